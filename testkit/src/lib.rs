@@ -28,6 +28,7 @@ mod process;
 mod service;
 mod snapshot;
 mod trace;
+mod volatile;
 mod workplace;
 
 pub use coarse_times::{CoarseTimes, Renames};
@@ -43,6 +44,7 @@ pub use process::{Finished, KernelIo, OpenMode, Program, Running};
 pub use service::Service;
 pub use snapshot::Snapshot;
 pub use trace::TracedIo;
+pub use volatile::{Flushing, Volatile};
 pub use workplace::Workplace;
 
 use std::fmt;

@@ -1,22 +1,29 @@
-//! `--journal`: the directory where the map of verified units is saved.
+//! `--journal`: the directory where the map of verified units is saved, and changes are logged.
 
 use cli::{JournalOption, RunRequest};
 use host::Root;
+use run::journal;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use verify::log::RUN_FILE_NAME;
 use verify::saved::{FILE_NAME, HEAD_BYTES, is_saved_map};
+
+/// Name of the map until it is whole.
+const UNFINISHED_NAME: &str = "map.new";
 
 /// A directory that was checked.
 pub(crate) struct Journal {
     folder: PathBuf,
 }
 
-/// The file under a private name, until the map is whole.
+/// The file under another name, until the map is whole.
 pub(crate) struct JournalFile {
-    file: NamedTempFile,
+    file: File,
+    /// Its name until then.
+    unfinished: PathBuf,
+    folder: PathBuf,
     path: PathBuf,
 }
 
@@ -38,12 +45,23 @@ impl Journal {
             Ok(_) => return Err(format!("--journal='{shown}': not a directory")),
             Err(error) => return Err(format!("--journal='{shown}': {error}; create the directory first")),
         }
-        let path = folder.join(FILE_NAME);
-        if !may_be_replaced(&path).map_err(|error| format!("--journal: cannot read '{}': {error}", path.display()))? {
+        for path in [FILE_NAME, UNFINISHED_NAME].map(|name| folder.join(name)) {
+            let shown = path.display();
+            if !may_be_replaced(&path).map_err(|error| format!("--journal: cannot read '{shown}': {error}"))? {
+                return Err(format!(
+                    "--journal: '{shown}' is not a saved map, and is never replaced; give another directory"
+                ));
+            }
+        }
+        let unreadable = |error| format!("--journal='{shown}': {error}");
+        if let Some(path) = journal::stranger(folder).map_err(unreadable)? {
             let path = path.display();
             return Err(format!(
-                "--journal: '{path}' is not a saved map, and is never replaced; give another directory"
+                "--journal: '{path}' is not a log of diskspd, and is never replaced; give another directory"
             ));
+        }
+        if journal::is_in_use(folder).map_err(unreadable)? {
+            return Err(format!("--journal='{shown}': another run writes its logs there; give another directory"));
         }
         if !may_be_here && let Some((target, device)) = target_beside(folder, request) {
             let target = target.display();
@@ -55,45 +73,72 @@ impl Journal {
         Ok(Some(Self { folder: folder.clone() }).filter(|_| !request.options.plan_only))
     }
 
-    /// Makes the file.
+    /// Makes the file, and removes the map and the logs of an earlier run: this one changes what they are of.
     ///
     /// # Errors
     ///
     /// Why it cannot be made.
     pub(crate) fn begin(self) -> Result<JournalFile, String> {
-        let file = NamedTempFile::new_in(&self.folder)
-            .map_err(|error| format!("cannot create a file in '{}' (--journal): {error}", self.folder.display()))?;
-        Ok(JournalFile { file, path: self.folder.join(FILE_NAME) })
+        let error = |error: io::Error| format!("cannot write to '{}' (--journal): {error}", self.folder.display());
+        let (path, unfinished) = (self.folder.join(FILE_NAME), self.folder.join(UNFINISHED_NAME));
+        for path in [&path, &unfinished] {
+            if may_be_replaced(path).map_err(error)? {
+                match fs::remove_file(path) {
+                    Err(failed) if failed.kind() != io::ErrorKind::NotFound => return Err(error(failed)),
+                    _ => {}
+                }
+            }
+        }
+        journal::remove_logs(&self.folder).map_err(error)?;
+        let file = File::options().read(true).write(true).create_new(true).open(&unfinished).map_err(error)?;
+        Ok(JournalFile { file, unfinished, path, folder: self.folder })
     }
 }
 
 impl JournalFile {
-    /// Where the map is written.
-    pub(crate) fn file(&self) -> &File {
-        self.file.as_file()
+    /// What the run needs of it.
+    pub(crate) fn of_run(&self) -> run::journal::Journal<'_> {
+        run::journal::Journal { map: &self.file, folder: &self.folder }
     }
 
-    /// Gives the file its name, if there is a map in it.
+    /// Gives the file its name, if there is a map in it, and then removes the logs, which say no more.
     ///
     /// # Errors
     ///
     /// Why there is none.
     pub(crate) fn publish(self) -> Result<(), String> {
-        let path = self.path;
+        let (path, folder) = (&self.path, &self.folder);
         let error = |error: io::Error| format!("cannot save '{}' (--journal): {error}", path.display());
-        if self.file.as_file().metadata().map_err(error)?.len() == 0 {
+        if self.file.metadata().map_err(error)?.len() == 0 {
+            if folder.join(RUN_FILE_NAME).exists() {
+                let folder = folder.display();
+                return Err(format!(
+                    "the logs of the run are kept in '{folder}' (--journal), because it failed: 'diskspd verify' with this \
+                     --journal says what is missing"
+                ));
+            }
             return Err(format!("'{}' (--journal) was not saved: nothing was verified, or it failed", path.display()));
         }
         // It may have come during the run.
-        if !may_be_replaced(&path).map_err(error)? {
+        if !may_be_replaced(path).map_err(error)? {
             return Err(format!("'{}' (--journal) is not a saved map, and is never replaced", path.display()));
         }
-        self.file.persist(&path).map_err(|failed| error(failed.error))?;
-        Ok(())
+        fs::rename(&self.unfinished, path).map_err(error)?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(error)?;
+        journal::remove_logs(folder).map_err(|error| {
+            format!("cannot remove the logs of the run in '{}' (--journal): {error}", folder.display())
+        })
     }
 }
 
-/// True if there is nothing, or the map of another run.
+impl Drop for JournalFile {
+    fn drop(&mut self) {
+        // Gone if the map was whole. Otherwise nothing is in it, and the next run removes it.
+        let _ = fs::remove_file(&self.unfinished);
+    }
+}
+
+/// True if there is nothing, or the map of another run; it is empty if that run was killed.
 fn may_be_replaced(path: &Path) -> io::Result<bool> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -105,7 +150,7 @@ fn may_be_replaced(path: &Path) -> io::Result<bool> {
     }
     let mut head = Vec::new();
     File::open(path)?.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-    Ok(is_saved_map(&head))
+    Ok(head.is_empty() || is_saved_map(&head))
 }
 
 /// A target that is on the same device or file system as a directory, and the device's name.

@@ -267,7 +267,7 @@ impl Job<'_> {
             Ok(journal) => journal,
             Err(reason) => return fail(&reason),
         };
-        let file = journal.as_ref().map(JournalFile::file);
+        let file = journal.as_ref().map(JournalFile::of_run);
         let (result, mut errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks, file);
         errors.extend(journal.and_then(|journal| journal.publish().err()));
         let judge = || judged(&result, &request.options);

@@ -1,9 +1,11 @@
 //! The command `diskspd`: arguments in, exit status out, everything else in the other crates.
 
+mod after_cut;
 mod check;
 mod closing_line;
 mod compare;
 mod console_observer;
+mod cut_cycles;
 mod devices;
 mod events;
 mod explain;

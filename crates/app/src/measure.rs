@@ -23,7 +23,6 @@ use run::event::{Events, StopSources};
 use stats::{Input, RunContext};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::PathBuf;
 
 /// Most targets whose bytes are looked for on the devices.
@@ -82,7 +81,7 @@ impl<'a> Measurement<'a> {
         signals: &Signals,
         observer: ConsoleObserver,
         sinks: LiveSinks,
-        journal: Option<&File>,
+        journal: Option<run::journal::Journal<'_>>,
     ) -> (RunResult, Vec<String>) {
         self.sample_devices(plan);
         let unprobed = self.probe_caches(plan);

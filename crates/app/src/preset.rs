@@ -64,6 +64,15 @@ fn preset_of(request: &PresetRequest) -> Result<Preset, String> {
     Preset::read(&text_of(&request.name)?).map_err(|reason| format!("preset '{}': {reason}", request.name))
 }
 
+/// The load of a preset.
+///
+/// # Errors
+///
+/// Why it has none.
+pub(crate) fn request_of(request: &PresetRequest) -> Result<cli::RunRequest, String> {
+    preset::run_request(&preset_of(request)?, request, cpus(), &SystemEnv)
+}
+
 fn cpus() -> u32 {
     host::system(&Root::machine()).topology.cpus.len() as u32
 }

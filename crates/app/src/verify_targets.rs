@@ -3,6 +3,8 @@
 mod read_back;
 mod report;
 
+use crate::after_cut::{self, Logs};
+use crate::cut_cycles;
 use crate::interrupt;
 use crate::output::{print, say_each, write_json};
 use crate::show;
@@ -23,6 +25,14 @@ use verify::saved::{self, FILE_NAME, ReadError, SavedMap, SavedTarget};
 
 /// Runs `diskspd verify`.
 pub(crate) fn run(request: &VerifyRequest) -> Status {
+    if let Some(cycles) = request.cycles.cycles {
+        return cut_cycles::run(request, cycles);
+    }
+    match request.journal.as_deref().map_or(Ok(None), Logs::find) {
+        Ok(Some(mut logs)) => return after_cut::run(request, &mut logs),
+        Ok(None) => {}
+        Err(reason) => return refuse_with(&reason),
+    }
     let map = match request.journal.as_deref().map(saved_map).transpose() {
         Ok(map) => map,
         Err(reason) => return refuse_with(&reason),

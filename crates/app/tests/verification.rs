@@ -166,7 +166,7 @@ fn directory_in_memory() -> Option<tempfile::TempDir> {
 
 // Shows switches: --journal=<dir>
 // Shows switches: --journal-here
-// Shows data-safety: the file map in the directory of --journal
+// Shows data-safety: the files map and, during the run, map.new in the directory of --journal
 #[test]
 fn the_map_is_saved_on_other_storage_and_replaces_nothing_else() {
     let place = workplace!();

@@ -160,6 +160,7 @@ pub const BUILTIN: &[Builtin] = builtin![
     "sql" "sql-normal" "sql-log" "sql-checkpoint" "sql-lazy-writer" "sql-bulk-insert" "sql-read-ahead" "sql-rebuild-index"
     "sql-checkdb" "sql-backup" "sql-restore" "sqliosim"
     "postgresql" "rocksdb" "kafka" "ai-data-loader" "checkpoint-writer"
+    "power-cut" "wal"
     "fleet-peak" "fleet-general" "fleet-vdi" "fleet-sql"
     "desktop"
 ];

@@ -221,6 +221,15 @@ pub trait Engine {
     /// If they are not all in its region.
     fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]);
 
+    /// A target is about to be flushed (`fdatasync`), while nothing of this engine is under way.
+    fn begin_flush(&mut self, _file: u32) {}
+
+    /// The flush that was begun last came back.
+    fn end_flush(&mut self, _is_durable: bool) {}
+
+    /// A target is about to be emptied while nothing is under way.
+    fn begin_emptying(&mut self, _file: u32) {}
+
     /// A target was emptied while nothing was under way.
     fn emptied(&mut self, _file: u32) {}
 }

@@ -16,6 +16,11 @@ pub fn computer_name(root: &Root) -> String {
     root.word("/proc/sys/kernel/hostname").or_else(|| root.word("/etc/hostname")).unwrap_or_default()
 }
 
+/// Which start of the machine this is; empty if unknown.
+pub fn boot_id(root: &Root) -> String {
+    root.word("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
 /// As `uname -r` says.
 pub(crate) fn release(root: &Root) -> String {
     root.word("/proc/sys/kernel/osrelease").unwrap_or_default()

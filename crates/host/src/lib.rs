@@ -62,7 +62,7 @@ pub use devices::devices;
 pub use direct_reader::DirectReader;
 pub use environment::{environment, target_environment};
 pub use health::HealthWatch;
-pub use kernel::{clock_source, computer_name, trusts_cpu_counter};
+pub use kernel::{boot_id, clock_source, computer_name, trusts_cpu_counter};
 pub use kernel_counters::{device_counters, io_counters};
 pub use loops::loop_file;
 pub use machine_counters::machine_counters;

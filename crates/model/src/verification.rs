@@ -188,7 +188,7 @@ pub struct UnitWrite {
     pub written_ns: u64,
     /// Thread that wrote it.
     pub thread: u32,
-    /// Number of the I/O in its thread.
+    /// Number of the write among all changes of the run: later ones to the same unit have larger numbers.
     pub sequence: u64,
     /// First byte of that I/O.
     pub io_offset_bytes: u64,

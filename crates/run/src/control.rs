@@ -7,12 +7,14 @@ use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
 use crate::gather;
 use crate::io_workers::IoWorkers;
+use crate::journal::Journal;
 use crate::kernel_sampler::{self, KernelSample, KernelSampler};
 use crate::live_counts::{self, CountsClock};
 use crate::observer::{Event, Live, Observer, Phase};
 use crate::pause::Pause;
 use crate::phase::Phases;
 use crate::prepare::Preparer;
+use crate::run_log::{self, RunLog};
 use crate::section_sums::SectionSums;
 use crate::storage_readings::StorageReadings;
 use crate::worker_threads::WorkerThreads;
@@ -20,7 +22,6 @@ use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
 use model::record::{CpuSample, CpuTimes, Outcome, TimeSpanRecord};
-use std::fs::File;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ pub(crate) fn run_time_span(
     clock: RunClock,
     preparer: &mut Preparer,
     sampler: &mut KernelSampler<'_>,
-    journal: Option<&File>,
+    journal: Option<Journal<'_>>,
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> TimeSpanRecord {
@@ -49,7 +50,7 @@ pub(crate) fn run_time_span(
     for worker in &plan.workers {
         observer.observe(&Event::Thread { worker, plan });
     }
-    let mut worker_threads = match WorkerThreads::start(plan, &ready, clock) {
+    let mut worker_threads = match WorkerThreads::start(plan, &ready, clock, journal) {
         Ok(worker_threads) => worker_threads,
         Err(error) => return failed(error),
     };
@@ -66,6 +67,9 @@ pub(crate) fn run_time_span(
     if let Some(outcome) = not_begun {
         worker_threads.abandon();
         return TimeSpanRecord { outcome, ..TimeSpanRecord::default() };
+    }
+    if let Some(log) = log_of(&worker_threads) {
+        log.keep();
     }
     let mut control = Control::new(plan, &worker_threads, sampler, stop_sources, observer);
     control.keep_phases();
@@ -86,7 +90,9 @@ pub(crate) fn run_time_span(
         ..
     } = control;
     let deviation_ns = clock.0.deviation_ns();
-    save_map(&worker_threads, journal, observer);
+    if let Some(journal) = journal {
+        save_map(&worker_threads, all_ended, journal, observer);
+    }
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &worker_threads, observer);
     if worker_threads.outstanding() > 0 {
@@ -118,10 +124,30 @@ fn add_verification(worker_threads: &WorkerThreads, sampler: &KernelSampler<'_>,
     }
 }
 
-/// Saves the map of verified units (`--journal`). Whoever made the file sees that it is empty if that failed.
-fn save_map(worker_threads: &WorkerThreads, journal: Option<&File>, observer: &mut dyn Observer) {
-    let saved = worker_threads.verification.as_ref().zip(journal).map(|(verification, file)| verification.save(file));
-    if let Some(Err(error)) = saved {
+fn log_of(worker_threads: &WorkerThreads) -> Option<&RunLog> {
+    worker_threads.verification.as_ref().and_then(|verification| verification.log.as_ref())
+}
+
+/// Makes the targets durable and saves the map of verified units (`--journal`), if the run ended well. If it did not, the
+/// logs say more than a map can. Whoever made the file sees that it is empty then.
+fn save_map(worker_threads: &WorkerThreads, all_ended: bool, journal: Journal<'_>, observer: &mut dyn Observer) {
+    let Some(verification) = &worker_threads.verification else { return };
+    let failed = |message| {
+        worker_threads.stop.fail(sys::clock::monotonic_ns());
+        worker_threads.gate.error(message);
+    };
+    if let Some(message) = verification.log.as_ref().and_then(RunLog::end) {
+        failed(message);
+    }
+    if worker_threads.stop.is_failure() || !all_ended || worker_threads.outstanding() > 0 {
+        return;
+    }
+    for path in verification.written() {
+        if let Err(message) = run_log::sync_target(path) {
+            return failed(message);
+        }
+    }
+    if let Err(error) = verification.save(journal.map) {
         let message = format!("cannot save the map of verified units (--journal): {error}");
         observer.observe(&Event::Warning { message: &message });
     }

@@ -5,6 +5,7 @@
 
 use crate::recorder::Recorder;
 use crate::row::Row;
+use engine::Engine;
 use model::plan::WorkerPlan;
 use model::profile::FlushCall;
 use std::io;
@@ -43,13 +44,18 @@ impl Flusher {
     }
 
     /// Flushes; the target that failed, and the kernel's reason.
-    pub(crate) fn flush(&mut self, recorder: &Recorder) -> Result<(), (usize, io::Error)> {
+    pub(crate) fn flush<E: Engine>(&mut self, recorder: &Recorder, engine: &mut E) -> Result<(), (usize, io::Error)> {
         self.flushed = writes(recorder);
         let flush = |file: &OwnedFd| match self.call {
             FlushCall::Fdatasync => sys::file::flush(file),
             FlushCall::Fsync => sys::file::flush_all(file),
         };
-        self.files.iter().try_for_each(|(index, file)| flush(file).map_err(|error| (*index, error)))
+        self.files.iter().try_for_each(|(index, file)| {
+            engine.begin_flush(*index as u32);
+            let flushed = flush(file);
+            engine.end_flush(flushed.is_ok());
+            flushed.map_err(|error| (*index, error))
+        })
     }
 }
 

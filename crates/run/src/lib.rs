@@ -23,6 +23,7 @@ mod interval_cursor;
 pub mod interval_layout;
 mod io_workers;
 mod issue;
+pub mod journal;
 mod kernel_sampler;
 mod life;
 mod live_counts;
@@ -34,6 +35,7 @@ pub mod phase;
 mod prepare;
 pub mod recorder;
 pub mod row;
+mod run_log;
 mod section_sums;
 mod sections;
 mod seq_lock;
@@ -57,6 +59,7 @@ mod written_files;
 use crate::clock::RunClock;
 use crate::create::Unprepared;
 use crate::event::StopSources;
+use crate::journal::Journal;
 use crate::kernel_sampler::KernelSampler;
 use crate::observer::{Event, Observer};
 use crate::prepare::Preparer;
@@ -67,7 +70,6 @@ use model::plan::Plan;
 use model::record::{Outcome, Record, TimeSpanRecord};
 use model::units::UnixTime;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,8 +87,8 @@ pub struct Machine<'a> {
     pub counts_events: bool,
     /// Keeps CPUs out of idle states that are slow to leave (`--hold-latency`).
     pub holds_latency: bool,
-    /// Where the map of verified units is saved (`--journal`).
-    pub journal: Option<&'a File>,
+    /// Where the map of verified units is saved, and the logs of changes are (`--journal`).
+    pub journal: Option<Journal<'a>>,
 }
 
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
@@ -146,7 +148,7 @@ fn run_time_spans(
     plan: &Plan,
     preparer: &mut Preparer,
     sampler: &mut KernelSampler<'_>,
-    journal: Option<&File>,
+    journal: Option<Journal<'_>>,
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Record {

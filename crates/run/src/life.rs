@@ -164,7 +164,7 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
 fn work<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
     match &parts.context.verification {
         Some(verification) => {
-            let engine = Verifying::new(engine, parts.clock, verification, parts.plan);
+            let engine = Verifying::new(engine, parts.clock, verification, &parts.context.plan, parts.plan);
             work_over(parts, engine)
         }
         None => work_over(parts, engine),

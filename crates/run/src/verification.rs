@@ -1,9 +1,11 @@
 //! `--verify`: what all threads of a timespan share, and what they found.
 
 use crate::clock::RunClock;
+use crate::journal::Journal;
 use crate::phase::Stop;
+use crate::run_log::{self, RunLog};
 use engine::target::{self, Opened};
-use host::DirectReader;
+use host::{DirectReader, Root};
 use hot::clock::Clock;
 use hot::counters::Counter;
 use model::corruption::CorruptionClass as Class;
@@ -18,10 +20,12 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU64, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use verify::check::{Expected, Verdict, check_unit};
 use verify::classify::{self, AROUND_BYTES, Evidence};
+use verify::log::{self, RunFile};
 use verify::map::{GenerationMap, Noted};
 use verify::run_number;
 use verify::saved::{self, SavedTarget};
@@ -43,9 +47,14 @@ pub(crate) struct Verification {
     /// Times of writes count from here.
     pub(crate) origin_ns: u64,
     pub(crate) pool: Pool,
+    /// Changes and flushes that began: the ticket of the next one.
+    tickets: AtomicU64,
+    /// `--journal`.
+    pub(crate) log: Option<RunLog>,
     /// By target of the plan; several are one if they are the same file or device.
     targets: Box<[Arc<VerifiedTarget>]>,
     paths: Box<[PathBuf]>,
+    is_written: Box<[bool]>,
     sizes_bytes: Box<[u64]>,
     /// As in a saved map.
     identities: Box<[(u64, u64)]>,
@@ -97,8 +106,13 @@ impl Verification {
     ///
     /// # Errors
     ///
-    /// If a target cannot be identified.
-    pub(crate) fn new(plan: &TimeSpanPlan, stop: &Arc<Stop>, clock: RunClock) -> Result<Option<Self>, String> {
+    /// If a target cannot be identified, or the logs of the journal cannot be made.
+    pub(crate) fn new(
+        plan: &TimeSpanPlan,
+        stop: &Arc<Stop>,
+        clock: RunClock,
+        (journal, root): (Option<Journal<'_>>, &Root),
+    ) -> Result<Option<Self>, String> {
         let Some(settings) = &plan.verification else { return Ok(None) };
         let Some(unit) = UnitSize::new(u64::from(settings.unit_bytes)) else { return Ok(None) };
         let started_ms = u64::try_from(sys::clock::realtime_ns() / 1_000_000).unwrap_or_default();
@@ -127,20 +141,77 @@ impl Verification {
                 is_mapped,
             }));
         }
-        Ok(Some(Self {
+        let mut verification = Self {
             plan: settings.clone(),
             run,
             origin_ns: clock.now_ns(),
             pool: Pool::new(run),
+            tickets: AtomicU64::new(1),
+            log: None,
             targets: targets.into(),
             paths: plan.targets.iter().map(|target| target.path.clone()).collect(),
+            is_written: plan.targets.iter().map(|target| target.open.write).collect(),
             identities: opened.iter().map(|opened| opened.numbers()).collect(),
             sizes_bytes: plan.targets.iter().map(|target| target.size_bytes).collect(),
             cells: plan.workers.iter().map(|_| Cells::default()).collect(),
             found: Mutex::default(),
             stop: Arc::clone(stop),
             ended_by: AtomicU64::new(0),
-        }))
+        };
+        if let Some(Journal { folder, .. }) = journal {
+            verification.log = Some(verification.begin_log(plan, folder, stop, root)?);
+        }
+        Ok(Some(verification))
+    }
+
+    fn begin_log(&self, plan: &TimeSpanPlan, folder: &Path, stop: &Arc<Stop>, root: &Root) -> Result<RunLog, String> {
+        let requests = plan.workers.iter().map(|worker| worker.slots).max().unwrap_or(0);
+        let units = self.targets.iter().map(|target| target.map.units()).max().unwrap_or(0);
+        if requests > log::REQUESTS_MAX || units > log::UNITS_MAX || self.targets.len() > log::TARGETS_MAX {
+            return Err("--journal: too many requests, targets, or units of a target to be logged".to_owned());
+        }
+        let same: Vec<u32> = self.targets.iter().map(|target| target.target).collect();
+        let targets = run_log::logged_targets(plan, self.saved().map(|(saved, _)| saved).collect(), &same);
+        for (target, _) in plan.targets.iter().zip(&same).filter(|(target, _)| target.open.write) {
+            run_log::sync_target(&target.path)?;
+        }
+        let run = RunFile { run: self.run, threads: plan.workers.len() as u32, boot: host::boot_id(root), targets };
+        RunLog::begin(folder, &run, stop)
+    }
+
+    /// The ticket of a change or flush that is about to begin, after its units were claimed.
+    #[inline]
+    pub(crate) fn ticket(&self) -> u64 {
+        self.tickets.fetch_add(1, SeqCst)
+    }
+
+    /// The ticket of the next one, read after something came back: whatever takes this ticket or a larger one began
+    /// later.
+    #[inline]
+    pub(crate) fn count(&self) -> u64 {
+        fence(SeqCst);
+        self.tickets.load(SeqCst)
+    }
+
+    /// The targets that were written to.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().zip(&self.is_written).filter(|(_, is_written)| **is_written).map(|(path, _)| path.as_path())
+    }
+
+    /// The distinct targets, as they are saved.
+    fn saved(&self) -> impl Iterator<Item = (SavedTarget, &GenerationMap)> {
+        let distinct = self.targets.iter().enumerate().filter(|(index, target)| target.target as usize == *index);
+        distinct.map(|(index, target)| {
+            let saved = SavedTarget {
+                target: target.target,
+                path: self.paths[index].as_os_str().as_encoded_bytes().to_vec(),
+                identity: self.identities[index],
+                size_bytes: self.sizes_bytes[index],
+                unit_bytes: self.plan.unit_bytes,
+                is_exact: target.map.is_exact(),
+            };
+            (saved, &target.map)
+        })
     }
 
     pub(crate) fn unit(&self) -> UnitSize {
@@ -245,16 +316,7 @@ impl Verification {
 
     /// Saves the maps in a file, in place of those of an earlier timespan. After an error the file is empty.
     pub(crate) fn save(&self, mut file: &File) -> io::Result<()> {
-        let distinct = self.targets.iter().enumerate().filter(|(index, target)| target.target as usize == *index);
-        let saved = |(index, target): (usize, &'_ Arc<VerifiedTarget>)| SavedTarget {
-            target: target.target,
-            path: self.paths[index].as_os_str().as_encoded_bytes().to_vec(),
-            identity: self.identities[index],
-            size_bytes: self.sizes_bytes[index],
-            unit_bytes: self.plan.unit_bytes,
-            is_exact: target.map.is_exact(),
-        };
-        let targets: Vec<_> = distinct.map(|(index, target)| (saved((index, target)), &target.map)).collect();
+        let targets: Vec<_> = self.saved().collect();
         file.set_len(0)?;
         file.seek(SeekFrom::Start(0))?;
         let mut buffered = BufWriter::new(file);

@@ -3,15 +3,17 @@
 //! A change claims its units before it begins; while another one has any of them, it waits, and requests that come
 //! after it go first. Data is made before the stamp of the start, and checked after that of the completion.
 
+use crate::run_log::{self, ThreadLog};
 use crate::verification::{Corrupt, Verification};
 use engine::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::corruption::{CorruptionClass, is_unreadable};
 use model::operation::Operation;
-use model::plan::{Content, WorkerPlan};
+use model::plan::{Content, TimeSpanPlan, WorkerPlan};
 use std::io;
 use std::sync::Arc;
 use verify::check::{Expected, Verdict};
+use verify::log::{Change as LoggedChange, Flush, Kind};
 use verify::map::{Noted, State};
 use verify::target::{Change, WriteIo};
 use verify::unit::UNIT_BYTES_MAX;
@@ -37,7 +39,8 @@ pub(crate) struct Verifying<E, C> {
     /// Requests that the engine has and that were not pushed.
     staged: Vec<SlotId>,
     taken: Vec<Done>,
-    sequence: u64,
+    /// `--journal`.
+    log: Option<ThreadLog>,
     looked_ns: u64,
 }
 
@@ -48,6 +51,8 @@ struct VerifiedFile {
     target: usize,
     /// The worker makes the content; only what tells its place is put over it.
     keeps_content: bool,
+    /// What its writes are in the log.
+    writes: Kind,
 }
 
 /// What a request does.
@@ -61,13 +66,20 @@ struct UnderWay {
 
 impl<E: Engine, C: Clock> Verifying<E, C> {
     /// A layer over the engine of a worker.
-    pub(crate) fn new(engine: E, clock: C, verification: &Arc<Verification>, plan: &WorkerPlan) -> Self {
+    pub(crate) fn new(
+        engine: E,
+        clock: C,
+        verification: &Arc<Verification>,
+        span: &TimeSpanPlan,
+        plan: &WorkerPlan,
+    ) -> Self {
         let unit = verification.unit();
         let slots = plan.slots as usize;
         let units = plan.targets.iter().map(|target| unit.count(target.block_bytes)).max().unwrap_or(1) as usize;
         let files = plan.targets.iter().map(|target| VerifiedFile {
             target: target.target,
             keeps_content: matches!(target.content, Content::Reducible(_)),
+            writes: run_log::kind_of_writes(span, target),
         });
         Self {
             engine,
@@ -82,9 +94,16 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
             parked: Vec::with_capacity(slots),
             staged: Vec::with_capacity(slots),
             taken: Vec::with_capacity(slots),
-            sequence: 0,
+            log: verification.log.as_ref().and_then(|log| log.take(plan.thread)),
             looked_ns: 0,
         }
+    }
+
+    /// The next ticket, for what is about to happen to a whole target.
+    fn of_target(&self, file: u32) -> Flush {
+        let target = self.verification.target(self.files[file as usize].target).target;
+        let time_us = self.clock.now_ns().saturating_sub(self.verification.origin_ns) / 1000;
+        Flush { ticket: self.verification.ticket(), target, time_us }
     }
 
     fn prepared(&mut self, slot: SlotId, operation: Operation) -> &mut Op {
@@ -94,7 +113,7 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
     /// Hands an operation to the engine; false if another one has units of it.
     #[inline]
     fn begin(&mut self, slot: SlotId) -> bool {
-        let Self { engine, clock, verification, thread, files, under_way, sequence, .. } = self;
+        let Self { engine, clock, verification, thread, files, under_way, log, .. } = self;
         let now_us = |now_ns: u64| now_ns.saturating_sub(verification.origin_ns) / 1000;
         let UnderWay { op, io, .. } = &mut under_way[slot as usize];
         let file = files[op.file as usize];
@@ -112,8 +131,10 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
             if !target.map.claim(units) {
                 return false;
             }
-            (io.time_us, io.sequence) = (now_us(clock.now_ns()), *sequence);
-            *sequence += 1;
+            (io.time_us, io.sequence) = (now_us(clock.now_ns()), verification.ticket());
+            if let Some(log) = log {
+                log.begin(slot, &logged(io, target.target, kind(op.operation, file)));
+            }
             if op.operation == Operation::Write {
                 make(engine, verification, file, op, io);
             }
@@ -131,6 +152,11 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
         let done = if done.ended_ns > 0 { done } else { Done { begun_ns, ended_ns: self.looked_ns, ..done } };
         let target = self.verification.target(self.files[op.file as usize].target);
         let is_whole = done.result.cast_unsigned() == op.length || done.result == 0 && !op.operation.transfers_data();
+        if op.operation != Operation::Read
+            && let Some(log) = &mut self.log
+        {
+            log.end(done.slot, io.sequence, is_whole.then(|| self.verification.count()));
+        }
         match op.operation {
             Operation::Read => self.check(&op, &io, &done),
             _ if !is_whole => target.finish(&io, Change::Failed),
@@ -220,6 +246,19 @@ fn make<E: Engine>(engine: &mut E, verification: &Verification, file: VerifiedFi
     }
 }
 
+fn kind(operation: Operation, file: VerifiedFile) -> Kind {
+    match operation {
+        Operation::Discard => Kind::Discard,
+        Operation::WriteZeroes => Kind::Zeroes,
+        Operation::Read | Operation::Write => file.writes,
+    }
+}
+
+fn logged(io: &WriteIo, target: u32, kind: Kind) -> LoggedChange {
+    let WriteIo { first, length, sequence: ticket, time_us, .. } = *io;
+    LoggedChange { kind, ticket, target, first, length, time_us }
+}
+
 impl<E: Engine, C: Clock> Engine for Verifying<E, C> {
     const STAMPS: bool = true;
     const TAKES_MANY: bool = E::TAKES_MANY;
@@ -307,6 +346,26 @@ impl<E: Engine, C: Clock> Engine for Verifying<E, C> {
 
     fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]) {
         self.engine.copy_out(op, at, bytes);
+    }
+
+    fn begin_flush(&mut self, file: u32) {
+        let flush = self.of_target(file);
+        if let Some(log) = &mut self.log {
+            log.begin_flush(&flush);
+        }
+    }
+
+    fn end_flush(&mut self, is_durable: bool) {
+        if let Some(log) = &mut self.log {
+            log.end_flush(is_durable);
+        }
+    }
+
+    fn begin_emptying(&mut self, file: u32) {
+        let emptying = self.of_target(file);
+        if let Some(log) = &mut self.log {
+            log.begin_emptying(&emptying);
+        }
     }
 
     fn emptied(&mut self, file: u32) {

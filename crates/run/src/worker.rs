@@ -282,7 +282,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(Turn::GoOn);
         }
         let begun_ns = self.clock.now_ns();
-        if let Some(Err((work, error))) = self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder)) {
+        if let Some(Err((work, error))) =
+            self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder, &mut self.engine))
+        {
             return Err(WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) });
         }
         self.now_ns = self.clock.now_ns();
@@ -300,6 +302,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 continue;
             }
             let begun_ns = self.clock.now_ns();
+            self.engine.begin_emptying(self.work[index].file);
             if let Some(Some(log)) = self.logs.get(index) {
                 log.begin_anew()
                     .map_err(|error| WorkerError::Rotation { work: index, errno: error.raw_os_error().unwrap_or(0) })?;

@@ -5,6 +5,7 @@ use crate::clock::RunClock;
 use crate::drain::{Drain, Step};
 use crate::gate::{Gate, Signal};
 use crate::interval_layout::IntervalLayout;
+use crate::journal::Journal;
 use crate::life;
 use crate::phase::Stop;
 use crate::prepare::Ready;
@@ -47,10 +48,15 @@ impl WorkerThreads {
     /// # Errors
     ///
     /// If the machine gives no more threads; those that were started have ended then. If a target that is verified
-    /// cannot be identified.
-    pub(crate) fn start(plan: &Arc<TimeSpanPlan>, ready: &Arc<Ready>, clock: RunClock) -> Result<Self, String> {
+    /// cannot be identified, or its logs cannot be made.
+    pub(crate) fn start(
+        plan: &Arc<TimeSpanPlan>,
+        ready: &Arc<Ready>,
+        clock: RunClock,
+        journal: Option<Journal<'_>>,
+    ) -> Result<Self, String> {
         let stop: Arc<Stop> = Arc::default();
-        let verification = Verification::new(plan, &stop, clock)?.map(Arc::new);
+        let verification = Verification::new(plan, &stop, clock, (journal, &ready.root))?.map(Arc::new);
         let layout = Arc::new(IntervalLayout::new(plan));
         let tables = SkewTables::new(plan);
         let recorder = |worker| Arc::new(Recorder::new(plan, worker, &layout, &tables));

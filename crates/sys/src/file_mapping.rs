@@ -149,6 +149,14 @@ impl FileMapping {
     }
 }
 
+/// Accesses that `access` makes to so many bytes of a mapped file from `first` on; false if some of them met no file.
+#[inline]
+pub(crate) fn guarded(first: usize, bytes: usize, access: impl FnOnce()) -> bool {
+    GUARD.with(|guard| guard.begin(first, first + bytes));
+    access();
+    !GUARD.with(Guard::end)
+}
+
 impl Drop for FileMapping {
     fn drop(&mut self) {
         // SAFETY: exactly what `new` mapped; nothing points into it any more.
@@ -199,7 +207,7 @@ impl Guard {
     }
 }
 
-fn install_guard() -> io::Result<()> {
+pub(crate) fn install_guard() -> io::Result<()> {
     static INSTALLED: OnceLock<Option<i32>> = OnceLock::new();
     let error = INSTALLED.get_or_init(|| {
         // SAFETY: the structure is fully initialised; the handler only accesses thread-local atomics

@@ -33,4 +33,5 @@ pub mod readiness;
 pub mod signal;
 pub mod terminal;
 pub mod thread;
+pub mod word_log;
 pub mod xattr;

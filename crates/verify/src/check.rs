@@ -157,6 +157,49 @@ pub(crate) fn marks(bytes: &[u8], place: &Place, wanted: Option<Generation>) -> 
     sectors.map(move |(sector, bytes)| unit::mark(bytes, key, sector, wanted))
 }
 
+/// What the sectors of a unit are of that is not intact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mixture {
+    /// All are of one write to this place; bytes in them changed.
+    OneWrite,
+    /// Some are of a write to this place, others of another one, or of something else.
+    Several {
+        /// The oldest of these writes, in microseconds since the run began.
+        oldest_us: Option<u64>,
+        /// All sectors that are of no write to this place are zero.
+        is_zero_elsewhere: bool,
+        /// There are no such sectors.
+        is_ours_only: bool,
+    },
+    /// None is of a write to this place.
+    Nothing,
+}
+
+/// What the sectors of a unit that is not intact are of.
+pub(crate) fn mixture(bytes: &[u8], place: &Place) -> Mixture {
+    let header = Header::read(bytes).filter(|header| place.is_of(header));
+    let written = header.map(|header| header.generation);
+    let first = written.map_or(Mark::None, Mark::Of);
+    let sectors: Vec<Mark> = std::iter::once(first).chain(marks(bytes, place, written)).collect();
+    if sectors.iter().all(|mark| *mark == Mark::None) {
+        return Mixture::Nothing;
+    }
+    let of_one = |mark: &Mark| *mark == Mark::Damaged || Some(*mark) == written.map(Mark::Of);
+    if sectors.iter().all(of_one) {
+        return Mixture::OneWrite;
+    }
+    let times = sectors.iter().filter_map(|mark| match mark {
+        Mark::Of(generation) => Some(generation.time_us()),
+        Mark::Damaged | Mark::None => None,
+    });
+    let elsewhere = || sectors.iter().zip(bytes.chunks_exact(SECTOR_BYTES)).filter(|(mark, _)| **mark == Mark::None);
+    Mixture::Several {
+        oldest_us: times.min(),
+        is_zero_elsewhere: elsewhere().all(|(_, sector)| is_zero(sector)),
+        is_ours_only: elsewhere().next().is_none(),
+    }
+}
+
 /// What happened to a unit that is not intact and has sectors of this place; `None` if it has none.
 fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
     // One of the four may be what changed. Another run of the same target has three of them.
@@ -193,7 +236,7 @@ fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
 }
 
 /// The latest of the other runs whose units are here, whole or in part.
-fn other_run(bytes: &[u8], place: &Place) -> Option<u64> {
+pub(crate) fn other_run(bytes: &[u8], place: &Place) -> Option<u64> {
     let offset = place.unit.checked_mul(bytes.len() as u64)?;
     let run_at = |at: usize| {
         let rest = &bytes[at..];
@@ -218,12 +261,12 @@ fn is_ours_but_for_run(bytes: &[u8], place: &Place, at: usize, header: &Header) 
 }
 
 /// The run of [`other_run`], if it is later than that of the place.
-fn later_run(other: Option<u64>, place: &Place) -> Option<u64> {
+pub(crate) fn later_run(other: Option<u64>, place: &Place) -> Option<u64> {
     other.filter(|&other| run_number::is_later(other, place.run))
 }
 
 /// What is in a unit that has nothing of its place.
-fn strange(bytes: &[u8], place: &Place, is_of_earlier: bool) -> Class {
+pub(crate) fn strange(bytes: &[u8], place: &Place, is_of_earlier: bool) -> Class {
     let is_of_run = |sector: &[u8]| Header::read(sector).is_some_and(|header| header.run == place.run);
     if is_zero(bytes) {
         Class::Zeros

@@ -7,6 +7,8 @@ pub mod alone;
 pub mod check;
 pub mod classify;
 pub mod generation;
+pub mod history;
+pub mod log;
 pub mod map;
 pub mod run_number;
 pub mod saved;

@@ -36,7 +36,8 @@ pub struct WriteIo {
     pub length: u32,
     /// Thread that makes it.
     pub thread: u32,
-    /// Number of the I/O in its thread.
+    /// Number of the change among all of the run, taken after its units were claimed: later changes of a unit have
+    /// larger ones.
     pub sequence: u64,
     /// Microseconds since the run began, taken after its units were claimed.
     pub time_us: u64,

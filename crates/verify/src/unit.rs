@@ -8,7 +8,7 @@
 //! | 8 | 8 | run, see [`run_number`](crate::run_number) |
 //! | 16 | 8 | number of the unit on its target: offset / size of a unit |
 //! | 24 | 8 | generation: time of the write in microseconds since the run began, times 2^15, plus its number |
-//! | 32 | 8 | number of the I/O in its thread |
+//! | 32 | 8 | number of the write among all changes of the run: its ticket |
 //! | 40 | 4 | target |
 //! | 44 | 4 | thread |
 //! | 48 | 4 | units of the same I/O before this one |
@@ -81,7 +81,7 @@ pub struct Header {
     pub generation: Generation,
     /// Thread that wrote it.
     pub thread: u32,
-    /// Number of the I/O in its thread.
+    /// Number of the write among all changes of the run: later ones to the same unit have larger numbers.
     pub sequence: u64,
     /// Units of the same I/O before this one.
     pub distance: u32,

@@ -142,10 +142,12 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         value: "=<dir>",
         kind: Kind::Value,
         repeat: Repeat::Error,
-        short: "experimental: save the map of --verify in this directory, for a later 'diskspd verify'",
+        short: "experimental: save the map of --verify, and log changes, in this directory for a later 'diskspd verify'",
         long: "At the end of the run, the file 'map' in this directory holds what each unit of the targets must contain. \
                The directory must exist, and must not be on the storage of a target unless --journal-here is given: the map \
-               would be lost with the data. A 'map' that is not one of diskspd's is never replaced. Needs --verify.",
+               would be lost with the data. Until then it has a log of each thread (about 40 bytes per write), from which 'diskspd \
+               verify' tells after a power cut or a kill whether all that was flushed is there. A run that fails leaves the \
+               logs and no map. Files that are not diskspd's are never replaced. Needs --verify.",
         example: "--journal=/var/tmp/journal",
         apply: |builder, given| {
             not_an_option(given.value.as_ref())?;
@@ -160,7 +162,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--journal-here",
         short: "let --journal use a directory on the storage of the targets",
-        long: "The map is then lost if that storage fails, and writing it is part of what is verified.",
+        long: "The map and the logs are then lost if that storage fails, and writing them adds to its load.",
         example: "--journal-here",
         apply: |builder, _| {
             builder.options.journal.get_or_insert_default().may_be_here = true;

@@ -21,6 +21,7 @@ pub mod report;
 pub mod run;
 pub mod sweep;
 pub mod verify;
+pub mod verify_cycles;
 
 use crate::argv::Command;
 use crate::request::{Environment, ParseFailure};

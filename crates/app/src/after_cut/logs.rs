@@ -1,0 +1,164 @@
+//! The logs of a run that was cut off, or that failed.
+
+use host::Root;
+use run::journal;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use sys::word_log::SEGMENT_BYTES;
+use verify::history::History;
+use verify::log::{Change, Entry, Flush, HEAD_BYTES, Kind, LogReader, RUN_FILE_NAME, RunFile, log_name};
+use verify::saved::FILE_NAME;
+
+/// What is read at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// The logs of a run, and what they say.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    folder: PathBuf,
+    threads: u32,
+    pub(super) history: History,
+    /// Logs whose last records may be missing, and why.
+    pub(super) early: Vec<String>,
+    /// The machine was started again since.
+    pub(super) is_other_boot: bool,
+}
+
+/// A change that a unit must show, and how it became durable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Durable {
+    pub(super) change: Change,
+    pub(super) thread: u32,
+    /// The count when it had completed.
+    pub(super) count: u64,
+    /// The first flush after it, and the thread that made it; `None` = it was written through.
+    pub(super) flush: Option<(Flush, u32)>,
+}
+
+impl Logs {
+    /// The logs in the directory of a run; `None` = there are none, or the run ended well and its map says more.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user.
+    pub(crate) fn find(folder: &Path) -> Result<Option<Self>, String> {
+        let path = folder.join(RUN_FILE_NAME);
+        let error = |error: io::Error| format!("cannot read '{}' (--journal): {error}", path.display());
+        let mut bytes = Vec::new();
+        match File::open(&path) {
+            Ok(mut file) => _ = file.read_to_end(&mut bytes).map_err(error)?,
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(other) => return Err(error(other)),
+        }
+        if journal::is_in_use(folder).map_err(error)? {
+            let folder = folder.display();
+            return Err(format!(
+                "the run that logs to '{folder}' (--journal) is still under way: wait until it has ended"
+            ));
+        }
+        let Some(run) = RunFile::from_bytes(&bytes) else {
+            let path = path.display();
+            return Err(format!("'{path}' (--journal) is incomplete or damaged: verify without --journal"));
+        };
+        if run_of_map(folder) == Some(run.run) {
+            return Ok(None);
+        }
+        Self::read(folder, &run).map(Some)
+    }
+
+    fn read(folder: &Path, run: &RunFile) -> Result<Self, String> {
+        let history = History::new(run.run, &run.targets)
+            .ok_or_else(|| format!("'{}' (--journal) names no valid targets", folder.join(RUN_FILE_NAME).display()))?;
+        let boot = host::boot_id(&Root::machine());
+        let is_other_boot = run.boot.is_empty() || boot != run.boot;
+        let (threads, folder) = (run.threads, folder.to_owned());
+        let mut logs = Self { folder, threads, history, early: Vec::new(), is_other_boot };
+        logs.history.ends_early = is_other_boot;
+        for thread in 0..threads {
+            let Some(mut log) = logs.log(thread)? else { continue };
+            logs.history.take_flushes(|| log.next_entry()).map_err(|error| logs.unreadable(thread, &error))?;
+            if log.ended_early() {
+                logs.ends_early(thread, "has invalid records");
+            }
+        }
+        for thread in 0..threads {
+            let Some(mut log) = logs.log(thread)? else { continue };
+            logs.history.take_changes(|| log.next_entry()).map_err(|error| logs.unreadable(thread, &error))?;
+        }
+        Ok(logs)
+    }
+
+    fn unreadable(&self, thread: u32, error: &io::Error) -> String {
+        format!("cannot read '{}' (--journal): {error}", self.folder.join(log_name(thread)).display())
+    }
+
+    fn ends_early(&mut self, thread: u32, reason: &str) {
+        self.history.ends_early = true;
+        let line = format!("{} {reason}", log_name(thread));
+        if !self.early.contains(&line) {
+            self.early.push(line);
+        }
+    }
+
+    /// The log of a thread; `None` = it is gone.
+    fn log(&mut self, thread: u32) -> Result<Option<LogReader<BufReader<File>>>, String> {
+        let file = match File::open(self.folder.join(log_name(thread))) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.ends_early(thread, "is missing");
+                return Ok(None);
+            }
+            Err(error) => return Err(self.unreadable(thread, &error)),
+        };
+        let length = file.metadata().map_err(|error| self.unreadable(thread, &error))?.len();
+        if !length.saturating_sub(HEAD_BYTES).is_multiple_of(SEGMENT_BYTES) || length <= HEAD_BYTES {
+            self.ends_early(thread, "was cut short");
+        }
+        let file = BufReader::with_capacity(PIECE_BYTES, file);
+        let log = LogReader::new(file, self.history.run, thread).map_err(|error| self.unreadable(thread, &error))?;
+        Ok(Some(log))
+    }
+
+    /// How the changes with these tickets became durable. Logs that can no longer be read say nothing.
+    pub(super) fn durable(&mut self, tickets: impl Iterator<Item = u64>) -> BTreeMap<u64, Durable> {
+        let wanted: Vec<u64> = tickets.collect();
+        let mut found = BTreeMap::new();
+        self.each_entry(|thread, entry| {
+            if let Entry::Completed(change, count) = entry
+                && wanted.contains(&change.ticket)
+            {
+                found.insert(change.ticket, Durable { change, thread, count, flush: None });
+            }
+        });
+        self.each_entry(|thread, entry| {
+            let Entry::Flushed(flush) = entry else { return };
+            for durable in found.values_mut() {
+                let covers = flush.target == durable.change.target && flush.ticket >= durable.count;
+                let is_first = durable.flush.is_none_or(|(known, _)| flush.ticket < known.ticket);
+                if covers && is_first && durable.change.kind != Kind::WriteThrough {
+                    durable.flush = Some((flush, thread));
+                }
+            }
+        });
+        found
+    }
+
+    fn each_entry(&mut self, mut each: impl FnMut(u32, Entry)) {
+        for thread in 0..self.threads {
+            let Ok(Some(mut log)) = self.log(thread) else { continue };
+            while let Ok(Some(entry)) = log.next_entry() {
+                each(thread, entry);
+            }
+        }
+    }
+}
+
+/// The number of the run whose map was saved.
+fn run_of_map(folder: &Path) -> Option<u64> {
+    let mut head = [0; 16];
+    File::open(folder.join(FILE_NAME)).and_then(|mut file| file.read_exact(&mut head)).ok()?;
+    let (magic, run) = head.split_first_chunk::<8>()?;
+    verify::saved::is_saved_map(magic).then(|| run.try_into().ok().map(u64::from_le_bytes))?
+}

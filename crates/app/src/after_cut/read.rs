@@ -1,0 +1,213 @@
+//! Reads one target with several threads and compares it with the history of the run.
+
+use super::report::{LostUnit, TargetReport};
+use indicatif::ProgressBar;
+use model::corruption::CorruptionClass as Class;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use verify::check::Place;
+use verify::classify;
+use verify::history::{AfterCut, TargetHistory};
+use verify::unit::{HEADER_BYTES, Header, first_bytes, is_intact};
+
+/// What a thread reads at a time.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// A multiple of every sector size.
+const ALIGNMENT_BYTES: u64 = 4096;
+
+/// More threads make no disk faster.
+const THREADS_MAX: usize = 16;
+
+/// Corrupt units that are kept of each target.
+const KEPT_MAX: usize = 100;
+
+/// A target, and what the logs say of it.
+#[derive(Debug)]
+pub(super) struct Target<'a> {
+    pub(super) path: PathBuf,
+    pub(super) size_bytes: u64,
+    pub(super) history: &'a TargetHistory,
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub(super) read_bytes: u64,
+    pub(super) right: u64,
+    pub(super) unflushed: u64,
+    pub(super) torn: u64,
+    pub(super) unchecked: u64,
+    pub(super) by_class: BTreeMap<Class, u64>,
+    pub(super) first: Vec<LostUnit>,
+    /// The largest ticket of a unit that is there.
+    pub(super) latest: Option<u64>,
+}
+
+impl Progress {
+    fn merge(&mut self, other: Self) {
+        self.read_bytes += other.read_bytes;
+        self.right += other.right;
+        self.unflushed += other.unflushed;
+        self.torn += other.torn;
+        self.unchecked += other.unchecked;
+        for (class, units) in other.by_class {
+            *self.by_class.entry(class).or_default() += units;
+        }
+        self.latest = self.latest.max(other.latest);
+        self.first.extend(other.first);
+        if self.first.len() > KEPT_MAX {
+            self.first.sort_by_key(|unit| unit.offset_bytes);
+            self.first.truncate(KEPT_MAX);
+        }
+    }
+
+    fn wrong(&mut self, unit: LostUnit) {
+        *self.by_class.entry(unit.class).or_default() += 1;
+        if self.first.len() < KEPT_MAX {
+            self.first.push(unit);
+        }
+    }
+}
+
+impl Target<'_> {
+    /// Reads all of it that the run could write to, or until `interrupted`.
+    pub(super) fn read(
+        &self,
+        ends_early: bool,
+        interrupted: &AtomicBool,
+        bar: &ProgressBar,
+    ) -> io::Result<TargetReport> {
+        let threads = std::thread::available_parallelism().map_or(2, |cpus| cpus.get() * 2).min(THREADS_MAX);
+        let readers = (0..threads).map(|_| Reader::of(&self.path)).collect::<io::Result<Vec<_>>>()?;
+        let past_cache = readers.iter().all(|reader| reader.past_cache);
+        let planned_bytes = super::offset(self.history, self.history.units());
+        let next = AtomicU64::new(0);
+        let sum = Mutex::new(Progress::default());
+        std::thread::scope(|scope| {
+            for mut reader in readers {
+                let (next, sum) = (&next, &sum);
+                scope.spawn(move || {
+                    while !interrupted.load(Relaxed) {
+                        let offset = next.fetch_add(CHUNK_BYTES, Relaxed);
+                        if offset >= planned_bytes {
+                            break;
+                        }
+                        let end = planned_bytes.min(offset + CHUNK_BYTES);
+                        let mut found = Progress { read_bytes: end - offset, ..Progress::default() };
+                        self.chunk(&mut reader, offset..end, ends_early, &mut found);
+                        bar.inc(found.read_bytes);
+                        sum.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
+                    }
+                });
+            }
+        });
+        let mut progress = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+        progress.first.sort_by_key(|unit| unit.offset_bytes);
+        Ok(TargetReport::new(self, progress, planned_bytes, past_cache))
+    }
+
+    fn chunk(&self, reader: &mut Reader, range: std::ops::Range<u64>, ends_early: bool, progress: &mut Progress) {
+        let unit_bytes = self.history.unit().bytes();
+        // A file may be shorter than it was: what is missing reads as zeros do.
+        let there = range.end.min(self.size_bytes).max(range.start) - range.start;
+        let whole = reader.read(range.start, there).ok();
+        for at in range.clone().step_by(unit_bytes as usize) {
+            let length = unit_bytes.min(self.size_bytes.saturating_sub(at));
+            let bytes = match &whole {
+                Some(bytes) => Ok(bytes[(at - range.start) as usize..][..length as usize].to_vec()),
+                None => reader.read(at, length),
+            };
+            match bytes {
+                Ok(mut bytes) => {
+                    bytes.resize(unit_bytes as usize, 0);
+                    self.unit(reader, at, &bytes, ends_early, progress);
+                }
+                Err(error) => progress.wrong(LostUnit::unreadable(at, &error)),
+            }
+        }
+    }
+
+    fn unit(&self, reader: &mut Reader, at: u64, bytes: &[u8], ends_early: bool, progress: &mut Progress) {
+        let (history, unit) = (self.history, self.history.unit().count(at));
+        let place = Place { run: history.run(), target: history.logged.target.target, unit };
+        let header = Header::read(bytes);
+        if let Some(header) = header.filter(|header| place.is_of(header) && is_intact(bytes)) {
+            progress.latest = progress.latest.max(Some(header.sequence));
+        }
+        let class = match history.check(unit, bytes, ends_early) {
+            AfterCut::Right => return progress.right += 1,
+            AfterCut::Unflushed => return progress.unflushed += 1,
+            AfterCut::Torn => return progress.torn += 1,
+            AfterCut::NotCheckable => return progress.unchecked += 1,
+            AfterCut::Wrong(class) => class,
+        };
+        let again = reader.read(at, bytes.len() as u64).ok();
+        let is_right_now = again.map(|again| !matches!(history.check(unit, &again, ends_early), AfterCut::Wrong(_)));
+        let home = classify::home(bytes)
+            .filter(|home| (home.run, home.target) == (place.run, place.target))
+            .and_then(|home| reader.read(home.unit.checked_mul(bytes.len() as u64)?, bytes.len() as u64).ok());
+        let class = match class {
+            Class::Lost if is_right_now == Some(true) => Class::Stale,
+            Class::Misdirected if home.as_deref() == Some(bytes) => Class::Duplicated,
+            class => class,
+        };
+        let header = bytes.get(..HEADER_BYTES).and_then(Header::read);
+        progress.wrong(LostUnit {
+            offset_bytes: at,
+            class,
+            found: header.map(|header| header.as_write()),
+            found_run: header.map(|header| format!("{:016x}", header.run)),
+            is_intact: header.map(|_| is_intact(bytes)),
+            first_bytes: first_bytes(bytes),
+            second_read_is_right: is_right_now,
+            is_beyond_end: at >= self.size_bytes,
+            durable_ticket: history.of(unit).durable.map(|(point, _)| point.ticket),
+            durable: None,
+            error: None,
+        });
+    }
+}
+
+/// Reads a target, past the page cache where that is possible.
+#[derive(Debug)]
+struct Reader {
+    file: File,
+    past_cache: bool,
+    memory: Vec<u8>,
+}
+
+impl Reader {
+    fn of(path: &Path) -> io::Result<Self> {
+        let (file, past_cache) = match sys::block::open_past_cache(path) {
+            Ok(file) => (file, true),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => (File::open(path)?, false),
+            Err(error) => return Err(error),
+        };
+        Ok(Self { file, past_cache, memory: vec![0; (CHUNK_BYTES + 3 * ALIGNMENT_BYTES) as usize] })
+    }
+
+    /// The bytes of a range that lies within the target.
+    fn read(&mut self, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+        let first = offset / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+        let wanted = (offset - first + bytes) as usize;
+        let start = self.memory.as_ptr().align_offset(ALIGNMENT_BYTES as usize);
+        let length = wanted.next_multiple_of(ALIGNMENT_BYTES as usize);
+        let block = self.memory.get_mut(start..start + length).ok_or(io::ErrorKind::InvalidInput)?;
+        let mut got = 0;
+        while got < wanted {
+            match self.file.read_at(&mut block[got..], first + got as u64) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => got += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(block[(offset - first) as usize..wanted].to_vec())
+    }
+}

@@ -1,0 +1,355 @@
+//! What was found after a cut, as text and JSON.
+
+use super::logs::{Durable, Logs};
+use super::read::{Progress, Target};
+use model::corruption::CorruptionClass as Class;
+use model::printable::printable;
+use model::units::Bytes;
+use model::verification::UnitWrite;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+use verify::log::Kind;
+
+/// Corrupt units that are printed of each target.
+const SHOWN_MAX: usize = 10;
+
+/// What came out for all targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Outcome {
+    /// All that is durable is there.
+    Good,
+    /// Something durable is not there.
+    Corrupt,
+    /// The logs have no change of a target, or it was not read to its end.
+    CannotTell,
+}
+
+/// The whole report.
+#[derive(Debug, Serialize)]
+pub(super) struct AfterCutReport {
+    experimental: bool,
+    pub(super) outcome: Outcome,
+    /// Number of the run in hexadecimal.
+    run: String,
+    /// Changes in the logs.
+    logged_changes: u64,
+    /// Flushes in the logs that completed.
+    logged_flushes: u64,
+    /// The last records of a log may be missing: what they say is not known.
+    journal_ends_early: bool,
+    /// Why.
+    journal_ends_early_because: Vec<String>,
+    targets: Vec<TargetReport>,
+}
+
+/// What was found on a target.
+#[derive(Debug, Serialize)]
+pub(super) struct TargetReport {
+    #[serde(with = "model::path")]
+    path: PathBuf,
+    size_bytes: u64,
+    /// Less than the size in the run if it was interrupted.
+    read_bytes: u64,
+    planned_bytes: u64,
+    past_page_cache: bool,
+    unit_bytes: u64,
+    /// Units of the target in the run.
+    units: u64,
+    /// Units that a change of the run began for.
+    known_units: u64,
+    /// Units of which data or zeros are durable.
+    durable_units: u64,
+    /// Units that are right, later than the last write that completed included.
+    right_units: u64,
+    /// Units whose last completed write was not flushed, and is gone. That is allowed.
+    unflushed_units: u64,
+    /// Units that hold part of a write that was not durable. That is allowed.
+    torn_units: u64,
+    unchecked_units: u64,
+    corrupt_units: u64,
+    corrupt_by_class: BTreeMap<&'static str, u64>,
+    /// The last change that is there; null = none.
+    last_change_there: Option<u64>,
+    /// Of the first corrupt units, those whose flush began before the last change that is there.
+    lost_before_last: u64,
+    /// The first 100 in the order of their offsets.
+    first: Vec<LostUnit>,
+}
+
+/// A corrupt unit.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LostUnit {
+    pub(super) offset_bytes: u64,
+    pub(super) class: Class,
+    /// What its header says; null = it has none.
+    pub(super) found: Option<UnitWrite>,
+    pub(super) found_run: Option<String>,
+    pub(super) is_intact: Option<bool>,
+    /// Its first 64 bytes in hexadecimal.
+    pub(super) first_bytes: String,
+    /// A second read returned what is allowed.
+    pub(super) second_read_is_right: Option<bool>,
+    /// The file ends before it.
+    pub(super) is_beyond_end: bool,
+    #[serde(skip)]
+    pub(super) durable_ticket: Option<u64>,
+    /// What must be there; null = nothing is durable.
+    pub(super) durable: Option<DurableChange>,
+    pub(super) error: Option<String>,
+}
+
+/// A change that must be there, and why.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct DurableChange {
+    /// Number of the change in the run.
+    change: u64,
+    thread: u32,
+    begun_ns: u64,
+    is_write_through: bool,
+    /// The first flush that began after it had completed, and completed; null if it was written through.
+    flush: Option<u64>,
+    flush_thread: Option<u32>,
+    flush_begun_ns: Option<u64>,
+    /// Changes from this one on began when it was to be durable.
+    #[serde(skip)]
+    durable_since: u64,
+}
+
+impl DurableChange {
+    fn of(durable: &Durable) -> Self {
+        let flush = durable.flush;
+        Self {
+            change: durable.change.ticket,
+            thread: durable.thread,
+            begun_ns: durable.change.time_us.saturating_mul(1000),
+            is_write_through: durable.change.kind == Kind::WriteThrough,
+            flush: flush.map(|(flush, _)| flush.ticket),
+            flush_thread: flush.map(|(_, thread)| thread),
+            flush_begun_ns: flush.map(|(flush, _)| flush.time_us.saturating_mul(1000)),
+            durable_since: flush.map_or(durable.count, |(flush, _)| flush.ticket + 1),
+        }
+    }
+
+    fn words(&self) -> String {
+        let Self { change, thread, begun_ns, .. } = *self;
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let flush = match (self.flush, self.flush_thread, self.flush_begun_ns) {
+            (Some(flush), Some(thread), Some(begun_ns)) => {
+                format!("flushed by thread {thread} at {:.6} s (change {flush})", seconds(begun_ns))
+            }
+            _ if self.is_write_through => "written through".to_owned(),
+            _ => "flushed".to_owned(),
+        };
+        format!("change {change} of thread {thread} at {:.6} s, {flush}", seconds(begun_ns))
+    }
+}
+
+impl LostUnit {
+    pub(super) fn unreadable(offset_bytes: u64, error: &io::Error) -> Self {
+        Self {
+            offset_bytes,
+            class: Class::Unreadable,
+            found: None,
+            found_run: None,
+            is_intact: None,
+            first_bytes: String::new(),
+            second_read_is_right: None,
+            is_beyond_end: false,
+            durable_ticket: None,
+            durable: None,
+            error: Some(error.to_string()),
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("{} at offset {}", self.class.name(), self.offset_bytes)];
+        if let Some(error) = &self.error {
+            lines.push(format!("  error:     {error}"));
+            return lines;
+        }
+        if let Some(durable) = &self.durable {
+            lines.push(format!("  durable:   {}", durable.words()));
+        }
+        let damaged = if self.is_intact == Some(false) { ", with a wrong checksum" } else { "" };
+        lines.push(match &self.found {
+            _ if self.is_beyond_end => "  found:     the end of the file is before it".to_owned(),
+            Some(write) => format!("  found:     {}{damaged}", write.words(self.found_run.as_deref())),
+            None => "  found:     no header".to_owned(),
+        });
+        if !self.is_beyond_end {
+            lines.push(format!("  first 64:  {}", self.first_bytes));
+        }
+        match self.second_read_is_right {
+            Some(true) => lines.push("  read again: the right data".to_owned()),
+            Some(false) if !self.is_beyond_end => lines.push("  read again: still wrong".to_owned()),
+            _ => {}
+        }
+        lines
+    }
+}
+
+impl TargetReport {
+    pub(super) fn new(target: &Target<'_>, progress: Progress, planned_bytes: u64, past_page_cache: bool) -> Self {
+        let Progress { read_bytes, right, unflushed, torn, unchecked, by_class, first, latest } = progress;
+        Self {
+            path: target.path.clone(),
+            size_bytes: target.size_bytes,
+            read_bytes,
+            planned_bytes,
+            past_page_cache,
+            unit_bytes: target.history.unit().bytes(),
+            units: target.history.units(),
+            known_units: target.history.known(),
+            durable_units: target.history.durable(),
+            right_units: right,
+            unflushed_units: unflushed,
+            torn_units: torn,
+            unchecked_units: unchecked,
+            corrupt_units: by_class.values().sum(),
+            corrupt_by_class: by_class.iter().map(|(class, units)| (class.name(), *units)).collect(),
+            last_change_there: latest,
+            lost_before_last: 0,
+            first,
+        }
+    }
+
+    fn explain(&mut self, logs: &mut Logs) {
+        let tickets = self.first.iter().filter_map(|unit| unit.durable_ticket);
+        if tickets.clone().next().is_none() {
+            return;
+        }
+        let durable = logs.durable(tickets);
+        for unit in &mut self.first {
+            unit.durable = unit.durable_ticket.and_then(|ticket| durable.get(&ticket)).map(DurableChange::of);
+        }
+        let last = self.last_change_there.unwrap_or(0);
+        let is_before = |unit: &&LostUnit| unit.durable.is_some_and(|durable| durable.durable_since <= last);
+        self.lost_before_last = self.first.iter().filter(is_before).count() as u64;
+    }
+
+    /// What the order of the changes that are there and of those that are not says.
+    fn order(&self) -> Option<String> {
+        let lost: Vec<&DurableChange> = self.first.iter().filter_map(|unit| unit.durable.as_ref()).collect();
+        let earliest = lost.iter().map(|durable| durable.change).min()?;
+        Some(match self.last_change_there {
+            Some(last) if self.lost_before_last > 0 => format!(
+                "change {last} is there, and began after the flushes of {} of the first {} corrupt units: a flush was not \
+                 honoured, or writes were reordered across it",
+                self.lost_before_last,
+                lost.len()
+            ),
+            Some(last) if last < earliest => {
+                format!("nothing after change {last} is there: all that was written later is gone, flushed or not")
+            }
+            Some(last) => format!("the last change that is there is {last}"),
+            None => "no change of the run is there".to_owned(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("'{}', {}", printable(&self.path.to_string_lossy()), Bytes(self.size_bytes));
+        let mut line = |words: &str| {
+            text.push_str("\n  ");
+            text.push_str(words);
+        };
+        line("compared with:  the logs of a run that was cut off or failed (--journal)");
+        if !self.past_page_cache {
+            line("NOTE: read through the page cache, because the file system has no direct I/O");
+        }
+        if self.read_bytes < self.planned_bytes {
+            line(&format!("NOTE: interrupted after {}", Bytes(self.read_bytes)));
+        }
+        if self.size_bytes < self.planned_bytes {
+            line(&format!("NOTE: shorter than in the run ({})", Bytes(self.planned_bytes)));
+        }
+        line(&format!("known:          {} of {} units", self.known_units, self.units));
+        line(&format!("durable:        {} units (flushed or written through)", self.durable_units));
+        line(&format!("right:          {} units", self.right_units));
+        line(&format!("not flushed:    {} units lack an acknowledged write (allowed)", self.unflushed_units));
+        line(&format!("torn:           {} units, by writes that were not durable (allowed)", self.torn_units));
+        line(&format!("not checkable:  {} units", self.unchecked_units));
+        line(&format!("corrupt:        {} units", self.corrupt_units));
+        for class in Class::ALL {
+            if let Some(units) = self.corrupt_by_class.get(class.name()) {
+                line(&format!("  {units} {}: {}", class.name(), words(class)));
+            }
+        }
+        if let Some(order) = self.order() {
+            line(&format!("order:          {order}"));
+        }
+        for unit in self.first.iter().take(SHOWN_MAX) {
+            unit.lines().iter().for_each(|words| line(words));
+        }
+        let left = self.first.len().saturating_sub(SHOWN_MAX);
+        if left > 0 {
+            line(&format!("{left} more corrupt units are in the JSON report (--json)"));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+fn words(class: Class) -> &'static str {
+    match class {
+        Class::Lost => "a write that was acknowledged and flushed is missing; older data is there",
+        Class::Zeros => "a write that was acknowledged and flushed is missing; zeros are there",
+        Class::Foreign => "a write that was acknowledged and flushed is missing; data that is not of this run is there",
+        Class::Torn => "only part of a write that was acknowledged and flushed is there",
+        class => class.words(),
+    }
+}
+
+impl AfterCutReport {
+    pub(super) fn new(logs: &mut Logs, mut targets: Vec<TargetReport>) -> Self {
+        let cannot_tell = |target: &TargetReport| target.known_units == 0 || target.read_bytes < target.planned_bytes;
+        let outcome = if targets.iter().any(|target| target.corrupt_units > 0) {
+            Outcome::Corrupt
+        } else if targets.iter().any(cannot_tell) {
+            Outcome::CannotTell
+        } else {
+            Outcome::Good
+        };
+        targets.iter_mut().for_each(|target| target.explain(logs));
+        let restarted =
+            "the machine was started again since the run: what was logged last may not have reached its storage";
+        let because = logs.is_other_boot.then(|| restarted.to_owned()).into_iter().chain(logs.early.iter().cloned());
+        Self {
+            experimental: true,
+            outcome,
+            run: format!("{:016x}", logs.history.run),
+            logged_changes: logs.history.changes,
+            logged_flushes: logs.history.flushes,
+            journal_ends_early: logs.history.ends_early,
+            journal_ends_early_because: because.collect(),
+            targets,
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "journal: {} changes, {} flushes", self.logged_changes, self.logged_flushes);
+        for reason in &self.journal_ends_early_because {
+            let _ = writeln!(text, "NOTE: the journal ends early: {reason}");
+        }
+        for target in &self.targets {
+            text.push_str(&target.text());
+        }
+        let words = match self.outcome {
+            Outcome::Good => "all that was acknowledged and flushed is there",
+            Outcome::Corrupt => {
+                "CORRUPT: rule out other writers, then keep the report, the journal and the data for the vendor"
+            }
+            Outcome::CannotTell if self.targets.iter().any(|target| target.read_bytes < target.planned_bytes) => {
+                "incomplete: no corruption found until the interruption"
+            }
+            Outcome::CannotTell => "the journal has no write to a target: the load was cut off before it began",
+        };
+        let _ = writeln!(text, "Verification after a cut (experimental): {words}");
+        text
+    }
+}

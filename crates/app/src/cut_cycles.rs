@@ -1,0 +1,302 @@
+//! `diskspd verify --cycles`: a load that is cut off again and again, and what is missing on its targets afterwards.
+
+mod report;
+
+use crate::interrupt::{self, Signals};
+use crate::load::with_log_files;
+use crate::output::{print, say, write_json};
+use crate::preset;
+use crate::status::{Status, fail, printed, refuse, refuse_with};
+use crate::system_env::SystemEnv;
+use cli::subcommand::preset::PresetCommand;
+use cli::subcommand::verify::VerifyRequest;
+use cli::{Command, RunRequest, Subcommand};
+use report::{Cycle, Series};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use verify::log::{HEAD_BYTES, log_name};
+
+/// How often something is looked at.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Time for a load to end after a cut, before it is killed.
+const END: Duration = Duration::from_secs(30);
+
+/// Time for a load that was killed to end once the storage is back, and for its targets to come back.
+const BACK: Duration = Duration::from_secs(60);
+
+/// The part of the load's time in which the cut falls.
+const CUT_FROM: f64 = 0.05;
+const CUT_UNTIL: f64 = 0.9;
+
+/// Why a series ends.
+enum Ended {
+    /// Ctrl+C.
+    Interrupted,
+    /// It cannot go on.
+    Failed(String),
+}
+
+/// What each cycle does.
+struct Plan<'a> {
+    cut: &'a str,
+    back: Option<&'a str>,
+    folder: &'a Path,
+    load: &'a [String],
+    targets: Vec<PathBuf>,
+    time: Duration,
+    signals: &'a Signals,
+}
+
+/// Runs a series.
+pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
+    let words: Vec<OsString> = request.cycles.load.iter().map(OsString::from).collect();
+    let load = match cli::parse(&words, &SystemEnv) {
+        Ok(Command::Run(load)) => load,
+        Ok(Command::Subcommand(Subcommand::Preset(PresetCommand::Run(named)))) => match preset::request_of(&named) {
+            Ok(load) => load,
+            Err(reason) => return refuse_with(&reason),
+        },
+        Ok(_) => {
+            return refuse_with("--cycles needs a load after --: its options and targets, or preset run NAME TARGET");
+        }
+        Err(failure) => return refuse(&failure),
+    };
+    let (Some(cut), Some(folder)) = (&request.cycles.cut, &request.journal) else {
+        return refuse_with("--cycles needs --cut and --journal");
+    };
+    if !folder.is_dir() {
+        return refuse_with(&format!("--journal='{}': not a directory; create it first", folder.display()));
+    }
+    let signals = match interrupt::watch() {
+        Ok(signals) => signals,
+        Err(error) => return fail(&format!("cannot watch for signals: {error}")),
+    };
+    let plan = Plan {
+        cut,
+        back: request.cycles.back.as_deref(),
+        folder,
+        load: &request.cycles.load,
+        targets: targets(&load),
+        time: load
+            .profile
+            .time_spans
+            .iter()
+            .map(|span| Duration::from_secs(u64::from(span.warm_up_s) + u64::from(span.duration_s)))
+            .sum(),
+        signals: &signals,
+    };
+    let mut series = Series::new(cycles);
+    for number in 1..=cycles {
+        let cycle = match plan.cycle(number) {
+            Ok(cycle) => cycle,
+            Err(Ended::Interrupted) => {
+                say("the series was interrupted");
+                break;
+            }
+            Err(Ended::Failed(reason)) => return fail(&format!("cycle {number}: {reason}")),
+        };
+        if !request.json
+            && let Err(error) = print(format!("{}\n", cycle.line()).as_bytes())
+        {
+            return fail(&format!("cannot write to stdout: {error}"));
+        }
+        if series.add(cycle) {
+            break;
+        }
+    }
+    let status = series.finish();
+    if request.json {
+        let mut text = Vec::new();
+        return printed(write_json(&series, &mut text).and_then(|()| print(&text)), status);
+    }
+    printed(print(series.text(folder).as_bytes()), status)
+}
+
+/// The files and devices of a load.
+fn targets(load: &RunRequest) -> Vec<PathBuf> {
+    let mut targets: Vec<PathBuf> = Vec::new();
+    for target in with_log_files(load).profile.time_spans.iter().flat_map(|span| &span.targets) {
+        if !targets.contains(&target.path) {
+            targets.push(target.path.clone());
+        }
+    }
+    targets
+}
+
+impl Plan<'_> {
+    fn cycle(&self, number: u32) -> Result<Cycle, Ended> {
+        let journal = self.folder.join(format!("cycle-{number}"));
+        match fs::create_dir(&journal) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(Ended::Failed(format!("cannot make '{}': {error}", journal.display())));
+            }
+            _ => {}
+        }
+        // Those of an earlier series would be taken for those of this load.
+        run::journal::remove_logs(&journal).map_err(|error| Ended::Failed(error.to_string()))?;
+        let mut load = self.start(&journal)?;
+        let wait = self.time.mul_f64(CUT_FROM + (CUT_UNTIL - CUT_FROM) * random());
+        let started = self.wait_for_load(&mut load, &journal);
+        let waited = started.and_then(|()| self.wait(&mut load, wait));
+        if let Err(ended) = waited {
+            // Nothing was cut.
+            end(&mut load, Duration::ZERO);
+            return Err(ended);
+        }
+        let cut = self.shell(self.cut, "--cut", &load, number);
+        let has_ended = end(&mut load, END);
+        // The storage comes back whatever happened.
+        let back = self.back.map_or(Ok(()), |back| self.shell(back, "--back", &load, number));
+        cut.and(back)?;
+        if !has_ended && !end(&mut load, BACK) {
+            return Err(Ended::Failed("the load does not end: its I/Os never came back".to_owned()));
+        }
+        if self.signals.interrupted.load(Relaxed) {
+            return Err(Ended::Interrupted);
+        }
+        self.wait_for_targets()?;
+        self.verify(number, wait, &journal)
+    }
+
+    fn start(&self, journal: &Path) -> Result<Child, Ended> {
+        let failed = |what: &str, error: io::Error| Ended::Failed(format!("cannot {what}: {error}"));
+        let output =
+            File::create(journal.join("load.txt")).map_err(|error| failed("keep the output of the load", error))?;
+        let errors = output.try_clone().map_err(|error| failed("keep the output of the load", error))?;
+        let mut command = itself()?;
+        // Options come before the targets.
+        let named = if self.load.first().is_some_and(|word| word == "preset") { 3 } else { 0 };
+        let (name, rest) = self.load.split_at(named.min(self.load.len()));
+        command.args(name);
+        if !self.load.iter().any(|word| word == "--verify") {
+            command.arg("--verify");
+        }
+        command.arg(format!("--journal={}", journal.display())).args(rest);
+        command.stdin(Stdio::null()).stdout(output).stderr(errors);
+        command.spawn().map_err(|error| failed("start the load", error))
+    }
+
+    /// Waits until the load logs its first record.
+    fn wait_for_load(&self, load: &mut Child, journal: &Path) -> Result<(), Ended> {
+        loop {
+            self.wait(load, TICK)?;
+            let has_records = |thread: u32| {
+                let mut word = [0; 8];
+                let file = File::open(journal.join(log_name(thread)));
+                file.and_then(|file| file.read_exact_at(&mut word, HEAD_BYTES)).is_ok() && word != [0; 8]
+            };
+            if (0..64).any(has_records) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits; an error if the load ends meanwhile.
+    fn wait(&self, load: &mut Child, time: Duration) -> Result<(), Ended> {
+        let until = Instant::now() + time;
+        loop {
+            if self.signals.interrupted.load(Relaxed) {
+                return Err(Ended::Interrupted);
+            }
+            if let Ok(Some(status)) = load.try_wait() {
+                let output = "its output is in load.txt in the directory of the cycle";
+                return Err(Ended::Failed(format!("the load ended before the cut ({status}); {output}")));
+            }
+            let now = Instant::now();
+            if now >= until {
+                return Ok(());
+            }
+            std::thread::sleep(TICK.min(until - now));
+        }
+    }
+
+    fn shell(&self, command: &str, option: &str, load: &Child, number: u32) -> Result<(), Ended> {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.arg("-c").arg(command).env("DISKSPD_PID", load.id().to_string()).env("DISKSPD_CYCLE", number.to_string());
+        // What it says is not the report.
+        let status = shell.stdin(Stdio::null()).stdout(Stdio::null()).status();
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(Ended::Failed(format!("the command of {option} failed ({status})"))),
+            Err(error) => Err(Ended::Failed(format!("cannot run the command of {option}: {error}"))),
+        }
+    }
+
+    /// A device that comes back takes its time.
+    fn wait_for_targets(&self) -> Result<(), Ended> {
+        let until = Instant::now() + BACK;
+        for target in &self.targets {
+            while let Err(error) = File::open(target) {
+                if Instant::now() >= until {
+                    return Err(Ended::Failed(format!("'{}' did not come back: {error}", target.display())));
+                }
+                if self.signals.interrupted.load(Relaxed) {
+                    return Err(Ended::Interrupted);
+                }
+                std::thread::sleep(TICK);
+            }
+        }
+        Ok(())
+    }
+
+    fn verify(&self, number: u32, wait: Duration, journal: &Path) -> Result<Cycle, Ended> {
+        let failed = |what: &str| Ended::Failed(format!("cannot verify the targets: {what}"));
+        let mut command = itself()?;
+        command.args(["verify", "--json", "--journal"]).arg(journal);
+        // Names that look like options.
+        let is_odd = |target: &Path| target.as_os_str().as_encoded_bytes().starts_with(b"-");
+        let paths =
+            self.targets.iter().map(|target| if is_odd(target) { Path::new(".").join(target) } else { target.clone() });
+        command.args(paths);
+        let command = command.stdin(Stdio::null()).output().map_err(|error| failed(&error.to_string()))?;
+        if ![0, 5, 6].contains(&command.status.code().unwrap_or(-1)) {
+            return Err(failed(String::from_utf8_lossy(&command.stderr).trim()));
+        }
+        fs::write(journal.join("verify.json"), &command.stdout).map_err(|error| failed(&error.to_string()))?;
+        Cycle::read(number, wait, &command.stdout).ok_or_else(|| failed("its report cannot be read"))
+    }
+}
+
+/// The program itself.
+fn itself() -> Result<std::process::Command, Ended> {
+    let program =
+        std::env::current_exe().map_err(|error| Ended::Failed(format!("cannot find diskspd itself: {error}")))?;
+    Ok(std::process::Command::new(program))
+}
+
+/// Waits for the end of a load, and kills it after some time. True once it has ended.
+fn end(load: &mut Child, time: Duration) -> bool {
+    let until = Instant::now() + time;
+    loop {
+        if !matches!(load.try_wait(), Ok(None)) {
+            return true;
+        }
+        if Instant::now() >= until {
+            break;
+        }
+        std::thread::sleep(TICK);
+    }
+    // It may have ended by itself.
+    let _ = load.kill();
+    let until = Instant::now() + Duration::from_secs(5);
+    while matches!(load.try_wait(), Ok(None)) {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(TICK);
+    }
+    true
+}
+
+/// From 0 to 1.
+fn random() -> f64 {
+    (RandomState::new().build_hasher().finish() >> 11) as f64 / (1u64 << 53) as f64
+}

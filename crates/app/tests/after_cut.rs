@@ -1,0 +1,326 @@
+//! `diskspd verify --journal` after a cut: a killed load, a disk whose volatile cache was lost, and journals that are torn.
+
+use serde_json::Value;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::Duration;
+use testkit::{Flushing, Running, Volatile, Workplace, or_skip, workplace};
+
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// A linear congruential generator (Knuth, MMIX).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// An empty directory for the journal: what an earlier run left there is not waited for.
+fn empty_journal(place: &Workplace) {
+    let _ = fs::remove_dir_all(place.path("journal"));
+    fs::create_dir(place.path("journal")).expect("a new directory");
+}
+
+/// Waits until the log of the first thread has so many bytes of records.
+fn wait_for_records(run: &mut Running, journal: &Path, bytes: u64) {
+    let log = journal.join("log.0");
+    run.wait_until("records in the journal", |_| {
+        let mut word = [0; 8];
+        let file = File::open(&log);
+        file.and_then(|file| file.read_exact_at(&mut word, HEAD_BYTES + bytes)).is_ok() && word != [0; 8]
+    });
+}
+
+/// Verifies a target with the logs of its run.
+fn verify(place: &Workplace, target: &Path, status: i32) -> Value {
+    let run = place.diskspd("verify --json --journal journal").arg(target).run();
+    run.expect_status(status);
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"))
+}
+
+fn number(report: &Value, name: &str) -> u64 {
+    report["targets"][0][name].as_u64().unwrap_or_else(|| panic!("{name}: {report}"))
+}
+
+// Shows data-safety: the files run and log.N in the directory of --journal
+#[test]
+fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
+    let place = workplace!();
+    let mut random = Random(7);
+    let loads = [
+        "-b4K -r -w80 -o8 -t2 --fdatasync-every=16",
+        "-b4K -r -w100 -o4 -t3 --write-sizes=4K/50:16K/50 --discard=5 --write-zeroes=5 --fsync-every=20",
+        "-b8K -si -w100 -o4 -t2 -Sw",
+        "-b4K -r -w100 -o8 -t2 -Sb --fdatasync-every=64",
+        "-b4K -r -w100 -t2 -Sm -Nv",
+        "-b64K -r -w100 -o4 -t1 --engine=aio -Suw",
+    ];
+    let mut durable = 0;
+    for round in 0..18 {
+        let load = loads[round % loads.len()];
+        let cache = if load.contains("-S") { "" } else { "-Su" };
+        let words = format!("-c4M {load} {cache} -d60 -W0 --verify --overwrite --journal=journal --journal-here a.dat");
+        empty_journal(&place);
+        let mut run = place.diskspd(&words).start();
+        wait_for_records(&mut run, &place.path("journal"), 64);
+        std::thread::sleep(Duration::from_millis(random.below(300)));
+        run.kill_hard();
+        let report = verify(&place, &place.path("a.dat"), 0);
+        assert_eq!((number(&report, "corrupt_units"), &report["outcome"]), (0, &"good".into()), "{words}: {report}");
+        assert_eq!(report["journal_ends_early"], false, "{words}: {report}");
+        durable += number(&report, "durable_units");
+    }
+    assert!(durable > 0);
+    // The next run replaces the logs, and one that ends well leaves the map alone.
+    place
+        .diskspd("-c4M -b4K -r -w50 -d1 -W0 --verify --overwrite --journal=journal --journal-here a.dat")
+        .run()
+        .expect_status(0);
+    let names: Vec<_> = fs::read_dir(place.path("journal"))
+        .expect("the journal")
+        .map(|entry| entry.expect("a name").file_name())
+        .collect();
+    assert_eq!(names, ["map"]);
+    place
+        .diskspd("verify --journal journal a.dat")
+        .run()
+        .expect_status(0)
+        .expect_stdout(&["the map of the run (--journal)"]);
+}
+
+/// A load on a disk whose power is cut in the middle of it, and comes back.
+fn cut(place: &Workplace, name: &str, flushing: Flushing, load: &str) -> Result<Volatile, String> {
+    let disk = Volatile::mounted(place, name, 4 << 20, flushing)?;
+    empty_journal(place);
+    let words = format!("{load} -Su -d60 -W0 --verify --overwrite --journal=journal");
+    let mut run = place.diskspd(&words).arg(&disk.file).start();
+    wait_for_records(&mut run, &place.path("journal"), 30_000);
+    disk.cut();
+    let run = run.finish();
+    disk.back();
+    run.expect_status(1).expect_stderr(&["the logs of the run are kept in 'journal' (--journal)"]);
+    Ok(disk)
+}
+
+#[test]
+fn an_honest_disk_loses_only_what_was_not_flushed() {
+    let place = workplace!();
+    for (number, load) in
+        ["-b4K -r -w100 -o8 -t2 --fdatasync-every=200", "-b8K -r -w100 -o4 -t1 -Sw"].iter().enumerate()
+    {
+        let disk = or_skip!(cut(&place, &format!("disk{number}"), Flushing::Honest, load));
+        let report = verify(&place, &disk.file, 0);
+        let count = |name| self::number(&report, name);
+        assert_eq!((count("corrupt_units"), disk.counts().1), (0, 1), "{report}");
+        assert!(count("durable_units") > 100 && count("right_units") > 100, "{report}");
+        // A cut right after a flush loses nothing.
+        let is_seen = count("unflushed_units") + count("torn_units") > 0;
+        assert!(is_seen || disk.counts().2 < 200, "{report}");
+    }
+    let text = place.diskspd("verify --journal journal").arg(place.path("disk1/a.dat")).run();
+    assert_eq!(text.code(), Some(1), "the disk is no longer mounted");
+}
+
+#[test]
+fn a_disk_that_does_not_flush_is_found() {
+    let place = workplace!();
+    for (number, flushing) in [Flushing::Ignored, Flushing::Partial].into_iter().enumerate() {
+        // Units of a sector: each is there or not.
+        let load = "-b512 -r -w100 -o8 -t2 --fdatasync-every=20";
+        let disk = or_skip!(cut(&place, &format!("disk{number}"), flushing, load));
+        let report = verify(&place, &disk.file, 5);
+        assert!(self::number(&report, "corrupt_units") > 0, "{report}");
+        let first = &report["targets"][0]["first"][0];
+        assert!(first["durable"]["change"].is_u64() && first["durable"]["flush"].is_u64(), "{report}");
+        // Reordered: later writes are there.
+        assert!(self::number(&report, "lost_before_last") > 0, "{report}");
+        let run = place.diskspd("verify --journal journal").arg(&disk.file).run();
+        run.expect_status(5).expect_stdout(&[
+            "Verification after a cut (experimental): CORRUPT",
+            "a flush was not honoured, or writes were reordered across it",
+            "  durable:   change ",
+        ]);
+    }
+}
+
+#[test]
+fn a_torn_journal_is_recognised_and_accuses_nobody() {
+    let place = workplace!();
+    fs::create_dir(place.path("journal")).expect("a new directory");
+    let words =
+        "-c2M -b4K -r -w100 -o8 -t2 -Su --fdatasync-every=16 -d60 -W0 --verify --journal=journal --journal-here a.dat";
+    let mut run = place.diskspd(words).start();
+    wait_for_records(&mut run, &place.path("journal"), 30_000);
+    run.kill_hard();
+    let log = place.path("journal/log.0");
+    let whole = fs::read(&log).expect("the log");
+    let file = || File::options().write(true).open(&log).expect("the log");
+    let restore = || fs::write(&log, &whole).expect("room");
+    let check = |what: &str, is_early: bool| {
+        let report = verify(&place, &place.path("a.dat"), 0);
+        assert_eq!(
+            (&report["journal_ends_early"], number(&report, "corrupt_units")),
+            (&is_early.into(), 0),
+            "{what}: {report}"
+        );
+        restore();
+    };
+    check("whole", false);
+    file().set_len(HEAD_BYTES + 12_345).expect("shorter");
+    check("truncated", true);
+    file().write_all_at(&[0; 4096], HEAD_BYTES + 8192).expect("room");
+    check("a page of zeros", true);
+    file().write_all_at(&[0xA5; 4096], HEAD_BYTES + 8192).expect("room");
+    check("garbage", true);
+    file().write_all_at(b"x", 3).expect("room");
+    check("another head", true);
+    fs::remove_file(&log).expect("ours");
+    check("missing", true);
+    // The machine was started again.
+    let run_file = place.path("journal/run");
+    let content = fs::read(&run_file).expect("the file");
+    let mut run = verify::log::RunFile::from_bytes(&content).expect("it is whole");
+    run.boot = "another".to_owned();
+    fs::write(&run_file, run.to_bytes()).expect("room");
+    check("another start", true);
+    let refused = |reason: &str| {
+        place.diskspd("verify --journal journal a.dat").run().expect_status(3).expect_stderr(&["ERROR: ", reason]);
+    };
+    fs::write(&run_file, &content[..content.len() - 1]).expect("room");
+    refused("is incomplete or damaged");
+    fs::write(&run_file, &content).expect("room");
+    place.file("b.dat", &[0; 4096]);
+    place.diskspd("verify --journal journal b.dat").run().expect_status(3).expect_stderr(&["did not verify 'b.dat'"]);
+    // Other people's files are not replaced.
+    fs::write(&log, "somebody's").expect("room");
+    place.diskspd(words).run().expect_status(3).expect_stderr(&["is not a log of diskspd, and is never replaced"]);
+    assert_eq!(fs::read(&log).expect("still there"), b"somebody's");
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_verified_and_its_journal_is_not_taken() {
+    let place = workplace!();
+    fs::create_dir(place.path("journal")).expect("a new directory");
+    let words = "-c1M -b4K -r -w50 -d60 -W0 --verify --journal=journal --journal-here";
+    let mut run = place.diskspd(words).arg("a.dat").start();
+    wait_for_records(&mut run, &place.path("journal"), 64);
+    place.diskspd("verify --journal journal a.dat").run().expect_status(3).expect_stderr(&["is still under way"]);
+    place.diskspd(words).arg("b.dat").run().expect_status(3).expect_stderr(&["another run writes its logs there"]);
+    run.end();
+    place.diskspd("verify --journal journal a.dat").run().expect_status(0);
+}
+
+#[test]
+fn what_is_damaged_after_a_cut_is_found() {
+    let place = workplace!();
+    fs::create_dir(place.path("journal")).expect("a new directory");
+    let words = "-c1M -b4K -s -w100 -o1 -t1 -Sw -d60 -W0 --verify --journal=journal --journal-here a.dat";
+    let mut run = place.diskspd(words).start();
+    wait_for_records(&mut run, &place.path("journal"), 40 * 300);
+    run.kill_hard();
+    let file = || File::options().read(true).write(true).open(place.path("a.dat")).expect("the target");
+    // Far from the write that was in flight.
+    let last = number(&verify(&place, &place.path("a.dat"), 0), "last_change_there");
+    let at = |unit: u64| 4096 * (unit + if last % 256 < 128 { 130 } else { 0 });
+    let mut unit = [0; 4096];
+    file().read_exact_at(&mut unit, at(10)).expect("inside");
+    file().write_all_at(&unit, at(40)).expect("room");
+    file().write_all_at(&[0; 4096], at(50)).expect("room");
+    file().write_all_at(&[0xA5; 4096], at(60)).expect("room");
+    file().write_all_at(&[1], at(70) + 2000).expect("room");
+    file().set_len(255 * 4096).expect("shorter");
+    let report = verify(&place, &place.path("a.dat"), 5);
+    let by_class = &report["targets"][0]["corrupt_by_class"];
+    // The last unit is beyond the end.
+    let expected = serde_json::json!({"duplicated": 1, "foreign": 1, "rot": 1, "zeros": 2});
+    assert_eq!(by_class, &expected, "{report}");
+}
+
+/// Runs a series of cuts of a disk.
+fn series(place: &Workplace, disk: &Volatile, cycles: u32, status: i32) -> Value {
+    fs::create_dir_all(place.path("journal")).expect("a directory");
+    let (off, on) = (format!("echo off > {}", disk.power.display()), format!("echo on > {}", disk.power.display()));
+    let cycles = cycles.to_string();
+    let words = ["verify", "--json", "--cycles", &cycles, "--cut", &off, "--back", &on, "--journal", "journal", "--"];
+    let load = "-b4K -r -w100 -o8 -t2 -Su --fdatasync-every=50 -d3 -W0 --overwrite";
+    let program = words.into_iter().fold(place.diskspd(""), |program, word| program.arg(word));
+    let run = program.args(load).arg(&disk.file).run();
+    run.expect_status(status);
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"))
+}
+
+#[test]
+fn a_series_of_cuts_judges_the_disk() {
+    let place = workplace!();
+    let disk = or_skip!(Volatile::mounted(&place, "honest", 2 << 20, Flushing::Honest));
+    let report = series(&place, &disk, 3, 0);
+    let cycles = report["cycles"].as_array().expect("a list");
+    assert_eq!((cycles.len(), &report["outcome"], disk.counts().1), (3, &"good".into(), 3), "{report}");
+    for cycle in cycles {
+        assert_eq!((&cycle["was_cut_off"], &cycle["corrupt_units"]), (&true.into(), &0.into()), "{report}");
+        assert!(cycle["logged_changes"].as_u64() > Some(0), "{report}");
+    }
+    let disk = or_skip!(Volatile::mounted(&place, "lying", 2 << 20, Flushing::Partial));
+    let report = series(&place, &disk, 20, 5);
+    let cycles = report["cycles"].as_array().expect("a list");
+    assert!(cycles.len() < 20 && report["outcome"] == "corrupt", "{report}");
+    let found: Value = serde_json::from_slice(&place.content(&format!("journal/cycle-{}/verify.json", cycles.len())))
+        .expect("it is JSON");
+    assert_eq!(found["outcome"], "corrupt", "{found}");
+}
+
+// Shows data-safety: files load.txt and verify.json in DIR/cycle-N
+#[test]
+fn presets_are_killed_again_and_again_without_a_finding() {
+    let place = workplace!();
+    for preset in ["power-cut", "wal"] {
+        fs::create_dir(place.path(preset)).expect("a new directory");
+        let words = ["verify", "--cycles", "3", "--cut", "kill -KILL $DISKSPD_PID", "--journal", preset, "--"];
+        let program = words.into_iter().fold(place.diskspd(""), |program, word| program.arg(word));
+        let load = format!("preset run {preset} -c4M -d2 --overwrite --journal-here {preset}.dat");
+        let run = program.args(&load).run();
+        run.expect_status(0).expect_stdout(&[
+            "cycle 1: cut after ",
+            ", 0 corrupt: good",
+            "3 of 3 cycles, 3 of them cut off: 3 good, 0 corrupt",
+        ]);
+        assert!(place.path(preset).join("cycle-3/load.txt").exists());
+    }
+}
+
+#[test]
+fn the_storage_comes_back_whatever_ends_a_series() {
+    let place = workplace!();
+    fs::create_dir(place.path("journal")).expect("a new directory");
+    let load = "-c1M -b4K -r -w100 -d2 -W0 --overwrite --journal-here";
+    let series = |cut: &str, target: &str| {
+        let words = ["verify", "--cycles", "2", "--cut", cut, "--back", "touch back", "--journal", "journal", "--"];
+        words.into_iter().fold(place.diskspd(""), |program, word| program.arg(word)).args(load).arg(target)
+    };
+    let run = series("kill -KILL $DISKSPD_PID; exit 3", "a.dat").run();
+    run.expect_status(1).expect_stderr(&["cycle 1: the command of --cut failed"]);
+    fs::remove_file(place.path("back")).expect("the storage came back");
+    let mut run = series("kill -KILL $DISKSPD_PID; touch cut; sleep 2", "a.dat").start();
+    run.wait_until("the cut", |_| place.path("cut").exists());
+    run.interrupt();
+    run.finish().expect_status(6).expect_stdout(&["0 of 2 cycles", "incomplete"]);
+    fs::remove_file(place.path("back")).expect("the storage came back");
+    // A load that ends before the cut is no cycle.
+    let run = series("touch cut", "missing/a.dat").run();
+    run.expect_status(1).expect_stderr(&["the load ended before the cut"]);
+    for (words, reason) in [
+        ("verify --cycles 2 --cut x --journal journal", "the workload is missing"),
+        ("verify --cycles 2 --journal journal -- a.dat", "--cut"),
+        ("verify --cycles 2 --cut x --journal missing -- a.dat", "create it first"),
+        ("verify --cycles 2 --cut x --journal journal -- --journal=x a.dat", "leave --journal out of the load"),
+        ("verify --cycles 2 --cut x --journal journal -- --version", "needs a load after --"),
+        ("verify --cycles 2 --cut x --journal journal a.dat -- a.dat", "--cycles"),
+        ("verify --cut x a.dat", "--cycles"),
+    ] {
+        place.diskspd(words).run().expect_status(3).expect_stderr(&["ERROR: ", reason]);
+    }
+}

@@ -1,0 +1,385 @@
+//! What must be on a target after a cut, from the logs of its run, and what a unit that was read back says of it.
+//!
+//! A change is *durable* if it completed and a flush that began later completed too, or if it was written through. What
+//! is durable must be there, unless a later change began: that one may be there instead, or in part. For each unit only
+//! the largest tickets count, so the logs of the threads need no order.
+
+use crate::check::{self, Mixture, Place};
+use crate::log::{Change, Entry, Kind, LoggedTarget};
+use crate::unit::{Header, UnitSize, is_intact};
+use model::corruption::CorruptionClass as Class;
+use std::io;
+
+/// What a change left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// The data of a write.
+    Data,
+    /// Zeros.
+    Zeros,
+    /// Anything: discarded data on a device.
+    Anything,
+}
+
+/// A change, and what it left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Its ticket.
+    pub ticket: u64,
+    /// What it left, or may have left.
+    pub left: Left,
+}
+
+/// What the logs say of a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnitHistory {
+    /// The last change that began.
+    pub begun: Option<Point>,
+    /// The last that completed.
+    pub completed: Option<Point>,
+    /// The last that is durable, and when it began in microseconds since the run began.
+    pub durable: Option<(Point, u64)>,
+    /// The last that began and wrote no data.
+    pub erased: Option<Point>,
+}
+
+/// What a unit that was read back says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterCut {
+    /// It is the last write that completed, or a later one.
+    Right,
+    /// It is durable; later writes that completed were not flushed, and are gone. That is allowed.
+    Unflushed,
+    /// It is in part what a change left that was not durable. That is allowed.
+    Torn,
+    /// Nothing can be said.
+    NotCheckable,
+    /// A durable change is gone, or the data is wrong in a way that a cut does not explain.
+    Wrong(Class),
+}
+
+const BEGUN: usize = 0;
+const COMPLETED: usize = 1;
+const DURABLE: usize = 2;
+const DURABLE_US: usize = 3;
+const ERASED: usize = 4;
+const CELLS: usize = 5;
+
+/// What the logs say of a target.
+#[derive(Debug)]
+pub struct TargetHistory {
+    /// The target.
+    pub logged: LoggedTarget,
+    run: u64,
+    unit: UnitSize,
+    units: u64,
+    /// Of each unit; memory that nothing is known of is not touched.
+    cells: Vec<u64>,
+    /// The largest ticket of a flush that completed.
+    flushed: Option<u64>,
+    /// The last ticket with which the file began to be emptied.
+    emptied: u64,
+}
+
+/// What all logs of a run say.
+#[derive(Debug)]
+pub struct History {
+    /// Number of the run.
+    pub run: u64,
+    /// Its targets.
+    pub targets: Vec<TargetHistory>,
+    /// The last records of a log may be missing.
+    pub ends_early: bool,
+    /// Changes that began.
+    pub changes: u64,
+    /// Flushes that completed.
+    pub flushes: u64,
+}
+
+impl History {
+    /// Nothing so far; `None` if the unit of a target is none, or there is no memory.
+    pub fn new(run: u64, targets: &[LoggedTarget]) -> Option<Self> {
+        let target = |logged: &LoggedTarget| {
+            let unit = UnitSize::new(logged.target.unit_bytes.into())?;
+            let units = logged.target.size_bytes.div_ceil(unit.bytes());
+            // Zeroed by the system, page by page as they are used.
+            let cells = vec![0; usize::try_from(units).ok()?.checked_mul(CELLS)?];
+            Some(TargetHistory { logged: logged.clone(), run, unit, units, cells, flushed: None, emptied: 0 })
+        };
+        let targets = targets.iter().map(target).collect::<Option<_>>()?;
+        Some(Self { run, targets, ends_early: false, changes: 0, flushes: 0 })
+    }
+
+    fn target(&mut self, number: u32) -> Option<&mut TargetHistory> {
+        self.targets.iter_mut().find(|target| target.logged.target.target == number)
+    }
+
+    /// Takes in the flushes of a log: of all logs first, then the changes of all.
+    ///
+    /// # Errors
+    ///
+    /// Those of `next`.
+    pub fn take_flushes(&mut self, mut next: impl FnMut() -> io::Result<Option<Entry>>) -> io::Result<()> {
+        while let Some(entry) = next()? {
+            match entry {
+                Entry::Flushed(flush) => {
+                    self.flushes += 1;
+                    if let Some(target) = self.target(flush.target) {
+                        target.flushed = target.flushed.max(Some(flush.ticket));
+                    }
+                }
+                Entry::Emptied(flush) => {
+                    if let Some(target) = self.target(flush.target) {
+                        target.emptied = target.emptied.max(flush.ticket);
+                    }
+                }
+                Entry::Began(_) | Entry::Completed(..) | Entry::Failed(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in the changes of a log.
+    ///
+    /// # Errors
+    ///
+    /// Those of `next`.
+    pub fn take_changes(&mut self, mut next: impl FnMut() -> io::Result<Option<Entry>>) -> io::Result<()> {
+        while let Some(entry) = next()? {
+            match entry {
+                Entry::Began(change) => {
+                    self.changes += 1;
+                    if let Some(target) = self.target(change.target) {
+                        target.began(&change);
+                    }
+                }
+                Entry::Completed(change, count) => {
+                    if let Some(target) = self.target(change.target) {
+                        target.completed(&change, count);
+                    }
+                }
+                Entry::Failed(_) | Entry::Flushed(_) | Entry::Emptied(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A ticket and what its change left, in one cell; later changes have larger values.
+fn cell(point: Point) -> u64 {
+    let left = match point.left {
+        Left::Data => 1,
+        Left::Zeros => 2,
+        Left::Anything => 3,
+    };
+    point.ticket << 2 | left
+}
+
+fn point(cell: u64) -> Option<Point> {
+    let left = match cell & 3 {
+        1 => Left::Data,
+        2 => Left::Zeros,
+        3 => Left::Anything,
+        _ => return None,
+    };
+    Some(Point { ticket: cell >> 2, left })
+}
+
+impl TargetHistory {
+    /// Number of the run.
+    pub fn run(&self) -> u64 {
+        self.run
+    }
+
+    /// Size of its units.
+    pub fn unit(&self) -> UnitSize {
+        self.unit
+    }
+
+    /// Number of its units.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Units that a change of the run began for.
+    pub fn known(&self) -> u64 {
+        self.cells.chunks_exact(CELLS).filter(|cells| cells[BEGUN] != 0).count() as u64
+    }
+
+    /// Units of which a write or zeros are durable.
+    pub fn durable(&self) -> u64 {
+        (0..self.units).filter(|unit| self.of(*unit).durable.is_some()).count() as u64
+    }
+
+    /// True if a change that completed when the count was this is durable.
+    pub fn is_flushed(&self, kind: Kind, count: u64) -> bool {
+        kind == Kind::WriteThrough || self.flushed.is_some_and(|flushed| flushed >= count)
+    }
+
+    fn left(&self, kind: Kind) -> Left {
+        match kind {
+            Kind::Write | Kind::WriteThrough => Left::Data,
+            Kind::Zeroes => Left::Zeros,
+            Kind::Discard if self.logged.discards_to_zeros => Left::Zeros,
+            Kind::Discard => Left::Anything,
+        }
+    }
+
+    fn cells_of(&mut self, change: &Change) -> impl Iterator<Item = &mut [u64]> {
+        let end = change.first.saturating_add(change.length.into()).min(self.units);
+        let first = change.first.min(end);
+        self.cells[first as usize * CELLS..end as usize * CELLS].chunks_exact_mut(CELLS)
+    }
+
+    fn began(&mut self, change: &Change) {
+        let begun = cell(Point { ticket: change.ticket, left: self.left(change.kind) });
+        for cells in self.cells_of(change) {
+            cells[BEGUN] = cells[BEGUN].max(begun);
+            if !change.kind.is_write() {
+                cells[ERASED] = cells[ERASED].max(begun);
+            }
+        }
+    }
+
+    fn completed(&mut self, change: &Change, count: u64) {
+        let completed = cell(Point { ticket: change.ticket, left: self.left(change.kind) });
+        let is_durable = self.is_flushed(change.kind, count);
+        for cells in self.cells_of(change) {
+            cells[COMPLETED] = cells[COMPLETED].max(completed);
+            if is_durable && completed > cells[DURABLE] {
+                (cells[DURABLE], cells[DURABLE_US]) = (completed, change.time_us);
+            }
+        }
+    }
+
+    /// What is known of a unit.
+    pub fn of(&self, unit: u64) -> UnitHistory {
+        let at = usize::try_from(unit).ok().and_then(|unit| unit.checked_mul(CELLS));
+        let Some(cells) = at.and_then(|at| self.cells.get(at..at + CELLS)) else { return UnitHistory::default() };
+        // What was there before the file was emptied need not be there, and may be.
+        let emptied = Point { ticket: self.emptied, left: Left::Zeros };
+        let is_after = |point: &Point| point.ticket > self.emptied;
+        let or_emptied = |cell: u64| {
+            let point = point(cell).filter(is_after);
+            point.or((self.emptied > 0 && cells[BEGUN] != 0).then_some(emptied))
+        };
+        UnitHistory {
+            begun: or_emptied(cells[BEGUN]),
+            completed: point(cells[COMPLETED]).filter(is_after),
+            durable: point(cells[DURABLE])
+                .filter(|point| is_after(point) && point.left != Left::Anything)
+                .map(|point| (point, cells[DURABLE_US])),
+            erased: or_emptied(cells[ERASED]),
+        }
+    }
+
+    /// What a unit that was read says; `ends_early` as in [`History`].
+    ///
+    /// # Panics
+    ///
+    /// If it is shorter than a sector.
+    pub fn check(&self, unit: u64, bytes: &[u8], ends_early: bool) -> AfterCut {
+        let history = self.of(unit);
+        let place = Place { run: self.run, target: self.logged.target.target, unit };
+        let said = self.compare(&history, &place, bytes, ends_early);
+        match said {
+            // A discard or an emptying that the log lacks may have come later.
+            AfterCut::Wrong(Class::Lost | Class::Torn | Class::Zeros | Class::Foreign)
+                if ends_early && self.logged.is_erased && self.may_be_erased(bytes) =>
+            {
+                AfterCut::NotCheckable
+            }
+            said => said,
+        }
+    }
+
+    /// True if a change without data may have left this.
+    fn may_be_erased(&self, bytes: &[u8]) -> bool {
+        !self.logged.discards_to_zeros || bytes.chunks(512).any(check::is_zero)
+    }
+
+    fn compare(&self, history: &UnitHistory, place: &Place, bytes: &[u8], ends_early: bool) -> AfterCut {
+        let durable = history.durable.map(|(point, _)| point);
+        let erased_later = history.erased.filter(|erased| durable.is_none_or(|durable| erased.ticket > durable.ticket));
+        let erases_to_anything = !self.logged.discards_to_zeros && self.logged.is_erased;
+        if check::is_zero(bytes) {
+            return match durable {
+                Some(Point { left: Left::Data, .. }) if erased_later.is_none() => AfterCut::Wrong(Class::Zeros),
+                None if history.begun.is_none() => AfterCut::NotCheckable,
+                _ => gone_if(history.completed.is_some_and(|completed| {
+                    completed.left == Left::Data && erased_later.is_none_or(|erased| erased.ticket < completed.ticket)
+                })),
+            };
+        }
+        if check::later_run(check::other_run(bytes, place), place).is_some() {
+            return AfterCut::NotCheckable;
+        }
+        // On a device, a discard that may have been done leaves anything.
+        let is_anything = erases_to_anything && erased_later.is_some();
+        let intact = Header::read(bytes).filter(|_| is_intact(bytes));
+        match intact {
+            Some(header) if place.is_of(&header) && usize::from(header.unit_bytes) == bytes.len() => {
+                if durable.is_some_and(|durable| header.sequence < durable.ticket) {
+                    return if is_anything { AfterCut::NotCheckable } else { AfterCut::Wrong(Class::Lost) };
+                }
+                gone_if(history.completed.is_some_and(|completed| header.sequence < completed.ticket))
+            }
+            _ if is_anything => AfterCut::NotCheckable,
+            Some(header) if header.run == place.run => {
+                // Another target may be the same storage under another name, and a block that was given up may come back.
+                let is_certain = header.target == place.target && !self.logged.is_erased;
+                let is_wrong = durable.is_some() || is_certain;
+                if is_wrong { AfterCut::Wrong(Class::Misdirected) } else { AfterCut::NotCheckable }
+            }
+            Some(header) => match durable {
+                Some(_) if header.unit == place.unit => AfterCut::Wrong(Class::Lost),
+                Some(_) => AfterCut::Wrong(Class::Foreign),
+                None => never_there(history),
+            },
+            None => self.compare_damaged(history, place, bytes, ends_early),
+        }
+    }
+
+    fn compare_damaged(&self, history: &UnitHistory, place: &Place, bytes: &[u8], ends_early: bool) -> AfterCut {
+        let durable = history.durable;
+        let began_later = match (history.begun, durable) {
+            (Some(begun), Some((durable, _))) => begun.ticket > durable.ticket,
+            (begun, None) => begun.is_some(),
+            (None, Some(_)) => false,
+        };
+        let may_be_torn = began_later || ends_early;
+        match check::mixture(bytes, place) {
+            // Parts of sectors are torn in the page cache only.
+            Mixture::OneWrite if may_be_torn && !self.logged.is_direct => AfterCut::Torn,
+            Mixture::OneWrite => AfterCut::Wrong(Class::Rot),
+            Mixture::Several { oldest_us, is_zero_elsewhere, is_ours_only } if may_be_torn => {
+                let Some((Point { left: Left::Data, ticket }, durable_us)) = durable.filter(|_| self.logged.is_direct)
+                else {
+                    return AfterCut::Torn;
+                };
+                // Each sector must be of the durable write, or of a later change.
+                let is_erased =
+                    history.erased.is_some_and(|erased| erased.ticket > ticket) || self.logged.is_erased && ends_early;
+                let is_older = oldest_us.is_some_and(|oldest_us| oldest_us < durable_us);
+                let is_strange = !(is_ours_only || is_zero_elsewhere && is_erased);
+                if is_older || is_strange { AfterCut::Wrong(Class::Torn) } else { AfterCut::Torn }
+            }
+            Mixture::Several { .. } => AfterCut::Wrong(Class::Torn),
+            Mixture::Nothing => match durable {
+                Some((Point { left: Left::Zeros, .. }, _)) if may_be_torn => AfterCut::Torn,
+                Some(_) => AfterCut::Wrong(check::strange(bytes, place, check::other_run(bytes, place).is_some())),
+                None => never_there(history),
+            },
+        }
+    }
+}
+
+/// The unit holds nothing of the run, and nothing of it is durable.
+fn never_there(history: &UnitHistory) -> AfterCut {
+    let is_gone = history.completed.is_some_and(|completed| completed.left == Left::Data);
+    if is_gone { AfterCut::Unflushed } else { AfterCut::NotCheckable }
+}
+
+fn gone_if(is_gone: bool) -> AfterCut {
+    if is_gone { AfterCut::Unflushed } else { AfterCut::Right }
+}
