@@ -30,7 +30,7 @@ pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
     blocks.extend(banner(warnings(&runs, explain)));
     blocks.push(Block::Table(table));
-    Some(Section::new(&text(preset.title.as_bytes()), blocks))
+    Some(Section::new("All loads", blocks))
 }
 
 /// The figures of each timespan, with the name of its load.
