@@ -171,7 +171,8 @@ mod tests {
     /// /proc/stat of a machine with these CPUs, after so many ticks of programs and of idleness each.
     fn cpu_statistics(cpus: &[(u64, u64)]) -> String {
         let lines = cpus.iter().enumerate();
-        lines.map(|(cpu, (user, idle))| format!("cpu{cpu} {user} 0 0 {idle} 0 0 0 0 0 0\n")).collect()
+        let lines = lines.map(|(cpu, (user, idle))| format!("cpu{cpu} {user} 0 0 {idle} 0 0 0 0 0 0\n"));
+        lines.collect::<Vec<_>>().concat()
     }
 
     #[test]
