@@ -2,8 +2,8 @@
 //! since, or if it was told to, and never while another process that can be seen has it open. Every case compares
 //! the file before and after.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use testkit::{Holder, LoopDevice, Snapshot, Swap, Workplace, is_root, nobody_can_run, or_skip, skip, workplace};
 
@@ -338,3 +338,60 @@ fn another_users_file_is_as_safe() {
     let run = as_nobody("-d1 -W0 -w100 -b4K ours.dat");
     assert!(Snapshot::of(&path) == before || run.code() == Some(0), "refused and touched\n{run}");
 }
+
+// Shows data-safety: an existing file, written to
+#[test]
+fn what_is_written_into_a_target_between_two_timespans_is_kept() {
+    let place = workplace!();
+    place.file("job.toml", BETWEEN_TIMESPANS.as_bytes());
+    for words in ["", "--overwrite "] {
+        let mut running = place.diskspd(&format!("run job.toml -v {words}ours.dat other.dat")).start();
+        running.wait_for_stderr("Generating requests for timespan 2.");
+        let path = place.path("ours.dat");
+        let file = File::options().write(true).open(&path).expect("it opens");
+        file.write_all_at(b"somebody's words", 8192).expect("written");
+        drop(file);
+        let run = running.finish();
+        run.expect_status(1)
+            .expect_stderr(&["ours.dat' was changed by another process after the check", "was not touched"]);
+        assert_eq!(&place.content("ours.dat")[8192..][..16], b"somebody's words", "{run}");
+        // It is not marked as this program's own either.
+        place.refused("-w100 -b4K", &path, &["--overwrite"]);
+        fs::remove_file(&path).expect("removed");
+    }
+}
+
+/// The first and the third timespan write to the same file.
+const BETWEEN_TIMESPANS: &str = r#"form = "diskspd-job/1"
+
+[[time_spans]]
+duration_s = 1
+warm_up_s = 0
+
+[[time_spans.targets]]
+path = "*1"
+create_size = "64K"
+block_size = "4K"
+write_percent = 100
+outstanding = 1
+
+[[time_spans]]
+duration_s = 2
+warm_up_s = 0
+
+[[time_spans.targets]]
+path = "*2"
+create_size = "64K"
+block_size = "4K"
+outstanding = 1
+
+[[time_spans]]
+duration_s = 1
+warm_up_s = 0
+
+[[time_spans.targets]]
+path = "*1"
+block_size = "4K"
+write_percent = 100
+outstanding = 1
+"#;

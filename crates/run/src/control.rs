@@ -125,14 +125,16 @@ fn wait_until_ready(
     observer: &mut dyn Observer,
 ) -> Result<(), Outcome> {
     loop {
-        match worker_threads.gate.readiness(workers, Duration::from_nanos(TICK_NS)) {
-            Readiness::Ready => return Ok(()),
-            Readiness::Failed => return Err(Outcome::Failed { errors: worker_threads.gate.errors() }),
-            Readiness::NotYet => {}
+        let readiness = worker_threads.gate.readiness(workers, Duration::from_nanos(TICK_NS));
+        if readiness == Readiness::Failed {
+            return Err(Outcome::Failed { errors: worker_threads.gate.errors() });
         }
         if let Some(reason) = stop_sources.end_wanted() {
             observer.observe(&reason);
             return Err(Outcome::Stopped);
+        }
+        if readiness == Readiness::Ready {
+            return Ok(());
         }
     }
 }

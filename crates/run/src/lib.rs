@@ -166,6 +166,9 @@ fn run_time_spans(
             let plan = Arc::new(time_span.clone());
             control::run_time_span(&plan, clock, preparer, sampler, journal, stop_sources, observer)
         });
+        if index + 1 < plan.time_spans.len() && instead(&result).is_none() {
+            preparer.files.end_writing();
+        }
         result.notes.extend(coarse.clone().filter(|_| result.outcome == Outcome::Completed));
         record.time_spans.push(result);
     }

@@ -39,9 +39,11 @@ enum Phase {
     /// Made by this run; it must still be so before it is written to again.
     Closed(FileStamp),
     /// This run writes to it. `content` is what it holds when the run ends well; `None` if the file was not made by
-    /// this program, and bears no mark of it. `made` is what it was once it had been written from start to end; it must
-    /// still be so before a load writes to it for the first time.
-    Open { content: Option<Fill>, made: Option<FileStamp> },
+    /// this program, and bears no mark of it. `known` is what it was once it had been written from start to end, or at
+    /// the end of a timespan: it must still be so before the next one writes to it. `None` while one does.
+    Open { content: Option<Fill>, known: Option<FileStamp> },
+    /// Renamed or removed while this run wrote to it: stays marked as open.
+    Lost,
 }
 
 impl WrittenFiles {
@@ -71,8 +73,13 @@ impl WrittenFiles {
         let name = path.display();
         let found = stamp(file).map_err(|error| format!("cannot check '{name}': {error}"))?;
         let expected = match self.by_identity.get(&found.identity).map(|known| known.phase) {
-            Some(Phase::Open { made: None, .. }) => return Ok(found),
-            Some(Phase::Open { made: Some(stamp), .. } | Phase::Closed(stamp)) => stamp,
+            Some(Phase::Open { known: None, .. }) => return Ok(found),
+            Some(Phase::Open { known: Some(stamp), .. } | Phase::Closed(stamp)) => stamp,
+            Some(Phase::Lost) => {
+                return Err(format!(
+                    "'{name}' had another name when this run had written to it; it was not touched again"
+                ));
+            }
             None => match checked {
                 Some(checked) => checked,
                 None => return Err(format!("'{name}' is no longer the file that was created; it was not touched")),
@@ -105,9 +112,9 @@ impl WrittenFiles {
     pub(crate) fn begin(&mut self, file: &File, path: &Path, after: impl FnOnce(Fill) -> Fill) -> Result<(), String> {
         let error = |error| cannot_mark(path, &error);
         let identity = stamp(file).map_err(error)?.identity;
-        if let Some(WrittenFile { phase: Phase::Open { content, made }, .. }) = self.by_identity.get_mut(&identity) {
+        if let Some(WrittenFile { phase: Phase::Open { content, known }, .. }) = self.by_identity.get_mut(&identity) {
             *content = content.map(after);
-            *made = None;
+            *known = None;
             return Ok(());
         }
         let mark = own_mark(file).map_err(error)?;
@@ -116,7 +123,7 @@ impl WrittenFiles {
             set_mark(file, &Mark { state: MarkState::Open, fill, ..mark }).map_err(error)?;
         }
         self.by_identity
-            .insert(identity, WrittenFile { path: path.to_owned(), phase: Phase::Open { content, made: None } });
+            .insert(identity, WrittenFile { path: path.to_owned(), phase: Phase::Open { content, known: None } });
         Ok(())
     }
 
@@ -133,9 +140,21 @@ impl WrittenFiles {
             Ok(stamp.identity)
         });
         let identity = marked.map_err(|error| cannot_mark(path, &error))?;
-        let phase = Phase::Open { content: Some(Fill::Mixed), made: None };
+        let phase = Phase::Open { content: Some(Fill::Mixed), known: None };
         self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase });
         Ok(())
+    }
+
+    /// Remembers what the files are that a timespan has written to, when nothing of it writes to them any more.
+    pub(crate) fn end_writing(&mut self) {
+        for (identity, written) in &mut self.by_identity {
+            if let Phase::Open { known: known @ None, .. } = &mut written.phase {
+                *known = flushed_by_name(&written.path, *identity);
+                if known.is_none() {
+                    written.phase = Phase::Lost;
+                }
+            }
+        }
     }
 
     /// Records a file that was created at a path of the plan, and is whole and closed.
@@ -145,7 +164,7 @@ impl WrittenFiles {
 
     /// Records that a file that existed has been written from start to end; it stays open until the run ends.
     pub(crate) fn written_anew(&mut self, made: FileStamp, path: &Path, content: Fill) {
-        self.created_in(made.identity, path, Phase::Open { content: Some(content), made: Some(made) });
+        self.created_in(made.identity, path, Phase::Open { content: Some(content), known: Some(made) });
     }
 
     fn created_in(&mut self, identity: FileIdentity, path: &Path, phase: Phase) {
@@ -157,8 +176,8 @@ impl WrittenFiles {
     pub(crate) fn close_all(&mut self) -> Vec<String> {
         let mut reasons = Vec::new();
         for (identity, written) in &mut self.by_identity {
-            let Phase::Open { content: Some(content), made } = written.phase else { continue };
-            match close_by_name(&written.path, *identity, content, made) {
+            let Phase::Open { content: Some(content), known } = written.phase else { continue };
+            match close_by_name(&written.path, *identity, content, known) {
                 Ok(Some(stamp)) => written.phase = Phase::Closed(stamp),
                 // It was removed or renamed: it stays marked as open.
                 Ok(None) => {}
@@ -183,18 +202,29 @@ fn cannot_mark(path: &Path, error: &io::Error) -> String {
     format!("cannot mark '{}' as being written to: {error}", path.display())
 }
 
+/// What a file is once its data is flushed: a server may change its time only then. `None` if it has another name.
+fn flushed_by_name(path: &Path, identity: FileIdentity) -> Option<FileStamp> {
+    let file = sys::file::open_to_look(path).ok()?;
+    if stamp(&file).ok()?.identity != identity {
+        return None;
+    }
+    // Where it fails, the close at the end of the run says so.
+    let _ = file.sync_all();
+    stamp(&file).ok()
+}
+
 fn close_by_name(
     path: &Path,
     identity: FileIdentity,
     content: Fill,
-    made: Option<FileStamp>,
+    known: Option<FileStamp>,
 ) -> Result<Option<FileStamp>, String> {
     let Ok(file) = sys::file::open_to_look(path) else { return Ok(None) };
     let found = stamp(&file).map_err(|error| error.to_string())?;
     if found.identity != identity {
         return Ok(None);
     }
-    if made.is_some_and(|made| made != found) {
+    if known.is_some_and(|known| known != found) {
         return Err("another process has changed the file".to_owned());
     }
     file.sync_all().map_err(|error| format!("the file cannot be flushed: {error}"))?;
@@ -286,5 +316,29 @@ pub(crate) fn check_unused(look: &File, path: &Path) -> Result<(), String> {
         }
         // Where leases do not work, the check before planning looked into /proc and said so.
         Ok(WriteLease::Granted) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_had_another_name_at_the_end_of_a_timespan_is_not_touched_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, other) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::write(&path, b"data").expect("written");
+        let (file, mut files) = (File::open(&path).expect("opens"), WrittenFiles::default());
+        files.begin(&file, &path, |fill| fill).expect("marked");
+        assert!(files.compare(&file, &path, None).is_ok(), "while a timespan writes to it");
+        files.end_writing();
+        assert!(files.compare(&file, &path, None).is_ok(), "unchanged");
+        files.begin(&file, &path, |fill| fill).expect("marked");
+        std::fs::rename(&path, &other).expect("renamed");
+        files.end_writing();
+        std::fs::rename(&other, &path).expect("renamed");
+        let refused = files.compare(&file, &path, None).expect_err("refused");
+        assert!(refused.contains("another name"), "{refused}");
+        assert!(files.close_all().is_empty());
     }
 }

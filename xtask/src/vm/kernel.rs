@@ -10,7 +10,7 @@ use std::process::Command;
 const PACKAGE: &str = "linux-image-amd64";
 
 /// What the tests and the guest's start need; what these need in turn is found.
-const MODULES: [&str; 34] = [
+const MODULES: [&str; 35] = [
     "virtio_pci",
     "virtio_blk",
     "virtio_scsi",
@@ -33,6 +33,7 @@ const MODULES: [&str; 34] = [
     "dm_crypt",
     "dm_snapshot",
     "dm_thin_pool",
+    "dm_flakey",
     "dm_multipath",
     "dm_round_robin",
     "xts",

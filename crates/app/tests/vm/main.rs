@@ -4,6 +4,7 @@
 
 mod disks;
 mod guard;
+mod integrity;
 mod names;
 mod null_blk;
 mod paths;
