@@ -309,7 +309,7 @@ fn readings(waits: [u64; 8]) -> Vec<CounterReading> {
     };
     let reading = |index: u64| CounterReading {
         at_ns: index * 1_000_000_000,
-        cpus: (waits[5] % 4 > 0).then(|| cpus(index)),
+        cpus: (!waits[5].is_multiple_of(4)).then(|| cpus(index)),
         devices: [("sd<a>".to_owned(), DeviceCounters { read: read(index), ..DeviceCounters::default() })].into(),
         shares: vec![share(index)],
     };
