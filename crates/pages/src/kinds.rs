@@ -1,11 +1,12 @@
 //! Tables of I/Os by stream, by size, of those that transfer no data, and of rotations of logs.
 
 use crate::block::{Column, Table};
+use crate::foreign_text::text_of_path;
 use crate::quantity::{Quantity, grouped, latency};
 use model::figures::{Figures, LatencyDistribution, OperationFigures, RotationFigures, SizeFigures};
 use model::result::{Measured, StreamFigures, TimeSpanResult};
 use model::units::{Bytes, mib};
-use model::verification::CorruptUnits;
+use model::verification::{CorruptUnit, CorruptUnits};
 
 const P50_PPB: u64 = 500_000_000;
 const P99_PPB: u64 = 990_000_000;
@@ -117,6 +118,36 @@ pub(crate) fn verification(span_result: &TimeSpanResult) -> Option<Table> {
         columns: vec![Column::text(""), Column::number("count")],
         rows,
         note: "Units that this run did not write, or that changed during the read, are not checkable.".to_owned(),
+        ..Table::default()
+    })
+}
+
+/// Rows of the table of corrupt units.
+const CORRUPT_ROWS: usize = 20;
+
+/// Where the first corrupt units are; `None` if there are none.
+pub(crate) fn corrupt_units(span_result: &TimeSpanResult) -> Option<Table> {
+    let found = span_result.verification.as_ref()?;
+    let row = |unit: &CorruptUnit| {
+        vec![
+            unit.class.name().to_owned(),
+            unit.offset_bytes.to_string(),
+            format!("{:.3} s", unit.at_ns as f64 / 1e9),
+            unit.thread.to_string(),
+            text_of_path(&unit.path),
+        ]
+    };
+    let rows: Vec<Vec<String>> = found.first.iter().take(CORRUPT_ROWS).map(row).collect();
+    let numbers = ["offset", "read at", "thread"].map(Column::number);
+    let columns = std::iter::once(Column::text("class")).chain(numbers).chain([Column::text("file")]).collect();
+    (!rows.is_empty()).then(|| Table {
+        heading: "The first corrupt units".to_owned(),
+        label: "The first corrupt units",
+        columns,
+        rows,
+        note: "Offsets are in bytes from the start of the file or device. The JSON result has up to 100 units, with their \
+               content."
+            .to_owned(),
         ..Table::default()
     })
 }

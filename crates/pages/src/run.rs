@@ -99,7 +99,8 @@ pub(super) fn time_span(
     first.push(Block::Tiles { tiles: tiles(span_result, measured) });
     first.push(Block::Table(totals(measured)));
     let mut sections = vec![Section::new(heading, first)];
-    for table in [kinds::streams(measured), kinds::verification(span_result)].into_iter().flatten() {
+    let first_tables = [kinds::streams(measured), kinds::verification(span_result), kinds::corrupt_units(span_result)];
+    for table in first_tables.into_iter().flatten() {
         let heading = table.heading.clone();
         sections.push(Section::new(&heading, vec![Block::Table(Table { heading: String::new(), ..table })]));
     }
