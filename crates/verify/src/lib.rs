@@ -8,6 +8,7 @@ pub mod check;
 pub mod classify;
 pub mod generation;
 pub mod map;
+pub mod run_number;
 pub mod saved;
 pub mod target;
 pub mod unit;

@@ -360,7 +360,7 @@ fn pages_begin_with_what_verification_found() {
     assert!(!corrupt.contains("none corrupt") && corrupt.contains("data-corruption"), "{corrupt}");
     let first = json(&place, "r.json")["time_spans"][0]["verification"]["first"][0].take();
     let (class, offset) = (first["class"].as_str().expect("a class"), &first["offset_bytes"]);
-    assert!(corrupt.contains("The first corrupt units") && corrupt.contains(&format!("{class}{offset}")), "{corrupt}");
+    assert!(corrupt.contains(" corrupt units") && corrupt.contains(&format!("{class}{offset}")), "{corrupt}");
 }
 
 /// On the pages of streams their figures came after all charts, and the place of a file that all of them use stood in the
