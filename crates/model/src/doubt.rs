@@ -16,7 +16,8 @@ pub struct Doubt {
     pub warned: usize,
     /// Those whose results are invalid.
     pub invalid: usize,
-    /// Names of the findings, each with the number of its runs, the most frequent first. Older documents do not tell.
+    /// Names of the findings, each with the number of its runs: what makes runs INVALID first, then the most frequent.
+    /// Older documents do not tell.
     pub causes: Vec<(String, usize)>,
 }
 
@@ -27,31 +28,39 @@ impl Doubt {
         let count = |least: Severity| runs.iter().filter(|run| run.severity >= Some(least)).count();
         let worst = runs.iter().filter_map(|run| run.severity).max().filter(|worst| *worst >= Severity::Warn)?;
         let mut counts = BTreeMap::<&str, usize>::new();
+        // A verdict has its gravest finding first.
+        let gravest = |name: &str| {
+            let mut invalid = runs.iter().filter(|run| run.severity >= Some(Severity::Invalid));
+            invalid.any(|run| run.warnings.first().is_some_and(|first| first == name))
+        };
         for name in runs.iter().flat_map(|run| &run.warnings) {
             *counts.entry(name).or_default() += 1;
         }
         let mut causes: Vec<(String, usize)> =
             counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
-        causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        causes.sort_by_key(|(name, count)| std::cmp::Reverse((gravest(name), *count)));
         let (warned, invalid) = (count(Severity::Warn), count(Severity::Invalid));
         Some(Self { worst, runs: runs.len(), warned, invalid, causes })
     }
 }
 
-/// Names of findings that are listed at most.
-const NAMED_MAX: usize = 3;
+/// Names of findings in a headline at most.
+const NAMED_MAX: usize = 2;
 
 impl Doubt {
-    /// `measured in runs with warnings: steal, drift`, for what rests on no sound run; `None` if one is sound.
+    /// `measured in runs with warnings (steal, drift and 2 more)`, for what rests on no sound run; `None` if one is sound.
     pub fn of_all(&self) -> Option<String> {
         if self.warned < self.runs {
             return None;
         }
         let what = if self.invalid == self.runs { "INVALID runs" } else { "runs with warnings" };
         let names: Vec<&str> = self.causes.iter().take(NAMED_MAX).map(|(name, _)| name.as_str()).collect();
-        let more = if self.causes.len() > NAMED_MAX { ", ..." } else { "" };
-        let separator = if names.is_empty() { "" } else { ": " };
-        Some(format!("measured in {what}{separator}{}{more}", names.join(", ")))
+        let more = match self.causes.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let causes = if names.is_empty() { String::new() } else { format!(" ({}{more})", names.join(", ")) };
+        Some(format!("measured in {what}{causes}"))
     }
 }
 
@@ -114,11 +123,15 @@ mod tests {
         assert_eq!(words(&mixed), "INVALID 2 of 3 runs have warnings, 1 is INVALID: lost-ios in 1, steal in 1");
         assert_eq!(words(&[invalid]), "INVALID the run has warnings and is INVALID: lost-ios");
         let of_all = |runs: &[Headline]| Doubt::of(runs).and_then(|doubt| doubt.of_all());
-        assert_eq!(of_all(&all).as_deref(), Some("measured in runs with warnings: steal, cpu-contention"));
+        assert_eq!(of_all(&all).as_deref(), Some("measured in runs with warnings (steal, cpu-contention)"));
         assert_eq!(of_all(&[all[0].clone(), Headline::default()]), None, "one is sound");
-        assert_eq!(of_all(std::slice::from_ref(&invalid_run)).as_deref(), Some("measured in INVALID runs: lost-ios"));
+        assert_eq!(of_all(std::slice::from_ref(&invalid_run)).as_deref(), Some("measured in INVALID runs (lost-ios)"));
         let four = [run(Severity::Warn, &["a", "b", "c", "d"])];
-        assert_eq!(of_all(&four).as_deref(), Some("measured in runs with warnings: a, b, c, ..."));
+        assert_eq!(of_all(&four).as_deref(), Some("measured in runs with warnings (a, b and 2 more)"));
+        let frequent = run(Severity::Warn, &["a", "b", "c"]);
+        let grave = run(Severity::Invalid, &["z", "a", "b", "c"]);
+        let found = Doubt::of(&[frequent.clone(), frequent, grave]).expect("it is there");
+        assert_eq!(found.of_all().as_deref(), Some("measured in runs with warnings (z, a and 2 more)"));
         assert_eq!(of_all(&[run(Severity::Warn, &[])]).as_deref(), Some("measured in runs with warnings"));
         assert_eq!(words(&[run(Severity::Warn, &[])]), "WARN the run has warnings", "older documents name none");
     }

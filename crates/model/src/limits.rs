@@ -50,11 +50,11 @@ pub const SECTIONS_MAX: u64 = 200_000;
 /// Sections of a measurement with `-L` and without `-D`: batches enough for confidence intervals.
 pub const SECTIONS_WITHOUT_INTERVALS: u64 = 20;
 
-/// Shortest time in nanoseconds between two readings of the storage counters during a measurement.
-pub const STORAGE_STEP_NS_MIN: u64 = 100_000_000;
+/// Shortest time in nanoseconds between two readings of the kernel's counters during a measurement.
+pub const COUNTER_STEP_NS_MIN: u64 = 100_000_000;
 
-/// Most readings of the storage counters in one measurement.
-pub const STORAGE_READINGS_MAX: u64 = 2_000;
+/// Most readings of the kernel's counters in one measurement.
+pub const COUNTER_READINGS_MAX: u64 = 2_000;
 
 /// Most counters of one device or share in these readings together, where there are many devices.
 pub const STORAGE_COUNTERS_MAX: u64 = 65_536;

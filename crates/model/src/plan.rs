@@ -10,7 +10,7 @@ use crate::affinity::AffinityEntry;
 use crate::device_guard::{DeviceBelow, LoopBacking};
 use crate::engine_kind::EngineKind;
 use crate::facts::{FileStamp, Fill};
-use crate::limits::{STORAGE_COUNTERS_MAX, STORAGE_READINGS_MAX, STORAGE_STEP_NS_MIN};
+use crate::limits::{COUNTER_READINGS_MAX, COUNTER_STEP_NS_MIN, STORAGE_COUNTERS_MAX};
 use crate::note::Note;
 use crate::operation::{Operation, Shares};
 use crate::profile::{EndAfter, FlushCall, FlushMode, IoPriority, RateBursts, Reduction, StreamName};
@@ -94,27 +94,22 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// How often the counters of so many devices and shares are read during a measurement: at the intervals of `-D`, or
-    /// once per second with `-L` alone; less often if intervals are short or the run is long. `None` = not at all.
-    pub fn of_storage(
-        duration_ns: u64,
-        intervals: Option<Self>,
-        measures_latency: bool,
-        counted: usize,
-    ) -> Option<Self> {
+    /// How often the kernel's counters are read during a measurement, with those of so many devices and shares: at the
+    /// intervals of `-D`, or once per second; less often if intervals are short or the run is long.
+    pub fn of_counters(duration_ns: u64, intervals: Option<Self>, counted: usize) -> Self {
         const SECOND_NS: u64 = 1_000_000_000;
-        let wanted_ns = intervals.map(|intervals| intervals.width_ns).or(measures_latency.then_some(SECOND_NS));
-        let mut width_ns = wanted_ns.filter(|_| counted > 0)?.max(1);
-        let most = (STORAGE_COUNTERS_MAX / counted as u64).clamp(STORAGE_READINGS_MIN, STORAGE_READINGS_MAX);
-        while width_ns < STORAGE_STEP_NS_MIN || duration_ns.div_ceil(width_ns) > most {
+        let mut width_ns = intervals.map_or(SECOND_NS, |intervals| intervals.width_ns).max(1);
+        let most = STORAGE_COUNTERS_MAX / (counted as u64).max(1);
+        let most = most.clamp(COUNTER_READINGS_MIN, COUNTER_READINGS_MAX);
+        while width_ns < COUNTER_STEP_NS_MIN || duration_ns.div_ceil(width_ns) > most {
             width_ns = width_ns.saturating_mul(2);
         }
-        Some(Self { width_ns, count: duration_ns.div_ceil(width_ns) })
+        Self { width_ns, count: duration_ns.div_ceil(width_ns) }
     }
 }
 
-/// Readings of the storage counters that a measurement may have, however many devices there are.
-const STORAGE_READINGS_MIN: u64 = 60;
+/// Readings of the counters that a measurement may have, however many devices there are.
+const COUNTER_READINGS_MIN: u64 = 60;
 
 /// Memory that a timespan takes, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +124,7 @@ pub struct MemoryPlan {
     /// Latency buckets, if every page of them were touched.
     #[serde(rename = "latency_buckets_bytes")]
     pub latency_buckets: u64,
-    /// Interval records, the series of counts, what threads keep of their section, and readings of the storage counters.
+    /// Interval records, the series of counts, what threads keep of their section, and readings of the kernel's counters.
     #[serde(rename = "intervals_bytes")]
     pub intervals: u64,
     /// Stacks, rings and slot tables.
@@ -591,20 +586,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn storage_is_read_at_the_intervals_or_once_per_second_but_not_too_often() {
+    fn counters_are_read_at_the_intervals_or_once_per_second_but_not_too_often() {
         let ms = 1_000_000;
-        let every = |duration_ms: u64, interval_ms: Option<u64>, measures_latency, counted| {
+        let every = |duration_ms: u64, interval_ms: Option<u64>, counted| {
             let width = |width: u64| Intervals { width_ns: width * ms, count: duration_ms.div_ceil(width) };
-            let found = Intervals::of_storage(duration_ms * ms, interval_ms.map(width), measures_latency, counted)?;
-            Some((found.width_ns / ms, found.count))
+            let found = Intervals::of_counters(duration_ms * ms, interval_ms.map(width), counted);
+            (found.width_ns / ms, found.count)
         };
-        assert_eq!(every(60_000, None, false, 1), None);
-        assert_eq!(every(60_000, None, true, 0), None);
-        assert_eq!(every(60_000, None, true, 1), Some((1000, 60)));
-        assert_eq!(every(60_500, Some(500), true, 1), Some((500, 121)));
-        assert_eq!(every(1000, Some(30), false, 1), Some((120, 9)));
-        assert_eq!(every(86_400_000, Some(1000), true, 1), Some((64_000, 1350)), "a day");
-        assert_eq!(every(600_000, Some(1000), true, 300), Some((4000, 150)), "many disks");
-        assert_eq!(every(60_000, Some(1000), true, 1 << 20), Some((1000, 60)));
+        assert_eq!(every(60_000, None, 0), (1000, 60));
+        assert_eq!(every(60_000, None, 1), (1000, 60));
+        assert_eq!(every(60_500, Some(500), 1), (500, 121));
+        assert_eq!(every(1000, Some(30), 1), (120, 9));
+        assert_eq!(every(86_400_000, Some(1000), 1), (64_000, 1350), "a day");
+        assert_eq!(every(600_000, Some(1000), 300), (4000, 150), "many disks");
+        assert_eq!(every(60_000, Some(1000), 1 << 20), (1000, 60));
     }
 }

@@ -38,8 +38,6 @@ pub struct TimeSpanRecord {
     pub threads: Vec<ThreadRecord>,
     /// CPU times over the measurement, one per online CPU, ascending.
     pub cpus: Vec<CpuTimes>,
-    /// What all of them spent since the beginning of the measurement, about once per second; empty if it is unknown.
-    pub cpu_course: Vec<CpuSample>,
     /// Counts of every 100 ms.
     pub series: SeriesRecord,
     /// Latency histograms of equal parts: the intervals of `-D`, or twentieths with `-L`; else none.
@@ -48,9 +46,8 @@ pub struct TimeSpanRecord {
     pub kernel_counters: Option<KernelCountersAround>,
     /// When the first of these were read, in nanoseconds of `CLOCK_MONOTONIC`.
     pub counted_from_ns: u64,
-    /// Counters of the storage below the targets from the start of the measurement to its end, ascending; empty without
-    /// `-L` and `-D`.
-    pub storage: Vec<StorageReading>,
+    /// Counters of the kernel from the start of the measurement to its end, ascending.
+    pub readings: Vec<CounterReading>,
     /// What verification found; `None` without `--verify`.
     pub verification: Option<VerificationFigures>,
     /// When its threads were started, in nanoseconds of `CLOCK_MONOTONIC`: times of verification count from here.
@@ -59,14 +56,17 @@ pub struct TimeSpanRecord {
     pub notes: Vec<Note>,
 }
 
-/// The counters of devices and shares at one moment of a measurement.
+/// The kernel's counters at one moment of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StorageReading {
+pub struct CounterReading {
     /// When they were read, in nanoseconds since the start of the measurement.
     pub at_ns: u64,
-    /// Block devices below the targets, partitions left out, by the kernel's name.
+    /// What all online CPUs together spent since the start, about once per second; `None` in between, and if it is
+    /// unknown.
+    pub cpus: Option<CpuTimes>,
+    /// Block devices below the targets, partitions left out, by the kernel's name; none without `-L` and `-D`.
     pub devices: BTreeMap<String, DeviceCounters>,
-    /// Shares that targets are on.
+    /// Shares that targets are on; none without `-L` and `-D`.
     pub shares: Vec<ShareCounters>,
 }
 
@@ -282,21 +282,6 @@ impl CpuTimes {
         };
         after.iter().filter_map(spent).collect()
     }
-}
-
-/// What all online CPUs together spent since the beginning of the measurement, in clock ticks of /proc/stat.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuSample {
-    /// When they were read, in nanoseconds since the beginning.
-    pub at_ns: u64,
-    /// user + nice
-    pub user: u64,
-    /// system + irq + softirq
-    pub kernel: u64,
-    /// idle + iowait
-    pub idle: u64,
-    /// Steal time.
-    pub steal: u64,
 }
 
 /// Count and moments of latencies. Without `-L` and `-D` only the count is kept.

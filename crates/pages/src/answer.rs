@@ -32,7 +32,7 @@ impl Answer {
         let Some(doubt) = Doubt::of(runs) else { return Self { tone, about, headline, sentences } };
         // Printed in black and white, colours say nothing.
         if let Some(words) = doubt.of_all() {
-            headline = format!("{headline} ({})", text(words.as_bytes()));
+            headline = format!("{headline}, {}", text(words.as_bytes()));
         }
         sentences.insert(0, sentence(&doubt.to_string()));
         Self { tone: tone.max(Tone::of(Some(doubt.worst))), about, headline, sentences }
@@ -74,7 +74,7 @@ mod tests {
         }
         let found = answer(Tone::Good, &[Some(Severity::Warn); 2]);
         assert_eq!(found.sentences[0], "Both runs have warnings: steal in 2.");
-        assert_eq!(found.headline, "Use -o8 (measured in runs with warnings: steal)");
+        assert_eq!(found.headline, "Use -o8, measured in runs with warnings (steal)");
         assert_eq!(answer(Tone::Good, &[Some(Severity::Warn), None]).headline, "Use -o8", "one run is sound");
     }
 }

@@ -127,9 +127,15 @@ impl Axis {
         (first..=last).map(tick).collect()
     }
 
-    /// Powers of ten; if there are few, also twice and five times as much.
+    /// Powers of ten; if there are few, also twice and five times as much; within one, equal steps.
     fn log_ticks(&self, wanted: usize) -> Vec<Tick> {
         let decades = self.to - self.from;
+        if decades < 1.0 {
+            let (low, high) = (10f64.powf(self.from), 10f64.powf(self.to));
+            let step = nice_step((high - low) / wanted.max(1) as f64, self.quantity);
+            let steps = (low / step - 1e-9).ceil() as i64..=(high / step + 1e-9).floor() as i64;
+            return self.inside(steps.map(|index| index as f64 * step));
+        }
         let (steps, every): (&[f64], i32) = match decades {
             decades if decades * 3.0 <= wanted as f64 + 1.0 => (&[1.0, 2.0, 5.0], 1),
             decades => (&[1.0], (decades / wanted.max(1) as f64).ceil().max(1.0) as i32),
@@ -204,7 +210,10 @@ mod tests {
         let wide = Axis::log("", Quantity::LatencyNs, [20e3, 90e6].into_iter());
         assert_eq!(texts(&wide, 6), "100 µs, 1 ms, 10 ms, 100 ms");
         let narrow = Axis::log("", Quantity::LatencyNs, [20e3, 90e3].into_iter());
-        assert_eq!(texts(&narrow, 6), "20 µs, 50 µs, 100 µs");
+        assert_eq!(texts(&narrow, 6), "20 µs, 40 µs, 60 µs, 80 µs, 100 µs");
+        // One mark alone, 10 ms, told no height of the others.
+        let narrower = Axis::log("", Quantity::LatencyNs, [5e6, 9e6].into_iter());
+        assert_eq!(texts(&narrower, 3), "6 ms, 8 ms, 10 ms");
         let depths = Axis::powers("", Quantity::Count, [1.0, 32.0].into_iter());
         assert_eq!((texts(&depths, 9), texts(&depths, 3)), ("1, 2, 4, 8, 16, 32".to_owned(), "1, 4, 16".to_owned()));
     }

@@ -16,8 +16,8 @@ use std::io;
 pub(super) struct Page {
     /// The name of what is shown: a label, a file or a directory.
     pub(super) title: String,
-    /// What was done with the load: `Sweep`; empty of a run.
-    pub(super) method: &'static str,
+    /// What was done with the load: `Sweep`, the title of a preset; empty of another run.
+    pub(super) method: String,
     /// The load on a line, which is the page heading; empty on pages without one.
     pub(super) load: String,
     /// When and where it was measured, on a line.
@@ -36,12 +36,21 @@ impl Page {
         let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
         let contents = contents(&mut sections);
         name_tables(&mut sections);
-        Self { title, method: "", load, subtitle, contents, sections, program, swatches: palette::swatches() }
+        Self {
+            title,
+            method: String::new(),
+            load,
+            subtitle,
+            contents,
+            sections,
+            program,
+            swatches: palette::swatches(),
+        }
     }
 
     /// The page with what was done with its load.
-    pub(super) fn of_method(self, method: &'static str) -> Self {
-        Self { method, ..self }
+    pub(super) fn of_method(self, method: &str) -> Self {
+        Self { method: method.to_owned(), ..self }
     }
 }
 
@@ -85,6 +94,7 @@ fn name_tables(sections: &mut [Section]) {
         }
         for block in &mut section.blocks {
             let Block::Table(table) = block else { continue };
+            table.is_stacked = table.is_of_named_rows_and_wide();
             let name = if table.heading.is_empty() { table.label.to_owned() } else { table.heading.clone() };
             let in_whole = [name.clone(), format!("{name}, {whole}")].into_iter();
             let numbered = (2..).map(|number| format!("{name}, {whole}, {number}"));
@@ -259,9 +269,23 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<String>>,
     /// The text below it; may be empty.
     pub(super) note: String,
+    /// True if phones show its rows below each other; set once the page is whole.
+    pub(super) is_stacked: bool,
 }
 
+/// Columns that telephones have no room for.
+const COLUMNS_STACKED: usize = 5;
+/// Columns of words, of which each takes more room.
+const WORDS_STACKED: usize = 3;
+
 impl Table {
+    /// Each row is read by itself, and it is known by its name. Rows known by a number are compared column by column.
+    fn is_of_named_rows_and_wide(&self) -> bool {
+        let words = self.columns.iter().filter(|column| !column.is_number).count();
+        self.columns.first().is_some_and(|first| !first.is_number)
+            && (self.columns.len() >= COLUMNS_STACKED || words >= WORDS_STACKED)
+    }
+
     /// A table of the text under these headings. What is judged in its last column comes before the figures, or small
     /// screens would not show it.
     pub(super) fn judged_first(table: &PlainTable, names: &[String]) -> Self {
@@ -346,6 +370,25 @@ mod tests {
         });
         let names: Vec<&str> = names.collect();
         assert_eq!(names, ["Figures", "Percentiles", "Figures, second", "Figures, second, 2", "Percentiles, second"]);
+    }
+
+    #[test]
+    fn wide_tables_of_named_rows_are_stacked() {
+        let words = |count: usize| (0..count).map(|_| Column::text("a"));
+        let numbers = |count: usize| (0..count).map(|_| Column::number("1"));
+        for (columns, expected) in [
+            (words(1).chain(numbers(3)).collect(), false),
+            (words(1).chain(numbers(4)).collect(), true),
+            (words(3).collect(), true),
+            (numbers(3).chain(words(3)).collect::<Vec<_>>(), false),
+        ] {
+            let page = page(vec![Section::new("", vec![Block::Table(Table { columns, ..Table::default() })])]);
+            let found = page.sections.iter().flat_map(|section| &section.blocks).any(|block| match block {
+                Block::Table(table) => table.is_stacked,
+                _ => false,
+            });
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn environments(sides: &[Side]) -> Section {
     }
     rows.sort_by_key(|row| row.last().is_some_and(String::is_empty));
     let names = sides.iter().map(|side| Column::text(&side.name));
-    let columns = [Column::text("")].into_iter().chain(names).chain([Column::text("differs")]).collect();
+    let columns = [Column::text("")].into_iter().chain(names).chain([Column::text("")]).collect();
     Section::new("Environment", vec![Block::Table(Table { label: "Environment", columns, rows, ..Table::default() })])
 }
 
@@ -191,7 +191,7 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     add("Cannot tell, within the noise", &noisy, &with_interval);
     add("Cannot tell, scatter unknown", &unknown, &with_interval);
     sentences.extend(told);
-    sentences.extend(drift(&first.results, &second.results).map(|caution| text(caution.as_bytes())));
+    sentences.extend(drift(&first.results, &second.results).map(sentence));
     if first.results.len() == 1 || second.results.len() == 1 {
         sentences.push(
             "A single run shows only the variation within that run; runs often differ more from each other: use several \

@@ -71,8 +71,9 @@ fn machine(result: &RunResult) -> Vec<Fact> {
         value.filter(|value| !value.is_empty()).map(|value| fact(name, text(value.as_bytes())))
     };
     let topology = &system.topology;
-    let cpus =
-        format!("{} CPUs, {} cores, {} sockets", topology.cpus.len(), topology.core_count(), topology.socket_count());
+    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let cpus = [(topology.cpus.len(), "CPU"), (topology.core_count(), "core"), (topology.socket_count(), "socket")];
+    let cpus = cpus.map(|(count, noun)| counted(count, noun)).join(", ");
     let hypervisor = environment.hypervisor.as_ref().filter(|hypervisor| **hypervisor != Hypervisor::None);
     [
         named("computer", Some(&system.computer_name)),

@@ -34,7 +34,11 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
         let capped = example.and_then(|example| render::interference::capped(&example.profile));
         let notes = std::iter::once(render::interference::rounds(rounds)).chain(capped);
         let note = notes.map(|words| sentence(&words)).collect::<Vec<_>>().join(" ");
-        first.push(Block::Table(Table { label: "Streams", note, ..Table::judged_first(&table, table.header()) }));
+        // Telephones show each figure below its name alone.
+        let names =
+            ["stream", "IOPS alone", "IOPS together", "IOPS share", "p99 ms alone", "p99 ms together", "p99 factor"];
+        let names = names.map(str::to_owned);
+        first.push(Block::Table(Table { label: "Streams", note, ..Table::judged_first(&table, &names) }));
     }
     first.extend(verdicts(sweep, explain, run));
     let mut sections = vec![Section::new("", first)];
@@ -50,8 +54,8 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
 
 fn statement(of: &StreamInterference, rounds: u32) -> Statement {
     let StreamInterference { name, alone, together, iops_share_percent, p99_factor } = of;
-    let share = iops_share_percent.map(|share| format!("{share:.1} % of its IOPS"));
-    let factor = p99_factor.map(|factor| format!("{factor:.2} times its p99"));
+    let share = iops_share_percent.map(|share| format!("keeps {share:.1} % of its IOPS"));
+    let factor = p99_factor.map(|factor| format!("p99 {factor:.2} times as long"));
     let headline: Vec<String> = [share, factor].into_iter().flatten().collect();
     let shown = |of: &StreamHeadline| {
         let p99 = of.p99_ns.map(|ns| format!(" with a 99th percentile of {}", latency(ns))).unwrap_or_default();
@@ -62,8 +66,8 @@ fn statement(of: &StreamInterference, rounds: u32) -> Statement {
         tone: if rounds == 1 { Tone::Warn } else { Tone::Plain },
         about: String::new(),
         headline: format!(
-            "{name}: {}{one_round}",
-            if headline.is_empty() { "no I/Os alone".to_owned() } else { headline.join(", ") }
+            "{name} {}{one_round}",
+            if headline.is_empty() { "did no I/Os alone".to_owned() } else { headline.join(", ") }
         ),
         sentences: std::iter::once(format!("Alone {}, beside the others {}.", shown(alone), shown(together)))
             .chain((rounds == 1).then(|| sentence(&render::interference::rounds(rounds))))

@@ -57,6 +57,7 @@ pub(crate) fn streams(measured: &Measured) -> Option<Table> {
     let rows: Vec<Vec<String>> = measured.streams.iter().flat_map(rows_of).collect();
     (!rows.is_empty()).then(|| Table {
         heading: "Streams".to_owned(),
+        label: "Streams",
         columns: [Column::text("stream"), Column::text("kind")].into_iter().chain(figure_columns()).collect(),
         rows,
         ..Table::default()
@@ -114,6 +115,7 @@ pub(crate) fn verification(span_result: &TimeSpanResult) -> Option<Table> {
     rows.extend(found.corrupt.iter().map(class));
     Some(Table {
         heading: format!("Data verification, units of {} bytes (experimental)", found.unit_bytes),
+        label: "Data verification",
         columns: vec![Column::text(""), Column::number("count")],
         rows,
         note: "Units that this run did not write, or that changed during the read, are not checkable.".to_owned(),
@@ -140,6 +142,7 @@ pub(crate) fn corrupt_units(span_result: &TimeSpanResult) -> Option<Table> {
     let rows: Vec<Vec<String>> = found.first.iter().map(row).collect();
     (!rows.is_empty()).then(|| Table {
         heading: format!("The first {} corrupt units", rows.len()),
+        label: "Corrupt units",
         columns: vec![
             Column::text("class"),
             Column::number("offset"),

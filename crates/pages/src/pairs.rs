@@ -6,19 +6,20 @@ use super::charts::{Shown, pairs};
 use super::environment::{environment, subtitle};
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
+use super::repeat::{name, shown as value};
 use super::sweep::{command, verdicts};
 use super::warnings::Explain;
 use model::ab::{AbAnswer, AbVerdict};
 use model::headline::Headline;
+use model::metric::Metric;
 use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
 use render::ab::{DETECTABLE, detectable};
-use render::figure_words::label;
 use render::load_line;
 use std::io;
 
 /// The page; `example` is the result of one of the runs.
-pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> io::Result<Page> {
+pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, title: &str, explain: Explain) -> io::Result<Page> {
     let found = sweep.pairs();
     let names = sides(sweep);
     let runs = found.iter().flat_map(|(a, b)| [*a, *b]);
@@ -35,7 +36,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     sections.extend(example.map(environment));
     sections.push(command("ab", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("A against B"))
+    Ok(Page::new(title.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("A against B"))
 }
 
 /// `pair 3 A`
@@ -83,34 +84,61 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
             sentences: vec![format!("Complete pairs: {pairs}.")],
         };
     };
-    let tone = if found.is_decided() { Tone::Good } else { Tone::Warn };
-    let headline = match first.verdict {
-        AbVerdict::Better => format!("B is faster: {} {:+.1} %", label(first.figure), first.percent),
-        AbVerdict::Worse => format!("B is slower: {} {:+.1} %", label(first.figure), first.percent),
-        AbVerdict::Equivalent => format!("A and B are equally fast, within {} %", found.margin * 100.0),
-        AbVerdict::CannotTell => format!(
-            "Cannot tell which is faster: the difference of {:.1} % in {} is within the noise",
-            first.percent.abs(),
-            label(first.figure)
-        ),
+    let of = |verdict: AbVerdict| found.figures.iter().filter(move |figure| figure.verdict == verdict);
+    let listed = |verdict: AbVerdict| {
+        let figures = of(verdict).map(|figure| format!("{} ({:+.1} %)", name(figure.figure), figure.percent));
+        figures.collect::<Vec<_>>().join(" and ")
     };
-    let sentences = vec![
-        format!("{} pairs of runs, in random order within each pair; B is compared with A.", found.pairs),
-        format!("The {DETECTABLE}: {}.", detectable(found)),
+    let (better, worse) = (listed(AbVerdict::Better), listed(AbVerdict::Worse));
+    let margin = found.margin * 100.0;
+    let headline = match (better.is_empty(), worse.is_empty()) {
+        (false, false) => format!("B is better in {better}, worse in {worse}"),
+        (false, true) => format!("B is better in {better}"),
+        (true, false) => format!("B is worse in {worse}"),
+        (true, true) if found.is_decided() => format!("A and B are equally fast, within {margin} %"),
+        (true, true) => {
+            let open = of(AbVerdict::CannotTell).next().unwrap_or(first);
+            let percent = open.percent.abs();
+            let figure = name(open.figure);
+            format!("Cannot tell which is better: the difference of {percent:.1} % in {figure} is within the noise")
+        }
+    };
+    let tone = if found.is_decided() && (better.is_empty() || worse.is_empty()) { Tone::Good } else { Tone::Warn };
+    let others = |heading: &str, verdict: AbVerdict| {
+        let names: Vec<String> = of(verdict).map(|figure| name(figure.figure)).collect();
+        (!names.is_empty()).then(|| format!("{heading}: {}.", names.join(", ")))
+    };
+    let rest = [
+        others(&format!("Equivalent within {margin} %"), AbVerdict::Equivalent),
+        others("Cannot tell, within the noise", AbVerdict::CannotTell),
     ];
+    let mut sentences =
+        vec![format!("{} pairs of runs, in random order within each pair; B is compared with A.", found.pairs)];
+    sentences.extend(rest.into_iter().flatten().filter(|_| !better.is_empty() || !worse.is_empty()));
+    sentences.push(format!("The {DETECTABLE}: {}.", detectable(found)));
+    if !found.is_decided() {
+        sentences.push("For an answer, use longer runs (-d) or more pairs (--pairs).".to_owned());
+    }
     Statement { tone, about, headline, sentences }
 }
 
 /// What the text says of each figure.
 fn figures(answer: &AbAnswer, [a, b]: &[String; 2]) -> Table {
-    let table = render::ab::table(answer);
-    let name = |name: &String| match name.as_str() {
+    let written = render::ab::table(answer);
+    let side = |name: &String| match name.as_str() {
         "A" => a.clone(),
         "B" => b.clone(),
         _ => name.clone(),
     };
-    let names: Vec<String> = table.header().iter().map(name).collect();
-    Table { label: "B against A", ..Table::judged_first(&table, &names) }
+    let names: Vec<String> = written.header().iter().map(side).collect();
+    let mut table = Table { label: "B against A", ..Table::judged_first(&written, &names) };
+    // Values with their units, as everywhere on the page: behind the name and the verdict stand A and B.
+    let cpu = (Metric::Cpu, answer.cpu_percent.0, answer.cpu_percent.1);
+    let values = answer.figures.iter().map(|found| (found.figure, found.a, found.b)).chain([cpu]);
+    for (row, (figure, a, b)) in table.rows.iter_mut().zip(values) {
+        (row[0], row[2], row[3]) = (name(figure), value(figure, a), value(figure, b));
+    }
+    table
 }
 
 /// Each pair.
@@ -131,4 +159,50 @@ fn table(found: &[(&Headline, &Headline)], [a, b]: &[String; 2]) -> Table {
         cells
     };
     Table { columns, rows: found.iter().enumerate().map(row).collect(), label: "Pairs", ..Table::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ab::AbFigure;
+
+    fn told(verdicts: &[(Metric, f64, AbVerdict)]) -> (Tone, String, Vec<String>) {
+        let figure = |(figure, percent, verdict): &(Metric, f64, AbVerdict)| AbFigure {
+            figure: *figure,
+            a: 1.0,
+            b: 1.0,
+            percent: *percent,
+            low_percent: percent - 1.0,
+            high_percent: percent + 1.0,
+            verdict: *verdict,
+            is_within_margin: false,
+            detectable_percent: 1.0,
+        };
+        let figures = verdicts.iter().map(figure).collect();
+        let answer = AbAnswer { pairs: 6, looks: vec![6], margin: 0.02, figures, cpu_percent: (1.0, 1.0) };
+        let Statement { tone, headline, sentences, .. } = statement(Some(&answer), 6, &["A", "B"].map(str::to_owned));
+        (tone, headline, sentences)
+    }
+
+    /// "B is faster" stood above a table in which its latencies were worse.
+    #[test]
+    fn the_headline_does_not_contradict_the_table() {
+        use AbVerdict::{Better, CannotTell, Equivalent, Worse};
+        let (tone, headline, _) =
+            told(&[(Metric::Iops, 21.9, Better), (Metric::Mean, 56.8, Worse), (Metric::P99, 45.1, Worse)]);
+        let mixed = "B is better in IOPS (+21.9 %), worse in mean (+56.8 %) and p99 (+45.1 %)";
+        assert_eq!((tone, headline.as_str()), (Tone::Warn, mixed));
+        let (tone, headline, sentences) = told(&[(Metric::Iops, 5.0, Better), (Metric::Mean, 0.1, Equivalent)]);
+        assert_eq!((tone, headline.as_str()), (Tone::Good, "B is better in IOPS (+5.0 %)"));
+        assert_eq!(sentences[1], "Equivalent within 2 %: mean.");
+        let (tone, headline, sentences) = told(&[(Metric::Iops, -5.0, Worse), (Metric::P99, 3.0, CannotTell)]);
+        assert_eq!((tone, headline.as_str()), (Tone::Warn, "B is worse in IOPS (-5.0 %)"));
+        assert_eq!(sentences[1], "Cannot tell, within the noise: p99.");
+        assert!(sentences.iter().any(|sentence| sentence.contains("more pairs (--pairs)")), "{sentences:?}");
+        let (tone, headline, _) = told(&[(Metric::Iops, 0.1, Equivalent)]);
+        assert_eq!((tone, headline.as_str()), (Tone::Good, "A and B are equally fast, within 2 %"));
+        let (_, headline, sentences) = told(&[(Metric::Iops, 0.1, Equivalent), (Metric::P99, -3.0, CannotTell)]);
+        assert_eq!(headline, "Cannot tell which is better: the difference of 3.0 % in p99 is within the noise");
+        assert!(sentences.iter().all(|sentence| sentence.matches(':').count() < 2), "{sentences:?}");
+    }
 }

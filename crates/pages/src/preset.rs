@@ -30,7 +30,7 @@ pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
     blocks.extend(banner(warnings(&runs, explain)));
     blocks.push(Block::Table(table));
-    Some(Section::new(&text(preset.title.as_bytes()), blocks))
+    Some(Section::new("All loads", blocks))
 }
 
 /// The figures of each timespan, with the name of its load.
@@ -42,7 +42,7 @@ fn statement(loads: usize, requirements: Option<&(Severity, String)>, runs: &[Na
     let loads = if loads == 1 { "1 load".to_owned() } else { format!("{loads} loads") };
     let (tone, headline) = match requirements {
         Some((worst, words)) => (Tone::of(Some(*worst)), format!("{loads}: {words}")),
-        None => (Tone::Plain, format!("{loads} measured")),
+        None => (Tone::Plain, loads),
     };
     let mut doubtful: Vec<&str> = Vec::new();
     let mut sound: Vec<&str> = Vec::new();
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(sentences[0], "Worst verdict: WARN. These loads cannot be trusted: log.");
         assert!(sentences[1].ends_with("even a PASS is not proven."), "{sentences:?}");
         let (tone, headline, sentences) = told(None, &[("reads", Severity::Invalid), ("reads", Severity::Note)]);
-        assert_eq!((tone, headline.as_str()), (Tone::Plain, "2 loads measured"));
+        assert_eq!((tone, headline.as_str()), (Tone::Plain, "2 loads"));
         assert_eq!(
             sentences,
             ["Worst verdict: INVALID. None of the loads can be trusted until the causes are removed."]

@@ -20,6 +20,7 @@ use model::result::{
 };
 use model::units::mib;
 use model::verdict::Verdict;
+use model::verification::VerificationFigures;
 use render::confidence::{of_bytes, of_iops, of_mean_latency};
 use render::load_line;
 use render::verdict_block::{SOUND, requirements_summary};
@@ -56,7 +57,8 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, 
     sections.extend(remarks(result));
     sections.push(environment(result));
     sections.push(command(result));
-    Ok(Page::new(title(result, name), load_line::of_result(result), subtitle(result), sections))
+    let preset = result.preset.as_ref().map(|preset| text(preset.title.as_bytes())).unwrap_or_default();
+    Ok(Page::new(title(result, name), load_line::of_result(result), subtitle(result), sections).of_method(&preset))
 }
 
 /// `Timespan 2`, with the name of its load in a preset; nothing if there is one and it has no name.
@@ -93,13 +95,17 @@ pub(super) fn time_span(
         }
         return Ok(vec![Section::new(heading, first)]);
     };
+    first.extend(span_result.verification.as_ref().map(verified));
     first.push(Block::Tiles { tiles: tiles(span_result, measured) });
     first.push(Block::Table(totals(measured)));
     let mut sections = vec![Section::new(heading, first)];
+    let first_tables = [kinds::streams(measured), kinds::verification(span_result), kinds::corrupt_units(span_result)];
+    for table in first_tables.into_iter().flatten() {
+        let heading = table.heading.clone();
+        sections.push(Section::new(&heading, vec![Block::Table(Table { heading: String::new(), ..table })]));
+    }
     sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
     let tables = [
-        kinds::verification(span_result),
-        kinds::corrupt_units(span_result),
         devices(span_result),
         skews(measured),
         reductions(measured),
@@ -111,8 +117,8 @@ pub(super) fn time_span(
     let of_streams = measured.streams.iter().filter(|_| measured.streams.len() > 1);
     let of_streams = of_streams
         .map(|stream| percentiles(format!("Percentiles of latency, stream {}", stream.name), &stream.latency));
-    let tables = std::iter::once(kinds::streams(measured)).chain(of_streams).chain(tables);
-    let tables = tables
+    let tables = of_streams
+        .chain(tables)
         .chain(storage::tables(measured))
         .chain([kinds::sizes(measured), kinds::without_data(measured), kinds::rotations(measured)])
         .flatten();
@@ -156,12 +162,25 @@ const fn ended(outcome: Ending) -> &'static str {
 pub(super) fn verdict(verdict: &Verdict) -> Block {
     let severity = verdict.severity();
     let headline = match severity {
-        Some(Severity::Invalid | Severity::Fail) => "INVALID: the results are not valid".to_owned(),
-        Some(Severity::Warn) => "WARN: something other than the target affected the results".to_owned(),
+        Some(Severity::Invalid | Severity::Fail) => "INVALID: do not use these results as measurements".to_owned(),
+        Some(Severity::Warn) => {
+            "WARN: something other than the target affected the results; remove the causes and measure again".to_owned()
+        }
         Some(Severity::Note | Severity::Unknown | Severity::Pass) | None => format!("Sound: {SOUND}"),
     };
     let findings = verdict.findings.iter().map(|finding| found(finding, &finding.name)).collect();
     Block::Verdict(Banner { tone: Tone::of(severity), headline, findings })
+}
+
+/// What verification found, in a sentence.
+fn verified(found: &VerificationFigures) -> Block {
+    let (checked, corrupt) = (grouped(found.checked_units as f64), found.corrupt_units());
+    let (tone, headline) = match (found.checked_units, corrupt) {
+        (0, 0) => (Tone::Warn, "Data verification: nothing could be checked".to_owned()),
+        (_, 0) => (Tone::Good, format!("Data verification: {checked} units checked, none corrupt")),
+        _ => (Tone::Bad, format!("Data verification: {} corrupt units", grouped(corrupt as f64))),
+    };
+    Block::Verdict(Banner { tone, headline, findings: Vec::new() })
 }
 
 /// What became of the requirements, if there were any.

@@ -128,13 +128,12 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Statement {
     Statement { tone, about, headline, sentences }
 }
 
-/// What the text says, which begins with the answer.
+/// The answer in short, then what the text says.
 fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
     let mut written = Vec::new();
     // Writing to a vector cannot fail.
     let _ = render::limit::decision(sweep, found, &mut written);
-    let written = text_of_lines(&written);
-    let mut lines = written.into_iter();
+    let rate = |point: usize| text(sweep.points[point].settings.first().map_or("?", |rate| &rate.value).as_bytes());
     Statement {
         tone: match (found.noise, found.holds) {
             (Some(_), _) => Tone::Warn,
@@ -142,25 +141,24 @@ fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
             (None, None) => Tone::Bad,
         },
         about: String::new(),
-        headline: lines.next().unwrap_or_default(),
-        sentences: lines.collect(),
+        headline: match (found.noise, found.holds) {
+            (Some(_), _) => "No answer: runs at the same rate vary across the limit".to_owned(),
+            (None, Some(point)) => format!("Up to {} I/Os per second within the limit", rate(point)),
+            (None, None) => "No rate within the limit".to_owned(),
+        },
+        sentences: text_of_lines(&written),
     }
 }
 
 fn text_of_lines(written: &[u8]) -> Vec<String> {
     let lines = written.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(|line| text(line.trim_ascii())).collect()
+    lines.map(|line| sentence(&String::from_utf8_lossy(line.trim_ascii()))).collect()
 }
 
 fn of_depths(sweep: &Sweep, series: &DepthSeries) -> Statement {
     let about = text(Setting::typed_all(&series.settings).as_bytes());
     let Some(Knee { efficient, saturation }) = &series.knee else {
-        return Statement {
-            tone: Tone::Plain,
-            about,
-            headline: "Too few queue depths to find the best one".to_owned(),
-            sentences: vec![format!("At least {} queue depths are needed.", stats::DEPTHS_MIN)],
-        };
+        return of_few_depths(sweep, series, about);
     };
     let mut sentences = vec![why_efficient(sweep, series, efficient)];
     match saturation {
@@ -192,6 +190,24 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> Statement {
     let used = series.recommended.and_then(|point| stats::sweep::figures(sweep, point)?.depth);
     let headline = format!("Use {}", depth_named(sweep, used.unwrap_or(efficient.depth), series.recommended));
     Statement { tone: Tone::Good, about, headline, sentences }
+}
+
+/// Too few depths for a best one: what was measured.
+fn of_few_depths(sweep: &Sweep, series: &DepthSeries, about: String) -> Statement {
+    let needed = format!("Too few queue depths to find the best one: at least {} are needed.", stats::DEPTHS_MIN);
+    let figures = |point: &usize| Some((*point, stats::sweep::figures(sweep, *point)?));
+    let fastest = series.points.iter().filter_map(figures).max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
+    let Some((point, figures)) = fastest.filter(|_| series.points.len() > 1) else {
+        return Statement {
+            tone: Tone::Plain,
+            about,
+            headline: needed.trim_end_matches('.').to_owned(),
+            sentences: vec![],
+        };
+    };
+    let depth = depth_named(sweep, figures.depth.unwrap_or_default(), Some(point));
+    let sentences = vec![format!("{}.", rate_and_latency(figures)), needed];
+    Statement { tone: Tone::Plain, about, headline: format!("Highest IOPS at {depth}"), sentences }
 }
 
 /// A plateau is a mean: single points may lie above it.

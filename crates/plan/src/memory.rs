@@ -13,7 +13,7 @@ use model::limits::{
 use model::operation::Operation;
 use model::plan::{Content, Intervals, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::BufferSeparation;
-use model::record::{IntervalRecord, SectionCounts, SeriesCell, StorageReading};
+use model::record::{CounterReading, IntervalRecord, SectionCounts, SeriesCell};
 use model::units::Bytes;
 
 /// Kinds of memory that `--plan` says more about.
@@ -102,13 +102,16 @@ impl Measured {
         count * SECTION_SUM_BYTES
     }
 
-    /// The readings of the storage counters. A disk may have another device stacked on it; shares are not known yet.
+    /// The readings of the storage counters; those of CPU times alone are small. A disk may have another device stacked
+    /// on it; shares are not known yet.
     fn storage_bytes(&self) -> u64 {
+        if !self.latency && self.intervals.is_none() {
+            return 0;
+        }
         let counted = (2 * self.disks).max(1);
-        let readings = Intervals::of_storage(self.duration_ns, self.intervals, self.latency, counted);
+        let readings = Intervals::of_counters(self.duration_ns, self.intervals, counted);
         // One at the start, too.
-        let count = readings.map_or(0, |readings| readings.count + 1);
-        count * (size_of::<StorageReading>() as u64 + counted as u64 * STORAGE_COUNTER_BYTES)
+        (readings.count + 1) * (size_of::<CounterReading>() as u64 + counted as u64 * STORAGE_COUNTER_BYTES)
     }
 
     /// What one thread keeps of the section that it is in.
@@ -265,7 +268,7 @@ mod tests {
             Measured { duration_ns, intervals: None, latency, ramp: false, flushes: false, disks }.storage_bytes()
         };
         assert_eq!(bytes(60, false, 1), 0);
-        let reading = |counted: u64| size_of::<StorageReading>() as u64 + counted * STORAGE_COUNTER_BYTES;
+        let reading = |counted: u64| size_of::<CounterReading>() as u64 + counted * STORAGE_COUNTER_BYTES;
         assert_eq!([bytes(60, true, 0), bytes(60, true, 1)], [61 * reading(1), 61 * reading(2)]);
         assert!(bytes(1 << 24, true, 1) < 2 << 20 && bytes(1 << 24, true, 500) < 32 << 20);
     }

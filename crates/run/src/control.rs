@@ -1,7 +1,7 @@
 //! The control thread's part of a timespan: phases, CPU times, live results, and the end.
 
 use crate::clock::RunClock;
-use crate::cpu_course::CpuCourse;
+use crate::counter_readings::CounterReadings;
 use crate::drain::{self, Drain};
 use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
@@ -16,12 +16,11 @@ use crate::phase::Phases;
 use crate::prepare::Preparer;
 use crate::run_log::{self, RunLog};
 use crate::section_sums::SectionSums;
-use crate::storage_readings::StorageReadings;
 use crate::worker_threads::WorkerThreads;
 use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
-use model::record::{CpuSample, CpuTimes, Outcome, TimeSpanRecord};
+use model::record::{CpuTimes, Outcome, TimeSpanRecord};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -81,9 +80,8 @@ pub(crate) fn run_time_span(
         phases,
         cpu_before,
         cpu_after,
-        cpu_samples,
         kernel_counters,
-        storage,
+        readings,
         sections,
         pause: Pause { pause_ns, at_end_ns },
         io_workers,
@@ -100,13 +98,12 @@ pub(crate) fn run_time_span(
     }
     let mut record = record(plan, &worker_threads, &phases, &cpu_before, &cpu_after);
     add_verification(&worker_threads, sampler, &mut record);
-    record.cpu_course = cpu_samples;
     record.notes.extend(unfinished);
     gather::series(&worker_threads.layout, &worker_threads.recorders, sections, &mut record);
     if let Some((began_at_ns, around)) = kernel_sampler::around(kernel_counters) {
         (record.counted_from_ns, record.kernel_counters) = (began_at_ns, Some(around));
     }
-    record.storage = storage.into_readings();
+    record.readings = readings.into_readings();
     record.notes.extend(io_workers.note());
     record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns, at_end_ns }));
     record.notes.extend(clock_note(deviation_ns, sys::clock::monotonic_ns().saturating_sub(phases.start_ns)));
@@ -186,13 +183,9 @@ struct Control<'a, 'm> {
     phases: Phases,
     cpu_before: Result<Vec<CpuTimes>, String>,
     cpu_after: Result<Vec<CpuTimes>, String>,
-    /// During the measurement; `None` before it, and where the times are unknown.
-    cpu_course: Option<CpuCourse>,
-    /// After it.
-    cpu_samples: Vec<CpuSample>,
     /// At both ends of the measurement.
     kernel_counters: Option<[KernelSample; 2]>,
-    storage: StorageReadings,
+    readings: CounterReadings,
     seen: Seen,
     /// `None` if latencies are not measured.
     sections: Option<SectionSums>,
@@ -230,15 +223,13 @@ impl<'a, 'm> Control<'a, 'm> {
         Self {
             plan,
             worker_threads,
-            storage: StorageReadings::new(plan, phases.measure_ns, sampler),
+            readings: CounterReadings::new(plan, phases.measure_ns, sampler),
             sampler,
             stop_sources,
             observer,
             phases,
             cpu_before: unread(),
             cpu_after: unread(),
-            cpu_course: None,
-            cpu_samples: Vec::new(),
             kernel_counters: None,
             seen: Seen { at_ns: start_ns, ..Seen::default() },
             sections: worker_threads.layout.sections().map(SectionSums::new),
@@ -262,16 +253,12 @@ impl<'a, 'm> Control<'a, 'm> {
         event::set(self.stop_sources.events.on_started.as_ref());
         let before;
         (self.cpu_before, before) = self.read_counters();
-        self.storage.begin(&before, self.sampler);
-        self.cpu_course = self.cpu_before.as_ref().ok().map(|times| CpuCourse::begin(times));
+        self.readings.begin(&before, self.cpu_before.as_deref().ok(), self.sampler);
         self.io_workers.begin_measurement(&host::io_worker_threads(self.sampler.root()));
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         let after;
         (self.cpu_after, after) = self.read_counters();
-        self.storage.end(&after, self.sampler);
-        if let (Some(course), Ok(times)) = (self.cpu_course.take(), &self.cpu_after) {
-            self.cpu_samples = course.end(elapsed_ns(&self.phases, self.worker_threads.stop.at_ns()), times);
-        }
+        self.readings.end(&after, self.cpu_after.as_deref().ok(), self.sampler);
         self.io_workers.look(&host::io_worker_threads(self.sampler.root()));
         self.kernel_counters = Some([before, after]);
         event::set(self.stop_sources.events.on_finished.as_ref());
@@ -317,7 +304,7 @@ impl<'a, 'm> Control<'a, 'm> {
             if now >= until_ns {
                 break;
             }
-            self.storage.look(now, self.sampler);
+            self.readings.look(now, self.sampler);
             let left_ns = until_ns.saturating_sub(now);
             if counts.is_due(now) {
                 self.tell_counts(&counts, left_ns);
@@ -329,7 +316,6 @@ impl<'a, 'm> Control<'a, 'm> {
             if self.stop_sources.take_status_asked() {
                 self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.look(phase))));
             }
-            self.sample_cpus(now);
             if now >= self.seen.at_ns + LIVE_NS {
                 let seen = self.look(phase);
                 self.sampler.read_log();
@@ -341,16 +327,7 @@ impl<'a, 'm> Control<'a, 'm> {
 
     /// When there is something to do again, `until_ns` at the latest.
     fn next_look_ns(&self, until_ns: u64) -> u64 {
-        until_ns.min(self.storage.due_ns()).min(sys::clock::monotonic_ns() + TICK_NS)
-    }
-
-    /// Reads the CPU times if it is time for that. A reading that fails leaves a wider part.
-    fn sample_cpus(&mut self, now_ns: u64) {
-        let at_ns = now_ns.saturating_sub(self.phases.measure_ns);
-        let Some(course) = self.cpu_course.as_mut().filter(|course| course.is_due(at_ns)) else { return };
-        if let Ok(times) = host::cpu_times(self.sampler.root()) {
-            course.add(at_ns, &times);
-        }
+        until_ns.min(self.readings.due_ns()).min(sys::clock::monotonic_ns() + TICK_NS)
     }
 
     /// Sleeps; false if the run was stopped meanwhile.

@@ -8,7 +8,7 @@ use model::note::Note;
 use model::operation::Operation;
 use model::placement::DevicePlace;
 use model::plan::TimeSpanPlan;
-use model::record::StorageReading;
+use model::record::CounterReading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -80,18 +80,19 @@ impl<'a> KernelSampler<'a> {
     }
 
     /// The counters of storage now.
-    pub(crate) fn storage(&self, since_ns: u64) -> StorageReading {
+    pub(crate) fn storage(&self, since_ns: u64) -> CounterReading {
         let at_ns = sys::clock::monotonic_ns().saturating_sub(since_ns);
         let devices = host::device_counters(self.root, self.queues.iter().map(String::as_str));
-        StorageReading { at_ns, devices, shares: host::share_counters(self.root, &self.shares) }
+        CounterReading { at_ns, cpus: None, devices, shares: host::share_counters(self.root, &self.shares) }
     }
 
     /// Those that a sample has.
-    pub(crate) fn storage_in(&self, sample: &KernelSample, since_ns: u64) -> StorageReading {
+    pub(crate) fn storage_in(&self, sample: &KernelSample, since_ns: u64) -> CounterReading {
         let KernelCounters { devices, shares, .. } = &sample.counters;
         let devices = devices.iter().filter(|(name, _)| self.queues.contains(*name));
-        StorageReading {
+        CounterReading {
             at_ns: sample.at_ns.saturating_sub(since_ns),
+            cpus: None,
             devices: devices.map(|(name, counters)| (name.clone(), *counters)).collect(),
             shares: shares.clone(),
         }

@@ -3,7 +3,7 @@
 use model::course::CpuCourse;
 use model::note::Note;
 use model::plan::TimeSpanPlan;
-use model::record::{CpuSample, CpuTimes, CpuWait, ThreadRecord};
+use model::record::{CounterReading, CpuTimes, CpuWait, ThreadRecord};
 use model::result::{CpuUsage, TimeSpanResult};
 use model::topology::Topology;
 use std::collections::BTreeSet;
@@ -30,11 +30,20 @@ fn usage(times: &CpuTimes) -> CpuUsage {
 }
 
 /// Shares of the time of all CPUs in each part; steal time is in the whole here, as its share is what is asked for.
-pub(crate) fn course(samples: &[CpuSample]) -> CpuCourse {
+pub(crate) fn course(readings: &[CounterReading], elapsed_ns: u64) -> CpuCourse {
     let mut course = CpuCourse::default();
-    let Some((mut before, others)) = samples.split_first() else { return course };
-    for sample in others {
-        let spent = |of: fn(&CpuSample) -> u64| of(sample).saturating_sub(of(before));
+    let mut samples: Vec<(u64, CpuTimes)> =
+        readings.iter().filter_map(|reading| Some((reading.at_ns.min(elapsed_ns), reading.cpus?))).collect();
+    // A short rest belongs to the part before it: few ticks tell no shares.
+    if let [.., (start_ns, _), (middle_ns, _), (end_ns, _)] = samples[..]
+        && end_ns.saturating_sub(middle_ns) < middle_ns.saturating_sub(start_ns) / 2
+    {
+        samples.remove(samples.len() - 2);
+    }
+    let Some((first, others)) = samples.split_first() else { return course };
+    let mut before = first.1;
+    for &(at_ns, sample) in others {
+        let spent = |of: fn(&CpuTimes) -> u64| of(&sample).saturating_sub(of(&before));
         let [user, kernel, idle, steal] =
             [spent(|of| of.user), spent(|of| of.kernel), spent(|of| of.idle), spent(|of| of.steal)];
         let total = u128::from(user) + u128::from(kernel) + u128::from(idle) + u128::from(steal);
@@ -43,7 +52,7 @@ pub(crate) fn course(samples: &[CpuSample]) -> CpuCourse {
             continue;
         }
         let percent = |ticks: u64| 100.0 * ticks as f64 / total as f64;
-        course.end_ns.push(sample.at_ns);
+        course.end_ns.push(at_ns);
         course.user_percent.push(percent(user));
         course.kernel_percent.push(percent(kernel));
         course.steal_percent.push(percent(steal));
@@ -163,20 +172,31 @@ mod tests {
 
     #[test]
     fn the_course_has_the_shares_of_each_part() {
-        let at = |at_ns, user, kernel, idle, steal| CpuSample { at_ns, user, kernel, idle, steal };
+        let at = |at_ns, user, kernel, idle, steal| CounterReading {
+            at_ns,
+            cpus: Some(CpuTimes { cpu: 0, user, kernel, idle, steal }),
+            ..CounterReading::default()
+        };
         let samples = [
             at(0, 0, 0, 0, 0),
             at(1_000, 10, 20, 60, 10),
             // Shorter than a tick.
             at(1_001, 10, 20, 60, 10),
+            // Of other counters.
+            CounterReading { at_ns: 1_500, ..CounterReading::default() },
             at(2_000, 10, 70, 60, 60),
         ];
-        let found = course(&samples);
+        let found = course(&samples, 2_000);
         assert_eq!(found.end_ns, [1_000, 2_000]);
         assert_eq!((found.user_percent, found.kernel_percent), (vec![10.0, 0.0], vec![20.0, 50.0]));
         assert_eq!(found.steal_percent, [10.0, 50.0]);
-        assert_eq!(course(&[]), CpuCourse::default());
-        assert_eq!(course(&samples[..1]), CpuCourse::default());
+        assert_eq!(course(&[], 0), CpuCourse::default());
+        assert_eq!(course(&samples[..1], 2_000), CpuCourse::default());
+        let rest = course(
+            &[at(0, 0, 0, 0, 0), at(1_000, 50, 0, 50, 0), at(2_000, 99, 0, 99, 0), at(2_030, 100, 0, 100, 0)],
+            2_020,
+        );
+        assert_eq!((rest.end_ns, rest.user_percent), (vec![1_000, 2_020], vec![50.0; 2]));
     }
 
     #[test]

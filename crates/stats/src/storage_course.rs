@@ -4,7 +4,7 @@ use crate::device_rates;
 use crate::rate::Volume;
 use model::device_interval::{DeviceRates, RequestRates};
 use model::kernel_counters::{RpcCounters, ShareCounters, TransferCounters};
-use model::record::StorageReading;
+use model::record::CounterReading;
 use model::storage_course::{
     DeviceCourse, DeviceFigures, DeviceRequests, DeviceStep, RpcFigures, ShareCourse, ShareFigures, ShareStep,
     ShareTransfers,
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 const NS_PER_MS: f64 = 1e6;
 
 /// The devices, the busiest first.
-pub(crate) fn devices(readings: &[StorageReading]) -> Vec<DeviceCourse> {
+pub(crate) fn devices(readings: &[CounterReading]) -> Vec<DeviceCourse> {
     let names: BTreeSet<&String> = readings.iter().flat_map(|reading| reading.devices.keys()).collect();
     let mut courses: Vec<(u64, DeviceCourse)> = names.into_iter().filter_map(|name| device(readings, name)).collect();
     courses.sort_by_key(|(requests, _)| Reverse(*requests));
@@ -23,8 +23,8 @@ pub(crate) fn devices(readings: &[StorageReading]) -> Vec<DeviceCourse> {
 }
 
 /// A device, and how many requests it completed; `None` if its counters do not reach over the measurement.
-fn device(readings: &[StorageReading], name: &str) -> Option<(u64, DeviceCourse)> {
-    let rates = |from: &StorageReading, to: &StorageReading| {
+fn device(readings: &[CounterReading], name: &str) -> Option<(u64, DeviceCourse)> {
+    let rates = |from: &CounterReading, to: &CounterReading| {
         let (before, after) = (from.devices.get(name)?, to.devices.get(name)?);
         device_rates::rates(before, after, to.at_ns.saturating_sub(from.at_ns))
     };
@@ -70,13 +70,13 @@ fn device_figures(rates: &DeviceRates) -> DeviceFigures {
 }
 
 /// The shares, in the order of the readings.
-pub(crate) fn shares(readings: &[StorageReading]) -> Vec<ShareCourse> {
+pub(crate) fn shares(readings: &[CounterReading]) -> Vec<ShareCourse> {
     let first = readings.first().map_or(&[][..], |reading| &reading.shares);
     first.iter().filter_map(|share| self::share(readings, share)).collect()
 }
 
-fn share(readings: &[StorageReading], share: &ShareCounters) -> Option<ShareCourse> {
-    let figures = |from: &StorageReading, to: &StorageReading| {
+fn share(readings: &[CounterReading], share: &ShareCounters) -> Option<ShareCourse> {
+    let figures = |from: &CounterReading, to: &CounterReading| {
         let (before, after) = (share.find_in(&from.shares)?, share.find_in(&to.shares)?);
         let length_ns = to.at_ns.checked_sub(from.at_ns).filter(|ns| *ns > 0 && !after.went_backwards(before))?;
         Some(share_figures(&after.since(before), length_ns))
@@ -130,7 +130,7 @@ fn transfers(counted: &TransferCounters, length_ns: u64) -> ShareTransfers {
     ShareTransfers { iops: rates.iops, bytes_per_s: rates.bytes_per_s, rpc: rpc.map(times) }
 }
 
-fn steps<T>(readings: &[StorageReading], step: impl Fn(&StorageReading, &StorageReading) -> Option<T>) -> Vec<T> {
+fn steps<T>(readings: &[CounterReading], step: impl Fn(&CounterReading, &CounterReading) -> Option<T>) -> Vec<T> {
     readings.windows(2).filter_map(|pair| step(&pair[0], &pair[1])).collect()
 }
 
@@ -167,9 +167,9 @@ mod tests {
         }
     }
 
-    fn reading(at_ns: u64, devices: &[(&str, u64)]) -> StorageReading {
+    fn reading(at_ns: u64, devices: &[(&str, u64)]) -> CounterReading {
         let devices = devices.iter().map(|(name, count)| ((*name).to_owned(), reads(*count)));
-        StorageReading { at_ns, devices: devices.collect(), shares: Vec::new() }
+        CounterReading { at_ns, devices: devices.collect(), ..CounterReading::default() }
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
             reading(2 * S, &[("sda", 20)]),
             reading(3 * S, &[("sda", 30)]),
         ];
-        let steps = |readings: &[StorageReading]| -> Vec<u64> {
+        let steps = |readings: &[CounterReading]| -> Vec<u64> {
             devices(readings).iter().flat_map(|course| &course.steps).map(|step| step.start_ns).collect()
         };
         assert_eq!(steps(&readings), [2 * S]);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     /// A share after so many reads, with this many transmissions and times.
-    fn nfs(at_ns: u64, count: u64, transmission_count: u64, [queue_ms, round_trip_ms]: [u64; 2]) -> StorageReading {
+    fn nfs(at_ns: u64, count: u64, transmission_count: u64, [queue_ms, round_trip_ms]: [u64; 2]) -> CounterReading {
         let rpc = RpcCounters {
             transmission_count,
             timeout_count: 0,
@@ -231,7 +231,7 @@ mod tests {
         let read = TransferCounters { count, bytes: count * 4200, rpc: Some(rpc) };
         let write = TransferCounters { rpc: Some(RpcCounters::default()), ..TransferCounters::default() };
         let share = ShareCounters { mount_point: "/mnt".into(), source: "nas:/a".to_owned(), read, write };
-        StorageReading { at_ns, shares: vec![share], ..StorageReading::default() }
+        CounterReading { at_ns, shares: vec![share], ..CounterReading::default() }
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
     let (first, second) = words.split_once("d.json against a.json").expect("both comparisons");
     assert!(first.contains("c.json against a.json"), "{words}");
     for comparison in [first, second] {
-        assert!(comparison.contains("measured one after the other: drift looks like a difference"), "{comparison}");
+        assert!(comparison.contains("Measured one after the other: drift looks like a difference"), "{comparison}");
     }
     let refused = place.diskspd("report a.json b.json -o page.html").run();
     refused.expect_status(3).expect_stderr(&["-b4K against -b8K", "the loads differ; diskspd compare --anyway"]);

@@ -3,7 +3,7 @@
 use crate::{charts, load, page, series, words};
 use serde_json::Value;
 use std::path::Path;
-use testkit::{Workplace, workplace};
+use testkit::{Corrupting, Corruption, Occasion, Workplace, or_skip, workplace};
 
 fn json(place: &Workplace, name: &str) -> Value {
     serde_json::from_slice(&place.content(name)).expect("it is JSON")
@@ -126,8 +126,11 @@ fn a_preset_says_which_of_its_loads_can_be_trusted() {
         assert!(told.contains(expected), "{expected}: {told}");
     }
     assert!(told.find("2 loads: 2 PASS") < told.find("the writes"), "the summary comes first");
-    assert!(doubtful.contains("<td>the writes</td><td>WARN</td>"), "the verdict stands beside the load");
-    assert!(doubtful.contains("<td>the reads</td><td>ok</td>"));
+    assert!(
+        doubtful.contains(">the writes</td><td data-name=\"run verdict\">WARN</td>"),
+        "the verdict stands beside the load"
+    );
+    assert!(doubtful.contains(">the reads</td><td data-name=\"run verdict\">ok</td>"));
 }
 
 /// A percentile that hardly any I/O lies beyond looked like any other.
@@ -338,4 +341,41 @@ fn a_share_is_shown_beside_the_run() {
     let row = report.stdout.lines().find(|line| line.starts_with(" nas:/<a>")).expect("a row of the share");
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells, ["nas:/<a>", "mean", "512.00", "0.00", "4.00", "2.250", "1.000", "3.500", "0.50"]);
+}
+
+/// The page of a run with corrupt data had the class in a table far below.
+#[test]
+fn pages_begin_with_what_verification_found() {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K -r -w50 --verify --json r.json a.dat").run().expect_status(0);
+    let sound = words(&page(&place, "r.json"));
+    let told = sound.find(" units checked, none corrupt").expect("it is told");
+    assert!(sound.find("Charts").is_some_and(|charts| told < charts), "{sound}");
+    let disk = or_skip!(Corrupting::mounted(&place, "disk", 1 << 20));
+    disk.order(Corruption::Zeros, Occasion::every(101).at_most(20));
+    let words_of_run = "-b4K -r -w50 -d1 -W0 -Su --verify --overwrite --json=r.json";
+    place.diskspd(words_of_run).arg(&disk.file).run().expect_status(5);
+    let corrupt = words(&page(&place, "r.json"));
+    assert!(corrupt.contains("INVALID: do not use these results") && corrupt.contains(" corrupt units"), "{corrupt}");
+    assert!(!corrupt.contains("none corrupt") && corrupt.contains("data-corruption"), "{corrupt}");
+    let first = json(&place, "r.json")["time_spans"][0]["verification"]["first"][0].take();
+    let (class, offset) = (first["class"].as_str().expect("a class"), &first["offset_bytes"]);
+    assert!(corrupt.contains(" corrupt units") && corrupt.contains(&format!("{class}{offset}")), "{corrupt}");
+}
+
+/// On the pages of streams their figures came after all charts, and the place of a file that all of them use stood in the
+/// load of each.
+#[test]
+fn streams_come_before_the_charts() {
+    let place = workplace!();
+    let streams = ["oltp: -b4K -r -w30", "backup: -b64K"];
+    let run = streams.iter().fold(place.diskspd("-c1M -d1 -W0 -L"), |run, stream| run.arg("--stream").arg(stream));
+    run.args("--json r.json a.dat").run().expect_status(0);
+    let page = page(&place, "r.json");
+    let line = load(&page);
+    assert_eq!(line.matches("1 MiB file").count(), 1, "{line}");
+    assert!(line.contains("; all: 1 MiB file on "), "{line}");
+    let words = words(&page);
+    let table = words.find("Streams").expect("the table is there");
+    assert!(words.find("Charts").is_some_and(|charts| table < charts), "{words}");
 }

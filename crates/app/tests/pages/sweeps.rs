@@ -33,7 +33,10 @@ fn a_sweep_says_which_depth_to_use() {
     let headline = format!("Use depth {used} (-o{used})");
     let answer = page.find(&headline).expect("the answer is there");
     assert!(answer < page.find("<figure").expect("charts"), "it comes first");
-    assert!(page.contains("<h1>Sweep: <span class=\"load\">first point: "), "what was measured is the heading");
+    assert!(
+        page.contains("<h1><span class=\"method\">Sweep</span> <span class=\"load\">first point: "),
+        "what was measured is the heading"
+    );
     let points = page.split("<table aria-label=\"Points\"").nth(1).expect("a table of the points");
     let place_of = |column: &str| points.find(&format!(">{column}</th>")).expect(column);
     assert!(place_of("verdict") < place_of("IOPS") && place_of("IOPS") < place_of("depth"), "what decides comes first");
@@ -141,8 +144,8 @@ fn answers_are_no_better_than_the_verdicts_of_their_runs() {
                 (Some(tone), Some(told)) => {
                     assert!(tones.iter().all(|found| *found == tone), "{folder}, {severity}: {tones:?}");
                     assert!(words.contains(told), "{folder}, {severity}: {words}");
-                    let measured_in = if severity == "warn" { "runs with warnings: steal" } else { "INVALID runs: " };
-                    assert!(words.contains(&format!("(measured in {measured_in}")), "{folder}: {words}");
+                    let measured_in = if severity == "warn" { "runs with warnings (steal" } else { "INVALID runs (" };
+                    assert!(words.contains(&format!(", measured in {measured_in}")), "{folder}: {words}");
                     assert!(words.contains("12 % stolen") || severity == "invalid", "{folder}: {words}");
                     // What it means, what to do, and whom it affects.
                     assert!(
@@ -187,7 +190,7 @@ fn pairs_say_whether_one_side_is_better() {
     place.diskspd(pairs).run().expect_status(0);
     let page = page(&place, "pairs");
     let words = words(&page);
-    assert!(words.contains("B is faster: IOPS +"), "{words}");
+    assert!(words.contains("B is better in IOPS (+"), "{words}");
     assert!(words.contains("A: --rate=200 and B: --rate=300") && words.contains("3 pairs of runs"), "{words}");
     assert!(words.contains("better") && words.contains("95 % interval"), "{words}");
     assert!(words.contains("diskspd ab --a=--rate=200 --b=--rate=300"), "{words}");

@@ -18,9 +18,9 @@ use model::profile::{
     FlushCall, IoRing, OfferedRate, Profile, RateProcess, ResultFormat, StreamName, Target, TimeSpan,
 };
 use model::record::{
-    CellCounts, CpuSample, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, Outcome, Record,
-    RowRecord, SectionCounts, SectionRecord, SeriesCell, SeriesRecord, StorageReading, Tally, ThreadRecord,
-    TimeSpanRecord, TimesRecord, WaitCounts, WrittenSample,
+    CellCounts, CounterReading, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, Outcome,
+    Record, RowRecord, SectionCounts, SectionRecord, SeriesCell, SeriesRecord, Tally, ThreadRecord, TimeSpanRecord,
+    TimesRecord, WaitCounts, WrittenSample,
 };
 use model::result::{DistributionUse, DistributionUser, RunResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
@@ -265,10 +265,9 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         cpus: ticks
             .map(|(cpu, &(user, kernel, idle))| CpuTimes { cpu: cpu.id, user, kernel, idle, steal: 0 })
             .collect(),
-        cpu_course: cpu_course(span.waits),
         series: series(span.waits),
         sections: sections(span.waits),
-        storage: storage(span.waits),
+        readings: readings(span.waits),
         verification: verification(span.waits),
         ..TimeSpanRecord::default()
     }
@@ -289,18 +288,6 @@ fn verification(waits: [u64; 8]) -> Option<VerificationFigures> {
     })
 }
 
-/// Some parts, or none.
-fn cpu_course(waits: [u64; 8]) -> Vec<CpuSample> {
-    let sample = |second: u64| CpuSample {
-        at_ns: second * 1_000_000_000,
-        user: second * waits[0],
-        kernel: second * 7,
-        idle: second * 100,
-        steal: second * (waits[1] % 3),
-    };
-    (0..waits[5] % 4).map(sample).collect()
-}
-
 /// Too few cells for an interval, none, or enough; reads alone, or writes too.
 fn series(waits: [u64; 8]) -> SeriesRecord {
     let counts = |ios: u64| CellCounts { ios, bytes: ios * 4096, latency_sum_ns: ios * (1_000_000 + 1000 * waits[0]) };
@@ -311,8 +298,15 @@ fn series(waits: [u64; 8]) -> SeriesRecord {
     SeriesRecord { width_ns: 100_000_000, cells: (0..waits[6] % 30).map(cell).collect() }
 }
 
-/// Readings of a disk and a share, or none.
-fn storage(waits: [u64; 8]) -> Vec<StorageReading> {
+/// Readings of the CPUs, a disk and a share, or none.
+fn readings(waits: [u64; 8]) -> Vec<CounterReading> {
+    let cpus = |second: u64| CpuTimes {
+        cpu: 0,
+        user: second * waits[0],
+        kernel: second * 7,
+        idle: second * 100,
+        steal: second * (waits[1] % 3),
+    };
     let read = |index: u64| RequestCounters {
         count: index * waits[0],
         bytes: index * waits[0] * 4096,
@@ -331,8 +325,9 @@ fn storage(waits: [u64; 8]) -> Vec<StorageReading> {
         read: TransferCounters { count: index * waits[0], bytes: index * 512, rpc: Some(rpc(index)) },
         write: TransferCounters { rpc: Some(RpcCounters::default()), ..TransferCounters::default() },
     };
-    let reading = |index: u64| StorageReading {
+    let reading = |index: u64| CounterReading {
         at_ns: index * 1_000_000_000,
+        cpus: (!waits[5].is_multiple_of(4)).then(|| cpus(index)),
         devices: [("sd<a>".to_owned(), DeviceCounters { read: read(index), ..DeviceCounters::default() })].into(),
         shares: vec![share(index)],
     };

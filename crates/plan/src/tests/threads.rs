@@ -179,7 +179,7 @@ fn memory_is_counted_by_kind() {
     // Ten sections of both threads.
     let sums = 10 * 2 * (size_of::<model::record::SectionCounts>() as u64 + 2 * 700);
     // Readings of one device at the start and after each second.
-    let reading = size_of::<model::record::StorageReading>() + 64 + size_of::<model::kernel_counters::DeviceCounters>();
+    let reading = size_of::<model::record::CounterReading>() + 64 + size_of::<model::kernel_counters::DeviceCounters>();
     assert_eq!(read_only.intervals, 2 * each + 100 * 144 + sums + 11 * reading as u64);
     time_span.targets[0].write_percent = 50;
     let facts = facts([("a", TargetKind::Regular(crate::fixture::ours(1, 1 << 30, model::facts::Fill::Ramp)))]);

@@ -107,12 +107,17 @@ pub fn of_time_span(result: &RunResult, index: usize) -> String {
 /// The load of a timespan.
 pub fn load_line(span: &TimeSpan, known: &KnownTargets<'_>) -> String {
     let groups = groups(span, known);
-    let common: Vec<String> = of_all_threads(span).into_iter().chain(shared_depth(span, groups.len())).collect();
+    let mut common: Vec<String> = of_all_threads(span).into_iter().chain(shared_depth(span, groups.len())).collect();
+    let is_one_place = groups.len() > 1 && is_in_the_same_places(span, known, &groups);
+    if is_one_place {
+        common.extend(groups.first().and_then(|group| group.places(span, known)));
+    }
     let line = match &groups[..] {
         [] => "no target".to_owned(),
-        [only] => only.line(span, known, &common),
+        [only] => only.line(span, known, &common, true),
         _ => {
-            let mut parts: Vec<String> = groups.iter().take(LOADS_MAX).map(|g| g.line(span, known, &[])).collect();
+            let mut parts: Vec<String> =
+                groups.iter().take(LOADS_MAX).map(|g| g.line(span, known, &[], !is_one_place)).collect();
             if groups.len() > LOADS_MAX {
                 parts.push(format!("and {}", counted((groups.len() - LOADS_MAX) as u64, "other load")));
             }
@@ -145,11 +150,15 @@ fn groups<'a>(span: &'a TimeSpan, known: &KnownTargets<'_>) -> Vec<Group<'a>> {
 }
 
 impl Group<'_> {
-    /// Its load, with what all loads of the timespan have in common, and where its targets are.
-    fn line(&self, span: &TimeSpan, known: &KnownTargets<'_>, common: &[String]) -> String {
-        let places = self.indices.iter().map(|index| place::of(span, *index, known));
+    /// Where its targets are.
+    fn places(&self, span: &TimeSpan, known: &KnownTargets<'_>) -> Option<String> {
+        place::joined(self.indices.iter().map(|index| place::of(span, *index, known)), PLACES_MAX)
+    }
+
+    /// Its load, with what all loads of the timespan have in common, and perhaps where its targets are.
+    fn line(&self, span: &TimeSpan, known: &KnownTargets<'_>, common: &[String], has_places: bool) -> String {
         let io = io::words(span, self.target, known.is_windows);
-        let places = place::joined(places, PLACES_MAX);
+        let places = has_places.then(|| self.places(span, known)).flatten();
         let own = [self.depth(span), Some(io.caches), io.content, io.limit, places].into_iter().flatten();
         let name = self.target.stream.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         [format!("{name}{}", io.access)]
@@ -176,6 +185,18 @@ impl Group<'_> {
         };
         Some(format!("{}QD {total} ({in_parts})", at_most(span)))
     }
+}
+
+/// True if all loads have the same parts of the same files or devices, as streams often have.
+fn is_in_the_same_places(span: &TimeSpan, known: &KnownTargets<'_>, groups: &[Group<'_>]) -> bool {
+    let paths = |group: &Group<'_>| {
+        let mut paths: Vec<_> =
+            group.indices.iter().filter_map(|index| Some(&span.targets.get(*index)?.path)).collect();
+        paths.sort();
+        paths
+    };
+    let places = |group: &Group<'_>| (paths(group), group.places(span, known));
+    groups.windows(2).all(|pair| places(&pair[0]) == places(&pair[1]))
 }
 
 /// Threads of one target, and the I/Os that each has outstanding on it.

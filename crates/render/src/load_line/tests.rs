@@ -233,11 +233,11 @@ fn targets_that_differ_follow_each_other() {
     let line = |count| of(&differing(count), &TargetsFound::default(), false);
     assert_eq!(
         line(2),
-        "1 KiB sequential read, page cache, target; 2 KiB sequential read, page cache, target; all: QD 6 (2 threads x 3 \
-         over all targets)"
+        "1 KiB sequential read, page cache; 2 KiB sequential read, page cache; all: QD 6 (2 threads x 3 over all \
+         targets), target"
     );
     let of_ten = line(10);
-    assert!(of_ten.contains("8 KiB sequential read, page cache, target; and 2 other loads; all: QD 6"), "{of_ten}");
+    assert!(of_ten.contains("8 KiB sequential read, page cache; and 2 other loads; all: QD 6"), "{of_ten}");
 }
 
 #[test]
@@ -324,6 +324,16 @@ fn streams_are_named() {
         span.targets.push(Target { stream: StreamName::parse("backup").ok(), ..span.targets[0].clone() });
     });
     assert!(line.starts_with("oltp: 64 KiB sequential read, ") && line.contains("; backup: 64 KiB "), "{line}");
+    assert!(line.ends_with("; all: target"), "the target of both is named once: {line}");
+    let in_parts = self::line(|span| {
+        span.targets[0].stream = StreamName::parse("oltp").ok();
+        let stream = StreamName::parse("backup").ok();
+        span.targets.push(Target { stream, base_offset: Bytes(1 << 20), ..span.targets[0].clone() });
+    });
+    assert!(
+        in_parts.contains(", target; backup: ") && in_parts.ends_with("all from 1 MiB on of a target"),
+        "{in_parts}"
+    );
 }
 
 /// The rows whose every change makes another load that the line tells from it.

@@ -5,7 +5,7 @@ use crate::recordings::record;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use testkit::{Workplace, skip, workplace};
+use testkit::{Program, Workplace, skip, workplace};
 
 /// Widths of a telephone, a tablet, a laptop and a large screen, in pixels.
 const WIDTHS: [u32; 4] = [390, 768, 1280, 1920];
@@ -62,6 +62,15 @@ const WIDE_TABLES_WITHOUT_CUE: &str = r#"[...document.querySelectorAll(".table")
   const reached = box.tabIndex === 0 && box.getAttribute("role") === "region" && box.getAttribute("aria-label");
   return box.scrollWidth > box.clientWidth ? !cue || !reached : cue || box.hasAttribute("tabindex");
 }).map(box => box.outerHTML.slice(0, 200))"#;
+
+/// Tables that a telephone cannot show without scrolling, though each of their rows has a name and is read by itself;
+/// and figures of such rows without the name of their column.
+const UNREADABLE_ROWS: &str = r#"[
+  ...[...document.querySelectorAll(".table")].filter(box =>
+    box.scrollWidth > box.clientWidth && !box.querySelector("tbody td").matches(".number")),
+  ...[...document.querySelectorAll(".stacked td.number")].filter(cell =>
+    cell.checkVisibility() && getComputedStyle(cell, "::before").content === "none"),
+].map(element => element.outerHTML.slice(0, 200))"#;
 
 /// A page of each kind, with the words that name it.
 fn pages(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
@@ -137,6 +146,10 @@ fn check(browser: &mut Browser, pages: Vec<(&'static str, PathBuf)>, axe: Option
             assert_eq!(moved, Value::Array(Vec::new()), "{kind} at {width}: charts in another order");
             let silent = browser.value(WIDE_TABLES_WITHOUT_CUE);
             assert_eq!(silent, Value::Array(Vec::new()), "{kind} at {width}: columns lost without a cue");
+            if width == WIDTHS[0] {
+                let unreadable = browser.value(UNREADABLE_ROWS);
+                assert_eq!(unreadable, Value::Array(Vec::new()), "{kind} at {width}");
+            }
         }
         assert_eq!(not_reached_by_keys(browser), Value::Array(Vec::new()), "{kind}");
         let lost = browser.value(
@@ -177,12 +190,20 @@ fn pages_of_methods(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
     run(&format!("preset run sql {own} sql.json s.dat"));
     run("sweep --limit mean=30s --probe 1s --confirm 1s --dir limit -- -c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat");
     run("ab --vary o=1,2 --pairs 3 --dir pairs -- -c1M -d1 -W0 -b4K -r -L a.dat");
+    let streams = ["oltp-of-a-database: -b4K -r -w30 -t2", "backup: -b64K -o4"];
+    let streams =
+        |program: Program| streams.iter().fold(program, |program, stream| program.arg("--stream").arg(stream));
+    streams(place.diskspd("-c1M -d1 -W0 -L --verify --json streams.json")).arg("s.dat").run().expect_status(0);
+    let together = streams(place.diskspd("interference --dir together -- -c1M -d1 -W0")).arg("a.dat").run();
+    together.expect_status(0);
     let kinds = [
         ("desktop", "desktop.json"),
         ("sql-log", "log.json"),
         ("sql", "sql.json"),
         ("limit", "limit"),
         ("pairs", "pairs"),
+        ("streams", "streams.json"),
+        ("interference", "together"),
     ];
     kinds.into_iter().map(|(kind, source)| page_of(place, kind, source)).collect()
 }
