@@ -29,6 +29,9 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
         return cut_cycles::run(request, cycles);
     }
     match request.journal.as_deref().map_or(Ok(None), Logs::find) {
+        Ok(Some(_)) if request.from.is_some() => {
+            return refuse_with("--from cannot be used with the logs of a run that was cut off (--journal)");
+        }
         Ok(Some(mut logs)) => return after_cut::run(request, &mut logs),
         Ok(None) => {}
         Err(reason) => return refuse_with(&reason),

@@ -46,6 +46,9 @@ impl Arguments for VerifyRequest {
         if self.from.is_some() && self.targets.len() > 1 {
             return Err("--from needs exactly one TARGET".to_owned());
         }
+        if self.from.is_some() && self.cycles.cycles.is_some() {
+            return Err("--from cannot be used with --cycles".to_owned());
+        }
         self.cycles.check().map(|()| self)
     }
 }
