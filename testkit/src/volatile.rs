@@ -84,8 +84,9 @@ impl Disk {
 
     fn flush(&mut self, sectors: &[usize]) {
         for sector in sectors {
+            let is_eighth = self.below(8) == 0;
             match self.flushing {
-                Flushing::Partial if self.below(8) == 0 => _ = self.forgotten.insert(*sector),
+                Flushing::Partial if is_eighth => _ = self.forgotten.insert(*sector),
                 Flushing::Honest | Flushing::Partial => self.store(*sector),
                 Flushing::Ignored => {}
             }

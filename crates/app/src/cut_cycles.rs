@@ -17,6 +17,7 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
@@ -171,7 +172,7 @@ impl Plan<'_> {
         let output =
             File::create(journal.join("load.txt")).map_err(|error| failed("keep the output of the load", error))?;
         let errors = output.try_clone().map_err(|error| failed("keep the output of the load", error))?;
-        let mut command = itself()?;
+        let mut command = itself();
         // Options come before the targets.
         let named = if self.load.first().is_some_and(|word| word == "preset") { 3 } else { 0 };
         let (name, rest) = self.load.split_at(named.min(self.load.len()));
@@ -249,7 +250,7 @@ impl Plan<'_> {
 
     fn verify(&self, number: u32, wait: Duration, journal: &Path) -> Result<Cycle, Ended> {
         let failed = |what: &str| Ended::Failed(format!("cannot verify the targets: {what}"));
-        let mut command = itself()?;
+        let mut command = itself();
         command.args(["verify", "--json", "--journal"]).arg(journal);
         // Names that look like options.
         let is_odd = |target: &Path| target.as_os_str().as_encoded_bytes().starts_with(b"-");
@@ -265,11 +266,11 @@ impl Plan<'_> {
     }
 }
 
-/// The program itself.
-fn itself() -> Result<std::process::Command, Ended> {
-    let program =
-        std::env::current_exe().map_err(|error| Ended::Failed(format!("cannot find diskspd itself: {error}")))?;
-    Ok(std::process::Command::new(program))
+/// The program itself, even if its file was replaced since it was started.
+fn itself() -> std::process::Command {
+    let mut command = std::process::Command::new("/proc/self/exe");
+    command.arg0("diskspd");
+    command
 }
 
 /// Waits for the end of a load, and kills it after some time. True once it has ended.

@@ -46,7 +46,7 @@ fn number(report: &Value, name: &str) -> u64 {
     report["targets"][0][name].as_u64().unwrap_or_else(|| panic!("{name}: {report}"))
 }
 
-// Shows data-safety: the files run and log.N in the directory of --journal
+// Shows data-safety: the files run and log.N in the directory of --journal, which stay if the run is killed or fails
 #[test]
 fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
     let place = workplace!();
