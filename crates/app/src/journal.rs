@@ -40,6 +40,12 @@ impl Journal {
         if !request.profile.time_spans.iter().any(|span| span.verify) {
             return Err("--journal needs --verify: it saves the map of what was written".to_owned());
         }
+        let timespans = request.profile.time_spans.len();
+        if timespans > 1 {
+            return Err(format!(
+                "--journal needs a run of one timespan, not of {timespans}: the map and the logs say what one timespan left"
+            ));
+        }
         match fs::metadata(folder) {
             Ok(found) if found.is_dir() => {}
             Ok(_) => return Err(format!("--journal='{shown}': not a directory")),

@@ -324,3 +324,70 @@ fn the_storage_comes_back_whatever_ends_a_series() {
         place.diskspd(words).run().expect_status(3).expect_stderr(&["ERROR: ", reason]);
     }
 }
+
+#[test]
+fn a_file_that_is_shorter_than_the_logs_know_has_lost_what_was_flushed() {
+    let place = workplace!();
+    let path = place.path("a.dat");
+    empty_journal(&place);
+    let words = "-c8M -Su -b4K -r -w100 -d60 -W0 --fdatasync-every=8 --verify --journal=journal --journal-here a.dat";
+    let mut run = place.diskspd(words).start();
+    wait_for_records(&mut run, &place.path("journal"), 30_000);
+    run.kill_hard();
+    let file = File::options().write(true).open(&path).expect("it opens");
+    for bytes in [4_100_000, 1 << 20, 0] {
+        file.set_len(bytes).expect("cut short");
+        let report = verify(&place, &path, 5);
+        assert!(report["targets"][0]["corrupt_by_class"]["zeros"].as_u64() > Some(0), "{report}");
+    }
+}
+
+#[test]
+fn files_that_are_appended_to_are_verified_after_a_kill_and_after_a_good_end() {
+    let place = workplace!();
+    for kind in ["--append=2M", "--append=2M,preallocate", "--append=2M,recycle"] {
+        let load = format!(
+            "{kind} -Su -o2 -b64K -W0 --fdatasync-every=8 --verify --overwrite --journal=journal --journal-here w"
+        );
+        empty_journal(&place);
+        let mut run = place.diskspd(&format!("-d60 {load}")).start();
+        wait_for_records(&mut run, &place.path("journal"), 30_000);
+        run.kill_hard();
+        verify(&place, &place.path("w.0"), 0);
+        empty_journal(&place);
+        place.diskspd(&format!("-d1 {load}")).run().expect_status(0);
+        place
+            .diskspd("verify --journal journal w.0")
+            .run()
+            .expect_status(0)
+            .expect_stdout(&["corrupt:        0 units"]);
+    }
+}
+
+#[test]
+fn a_journal_is_of_one_timespan() {
+    let place = workplace!();
+    empty_journal(&place);
+    let span =
+        "[[time_spans]]\nduration_s = 1\nverify = true\n[[time_spans.targets]]\npath = \"*1\"\ncreate_size = \"1M\"\n";
+    place.file("job.toml", format!("form = \"diskspd-job/1\"\n{span}{span}").as_bytes());
+    let run = place.diskspd("run job.toml --journal=journal --journal-here a.dat").run();
+    run.expect_status(3).expect_stderr(&["--journal needs a run of one timespan, not of 2"]);
+    assert!(!place.path("a.dat").exists());
+}
+
+#[test]
+fn a_map_beside_the_logs_of_another_run_is_not_used() {
+    let place = workplace!();
+    empty_journal(&place);
+    let load = "-c1M -b4K -r -w100 -Su -W0 --verify --overwrite --journal=journal --journal-here a.dat";
+    place.diskspd(&format!("-d1 {load}")).run().expect_status(0);
+    fs::rename(place.path("journal/map"), place.path("older map")).expect("kept");
+    let mut run = place.diskspd(&format!("-d60 {load}")).start();
+    wait_for_records(&mut run, &place.path("journal"), 1000);
+    run.kill_hard();
+    fs::remove_file(place.path("journal/run")).expect("removed");
+    fs::rename(place.path("older map"), place.path("journal/map")).expect("beside the logs");
+    let run = place.diskspd("verify --journal journal a.dat").run();
+    run.expect_status(3).expect_stderr(&["has no 'run' beside it"]);
+}

@@ -199,6 +199,15 @@ impl Verification {
     }
 
     /// The distinct targets, as they are saved.
+    /// Size of a target now: a file that is appended to may be shorter than the plan allows.
+    fn present_bytes(&self, index: usize) -> u64 {
+        let planned = self.sizes_bytes[index];
+        match std::fs::metadata(&self.paths[index]) {
+            Ok(found) if found.is_file() => planned.min(found.len()),
+            _ => planned,
+        }
+    }
+
     fn saved(&self) -> impl Iterator<Item = (SavedTarget, &GenerationMap)> {
         let distinct = self.targets.iter().enumerate().filter(|(index, target)| target.target as usize == *index);
         distinct.map(|(index, target)| {
@@ -206,7 +215,7 @@ impl Verification {
                 target: target.target,
                 path: self.paths[index].as_os_str().as_encoded_bytes().to_vec(),
                 identity: self.identities[index],
-                size_bytes: self.sizes_bytes[index],
+                size_bytes: self.present_bytes(index),
                 unit_bytes: self.plan.unit_bytes,
                 is_exact: target.map.is_exact(),
             };

@@ -47,9 +47,12 @@ impl Logs {
         let path = folder.join(RUN_FILE_NAME);
         let error = |error: io::Error| format!("cannot read '{}' (--journal): {error}", path.display());
         let mut bytes = Vec::new();
-        match File::open(&path) {
+        match sys::file::open_to_look(&path) {
+            Ok(file) if !file.metadata().map_err(error)?.is_file() => {
+                return Err(format!("'{}' (--journal) is no file", path.display()));
+            }
             Ok(mut file) => _ = file.read_to_end(&mut bytes).map_err(error)?,
-            Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => return without_run(folder),
             Err(other) => return Err(error(other)),
         }
         if journal::is_in_use(folder).map_err(error)? {
@@ -153,6 +156,19 @@ impl Logs {
             }
         }
     }
+}
+
+/// No logs, unless the file that says which run they are of is gone: a map beside them is of another run.
+fn without_run(folder: &Path) -> Result<Option<Logs>, String> {
+    let log = folder.join(log_name(0));
+    if log.exists() {
+        return Err(format!(
+            "'{}' (--journal) has no '{RUN_FILE_NAME}' beside it: the load was killed before it began, or the file was removed; \
+             verify without --journal",
+            log.display()
+        ));
+    }
+    Ok(None)
 }
 
 /// The number of the run whose map was saved.

@@ -1,13 +1,12 @@
 //! Reads one target with several threads and compares it with the history of the run.
 
 use super::report::{LostUnit, TargetReport};
+use host::DirectReader;
 use indicatif::ProgressBar;
 use model::corruption::CorruptionClass as Class;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use verify::check::Place;
@@ -17,9 +16,6 @@ use verify::unit::{HEADER_BYTES, Header, first_bytes, is_intact};
 
 /// What a thread reads at a time.
 const CHUNK_BYTES: u64 = 1 << 20;
-
-/// A multiple of every sector size.
-const ALIGNMENT_BYTES: u64 = 4096;
 
 /// More threads make no disk faster.
 const THREADS_MAX: usize = 16;
@@ -84,8 +80,10 @@ impl Target<'_> {
         bar: &ProgressBar,
     ) -> io::Result<TargetReport> {
         let threads = std::thread::available_parallelism().map_or(2, |cpus| cpus.get() * 2).min(THREADS_MAX);
-        let readers = (0..threads).map(|_| Reader::of(&self.path)).collect::<io::Result<Vec<_>>>()?;
-        let past_cache = readers.iter().all(|reader| reader.past_cache);
+        let readers = (0..threads)
+            .map(|_| DirectReader::where_possible(&self.path, CHUNK_BYTES as usize))
+            .collect::<io::Result<Vec<_>>>()?;
+        let past_cache = readers.iter().all(DirectReader::is_past_cache);
         let planned_bytes = super::offset(self.history, self.history.units());
         let next = AtomicU64::new(0);
         let sum = Mutex::new(Progress::default());
@@ -112,16 +110,18 @@ impl Target<'_> {
         Ok(TargetReport::new(self, progress, planned_bytes, past_cache))
     }
 
-    fn chunk(&self, reader: &mut Reader, range: std::ops::Range<u64>, ends_early: bool, progress: &mut Progress) {
+    fn chunk(&self, reader: &mut DirectReader, range: std::ops::Range<u64>, ends_early: bool, progress: &mut Progress) {
         let unit_bytes = self.history.unit().bytes();
         // A file may be shorter than it was: what is missing reads as zeros do.
         let there = range.end.min(self.size_bytes).max(range.start) - range.start;
-        let whole = reader.read(range.start, there).ok();
+        let whole = read(reader, range.start, there).ok();
         for at in range.clone().step_by(unit_bytes as usize) {
             let length = unit_bytes.min(self.size_bytes.saturating_sub(at));
             let bytes = match &whole {
-                Some(bytes) => Ok(bytes[(at - range.start) as usize..][..length as usize].to_vec()),
-                None => reader.read(at, length),
+                Some(bytes) => {
+                    Ok(bytes.iter().skip((at - range.start) as usize).take(length as usize).copied().collect())
+                }
+                None => read(reader, at, length),
             };
             match bytes {
                 Ok(mut bytes) => {
@@ -133,7 +133,7 @@ impl Target<'_> {
         }
     }
 
-    fn unit(&self, reader: &mut Reader, at: u64, bytes: &[u8], ends_early: bool, progress: &mut Progress) {
+    fn unit(&self, reader: &mut DirectReader, at: u64, bytes: &[u8], ends_early: bool, progress: &mut Progress) {
         let (history, unit) = (self.history, self.history.unit().count(at));
         let place = Place { run: history.run(), target: history.logged.target.target, unit };
         let header = Header::read(bytes);
@@ -147,11 +147,11 @@ impl Target<'_> {
             AfterCut::NotCheckable => return progress.unchecked += 1,
             AfterCut::Wrong(class) => class,
         };
-        let again = reader.read(at, bytes.len() as u64).ok();
+        let again = read(reader, at, bytes.len() as u64).ok();
         let is_right_now = again.map(|again| !matches!(history.check(unit, &again, ends_early), AfterCut::Wrong(_)));
         let home = classify::home(bytes)
             .filter(|home| (home.run, home.target) == (place.run, place.target))
-            .and_then(|home| reader.read(home.unit.checked_mul(bytes.len() as u64)?, bytes.len() as u64).ok());
+            .and_then(|home| read(reader, home.unit.checked_mul(bytes.len() as u64)?, bytes.len() as u64).ok());
         let class = match class {
             Class::Lost if is_right_now == Some(true) => Class::Stale,
             Class::Misdirected if home.as_deref() == Some(bytes) => Class::Duplicated,
@@ -174,40 +174,7 @@ impl Target<'_> {
     }
 }
 
-/// Reads a target, past the page cache where that is possible.
-#[derive(Debug)]
-struct Reader {
-    file: File,
-    past_cache: bool,
-    memory: Vec<u8>,
-}
-
-impl Reader {
-    fn of(path: &Path) -> io::Result<Self> {
-        let (file, past_cache) = match sys::block::open_past_cache(path) {
-            Ok(file) => (file, true),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => (File::open(path)?, false),
-            Err(error) => return Err(error),
-        };
-        Ok(Self { file, past_cache, memory: vec![0; (CHUNK_BYTES + 3 * ALIGNMENT_BYTES) as usize] })
-    }
-
-    /// The bytes of a range that lies within the target.
-    fn read(&mut self, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
-        let first = offset / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
-        let wanted = (offset - first + bytes) as usize;
-        let start = self.memory.as_ptr().align_offset(ALIGNMENT_BYTES as usize);
-        let length = wanted.next_multiple_of(ALIGNMENT_BYTES as usize);
-        let block = self.memory.get_mut(start..start + length).ok_or(io::ErrorKind::InvalidInput)?;
-        let mut got = 0;
-        while got < wanted {
-            match self.file.read_at(&mut block[got..], first + got as u64) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => got += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(block[(offset - first) as usize..wanted].to_vec())
-    }
+/// The bytes of a range that lies within the target.
+fn read(reader: &mut DirectReader, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    reader.read_range(offset, bytes as usize).map(<[u8]>::to_vec)
 }

@@ -149,6 +149,11 @@ impl DurableChange {
 }
 
 impl LostUnit {
+    /// A durable write is missing, in whole or in part: its order says something.
+    fn is_gone(&self) -> bool {
+        matches!(self.class, Class::Lost | Class::Zeros | Class::Foreign | Class::Torn)
+    }
+
     pub(super) fn unreadable(offset_bytes: u64, error: &io::Error) -> Self {
         Self {
             offset_bytes,
@@ -227,13 +232,15 @@ impl TargetReport {
             unit.durable = unit.durable_ticket.and_then(|ticket| durable.get(&ticket)).map(DurableChange::of);
         }
         let last = self.last_change_there.unwrap_or(0);
-        let is_before = |unit: &&LostUnit| unit.durable.is_some_and(|durable| durable.durable_since <= last);
+        let is_before =
+            |unit: &&LostUnit| unit.is_gone() && unit.durable.is_some_and(|durable| durable.durable_since <= last);
         self.lost_before_last = self.first.iter().filter(is_before).count() as u64;
     }
 
     /// What the order of the changes that are there and of those that are not says.
     fn order(&self) -> Option<String> {
-        let lost: Vec<&DurableChange> = self.first.iter().filter_map(|unit| unit.durable.as_ref()).collect();
+        let gone = self.first.iter().filter(|unit| unit.is_gone());
+        let lost: Vec<&DurableChange> = gone.filter_map(|unit| unit.durable.as_ref()).collect();
         let earliest = lost.iter().map(|durable| durable.change).min()?;
         Some(match self.last_change_there {
             Some(last) if self.lost_before_last > 0 => format!(

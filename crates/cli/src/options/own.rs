@@ -147,7 +147,8 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
                The directory must exist, and must not be on the storage of a target unless --journal-here is given: the map \
                would be lost with the data. Until then it has a log of each thread (about 40 bytes per write), from which 'diskspd \
                verify' tells after a power cut or a kill whether all that was flushed is there. A run that fails leaves the \
-               logs and no map. Files that are not diskspd's are never replaced. Needs --verify.",
+               logs and no map. Files that are not diskspd's are never replaced. Needs --verify and a \
+               run of one timespan.",
         example: "--journal=/var/tmp/journal",
         apply: |builder, given| {
             not_an_option(given.value.as_ref())?;
