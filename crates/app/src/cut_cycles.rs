@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_millis(20);
 const END: Duration = Duration::from_secs(30);
 
 /// Time for a load that was killed to end once the storage is back, and for its targets to come back.
-const BACK: Duration = Duration::from_secs(60);
+const BACK: Duration = Duration::from_mins(1);
 
 /// The part of the load's time in which the cut falls.
 const CUT_FROM: f64 = 0.05;
@@ -152,10 +152,10 @@ impl Plan<'_> {
             end(&mut load, Duration::ZERO);
             return Err(ended);
         }
-        let cut = self.shell(self.cut, "--cut", &load, number);
+        let cut = Self::shell(self.cut, "--cut", &load, number);
         let has_ended = end(&mut load, END);
         // The storage comes back whatever happened.
-        let back = self.back.map_or(Ok(()), |back| self.shell(back, "--back", &load, number));
+        let back = self.back.map_or(Ok(()), |back| Self::shell(back, "--back", &load, number));
         cut.and(back)?;
         if !has_ended && !end(&mut load, BACK) {
             return Err(Ended::Failed("the load does not end: its I/Os never came back".to_owned()));
@@ -219,7 +219,7 @@ impl Plan<'_> {
         }
     }
 
-    fn shell(&self, command: &str, option: &str, load: &Child, number: u32) -> Result<(), Ended> {
+    fn shell(command: &str, option: &str, load: &Child, number: u32) -> Result<(), Ended> {
         let mut shell = std::process::Command::new("/bin/sh");
         shell.arg("-c").arg(command).env("DISKSPD_PID", load.id().to_string()).env("DISKSPD_CYCLE", number.to_string());
         // What it says is not the report.

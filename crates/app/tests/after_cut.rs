@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
-use testkit::{Flushing, Running, Volatile, Workplace, or_skip, workplace};
+use testkit::{Flushing, Program, Running, Volatile, Workplace, or_skip, workplace};
 
 const HEAD_BYTES: u64 = 64 << 10;
 
@@ -247,7 +247,7 @@ fn series(place: &Workplace, disk: &Volatile, cycles: u32, status: i32) -> Value
     let cycles = cycles.to_string();
     let words = ["verify", "--json", "--cycles", &cycles, "--cut", &off, "--back", &on, "--journal", "journal", "--"];
     let load = "-b4K -r -w100 -o8 -t2 -Su --fdatasync-every=50 -d3 -W0 --overwrite";
-    let program = words.into_iter().fold(place.diskspd(""), |program, word| program.arg(word));
+    let program = words.into_iter().fold(place.diskspd(""), Program::arg);
     let run = program.args(load).arg(&disk.file).run();
     run.expect_status(status);
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"))
@@ -280,7 +280,7 @@ fn presets_are_killed_again_and_again_without_a_finding() {
     for preset in ["power-cut", "wal"] {
         fs::create_dir(place.path(preset)).expect("a new directory");
         let words = ["verify", "--cycles", "3", "--cut", "kill -KILL $DISKSPD_PID", "--journal", preset, "--"];
-        let program = words.into_iter().fold(place.diskspd(""), |program, word| program.arg(word));
+        let program = words.into_iter().fold(place.diskspd(""), Program::arg);
         let load = format!("preset run {preset} -c4M -d2 --overwrite --journal-here {preset}.dat");
         let run = program.args(&load).run();
         run.expect_status(0).expect_stdout(&[
@@ -299,7 +299,7 @@ fn the_storage_comes_back_whatever_ends_a_series() {
     let load = "-c1M -b4K -r -w100 -d2 -W0 --overwrite --journal-here";
     let series = |cut: &str, target: &str| {
         let words = ["verify", "--cycles", "2", "--cut", cut, "--back", "touch back", "--journal", "journal", "--"];
-        words.into_iter().fold(place.diskspd(""), |program, word| program.arg(word)).args(load).arg(target)
+        words.into_iter().fold(place.diskspd(""), Program::arg).args(load).arg(target)
     };
     let run = series("kill -KILL $DISKSPD_PID; exit 3", "a.dat").run();
     run.expect_status(1).expect_stderr(&["cycle 1: the command of --cut failed"]);

@@ -67,9 +67,6 @@ pub(crate) fn run_time_span(
         worker_threads.abandon();
         return TimeSpanRecord { outcome, ..TimeSpanRecord::default() };
     }
-    if let Some(log) = log_of(&worker_threads) {
-        log.keep();
-    }
     let mut control = Control::new(plan, &worker_threads, sampler, stop_sources, observer);
     control.keep_phases();
     let mut drain = control.begin_drain();
@@ -88,9 +85,7 @@ pub(crate) fn run_time_span(
         ..
     } = control;
     let deviation_ns = clock.0.deviation_ns();
-    if let Some(journal) = journal {
-        save_map(&worker_threads, all_ended, journal, observer);
-    }
+    save_map(&worker_threads, all_ended, journal, observer);
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &worker_threads, observer);
     if worker_threads.outstanding() > 0 {
@@ -127,8 +122,13 @@ fn log_of(worker_threads: &WorkerThreads) -> Option<&RunLog> {
 
 /// Makes the targets durable and saves the map of verified units (`--journal`), if the run ended well. If it did not, the
 /// logs say more than a map can. Whoever made the file sees that it is empty then.
-fn save_map(worker_threads: &WorkerThreads, all_ended: bool, journal: Journal<'_>, observer: &mut dyn Observer) {
-    let Some(verification) = &worker_threads.verification else { return };
+fn save_map(
+    worker_threads: &WorkerThreads,
+    all_ended: bool,
+    journal: Option<Journal<'_>>,
+    observer: &mut dyn Observer,
+) {
+    let Some((verification, journal)) = worker_threads.verification.as_ref().zip(journal) else { return };
     let failed = |message| {
         worker_threads.stop.fail(sys::clock::monotonic_ns());
         worker_threads.gate.error(message);
@@ -215,6 +215,9 @@ impl<'a, 'm> Control<'a, 'm> {
         stop_sources: StopSources<'a>,
         observer: &'a mut dyn Observer,
     ) -> Self {
+        if let Some(log) = log_of(worker_threads) {
+            log.keep();
+        }
         let start_ns = sys::clock::monotonic_ns() + LEAD_NS;
         worker_threads.gate.signal(Signal::Start { start_ns });
         observer.observe(&Event::Started);

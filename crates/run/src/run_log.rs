@@ -258,10 +258,9 @@ pub(crate) fn sync_target(path: &Path) -> Result<(), String> {
     let file = sys::file::open_to_look(path).map_err(error)?;
     file.sync_all().map_err(error)?;
     let folder = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
-    match folder.filter(|_| file.metadata().is_ok_and(|found| found.is_file())) {
+    if let Some(folder) = folder.filter(|_| file.metadata().is_ok_and(|found| found.is_file())) {
         // Its name may be another one's to keep, as on a file system of the network.
-        Some(folder) => _ = File::open(folder).and_then(|folder| folder.sync_all()),
-        None => {}
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
     }
     Ok(())
 }

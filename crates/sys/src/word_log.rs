@@ -244,7 +244,7 @@ mod tests {
         file.read_exact_at(&mut head, 0).expect("the head");
         assert_eq!(&head, b"head\0");
         let mut pushed = 0;
-        while pushed + 3 <= 2 * WORDS as u64 - 1 {
+        while pushed + 3 < 2 * WORDS as u64 {
             assert!(writer.push(&[pushed + 1, pushed + 2, pushed + 3]), "{pushed}");
             pushed += 3;
         }

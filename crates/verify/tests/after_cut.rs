@@ -121,7 +121,7 @@ impl Device {
         }
         let change = Change { kind, ticket, target: 0, first, length: length as u32, time_us: self.time_us };
         let request =
-            (0..).find(|request| !self.under_way.iter().any(|(by, other, _)| (*by, *other) == (thread, *request)));
+            (0..1000).find(|request| !self.under_way.iter().any(|(by, other, _)| (*by, *other) == (thread, *request)));
         let request = request.expect("there are many");
         let words = Encoder::new(RUN, thread).begin(request, &change);
         self.logs[thread as usize].extend(words);
@@ -133,7 +133,7 @@ impl Device {
     /// Some of the sectors of a change reach the cache, in any order.
     fn progress(&mut self) {
         let Some(which) = self.any_under_way() else { return };
-        for _ in 0..1 + self.rng.below(12) {
+        for _ in 0..=self.rng.below(12) {
             self.store_one(which);
         }
     }

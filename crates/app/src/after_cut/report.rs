@@ -240,14 +240,14 @@ impl TargetReport {
     /// What the order of the changes that are there and of those that are not says.
     fn order(&self) -> Option<String> {
         let gone = self.first.iter().filter(|unit| unit.is_gone());
-        let lost: Vec<&DurableChange> = gone.filter_map(|unit| unit.durable.as_ref()).collect();
-        let earliest = lost.iter().map(|durable| durable.change).min()?;
+        let missing: Vec<&DurableChange> = gone.filter_map(|unit| unit.durable.as_ref()).collect();
+        let earliest = missing.iter().map(|durable| durable.change).min()?;
         Some(match self.last_change_there {
             Some(last) if self.lost_before_last > 0 => format!(
                 "change {last} is there, and began after the flushes of {} of the first {} corrupt units: a flush was not \
                  honoured, or writes were reordered across it",
                 self.lost_before_last,
-                lost.len()
+                missing.len()
             ),
             Some(last) if last < earliest => {
                 format!("nothing after change {last} is there: all that was written later is gone, flushed or not")
@@ -320,7 +320,9 @@ impl AfterCutReport {
         } else {
             Outcome::Good
         };
-        targets.iter_mut().for_each(|target| target.explain(logs));
+        for target in &mut targets {
+            target.explain(logs);
+        }
         let restarted =
             "the machine was started again since the run: what was logged last may not have reached its storage";
         let because = logs.is_other_boot.then(|| restarted.to_owned()).into_iter().chain(logs.early.iter().cloned());

@@ -13,7 +13,7 @@ pub(super) struct Cycle {
     number: u32,
     /// From the first logged write of the load to the cut.
     cut_after_ns: u64,
-    /// good, corrupt or cannot_tell
+    /// `good`, `corrupt` or `cannot_tell`.
     outcome: String,
     /// False: the load ended well in spite of the cut, and its map was compared.
     was_cut_off: bool,
@@ -30,7 +30,7 @@ pub(super) struct Cycle {
 #[derive(Debug, Serialize)]
 pub(super) struct Series {
     experimental: bool,
-    /// As the worst cycle; cannot_tell if it was interrupted.
+    /// As the worst cycle; `cannot_tell` if it was interrupted.
     outcome: &'static str,
     planned_cycles: u32,
     cycles: Vec<Cycle>,
@@ -114,16 +114,14 @@ impl Series {
         let (good, corrupt) = (self.count("good"), self.count("corrupt"));
         let cut_off = self.cycles.iter().filter(|cycle| cycle.was_cut_off).count();
         let folder = printable(&folder.to_string_lossy()).into_owned();
-        let mut text =
-            format!("{all} of {planned} cycles, {cut_off} of them cut off: {good} good, {corrupt} corrupt\n");
-        text.push_str(&match self.outcome {
-            "corrupt" => format!(
-                "Verification after cuts (experimental): CORRUPT: rule out other writers, then keep '{folder}' and the data for \
-                 the vendor\n"
-            ),
-            "good" => "Verification after cuts (experimental): all that was acknowledged and flushed was there\n".to_owned(),
-            _ => "Verification after cuts (experimental): incomplete\n".to_owned(),
-        });
-        text
+        let words = match self.outcome {
+            "corrupt" => &*format!("CORRUPT: rule out other writers, then keep '{folder}' and the data for the vendor"),
+            "good" => "all that was acknowledged and flushed was there",
+            _ => "incomplete",
+        };
+        format!(
+            "{all} of {planned} cycles, {cut_off} of them cut off: {good} good, {corrupt} corrupt\n\
+             Verification after cuts (experimental): {words}\n"
+        )
     }
 }
