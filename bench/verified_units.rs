@@ -51,7 +51,7 @@ impl Bench {
         let cells = (0..GenerationMap::cell_count(units, u64::MAX)).map(|_| AtomicU64::new(0)).collect();
         let map = GenerationMap::new(cells, units);
         Self {
-            target: VerifiedTarget { run: RUN, target: 0, unit, map, discards_to_zeros: true },
+            target: VerifiedTarget { run: RUN, target: 0, unit, map, discards_to_zeros: true, is_mapped: false },
             pool: Pool::new(RUN),
             memory: vec![0; TARGET_BYTES as usize],
             io_bytes,

@@ -6,18 +6,21 @@ mod report;
 use crate::after_cut::{self, Logs};
 use crate::cut_cycles;
 use crate::interrupt;
-use crate::output::{print, write_json};
+use crate::output::{print, say_each, write_json};
 use crate::show;
 use crate::status::{Status, fail, printed, refuse_with};
 use cli::subcommand::verify::VerifyRequest;
 use engine::target::identify;
+use host::{HealthWatch, Root};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::kernel_log::KernelMessage;
 use read_back::{Expectation, ReadBack};
-use report::{Outcome, VerifyReport};
+use report::{Outcome, TargetReport, VerifyReport};
 use std::fs::File;
 use std::io::{self, BufReader, Seek as _, SeekFrom};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use verify::saved::{self, FILE_NAME, ReadError, SavedMap, SavedTarget};
 
 /// Runs `diskspd verify`.
@@ -41,27 +44,36 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
     let mut targets = Vec::new();
     for path in &request.targets {
         match target(path, map.as_ref()) {
-            Ok(target) => targets.push(target),
+            Ok(target) => targets.push(target.from(request.from.unwrap_or(0))),
             Err(Refusal::Missing(reason)) => return fail(&reason),
             Err(Refusal::NotInMap(reason)) => return refuse_with(&reason),
         }
     }
-    let bytes = targets.iter().map(|target| target.size_bytes).sum();
+    let bytes = targets.iter().map(ReadBack::wanted_bytes).sum();
     let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
     let template = "verifying [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
     let bar = bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    // Messages that come while targets are read are evidence.
+    let root = Root::machine();
+    let mut kernel_log = HealthWatch::begin(&root, [], sys::clock::monotonic_ns());
     let mut reports = Vec::new();
     for target in &targets {
-        match target.read(&signals.interrupted, &bar) {
-            Ok(report) => reports.push(report),
-            Err(error) => return fail(&format!("cannot read '{}': {error}", target.path.display())),
-        }
+        // The others are read all the same.
+        let report = target.read(&signals.interrupted, &bar);
+        reports.push(
+            report.unwrap_or_else(|error| TargetReport::not_read(target.path.clone(), target.size_bytes, &error)),
+        );
     }
     bar.finish_and_clear();
+    kernel_log.look(sys::clock::monotonic_ns());
+    add_evidence(&root, &mut reports, &kernel_log.into_messages());
     let report = VerifyReport::new(reports);
+    let failures: Vec<String> = report.targets.iter().filter_map(TargetReport::failure).collect();
+    say_each("ERROR", &failures);
     let status = match report.outcome {
         Outcome::Good => Status::Done,
         Outcome::Corrupt => Status::Corrupt,
+        Outcome::Failed => Status::Failed,
         Outcome::CannotTell => Status::CannotTell,
     };
     if request.json {
@@ -74,26 +86,46 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
     }
 }
 
+/// Adds where corrupt units are on the devices below, and what the kernel logged near their reads.
+fn add_evidence(root: &Root, reports: &mut [TargetReport], messages: &[KernelMessage]) {
+    let paths: Vec<PathBuf> = reports.iter().filter(|report| report.is_corrupt()).map(TargetReport::path).collect();
+    if paths.is_empty() {
+        return;
+    }
+    let environments = host::target_environment(root, &paths);
+    for report in reports {
+        report.add_evidence(messages, |path, pieces| {
+            environments.get(path).map(|found| host::device_places(root, path, found, pieces)).unwrap_or_default()
+        });
+    }
+}
+
+/// Times of files on several file systems may differ by less: some keep seconds only.
+const CLOCK_SLACK_NS: u64 = 2_000_000_000;
+
 /// Why a target cannot be verified.
 enum Refusal {
     Missing(String),
     NotInMap(String),
 }
 
-fn saved_map(folder: &Path) -> Result<SavedMap, String> {
+/// The map in a directory, and when it was saved, if that is known.
+fn saved_map(folder: &Path) -> Result<(SavedMap, Option<SystemTime>), String> {
     let path = folder.join(FILE_NAME);
     let shown = path.display();
     let file = File::open(&path).map_err(|error| {
         format!("cannot open '{shown}' (--journal): {error}; give the directory that a run with --verify and --journal wrote")
     })?;
-    saved::read(&mut BufReader::new(file)).map_err(|error| match error {
+    let saved_at = file.metadata().and_then(|metadata| metadata.modified()).ok();
+    let map = saved::read(&mut BufReader::new(file)).map_err(|error| match error {
         ReadError::Io(error) => format!("cannot read '{shown}' (--journal): {error}"),
         ReadError::Foreign => format!("'{shown}' (--journal) is not the map of a run with --verify"),
         ReadError::Torn => format!("'{shown}' (--journal) is incomplete or damaged: verify without --journal"),
-    })
+    })?;
+    Ok((map, saved_at))
 }
 
-fn target<'a>(path: &Path, map: Option<&'a SavedMap>) -> Result<ReadBack<'a>, Refusal> {
+fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> Result<ReadBack<'a>, Refusal> {
     let missing = |error: io::Error| Refusal::Missing(format!("cannot open '{}': {error}", path.display()));
     let metadata = path.metadata().map_err(missing)?;
     if !metadata.is_file() && !metadata.file_type().is_block_device() {
@@ -105,7 +137,7 @@ fn target<'a>(path: &Path, map: Option<&'a SavedMap>) -> Result<ReadBack<'a>, Re
     let size_bytes = file.seek(SeekFrom::End(0)).map_err(missing)?;
     let expectation = match map {
         None => Expectation::Alone,
-        Some(map) => {
+        Some((map, _)) => {
             let is_same = |saved: &SavedTarget| saved.identity == identity || is_same_path(&saved.path, path);
             let found = map.targets.iter().find(|(saved, _)| is_same(saved));
             let Some((saved, states)) = found else {
@@ -122,7 +154,13 @@ fn target<'a>(path: &Path, map: Option<&'a SavedMap>) -> Result<ReadBack<'a>, Re
             of_run.ok_or_else(|| Refusal::NotInMap(format!("the map of '{}' has no valid unit", path.display())))?
         }
     };
-    Ok(ReadBack { path: path.to_owned(), size_bytes, expectation })
+    // That of a block device is of the name in /dev.
+    let modified = metadata.modified().ok().filter(|_| metadata.is_file());
+    let changed_after = modified.zip(map.and_then(|(_, saved_at)| *saved_at)).and_then(|(modified, saved_at)| {
+        let after = modified.duration_since(saved_at).ok()?;
+        u64::try_from(after.as_nanos()).ok().filter(|&after_ns| after_ns > CLOCK_SLACK_NS)
+    });
+    Ok(ReadBack { path: path.to_owned(), size_bytes, from_bytes: 0, expectation, changed_after_ns: changed_after })
 }
 
 fn is_same_path(saved: &[u8], path: &Path) -> bool {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use testkit::{
-    Corrupting, Corruption, LoopDevice, Mounted, Occasion, Workplace, or_skip, say_skipped, tool, workplace,
+    Corrupting, Corruption, LoopDevice, Mounted, Occasion, Workplace, Zram, or_skip, say_skipped, tool, workplace,
 };
 
 const UNIT: u64 = 4096;
@@ -88,6 +88,33 @@ fn wrong_for_the_load(disk: &Corrupting) -> BTreeSet<u64> {
 }
 
 #[test]
+fn reads_that_fail_are_counted_and_do_not_end_the_run() {
+    let place = workplace!();
+    for (number, options) in ["-Su -w20", "-Su -w20 --engine=sync", "-Su -w20 --engine=aio", "-w0", "-Su -w20 -L -D100"]
+        .into_iter()
+        .enumerate()
+    {
+        let disk = or_skip!(written_disk(&place, &format!("disk{number}")));
+        disk.order(Corruption::Unreadable, Occasion::at(512 << 10));
+        let words = format!("-b4K -r -o4 -t1 -d60 -W0 --max-ios=4000 {options} --verify --overwrite --json=r.json");
+        let run = place.diskspd(&words).arg(&disk.file).run();
+        run.expect_status(5).expect_stdout(&["INVALID data-corruption", "  reads that failed: "]);
+        let found = verification(&place);
+        assert!(found["unreadable_ios"].as_u64() > Some(0), "{options}: {found}");
+        assert_eq!(listed(&found).keys().copied().collect::<Vec<_>>(), [512 << 10], "{options}: {found}");
+        assert_eq!(classes(&listed(&found)), BTreeSet::from(["unreadable"]), "{options}");
+        let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        assert_eq!(document["time_spans"][0]["errors"], Value::Array(vec![]), "{options}");
+        let ios = document["time_spans"][0]["measured"]["total"]["total"]["ios"].as_u64();
+        assert_eq!(ios, found["unreadable_ios"].as_u64().map(|failed| 4000 - failed), "{options}: {found}");
+    }
+    // Without --verify an error ends the run.
+    let disk = or_skip!(written_disk(&place, "without"));
+    disk.order(Corruption::Unreadable, Occasion::at(0));
+    place.diskspd("-b4K -s -o1 -d60 -W0 -Su").arg(&disk.file).run().expect_status(1);
+}
+
+#[test]
 fn mixtures_of_sizes_discards_and_overwrites_accuse_only_what_is_wrong() {
     let place = workplace!();
     let disk = or_skip!(written_disk(&place, "disk"));
@@ -152,6 +179,72 @@ fn what_is_lost_at_the_end_of_a_run_is_found_with_its_map() {
     assert_eq!(target["compared_with_map"], true, "{run}");
 }
 
+/// A load with many overwrites that checks a million units, on a file or device, and the reading back of it.
+fn expect_a_million_sound(place: &Workplace, path: &Path, options: &str) {
+    // 127 units of 512 bytes in each I/O.
+    let words = format!("{options} -b65024 -r512 -w40 -o4 -t2 -d600 -W0 --max-ios=20000 --verify --json=r.json");
+    place.diskspd(&words).arg(path).run().expect_status(0);
+    let found = verification(place);
+    assert!(found["checked_units"].as_u64() >= Some(1_000_000), "{found}");
+    assert_eq!(found["first"], Value::Array(vec![]), "{}", path.display());
+    place.diskspd("verify").arg(path).run().expect_status(0).expect_stdout(&["corrupt:        0 units"]);
+}
+
+#[test]
+fn a_million_units_on_each_storage_are_not_accused() {
+    let place = workplace!();
+    expect_a_million_sound(&place, &place.path("a.dat"), "-c32M");
+    let image = place.sparse("device.img", 32 << 20).expect("a sparse file");
+    for device in [LoopDevice::over(&place, &image).map(Device::Loop), Zram::of(32 << 20).map(Device::Zram)] {
+        match device {
+            Ok(device) => {
+                let refused = place.diskspd("-b4K -w100 -d1 -W0").arg(device.path()).run();
+                let named = refused.stderr.split_once("--destroy=").unwrap_or_else(|| panic!("no name\n{refused}")).1;
+                let name = named.split([' ', '\n', '\'', ',', ';', ')']).next().unwrap_or_default();
+                expect_a_million_sound(&place, device.path(), &format!("--destroy={name}"));
+            }
+            Err(reason) => say_skipped(format_args!("{reason}")),
+        }
+    }
+    for mounted in file_systems(&place) {
+        match mounted {
+            Ok(mounted) => expect_a_million_sound(&place, &mounted.path.join("a.dat"), "-c32M"),
+            Err(reason) => say_skipped(format_args!("{reason}")),
+        }
+    }
+}
+
+/// A device of the test's own.
+enum Device<'a> {
+    Loop(LoopDevice<'a>),
+    Zram(Zram),
+}
+
+impl Device<'_> {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Loop(device) => &device.path,
+            Self::Zram(device) => &device.path,
+        }
+    }
+}
+
+/// A tmpfs, an ext4, an XFS and a btrfs.
+fn file_systems(place: &Workplace) -> Vec<Result<Mounted<'_>, String>> {
+    let mut all = vec![Mounted::tmpfs(place, "memory", "64M")];
+    for (kind, size) in [("ext4", 64_u64 << 20), ("xfs", 320 << 20), ("btrfs", 256 << 20)] {
+        let image = place.sparse(&format!("{kind}.img"), size).expect("a sparse file");
+        all.push(tool(&format!("mkfs.{kind}")).and_then(|mkfs| {
+            let made = place.tool(mkfs).arg(&image).run();
+            if made.code() != Some(0) {
+                return Err(format!("mkfs.{kind} cannot make one here: {}", made.stderr.trim()));
+            }
+            Mounted::device(place, kind, LoopDevice::over(place, &image)?)
+        }));
+    }
+    all
+}
+
 /// A load with many overwrites on a file of a file system, and the reading back of it.
 fn expect_sound(place: &Workplace, path: &Path) {
     let words = "-c16M -b4K -r -w50 -o32 -t2 -d1 -W0 --write-sizes=4K/70:16K/30 --verify --json=r.json";
@@ -166,17 +259,7 @@ fn expect_sound(place: &Workplace, path: &Path) {
 fn sound_file_systems_are_not_accused() {
     let place = workplace!();
     expect_sound(&place, &place.path("a.dat"));
-    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "64M"));
-    expect_sound(&place, &memory.path.join("a.dat"));
-    for (kind, size) in [("ext4", 64_u64 << 20), ("xfs", 320 << 20), ("btrfs", 256 << 20)] {
-        let image = place.sparse(&format!("{kind}.img"), size).expect("a sparse file");
-        let mounted = tool(&format!("mkfs.{kind}")).and_then(|mkfs| {
-            let made = place.tool(mkfs).arg(&image).run();
-            if made.code() != Some(0) {
-                return Err(format!("mkfs.{kind} cannot make one here: {}", made.stderr.trim()));
-            }
-            Mounted::device(&place, kind, LoopDevice::over(&place, &image)?)
-        });
+    for mounted in file_systems(&place) {
         match mounted {
             Ok(mounted) => expect_sound(&place, &mounted.path.join("a.dat")),
             Err(reason) => say_skipped(format_args!("{reason}")),

@@ -229,3 +229,18 @@ fn presets_of_applications_run_their_streams_and_name_their_sources() {
     let targets = document["profile"]["time_spans"][1]["targets"].as_array().expect("targets");
     assert!(targets.iter().all(|target| target["outstanding"] == 3), "{targets:#?}");
 }
+
+#[test]
+fn the_users_of_sqliosim_are_verified() {
+    let place = workplace!();
+    let run = place.diskspd("preset run sqliosim -c64M -d2 --json r.json a.dat").run();
+    run.expect_status(0);
+    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    assert_eq!(streams(&document), [["random", "log", "audit", "read-ahead", "bulk-update", "checkpoint"]]);
+    let found = &document["time_spans"][0]["verification"];
+    assert_eq!((&found["unit_bytes"], &found["corrupt"]), (&4096.into(), &Value::Array(vec![])), "{found}");
+    assert!(found["checked_units"].as_u64() > Some(0), "{found}");
+    place.diskspd("verify a.dat a.dat.0").run().expect_status(0);
+    let shown = place.diskspd("preset show sqliosim").run();
+    shown.expect_status(0).expect_stdout(&["sqliosim.default.cfg.ini", "--verify"]);
+}

@@ -39,6 +39,7 @@ impl Writer {
             unit,
             map: GenerationMap::new(cells, units),
             discards_to_zeros: true,
+            is_mapped: false,
         };
         let path = path.as_os_str().as_encoded_bytes().to_vec();
         Self { file, path, size_bytes, target, pool: Pool::new(RUN), io: WriteIo { thread: 1, ..WriteIo::default() } }
@@ -181,7 +182,6 @@ fn every_fault_is_found_with_the_map_and_named() {
 fn without_a_map_only_what_units_say_of_themselves_is_found() {
     let place = workplace!();
     for (number, fault, classes) in [
-        (0, Corruption::Torn { stored_bytes: 1024 }, vec!["torn"]),
         (1, Corruption::Misdirected { distance_bytes: 160 << 10 }, vec!["misdirected", "misdirected"]),
         (2, Corruption::Duplicated { distance_bytes: 160 << 10 }, vec!["duplicated", "duplicated"]),
         (3, Corruption::Rotten { bit: 8 * 2000 + 3 }, vec!["rot"]),
@@ -196,6 +196,19 @@ fn without_a_map_only_what_units_say_of_themselves_is_found() {
         run.expect_status(5);
         assert_eq!(found(&report(&run)).into_values().collect::<Vec<_>>(), classes, "{fault:?}\n{run}");
     }
+    let disk = or_skip!(Corrupting::mounted(&place, "torn", SIZE));
+    let mut writer = Writer::of(&disk.file, SIZE, 4096);
+    writer.write_all(65_536);
+    disk.order(Corruption::Torn { stored_bytes: 1024 }, Occasion::at(8192));
+    writer.write(8192, 8192);
+    // A killed run leaves the same.
+    let run = place.diskspd("verify").arg(&disk.file).run();
+    run.expect_status(6).expect_stdout(&[
+        "torn:           1 units of several writes",
+        "torn at offset 8192",
+        "corrupt:        0 units",
+        "unknown: torn units",
+    ]);
     let disk = or_skip!(Corrupting::mounted(&place, "lost", SIZE));
     let mut writer = Writer::of(&disk.file, SIZE, 4096);
     writer.write_all(65_536);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
-use testkit::{Workplace, workplace};
+use testkit::{LoopDevice, Workplace, or_skip, workplace};
 
 const MIB: usize = 1 << 20;
 const UNIT: usize = 4096;
@@ -101,6 +101,33 @@ fn what_another_program_changes_during_the_run_is_found() {
     assert!(text.contains("data-corruption") && text.contains("invalid"), "{text}");
     let notes = result["notes"].to_string();
     assert!(notes.contains("ended_by_verification"), "{notes}");
+}
+
+#[test]
+fn a_corrupt_unit_of_a_run_is_named_on_the_devices_below() {
+    let place = workplace!();
+    let image = place.sparse("disk.img", 8 << 20).expect("a sparse file");
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let words = "-b4K -r -w20 -d60 -W0 -o8 -t2 -Su -v --verify --verify-stop=1 --json=r.json";
+    let allowed = format!("--destroy={}", image.display());
+    let mut run = place.diskspd(words).arg(allowed).arg(&device.path).start();
+    run.wait_for_stderr("starting measurements");
+    let file = OpenOptions::new().write(true).open(&image).expect("it was made above");
+    for number in 0..3200_u64 {
+        file.write_all_at(&[0xA5; UNIT], number * 61 % 2048 * UNIT as u64).expect("it takes it");
+        if number % 16 == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let run = run.finish();
+    let name = device.name();
+    run.expect_status(5).expect_stdout(&[&format!("    on:       {name} at ")]);
+    let first = &span_result(&place)["verification"]["first"][0];
+    let found = &first["places"][0];
+    assert_eq!((&found["device"], &found["offset_bytes"]), (&name.clone().into(), &first["offset_bytes"]), "{first}");
+    place.diskspd("report r.json -o r.html").run().expect_status(0);
+    let page = String::from_utf8_lossy(&place.content("r.html")).into_owned();
+    assert!(page.contains("bytes on the devices below") && page.contains(&format!("{name} at ")), "the page names it");
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl ExitStatus {
         (
             "6",
             "The results cannot tell whether a requirement is met (--require), the limit is exceeded (compare and ab \
-             --fail-if) or the sides of ab differ.",
+             --fail-if), the sides of ab differ or data is right (verify).",
         ),
         ("129, 130, 143", "SIGHUP, SIGINT (Ctrl+C) or SIGTERM ended the program before anything was measured."),
     ];

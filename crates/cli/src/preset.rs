@@ -158,7 +158,7 @@ macro_rules! builtin {
 pub const BUILTIN: &[Builtin] = builtin![
     "oltp" "olap" "data-warehouse" "tempdb"
     "sql" "sql-normal" "sql-log" "sql-checkpoint" "sql-lazy-writer" "sql-bulk-insert" "sql-read-ahead" "sql-rebuild-index"
-    "sql-checkdb" "sql-backup" "sql-restore"
+    "sql-checkdb" "sql-backup" "sql-restore" "sqliosim"
     "postgresql" "rocksdb" "kafka" "ai-data-loader" "checkpoint-writer"
     "power-cut" "wal"
     "fleet-peak" "fleet-general" "fleet-vdi" "fleet-sql"

@@ -71,7 +71,9 @@ pub use model::facts::TargetQuestion;
 pub use named_device::{NamedDevice, named_device};
 pub use openers::users_of_files;
 pub use overlay::identity as file_identity;
-pub use placement::{BtrfsChunks, FileExtent, PlacementSource, placement, placement_from};
+pub use placement::{
+    BtrfsChunks, FileExtent, PlacementSource, device_places, device_places_from, placement, placement_from,
+};
 pub use processor::cpu_counters;
 pub use resolve::on_machine;
 pub use root::Root;

@@ -1,5 +1,6 @@
 //! Where the bytes of a file lie on the devices below it: the extents of the file, followed down layer by layer.
 
+mod offsets;
 mod ranges;
 
 use crate::block::place;
@@ -8,7 +9,8 @@ use crate::resolve;
 use crate::root::Root;
 use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, Raid};
 use model::environment::{Backing, TargetEnvironment};
-use model::placement::{DeviceShare, Placement, UnknownPlace};
+use model::placement::{DevicePlace, DeviceShare, Placement, UnknownPlace};
+pub use offsets::{device_places, device_places_from};
 pub use ranges::FileExtent;
 use ranges::{Mapped, Part, SECTOR_BYTES, Sorted, bytes_in, inside};
 use std::cell::OnceCell;
@@ -112,7 +114,7 @@ pub fn placement_from(
         return None;
     }
     let mounts = OnceCell::new();
-    let mut walk = Walk { root, source, mounts: &mounts, found: Placement::default() };
+    let mut walk = Walk { root, source, mounts: &mounts, found: Placement::default(), places: Vec::new() };
     let holder = Holder {
         file_system: &mount.file_system,
         devices,
@@ -157,6 +159,8 @@ struct Walk<'a> {
     /// Read when a loop device asks: a run on many files would read them as often.
     mounts: &'a OnceCell<Vec<Mount>>,
     found: Placement,
+    /// Where the bytes begin on each device, where that is known.
+    places: Vec<DevicePlace>,
 }
 
 impl Walk<'_> {
@@ -354,6 +358,9 @@ impl Walk<'_> {
     }
 
     fn share(&mut self, device: &BlockDevice, part: &Part, is_disk: bool) {
+        if let (Some([first, ..]), false) = (part.ranges.as_deref(), part.is_even) {
+            self.places.push(DevicePlace { device: device.name.clone(), offset_bytes: first.start, is_disk });
+        }
         if let Some(known) = self.found.shares.iter_mut().find(|share| share.device == device.name) {
             known.bytes = known.bytes.saturating_add(part.bytes);
             known.is_even |= part.is_even;

@@ -113,6 +113,17 @@ fn a_file_on_a_volume_over_two_disks_has_bytes_on_both() {
     ];
     assert_eq!(shares(&found), expected);
     assert_eq!(found.encoded_bytes, 0);
+    let environment = host::target_environment(&machine.root(), &["/srv/data/test.dat".into()]);
+    let places = |piece: std::ops::Range<u64>| -> Vec<(String, u64)> {
+        let path = Path::new("/srv/data/test.dat");
+        let found = host::device_places_from(&machine.root(), &source, path, true, &environment[path], &[piece]);
+        found.concat().into_iter().map(|place| (place.device, place.offset_bytes)).collect()
+    };
+    let near = [("dm-3", 7 * MIB), ("nvme0n1p2", 9 * MIB), ("nvme0n1", 10 * MIB)];
+    assert_eq!(places(MIB..MIB + 4096), near.map(|(device, offset)| (device.to_owned(), offset)));
+    let far = [("dm-3", 20 * MIB + 512), ("nvme1n1p1", 12 * MIB + 512), ("nvme1n1", 12 * MIB + 512 + 34 * 512)];
+    assert_eq!(places(3 * MIB + 512..3 * MIB + 1024), far.map(|(device, offset)| (device.to_owned(), offset)));
+    assert_eq!(places(4 * MIB..5 * MIB), []);
     source.compresses = true;
     let compressed = placement(&machine, "/srv/data/test.dat", &source);
     assert_eq!((compressed.encoded_bytes, compressed.placed_bytes), (4 * MIB, 4 * MIB));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CorruptionClass {
-    /// An acknowledged write is not there: the place holds what was there before.
+    /// An acknowledged write is not there: the place holds what this run or an earlier one wrote before.
     Lost,
     /// Part of the data of a write is there, beside older data.
     Torn,
@@ -19,12 +19,17 @@ pub enum CorruptionClass {
     Duplicated,
     /// The data of the right write with changed bytes.
     Rot,
-    /// Data that this run did not write.
+    /// Data that no run with `--verify` wrote. During a run also data of a later run: a second writer.
     Foreign,
     /// Zeros in place of data.
     Zeros,
     /// The read failed.
     Unreadable,
+}
+
+/// True for error numbers by which storage says that it cannot return data: `EIO`, `ENODATA`, `EBADMSG` and `EILSEQ`.
+pub const fn is_unreadable(errno: i32) -> bool {
+    matches!(errno, 5 | 61 | 74 | 84)
 }
 
 impl CorruptionClass {
@@ -65,7 +70,7 @@ impl CorruptionClass {
             Self::Stale => "one read returned older data, a second read the right data",
             Self::Duplicated => "the data belongs to another place, which holds it too",
             Self::Rot => "bytes of the right data changed",
-            Self::Foreign => "the data is not of this run",
+            Self::Foreign => "no run with --verify wrote the data",
             Self::Zeros => "zeros in place of data",
             Self::Unreadable => "the read failed",
         }

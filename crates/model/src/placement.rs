@@ -35,6 +35,18 @@ pub struct DeviceShare {
     pub is_disk: bool,
 }
 
+/// Where a piece of a target begins on a device below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DevicePlace {
+    /// The kernel's name.
+    pub device: String,
+    /// Offset on the device in bytes.
+    pub offset_bytes: u64,
+    /// True if it stands on no other device.
+    pub is_disk: bool,
+}
+
 /// Bytes of a file whose location on the devices below is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

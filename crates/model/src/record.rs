@@ -53,6 +53,8 @@ pub struct TimeSpanRecord {
     pub storage: Vec<StorageReading>,
     /// What verification found; `None` without `--verify`.
     pub verification: Option<VerificationFigures>,
+    /// When its threads were started, in nanoseconds of `CLOCK_MONOTONIC`: times of verification count from here.
+    pub verified_from_ns: u64,
     /// Notes for the user.
     pub notes: Vec<Note>,
 }

@@ -1,6 +1,7 @@
 //! Verification of the data that a load writes and reads (`--verify`): what is planned, and what came out.
 
 use crate::corruption::CorruptionClass;
+use crate::placement::DevicePlace;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -35,6 +36,10 @@ pub struct VerificationFigures {
     pub unchecked_percent: Option<f64>,
     /// I/Os that waited because another one was changing the same units.
     pub waiting_ios: u64,
+    /// Reads that failed because the storage could not return the data (`EIO`, `ENODATA`, `EBADMSG`, `EILSEQ`). They do not
+    /// end the run, and are in no rate or latency.
+    #[serde(default)]
+    pub unreadable_ios: u64,
     /// Corrupt units of each class that occurred, each unit and write counted once.
     pub corrupt: Vec<CorruptUnits>,
     /// The first corrupt units, at most 100.
@@ -83,6 +88,36 @@ pub struct CorruptUnit {
     /// A second read, past the page cache where that is possible; null = it was not possible, or the unit changed
     /// meanwhile.
     pub second_read: Option<SecondRead>,
+    /// Where the unit is on the devices below its target, after the run; empty = unknown.
+    #[serde(default)]
+    pub places: Vec<DevicePlace>,
+    /// What the kernel logged within 5 s of the read, the nearest 5 messages in the order of time.
+    #[serde(default)]
+    pub kernel_messages: Vec<NearMessage>,
+}
+
+/// A message of the kernel near the read of a corrupt unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NearMessage {
+    /// Nanoseconds from the read to the message; negative = it came before.
+    pub after_read_ns: i64,
+    /// The message.
+    pub text: String,
+}
+
+impl NearMessage {
+    /// With its time: `kernel, 0.2 s before: …`. The message is as the kernel has it.
+    pub fn words(&self) -> String {
+        let side = if self.after_read_ns < 0 { "before" } else { "after" };
+        format!("kernel, {:.1} s {side}: {}", self.after_read_ns.unsigned_abs() as f64 / 1e9, self.text)
+    }
+}
+
+/// `nvme0n1p2 at 1052672, nvme0n1 at 2101248`
+pub fn places_words(places: &[DevicePlace]) -> String {
+    let place = |place: &DevicePlace| format!("{} at {}", place.device, place.offset_bytes);
+    places.iter().map(place).collect::<Vec<_>>().join(", ")
 }
 
 /// What a unit must hold.
@@ -111,6 +146,18 @@ pub enum SecondRead {
     Other,
     /// An error.
     Failed,
+}
+
+impl SecondRead {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Right => "the right data",
+            Self::Same => "the same data",
+            Self::Other => "other data, which is wrong too",
+            Self::Failed => "the read failed",
+        }
+    }
 }
 
 /// What the header of a unit says.

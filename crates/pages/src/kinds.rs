@@ -1,11 +1,12 @@
 //! Tables of I/Os by stream, by size, of those that transfer no data, and of rotations of logs.
 
 use crate::block::{Column, Table};
+use crate::foreign_text::{text, text_of_path};
 use crate::quantity::{Quantity, grouped, latency};
 use model::figures::{Figures, LatencyDistribution, OperationFigures, RotationFigures, SizeFigures};
 use model::result::{Measured, StreamFigures, TimeSpanResult};
 use model::units::{Bytes, mib};
-use model::verification::CorruptUnits;
+use model::verification::{CorruptUnit, CorruptUnits, NearMessage, places_words};
 
 const P50_PPB: u64 = 500_000_000;
 const P99_PPB: u64 = 990_000_000;
@@ -104,6 +105,7 @@ pub(crate) fn verification(span_result: &TimeSpanResult) -> Option<Table> {
         row("units checked", grouped(found.checked_units as f64)),
         row("units not checkable", format!("{}{unchecked}", grouped(found.unchecked_units as f64))),
         row("I/Os that waited for another one on the same units", grouped(found.waiting_ios as f64)),
+        row("reads that failed, in no rate or latency", grouped(found.unreadable_ios as f64)),
         row("corrupt units", grouped(found.corrupt_units() as f64)),
     ];
     let class = |class: &CorruptUnits| {
@@ -115,6 +117,41 @@ pub(crate) fn verification(span_result: &TimeSpanResult) -> Option<Table> {
         columns: vec![Column::text(""), Column::number("count")],
         rows,
         note: "Units that this run did not write, or that changed during the read, are not checkable.".to_owned(),
+        ..Table::default()
+    })
+}
+
+/// The corrupt units one by one; `None` if there are none.
+pub(crate) fn corrupt_units(span_result: &TimeSpanResult) -> Option<Table> {
+    let found = span_result.verification.as_ref()?;
+    let row = |unit: &CorruptUnit| {
+        let messages: Vec<String> = unit.kernel_messages.iter().map(NearMessage::words).collect();
+        vec![
+            unit.class.name().to_owned(),
+            unit.offset_bytes.to_string(),
+            format!("{:.3} s", unit.at_ns as f64 / 1e9),
+            unit.found.as_ref().map(|header| header.write.words(None)).unwrap_or_default(),
+            unit.second_read.map(|second| second.words().to_owned()).unwrap_or_default(),
+            places_words(&unit.places),
+            text(messages.join("; ").as_bytes()),
+            text_of_path(&unit.path),
+        ]
+    };
+    let rows: Vec<Vec<String>> = found.first.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Table {
+        heading: format!("The first {} corrupt units", rows.len()),
+        columns: vec![
+            Column::text("class"),
+            Column::number("offset"),
+            Column::number("read at"),
+            Column::text("its header"),
+            Column::text("read again"),
+            Column::text("bytes on the devices below"),
+            Column::text("kernel messages"),
+            Column::text("file"),
+        ],
+        rows,
+        note: "First 64 bytes and expected writes are in the JSON result.".to_owned(),
         ..Table::default()
     })
 }

@@ -99,6 +99,7 @@ pub(super) fn time_span(
     sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
     let tables = [
         kinds::verification(span_result),
+        kinds::corrupt_units(span_result),
         devices(span_result),
         skews(measured),
         reductions(measured),

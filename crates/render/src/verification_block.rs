@@ -1,7 +1,7 @@
 //! What verification found (`--verify`): a block of its own.
 
 use crate::foreign;
-use model::verification::{CorruptUnit, SecondRead, UnitHeader, VerificationFigures};
+use model::verification::{CorruptUnit, UnitHeader, VerificationFigures, places_words};
 use std::io::{self, Write};
 
 /// Corrupt units that are printed one by one; documents have more.
@@ -20,6 +20,9 @@ pub(crate) fn block(out: &mut dyn Write, figures: &VerificationFigures) -> io::R
         "  units not checkable:  {unchecked_units}{share}: not written by this run, or changed during the read"
     )?;
     writeln!(out, "  I/Os that waited:     {} for another I/O on the same units", figures.waiting_ios)?;
+    if figures.unreadable_ios > 0 {
+        writeln!(out, "  reads that failed:    {}, in no rate or latency", figures.unreadable_ios)?;
+    }
     writeln!(out, "  corrupt units:        {}", figures.corrupt_units())?;
     for class in &figures.corrupt {
         writeln!(out, "    {} {}: {}", class.units, class.class.name(), class.class.words())?;
@@ -45,10 +48,18 @@ fn corrupt(out: &mut dyn Write, unit: &CorruptUnit) -> io::Result<()> {
         None if unit.first_bytes.is_empty() => {}
         None => writeln!(out, "    found:    no header; the first bytes are {}", &unit.first_bytes[..32])?,
     }
-    match unit.second_read {
-        Some(second) => writeln!(out, "    read again: {}", second_read(second)),
-        None => Ok(()),
+    if let Some(second) = unit.second_read {
+        writeln!(out, "    read again: {}", second.words())?;
     }
+    if !unit.places.is_empty() {
+        writeln!(out, "    on:       {} (bytes)", places_words(&unit.places))?;
+    }
+    for message in &unit.kernel_messages {
+        write!(out, "    ")?;
+        foreign::write_bytes(out, message.words().as_bytes())?;
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 fn found(header: &UnitHeader) -> String {
@@ -57,20 +68,12 @@ fn found(header: &UnitHeader) -> String {
     format!("{}{run}{damaged}", header.write.words(None))
 }
 
-const fn second_read(second: SecondRead) -> &'static str {
-    match second {
-        SecondRead::Right => "the right data",
-        SecondRead::Same => "the same data",
-        SecondRead::Other => "other data, which is wrong too",
-        SecondRead::Failed => "the read failed",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::corruption::CorruptionClass;
-    use model::verification::{CorruptUnits, ExpectedContent, UnitWrite};
+    use model::placement::DevicePlace;
+    use model::verification::{CorruptUnits, ExpectedContent, NearMessage, SecondRead, UnitWrite};
 
     fn text(figures: &VerificationFigures) -> String {
         let mut out = Vec::new();
@@ -120,6 +123,11 @@ mod tests {
             found: Some(header),
             first_bytes: "00".repeat(64),
             second_read: Some(SecondRead::Same),
+            places: vec![
+                DevicePlace { device: "sda1".to_owned(), offset_bytes: 4096, is_disk: false },
+                DevicePlace { device: "sda".to_owned(), offset_bytes: 1_052_672, is_disk: true },
+            ],
+            kernel_messages: vec![NearMessage { after_read_ns: -200_000_000, text: "sda: \x1bI/O error".to_owned() }],
         };
         let figures = VerificationFigures {
             corrupt: vec![CorruptUnits { class: CorruptionClass::Lost, units: 12 }],
@@ -137,6 +145,8 @@ mod tests {
             text.contains("write 5 to offset 8192 of target 0, made by thread 2 at 1.500000 s as I/O 77"),
             "{text}"
         );
+        assert!(text.contains("    on:       sda1 at 4096, sda at 1052672 (bytes)\n"), "{text}");
+        assert!(text.contains("    kernel, 0.2 s before: sda: ") && text.contains("I/O error\n"), "{text}");
         assert!(text.contains("2 more corrupt units") && !text.contains('\x1b'), "{text}");
     }
 }

@@ -11,6 +11,7 @@ use engine::{Done, Engine, Found, SlotId};
 use hot::clock::Clock;
 use hot::counters;
 use hot::slots::Slot;
+use model::corruption::is_unreadable;
 use model::operation::Operation;
 
 impl<E: Engine, C: Clock> Worker<E, C> {
@@ -105,7 +106,15 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let length = work.length::<S>(slot);
             if done.result.cast_unsigned() != length && !is_whole(slot.operation, done.result) {
                 if done.result <= 0 {
-                    failed = failed.or(Some(done));
+                    if E::VERIFIES && slot.operation == Operation::Read && is_unreadable(done.result.wrapping_neg()) {
+                        // Verification has counted it: the run shall find what else cannot be read.
+                        if let Some(allowance) = allowance {
+                            allowance.finish(length);
+                        }
+                        give_back::<S>(assigner, work, slot.work, done.slot);
+                    } else {
+                        failed = failed.or(Some(done));
+                    }
                     return;
                 }
                 if counts {

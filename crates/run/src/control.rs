@@ -94,7 +94,7 @@ pub(crate) fn run_time_span(
         warn_of_stuck(unfinished.as_ref(), observer);
     }
     let mut record = record(plan, &worker_threads, &phases, &cpu_before, &cpu_after);
-    record.verification = worker_threads.verification.as_ref().map(|verification| verification.figures());
+    add_verification(&worker_threads, sampler, &mut record);
     record.cpu_course = cpu_samples;
     record.notes.extend(unfinished);
     gather::series(&worker_threads.layout, &worker_threads.recorders, sections, &mut record);
@@ -109,6 +109,14 @@ pub(crate) fn run_time_span(
         worker_threads.join();
     }
     record
+}
+
+/// What `--verify` found.
+fn add_verification(worker_threads: &WorkerThreads, sampler: &KernelSampler<'_>, record: &mut TimeSpanRecord) {
+    if let Some(verification) = &worker_threads.verification {
+        record.verification = Some(verification.figures(|path, pieces| sampler.places(path, pieces)));
+        record.verified_from_ns = verification.origin_ns;
+    }
 }
 
 fn log_of(worker_threads: &WorkerThreads) -> Option<&RunLog> {

@@ -6,6 +6,7 @@ use model::kernel_counters::{KernelCounters, KernelCountersAround};
 use model::kernel_log::KernelMessage;
 use model::note::Note;
 use model::operation::Operation;
+use model::placement::DevicePlace;
 use model::plan::TimeSpanPlan;
 use model::record::StorageReading;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +100,12 @@ impl<'a> KernelSampler<'a> {
     /// Reads the log. The more often, the better is known when a message came.
     pub(crate) fn read_log(&mut self) {
         self.health.look(sys::clock::monotonic_ns());
+    }
+
+    /// Where pieces of a target lie on the devices below it.
+    pub(crate) fn places(&self, path: &Path, pieces: &[Range<u64>]) -> Vec<Vec<DevicePlace>> {
+        let environment = self.environments.get(path);
+        environment.map(|found| host::device_places(self.root, path, found, pieces)).unwrap_or_default()
     }
 
     /// What was logged, and what went wrong with the devices.

@@ -9,6 +9,7 @@ use host::{DirectReader, Root};
 use hot::clock::Clock;
 use hot::counters::Counter;
 use model::corruption::CorruptionClass as Class;
+use model::placement::DevicePlace;
 use model::plan::TimeSpanPlan;
 use model::verification::{
     CorruptUnit, CorruptUnits, ExpectedContent, SecondRead, UnitHeader, VerificationFigures, VerificationPlan,
@@ -18,7 +19,6 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU64, fence};
@@ -27,6 +27,7 @@ use verify::check::{Expected, Verdict, check_unit};
 use verify::classify::{self, AROUND_BYTES, Evidence};
 use verify::log::{self, RunFile};
 use verify::map::{GenerationMap, Noted};
+use verify::run_number;
 use verify::saved::{self, SavedTarget};
 use verify::target::VerifiedTarget;
 use verify::unit::{Header, Pool, UnitSize, first_bytes, is_intact};
@@ -36,9 +37,6 @@ const REPORTED_MAX: usize = 100;
 
 /// Corrupt units that are told apart; more are counted each time they are read.
 const DISTINCT_MAX: usize = 100_000;
-
-/// What direct reads are aligned to.
-const ALIGNMENT_BYTES: u64 = 4096;
 
 /// Units of a run that is verified.
 #[derive(Debug)]
@@ -75,6 +73,8 @@ pub(crate) struct Cells {
     pub(crate) unchecked: Counter,
     /// I/Os that waited for units.
     pub(crate) waiting: Counter,
+    /// Reads that failed because the storage could not return the data.
+    pub(crate) unreadable: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -115,7 +115,9 @@ impl Verification {
     ) -> Result<Option<Self>, String> {
         let Some(settings) = &plan.verification else { return Ok(None) };
         let Some(unit) = UnitSize::new(u64::from(settings.unit_bytes)) else { return Ok(None) };
-        let run = RandomState::new().build_hasher().finish() ^ sys::clock::realtime_ns() as u64;
+        let started_ms = u64::try_from(sys::clock::realtime_ns() / 1_000_000).unwrap_or_default();
+        let run = run_number::number(started_ms, RandomState::new().build_hasher().finish());
+        let is_mapped = plan.workers.iter().flat_map(|worker| &worker.targets).any(|target| target.mapped.is_some());
         let mut opened: Vec<Opened> = Vec::new();
         let mut targets: Vec<Arc<VerifiedTarget>> = Vec::new();
         for (number, target) in (0..).zip(&plan.targets) {
@@ -136,6 +138,7 @@ impl Verification {
                 unit,
                 map: GenerationMap::new(cells, units),
                 discards_to_zeros: matches!(found, Opened::File { .. }),
+                is_mapped,
             }));
         }
         let mut verification = Self {
@@ -230,23 +233,45 @@ impl Verification {
         Some(self.ended_by.load(Relaxed)).filter(|&units| units > 0)
     }
 
-    /// What was found so far.
-    pub(crate) fn figures(&self) -> VerificationFigures {
+    /// What was found; `places` looks up pieces of a target on the devices below it.
+    pub(crate) fn figures(
+        &self,
+        places: impl Fn(&Path, &[Range<u64>]) -> Vec<Vec<DevicePlace>>,
+    ) -> VerificationFigures {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = |cell: fn(&Cells) -> &Counter| self.cells.iter().map(|cells| cell(cells).get()).sum::<u64>();
         let (checked_units, unchecked_units) = (sum(|cells| &cells.checked), sum(|cells| &cells.unchecked));
-        let read = checked_units + unchecked_units;
         let corrupt = Class::ALL.into_iter().zip(found.units).filter(|(_, units)| *units > 0);
         VerificationFigures {
             unit_bytes: self.plan.unit_bytes,
             is_exact: self.plan.is_exact,
             checked_units,
             unchecked_units,
-            unchecked_percent: (read > 0).then(|| 100.0 * unchecked_units as f64 / read as f64),
+            unchecked_percent: None,
+            unreadable_ios: sum(|cells| &cells.unreadable),
             waiting_ios: sum(|cells| &cells.waiting),
             corrupt: corrupt.map(|(class, units)| CorruptUnits { class, units }).collect(),
-            first: found.first.clone(),
+            first: self.with_places(&found.first, places),
         }
+    }
+
+    fn with_places(
+        &self,
+        units: &[CorruptUnit],
+        places: impl Fn(&Path, &[Range<u64>]) -> Vec<Vec<DevicePlace>>,
+    ) -> Vec<CorruptUnit> {
+        let mut units = units.to_vec();
+        for path in &self.paths {
+            let mut of_target: Vec<&mut CorruptUnit> =
+                units.iter_mut().filter(|unit| unit.path == *path && unit.places.is_empty()).collect();
+            let unit_bytes = u64::from(self.plan.unit_bytes);
+            let pieces: Vec<Range<u64>> =
+                of_target.iter().map(|unit| unit.offset_bytes..unit.offset_bytes + unit_bytes).collect();
+            if !pieces.is_empty() {
+                of_target.iter_mut().zip(places(path, &pieces)).for_each(|(unit, places)| unit.places = places);
+            }
+        }
+        units
     }
 
     /// A unit is corrupt: reads more to find out how, and keeps it.
@@ -279,6 +304,8 @@ impl Verification {
                 found: corrupt.bytes.and_then(|bytes| self.described(bytes)),
                 first_bytes: corrupt.bytes.map(first_bytes).unwrap_or_default(),
                 second_read: again.second(target, corrupt),
+                places: Vec::new(),
+                kernel_messages: Vec::new(),
             });
         }
         if self.plan.stop_after.is_some_and(|most| units >= most) && self.ended_by.load(Relaxed) == 0 {
@@ -317,8 +344,8 @@ impl Verification {
         let target = &self.targets[corrupt.target];
         let (unit_bytes, size_bytes) = (target.unit.bytes(), self.sizes_bytes[corrupt.target]);
         let at = corrupt.unit * unit_bytes;
-        let start = at.saturating_sub(AROUND_BYTES) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
-        let end = (at + unit_bytes + AROUND_BYTES).next_multiple_of(ALIGNMENT_BYTES).min(size_bytes);
+        let start = at.saturating_sub(AROUND_BYTES);
+        let end = (at + unit_bytes + AROUND_BYTES).min(size_bytes);
         let around = self.read(corrupt.target, start..end).ok();
         let failed = around.is_none();
         // Whoever writes to the unit meanwhile takes it.
@@ -326,25 +353,23 @@ impl Verification {
         let home = corrupt.bytes.and_then(classify::home).and_then(|place| {
             let index = self.targets.iter().position(|other| place.run == self.run && other.target == place.target)?;
             let at = place.unit.checked_mul(unit_bytes).filter(|at| at + unit_bytes <= self.sizes_bytes[index])?;
-            let start = at / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
-            let end = (at + unit_bytes).next_multiple_of(ALIGNMENT_BYTES).min(self.sizes_bytes[index]);
-            let bytes = self.read(index, start..end).ok()?;
-            Some(bytes[(at - start) as usize..][..unit_bytes as usize].to_vec())
+            self.read(index, at..at + unit_bytes).ok()
         });
-        Again { around, before: (at - start) as usize, unit_bytes: unit_bytes as usize, home, failed }
+        Again {
+            around,
+            around_offset: start,
+            before: (at - start) as usize,
+            unit_bytes: unit_bytes as usize,
+            home,
+            failed,
+        }
     }
 
     /// Reads part of a target, past the page cache where that is possible.
     fn read(&self, index: usize, part: Range<u64>) -> io::Result<Vec<u8>> {
         let length = (part.end - part.start) as usize;
-        let path = &self.paths[index];
-        let direct =
-            || DirectReader::of(path, length).and_then(|mut reader| Ok(reader.read(part.start, length)?.to_vec()));
-        direct().or_else(|_| {
-            let mut bytes = vec![0; length];
-            File::open(path)?.read_exact_at(&mut bytes, part.start)?;
-            Ok(bytes)
-        })
+        let mut reader = DirectReader::where_possible(&self.paths[index], length)?;
+        Ok(reader.read_range(part.start, length)?.to_vec())
     }
 }
 
@@ -353,6 +378,7 @@ impl Verification {
 struct Again {
     /// `None` if it failed, or if the unit changed meanwhile.
     around: Option<Vec<u8>>,
+    around_offset: u64,
     /// Bytes of `around` before the unit.
     before: usize,
     unit_bytes: usize,
@@ -371,7 +397,12 @@ impl Again {
             Some(around) => around.chunks_exact(self.unit_bytes).collect(),
             None => Vec::new(),
         };
-        let evidence = Evidence { again: self.unit(), home: self.home.as_deref(), around: &around };
+        let evidence = Evidence {
+            again: self.unit(),
+            home: self.home.as_deref(),
+            around: &around,
+            around_offset: self.around_offset,
+        };
         classify::classify(bytes, &target.place(corrupt.unit), corrupt.expected, corrupt.class, evidence)
     }
 

@@ -7,7 +7,7 @@ use crate::run_log::{self, ThreadLog};
 use crate::verification::{Corrupt, Verification};
 use engine::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
-use model::corruption::CorruptionClass;
+use model::corruption::{CorruptionClass, is_unreadable};
 use model::operation::Operation;
 use model::plan::{Content, TimeSpanPlan, WorkerPlan};
 use std::io;
@@ -185,26 +185,25 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
             self.engine.copy_out(op, number * unit_bytes, bytes);
             match verify::check::check_unit(bytes, &target.place(unit), expected, io.time_us) {
                 Verdict::Right => checked += 1,
-                Verdict::NotCheckable => {}
-                Verdict::Wrong(class) => {
+                Verdict::NotCheckable | Verdict::Unfinished => {}
+                // Another run writes there now, or an earlier one did before the clock was set back.
+                Verdict::Later(_) if !matches!(expected, Expected::State(State::Written(_) | State::Zeros)) => {}
+                verdict => {
+                    let class = if let Verdict::Wrong(class) = verdict { class } else { CorruptionClass::Foreign };
                     checked += 1;
                     let bytes = Some(&*bytes);
                     self.keep(index, (unit, *noted), bytes, (class, expected), done.ended_ns);
                 }
             }
         }
-        if is_unreadable(done.result) {
-            let known = (0..all).zip(noted).filter_map(|(number, noted)| {
-                let unit = io.first + number;
-                let expected = target.expected(unit, *noted)?;
-                let is_known = matches!(expected, Expected::State(State::Written(_) | State::Zeros));
-                is_known.then_some((unit, *noted, expected))
-            });
-            // The error is of the whole I/O: its first unit stands for it.
-            if let Some((unit, noted, expected)) = known.into_iter().next() {
-                let class = CorruptionClass::Unreadable;
-                self.keep(index, (unit, noted), None, (class, expected), done.ended_ns);
-            }
+        if is_unreadable(done.result.wrapping_neg())
+            && let Some(noted) = noted.first()
+        {
+            // The error is of the whole I/O, whatever its units hold: the first one stands for it.
+            cells.unreadable.add(1);
+            let expected = target.expected(io.first, *noted).unwrap_or(Expected::State(State::Unknown));
+            let class = CorruptionClass::Unreadable;
+            self.keep(index, (io.first, *noted), None, (class, expected), done.ended_ns);
         }
         cells.checked.add(checked);
         cells.unchecked.add(all - checked);
@@ -258,15 +257,6 @@ fn kind(operation: Operation, file: VerifiedFile) -> Kind {
 fn logged(io: &WriteIo, target: u32, kind: Kind) -> LoggedChange {
     let WriteIo { first, length, sequence: ticket, time_us, .. } = *io;
     LoggedChange { kind, ticket, target, first, length, time_us }
-}
-
-/// True for errors by which storage says that it cannot return data.
-fn is_unreadable(result: i32) -> bool {
-    const EIO: i32 = 5;
-    const ENODATA: i32 = 61;
-    const EILSEQ: i32 = 84;
-    const EBADMSG: i32 = 74;
-    [EIO, ENODATA, EILSEQ, EBADMSG].contains(&result.wrapping_neg())
 }
 
 impl<E: Engine, C: Clock> Engine for Verifying<E, C> {

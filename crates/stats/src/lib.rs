@@ -47,6 +47,7 @@ pub mod steady_state;
 mod storage_course;
 pub mod sweep;
 mod time_span;
+pub mod verification;
 
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled, pooled_latency};

@@ -7,7 +7,7 @@ use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
 use crate::{
     affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations,
-    reduction, rotations, sizes, skew, storage_course,
+    reduction, rotations, sizes, skew, storage_course, verification,
 };
 use model::confidence::FigureSteadiness;
 use model::engine_kind::EngineKind;
@@ -70,7 +70,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         measured,
         kernel_events: kernel_events(sources),
         kernel_counters: record.kernel_counters.clone(),
-        verification: record.verification.clone(),
+        verification: verification::figures(record, sources.kernel_messages),
         verdict: None,
         expectation: None,
         requirements: Vec::new(),

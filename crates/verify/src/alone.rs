@@ -8,7 +8,8 @@ use model::corruption::CorruptionClass as Class;
 /// unit begins there, or if it does not end within `bytes`.
 ///
 /// Anybody may have written over a unit of which nothing is known. So it counts as damaged only if all of its sectors
-/// are still those of its place.
+/// are still those of its place. Sectors of several writes are what a killed run or a power cut leaves: no damage. The
+/// same holds for anything that is wrong with a unit that was written through a mapping.
 pub fn check_alone(bytes: &[u8], offset: u64) -> Option<(Header, Verdict)> {
     let header = bytes.get(..SECTOR_BYTES).and_then(Header::read)?;
     let size = UnitSize::new(header.unit_bytes.into())?;
@@ -22,7 +23,10 @@ pub fn check_alone(bytes: &[u8], offset: u64) -> Option<(Header, Verdict)> {
         (false, true) if marks(bytes, &place, Some(header.generation)).any(|mark| mark == Mark::None) => {
             Verdict::NotCheckable
         }
-        (false, true) => check_unit(bytes, &place, Expected::Itself, u64::MAX),
+        (false, true) => match check_unit(bytes, &place, Expected::Itself, u64::MAX) {
+            Verdict::Wrong(class) if class == Class::Torn || header.is_mapped => Verdict::Unfinished,
+            verdict => verdict,
+        },
     };
     Some((header, verdict))
 }
@@ -56,12 +60,18 @@ mod tests {
     }
 
     #[test]
-    fn sectors_of_two_writes_are_torn_and_changed_bits_are_rot() {
+    fn sectors_of_two_writes_are_unfinished_and_changed_bits_are_rot() {
         let (old, new) = (unit(&header(8, 5)), unit(&header(8, 6)));
         for sectors in 1..8 {
             let mut torn = old.clone();
             torn[..sectors * SECTOR_BYTES].copy_from_slice(&new[..sectors * SECTOR_BYTES]);
-            assert_eq!(check(&torn), Some(Verdict::Wrong(Class::Torn)), "{sectors}");
+            assert_eq!(check(&torn), Some(Verdict::Unfinished), "{sectors}");
+        }
+        let mapped = |number| unit(&Header { is_mapped: true, ..header(8, number) });
+        for byte in (64..4096).step_by(100) {
+            let mut torn = mapped(6);
+            torn[byte..].copy_from_slice(&mapped(5)[byte..]);
+            assert_eq!(check(&torn), Some(Verdict::Unfinished), "{byte}");
         }
         for byte in (64..4096).step_by(100) {
             let mut rotten = new.clone();

@@ -2,7 +2,8 @@
 
 use crate::generation::Generation;
 use crate::map::State;
-use crate::unit::{self, Header, Mark, SECTOR_BYTES};
+use crate::run_number;
+use crate::unit::{self, Header, Mark, SECTOR_BYTES, UnitSize};
 use model::corruption::CorruptionClass as Class;
 
 /// Which unit it is.
@@ -42,6 +43,11 @@ pub enum Verdict {
     /// It cannot be explained by anything that was written. [`classify`](crate::classify::classify) may find a better
     /// class with further reads.
     Wrong(Class),
+    /// The run with this number, which began later than the one that is verified, wrote there.
+    Later(u64),
+    /// Nothing is known but the unit itself, and it is what a write leaves that was under way when its run was killed or
+    /// the power was cut.
+    Unfinished,
 }
 
 /// Compares a unit with what is expected at its place. Units that were written at `read_us` (microseconds since the
@@ -75,23 +81,25 @@ fn check_any(bytes: &[u8], place: &Place, expected: Expected, read_us: u64) -> V
     let is_here = intact.as_ref().is_some_and(|header| is_here(header, place, bytes));
     let is_of_run = intact.as_ref().is_some_and(|header| header.run == place.run);
     let is_of_target = intact.as_ref().is_some_and(|header| header.target == place.target);
-    let was_here = intact.as_ref().is_some_and(|header| header.unit == place.unit);
+    let other = other_run(bytes, place);
+    if let Some(later) = later_run(other, place).filter(|_| expected != Expected::Itself) {
+        return Verdict::Later(later);
+    }
+    let is_of_earlier = other.is_some();
     match expected {
         Expected::State(State::Written(number)) => match intact {
             Some(header) if is_here && header.generation.number() == number => Verdict::Right,
             Some(_) if is_here => Verdict::Wrong(Class::Lost),
             Some(_) if is_of_run => Verdict::Wrong(Class::Misdirected),
             // What an earlier run left there.
-            Some(_) if was_here => Verdict::Wrong(Class::Lost),
-            Some(_) => Verdict::Wrong(Class::Foreign),
-            None => Verdict::Wrong(damage(bytes, place).unwrap_or_else(|| strange(bytes, place))),
+            Some(_) => Verdict::Wrong(Class::Lost),
+            None => Verdict::Wrong(damage(bytes, place).unwrap_or_else(|| strange(bytes, place, is_of_earlier))),
         },
         Expected::State(State::Zeros) => match intact {
             _ if is_zero(bytes) => Verdict::Right,
             Some(_) if is_of_run && !is_here => Verdict::Wrong(Class::Misdirected),
-            Some(_) if was_here => Verdict::Wrong(Class::Lost),
-            Some(_) => Verdict::Wrong(Class::Foreign),
-            None => Verdict::Wrong(among_zeros(bytes)),
+            Some(_) => Verdict::Wrong(Class::Lost),
+            None => Verdict::Wrong(among_zeros(bytes, is_of_earlier)),
         },
         Expected::State(State::Discarded) if is_here || is_zero(bytes) => Verdict::Right,
         // No other place of this target can have left it there; another target may be the same storage under another name.
@@ -194,8 +202,10 @@ pub(crate) fn mixture(bytes: &[u8], place: &Place) -> Mixture {
 
 /// What happened to a unit that is not intact and has sectors of this place; `None` if it has none.
 fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
-    // One of the four may be what changed.
-    let header = (says_here(bytes, place) >= IDENTITY - 1).then(|| Header::read_anyway(bytes));
+    // One of the four may be what changed. Another run of the same target has three of them.
+    let is_near = says_here(bytes, place) >= IDENTITY - 1;
+    let header = Some(Header::read_anyway(bytes))
+        .filter(|header| is_near && (header.run == place.run || is_ours_but_for_run(bytes, place, 0, header)));
     let written = header.map(|header| header.generation);
     let marked = generations(bytes, place).next();
     if let (Some(mut header), Some(marked)) = (header, marked)
@@ -225,20 +235,52 @@ fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
     Some(if ours < sectors.len() && changes == 1 { Class::Torn } else { Class::Rot })
 }
 
+/// The latest of the other runs whose units are here, whole or in part.
+pub(crate) fn other_run(bytes: &[u8], place: &Place) -> Option<u64> {
+    let offset = place.unit.checked_mul(bytes.len() as u64)?;
+    let run_at = |at: usize| {
+        let rest = &bytes[at..];
+        let header = Header::read(rest).filter(|header| header.run != place.run)?;
+        let size = UnitSize::new(header.unit_bytes.into())?.bytes();
+        let is_at_its_place = header.unit.checked_mul(size) == Some(offset + at as u64);
+        let is_whole = || rest.get(..size as usize).is_some_and(unit::is_intact);
+        (is_at_its_place && !is_ours_but_for_run(rest, place, at, &header) || is_whole()).then_some(header.run)
+    };
+    (0..bytes.len()).step_by(SECTOR_BYTES).filter_map(run_at).max()
+}
+
+/// True if the number of the run is all that is wrong with a unit of this place.
+fn is_ours_but_for_run(bytes: &[u8], place: &Place, at: usize, header: &Header) -> bool {
+    let ours = Header { run: place.run, ..*header };
+    if at > 0 || !place.is_of(&ours) {
+        return false;
+    }
+    let mut repaired = bytes.to_vec();
+    unit::put_header(&mut repaired, &ours);
+    unit::is_intact(&repaired)
+}
+
+/// The run of [`other_run`], if it is later than that of the place.
+pub(crate) fn later_run(other: Option<u64>, place: &Place) -> Option<u64> {
+    other.filter(|&other| run_number::is_later(other, place.run))
+}
+
 /// What is in a unit that has nothing of its place.
-pub(crate) fn strange(bytes: &[u8], place: &Place) -> Class {
+pub(crate) fn strange(bytes: &[u8], place: &Place, is_of_earlier: bool) -> Class {
     let is_of_run = |sector: &[u8]| Header::read(sector).is_some_and(|header| header.run == place.run);
     if is_zero(bytes) {
         Class::Zeros
     } else if bytes.chunks_exact(SECTOR_BYTES).any(is_of_run) {
         Class::Misdirected
+    } else if is_of_earlier {
+        Class::Lost
     } else {
         Class::Foreign
     }
 }
 
 /// What happened to zeros that are not all zero.
-fn among_zeros(bytes: &[u8]) -> Class {
+fn among_zeros(bytes: &[u8], is_of_earlier: bool) -> Class {
     let sectors = bytes.len() / SECTOR_BYTES;
     let zero = bytes.chunks_exact(SECTOR_BYTES).filter(|sector| is_zero(sector)).count();
     let changed = bytes.iter().filter(|&&byte| byte != 0).count();
@@ -246,6 +288,8 @@ fn among_zeros(bytes: &[u8]) -> Class {
         Class::Rot
     } else if zero > 0 {
         Class::Torn
+    } else if is_of_earlier {
+        Class::Lost
     } else {
         Class::Foreign
     }
@@ -293,6 +337,44 @@ mod tests {
         assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Lost));
         let earlier_run = unit(&Header { run: RUN + 1, target: 0, ..header(8, 6) });
         assert_eq!(check(&earlier_run, written(6)), wrong(Class::Lost));
+    }
+
+    /// What a run wrote that began so many milliseconds after this one.
+    fn of_other_run(milliseconds: i64, unit_bytes: u16, unit_number: u64) -> Vec<u8> {
+        let run = RUN.wrapping_add_signed(milliseconds << 20);
+        let header = Header { run, unit_bytes, ..header(unit_number, 6) };
+        let mut bytes = vec![0; usize::from(unit_bytes)];
+        crate::unit::Pool::new(run).write(&mut bytes, &header);
+        bytes
+    }
+
+    #[test]
+    fn data_of_an_earlier_run_is_a_lost_write_whatever_its_units() {
+        for bytes in [of_other_run(-1, 4096, 8), of_other_run(-1, 4096, 9), of_other_run(-1, 512, 64).repeat(8)] {
+            assert_eq!(check(&bytes, written(6)), wrong(Class::Lost));
+            assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Lost));
+            assert_eq!(check(&bytes, Expected::State(State::Unknown)), Verdict::NotCheckable);
+            assert_eq!(check(&bytes, Expected::Itself), Verdict::NotCheckable);
+        }
+        // It was torn before: its run was killed.
+        let mut torn = of_other_run(-1, 4096, 8);
+        torn[1024..].copy_from_slice(&of_other_run(-2, 4096, 8)[1024..]);
+        assert_eq!(check(&torn, written(6)), wrong(Class::Lost));
+    }
+
+    #[test]
+    fn data_of_a_later_run_is_no_damage() {
+        let run = RUN + (1 << 20);
+        let whole = of_other_run(1, 4096, 8);
+        let mut torn = unit(&header(8, 6));
+        torn[..1024].copy_from_slice(&whole[..1024]);
+        let mut in_part = unit(&header(8, 6));
+        in_part[1024..1536].copy_from_slice(&of_other_run(1, 512, 66));
+        for bytes in [whole, torn, in_part, of_other_run(1, 4096, 9)] {
+            for state in [State::Written(6), State::Zeros, State::Unknown, State::Discarded] {
+                assert_eq!(check(&bytes, Expected::State(state)), Verdict::Later(run), "{state:?}");
+            }
+        }
     }
 
     #[test]
@@ -361,13 +443,11 @@ mod tests {
 
     #[test]
     fn other_data_is_foreign_and_zeros_are_zeros() {
-        let foreign = [vec![0xA5; 4096], unit(&Header { run: RUN + 1, ..header(9, 6) })];
-        for bytes in foreign {
-            assert_eq!(check(&bytes, written(6)), wrong(Class::Foreign));
-            assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Foreign));
-            assert_eq!(check(&bytes, Expected::State(State::Unknown)), Verdict::NotCheckable);
-            assert_eq!(check(&bytes, Expected::Itself), Verdict::NotCheckable);
-        }
+        let bytes = [0xA5; 4096];
+        assert_eq!(check(&bytes, written(6)), wrong(Class::Foreign));
+        assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Foreign));
+        assert_eq!(check(&bytes, Expected::State(State::Unknown)), Verdict::NotCheckable);
+        assert_eq!(check(&bytes, Expected::Itself), Verdict::NotCheckable);
         assert_eq!(check(&[0; 4096], written(6)), wrong(Class::Zeros));
         assert_eq!(check(&[0; 4096], Expected::State(State::Zeros)), Verdict::Right);
         assert_eq!(check(&[0; 4096], Expected::State(State::Discarded)), Verdict::Right);

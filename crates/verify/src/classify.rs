@@ -1,7 +1,7 @@
 //! The class of a unit that is wrong, once more of the storage was read.
 
 use crate::check::{Expected, Place, Verdict, check_unit};
-use crate::unit::{self, Header};
+use crate::unit::{self, HEADER_BYTES, Header, Mark, SECTOR_BYTES, UNIT_BYTES_MAX};
 use model::corruption::CorruptionClass as Class;
 
 /// What is read around a unit that is wrong, on each side: other units of the same I/O.
@@ -16,6 +16,8 @@ pub struct Evidence<'a> {
     pub home: Option<&'a [u8]>,
     /// Units beside it, those of the same I/O among them.
     pub around: &'a [&'a [u8]],
+    /// Offset of the first of these on the target.
+    pub around_offset: u64,
 }
 
 /// The class of a unit that [`check_unit`] found to be wrong; `found` is what was read first.
@@ -23,6 +25,7 @@ pub fn classify(found: &[u8], place: &Place, expected: Expected, class: Class, e
     match class {
         Class::Lost if is_right(evidence.again, place, expected) => Class::Stale,
         Class::Lost if is_partly_there(found, place, evidence.around) => Class::Torn,
+        Class::Foreign if is_within_other_unit(found, place, evidence) => Class::Lost,
         Class::Misdirected if evidence.home.is_some_and(|home| home == found) => Class::Duplicated,
         _ => class,
     }
@@ -42,6 +45,25 @@ fn is_partly_there(found: &[u8], place: &Place, around: &[&[u8]]) -> bool {
                 && header.unit != place.unit
                 && header.units_of_io().contains(&place.unit)
                 && header.generation.time_us() > found.generation.time_us()
+        })
+    })
+}
+
+/// True if a unit is part of a larger one, which another run wrote and which begins before it.
+fn is_within_other_unit(found: &[u8], place: &Place, evidence: Evidence<'_>) -> bool {
+    let offset = place.unit.saturating_mul(found.len() as u64);
+    (1..(UNIT_BYTES_MAX / SECTOR_BYTES) as u64).any(|sector| {
+        let begin = || {
+            let start = offset.checked_sub(sector * SECTOR_BYTES as u64)?;
+            let at = usize::try_from(start.checked_sub(evidence.around_offset)?).ok()?;
+            let unit = evidence.around.get(at / found.len())?;
+            let header = Header::read(unit.get(at % found.len()..).filter(|rest| rest.len() >= HEADER_BYTES)?)?;
+            let is_its_place = header.unit.checked_mul(header.unit_bytes.into()) == Some(start);
+            (is_its_place && header.run != place.run).then_some(header)
+        };
+        begin().is_some_and(|header| {
+            let key = unit::key(header.run, header.target, header.unit);
+            unit::mark(found, key, sector, None) == Mark::Of(header.generation)
         })
     })
 }
@@ -87,6 +109,21 @@ mod tests {
         torn_inside[1024..].fill(0);
         assert_eq!(torn(&[&torn_inside]), Class::Torn);
         assert_eq!(torn(&[&of_another_io]), Class::Lost);
+    }
+
+    #[test]
+    fn a_part_of_a_larger_unit_of_an_earlier_run_is_a_lost_write() {
+        let large = unit(&Header { run: RUN - 1, ..header(1, 6) });
+        let place = Place { run: RUN, target: 3, unit: 11 };
+        let expected = Expected::State(State::Written(6));
+        let found = &large[3 * SECTOR_BYTES..][..SECTOR_BYTES];
+        assert_eq!(check_unit(found, &place, expected, u64::MAX), Verdict::Wrong(Class::Foreign));
+        let around: Vec<&[u8]> = large.chunks(SECTOR_BYTES).collect();
+        let class = |around_offset| {
+            let evidence = Evidence { around: &around, around_offset, ..Evidence::default() };
+            classify(found, &place, expected, Class::Foreign, evidence)
+        };
+        assert_eq!((class(4096), class(0)), (Class::Lost, Class::Foreign));
     }
 
     #[test]

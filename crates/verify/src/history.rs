@@ -364,7 +364,7 @@ impl TargetHistory {
             Mixture::Several { .. } => AfterCut::Wrong(Class::Torn),
             Mixture::Nothing => match durable {
                 Some((Point { left: Left::Zeros, .. }, _)) if may_be_torn => AfterCut::Torn,
-                Some(_) => AfterCut::Wrong(check::strange(bytes, place)),
+                Some(_) => AfterCut::Wrong(check::strange(bytes, place, false)),
                 None => never_there(history),
             },
         }

@@ -10,6 +10,7 @@ pub mod generation;
 pub mod history;
 pub mod log;
 pub mod map;
+pub mod run_number;
 pub mod saved;
 pub mod target;
 pub mod unit;

@@ -23,6 +23,8 @@ pub struct VerifiedTarget {
     pub map: GenerationMap,
     /// Discarded data reads as zeros, as in a file.
     pub discards_to_zeros: bool,
+    /// It is written through a mapping.
+    pub is_mapped: bool,
 }
 
 /// A write.
@@ -86,6 +88,7 @@ impl VerifiedTarget {
             distance: (unit - io.first) as u32,
             length: io.length,
             unit_bytes: self.unit.bytes() as u16,
+            is_mapped: self.is_mapped,
         }
     }
 

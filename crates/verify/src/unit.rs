@@ -5,7 +5,7 @@
 //! | offset | bytes | content |
 //! |---|---|---|
 //! | 0 | 8 | `DSKSPDV1` |
-//! | 8 | 8 | run |
+//! | 8 | 8 | run, see [`run_number`](crate::run_number) |
 //! | 16 | 8 | number of the unit on its target: offset / size of a unit |
 //! | 24 | 8 | generation: time of the write in microseconds since the run began, times 2^15, plus its number |
 //! | 32 | 8 | number of the write among all changes of the run: its ticket |
@@ -14,7 +14,7 @@
 //! | 48 | 4 | units of the same I/O before this one |
 //! | 52 | 4 | units of the I/O |
 //! | 56 | 2 | size of a unit in bytes |
-//! | 58 | 2 | 0 |
+//! | 58 | 2 | 1 = written through a mapping (`-Sm`), else 0 |
 //! | 60 | 4 | CRC-32C of the unit without these 4 bytes |
 //!
 //! Each further sector of 512 bytes begins with a mark of 16 bytes: the generation, and a hash of run, target, unit,
@@ -89,6 +89,8 @@ pub struct Header {
     pub length: u32,
     /// Size of a unit in bytes.
     pub unit_bytes: u16,
+    /// Written through a mapping: a process that is killed may stop within a sector.
+    pub is_mapped: bool,
 }
 
 impl Header {
@@ -113,6 +115,7 @@ impl Header {
             distance: half(bytes, 48),
             length: half(bytes, 52),
             unit_bytes: half(bytes, 56) as u16,
+            is_mapped: half(bytes, 56) >> 16 == 1,
         }
     }
 
@@ -148,7 +151,7 @@ impl Header {
         put(44, &self.thread.to_le_bytes());
         put(48, &self.distance.to_le_bytes());
         put(52, &self.length.to_le_bytes());
-        put(56, &u32::from(self.unit_bytes).to_le_bytes());
+        put(56, &(u32::from(self.unit_bytes) | u32::from(self.is_mapped) << 16).to_le_bytes());
     }
 }
 
@@ -291,6 +294,7 @@ pub(crate) mod fixture {
             distance: 0,
             length: 1,
             unit_bytes: 4096,
+            is_mapped: false,
         }
     }
 

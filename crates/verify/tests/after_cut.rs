@@ -75,7 +75,7 @@ impl Device {
         let cells = (0..GenerationMap::cell_count(UNITS, u64::MAX)).map(|_| AtomicU64::new(0)).collect();
         let map = GenerationMap::new(cells, UNITS);
         Self {
-            target: VerifiedTarget { run: RUN, target: 0, unit, map, discards_to_zeros: true },
+            target: VerifiedTarget { run: RUN, target: 0, unit, map, discards_to_zeros: true, is_mapped: false },
             pool: Pool::new(RUN),
             sectors,
             under_way: Vec::new(),

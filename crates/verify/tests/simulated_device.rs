@@ -21,6 +21,7 @@ fn target(unit_bytes: u64, discards_to_zeros: bool, map_bytes: u64) -> VerifiedT
         unit: UnitSize::new(unit_bytes).expect("a power of two"),
         map: GenerationMap::new(cells, units),
         discards_to_zeros,
+        is_mapped: false,
     }
 }
 
@@ -172,6 +173,7 @@ impl Simulation {
                     match self.target.check(unit, bytes, noted, io.time_us) {
                         Verdict::Right => self.checked += 1,
                         Verdict::NotCheckable => {}
+                        Verdict::Later(_) | Verdict::Unfinished => unreachable!("no other run, and an expectation"),
                         Verdict::Wrong(class) => self.wrong.push((unit, class)),
                     }
                 }

@@ -1,25 +1,28 @@
 //! Reads one target with several threads and checks what is there.
 
 use super::report::{CorruptUnit, ExpectedUnit, FoundUnit, Progress, TargetReport};
+use host::DirectReader;
 use indicatif::ProgressBar;
-use model::corruption::CorruptionClass as Class;
-use std::fs::File;
+use model::corruption::{CorruptionClass as Class, is_unreadable};
 use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use verify::alone::check_alone;
 use verify::check::{Expected, Place, Verdict, check_unit};
 use verify::classify::{self, AROUND_BYTES, Evidence};
+use verify::run_number::is_later;
 use verify::saved::{SavedStates, SavedTarget};
 use verify::unit::{HEADER_BYTES, Header, SECTOR_BYTES, UNIT_BYTES_MAX, UnitSize, first_bytes, is_intact};
 
 /// What a thread reads at a time.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// A multiple of every sector size.
-const ALIGNMENT_BYTES: u64 = 4096;
+/// What is read alone where a larger read failed.
+const BLOCK_BYTES: u64 = 4096;
+
+/// The longest read: a unit that begins in a chunk may end in the next.
+const READ_BYTES_MAX: usize = CHUNK_BYTES as usize + UNIT_BYTES_MAX;
 
 /// More threads make no disk faster.
 const THREADS_MAX: usize = 16;
@@ -46,16 +49,31 @@ impl<'a> Expectation<'a> {
 pub(super) struct ReadBack<'a> {
     pub(super) path: PathBuf,
     pub(super) size_bytes: u64,
+    /// Where it begins to read: a multiple of every unit.
+    pub(super) from_bytes: u64,
     pub(super) expectation: Expectation<'a>,
+    /// From the saving of the map to the last change of the file.
+    pub(super) changed_after_ns: Option<u64>,
 }
 
 impl ReadBack<'_> {
+    /// The same, read from an offset on.
+    pub(super) fn from(self, from_bytes: u64) -> Self {
+        Self { from_bytes: from_bytes.min(self.size_bytes), ..self }
+    }
+
+    /// What is to be read.
+    pub(super) fn wanted_bytes(&self) -> u64 {
+        self.size_bytes - self.from_bytes
+    }
+
     /// Reads all of it, or until `interrupted`.
     pub(super) fn read(&self, interrupted: &AtomicBool, bar: &ProgressBar) -> io::Result<TargetReport> {
         let threads = std::thread::available_parallelism().map_or(2, |cpus| cpus.get() * 2).min(THREADS_MAX);
-        let readers = (0..threads).map(|_| Reader::of(&self.path)).collect::<io::Result<Vec<_>>>()?;
-        let past_cache = readers.iter().all(|reader| reader.past_cache);
-        let next = AtomicU64::new(0);
+        let reader = |_| DirectReader::where_possible(&self.path, READ_BYTES_MAX);
+        let readers = (0..threads).map(reader).collect::<io::Result<Vec<_>>>()?;
+        let past_cache = readers.iter().all(DirectReader::is_past_cache);
+        let next = AtomicU64::new(self.from_bytes);
         let sum = Mutex::new(Progress::default());
         std::thread::scope(|scope| {
             for mut reader in readers {
@@ -83,33 +101,41 @@ impl ReadBack<'_> {
         };
         let mut report = TargetReport::new(self.path.clone(), self.size_bytes, progress);
         (report.known_units, report.units, report.unit_bytes, report.run) = (known, units, unit_bytes, run);
+        // Whoever takes a part reads it to its end.
+        report.resume_bytes = Some(next.into_inner()).filter(|&next| next < self.size_bytes);
+        report.from_bytes = self.from_bytes;
         (report.compared_with_map, report.past_page_cache) = (with_map, past_cache);
+        report.changed_after_ns = self.changed_after_ns;
         Ok(report)
     }
 
     /// Checks the units that begin in one chunk.
-    fn chunk(&self, reader: &mut Reader, offset: u64) -> Progress {
+    fn chunk(&self, reader: &mut DirectReader, offset: u64) -> Progress {
         let end = self.size_bytes.min(offset + CHUNK_BYTES);
         let mut progress = Progress::of_read(end - offset);
         // A unit that is out of place may begin in one chunk and end in the next.
         let wanted = self.size_bytes.min(end + UNIT_BYTES_MAX as u64) - offset;
-        if let Ok(bytes) = reader.read(offset, wanted) {
+        if let Ok(bytes) = read(reader, offset, wanted) {
             self.check(reader, offset, end, &bytes, &mut progress);
             return progress;
         }
         // Which of its blocks cannot be read?
         progress.failed_reads += 1;
-        for block in (offset..end).step_by(ALIGNMENT_BYTES as usize) {
-            let block_end = end.min(block + ALIGNMENT_BYTES);
-            match reader.read(block, block_end - block) {
+        for block in (offset..end).step_by(BLOCK_BYTES as usize) {
+            let block_end = end.min(block + BLOCK_BYTES);
+            match read(reader, block, block_end - block) {
                 Ok(bytes) => self.check(reader, block, block_end, &bytes, &mut progress),
-                Err(error) => self.unreadable(block, block_end, &error, &mut progress),
+                Err(error) if error.raw_os_error().is_some_and(is_unreadable) => {
+                    self.unreadable(block, block_end, &error, &mut progress);
+                }
+                // The target became shorter, or this machine could not read it: that is nothing that is wrong with its data.
+                Err(error) => progress.not_read(block_end - block, &error),
             }
         }
         progress
     }
 
-    fn check(&self, reader: &mut Reader, offset: u64, end: u64, bytes: &[u8], progress: &mut Progress) {
+    fn check(&self, reader: &mut DirectReader, offset: u64, end: u64, bytes: &[u8], progress: &mut Progress) {
         match self.expectation {
             Expectation::Alone => {
                 let mut at = offset;
@@ -122,12 +148,26 @@ impl ReadBack<'_> {
                     progress.found_units += 1;
                     progress.count(verdict, header.unit_bytes.into());
                     let unit = &rest[..usize::from(header.unit_bytes)];
-                    if let Verdict::Wrong(class) = verdict {
-                        let home = header.unit.saturating_mul(header.unit_bytes.into());
-                        let is_double = class == Class::Misdirected
-                            && reader.read(home, header.unit_bytes.into()).is_ok_and(|home| home == unit);
-                        let class = if is_double { Class::Duplicated } else { class };
-                        progress.wrong(self.corrupt(at, class, ExpectedUnit::Itself, unit, None));
+                    match verdict {
+                        Verdict::Right => progress.at_its_place(header.run),
+                        Verdict::Unfinished => {
+                            progress.unfinished(self.corrupt(at, Class::Torn, ExpectedUnit::Itself, unit, None));
+                        }
+                        Verdict::Wrong(class) => {
+                            let (home, bytes) = (header.unit.saturating_mul(unit.len() as u64), unit.len());
+                            let is_double = class == Class::Misdirected
+                                && reader.read_range(home, bytes).is_ok_and(|home| home == unit);
+                            let class = if is_double { Class::Duplicated } else { class };
+                            if matches!(class, Class::Misdirected | Class::Duplicated) {
+                                progress.elsewhere(header.run, class);
+                            }
+                            let again = read(reader, at, unit.len() as u64).ok();
+                            let is_right =
+                                |again: &[u8]| check_alone(again, at).is_some_and(|(_, now)| now == Verdict::Right);
+                            let is_right_now = again.as_deref().map(is_right);
+                            progress.wrong(self.corrupt(at, class, ExpectedUnit::Itself, unit, is_right_now));
+                        }
+                        Verdict::NotCheckable | Verdict::Later(_) => {}
                     }
                     // Another unit may begin in what is left of one that was written over.
                     let step = if verdict == Verdict::NotCheckable { SECTOR_BYTES as u64 } else { unit.len() as u64 };
@@ -143,32 +183,41 @@ impl ReadBack<'_> {
         }
     }
 
-    fn check_with_map(&self, reader: &mut Reader, at: u64, bytes: &[u8], progress: &mut Progress) {
+    fn check_with_map(&self, reader: &mut DirectReader, at: u64, bytes: &[u8], progress: &mut Progress) {
         let Expectation::Map { run, target, unit, is_exact, states } = self.expectation else { return };
         let place = Place { run, target, unit: unit.count(at) };
         let state = states.state(place.unit);
-        let expected = if is_exact {
-            Expected::State(state)
-        } else if check_alone(bytes, at)
-            .is_some_and(|(header, verdict)| header.run == run && verdict != Verdict::NotCheckable)
-        {
-            Expected::Itself
+        let header = Header::read(bytes);
+        progress.found_units += u64::from(header.is_some_and(|header| header.run == run));
+        let (expected, verdict) = if is_exact {
+            let expected = Expected::State(state);
+            (expected, check_unit(bytes, &place, expected, u64::MAX))
         } else {
-            return progress.count(Verdict::NotCheckable, unit.bytes());
+            let verdict = match check_alone(bytes, at) {
+                Some((header, verdict)) if header.run == run => verdict,
+                Some((header, Verdict::Right)) if is_later(header.run, run) => Verdict::Later(header.run),
+                _ => Verdict::NotCheckable,
+            };
+            (Expected::Itself, verdict)
         };
-        let has_header = Header::read(bytes).is_some_and(|header| header.run == run);
-        progress.found_units += u64::from(has_header);
-        let verdict = check_unit(bytes, &place, expected, u64::MAX);
         progress.count(verdict, unit.bytes());
-        let Verdict::Wrong(class) = verdict else { return };
-        let again = reader.read(at, unit.bytes()).ok();
+        let class = match verdict {
+            Verdict::Wrong(class) => class,
+            Verdict::Later(run) => return progress.later(run),
+            Verdict::Unfinished => {
+                return progress.unfinished(self.corrupt(at, Class::Torn, ExpectedUnit::Itself, bytes, None));
+            }
+            Verdict::Right | Verdict::NotCheckable => return,
+        };
+        let again = read(reader, at, unit.bytes()).ok();
         let home = classify::home(bytes)
             .filter(|home| (home.run, home.target) == (run, target))
-            .and_then(|home| reader.read(home.unit.checked_mul(unit.bytes())?, unit.bytes()).ok());
-        let first = at.saturating_sub(AROUND_BYTES);
-        let around = reader.read(first, self.size_bytes.min(at + AROUND_BYTES) - first).unwrap_or_default();
+            .and_then(|home| read(reader, home.unit.checked_mul(unit.bytes())?, unit.bytes()).ok());
+        let around_offset = at.saturating_sub(AROUND_BYTES);
+        let around_bytes = self.size_bytes.min(at + AROUND_BYTES) - around_offset;
+        let around = read(reader, around_offset, around_bytes).unwrap_or_default();
         let around: Vec<&[u8]> = around.chunks_exact(unit.bytes() as usize).collect();
-        let evidence = Evidence { again: again.as_deref(), home: home.as_deref(), around: &around };
+        let evidence = Evidence { again: again.as_deref(), home: home.as_deref(), around: &around, around_offset };
         let class = classify::classify(bytes, &place, expected, class, evidence);
         let is_right_now =
             again.as_deref().map(|again| check_unit(again, &place, expected, u64::MAX) == Verdict::Right);
@@ -189,6 +238,7 @@ impl ReadBack<'_> {
             progress.count(verdict, unit_bytes);
             let mut unit = self.corrupt(at, Class::Unreadable, ExpectedUnit::Itself, &[], None);
             unit.error = Some(error.to_string());
+            unit.unit_bytes = unit_bytes;
             progress.wrong(unit);
         }
     }
@@ -208,45 +258,23 @@ impl ReadBack<'_> {
         let header = bytes.get(..HEADER_BYTES).and_then(Header::read);
         let first_bytes = first_bytes(bytes);
         let found = header.map(|header| FoundUnit::of(&header, is_intact(bytes), run));
-        CorruptUnit { offset_bytes: offset, class, expected, found, first_bytes, second_read_is_right, error: None }
-    }
-}
-
-/// Reads a target, past the page cache where that is possible.
-#[derive(Debug)]
-struct Reader {
-    file: File,
-    past_cache: bool,
-    memory: Vec<u8>,
-}
-
-impl Reader {
-    fn of(path: &Path) -> io::Result<Self> {
-        let (file, past_cache) = match sys::block::open_past_cache(path) {
-            Ok(file) => (file, true),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => (File::open(path)?, false),
-            Err(error) => return Err(error),
-        };
-        let bytes = CHUNK_BYTES + UNIT_BYTES_MAX as u64 + 3 * ALIGNMENT_BYTES;
-        Ok(Self { file, past_cache, memory: vec![0; bytes as usize] })
-    }
-
-    /// The bytes of a range that lies within the target.
-    fn read(&mut self, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
-        let first = offset / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
-        let wanted = (offset - first + bytes) as usize;
-        let start = self.memory.as_ptr().align_offset(ALIGNMENT_BYTES as usize);
-        let length = wanted.next_multiple_of(ALIGNMENT_BYTES as usize);
-        let block = self.memory.get_mut(start..start + length).ok_or(io::ErrorKind::InvalidInput)?;
-        let mut got = 0;
-        while got < wanted {
-            match self.file.read_at(&mut block[got..], first + got as u64) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => got += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        CorruptUnit {
+            offset_bytes: offset,
+            unit_bytes: bytes.len() as u64,
+            at_ns: sys::clock::monotonic_ns(),
+            class,
+            expected,
+            found,
+            first_bytes,
+            second_read_is_right,
+            error: None,
+            places: Vec::new(),
+            kernel_messages: Vec::new(),
         }
-        Ok(block[(offset - first) as usize..wanted].to_vec())
     }
+}
+
+/// The bytes of a range that lies within the target.
+fn read(reader: &mut DirectReader, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    reader.read_range(offset, bytes as usize).map(<[u8]>::to_vec)
 }

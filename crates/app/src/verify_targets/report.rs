@@ -1,14 +1,21 @@
 //! What `diskspd verify` found, as text and JSON.
 
+use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
+use model::kernel_log::KernelMessage;
+use model::placement::DevicePlace;
 use model::printable::printable;
 use model::units::Bytes;
-use model::verification::{ExpectedContent, UnitWrite};
+use model::verification::{ExpectedContent, NearMessage, UnitWrite, places_words};
 use serde::Serialize;
+use stats::verification::near_messages;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use verify::check::Verdict;
+use verify::run_number;
 use verify::unit::Header;
 
 /// Corrupt units that are kept of each target.
@@ -25,7 +32,10 @@ pub(super) enum Outcome {
     Good,
     /// Anything is corrupt.
     Corrupt,
-    /// Nothing is corrupt; on a target nothing could be checked, or it was not read to its end.
+    /// Nothing is corrupt; a target could not be read.
+    Failed,
+    /// Nothing is corrupt; on a target nothing could be checked, it was not read to its end, it has unfinished units, or
+    /// a later run wrote to it.
     CannotTell,
 }
 
@@ -34,7 +44,7 @@ pub(super) enum Outcome {
 pub(super) struct VerifyReport {
     experimental: bool,
     pub(super) outcome: Outcome,
-    targets: Vec<TargetReport>,
+    pub(super) targets: Vec<TargetReport>,
 }
 
 /// What was found on a target.
@@ -43,8 +53,14 @@ pub(super) struct TargetReport {
     #[serde(with = "model::path")]
     path: PathBuf,
     size_bytes: u64,
-    /// Less than the size if it was interrupted.
+    /// Where it began (`--from`).
+    pub(super) from_bytes: u64,
+    /// Less than the rest of the size if it was interrupted, or became shorter.
     read_bytes: u64,
+    /// Where to go on (`--from`) after an interruption; null = it was read to the end.
+    pub(super) resume_bytes: Option<u64>,
+    /// Why it could not be read; null = it could.
+    error: Option<String>,
     /// Reads that failed; their blocks were read one by one, and those that failed again are corrupt units.
     failed_reads: u64,
     pub(super) past_page_cache: bool,
@@ -61,12 +77,36 @@ pub(super) struct TargetReport {
     found_units: u64,
     checked_units: u64,
     unchecked_units: u64,
+    /// Units without a map that have sectors of several writes, or that a copy into a mapping left: what a killed run or a
+    /// power cut leaves. They are not checked.
+    unfinished_units: u64,
+    /// The first 100 of these.
+    unfinished: Vec<CorruptUnit>,
+    /// Units at another place than their headers name, of runs most of whose units are: what was written to another
+    /// target, such as a file on this device. They are not checked.
+    displaced_units: u64,
+    /// The latest run that wrote to the target after that of the map; null = none did, or there is no map.
+    later_run: Option<LaterRun>,
+    /// Nanoseconds from the saving of the map to the last change of the file; null = it was not changed.
+    pub(super) changed_after_ns: Option<u64>,
     /// Of the target's bytes.
     checked_percent: f64,
     corrupt_units: u64,
     corrupt_by_class: BTreeMap<&'static str, u64>,
     /// The first 100 in the order of their offsets.
     first: Vec<CorruptUnit>,
+}
+
+/// A run that began after that of the map.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LaterRun {
+    run: String,
+    /// When it began, in milliseconds since 1970.
+    started_unix_ms: u64,
+    /// Units of all later runs.
+    units: u64,
+    /// Units that differ from the map: they are not corrupt for that.
+    differing_units: u64,
 }
 
 /// A corrupt unit.
@@ -82,6 +122,15 @@ pub(super) struct CorruptUnit {
     /// A second read returned what was expected.
     pub(super) second_read_is_right: Option<bool>,
     pub(super) error: Option<String>,
+    /// Where it is on the devices below the target; empty = unknown.
+    pub(super) places: Vec<DevicePlace>,
+    /// What the kernel logged within 5 s of the read, the nearest 5 messages in the order of time.
+    pub(super) kernel_messages: Vec<NearMessage>,
+    #[serde(skip)]
+    pub(super) unit_bytes: u64,
+    /// When it was read, by `CLOCK_MONOTONIC`.
+    #[serde(skip)]
+    pub(super) at_ns: u64,
 }
 
 /// What a unit must hold.
@@ -98,6 +147,8 @@ pub(super) enum ExpectedUnit {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FoundUnit {
     is_intact: bool,
+    #[serde(skip)]
+    run_number: u64,
     run: String,
     /// Null without a map.
     is_of_run: Option<bool>,
@@ -109,6 +160,7 @@ impl FoundUnit {
     pub(super) fn of(header: &Header, is_intact: bool, run: Option<u64>) -> Self {
         Self {
             is_intact,
+            run_number: header.run,
             run: format!("{:016x}", header.run),
             is_of_run: run.map(|run| run == header.run),
             write: header.as_write(),
@@ -126,7 +178,23 @@ pub(super) struct Progress {
     unchecked_units: u64,
     checked_bytes: u64,
     by_class: BTreeMap<Class, u64>,
+    bytes_by_class: BTreeMap<Class, u64>,
     first: Vec<CorruptUnit>,
+    unfinished_units: u64,
+    unfinished: Vec<CorruptUnit>,
+    /// Without a map: where the units of each run are.
+    places: BTreeMap<u64, Places>,
+    /// Units of later runs than that of the map.
+    later: BTreeMap<u64, u64>,
+    error: Option<String>,
+}
+
+/// Where units of a run are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Places {
+    right: u64,
+    misdirected: u64,
+    duplicated: u64,
 }
 
 impl Progress {
@@ -135,18 +203,46 @@ impl Progress {
     }
 
     pub(super) fn count(&mut self, verdict: Verdict, unit_bytes: u64) {
-        if verdict == Verdict::NotCheckable {
-            self.unchecked_units += 1;
-        } else {
+        if matches!(verdict, Verdict::Right | Verdict::Wrong(_)) {
             self.checked_units += 1;
             self.checked_bytes += unit_bytes;
+        } else {
+            self.unchecked_units += 1;
         }
+    }
+
+    /// So many bytes could not be read; those behind the end of a file that became shorter are no error.
+    pub(super) fn not_read(&mut self, bytes: u64, error: &io::Error) {
+        self.read_bytes -= bytes;
+        if error.kind() != io::ErrorKind::UnexpectedEof {
+            self.error.get_or_insert_with(|| error.to_string());
+        }
+    }
+
+    pub(super) fn at_its_place(&mut self, run: u64) {
+        self.places.entry(run).or_default().right += 1;
+    }
+
+    pub(super) fn elsewhere(&mut self, run: u64, class: Class) {
+        let places = self.places.entry(run).or_default();
+        *if class == Class::Duplicated { &mut places.duplicated } else { &mut places.misdirected } += 1;
+    }
+
+    pub(super) fn later(&mut self, run: u64) {
+        *self.later.entry(run).or_default() += 1;
+    }
+
+    pub(super) fn unfinished(&mut self, unit: CorruptUnit) {
+        self.unfinished_units += 1;
+        self.unfinished.push(unit);
+        keep_first(&mut self.unfinished);
     }
 
     pub(super) fn wrong(&mut self, unit: CorruptUnit) {
         *self.by_class.entry(unit.class).or_default() += 1;
+        *self.bytes_by_class.entry(unit.class).or_default() += unit.unit_bytes;
         self.first.push(unit);
-        self.keep_first();
+        keep_first(&mut self.first);
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -159,20 +255,87 @@ impl Progress {
         for (class, units) in other.by_class {
             *self.by_class.entry(class).or_default() += units;
         }
+        for (class, bytes) in other.bytes_by_class {
+            *self.bytes_by_class.entry(class).or_default() += bytes;
+        }
         self.first.extend(other.first);
-        self.keep_first();
+        keep_first(&mut self.first);
+        self.unfinished_units += other.unfinished_units;
+        self.unfinished.extend(other.unfinished);
+        keep_first(&mut self.unfinished);
+        for (run, places) in other.places {
+            let sum = self.places.entry(run).or_default();
+            sum.right += places.right;
+            sum.misdirected += places.misdirected;
+            sum.duplicated += places.duplicated;
+        }
+        for (run, units) in other.later {
+            *self.later.entry(run).or_default() += units;
+        }
+        self.error = self.error.take().or(other.error);
     }
 
-    fn keep_first(&mut self) {
-        if self.first.len() > KEPT_MAX {
-            self.first.sort_by_key(|unit| unit.offset_bytes);
-            self.first.truncate(KEPT_MAX);
+    /// Takes back what `accused` says of units of a class; gives how many.
+    fn absolve(&mut self, class: Class, units: u64) -> u64 {
+        let all = self.by_class.remove(&class).unwrap_or(0);
+        let left = all.saturating_sub(units);
+        if left > 0 {
+            self.by_class.insert(class, left);
         }
+        // Units of one class have the same size, but for those of several runs.
+        let bytes = self.bytes_by_class.get(&class).map_or(0, |bytes| bytes / all.max(1) * units);
+        self.checked_bytes = self.checked_bytes.saturating_sub(bytes);
+        self.checked_units -= units;
+        self.unchecked_units += units;
+        units
+    }
+
+    /// Units of another target are no damage: a run that has most of its units elsewhere did not write to this one.
+    fn absolve_displaced(&mut self) -> u64 {
+        let is_displaced = |places: &Places| places.misdirected + places.duplicated > places.right;
+        let displaced: BTreeMap<u64, Places> = self
+            .places
+            .iter()
+            .filter(|(_, places)| is_displaced(places))
+            .map(|(run, places)| (*run, *places))
+            .collect();
+        let is_accused = |unit: &CorruptUnit| {
+            let is_elsewhere = matches!(unit.class, Class::Misdirected | Class::Duplicated);
+            !is_elsewhere || unit.found.as_ref().is_none_or(|found| !displaced.contains_key(&found.run_number))
+        };
+        self.first.retain(is_accused);
+        displaced.values().fold(0, |sum, places| {
+            sum + self.absolve(Class::Misdirected, places.misdirected)
+                + self.absolve(Class::Duplicated, places.duplicated)
+        })
+    }
+
+    /// What differs from the map of a run is no damage where a later run wrote.
+    fn absolve_changed(&mut self) -> Option<LaterRun> {
+        let (&run, _) = self.later.last_key_value()?;
+        let classes = Class::ALL.into_iter().filter(|class| *class != Class::Unreadable);
+        let differing_units =
+            classes.fold(0, |sum, class| sum + self.absolve(class, self.by_class.get(&class).copied().unwrap_or(0)));
+        self.first.retain(|unit| unit.class == Class::Unreadable);
+        Some(LaterRun {
+            run: format!("{run:016x}"),
+            started_unix_ms: run_number::started_ms(run),
+            units: self.later.values().sum(),
+            differing_units,
+        })
+    }
+}
+
+fn keep_first(units: &mut Vec<CorruptUnit>) {
+    if units.len() > KEPT_MAX {
+        units.sort_by_key(|unit| unit.offset_bytes);
+        units.truncate(KEPT_MAX);
     }
 }
 
 impl TargetReport {
-    pub(super) fn new(path: PathBuf, size_bytes: u64, progress: Progress) -> Self {
+    pub(super) fn new(path: PathBuf, size_bytes: u64, mut progress: Progress) -> Self {
+        let (displaced_units, later_run) = (progress.absolve_displaced(), progress.absolve_changed());
         let Progress {
             read_bytes,
             failed_reads,
@@ -182,12 +345,20 @@ impl TargetReport {
             checked_bytes,
             by_class,
             mut first,
+            unfinished_units,
+            mut unfinished,
+            error,
+            ..
         } = progress;
         first.sort_by_key(|unit| unit.offset_bytes);
+        unfinished.sort_by_key(|unit| unit.offset_bytes);
         Self {
             path,
             size_bytes,
+            from_bytes: 0,
             read_bytes,
+            resume_bytes: None,
+            error,
             failed_reads,
             past_page_cache: true,
             compared_with_map: false,
@@ -198,11 +369,117 @@ impl TargetReport {
             found_units,
             checked_units,
             unchecked_units,
+            unfinished_units,
+            unfinished,
+            displaced_units,
+            later_run,
+            changed_after_ns: None,
             checked_percent: if size_bytes > 0 { checked_bytes as f64 * 100.0 / size_bytes as f64 } else { 0.0 },
             corrupt_units: by_class.values().sum(),
             corrupt_by_class: by_class.iter().map(|(class, units)| (class.name(), *units)).collect(),
             first,
         }
+    }
+
+    /// A target that could not be opened for reading.
+    pub(super) fn not_read(path: PathBuf, size_bytes: u64, error: &io::Error) -> Self {
+        Self { error: Some(error.to_string()), ..Self::new(path, size_bytes, Progress::default()) }
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    pub(super) fn is_corrupt(&self) -> bool {
+        !self.first.is_empty()
+    }
+
+    /// True if it was not read to its end.
+    fn is_incomplete(&self) -> bool {
+        self.read_bytes < self.size_bytes - self.from_bytes
+    }
+
+    /// Adds what is known of the corrupt units beside their bytes; `places` looks up pieces of the target on the devices
+    /// below it.
+    pub(super) fn add_evidence(
+        &mut self,
+        messages: &[KernelMessage],
+        places: impl Fn(&Path, &[Range<u64>]) -> Vec<Vec<DevicePlace>>,
+    ) {
+        let piece = |unit: &CorruptUnit| unit.offset_bytes..unit.offset_bytes + unit.unit_bytes;
+        let pieces: Vec<Range<u64>> = self.first.iter().map(piece).collect();
+        let found = if pieces.is_empty() { Vec::new() } else { places(&self.path, &pieces) };
+        self.first.iter_mut().zip(found).for_each(|(unit, places)| unit.places = places);
+        for unit in &mut self.first {
+            unit.kernel_messages = near_messages(unit.at_ns, messages);
+        }
+    }
+
+    /// The target, with the error.
+    pub(super) fn failure(&self) -> Option<String> {
+        let error = self.error.as_ref()?;
+        Some(format!("cannot read '{}': {error}", self.path.display()))
+    }
+
+    /// What else is to be known of the reading.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut note = |words: String| notes.push(words);
+        if let Some(error) = &self.error {
+            note(format!("NOTE: it could not be read: {error}"));
+        }
+        if !self.past_page_cache {
+            note("NOTE: read through the page cache, because the file system has no direct I/O".to_owned());
+        }
+        if self.failed_reads > 0 {
+            note(format!("NOTE: {} reads failed; blocks that failed again are unreadable units", self.failed_reads));
+        }
+        if self.from_bytes > 0 {
+            note(format!("NOTE: read from offset {} on (--from)", self.from_bytes));
+        }
+        if self.is_incomplete() {
+            note(format!("NOTE: {} were read: interrupted, or not readable to the end", Bytes(self.read_bytes)));
+        }
+        if let Some(resume) = self.resume_bytes {
+            note(format!("      to go on there, add --from {resume}"));
+        }
+        if let Some(changed_ns) = self.changed_after_ns {
+            let seconds = changed_ns as f64 / 1e9;
+            note(format!("NOTE: changed until {seconds:.1} s after the map was saved: rule out other writers"));
+        }
+        if let Some(later) = &self.later_run {
+            let LaterRun { run, units, differing_units, .. } = later;
+            let began = later.began();
+            note(format!(
+                "NOTE: a later run (--verify) wrote to it: {run}, begun {began}; {units} units are of later runs"
+            ));
+            note(format!(
+                "      {differing_units} units differ from the map and are not counted as corrupt: use the map of that \
+                 run, or none"
+            ));
+        }
+        notes
+    }
+
+    /// Units that are wrong and no proof of corruption.
+    fn in_doubt(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.displaced_units > 0 {
+            lines.push(format!(
+                "displaced:      {} units of runs on another target, such as a file on this device: not checked",
+                self.displaced_units
+            ));
+        }
+        if self.unfinished_units > 0 {
+            lines.push(format!(
+                "torn:           {} units of several writes. A write that was under way when a run was killed or the power",
+                self.unfinished_units
+            ));
+            lines.push("                was cut leaves this: without a map it is no proof of corruption".to_owned());
+            let torn = self.unfinished.iter().take(SHOWN_MAX);
+            lines.extend(torn.map(|unit| format!("  torn at offset {}", unit.offset_bytes)));
+        }
+        lines
     }
 
     fn text(&self) -> String {
@@ -216,21 +493,14 @@ impl TargetReport {
         } else {
             "compared with:  each unit itself (place, run, checksum): a write that is missing as a whole is not found"
         });
-        if !self.past_page_cache {
-            line("NOTE: read through the page cache, because the file system has no direct I/O");
-        }
-        if self.failed_reads > 0 {
-            line(&format!("NOTE: {} reads failed; blocks that failed again are unreadable units", self.failed_reads));
-        }
-        if self.read_bytes < self.size_bytes {
-            line(&format!("NOTE: interrupted after {}", Bytes(self.read_bytes)));
-        }
+        self.notes().iter().for_each(|words| line(words));
         match (self.known_units, self.units) {
             (Some(known), Some(units)) => line(&format!("known:          {known} of {units} units")),
             _ => line(&format!("known:          {} units with a header", self.found_units)),
         }
         line(&format!("checked:        {} units, {:.1} % of the target", self.checked_units, self.checked_percent));
         line(&format!("not checkable:  {} units", self.unchecked_units));
+        self.in_doubt().iter().for_each(|words| line(words));
         line(&format!("corrupt:        {} units", self.corrupt_units));
         for class in Class::ALL {
             if let Some(units) = self.corrupt_by_class.get(class.name()) {
@@ -249,11 +519,20 @@ impl TargetReport {
     }
 }
 
+impl LaterRun {
+    /// In UTC.
+    fn began(&self) -> String {
+        let time = i64::try_from(self.started_unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+        time.map_or_else(|| "at an unknown time".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+    }
+}
+
 impl CorruptUnit {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("{} at offset {}", self.class.name(), self.offset_bytes)];
         if let Some(error) = &self.error {
             lines.push(format!("  error:     {error}"));
+            lines.extend(self.evidence());
             return lines;
         }
         lines.push(format!(
@@ -270,7 +549,14 @@ impl CorruptUnit {
             Some(false) => lines.push("  read again: still wrong".to_owned()),
             None => {}
         }
+        lines.extend(self.evidence());
         lines
+    }
+
+    fn evidence(&self) -> Vec<String> {
+        let places = (!self.places.is_empty()).then(|| format!("  on:        {} (bytes)", places_words(&self.places)));
+        let message = |message: &NearMessage| format!("  {}", printable(&message.words()));
+        places.into_iter().chain(self.kernel_messages.iter().map(message)).collect()
     }
 }
 
@@ -283,9 +569,16 @@ impl FoundUnit {
 
 impl VerifyReport {
     pub(super) fn new(targets: Vec<TargetReport>) -> Self {
-        let cannot_tell = |target: &TargetReport| target.checked_units == 0 || target.read_bytes < target.size_bytes;
+        let cannot_tell = |target: &TargetReport| {
+            target.checked_units == 0
+                || target.is_incomplete()
+                || target.unfinished_units > 0
+                || target.later_run.is_some()
+        };
         let outcome = if targets.iter().any(|target| target.corrupt_units > 0) {
             Outcome::Corrupt
+        } else if targets.iter().any(|target| target.error.is_some()) {
+            Outcome::Failed
         } else if targets.iter().any(cannot_tell) {
             Outcome::CannotTell
         } else {
@@ -299,11 +592,19 @@ impl VerifyReport {
         for target in &self.targets {
             text.push_str(&target.text());
         }
+        let any = |of: fn(&TargetReport) -> bool| self.targets.iter().any(of);
         let words = match self.outcome {
             Outcome::Good => "no corruption found in what could be checked",
             Outcome::Corrupt => "CORRUPT: rule out other writers, then keep the report and the data for the vendor",
-            Outcome::CannotTell if self.targets.iter().any(|target| target.read_bytes < target.size_bytes) => {
-                "incomplete: no corruption found until the interruption"
+            Outcome::Failed => "failed: no corruption found in what was read",
+            Outcome::CannotTell if any(TargetReport::is_incomplete) => {
+                "incomplete: no corruption found in what was read"
+            }
+            Outcome::CannotTell if any(|target| target.later_run.is_some()) => {
+                "unknown: a later run wrote to a target after its map was saved"
+            }
+            Outcome::CannotTell if any(|target| target.unfinished_units > 0) => {
+                "unknown: torn units, as a killed run or a power cut leaves them; no corruption found"
             }
             Outcome::CannotTell => "nothing could be checked on a target: was it written with --verify?",
         };

@@ -1,8 +1,9 @@
 //! What our own documents contain beyond `DiskSpd`'s.
 
-use super::element::Element;
+use super::element::{Element, is_true};
 use crate::{ReadError, finish, number};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
+use model::corruption::CorruptionClass;
 use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::figures::{
@@ -19,6 +20,7 @@ use model::result::{
 };
 use model::units::bytes_of_mib;
 use model::verdict::Verdict;
+use model::verification::{CorruptUnits, VerificationFigures};
 
 pub(super) fn read(
     linux: Option<Element<'_, '_>>,
@@ -41,6 +43,7 @@ pub(super) fn read(
     span_result.engines.extend(linux.children("Engine").filter_map(engine));
     span_result.verdict = linux.child("Verdict").map(verdict).transpose()?;
     span_result.expectation = linux.child("Expectation").map(expectation).transpose()?;
+    span_result.verification = linux.child("DataVerification").map(verification).transpose()?;
     if let Some(requirements) = linux.child("Requirements") {
         span_result.requirements = findings(requirements, Source::Requirement)?;
     }
@@ -273,6 +276,28 @@ fn reduction(element: Element<'_, '_>) -> Result<ReductionFigures, ReadError> {
         lz4_ratio: element.real_attribute("Lz4Ratio")?,
         compared_blocks: element.whole_attribute("ComparedBlocks")?.unwrap_or(0),
         equal_blocks_percent: element.real_attribute("EqualBlocksPercent")?,
+    })
+}
+
+fn verification(element: Element<'_, '_>) -> Result<VerificationFigures, ReadError> {
+    let whole = |name| Ok::<u64, ReadError>(element.whole_attribute(name)?.unwrap_or(0));
+    let corrupt = |element: Element<'_, '_>| {
+        let word = element.attribute("Class").unwrap_or_default();
+        let unknown = || element.error(format!("CorruptUnits: unknown class '{}'", number::shown(word)));
+        let class = CorruptionClass::ALL.into_iter().find(|class| class.name() == word).ok_or_else(unknown)?;
+        Ok(CorruptUnits { class, units: element.whole_attribute("Units")?.unwrap_or(0) })
+    };
+    let (checked_units, unchecked_units) = (whole("CheckedUnits")?, whole("UncheckedUnits")?);
+    Ok(VerificationFigures {
+        unit_bytes: element.whole_attribute("UnitBytes")?.unwrap_or(0),
+        is_exact: element.attribute("Exact").is_some_and(is_true),
+        checked_units,
+        unchecked_units,
+        unchecked_percent: stats::verification::unchecked_percent(checked_units, unchecked_units),
+        waiting_ios: whole("WaitingIos")?,
+        unreadable_ios: whole("UnreadableIos")?,
+        corrupt: element.children("CorruptUnits").map(corrupt).collect::<Result<_, ReadError>>()?,
+        first: Vec::new(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Results of runs that never were: random records, summarised as those of real runs are.
 
 use model::affinity::compact;
+use model::corruption::CorruptionClass;
 use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::facts::SystemFacts;
@@ -25,6 +26,7 @@ use model::result::{DistributionUse, DistributionUser, RunResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
 use model::verdict::Verdict;
+use model::verification::{CorruptUnits, VerificationFigures};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -267,8 +269,24 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         series: series(span.waits),
         sections: sections(span.waits),
         storage: storage(span.waits),
+        verification: verification(span.waits),
         ..TimeSpanRecord::default()
     }
+}
+
+/// With corrupt units, without, or nothing at all.
+fn verification(waits: [u64; 8]) -> Option<VerificationFigures> {
+    let corrupt = |units| CorruptUnits { class: CorruptionClass::ALL[waits[0] as usize % 9], units };
+    waits[1].is_multiple_of(2).then(|| VerificationFigures {
+        unit_bytes: 512 << (waits[2] % 4),
+        is_exact: waits[3].is_multiple_of(2),
+        checked_units: waits[4],
+        unchecked_units: waits[5],
+        waiting_ios: waits[6],
+        unreadable_ios: waits[7],
+        corrupt: Some(waits[7]).filter(|&units| units > 0).map(corrupt).into_iter().collect(),
+        ..VerificationFigures::default()
+    })
 }
 
 /// Some parts, or none.

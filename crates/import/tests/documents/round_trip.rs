@@ -209,6 +209,7 @@ fn check_time_span(a: &TimeSpanResult, b: &TimeSpanResult) -> Result<(), TestCas
     prop_assert_eq!(a.measured.is_some(), b.measured.is_some());
     prop_assert_eq!(&a.kernel_events, &b.kernel_events);
     prop_assert_eq!(&a.verdict, &b.verdict);
+    prop_assert_eq!(&a.verification, &b.verification);
     prop_assert_eq!(&a.expectation, &b.expectation);
     prop_assert_eq!(&a.requirements, &b.requirements);
     match (&a.measured, &b.measured) {

@@ -17,6 +17,7 @@ use model::result::{
 };
 use model::units::mib;
 use model::verdict::Verdict;
+use model::verification::VerificationFigures;
 use std::fmt::Display;
 use std::io;
 
@@ -78,6 +79,7 @@ pub(super) fn element(xml: &mut Writer<'_>, span_result: &TimeSpanResult, about_
         streams.into_iter().try_for_each(|of| stream(xml, of))?;
         let reductions = span_result.measured.iter().flat_map(|measured| &measured.reductions);
         reductions.into_iter().try_for_each(|of| reduction(xml, of))?;
+        span_result.verification.as_ref().map_or(Ok(()), |found| verification(xml, found))?;
         let confidence = span_result.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
         confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
         span_result.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
@@ -324,6 +326,24 @@ fn reduction(xml: &mut Writer<'_>, figures: &ReductionFigures) -> io::Result<()>
         attributes.extend(value.as_ref().map(|value| (name, value as &dyn Display)));
     }
     xml.empty("WrittenData", &attributes)
+}
+
+/// What `--verify` found; single units are in JSON only.
+fn verification(xml: &mut Writer<'_>, figures: &VerificationFigures) -> io::Result<()> {
+    let attributes: [(&str, &dyn Display); 6] = [
+        ("UnitBytes", &figures.unit_bytes),
+        ("Exact", &figures.is_exact),
+        ("CheckedUnits", &figures.checked_units),
+        ("UncheckedUnits", &figures.unchecked_units),
+        ("WaitingIos", &figures.waiting_ios),
+        ("UnreadableIos", &figures.unreadable_ios),
+    ];
+    xml.inside("DataVerification", &attributes, |xml| {
+        let mut corrupt = figures.corrupt.iter();
+        corrupt.try_for_each(|of| {
+            xml.empty("CorruptUnits", &[("Class", &of.class.name() as &dyn Display), ("Units", &of.units)])
+        })
+    })
 }
 
 /// Figures and percentiles that the document has no place for: it has service times of all targets
