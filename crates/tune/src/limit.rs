@@ -45,7 +45,11 @@ impl Course<'_> {
     /// What the target does without a rate, at the end of a run of the full length; `None` if that failed.
     fn capacity_iops(&mut self) -> Result<Option<f64>, Ending> {
         let visit = self.made(0, Purpose::Capacity)?;
-        Ok(visit.and_then(|visit| visit.headline().map(|headline| visit.sustained_iops.unwrap_or(headline.iops))))
+        Ok(visit.and_then(|visit| {
+            // Nothing at the end of a short run is a pause of the machine, not what the target can do.
+            let sustained = visit.sustained_iops.filter(|iops| *iops > 0.0);
+            visit.headline().map(|headline| sustained.unwrap_or(headline.iops))
+        }))
     }
 
     /// Makes the next run of a point, unless it was made before an interruption.
