@@ -215,7 +215,7 @@ impl Verification {
                 target: target.target,
                 path: self.paths[index].as_os_str().as_encoded_bytes().to_vec(),
                 identity: self.identities[index],
-                size_bytes: self.present_bytes(index),
+                size_bytes: self.sizes_bytes[index],
                 unit_bytes: self.plan.unit_bytes,
                 is_exact: target.map.is_exact(),
             };
@@ -325,7 +325,10 @@ impl Verification {
 
     /// Saves the maps in a file, in place of those of an earlier timespan. After an error the file is empty.
     pub(crate) fn save(&self, mut file: &File) -> io::Result<()> {
-        let targets: Vec<_> = self.saved().collect();
+        let mut targets: Vec<_> = self.saved().collect();
+        for (saved, _) in &mut targets {
+            saved.size_bytes = self.present_bytes(saved.target as usize);
+        }
         file.set_len(0)?;
         file.seek(SeekFrom::Start(0))?;
         let mut buffered = BufWriter::new(file);

@@ -37,7 +37,7 @@ const DEVICE_IOPS: Kind = Kind {
 const DEVICE_LATENCY: Kind = Kind {
     name: "beside-latency",
     title: "Mean latency: program and devices",
-    caption: "The gap between diskspd's line and a device's line is time spent in the host, above the device.",
+    caption: "The gap between diskspd's line and a device's line is time spent in this machine, above the device.",
     own: |moment| moment.latency_mean_ns,
     axis: latency,
 };

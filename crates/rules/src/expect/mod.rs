@@ -24,7 +24,7 @@ const RULES: &[ExpectationRule] = &[ExpectationRule {
     computed_from: "the run reached more than 100.5 % of a limit. The advice names the likely causes for this limit, \
                     such as a cache, burst credit, several ports or a wrong limit. If the limit is an estimate, this \
                     is a NOTE",
-    advice: "possible causes: a cache in the host, controller or drive (use a larger target, -Sh or a longer -d), or a \
+    advice: "possible causes: a cache in this machine, the controller or the drive (use a larger target, -Sh or a longer -d), or a \
              wrong limit",
     evaluate: |context| context.ceilings.iter().filter_map(above).collect(),
 }];

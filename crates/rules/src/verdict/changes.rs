@@ -149,7 +149,7 @@ fn stall(context: &RuleContext<'_>) -> Option<Observation> {
     let most = busy.iter().map(|(_, percent)| *percent).reduce(f64::max);
     Some(match most {
         Some(most) if most < IDLE_PERCENT => observation.with_advice(
-            "look in the host for what held the I/Os back (file system journal, memory reclaim, CPU time, limits): the \
+            "look in this machine for what held the I/Os back (file system journal, memory reclaim, CPU time, limits): the \
              devices had nothing to do",
         ),
         Some(most) if most >= BUSY_PERCENT => observation.with_advice(

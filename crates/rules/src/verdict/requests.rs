@@ -37,8 +37,8 @@ pub(super) const RULES: &[VerdictRule] = &[
                         time (`steal`, `cpu-contention`, `cpu-limited`, `process-paused`) or used a CPU for more than \
                         half of the time",
         advice: "check nr_requests in the device's queue directory in /sys, or use more threads (-t) or another \
-                 engine: the device never reached the -o depth, because I/Os spent most of their time in the host, \
-                 not at the device",
+                 engine: the device never reached the -o depth, because I/Os spent most of their time above it, \
+                 in this machine",
         evaluate: |context| depth(context, MissingDepth::InHost),
     },
     VerdictRule {
