@@ -95,10 +95,9 @@ impl UringEngine {
             submission_polling: settings.submission_polling,
             is_special: settings.submission_polling,
             // A kernel thread gives entries back late: each request may find the queue full.
-            spilled: Vec::with_capacity(match settings.submission_polling {
-                true => slots as usize,
-                false => slots.saturating_sub(ENTRIES_MAX) as usize,
-            }),
+            spilled: Vec::with_capacity(
+                slots.saturating_sub(if settings.submission_polling { 0 } else { ENTRIES_MAX }) as usize,
+            ),
             handle: RingHandle::register(&ring),
             ring: ManuallyDrop::new(ring),
             block_devices: target::block_devices(&files),
@@ -220,23 +219,27 @@ impl UringEngine {
 
     #[inline(never)]
     fn push_until(&mut self, count: u32, deadline_ns: u64) -> io::Result<Pushed> {
-        if !self.spilled.is_empty() {
-            self.push_special(0)?;
-        }
+        let mut all = if self.spilled.is_empty() { Pushed::default() } else { self.push_special(0)? };
         if self.takes_deadlines {
             let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
             let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
             let arguments = SubmitArgs::new().timespec(&timeout);
             let count = count.min(self.pending()).max(1) as usize;
             match self.ring.submitter().submit_with_args(count, &arguments) {
-                Ok(returned) => return Ok(self.passed_on(returned as u32)),
+                Ok(returned) => {
+                    all.submitted += self.passed_on(returned as u32).submitted;
+                    return Ok(all);
+                }
                 // Nothing was submitted: a filter that knows the older call only stands before the kernel.
                 Err(error) if error.raw_os_error() == Some(libc::EINVAL) => self.takes_deadlines = false,
-                Err(error) => return Self::refused(error),
+                Err(error) => return Self::refused(error).map(|_| all),
             }
         }
-        let pushed = self.push(Wait::Poll)?;
-        self.sleep_until_completion(deadline_ns).map_or_else(Self::refused, |()| Ok(pushed))
+        all.submitted += self.push(Wait::Poll)?.submitted;
+        if let Err(error) = self.sleep_until_completion(deadline_ns) {
+            Self::refused(error)?;
+        }
+        Ok(all)
     }
 
     /// Sleeps on the ring's descriptor until a completion is there or the time has come; errors of

@@ -108,7 +108,7 @@ impl WorkerThreads {
         let body = move || {
             thread_id.store(sys::thread::current_id(), Relaxed);
             let worker = &context.plan.workers[index];
-            // What is shared with others, they may read at every moment, and control reads nothing else.
+            // What outlives a panic are counters and locks, which others may read at every moment.
             let life = AssertUnwindSafe(|| life::live(&context, worker, clock, &gate, &notes));
             let lived = catch_unwind(life).unwrap_or_else(|panic| Err(describe_panic(worker.thread, panic.as_ref())));
             if let Err(message) = lived {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     /// Two threads that read `/dev/zero`, of which the second has buffers for one block and reads two in each 100th
-    /// I/O, for 10 minutes.
+    /// I/O, for a minute.
     fn plan_with_a_mistake() -> Plan {
         let mut first = target(0, 1);
         first.write_percent = 0;
@@ -228,9 +228,8 @@ mod tests {
             open: OpenPlan { read: true, ..OpenPlan::default() },
             write_source: None,
         });
-        let minutes_ns = 60_000_000_000;
-        let span =
-            TimeSpanPlan { warm_up_ns: 0, duration_ns: 10 * minutes_ns, cool_down_ns: 0, intervals: None, ..span };
+        let minute_ns = 60_000_000_000;
+        let span = TimeSpanPlan { warm_up_ns: 0, duration_ns: minute_ns, cool_down_ns: 0, intervals: None, ..span };
         Plan { time_spans: vec![span], ..Plan::default() }
     }
 
