@@ -2,7 +2,7 @@
 //! memory, mappings and priorities in `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use testkit::{HugePages, Running, Workplace, or_skip, tool, workplace};
+use testkit::{Finished, HugePages, Report, Running, Workplace, or_skip, tool, workplace};
 
 fn place() -> Workplace {
     let place = workplace!();
@@ -76,6 +76,29 @@ fn a_kernel_thread_submits_with_sqpoll() {
     let polls = |calls: &[String]| calls.iter().any(|call| call.contains("IORING_SETUP_SQPOLL"));
     assert!(polls(&or_skip!(calls(&place, "io_uring_setup", 100, "-o4 --sqpoll"))));
     assert!(!polls(&or_skip!(calls(&place, "io_uring_setup", 100, "-o4"))));
+}
+
+/// How a run with a kernel thread that submits ends, or why there is no such thread here.
+fn with_sqpoll(place: &Workplace, words: &str) -> Result<Finished, String> {
+    let run = place.diskspd("-d1 -W0 -b8K -w50 -r --sqpoll --overwrite").args(words).arg("a.dat").run();
+    if run.stderr.contains("cannot set up io_uring") {
+        return Err(format!("no --sqpoll here: {}", run.stderr.trim()));
+    }
+    Ok(run)
+}
+
+// Shows switches: --sqpoll
+#[test]
+fn a_kernel_thread_that_submits_is_waited_for_at_the_end_and_with_a_rate() {
+    let place = place();
+    or_skip!(rings(&place));
+    // At the end, at each pause between starts, and with batches.
+    for words in ["-o8 -t3", "-o8 -t3 -g1000i", "-o8 -t2 -u4 -g1000i", "-o8 -t3 --verify"] {
+        let run = or_skip!(with_sqpoll(&place, words));
+        run.expect_status(0);
+        assert!(!run.stderr.contains("panicked") && !run.stderr.contains("ERROR"), "{words}: {run}");
+        assert!(Report::of(&run.stdout).total.sum.ios > 0, "{words}: {run}");
+    }
 }
 
 // Shows switches: --cold

@@ -49,9 +49,10 @@ pub struct UringEngine {
     longest: Prepared<u32>,
     /// The kernel knows each region by its index.
     registered: bool,
-    /// Entries of the submission queue that the kernel has not taken.
+    /// Entries of the submission queue that no call has handed over.
     staged: u32,
-    /// Operations for which the submission queue had no room: only with more requests than the kernel gives entries.
+    /// Operations for which the submission queue had no room: with more requests than the kernel gives entries, or a
+    /// kernel thread that has not given them back yet.
     spilled: Vec<(SlotId, Operation, u64)>,
     /// Operations staged or in flight.
     outstanding: u32,
@@ -93,7 +94,10 @@ impl UringEngine {
             takes_deadlines: ring.params().is_feature_ext_arg(),
             submission_polling: settings.submission_polling,
             is_special: settings.submission_polling,
-            spilled: Vec::with_capacity(slots.saturating_sub(ENTRIES_MAX) as usize),
+            // A kernel thread gives entries back late: each request may find the queue full.
+            spilled: Vec::with_capacity(
+                slots.saturating_sub(if settings.submission_polling { 0 } else { ENTRIES_MAX }) as usize,
+            ),
             handle: RingHandle::register(&ring),
             ring: ManuallyDrop::new(ring),
             block_devices: target::block_devices(&files),
@@ -140,9 +144,8 @@ impl UringEngine {
     /// Hands over what is in the submission queue; wakes the kernel's thread if it went to sleep.
     fn hand_over(&mut self, least: u32) -> io::Result<Pushed> {
         if self.submission_polling {
-            self.ring.submitter().submit_and_wait(least as usize)?;
-            // It takes all, some time.
-            return Ok(self.took(self.staged));
+            let in_queue = self.ring.submitter().submit_and_wait(least as usize)?;
+            return Ok(self.passed_on(in_queue as u32));
         }
         // SAFETY: as in `push`.
         let submitted = unsafe { self.handle.enter(self.staged, least) }?;
@@ -207,25 +210,36 @@ impl UringEngine {
         Pushed { submitted }
     }
 
+    /// As [`took`](Self::took), after a call that may have been to a kernel thread. That one takes all that is staged,
+    /// some time, and by itself. What such a call returns is the length of the queue before it: without what the thread
+    /// has already taken, and with what an earlier call handed over and the thread has not taken yet.
+    fn passed_on(&mut self, returned: u32) -> Pushed {
+        self.took(if self.submission_polling { self.staged } else { returned })
+    }
+
     #[inline(never)]
     fn push_until(&mut self, count: u32, deadline_ns: u64) -> io::Result<Pushed> {
-        if !self.spilled.is_empty() {
-            self.push_special(0)?;
-        }
+        let mut all = if self.spilled.is_empty() { Pushed::default() } else { self.push_special(0)? };
         if self.takes_deadlines {
             let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
             let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
             let arguments = SubmitArgs::new().timespec(&timeout);
             let count = count.min(self.pending()).max(1) as usize;
             match self.ring.submitter().submit_with_args(count, &arguments) {
-                Ok(submitted) => return Ok(self.took(submitted as u32)),
+                Ok(returned) => {
+                    all.submitted += self.passed_on(returned as u32).submitted;
+                    return Ok(all);
+                }
                 // Nothing was submitted: a filter that knows the older call only stands before the kernel.
                 Err(error) if error.raw_os_error() == Some(libc::EINVAL) => self.takes_deadlines = false,
-                Err(error) => return Self::refused(error),
+                Err(error) => return Self::refused(error).map(|_| all),
             }
         }
-        let pushed = self.push(Wait::Poll)?;
-        self.sleep_until_completion(deadline_ns).map_or_else(Self::refused, |()| Ok(pushed))
+        all.submitted += self.push(Wait::Poll)?.submitted;
+        if let Err(error) = self.sleep_until_completion(deadline_ns) {
+            Self::refused(error)?;
+        }
+        Ok(all)
     }
 
     /// Sleeps on the ring's descriptor until a completion is there or the time has come; errors of
@@ -248,7 +262,7 @@ impl UringEngine {
     }
 }
 
-/// Keeps an operation for which the queue has no room: only with more requests than a ring has entries.
+/// Keeps an operation for which the queue has no room.
 #[cold]
 #[inline(never)]
 fn spill(spilled: &mut Vec<(SlotId, Operation, u64)>, is_special: &mut bool, operation: (SlotId, Operation, u64)) {
@@ -519,6 +533,37 @@ mod tests {
             engine.take(u32::MAX, |_| count += 1);
         }
         assert_eq!(count, SLOTS);
+    }
+
+    #[test]
+    fn each_operation_is_handed_over_to_a_kernel_thread_once() {
+        const SLOTS: u32 = 64;
+        let file = std::fs::File::open("/dev/zero").expect("there is one");
+        let region = Region::Own(Mapping::new(4096, 0).expect("a page fits"));
+        let settings = RingSettings {
+            register_buffers: false,
+            submission_polling: true,
+            completion_polling: false,
+            deferred_completions: true,
+        };
+        let Ok((mut engine, _)) = UringEngine::new(SLOTS, settings, vec![file.into()], vec![region]) else {
+            testkit::skip!("io_uring with submission polling is not available here");
+        };
+        let until = Wait::Until { count: 1, deadline_ns: u64::MAX };
+        // Whether the thread has taken what the call before handed over is up to it: often enough, it has not.
+        for round in 0..2000 {
+            (0..SLOTS).for_each(|slot| engine.stage(slot, &Op { length: 4096, ..Op::default() }));
+            let (mut submitted, mut taken) = (0, 0);
+            for wait in [Wait::Poll, until].into_iter().chain(std::iter::repeat(until)) {
+                submitted += engine.push(wait).expect("the ring takes them").submitted;
+                engine.look();
+                engine.take(u32::MAX, |_| taken += 1);
+                if engine.in_flight() == 0 {
+                    break;
+                }
+            }
+            assert_eq!((submitted, taken), (SLOTS, SLOTS), "round {round}");
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Clock for &StepClock {
     }
 }
 
-fn target(index: usize, slots: u32) -> WorkerTarget {
+pub(crate) fn target(index: usize, slots: u32) -> WorkerTarget {
     let area = Area { base_bytes: 0, size_bytes: BLOCK * 1000, alignment_bytes: BLOCK, positions: 1000 };
     WorkerTarget {
         target: index,
@@ -68,7 +68,7 @@ fn target(index: usize, slots: u32) -> WorkerTarget {
     }
 }
 
-fn plan_of(targets: Vec<WorkerTarget>, assignment: Assignment, slots: u32) -> TimeSpanPlan {
+pub(crate) fn plan_of(targets: Vec<WorkerTarget>, assignment: Assignment, slots: u32) -> TimeSpanPlan {
     let worker = WorkerPlan {
         thread: 0,
         cpu: None,

@@ -16,7 +16,9 @@ use crate::verification::Verification;
 use hot::rng::{Rng, Streams};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
+use std::any::Any;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -111,11 +113,16 @@ impl WorkerThreads {
         let shared_id = Arc::clone(&thread_id);
         let body = move || {
             thread_id.store(sys::thread::current_id(), Relaxed);
-            let _ended = Ended { gate: &gate, thread_id: &thread_id };
-            if let Err(message) = life::live(&context, &context.plan.workers[index], clock, &gate, &notes) {
+            let worker = &context.plan.workers[index];
+            // What outlives a panic are counters and locks, which others may read at every moment.
+            let life = AssertUnwindSafe(|| life::live(&context, worker, clock, &gate, &notes));
+            let lived = catch_unwind(life).unwrap_or_else(|panic| Err(describe_panic(worker.thread, panic.as_ref())));
+            if let Err(message) = lived {
                 context.stop.fail(sys::clock::monotonic_ns());
                 gate.error(message);
             }
+            thread_id.store(0, Relaxed);
+            gate.ended();
         };
         let name = format!("worker {index}");
         self.handles.push(std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(body)?);
@@ -167,24 +174,90 @@ impl WorkerThreads {
     /// Waits for the threads themselves; only after [`wait_for_end`](Self::wait_for_end) said true.
     pub(crate) fn join(&mut self) {
         for handle in self.handles.drain(..) {
-            // A panic was already printed, and the gate was told by `Ended`.
+            // Panics were caught.
             let _ = handle.join();
         }
     }
 }
 
-/// Tells the gate that a worker has ended, even if it panicked.
-struct Ended<'a> {
-    gate: &'a Gate,
-    thread_id: &'a AtomicI32,
+/// What a panic means to the user. Its place was printed when it happened.
+fn describe_panic(thread: u32, panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+    let first_line = text.and_then(|text| text.lines().next()).unwrap_or("no reason given");
+    format!("thread {thread} ended by a panic, which is a bug in diskspd: {first_line}")
 }
 
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        self.thread_id.store(0, Relaxed);
-        if std::thread::panicking() {
-            self.gate.error("a worker thread failed (this is a bug in diskspd)".to_owned());
-        }
-        self.gate.ended();
+#[cfg(test)]
+mod tests {
+    use crate::event::{Events, StopSources};
+    use crate::observer::{Event, Observer};
+    use crate::worker_tests::{plan_of, target};
+    use crate::{Machine, run};
+    use host::Root;
+    use model::engine_kind::EngineKind;
+    use model::plan::{
+        Assignment, Expected, OpenPlan, Plan, Preparation, SizePlan, SizesPlan, TargetPlan, TimeSpanPlan, WorkerPlan,
+    };
+    use model::record::{Outcome, RowRecord};
+    use std::collections::BTreeMap;
+    use std::sync::atomic::AtomicBool;
+
+    struct Nobody;
+
+    impl Observer for Nobody {
+        fn observe(&mut self, _: &Event<'_>) {}
+    }
+
+    /// Two threads that read `/dev/zero`, of which the second has buffers for one block and reads two in each 100th
+    /// I/O, for a minute.
+    fn plan_with_a_mistake() -> Plan {
+        let mut first = target(0, 1);
+        first.write_percent = 0;
+        let mut second = first.clone();
+        let size = |blocks, read_percent| SizePlan {
+            bytes: first.block_bytes * blocks,
+            read_percent,
+            alignment_bytes: first.block_bytes,
+            positions: 100,
+            ..SizePlan::default()
+        };
+        second.sizes = Some(SizesPlan { sizes: vec![size(1, 99), size(2, 1)], bytes_per_ms: None });
+        let mut span = plan_of(vec![first], Assignment::Fixed, 1);
+        span.workers[0].engine.kind = EngineKind::Synchronous;
+        span.workers.push(WorkerPlan { thread: 1, targets: vec![second], ..span.workers[0].clone() });
+        span.targets.push(TargetPlan {
+            path: "/dev/zero".into(),
+            stream: None,
+            size_bytes: 1 << 30,
+            preparation: Preparation::Keep,
+            expect: Expected::Character,
+            open: OpenPlan { read: true, ..OpenPlan::default() },
+            write_source: None,
+        });
+        let minute_ns = 60_000_000_000;
+        let span = TimeSpanPlan { warm_up_ns: 0, duration_ns: minute_ns, cool_down_ns: 0, intervals: None, ..span };
+        Plan { time_spans: vec![span], ..Plan::default() }
+    }
+
+    // Shows faults: A thread of the run panics
+    #[test]
+    fn a_panic_of_a_worker_ends_the_run_as_failed_with_the_figures_so_far() {
+        let machine = Machine {
+            root: &Root::machine(),
+            environments: &BTreeMap::new(),
+            counts_events: false,
+            holds_latency: false,
+            journal: None,
+        };
+        let no = AtomicBool::new(false);
+        let stop_sources = StopSources { interrupt: &no, status_asked: &no, events: &Events::default() };
+        let record = run(&plan_with_a_mistake(), machine, stop_sources, &mut Nobody);
+        let [span] = &record.time_spans[..] else { panic!("there is one timespan") };
+        let error = "thread 1 ended by a panic, which is a bug in diskspd: an I/O extends beyond its buffer";
+        assert_eq!(span.outcome, Outcome::Failed { errors: vec![error.to_owned()] });
+        assert!(span.elapsed_ns > 0);
+        let ios = |row: &RowRecord| row.read.tally.count;
+        assert_eq!(span.rows.iter().map(|row| row.thread).collect::<Vec<_>>(), [0, 1]);
+        assert!(span.rows.iter().all(|row| ios(row) > 0), "{:?}", span.rows.iter().map(ios).collect::<Vec<_>>());
     }
 }
