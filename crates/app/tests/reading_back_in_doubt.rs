@@ -146,7 +146,7 @@ fn the_worst_of_several_targets_decides_the_status() {
     let place = workplace!();
     write_all(&place, "");
     place.file("rot.dat", &place.content("a.dat"));
-    change(&place.path("rot.dat"), 5000, b"?");
+    change(&place.path("rot.dat"), 5000, b"????????");
     place.file("zeros.dat", &vec![0; 65_536]);
     for (targets, status) in [
         ("a.dat", 0),
@@ -170,7 +170,7 @@ fn the_worst_of_several_targets_decides_the_status() {
 fn a_verification_goes_on_where_it_is_told_to() {
     let place = workplace!();
     write_all(&place, "");
-    change(&place.path("a.dat"), 5000, b"?");
+    change(&place.path("a.dat"), 5000, b"????????");
     let run = place.diskspd("verify a.dat --from 2M").run();
     run.expect_status(0).expect_stdout(&[
         "NOTE: read from offset 2097152 on (--from)",
@@ -194,7 +194,7 @@ fn an_interrupted_verification_tells_what_it_found_and_where_to_go_on() {
         .expect("a sparse file");
     for (change_byte, status) in [(false, 6), (true, 5)] {
         if change_byte {
-            change(&place.path("a.dat"), 5000, b"?");
+            change(&place.path("a.dat"), 5000, b"????????");
         }
         let mut run = place.diskspd("verify a.dat a.dat --json").start();
         run.wait_until("it reads with several threads", |run| run.threads().len() > 1);
@@ -215,7 +215,7 @@ fn a_corrupt_unit_is_named_on_the_devices_below() {
     let device = or_skip!(LoopDevice::over(&place, &image));
     let words = format!("-b64K -s -w100 -o1 -t1 -d60 -W0 -Su --max-bytes=4M --verify --destroy={}", image.display());
     place.diskspd(&words).arg(&device.path).run().expect_status(0);
-    change(&image, 8192 + 700, b"?");
+    change(&image, 8192 + 700, b"????????");
     let run = place.diskspd("verify --json").arg(&device.path).run();
     run.expect_status(5);
     let target = first_target(&run);
