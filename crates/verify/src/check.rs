@@ -201,7 +201,7 @@ pub(crate) fn mixture(bytes: &[u8], place: &Place) -> Mixture {
 }
 
 /// What happened to a unit that is not intact and has sectors of this place; `None` if it has none.
-fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
+pub(crate) fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
     // One of the four may be what changed. Another run of the same target has three of them.
     let is_near = says_here(bytes, place) >= IDENTITY - 1;
     let header = Some(Header::read_anyway(bytes))

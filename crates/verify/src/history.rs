@@ -364,7 +364,7 @@ impl TargetHistory {
                 let is_strange = !(is_ours_only || is_zero_elsewhere && is_erased);
                 if is_older || is_strange { AfterCut::Wrong(Class::Torn) } else { AfterCut::Torn }
             }
-            Mixture::Several { .. } => AfterCut::Wrong(Class::Torn),
+            Mixture::Several { .. } => AfterCut::Wrong(check::damage(bytes, place).unwrap_or(Class::Torn)),
             Mixture::Nothing => match durable {
                 Some((Point { left: Left::Zeros, .. }, _)) if may_be_torn => AfterCut::Torn,
                 Some(_) => AfterCut::Wrong(check::strange(bytes, place, check::other_run(bytes, place).is_some())),
