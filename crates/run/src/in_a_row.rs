@@ -11,7 +11,7 @@ use hot::counters;
 
 /// I/Os of a turn at most, and the time after which none is begun: others look on, and the end of the run is near.
 const IOS_MAX: u64 = 32;
-const TIME_MAX_NS: u64 = 20_000;
+const TIME_MAX_NS: u64 = 100_000;
 
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// Does I/Os one after the other, as long as they are measured, uniformly random and of one kind. False if there
@@ -27,7 +27,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let (tally, tables) =
             (row.tally(operation), recorder.latencies.as_ref().map(|latencies| latencies.tables(row, operation)));
         let (part_ends_ns, leaves_ns) = (cursor.end_ns, now_ns + TIME_MAX_NS);
-        recorder.in_flight.set(1);
         let mut draws = rng.clone();
         let mut count = 0;
         let uncounted = loop {

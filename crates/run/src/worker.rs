@@ -178,7 +178,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     pub fn run(&mut self) -> Result<(), WorkerError> {
         match (self.is_plain(), self.has_sizes()) {
             _ if E::VERIFIES => self.run_as::<Appending>(),
-            (true, false) if self.is_single() => self.run_as::<Single>(),
+            (true, false) if self.is_single() => {
+                // Whenever others look, but for moments.
+                self.recorder.in_flight.set(1);
+                self.run_as::<Single>()
+            }
             (true, false) => self.run_as::<Plain>(),
             (true, true) => self.run_as::<PlainSizes>(),
             (false, _) if self.rotates() => self.run_as::<Appending>(),
@@ -276,6 +280,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Waits for what is under way, then flushes.
     #[cold]
+    #[inline(never)]
     fn flush<S: Shape>(&mut self) -> Result<Turn, WorkerError> {
         if self.engine.in_flight() > 0 {
             self.push_and_collect::<S>(Wait::For { count: 1 })?;
@@ -296,6 +301,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Begins full files anew while nothing is under way. What the thread waits meanwhile is in none of its latencies.
     #[cold]
+    #[inline(never)]
     fn rotate(&mut self) -> Result<(), WorkerError> {
         for index in 0..self.work.len() {
             if !self.work[index].is_full() {
@@ -401,8 +407,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[inline]
     fn push_and_collect<S: Shape>(&mut self, wait: Wait) -> Result<(), WorkerError> {
         // The only request was just started, or is still under way.
-        let in_flight = if S::IS_SINGLE { 1 } else { self.engine.in_flight() };
-        self.recorder.in_flight.set(u64::from(in_flight));
+        if !S::IS_SINGLE {
+            self.recorder.in_flight.set(u64::from(self.engine.in_flight()));
+        }
         if matches!(wait, Wait::Until { .. }) {
             self.recorder.waits.throttle_wait.add(1);
         }
