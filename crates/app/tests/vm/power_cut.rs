@@ -42,7 +42,8 @@ fn recorded(log: &[u8]) -> Vec<Recorded> {
 /// A load on a device that records, killed; what was recorded by then.
 fn killed_load(place: &Workplace, device: &Disk) -> Result<Vec<Recorded>, String> {
     std::fs::create_dir(place.path("journal")).expect("a folder");
-    let load = "-v -d60 -W0 -b4K -r -w100 -o8 -t2 -Su --fdatasync-every=8 --verify --journal=journal --destroy=logged";
+    let load = "-v -d60 -W0 -b4K -r -w100 -o8 -t2 -Su --fdatasync-every=8 --verify --journal=journal --journal-here \
+                --destroy=logged";
     let mut running = place.diskspd(load).arg(&device.path).start();
     running.wait_for_stderr("starting measurements");
     std::thread::sleep(Duration::from_secs(3));
