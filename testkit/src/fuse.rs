@@ -2,8 +2,8 @@
 
 use crate::machine::is_root;
 use fuser::{
-    BackgroundSession, Config, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo, InitFlags,
-    KernelConfig, ReplyOpen,
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo, InitFlags,
+    KernelConfig, ReplyAttr, ReplyOpen, ReplyStatfs,
 };
 use rustix::mount::UnmountFlags;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,19 @@ pub(crate) fn take_many(config: &mut KernelConfig) {
 /// Each I/O shall come here with its own offset and length, not those of the page cache.
 pub(crate) fn opened(reply: ReplyOpen) {
     reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+}
+
+/// Answers a change of attributes of a file whose size is fixed: all are accepted and ignored, but another size.
+pub(crate) fn keep_size(attributes: &FileAttr, size_bytes: Option<u64>, reply: ReplyAttr) {
+    if size_bytes.is_some_and(|size_bytes| size_bytes != attributes.size) {
+        return reply.error(Errno::EPERM);
+    }
+    reply.attr(&TTL, attributes);
+}
+
+/// There is always room: 4 TiB are free.
+pub(crate) fn has_room(reply: ReplyStatfs) {
+    reply.statfs(1 << 30, 1 << 30, 1 << 30, 1 << 20, 1 << 20, 4096, 255, 4096);
 }
 
 /// Of the folder that is mounted, or of a file of this size in it.

@@ -227,11 +227,7 @@ impl Filesystem for Server {
         _: Option<fuser::BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let attributes = self.attributes(inode);
-        if size.is_some_and(|size| size != attributes.size) {
-            return reply.error(Errno::EPERM);
-        }
-        reply.attr(&TTL, &attributes);
+        fuse::keep_size(&self.attributes(inode), size, reply);
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -299,7 +295,7 @@ impl Filesystem for Server {
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        reply.statfs(1 << 30, 1 << 30, 1 << 30, 1 << 20, 1 << 20, 4096, 255, 4096);
+        fuse::has_room(reply);
     }
 }
 
