@@ -5,20 +5,13 @@ mod read;
 mod report;
 
 use crate::interrupt;
-use crate::output::{print, write_json};
-use crate::show;
-use crate::status::{Status, fail, printed, refuse_with};
+use crate::status::{Status, fail};
+use crate::target_reading::{OpenedTarget, Refusal, is_same_path, open, print_report, progress_bar};
 use cli::subcommand::verify::VerifyRequest;
-use engine::target::identify;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub(crate) use logs::Logs;
 use read::Target;
 use report::{AfterCutReport, Outcome};
-use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use verify::history::TargetHistory;
 
 /// Compares targets with the logs of a run.
@@ -31,14 +24,10 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
     for path in &request.targets {
         match target(path, logs) {
             Ok(target) => targets.push(target),
-            Err(Refusal::Missing(reason)) => return fail(&reason),
-            Err(Refusal::NotInLogs(reason)) => return refuse_with(&reason),
+            Err(refusal) => return refusal.told(),
         }
     }
-    let bytes = targets.iter().map(|target| target.size_bytes).sum();
-    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
-    let template = "verifying [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
-    let bar = bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress_bar(targets.iter().map(|target| target.size_bytes).sum());
     let mut reports = Vec::new();
     let ends_early = logs.history.ends_early;
     for target in &targets {
@@ -54,45 +43,19 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
         Outcome::Corrupt => Status::Corrupt,
         Outcome::CannotTell => Status::CannotTell,
     };
-    if request.json {
-        let mut text = Vec::new();
-        return printed(write_json(&report, &mut text).and_then(|()| print(&text)), status);
-    }
-    match show::text(&report.text()) {
-        Status::Done => status,
-        failed => failed,
-    }
-}
-
-/// Why a target cannot be verified.
-enum Refusal {
-    Missing(String),
-    NotInLogs(String),
+    print_report(&report, || report.text(), request.json, status)
 }
 
 fn target<'a>(path: &Path, logs: &'a Logs) -> Result<Target<'a>, Refusal> {
-    let missing = |error: io::Error| Refusal::Missing(format!("cannot open '{}': {error}", path.display()));
-    let metadata = path.metadata().map_err(missing)?;
-    if !metadata.is_file() && !metadata.file_type().is_block_device() {
-        return Err(Refusal::Missing(format!("'{}' is neither a file nor a block device", path.display())));
-    }
-    let mut file = File::open(path).map_err(missing)?;
-    let identity = identify(&file).map_err(missing)?.numbers();
-    // The size of a block device is not in its metadata.
-    let size_bytes = file.seek(SeekFrom::End(0)).map_err(missing)?;
+    let OpenedTarget { identity, size_bytes, .. } = open(path)?;
     let targets = &logs.history.targets;
     // After a restart, file systems and devices may have other numbers: the path counts more.
     let by_path = targets.iter().find(|history| is_same_path(&history.logged.target.path, path));
     let by_identity = || targets.iter().find(|history| history.logged.target.identity == identity);
     let Some(history) = by_path.or_else(by_identity) else {
-        return Err(Refusal::NotInLogs(format!("the run of --journal did not verify '{}'", path.display())));
+        return Err(Refusal::of_other_run(path));
     };
     Ok(Target { path: path.to_owned(), size_bytes, history })
-}
-
-fn is_same_path(saved: &[u8], path: &Path) -> bool {
-    let saved = PathBuf::from(std::ffi::OsStr::from_bytes(saved));
-    saved == path || matches!((saved.canonicalize(), path.canonicalize()), (Ok(saved), Ok(path)) if saved == path)
 }
 
 /// The offset of a unit.

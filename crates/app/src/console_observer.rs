@@ -225,7 +225,8 @@ impl Observer for ConsoleObserver {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+/// The look of a progress bar.
+pub(crate) fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 

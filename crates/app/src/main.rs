@@ -34,6 +34,7 @@ mod show;
 mod status;
 mod sweep;
 mod system_env;
+mod target_reading;
 mod verify_targets;
 
 use crate::sweep::folder::Kind;

@@ -6,19 +6,16 @@ mod report;
 use crate::after_cut::{self, Logs};
 use crate::cut_cycles;
 use crate::interrupt;
-use crate::output::{print, say_each, write_json};
-use crate::show;
-use crate::status::{Status, fail, printed, refuse_with};
+use crate::output::say_each;
+use crate::status::{Status, fail, refuse_with};
+use crate::target_reading::{OpenedTarget, Refusal, is_same_path, open, print_report, progress_bar};
 use cli::subcommand::verify::VerifyRequest;
-use engine::target::identify;
 use host::{HealthWatch, Root};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::kernel_log::KernelMessage;
 use read_back::{Expectation, ReadBack};
 use report::{Outcome, TargetReport, VerifyReport};
 use std::fs::File;
-use std::io::{self, BufReader, Seek as _, SeekFrom};
-use std::os::unix::fs::FileTypeExt as _;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use verify::saved::{self, FILE_NAME, ReadError, SavedMap, SavedTarget};
@@ -48,14 +45,10 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
     for path in &request.targets {
         match target(path, map.as_ref()) {
             Ok(target) => targets.push(target.from(request.from.unwrap_or(0))),
-            Err(Refusal::Missing(reason)) => return fail(&reason),
-            Err(Refusal::NotInMap(reason)) => return refuse_with(&reason),
+            Err(refusal) => return refusal.told(),
         }
     }
-    let bytes = targets.iter().map(ReadBack::wanted_bytes).sum();
-    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
-    let template = "verifying [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
-    let bar = bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress_bar(targets.iter().map(ReadBack::wanted_bytes).sum());
     // Messages that come while targets are read are evidence.
     let root = Root::machine();
     let mut kernel_log = HealthWatch::begin(&root, [], sys::clock::monotonic_ns());
@@ -79,14 +72,7 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
         Outcome::Failed => Status::Failed,
         Outcome::CannotTell => Status::CannotTell,
     };
-    if request.json {
-        let mut text = Vec::new();
-        return printed(write_json(&report, &mut text).and_then(|()| print(&text)), status);
-    }
-    match show::text(&report.text()) {
-        Status::Done => status,
-        failed => failed,
-    }
+    print_report(&report, || report.text(), request.json, status)
 }
 
 /// Adds where corrupt units are on the devices below, and what the kernel logged near their reads.
@@ -106,12 +92,6 @@ fn add_evidence(root: &Root, reports: &mut [TargetReport], messages: &[KernelMes
 /// Times of files on several file systems may differ by less: some keep seconds only.
 const CLOCK_SLACK_NS: u64 = 2_000_000_000;
 
-/// Why a target cannot be verified.
-enum Refusal {
-    Missing(String),
-    NotInMap(String),
-}
-
 /// The map in a directory, and when it was saved, if that is known.
 fn saved_map(folder: &Path) -> Result<(SavedMap, Option<SystemTime>), String> {
     let path = folder.join(FILE_NAME);
@@ -129,32 +109,24 @@ fn saved_map(folder: &Path) -> Result<(SavedMap, Option<SystemTime>), String> {
 }
 
 fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> Result<ReadBack<'a>, Refusal> {
-    let missing = |error: io::Error| Refusal::Missing(format!("cannot open '{}': {error}", path.display()));
-    let metadata = path.metadata().map_err(missing)?;
-    if !metadata.is_file() && !metadata.file_type().is_block_device() {
-        return Err(Refusal::Missing(format!("'{}' is neither a file nor a block device", path.display())));
-    }
-    let mut file = File::open(path).map_err(missing)?;
-    let identity = identify(&file).map_err(missing)?.numbers();
-    // The size of a block device is not in its metadata.
-    let size_bytes = file.seek(SeekFrom::End(0)).map_err(missing)?;
+    let OpenedTarget { metadata, identity, size_bytes } = open(path)?;
     let expectation = match map {
         None => Expectation::Alone,
         Some((map, _)) => {
             let is_same = |saved: &SavedTarget| saved.identity == identity || is_same_path(&saved.path, path);
             let found = map.targets.iter().find(|(saved, _)| is_same(saved));
             let Some((saved, states)) = found else {
-                return Err(Refusal::NotInMap(format!("the run of --journal did not verify '{}'", path.display())));
+                return Err(Refusal::of_other_run(path));
             };
             if size_bytes < saved.size_bytes {
-                return Err(Refusal::NotInMap(format!(
+                return Err(Refusal::NotInJournal(format!(
                     "'{}' has {size_bytes} bytes, but had {} when its map was saved (--journal)",
                     path.display(),
                     saved.size_bytes
                 )));
             }
             let of_run = Expectation::of_run(map.run, saved, states);
-            of_run.ok_or_else(|| Refusal::NotInMap(format!("the map of '{}' has no valid unit", path.display())))?
+            of_run.ok_or_else(|| Refusal::NotInJournal(format!("the map of '{}' has no valid unit", path.display())))?
         }
     };
     // That of a block device is of the name in /dev.
@@ -164,10 +136,4 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
         u64::try_from(after.as_nanos()).ok().filter(|&after_ns| after_ns > CLOCK_SLACK_NS)
     });
     Ok(ReadBack { path: path.to_owned(), size_bytes, from_bytes: 0, expectation, changed_after_ns: changed_after })
-}
-
-fn is_same_path(saved: &[u8], path: &Path) -> bool {
-    use std::os::unix::ffi::OsStrExt as _;
-    let saved = PathBuf::from(std::ffi::OsStr::from_bytes(saved));
-    saved == path || matches!((saved.canonicalize(), path.canonicalize()), (Ok(saved), Ok(path)) if saved == path)
 }

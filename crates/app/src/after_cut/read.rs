@@ -1,24 +1,19 @@
 //! Reads one target with several threads and compares it with the history of the run.
 
 use super::report::{LostUnit, TargetReport};
+use crate::target_reading::{Found, in_chunks, read};
 use host::DirectReader;
 use indicatif::ProgressBar;
 use model::corruption::CorruptionClass as Class;
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
 use verify::check::Place;
 use verify::classify;
 use verify::history::{AfterCut, TargetHistory};
 use verify::unit::{HEADER_BYTES, Header, first_bytes, is_intact};
-
-/// What a thread reads at a time.
-const CHUNK_BYTES: u64 = 1 << 20;
-
-/// More threads make no disk faster.
-const THREADS_MAX: usize = 16;
 
 /// Corrupt units that are kept of each target.
 const KEPT_MAX: usize = 100;
@@ -45,7 +40,11 @@ pub(super) struct Progress {
     pub(super) latest: Option<u64>,
 }
 
-impl Progress {
+impl Found for Progress {
+    fn read_bytes(&self) -> u64 {
+        self.read_bytes
+    }
+
     fn merge(&mut self, other: Self) {
         self.read_bytes += other.read_bytes;
         self.right += other.right;
@@ -62,7 +61,9 @@ impl Progress {
             self.first.truncate(KEPT_MAX);
         }
     }
+}
 
+impl Progress {
     fn wrong(&mut self, unit: LostUnit) {
         *self.by_class.entry(unit.class).or_default() += 1;
         if self.first.len() < KEPT_MAX {
@@ -79,38 +80,16 @@ impl Target<'_> {
         interrupted: &AtomicBool,
         bar: &ProgressBar,
     ) -> io::Result<TargetReport> {
-        let threads = std::thread::available_parallelism().map_or(2, |cpus| cpus.get() * 2).min(THREADS_MAX);
-        let readers = (0..threads)
-            .map(|_| DirectReader::where_possible(&self.path, CHUNK_BYTES as usize))
-            .collect::<io::Result<Vec<_>>>()?;
-        let past_cache = readers.iter().all(DirectReader::is_past_cache);
         let planned_bytes = super::offset(self.history, self.history.units());
-        let next = AtomicU64::new(0);
-        let sum = Mutex::new(Progress::default());
-        std::thread::scope(|scope| {
-            for mut reader in readers {
-                let (next, sum) = (&next, &sum);
-                scope.spawn(move || {
-                    while !interrupted.load(Relaxed) {
-                        let offset = next.fetch_add(CHUNK_BYTES, Relaxed);
-                        if offset >= planned_bytes {
-                            break;
-                        }
-                        let end = planned_bytes.min(offset + CHUNK_BYTES);
-                        let mut found = Progress { read_bytes: end - offset, ..Progress::default() };
-                        self.chunk(&mut reader, offset..end, ends_early, &mut found);
-                        bar.inc(found.read_bytes);
-                        sum.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
-                    }
-                });
-            }
-        });
-        let mut progress = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let chunk = |reader: &mut DirectReader, range| self.chunk(reader, range, ends_early);
+        let reading = in_chunks(&self.path, 0..planned_bytes, interrupted, bar, chunk)?;
+        let mut progress: Progress = reading.found;
         progress.first.sort_by_key(|unit| unit.offset_bytes);
-        Ok(TargetReport::new(self, progress, planned_bytes, past_cache))
+        Ok(TargetReport::new(self, progress, planned_bytes, reading.past_page_cache))
     }
 
-    fn chunk(&self, reader: &mut DirectReader, range: std::ops::Range<u64>, ends_early: bool, progress: &mut Progress) {
+    fn chunk(&self, reader: &mut DirectReader, range: Range<u64>, ends_early: bool) -> Progress {
+        let mut progress = Progress { read_bytes: range.end - range.start, ..Progress::default() };
         let unit_bytes = self.history.unit().bytes();
         // A file may be shorter than it was: what is missing reads as zeros do.
         let there = range.end.min(self.size_bytes).max(range.start) - range.start;
@@ -118,19 +97,22 @@ impl Target<'_> {
         for at in range.clone().step_by(unit_bytes as usize) {
             let length = unit_bytes.min(self.size_bytes.saturating_sub(at));
             let bytes = match &whole {
+                // Nothing beyond the end.
                 Some(bytes) => {
-                    Ok(bytes.iter().skip((at - range.start) as usize).take(length as usize).copied().collect())
+                    let rest = bytes.get((at - range.start) as usize..).unwrap_or_default();
+                    Ok(rest[..length as usize].to_vec())
                 }
                 None => read(reader, at, length),
             };
             match bytes {
                 Ok(mut bytes) => {
                     bytes.resize(unit_bytes as usize, 0);
-                    self.unit(reader, at, &bytes, ends_early, progress);
+                    self.unit(reader, at, &bytes, ends_early, &mut progress);
                 }
                 Err(error) => progress.wrong(LostUnit::unreadable(at, &error)),
             }
         }
+        progress
     }
 
     fn unit(&self, reader: &mut DirectReader, at: u64, bytes: &[u8], ends_early: bool, progress: &mut Progress) {
@@ -172,9 +154,4 @@ impl Target<'_> {
             error: None,
         });
     }
-}
-
-/// The bytes of a range that lies within the target.
-fn read(reader: &mut DirectReader, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
-    reader.read_range(offset, bytes as usize).map(<[u8]>::to_vec)
 }

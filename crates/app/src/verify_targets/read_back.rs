@@ -1,13 +1,14 @@
 //! Reads one target with several threads and checks what is there.
 
 use super::report::{CorruptUnit, ExpectedUnit, FoundUnit, Progress, TargetReport};
+use crate::target_reading::{in_chunks, read};
 use host::DirectReader;
 use indicatif::ProgressBar;
 use model::corruption::{CorruptionClass as Class, is_unreadable};
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
 use verify::alone::check_alone;
 use verify::check::{Expected, Place, Verdict, check_unit};
 use verify::classify::{self, AROUND_BYTES, Evidence};
@@ -15,17 +16,8 @@ use verify::run_number::is_later;
 use verify::saved::{SavedStates, SavedTarget};
 use verify::unit::{HEADER_BYTES, Header, SECTOR_BYTES, UNIT_BYTES_MAX, UnitSize, first_bytes, is_intact};
 
-/// What a thread reads at a time.
-const CHUNK_BYTES: u64 = 1 << 20;
-
 /// What is read alone where a larger read failed.
 const BLOCK_BYTES: u64 = 4096;
-
-/// The longest read: a unit that begins in a chunk may end in the next.
-const READ_BYTES_MAX: usize = CHUNK_BYTES as usize + UNIT_BYTES_MAX;
-
-/// More threads make no disk faster.
-const THREADS_MAX: usize = 16;
 
 /// What units are compared with.
 #[derive(Clone, Copy, Debug)]
@@ -69,29 +61,8 @@ impl ReadBack<'_> {
 
     /// Reads all of it, or until `interrupted`.
     pub(super) fn read(&self, interrupted: &AtomicBool, bar: &ProgressBar) -> io::Result<TargetReport> {
-        let threads = std::thread::available_parallelism().map_or(2, |cpus| cpus.get() * 2).min(THREADS_MAX);
-        let reader = |_| DirectReader::where_possible(&self.path, READ_BYTES_MAX);
-        let readers = (0..threads).map(reader).collect::<io::Result<Vec<_>>>()?;
-        let past_cache = readers.iter().all(DirectReader::is_past_cache);
-        let next = AtomicU64::new(self.from_bytes);
-        let sum = Mutex::new(Progress::default());
-        std::thread::scope(|scope| {
-            for mut reader in readers {
-                let (next, sum) = (&next, &sum);
-                scope.spawn(move || {
-                    while !interrupted.load(Relaxed) {
-                        let offset = next.fetch_add(CHUNK_BYTES, Relaxed);
-                        if offset >= self.size_bytes {
-                            break;
-                        }
-                        let found = self.chunk(&mut reader, offset);
-                        bar.inc(found.read_bytes);
-                        sum.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
-                    }
-                });
-            }
-        });
-        let progress = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let range = self.from_bytes..self.size_bytes;
+        let reading = in_chunks(&self.path, range, interrupted, bar, |reader, chunk| self.chunk(reader, chunk))?;
         let (known, units, unit_bytes, run, with_map) = match self.expectation {
             Expectation::Alone => (None, None, None, None, false),
             Expectation::Map { run, unit, is_exact, states, .. } => {
@@ -99,19 +70,17 @@ impl ReadBack<'_> {
                 (known, Some(states.units()), Some(unit.bytes()), Some(format!("{run:016x}")), is_exact)
             }
         };
-        let mut report = TargetReport::new(self.path.clone(), self.size_bytes, progress);
+        let mut report = TargetReport::new(self.path.clone(), self.size_bytes, reading.found);
         (report.known_units, report.units, report.unit_bytes, report.run) = (known, units, unit_bytes, run);
-        // Whoever takes a part reads it to its end.
-        report.resume_bytes = Some(next.into_inner()).filter(|&next| next < self.size_bytes);
+        report.resume_bytes = Some(reading.next).filter(|&next| next < self.size_bytes);
         report.from_bytes = self.from_bytes;
-        (report.compared_with_map, report.past_page_cache) = (with_map, past_cache);
+        (report.compared_with_map, report.past_page_cache) = (with_map, reading.past_page_cache);
         report.changed_after_ns = self.changed_after_ns;
         Ok(report)
     }
 
     /// Checks the units that begin in one chunk.
-    fn chunk(&self, reader: &mut DirectReader, offset: u64) -> Progress {
-        let end = self.size_bytes.min(offset + CHUNK_BYTES);
+    fn chunk(&self, reader: &mut DirectReader, Range { start: offset, end }: Range<u64>) -> Progress {
         let mut progress = Progress::of_read(end - offset);
         // A unit that is out of place may begin in one chunk and end in the next.
         let wanted = self.size_bytes.min(end + UNIT_BYTES_MAX as u64) - offset;
@@ -272,9 +241,4 @@ impl ReadBack<'_> {
             kernel_messages: Vec::new(),
         }
     }
-}
-
-/// The bytes of a range that lies within the target.
-fn read(reader: &mut DirectReader, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
-    reader.read_range(offset, bytes as usize).map(<[u8]>::to_vec)
 }

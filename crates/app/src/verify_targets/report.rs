@@ -1,5 +1,6 @@
 //! What `diskspd verify` found, as text and JSON.
 
+use crate::target_reading::Found;
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
 use model::kernel_log::KernelMessage;
@@ -197,6 +198,42 @@ struct Places {
     duplicated: u64,
 }
 
+impl Found for Progress {
+    fn read_bytes(&self) -> u64 {
+        self.read_bytes
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.read_bytes += other.read_bytes;
+        self.failed_reads += other.failed_reads;
+        self.found_units += other.found_units;
+        self.checked_units += other.checked_units;
+        self.unchecked_units += other.unchecked_units;
+        self.checked_bytes += other.checked_bytes;
+        for (class, units) in other.by_class {
+            *self.by_class.entry(class).or_default() += units;
+        }
+        for (class, bytes) in other.bytes_by_class {
+            *self.bytes_by_class.entry(class).or_default() += bytes;
+        }
+        self.first.extend(other.first);
+        keep_first(&mut self.first);
+        self.unfinished_units += other.unfinished_units;
+        self.unfinished.extend(other.unfinished);
+        keep_first(&mut self.unfinished);
+        for (run, places) in other.places {
+            let sum = self.places.entry(run).or_default();
+            sum.right += places.right;
+            sum.misdirected += places.misdirected;
+            sum.duplicated += places.duplicated;
+        }
+        for (run, units) in other.later {
+            *self.later.entry(run).or_default() += units;
+        }
+        self.error = self.error.take().or(other.error);
+    }
+}
+
 impl Progress {
     pub(super) fn of_read(read_bytes: u64) -> Self {
         Self { read_bytes, ..Self::default() }
@@ -243,36 +280,6 @@ impl Progress {
         *self.bytes_by_class.entry(unit.class).or_default() += unit.unit_bytes;
         self.first.push(unit);
         keep_first(&mut self.first);
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        self.read_bytes += other.read_bytes;
-        self.failed_reads += other.failed_reads;
-        self.found_units += other.found_units;
-        self.checked_units += other.checked_units;
-        self.unchecked_units += other.unchecked_units;
-        self.checked_bytes += other.checked_bytes;
-        for (class, units) in other.by_class {
-            *self.by_class.entry(class).or_default() += units;
-        }
-        for (class, bytes) in other.bytes_by_class {
-            *self.bytes_by_class.entry(class).or_default() += bytes;
-        }
-        self.first.extend(other.first);
-        keep_first(&mut self.first);
-        self.unfinished_units += other.unfinished_units;
-        self.unfinished.extend(other.unfinished);
-        keep_first(&mut self.unfinished);
-        for (run, places) in other.places {
-            let sum = self.places.entry(run).or_default();
-            sum.right += places.right;
-            sum.misdirected += places.misdirected;
-            sum.duplicated += places.duplicated;
-        }
-        for (run, units) in other.later {
-            *self.later.entry(run).or_default() += units;
-        }
-        self.error = self.error.take().or(other.error);
     }
 
     /// Takes back what `accused` says of units of a class; gives how many.

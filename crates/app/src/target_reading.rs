@@ -1,0 +1,164 @@
+//! What `diskspd verify` does with a target whatever it compares it with: opens it, reads it with several threads, and
+//! prints a report.
+
+use crate::console_observer;
+use crate::output::{print, write_json};
+use crate::show;
+use crate::status::{Status, fail, printed, refuse_with};
+use engine::target::identify;
+use host::DirectReader;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io::{self, Seek as _, SeekFrom};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use verify::unit::UNIT_BYTES_MAX;
+
+/// What a thread reads at a time.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// The longest read: a unit that begins in a chunk may end in the next.
+const READ_BYTES_MAX: usize = CHUNK_BYTES as usize + UNIT_BYTES_MAX;
+
+/// More threads make no disk faster.
+const THREADS_MAX: usize = 16;
+
+/// A file or block device that is to be read.
+#[derive(Debug)]
+pub(crate) struct OpenedTarget {
+    pub(crate) metadata: Metadata,
+    /// As in a saved map.
+    pub(crate) identity: (u64, u64),
+    pub(crate) size_bytes: u64,
+}
+
+/// Why a target cannot be verified.
+pub(crate) enum Refusal {
+    /// It cannot be read.
+    Missing(String),
+    /// The journal says nothing of it.
+    NotInJournal(String),
+}
+
+impl Refusal {
+    /// The journal is of other targets.
+    pub(crate) fn of_other_run(path: &Path) -> Self {
+        Self::NotInJournal(format!("the run of --journal did not verify '{}'", path.display()))
+    }
+
+    /// Says it.
+    pub(crate) fn told(&self) -> Status {
+        match self {
+            Self::Missing(reason) => fail(reason),
+            Self::NotInJournal(reason) => refuse_with(reason),
+        }
+    }
+}
+
+/// Looks at a target.
+pub(crate) fn open(path: &Path) -> Result<OpenedTarget, Refusal> {
+    let missing = |error: io::Error| Refusal::Missing(format!("cannot open '{}': {error}", path.display()));
+    let metadata = path.metadata().map_err(missing)?;
+    if !metadata.is_file() && !metadata.file_type().is_block_device() {
+        return Err(Refusal::Missing(format!("'{}' is neither a file nor a block device", path.display())));
+    }
+    let mut file = File::open(path).map_err(missing)?;
+    let identity = identify(&file).map_err(missing)?.numbers();
+    // The size of a block device is not in its metadata.
+    let size_bytes = file.seek(SeekFrom::End(0)).map_err(missing)?;
+    Ok(OpenedTarget { metadata, identity, size_bytes })
+}
+
+/// True if a path that a journal has leads to the same place.
+pub(crate) fn is_same_path(saved: &[u8], path: &Path) -> bool {
+    let saved = Path::new(OsStr::from_bytes(saved));
+    saved == path || matches!((saved.canonicalize(), path.canonicalize()), (Ok(saved), Ok(path)) if saved == path)
+}
+
+/// The progress of reading so many bytes, on a terminal.
+pub(crate) fn progress_bar(bytes: u64) -> ProgressBar {
+    let template = "verifying [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+    ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr())
+        .with_style(console_observer::style(template))
+}
+
+/// What was found in some chunks.
+pub(crate) trait Found: Default + Send {
+    fn read_bytes(&self) -> u64;
+    fn merge(&mut self, other: Self);
+}
+
+/// What was found in all chunks that were read.
+pub(crate) struct Reading<F> {
+    pub(crate) found: F,
+    pub(crate) past_page_cache: bool,
+    /// Where the first chunk that was not read begins; at or beyond the end if all were.
+    pub(crate) next: u64,
+}
+
+/// Reads a range of a target in chunks, with several threads, until all is read or it is interrupted.
+///
+/// # Errors
+///
+/// If it cannot be opened.
+pub(crate) fn in_chunks<F: Found>(
+    path: &Path,
+    range: Range<u64>,
+    interrupted: &AtomicBool,
+    bar: &ProgressBar,
+    chunk: impl Fn(&mut DirectReader, Range<u64>) -> F + Sync,
+) -> io::Result<Reading<F>> {
+    let threads = std::thread::available_parallelism().map_or(2, |cpus| cpus.get() * 2).min(THREADS_MAX);
+    let reader = |_| DirectReader::where_possible(path, READ_BYTES_MAX);
+    let readers = (0..threads).map(reader).collect::<io::Result<Vec<_>>>()?;
+    let past_page_cache = readers.iter().all(DirectReader::is_past_cache);
+    let next = AtomicU64::new(range.start);
+    let sum = Mutex::new(F::default());
+    std::thread::scope(|scope| {
+        for mut reader in readers {
+            let (next, sum, chunk) = (&next, &sum, &chunk);
+            scope.spawn(move || {
+                // Whoever takes a chunk reads it to its end.
+                while !interrupted.load(Relaxed) {
+                    let offset = next.fetch_add(CHUNK_BYTES, Relaxed);
+                    if offset >= range.end {
+                        break;
+                    }
+                    let found = chunk(&mut reader, offset..range.end.min(offset + CHUNK_BYTES));
+                    bar.inc(found.read_bytes());
+                    sum.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
+                }
+            });
+        }
+    });
+    let found = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Reading { found, past_page_cache, next: next.into_inner() })
+}
+
+/// The bytes of a range that lies within the target.
+pub(crate) fn read(reader: &mut DirectReader, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    reader.read_range(offset, bytes as usize).map(<[u8]>::to_vec)
+}
+
+/// Prints a report as JSON or text; the status, unless it could not be printed.
+pub(crate) fn print_report(
+    report: &impl Serialize,
+    text: impl FnOnce() -> String,
+    json: bool,
+    status: Status,
+) -> Status {
+    if json {
+        let mut text = Vec::new();
+        return printed(write_json(report, &mut text).and_then(|()| print(&text)), status);
+    }
+    match show::text(&text()) {
+        Status::Done => status,
+        failed => failed,
+    }
+}
