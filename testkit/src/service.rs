@@ -1,5 +1,6 @@
 //! Laws of how long I/Os take, for a file system that keeps to them.
 
+use crate::random::Random;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -27,14 +28,13 @@ pub(crate) struct ServiceClock {
     service: Service,
     /// When the last I/O of those that are served one after the other is done.
     free: Instant,
-    /// State of a linear congruential generator (Knuth, MMIX).
-    random: u64,
+    random: Random,
     seen: BTreeSet<u64>,
 }
 
 impl ServiceClock {
     pub(crate) fn new(service: Service) -> Self {
-        Self { service, free: Instant::now(), random: 1, seen: BTreeSet::new() }
+        Self { service, free: Instant::now(), random: Random::new(1), seen: BTreeSet::new() }
     }
 
     /// When an I/O of so many bytes at this offset, which comes now, is to be answered.
@@ -42,9 +42,7 @@ impl ServiceClock {
         match self.service {
             Service::Each(time) => now + time,
             Service::InTurn(shortest, longest) => {
-                self.random =
-                    self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let share = (self.random >> 40) as f64 / f64::from(1 << 24);
+                let share = (self.random.draw() >> 40) as f64 / f64::from(1 << 24);
                 self.free = self.free.max(now) + shortest + longest.saturating_sub(shortest).mul_f64(share);
                 self.free
             }

@@ -4,6 +4,7 @@
 //! a program under test runs can do that.
 
 use crate::fuse::{self, Served, TTL};
+use crate::random::Random;
 use crate::workplace::Workplace;
 use fuser::{
     Errno, FileAttr, FileHandle, Filesystem, Generation, INodeNo, KernelConfig, LockOwner, OpenFlags, ReplyAttr,
@@ -40,8 +41,7 @@ struct Disk {
     /// Sectors that a partial flush forgot.
     forgotten: BTreeSet<usize>,
     is_off: bool,
-    /// Of a linear congruential generator (Knuth, MMIX).
-    random: u64,
+    random: Random,
     flushes: u64,
     cuts: u64,
     /// Sectors that were in the cache at a cut, and are gone.
@@ -49,11 +49,6 @@ struct Disk {
 }
 
 impl Disk {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) % limit
-    }
-
     fn store(&mut self, sector: usize) {
         if self.forgotten.contains(&sector) {
             return;
@@ -74,8 +69,8 @@ impl Disk {
             self.flush(&sectors.collect::<Vec<_>>());
         }
         // The cache writes back what it likes.
-        for _ in 0..self.below(3) {
-            let at = self.below(self.cache.len().max(1) as u64) as usize;
+        for _ in 0..self.random.below(3) {
+            let at = self.random.below(self.cache.len().max(1) as u64) as usize;
             if let Some(sector) = self.cache.keys().nth(at).copied() {
                 self.store(sector);
             }
@@ -84,7 +79,7 @@ impl Disk {
 
     fn flush(&mut self, sectors: &[usize]) {
         for sector in sectors {
-            let is_eighth = self.below(8) == 0;
+            let is_eighth = self.random.below(8) == 0;
             match self.flushing {
                 Flushing::Partial if is_eighth => _ = self.forgotten.insert(*sector),
                 Flushing::Honest | Flushing::Partial => self.store(*sector),
@@ -117,7 +112,7 @@ impl Disk {
         self.cuts += 1;
         for sector in self.cache.keys().copied().collect::<Vec<_>>() {
             // What was on its way.
-            if self.below(4) == 0 {
+            if self.random.below(4) == 0 {
                 self.store(sector);
             }
         }
@@ -146,7 +141,7 @@ impl Volatile {
             flushing,
             forgotten: BTreeSet::new(),
             is_off: false,
-            random: 1,
+            random: Random::new(1),
             flushes: 0,
             cuts: 0,
             dropped: 0,

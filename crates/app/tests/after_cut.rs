@@ -5,19 +5,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
-use testkit::{Flushing, Program, Running, Volatile, Workplace, or_skip, workplace};
+use testkit::{Flushing, Program, Random, Running, Volatile, Workplace, or_skip, workplace};
 
 const HEAD_BYTES: u64 = 64 << 10;
-
-/// A linear congruential generator (Knuth, MMIX).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
 
 /// An empty directory for the journal: what an earlier run left there is not waited for.
 fn empty_journal(place: &Workplace) {
@@ -50,7 +40,7 @@ fn number(report: &Value, name: &str) -> u64 {
 #[test]
 fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
     let place = workplace!();
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let loads = [
         "-b4K -r -w80 -o8 -t2 --fdatasync-every=16",
         "-b4K -r -w100 -o4 -t3 --write-sizes=4K/50:16K/50 --discard=5 --write-zeroes=5 --fsync-every=20",

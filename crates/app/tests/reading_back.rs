@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use testkit::{
-    Corrupting, Corruption, Finished, Injected, LoopDevice, Mounted, Occasion, Workplace, or_skip, workplace,
+    Corrupting, Corruption, Finished, Injected, LoopDevice, Mounted, Occasion, Random, Workplace, or_skip, workplace,
 };
 use verify::map::GenerationMap;
 use verify::saved::{self, SavedTarget};
@@ -245,10 +245,9 @@ fn any_mixture_of_faults_sizes_and_overwrites_is_found_as_a_whole() {
         ] {
             disk.order(fault, Occasion::every(every));
         }
-        // A linear congruential generator (Knuth, MMIX).
-        let mut random = 1_u64;
+        let mut random = Random::new(1);
         for _ in 0..150 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let random = random.draw();
             let bytes = unit_bytes * (1 + (random >> 40) % 4);
             let offset = (random >> 20) % ((SIZE - bytes) / unit_bytes) * unit_bytes;
             writer.write(offset, bytes);

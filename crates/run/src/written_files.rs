@@ -202,12 +202,16 @@ fn cannot_mark(path: &Path, error: &io::Error) -> String {
     format!("cannot mark '{}' as being written to: {error}", path.display())
 }
 
+/// A file that the run has written to, as it is now; `None` if it has another name.
+fn by_name(path: &Path, identity: FileIdentity) -> io::Result<Option<(File, FileStamp)>> {
+    let Ok(file) = sys::file::open_to_look(path) else { return Ok(None) };
+    let found = stamp(&file)?;
+    Ok((found.identity == identity).then_some((file, found)))
+}
+
 /// What a file is once its data is flushed: a server may change its time only then. `None` if it has another name.
 fn flushed_by_name(path: &Path, identity: FileIdentity) -> Option<FileStamp> {
-    let file = sys::file::open_to_look(path).ok()?;
-    if stamp(&file).ok()?.identity != identity {
-        return None;
-    }
+    let (file, _) = by_name(path, identity).ok()??;
     // Where it fails, the close at the end of the run says so.
     let _ = file.sync_all();
     stamp(&file).ok()
@@ -219,11 +223,7 @@ fn close_by_name(
     content: Fill,
     known: Option<FileStamp>,
 ) -> Result<Option<FileStamp>, String> {
-    let Ok(file) = sys::file::open_to_look(path) else { return Ok(None) };
-    let found = stamp(&file).map_err(|error| error.to_string())?;
-    if found.identity != identity {
-        return Ok(None);
-    }
+    let Some((file, found)) = by_name(path, identity).map_err(|error| error.to_string())? else { return Ok(None) };
     if known.is_some_and(|known| known != found) {
         return Err("another process has changed the file".to_owned());
     }
