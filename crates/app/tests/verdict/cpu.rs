@@ -112,10 +112,11 @@ fn threads_that_wait_for_a_cpu_are_warned_of() {
     if std::fs::read_to_string("/proc/self/schedstat").is_err() {
         skip!("this kernel does not count how long threads wait for a CPU");
     }
-    // Two more than can run at a time, whatever else the machine does.
+    // Three for each CPU: beside two of them, the thread waits for more than half of the time. With less it would be
+    // reported as bound by the CPU.
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let busy = |_| place.tool("sh").arg("-c").arg("echo busy; while :; do :; done").start();
-    let mut others: Vec<Running> = (0..cpus + 2).map(busy).collect();
+    let mut others: Vec<Running> = (0..3 * cpus).map(busy).collect();
     for other in &mut others {
         other.wait_for_stdout("busy");
     }
