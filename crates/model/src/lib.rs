@@ -26,6 +26,7 @@ pub mod expectation;
 pub mod facts;
 pub mod figures;
 pub mod finding;
+pub mod fleet;
 pub mod headline;
 mod histogram;
 pub mod interference;
