@@ -222,7 +222,7 @@ impl<'a> Measurement<'a> {
 
 /// What a run heeds.
 pub(crate) fn stop_sources<'a>(signals: &'a Signals, events: &'a Events) -> StopSources<'a> {
-    StopSources { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events }
+    StopSources { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events, agreed_start: None }
 }
 
 /// What planning wants to know about the disks below each target.

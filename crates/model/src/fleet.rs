@@ -23,7 +23,7 @@ pub struct ClockOffset {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostTiming {
-    /// When the load was to start (warm-up included).
+    /// When the load was to start, warm-up included.
     pub planned_start_ns: u64,
     /// When the last of its threads began to submit I/Os.
     pub started_ns: u64,

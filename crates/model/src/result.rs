@@ -15,6 +15,7 @@ use crate::figures::{
     SizeFigures, Summary,
 };
 use crate::finding::Finding;
+use crate::fleet::HostTiming;
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
 use crate::kernel_log::KernelMessage;
@@ -139,6 +140,10 @@ pub struct TimeSpanResult {
     pub outcome: Ending,
     /// Errors that ended it, one message each.
     pub errors: Vec<String>,
+    /// When it began and ended, by the machine's monotonic clock; null = the load did not start, or another program
+    /// ran it.
+    #[serde(default)]
+    pub timing: Option<HostTiming>,
     /// Notes on the results.
     #[serde(serialize_with = "crate::note::with_messages")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::note::Remark<'_>>"))]
