@@ -15,7 +15,7 @@ use crate::figures::{
     SizeFigures, Summary,
 };
 use crate::finding::Finding;
-use crate::fleet::HostTiming;
+use crate::fleet::{Fleet, HostTiming};
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
 use crate::kernel_log::KernelMessage;
@@ -77,6 +77,9 @@ pub struct RunResult {
     pub time_spans: Vec<TimeSpanResult>,
     /// Sums over the measured timespans; null = there is only one, and it was not measured.
     pub totals: Option<Totals>,
+    /// The hosts that carried it out together (`--on`); null = one machine.
+    #[serde(default)]
+    pub fleet: Option<Fleet>,
     /// Notes on the results of the whole run.
     #[serde(serialize_with = "crate::note::with_messages")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::note::Remark<'_>>"))]
