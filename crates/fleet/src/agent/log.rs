@@ -1,0 +1,72 @@
+//! Sentences about refused messages: a few a second, however many messages come.
+
+use super::Log;
+
+/// Lines of a second at most.
+const LINES: u32 = 5;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A log that says little of what comes in floods.
+pub(super) struct LimitedLog {
+    log: Log,
+    /// When the second began in which these lines were said.
+    since_ns: u64,
+    lines: u32,
+    left_out: u64,
+}
+
+impl LimitedLog {
+    pub(super) fn new(log: Log) -> Self {
+        Self { log, since_ns: 0, lines: 0, left_out: 0 }
+    }
+
+    /// Says it in any case.
+    pub(super) fn say(&self, sentence: &str) {
+        (self.log)(sentence);
+    }
+
+    /// Says it if few were said in this second.
+    pub(super) fn limited(&mut self, now_ns: u64, sentence: &str) {
+        self.tick(now_ns);
+        if self.lines < LINES {
+            self.lines += 1;
+            (self.log)(sentence);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Says how many were left out when the second is over.
+    pub(super) fn tick(&mut self, now_ns: u64) {
+        if now_ns.saturating_sub(self.since_ns) < SECOND_NS {
+            return;
+        }
+        self.since_ns = now_ns;
+        self.lines = 0;
+        if self.left_out > 0 {
+            self.lines = 1;
+            (self.log)(&format!("refused {} more messages", self.left_out));
+            self.left_out = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[test]
+    fn a_flood_is_counted_and_not_repeated() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&lines);
+        let mut log = LimitedLog::new(Arc::new(move |line: &str| kept.lock().unwrap().push(line.to_owned())));
+        for number in 0..1000 {
+            log.limited(10 * SECOND_NS + number, "refused");
+        }
+        log.tick(11 * SECOND_NS + 1);
+        let lines = lines.lock().unwrap();
+        assert_eq!(lines.len(), LINES as usize + 1);
+        assert_eq!(lines.last().unwrap(), "refused 995 more messages");
+    }
+}

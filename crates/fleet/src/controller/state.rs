@@ -1,0 +1,522 @@
+//! What a controller does with answers, heartbeats and the passing of time: a state machine without clock, network or
+//! threads.
+
+use super::{FleetRun, HostLive, HostOutcome, HostPlan, HostRun, Progress};
+use crate::FleetError;
+use crate::clock::{Sample, agent_time, offset_at};
+use crate::load::Finished;
+use crate::message::{AgentHeartbeat, AgentState, AnswerBody, HeartbeatBody, StartBody, bounded, bounded_text};
+use crate::order::Verb;
+use model::fleet::ClockOffset;
+use serde_json::Value;
+
+/// An agent that is not heard for this long is lost.
+const SILENCE_NS: u64 = 10_000_000_000;
+/// The start is at least this far ahead, and at least this many round trips.
+const LEAD_NS: u64 = 2_000_000_000;
+const LEAD_ROUND_TRIPS: u64 = 20;
+/// This long before the start all agents must have confirmed it.
+const CONFIRMED_NS: u64 = 500_000_000;
+/// How often the controller's heartbeats are sent.
+const HEARTBEAT_NS: u64 = 250_000_000;
+/// How often live figures are passed on.
+const LIVE_NS: u64 = 500_000_000;
+
+/// What is to be done next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Send an order and report the answer with [`Conductor::answered`].
+    Order { host: usize, verb: Verb, body: Value },
+    /// Send a heartbeat; nothing comes back.
+    Beat { host: usize, body: HeartbeatBody },
+    /// Measure how far the agent's clock is ahead and report it with [`Conductor::measured`].
+    Measure { host: usize },
+    /// Fetch the result and report it with [`Conductor::fetched`].
+    Fetch { host: usize },
+    /// Tell the caller.
+    Say(Progress),
+    /// All is done.
+    Done(Box<Result<FleetRun, FleetError>>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Planning,
+    /// The caller has seen the plans and may stop.
+    Planned,
+    Preparing,
+    Measuring,
+    /// Starts are ordered; not all are confirmed.
+    Starting,
+    /// All are confirmed; the time has not come.
+    Going,
+    Running,
+    MeasuringAgain,
+    Fetching,
+    Undoing,
+    Done,
+}
+
+#[derive(Debug)]
+struct Host {
+    name: String,
+    index: usize,
+    /// What its heartbeats say.
+    last: AgentHeartbeat,
+    /// When it was heard last; `None` = it does not know the run yet.
+    heard_ns: Option<u64>,
+    plan: Option<HostPlan>,
+    /// It has answered the plan, or will not.
+    plan_answered: bool,
+    start_acknowledged: bool,
+    before: Option<Sample>,
+    after: Option<Sample>,
+    /// It was asked to measure and has not reported.
+    measuring: bool,
+    result: Option<Result<Finished, String>>,
+    /// It will not answer orders to undo.
+    undo_unanswered: bool,
+    /// It has forgotten the run.
+    released: bool,
+}
+
+/// The course of a run on all its hosts.
+#[derive(Debug)]
+pub(crate) struct Conductor {
+    hosts: Vec<Host>,
+    phase: Phase,
+    plan_only: bool,
+    start_at_ns: u64,
+    go: bool,
+    stop: bool,
+    /// The user stopped it.
+    stopped: bool,
+    sentences: Vec<String>,
+    last_beat_ns: u64,
+    last_live_ns: u64,
+    steps: Vec<Step>,
+}
+
+impl Conductor {
+    /// For hosts with the bodies of their plans.
+    pub(crate) fn new(hosts: Vec<(String, usize, Value)>, plan_only: bool) -> Self {
+        let mut steps = Vec::new();
+        let mut all = Vec::new();
+        for (host, (name, index, body)) in hosts.into_iter().enumerate() {
+            steps.push(Step::Order { host, verb: Verb::Plan, body });
+            all.push(Host {
+                name,
+                index,
+                last: AgentHeartbeat::default(),
+                heard_ns: None,
+                plan: None,
+                plan_answered: false,
+                start_acknowledged: false,
+                before: None,
+                after: None,
+                measuring: false,
+                result: None,
+                undo_unanswered: false,
+                released: false,
+            });
+        }
+        Self {
+            hosts: all,
+            phase: Phase::Planning,
+            plan_only,
+            start_at_ns: 0,
+            go: false,
+            stop: false,
+            stopped: false,
+            sentences: Vec::new(),
+            last_beat_ns: 0,
+            last_live_ns: 0,
+            steps,
+        }
+    }
+
+    /// What is to be done since the last call.
+    pub(crate) fn take_steps(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.steps)
+    }
+
+    /// True if the agent has said anything of this run.
+    pub(crate) fn knows(&self, host: usize) -> bool {
+        self.hosts[host].heard_ns.is_some()
+    }
+
+    fn say(&mut self, progress: Progress) {
+        self.steps.push(Step::Say(progress));
+    }
+
+    fn order_all(&mut self, verb: Verb, mut body: impl FnMut(&Host) -> Value) {
+        for (host, of) in self.hosts.iter().enumerate().filter(|(_, of)| of.heard_ns.is_some()) {
+            self.steps.push(Step::Order { host, verb, body: body(of) });
+        }
+    }
+
+    fn complain(&mut self, host: usize, sentences: Vec<String>) {
+        let name = &self.hosts[host].name;
+        self.sentences.extend(bounded(sentences).into_iter().map(|sentence| format!("{name}: {sentence}")));
+    }
+
+    /// An agent said how its run goes.
+    pub(crate) fn heard(&mut self, host: usize, heartbeat: AgentHeartbeat, now_ns: u64) {
+        let of = &mut self.hosts[host];
+        of.heard_ns = Some(now_ns);
+        of.last = heartbeat;
+        of.last.sentences = bounded(std::mem::take(&mut of.last.sentences));
+        self.advance(now_ns);
+    }
+
+    /// An order was answered, or (`None`) not, after all attempts.
+    pub(crate) fn answered(&mut self, host: usize, verb: Verb, answer: Option<AnswerBody>, now_ns: u64) {
+        if answer.is_some() {
+            self.hosts[host].heard_ns = Some(now_ns);
+        }
+        match (self.phase, verb) {
+            (Phase::Planning, Verb::Plan) => self.plan_answered(host, answer),
+            (Phase::Preparing, Verb::Prepare) => match answer {
+                Some(AnswerBody::Refused(sentences)) => self.fail(host, sentences),
+                Some(_) => {}
+                None if matches!(self.hosts[host].last.state, AgentState::Preparing | AgentState::Prepared) => {}
+                None => {
+                    self.fail(host, vec!["no answer to the order to prepare (see the messages of the agent)".into()])
+                }
+            },
+            (Phase::Starting, Verb::Start) => match answer {
+                Some(AnswerBody::Taken) => self.hosts[host].start_acknowledged = true,
+                Some(AnswerBody::Refused(sentences)) => self.fail(host, sentences),
+                _ => self.fail(host, vec!["no answer to the order to start".into()]),
+            },
+            (Phase::Undoing, Verb::Undo) => match answer {
+                None => self.hosts[host].undo_unanswered = true,
+                Some(AnswerBody::Released) => self.hosts[host].released = true,
+                Some(_) => {}
+            },
+            _ => {}
+        }
+        self.advance(now_ns);
+    }
+
+    fn plan_answered(&mut self, host: usize, answer: Option<AnswerBody>) {
+        let of = &mut self.hosts[host];
+        of.plan_answered = true;
+        match answer {
+            Some(AnswerBody::Planned { facts, text }) => {
+                of.plan = Some(HostPlan { name: of.name.clone(), index: of.index, facts, text });
+            }
+            Some(AnswerBody::Refused(sentences)) => self.complain(host, sentences),
+            Some(_) => self.complain(host, vec!["it answered the order to plan with something else".into()]),
+            None => {
+                self.complain(host, vec!["no answer to the order to plan (see the messages of the agent)".into()]);
+            }
+        }
+    }
+
+    /// The agent's clock was measured, or (`None`) no exchange came back.
+    pub(crate) fn measured(&mut self, host: usize, sample: Option<Sample>, now_ns: u64) {
+        self.hosts[host].measuring = false;
+        match self.phase {
+            Phase::Measuring if sample.is_none() => {
+                self.fail(host, vec!["its clock cannot be measured: no answer".into()])
+            }
+            Phase::Measuring => self.hosts[host].before = sample,
+            Phase::MeasuringAgain => self.hosts[host].after = sample,
+            _ => {}
+        }
+        self.advance(now_ns);
+    }
+
+    /// The result was fetched, or why not.
+    pub(crate) fn fetched(&mut self, host: usize, result: Result<Finished, String>, now_ns: u64) {
+        self.hosts[host].result = Some(result);
+        self.advance(now_ns);
+    }
+
+    /// The user wants it to end.
+    pub(crate) fn user_stop(&mut self, now_ns: u64) {
+        if self.stopped || self.phase == Phase::Done {
+            return;
+        }
+        self.stopped = true;
+        match self.phase {
+            Phase::Running => {
+                self.stop = true;
+                self.order_all(Verb::Stop, |_| Value::Null);
+            }
+            Phase::MeasuringAgain | Phase::Fetching | Phase::Undoing | Phase::Done => {}
+            Phase::Planning | Phase::Planned | Phase::Preparing | Phase::Measuring | Phase::Starting | Phase::Going => {
+                self.undo();
+            }
+        }
+        self.beat(now_ns);
+        self.advance(now_ns);
+    }
+
+    /// Something went wrong before the start: nothing starts anywhere, and what was prepared is removed.
+    fn fail(&mut self, host: usize, sentences: Vec<String>) {
+        self.complain(host, sentences);
+        self.undo();
+    }
+
+    fn undo(&mut self) {
+        if self.phase == Phase::Undoing {
+            return;
+        }
+        self.phase = Phase::Undoing;
+        self.go = false;
+        self.stop = true;
+        self.order_all(Verb::Undo, |_| Value::Null);
+    }
+
+    /// Time passed.
+    pub(crate) fn tick(&mut self, now_ns: u64) {
+        if now_ns.saturating_sub(self.last_beat_ns) >= HEARTBEAT_NS {
+            self.beat(now_ns);
+        }
+        if self.phase == Phase::Planned && self.all_are_well(now_ns) {
+            self.phase = Phase::Preparing;
+            self.order_all(Verb::Prepare, |_| Value::Null);
+        }
+        if self.phase == Phase::Running && now_ns.saturating_sub(self.last_live_ns) >= LIVE_NS {
+            self.last_live_ns = now_ns;
+            let live = self.hosts.iter().map(|host| HostLive {
+                name: host.name.clone(),
+                index: host.index,
+                state: host.last.state,
+                lost: host.is_lost(now_ns),
+                ios: host.last.ios,
+                bytes: host.last.bytes,
+            });
+            let live = live.collect();
+            self.say(Progress::Running(live));
+        }
+        self.advance(now_ns);
+    }
+
+    fn beat(&mut self, now_ns: u64) {
+        self.last_beat_ns = now_ns;
+        let body = HeartbeatBody { go: self.go, stop: self.stop };
+        for host in 0..self.hosts.len() {
+            if self.knows(host) {
+                self.steps.push(Step::Beat { host, body });
+            }
+        }
+    }
+
+    /// Goes on to the next phase if all hosts have got there.
+    fn advance(&mut self, now_ns: u64) {
+        match self.phase {
+            Phase::Planning => self.after_planning(),
+            Phase::Planned | Phase::Done => {}
+            Phase::Preparing => {
+                if self.all_are_well(now_ns) && self.hosts.iter().all(|host| host.last.state == AgentState::Prepared) {
+                    self.say(Progress::Prepared);
+                    self.phase = Phase::Measuring;
+                    self.measure(|_| true);
+                }
+            }
+            Phase::Measuring => {
+                if self.all_are_well(now_ns) && self.hosts.iter().all(|host| !host.measuring) {
+                    self.order_start(now_ns);
+                }
+            }
+            Phase::Starting => {
+                if self.all_are_well(now_ns)
+                    && self.is_in_time(now_ns)
+                    && self.hosts.iter().all(|host| host.start_acknowledged)
+                {
+                    self.go = true;
+                    self.phase = Phase::Going;
+                    self.beat(now_ns);
+                }
+            }
+            Phase::Going => {
+                // A load that ends or fails at once may be heard of before the time has come by this clock.
+                let began = self.hosts.iter().any(|host| host.last.entered);
+                if began || (self.all_are_well(now_ns) && self.is_in_time(now_ns) && now_ns >= self.start_at_ns) {
+                    self.phase = Phase::Running;
+                }
+            }
+            Phase::Running => self.after_running(now_ns),
+            Phase::MeasuringAgain => {
+                if self.hosts.iter().all(|host| !host.measuring) {
+                    self.fetch(now_ns);
+                }
+            }
+            Phase::Fetching => {
+                if self.hosts.iter().all(|host| host.last.state != AgentState::Finished || host.result.is_some()) {
+                    self.done(now_ns);
+                }
+            }
+            Phase::Undoing => self.after_undoing(now_ns),
+        }
+    }
+
+    fn after_planning(&mut self) {
+        if !self.hosts.iter().all(|host| host.plan_answered) {
+            return;
+        }
+        let plans: Vec<HostPlan> = self.hosts.iter_mut().filter_map(|host| host.plan.take()).collect();
+        if !self.sentences.is_empty() || self.plan_only {
+            // Whoever has planned forgets it.
+            self.order_all(Verb::Undo, |_| Value::Null);
+            self.phase = Phase::Done;
+            let refused = !self.sentences.is_empty();
+            if !refused {
+                self.say(Progress::Planned(plans));
+            }
+            let result =
+                if refused { Err(FleetError::Refused(self.sentences.clone())) } else { Ok(FleetRun::default()) };
+            self.steps.push(Step::Done(Box::new(result)));
+            return;
+        }
+        self.say(Progress::Planned(plans));
+        self.phase = Phase::Planned;
+    }
+
+    /// False, and everything is undone, if a host failed or is lost.
+    fn all_are_well(&mut self, now_ns: u64) -> bool {
+        for host in 0..self.hosts.len() {
+            let of = &self.hosts[host];
+            let sentences = match of.last.state {
+                AgentState::Failed => of.last.sentences.clone(),
+                AgentState::Undone | AgentState::Undoing => vec!["it gave the run up".into()],
+                _ if of.is_lost(now_ns) => vec!["lost: nothing was heard of it for 10 s".into()],
+                _ => continue,
+            };
+            self.fail(host, sentences);
+            self.beat(now_ns);
+        }
+        self.phase != Phase::Undoing
+    }
+
+    fn measure(&mut self, which: impl Fn(&Host) -> bool) {
+        for (host, of) in self.hosts.iter_mut().enumerate() {
+            if which(of) {
+                of.measuring = true;
+                self.steps.push(Step::Measure { host });
+            }
+        }
+    }
+
+    fn order_start(&mut self, now_ns: u64) {
+        let longest = self.hosts.iter().filter_map(|host| host.before).map(|sample| sample.round_trip_ns).max();
+        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS));
+        self.start_at_ns = now_ns + lead_ns;
+        self.phase = Phase::Starting;
+        self.say(Progress::Starting { lead_ns });
+        let start_at_ns = self.start_at_ns;
+        self.order_all(Verb::Start, |host| {
+            let start_at_ns = host.before.map_or(0, |sample| agent_time(start_at_ns, sample));
+            serde_json::to_value(StartBody { start_at_ns }).unwrap_or_default()
+        });
+    }
+
+    /// False, and everything is undone, if it is too late and an agent has not confirmed the start.
+    fn is_in_time(&mut self, now_ns: u64) -> bool {
+        if now_ns + CONFIRMED_NS < self.start_at_ns {
+            return true;
+        }
+        let late: Vec<usize> = (0..self.hosts.len()).filter(|&host| !self.hosts[host].last.armed).collect();
+        for &host in &late {
+            self.fail(host, vec!["it did not confirm the start in time".into()]);
+        }
+        if !late.is_empty() {
+            self.beat(now_ns);
+        }
+        late.is_empty()
+    }
+
+    fn after_running(&mut self, now_ns: u64) {
+        let ended = |host: &Host| host.has_ended() || host.is_lost(now_ns);
+        if self.hosts.iter().all(ended) {
+            self.phase = Phase::MeasuringAgain;
+            self.say(Progress::Collecting);
+            self.measure(|host| host.last.state == AgentState::Finished && !host.is_lost(now_ns));
+            self.advance(now_ns);
+        }
+    }
+
+    fn fetch(&mut self, now_ns: u64) {
+        self.phase = Phase::Fetching;
+        for (host, of) in self.hosts.iter().enumerate() {
+            if of.last.state == AgentState::Finished {
+                self.steps.push(Step::Fetch { host });
+            }
+        }
+        self.advance(now_ns);
+    }
+
+    fn done(&mut self, now_ns: u64) {
+        self.phase = Phase::Done;
+        let start_at_ns = self.start_at_ns;
+        self.order_failed_to_forget();
+        let hosts = self.hosts.iter_mut().map(|host| HostRun {
+            name: host.name.clone(),
+            index: host.index,
+            clock: host.before.map_or_else(ClockOffset::default, |before| offset_at(start_at_ns, before, host.after)),
+            outcome: match host.result.take() {
+                Some(Ok(finished)) => HostOutcome::Finished(finished),
+                Some(Err(sentence)) => HostOutcome::Lost(bounded_text(&sentence)),
+                None if host.last.state == AgentState::Failed && !host.is_lost(now_ns) => {
+                    HostOutcome::Failed(host.last.sentences.clone())
+                }
+                None if host.last.state == AgentState::Undone => {
+                    HostOutcome::Failed(vec!["the load did not start".into()])
+                }
+                None => HostOutcome::Lost("nothing was heard of it for 10 s".into()),
+            },
+        });
+        let run = FleetRun { start_at_ns, stopped: self.stopped, hosts: hosts.collect() };
+        self.steps.push(Step::Done(Box::new(Ok(run))));
+    }
+
+    /// Agents whose load failed hold the run until they are told.
+    fn order_failed_to_forget(&mut self) {
+        for (host, of) in self.hosts.iter().enumerate() {
+            if matches!(of.last.state, AgentState::Failed | AgentState::Undone) {
+                self.steps.push(Step::Order { host, verb: Verb::Undo, body: Value::Null });
+            }
+        }
+    }
+
+    fn after_undoing(&mut self, now_ns: u64) {
+        let settled = |host: &Host| host.is_settled() || host.is_lost(now_ns) || host.undo_unanswered;
+        if !self.hosts.iter().all(settled) {
+            return;
+        }
+        for host in 0..self.hosts.len() {
+            let of = &self.hosts[host];
+            if of.heard_ns.is_some() && !of.is_settled() {
+                self.complain(host, vec!["it did not confirm that it removed what it had prepared".into()]);
+            } else if of.last.state == AgentState::Finished {
+                self.complain(host, vec!["the order to stop came late: the load ran for a moment".into()]);
+            }
+        }
+        self.phase = Phase::Done;
+        self.order_all(Verb::Undo, |_| Value::Null);
+        let sentences = std::mem::take(&mut self.sentences);
+        let error = if self.stopped { FleetError::Stopped(sentences) } else { FleetError::Failed(sentences) };
+        self.steps.push(Step::Done(Box::new(Err(error))));
+    }
+}
+
+impl Host {
+    fn is_lost(&self, now_ns: u64) -> bool {
+        self.heard_ns.is_none_or(|heard| now_ns.saturating_sub(heard) > SILENCE_NS)
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.last.state, AgentState::Finished | AgentState::Failed | AgentState::Undone)
+    }
+
+    /// True if it holds nothing that was made for this run.
+    fn is_settled(&self) -> bool {
+        self.heard_ns.is_none()
+            || self.released
+            || self.has_ended()
+            || matches!(self.last.state, AgentState::Starting | AgentState::Idle)
+    }
+}

@@ -1,0 +1,186 @@
+//! What an agent does on its machine: the part that the program provides.
+
+use model::fleet::HostTiming;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+/// The load of one host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// The run, the same on all hosts: 32 hexadecimal digits ([`crate::name::new_id`]).
+    pub run: String,
+    /// The agent that carries it out.
+    pub host: String,
+    /// The host's place among the hosts of the run, from 0.
+    pub index: usize,
+    /// How many hosts carry it out together.
+    pub hosts: usize,
+    /// What is to be done.
+    pub profile: Value,
+    /// What else the program needs to know.
+    pub options: Value,
+}
+
+/// A load that can be carried out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// What the machine is. Not part of the answer if it makes it larger than a message may be.
+    pub facts: Value,
+    /// The plan as text; its end is left out if the answer is larger than a message may be.
+    pub text: String,
+}
+
+/// What was made for a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepared {
+    /// Files that were not there before.
+    pub created: Vec<String>,
+}
+
+/// A load that was carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The result document.
+    pub result: Value,
+    /// When it did what.
+    pub timing: HostTiming,
+}
+
+/// What an agent does on this machine. Each of these is called on a thread that may block; one call at a time.
+///
+/// Sentences of an `Err` are for the user of the controller: they need not name the host.
+pub trait LoadHost: Send + Sync + 'static {
+    /// Plans the load and touches nothing.
+    fn plan(&self, load: &Load) -> Result<Planned, Vec<String>>;
+
+    /// Creates and fills what the load needs. If it fails, or ends early because of `stop`, it removes itself what it
+    /// created and is an `Err`.
+    fn prepare(&self, load: &Load, stop: &AtomicBool) -> Result<Prepared, Vec<String>>;
+
+    /// Removes what [`LoadHost::prepare`] created. Called if the load does not start.
+    fn undo(&self, prepared: &Prepared);
+
+    /// Waits for the start and carries the load out, until its end or until `stop` is true.
+    ///
+    /// Not called again for the same preparation. At the time of the gate it must call [`StartGate::enter`] and start only
+    /// if that is true; if it is not, it is an `Err`, and [`LoadHost::undo`] is called.
+    fn run(
+        &self,
+        load: &Load,
+        prepared: &Prepared,
+        gate: &StartGate,
+        stop: &AtomicBool,
+    ) -> Result<Finished, Vec<String>>;
+}
+
+/// When a load starts, and whether it may.
+pub struct StartGate {
+    start_at_ns: u64,
+    /// One of the constants below.
+    state: AtomicU8,
+    ios: AtomicU64,
+    bytes: AtomicU64,
+}
+
+const UNCONFIRMED: u8 = 0;
+const CONFIRMED: u8 = 1;
+const CANCELLED: u8 = 2;
+const ENTERED: u8 = 3;
+
+impl StartGate {
+    /// For a start at this time of the monotonic clock; not yet confirmed.
+    pub fn new(start_at_ns: u64) -> Self {
+        Self { start_at_ns, state: AtomicU8::new(UNCONFIRMED), ios: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+    }
+
+    /// When the load is to start (warm-up included), by this machine's monotonic clock, in nanoseconds.
+    pub fn start_at_ns(&self) -> u64 {
+        self.start_at_ns
+    }
+
+    /// True if the controller said go and did not cancel. It may still cancel until [`StartGate::enter`].
+    pub fn is_confirmed(&self) -> bool {
+        matches!(self.state.load(Ordering::Acquire), CONFIRMED | ENTERED)
+    }
+
+    /// True if it was cancelled: it never starts.
+    pub fn is_cancelled(&self) -> bool {
+        self.state.load(Ordering::Acquire) == CANCELLED
+    }
+
+    /// To be called when the time has come: true if the load starts. If it is false, it never does, even if a go comes.
+    pub fn enter(&self) -> bool {
+        let change = |state| match state {
+            CONFIRMED => Some(ENTERED),
+            UNCONFIRMED => Some(CANCELLED),
+            _ => None,
+        };
+        matches!(self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change), Ok(CONFIRMED) | Err(ENTERED))
+    }
+
+    /// How much was done since the load began; shown on the controller while it runs. May be called from any thread.
+    pub fn report(&self, ios: u64, bytes: u64) {
+        self.ios.store(ios, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What was reported last: I/Os and bytes.
+    pub fn reported(&self) -> (u64, u64) {
+        (self.ios.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// The go of the controller: true if the load will start, or has.
+    pub fn confirm(&self) -> bool {
+        let confirmed = self.state.compare_exchange(UNCONFIRMED, CONFIRMED, Ordering::AcqRel, Ordering::Acquire);
+        matches!(confirmed, Ok(_) | Err(CONFIRMED | ENTERED))
+    }
+
+    /// No start, unless it has begun.
+    pub fn cancel(&self) {
+        let change = |state| matches!(state, UNCONFIRMED | CONFIRMED).then_some(CANCELLED);
+        let _ = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
+    }
+
+    /// True if the load has entered.
+    pub fn has_entered(&self) -> bool {
+        self.state.load(Ordering::Acquire) == ENTERED
+    }
+}
+
+impl fmt::Debug for StartGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state.load(Ordering::Relaxed) {
+            UNCONFIRMED => "unconfirmed",
+            CONFIRMED => "confirmed",
+            CANCELLED => "cancelled",
+            _ => "entered",
+        };
+        write!(f, "StartGate({} ns, {state})", self.start_at_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_opens_only_for_a_go_that_came_before_its_time() {
+        let gate = StartGate::new(7);
+        assert!(!gate.is_confirmed() && gate.start_at_ns() == 7);
+        assert!(gate.confirm() && gate.is_confirmed() && !gate.has_entered());
+        assert!(gate.enter() && gate.enter() && gate.confirm() && gate.has_entered());
+        gate.cancel(); // too late
+        assert!(gate.enter() && !gate.is_cancelled());
+
+        let late = StartGate::new(7);
+        assert!(!late.enter(), "without a go");
+        assert!(!late.confirm() && !late.enter() && late.is_cancelled());
+
+        let cancelled = StartGate::new(7);
+        cancelled.confirm();
+        cancelled.cancel();
+        assert!(!cancelled.is_confirmed() && !cancelled.enter() && !cancelled.confirm());
+    }
+}

@@ -1,0 +1,372 @@
+//! Signed orders: how a controller makes them and how an agent checks them.
+//!
+//! [`Gatekeeper`] decides alone, from bytes and times that it is given, whether an agent carries an order out. Of a message
+//! whose signature is not that of a trusted key only the envelope is parsed, never the order in it.
+
+use crate::FleetError;
+use crate::key::{PublicKey, SigningKey, Trusted};
+use crate::message::SCHEMA;
+use crate::name;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// An order says that it ends this long after it was signed, in milliseconds.
+pub const VALIDITY_MS: u64 = 30_000;
+/// Wall clocks of controller and agent may differ by this much, in milliseconds.
+pub const CLOCKS_DIFFER_MS: u64 = 30_000;
+/// A challenge is valid this long, in nanoseconds.
+const CHALLENGE_VALID_NS: u64 = 60_000_000_000;
+/// Challenges that are remembered of those given to anyone, and of those given to controllers with a trusted key.
+const MAX_CHALLENGES: usize = 64;
+/// Bytes of a message with a profile, and of any other, at most.
+const MAX_PLAN_BYTES: usize = 1 << 20;
+const MAX_ORDER_BYTES: usize = 16 << 10;
+
+/// What an order asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    /// Plan a load; touch nothing.
+    Plan,
+    /// Create and fill what the load needs.
+    Prepare,
+    /// Start at a time, if a heartbeat says go.
+    Start,
+    /// List or fetch results that are kept.
+    Collect,
+    /// Remove what was prepared, forget the run.
+    Undo,
+    /// Say the time.
+    Clock,
+    /// The controller is there.
+    Heartbeat,
+    /// End the load now.
+    Stop,
+    /// Give a part of the result.
+    Result,
+}
+
+impl Verb {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Plan,
+        Self::Prepare,
+        Self::Start,
+        Self::Collect,
+        Self::Undo,
+        Self::Clock,
+        Self::Heartbeat,
+        Self::Stop,
+        Self::Result,
+    ];
+
+    /// The last part of the subject.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Prepare => "prepare",
+            Self::Start => "start",
+            Self::Collect => "collect",
+            Self::Undo => "undo",
+            Self::Clock => "clock",
+            Self::Heartbeat => "heartbeat",
+            Self::Stop => "stop",
+            Self::Result => "result",
+        }
+    }
+
+    /// The verb of a subject's last part.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.text() == text)
+    }
+
+    /// True if it is answered only for a challenge, because it begins something.
+    pub fn needs_challenge(self) -> bool {
+        matches!(self, Self::Plan | Self::Prepare | Self::Start | Self::Collect)
+    }
+
+    /// True if it is taken for a challenge or as an order of the run that goes on: `stop`, also from who did not start it.
+    fn takes_either(self) -> bool {
+        self == Self::Stop
+    }
+
+    fn max_bytes(self) -> usize {
+        if self == Self::Plan { MAX_PLAN_BYTES } else { MAX_ORDER_BYTES }
+    }
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// An order: the text that is signed is its JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// The version of the protocol.
+    pub schema: u32,
+    /// What is asked for; must be that of the subject.
+    pub verb: Verb,
+    /// The run that it belongs to: 32 hexadecimal digits.
+    pub run: String,
+    /// The agent that it is for.
+    pub agent: String,
+    /// The instance of the agent, as its answer to `hello` gave it; new each time that an agent starts.
+    pub instance: String,
+    /// A challenge that this agent gave, for the verbs that begin something.
+    pub challenge: Option<String>,
+    /// When it ends, in milliseconds since 1970.
+    pub expires_at_unix_ms: u64,
+    /// Counts up within the run.
+    pub sequence: u64,
+    /// What the verb needs.
+    pub body: Value,
+}
+
+/// What is sent: the order as text, and who signed it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Envelope {
+    order: String,
+    key: String,
+    signature: String,
+}
+
+impl Order {
+    /// The bytes to send.
+    pub fn signed(&self, key: &SigningKey) -> Result<Vec<u8>, FleetError> {
+        let order = serde_json::to_string(self)
+            .map_err(|error| FleetError::failed(format!("cannot write an order: {error}")))?;
+        let signature = BASE64.encode(key.sign(&order)?);
+        let envelope = Envelope { order, key: key.public().to_string(), signature };
+        serde_json::to_vec(&envelope).map_err(|error| FleetError::failed(format!("cannot write an order: {error}")))
+    }
+}
+
+/// Why an order is not carried out. None of these is answered: whoever sends without a key learns nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// More bytes than a message of its kind may have.
+    TooLarge,
+    /// Not the JSON of an envelope.
+    NotAnOrder,
+    /// Signed with a key that is not trusted.
+    UnknownKey,
+    /// Not signed with the key that it names.
+    WrongSignature,
+    /// Signed, but not the JSON of an order.
+    Malformed,
+    /// Of another version of the protocol.
+    WrongSchema,
+    /// The verb of the order is not that of the subject.
+    OtherVerb,
+    /// For another agent.
+    OtherAgent,
+    /// For the agent that had this name before.
+    OtherInstance,
+    /// It has ended.
+    Expired,
+    /// It ends too far ahead: the clocks differ.
+    ClockDiffers,
+    /// It has no challenge, or one that was not given, was used, or is too old.
+    Challenge,
+    /// Of a run that this agent does not know, or that another key began.
+    UnknownRun,
+    /// Its sequence number is not above the last one: sent before, or sent again.
+    Sequence,
+}
+
+impl Rejection {
+    /// The reason, as it is logged.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::TooLarge => "it is too large",
+            Self::NotAnOrder => "it is not a signed order",
+            Self::UnknownKey => "its key is not trusted",
+            Self::WrongSignature => "its signature is wrong",
+            Self::Malformed => "its signed text is not an order",
+            Self::WrongSchema => "it is of another version of the protocol",
+            Self::OtherVerb => "it was sent to the subject of another order",
+            Self::OtherAgent => "it is for another agent",
+            Self::OtherInstance => "it is for an agent that ran here before",
+            Self::Expired => "it has expired, or the clocks of the two machines differ by more than 30 s",
+            Self::ClockDiffers => "it expires too late: the clocks of the two machines differ by more than 30 s",
+            Self::Challenge => "its challenge is missing, unknown, used or expired",
+            Self::UnknownRun => "it is for a run that this agent does not carry out",
+            Self::Sequence => "its sequence number was used",
+        }
+    }
+}
+
+/// The time, by two clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// The monotonic clock, in nanoseconds.
+    pub monotonic_ns: u64,
+    /// The wall clock, in milliseconds since 1970.
+    pub unix_ms: u64,
+}
+
+/// An order that passed all checks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Admitted {
+    /// The order.
+    pub order: Order,
+    /// Who signed it.
+    pub key: PublicKey,
+    /// True if it came as an order of the run that goes on, false if by a challenge.
+    pub of_run: bool,
+}
+
+/// A challenge that was given and not used.
+#[derive(Clone, Debug)]
+struct Challenge {
+    text: String,
+    given_ns: u64,
+}
+
+/// The run whose orders are taken without a challenge.
+#[derive(Clone, Debug)]
+struct KnownRun {
+    id: String,
+    key: PublicKey,
+    last_sequence: u64,
+}
+
+/// Decides which messages are orders that this agent carries out.
+#[derive(Debug)]
+pub struct Gatekeeper {
+    agent: String,
+    instance: String,
+    trusted: Trusted,
+    /// Given to anyone who said hello.
+    given_to_anyone: VecDeque<Challenge>,
+    /// Given in answers to signed orders; kept apart, so that hellos without end do not push them out.
+    given_to_trusted: VecDeque<Challenge>,
+    run: Option<KnownRun>,
+}
+
+impl Gatekeeper {
+    /// For an agent with this name, in this instance.
+    pub fn new(agent: &str, instance: &str, trusted: Trusted) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            instance: instance.to_owned(),
+            trusted,
+            given_to_anyone: VecDeque::new(),
+            given_to_trusted: VecDeque::new(),
+            run: None,
+        }
+    }
+
+    /// True if orders of this key are carried out.
+    pub fn trusts(&self, key: &str) -> bool {
+        self.trusted.find(key).is_some()
+    }
+
+    /// Remembers a fresh random text as a challenge: given to anyone, or in the answer to an order.
+    pub fn give_challenge(&mut self, text: String, to_trusted: bool, now: Now) {
+        let given = if to_trusted { &mut self.given_to_trusted } else { &mut self.given_to_anyone };
+        while given.len() >= MAX_CHALLENGES {
+            given.pop_front();
+        }
+        given.push_back(Challenge { text, given_ns: now.monotonic_ns });
+    }
+
+    /// From now on, orders of this run and key need no challenge but a sequence number above the last one.
+    pub fn begin_run(&mut self, admitted: &Admitted) {
+        let Admitted { order, key, .. } = admitted;
+        if self.run.as_ref().is_none_or(|run| run.id != order.run || run.key != *key) {
+            self.run = Some(KnownRun { id: order.run.clone(), key: key.clone(), last_sequence: order.sequence });
+        }
+    }
+
+    /// Orders of the run are taken no more.
+    pub fn end_run(&mut self) {
+        self.run = None;
+    }
+
+    /// The order in a message that came to the subject of this verb, or why it is not carried out.
+    ///
+    /// Each order is admitted once: the challenge or the sequence number is used up.
+    pub fn admit(&mut self, message: &[u8], verb: Verb, now: Now) -> Result<Admitted, Rejection> {
+        if message.len() > verb.max_bytes() {
+            return Err(Rejection::TooLarge);
+        }
+        let envelope: Envelope = serde_json::from_slice(message).map_err(|_| Rejection::NotAnOrder)?;
+        let key = self.trusted.find(&envelope.key).ok_or(Rejection::UnknownKey)?.clone();
+        let signature = BASE64.decode(&envelope.signature).map_err(|_| Rejection::WrongSignature)?;
+        if !key.verifies(&envelope.order, &signature) {
+            return Err(Rejection::WrongSignature);
+        }
+        let order: Order = serde_json::from_str(&envelope.order).map_err(|_| Rejection::Malformed)?;
+        self.check_address(&order, verb)?;
+        let ahead_ms = order.expires_at_unix_ms.checked_sub(now.unix_ms).filter(|&ahead| ahead > 0);
+        match ahead_ms {
+            None => return Err(Rejection::Expired),
+            Some(ahead) if ahead > VALIDITY_MS + CLOCKS_DIFFER_MS => return Err(Rejection::ClockDiffers),
+            Some(_) => {}
+        }
+        let of_run = self.use_up(&order, &key, now)?;
+        Ok(Admitted { order, key, of_run })
+    }
+
+    fn check_address(&self, order: &Order, verb: Verb) -> Result<(), Rejection> {
+        if order.schema != SCHEMA {
+            return Err(Rejection::WrongSchema);
+        }
+        if order.verb != verb {
+            return Err(Rejection::OtherVerb);
+        }
+        if order.agent != self.agent {
+            return Err(Rejection::OtherAgent);
+        }
+        if order.instance != self.instance {
+            return Err(Rejection::OtherInstance);
+        }
+        if !name::is_id(&order.run) {
+            return Err(Rejection::Malformed);
+        }
+        Ok(())
+    }
+
+    /// Uses the challenge or the sequence number; true if it was the latter.
+    fn use_up(&mut self, order: &Order, key: &PublicKey, now: Now) -> Result<bool, Rejection> {
+        let by_challenge = order.verb.needs_challenge() || (order.verb.takes_either() && order.challenge.is_some());
+        let known = self.run.as_mut().filter(|run| run.id == order.run && run.key == *key);
+        if let Some(run) = &known
+            && order.sequence <= run.last_sequence
+        {
+            return Err(Rejection::Sequence);
+        }
+        if !by_challenge && known.is_none() {
+            return Err(Rejection::UnknownRun);
+        }
+        if by_challenge {
+            let text = order.challenge.as_deref().ok_or(Rejection::Challenge)?;
+            let all = [&mut self.given_to_anyone, &mut self.given_to_trusted];
+            let used = all.into_iter().find_map(|given| take(given, text)).ok_or(Rejection::Challenge)?;
+            if now.monotonic_ns.saturating_sub(used.given_ns) > CHALLENGE_VALID_NS {
+                return Err(Rejection::Challenge);
+            }
+        }
+        if let Some(run) = known {
+            run.last_sequence = order.sequence;
+        }
+        Ok(!by_challenge)
+    }
+}
+
+fn take(given: &mut VecDeque<Challenge>, text: &str) -> Option<Challenge> {
+    let index = given.iter().position(|challenge| challenge.text == text)?;
+    given.remove(index)
+}
+
+#[cfg(test)]
+mod tests;

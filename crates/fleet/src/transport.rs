@@ -1,0 +1,245 @@
+//! The connection to a NATS server, and the rules for one that others can listen to.
+
+use crate::FleetError;
+use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Messages of one subscription that wait; more are lost. With messages of 1 MiB it is the most memory that a flood takes.
+const WAITING_MESSAGES: usize = 128;
+/// Messages that wait to be sent.
+const WAITING_TO_SEND: usize = 512;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest pause between two attempts to connect again: well below the 10 s of silence that end a load.
+const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
+/// A server that does not answer is noticed within two of these.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How a server is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// `nats://HOST:PORT` or `tls://HOST:PORT` (`--server`); the port is 4222 if there is none.
+    pub server: String,
+    /// A file of credentials, as NATS makes them (`--creds`).
+    pub credentials: Option<PathBuf>,
+    /// Certificates of the authorities that signed the server's (`--tls-ca`).
+    pub tls_ca: Option<PathBuf>,
+    /// Connect to another machine without encryption (`--no-tls`).
+    pub no_tls: bool,
+    /// Connect to another machine without credentials (`--anonymous`).
+    pub anonymous: bool,
+    /// First part of the subjects on which answers come, instead of `_INBOX`: permissions can keep others from reading it.
+    pub inbox_prefix: Option<String>,
+}
+
+/// What the rules make of a [`Connection`].
+#[derive(Clone, Debug, PartialEq)]
+struct Checked {
+    address: ServerAddr,
+    require_tls: bool,
+}
+
+impl Connection {
+    /// Checks without connecting.
+    ///
+    /// # Errors
+    ///
+    /// If the address is none, or the server is on another machine and neither encryption nor `no_tls`, or neither
+    /// credentials nor `anonymous` are given.
+    pub fn check(&self) -> Result<(), FleetError> {
+        self.checked().map(|_| ())
+    }
+
+    fn checked(&self) -> Result<Checked, FleetError> {
+        let usage = |sentence: String| Err(FleetError::Usage(sentence));
+        let address: ServerAddr = match self.server.parse() {
+            Ok(address) if !self.server.is_empty() => address,
+            _ => {
+                return usage(format!(
+                    "'{}' is not the address of a server (expected: nats://HOST:PORT)",
+                    self.shown()
+                ));
+            }
+        };
+        if !matches!(address.scheme(), "nats" | "tls") {
+            return usage(format!("'{}': unknown scheme (expected: nats or tls)", self.shown()));
+        }
+        if let Some(prefix) = &self.inbox_prefix
+            && !is_inbox_prefix(prefix)
+        {
+            return usage(format!(
+                "'{}' is not a prefix of inboxes (expected: letters, digits, _, - and dots between \
+                                  them)",
+                prefix.escape_debug()
+            ));
+        }
+        let near = is_loopback(address.host());
+        let wants_tls = address.scheme() == "tls" || self.tls_ca.is_some();
+        if wants_tls && self.no_tls {
+            return usage("--no-tls contradicts tls:// and --tls-ca".into());
+        }
+        let has_credentials = self.credentials.is_some() || address.has_user_pass() || address.username().is_some();
+        if !near && !has_credentials && !self.anonymous {
+            return usage(format!(
+                "no credentials for {}: give --creds FILE, or --anonymous if the server asks nobody who they are",
+                self.shown()
+            ));
+        }
+        Ok(Checked { require_tls: wants_tls || (!near && !self.no_tls), address })
+    }
+
+    /// The address without a password.
+    pub fn shown(&self) -> String {
+        let (scheme, rest) = self.server.split_once("://").unwrap_or(("nats", &self.server));
+        let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+        crate::message::bounded_text(&format!("{scheme}://{rest}"))
+    }
+
+    /// Connects. `on_event` gets each change of the connection as a sentence.
+    pub(crate) async fn connect(
+        &self,
+        name: &str,
+        on_event: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Client, FleetError> {
+        let checked = self.checked()?;
+        let on_event = std::sync::Arc::new(on_event);
+        let server = self.shown();
+        let mut options = ConnectOptions::new()
+            .name(name)
+            .require_tls(checked.require_tls)
+            .ignore_discovered_servers() // of which the rules know nothing
+            .subscription_capacity(WAITING_MESSAGES)
+            .client_capacity(WAITING_TO_SEND)
+            .connection_timeout(CONNECT_TIMEOUT)
+            .ping_interval(PING_INTERVAL)
+            .request_timeout(Some(CONNECT_TIMEOUT))
+            .reconnect_delay_callback(|attempts| {
+                RECONNECT_PAUSE.min(Duration::from_millis(50 * (1 << attempts.min(6))))
+            })
+            .event_callback(move |event| {
+                if let Some(sentence) = sentence(&event, &server) {
+                    on_event(&sentence);
+                }
+                async {}
+            });
+        if let Some(path) = &self.tls_ca {
+            options = options.add_root_certificates(path.clone());
+        }
+        if let Some(prefix) = &self.inbox_prefix {
+            options = options.custom_inbox_prefix(prefix);
+        }
+        if let Some(path) = &self.credentials {
+            options = options.credentials_file(path).await.map_err(|error| {
+                FleetError::Usage(format!("cannot read the credentials {}: {error}", path.display()))
+            })?;
+        }
+        let connected = tokio::time::timeout(2 * CONNECT_TIMEOUT, options.connect(checked.address)).await;
+        match connected {
+            Ok(Ok(client)) => Ok(client),
+            Ok(Err(error)) => {
+                let hint = if checked.require_tls && self.tls_ca.is_none() && !self.server.starts_with("tls://") {
+                    " (it must use TLS, because it is on another machine; --no-tls connects without)"
+                } else {
+                    ""
+                };
+                let reason = reason(&error);
+                Err(FleetError::refused(format!("cannot connect to {}: {reason}{hint}", self.shown())))
+            }
+            Err(_) => Err(FleetError::refused(format!("cannot connect to {}: no answer within 10 s", self.shown()))),
+        }
+    }
+}
+
+/// The error with what caused it, on one line.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    crate::message::bounded_text(&text)
+}
+
+fn sentence(event: &Event, server: &str) -> Option<String> {
+    match event {
+        Event::Connected => Some(format!("connected to {server}")),
+        Event::Disconnected => Some(format!("the connection to {server} is lost; it is tried again")),
+        Event::SlowConsumer(_) => Some("messages come faster than they are read; some are lost".into()),
+        Event::ServerError(error) => Some(crate::message::bounded_text(&format!("{server}: {error}"))),
+        Event::LameDuckMode => Some(format!("{server} is about to shut down")),
+        Event::Draining | Event::Closed | Event::ClientError(_) => None,
+    }
+}
+
+/// True if nobody on the network is between us and this host.
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn is_inbox_prefix(prefix: &str) -> bool {
+    let plain =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    prefix.len() <= 128 && prefix.split('.').all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(server: &str) -> Connection {
+        Connection { server: server.into(), ..Connection::default() }
+    }
+
+    #[test]
+    fn a_server_on_this_machine_needs_neither_encryption_nor_credentials() {
+        for server in ["nats://127.0.0.1:4222", "127.0.0.1", "nats://localhost", "nats://[::1]:1", "nats://127.9.9.9"] {
+            let checked = to(server).checked().unwrap();
+            assert!(!checked.require_tls, "{server}");
+        }
+        assert!(to("tls://127.0.0.1").checked().unwrap().require_tls);
+    }
+
+    #[test]
+    fn a_server_elsewhere_needs_both_or_words_that_say_no() {
+        for server in ["nats://bus:4222", "nats://10.0.0.1", "nats://127.0.0.1.example.org", "nats://[::2]:4222"] {
+            let error = to(server).check().unwrap_err();
+            assert!(error.to_string().contains("--anonymous") && error.touched_nothing(), "{error}");
+            let anonymous = Connection { anonymous: true, ..to(server) };
+            assert!(anonymous.checked().unwrap().require_tls, "{server}");
+            let open = Connection { anonymous: true, no_tls: true, ..to(server) };
+            assert!(!open.checked().unwrap().require_tls, "{server}");
+            let credentials = Connection { credentials: Some("x".into()), ..to(server) };
+            assert!(credentials.checked().unwrap().require_tls, "{server}");
+        }
+        let with_password = to("nats://me:secret@bus").checked().unwrap();
+        assert!(with_password.require_tls);
+    }
+
+    #[test]
+    fn contradictions_and_nonsense_are_refused() {
+        let contradiction = Connection { no_tls: true, anonymous: true, ..to("tls://bus") };
+        assert!(contradiction.check().unwrap_err().to_string().contains("contradicts"));
+        for server in ["", "http://bus", "nats://", "ws://127.0.0.1"] {
+            assert!(to(server).check().is_err(), "{server}");
+        }
+        for (prefix, good) in
+            [("_INBOX_me", true), ("a.b", true), ("", false), ("a..b", false), ("a.>", false), ("a b", false)]
+        {
+            let connection = Connection { inbox_prefix: Some(prefix.into()), ..to("127.0.0.1") };
+            assert_eq!(connection.check().is_ok(), good, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        assert_eq!(to("nats://me:secret@bus:4222").shown(), "nats://bus:4222");
+        let error = to("http://me:secret@bus").check().unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
+    }
+}

@@ -1,0 +1,340 @@
+//! A server, agents whose load is a recording, and a controller.
+
+use fleet::{
+    AgentOptions, Connection, Controller, Finished, FleetError, Load, LoadHost, Planned, Prepared, SigningKey,
+    StartGate, Trusted, name, serve,
+};
+use model::fleet::HostTiming;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+pub const VERSION: &str = "0.1.0";
+/// Nothing here takes this long on any machine.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// A NATS server of a test's own.
+pub struct Server {
+    child: Child,
+    pub port: u16,
+    program: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Starts one, or says why it cannot.
+    pub fn start(configuration: &str) -> Result<Self, String> {
+        let program = testkit::tool("nats-server")?;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("nats.conf"), configuration).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let child = spawn(&program, folder.path(), port);
+        Ok(Self { child, port, program, folder })
+    }
+
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub fn connection(&self) -> Connection {
+        Connection { server: self.url(), ..Connection::default() }
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub fn restart(&mut self) {
+        self.child = spawn(&self.program, self.folder.path(), self.port);
+    }
+}
+
+fn spawn(program: &Path, folder: &Path, port: u16) -> Child {
+    let mut command = Command::new(program);
+    command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-c"]).arg(folder.join("nats.conf"));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + LONG;
+    loop {
+        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
+            let mut greeting = [0; 4];
+            if stream.read_exact(&mut greeting).is_ok() && &greeting == b"INFO" {
+                return child;
+            }
+        }
+        assert!(Instant::now() < until, "the server does not listen");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a [`FakeHost`] does.
+#[derive(Clone, Debug, Default)]
+pub struct Behaviour {
+    pub refuse_plan: Vec<String>,
+    pub fail_prepare: Vec<String>,
+    pub fail_run: Vec<String>,
+    /// How long the load takes after its start.
+    pub run_for: Duration,
+    pub prepare_for: Duration,
+    /// Bytes of text in the result that do not compress.
+    pub result_bytes: usize,
+    pub panic_in_plan: bool,
+}
+
+/// A machine that notes what it is told to do.
+#[derive(Default)]
+pub struct FakeHost {
+    pub behaviour: Mutex<Behaviour>,
+    pub events: Mutex<Vec<String>>,
+    pub started_ns: AtomicU64,
+}
+
+impl FakeHost {
+    fn note(&self, event: impl Into<String>) {
+        self.events.lock().unwrap().push(event.into());
+    }
+
+    pub fn events(&self) -> Vec<String> {
+        self.events.lock().unwrap().clone()
+    }
+
+    pub fn has(&self, event: &str) -> bool {
+        self.events().iter().any(|noted| noted == event)
+    }
+
+    fn behaviour(&self) -> Behaviour {
+        self.behaviour.lock().unwrap().clone()
+    }
+}
+
+pub fn monotonic_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn nap() {
+    std::thread::sleep(Duration::from_millis(1));
+}
+
+impl LoadHost for FakeHost {
+    fn plan(&self, load: &Load) -> Result<Planned, Vec<String>> {
+        self.note("plan");
+        let behaviour = self.behaviour();
+        assert!(!behaviour.panic_in_plan, "planning fails in an unforeseen way");
+        if !behaviour.refuse_plan.is_empty() {
+            return Err(behaviour.refuse_plan);
+        }
+        Ok(Planned { facts: json!({"host": load.host}), text: format!("{} of {}", load.index, load.hosts) })
+    }
+
+    fn prepare(&self, _load: &Load, stop: &AtomicBool) -> Result<Prepared, Vec<String>> {
+        self.note("prepare");
+        let behaviour = self.behaviour();
+        let until = Instant::now() + behaviour.prepare_for;
+        while Instant::now() < until {
+            if stop.load(Ordering::Relaxed) {
+                self.note("prepare stopped");
+                return Err(vec!["stopped".into()]);
+            }
+            nap();
+        }
+        if !behaviour.fail_prepare.is_empty() {
+            return Err(behaviour.fail_prepare);
+        }
+        self.note("prepared");
+        Ok(Prepared { created: vec!["file".into()] })
+    }
+
+    fn undo(&self, prepared: &Prepared) {
+        self.note(format!("undo {}", prepared.created.join(" ")));
+    }
+
+    fn run(&self, load: &Load, _: &Prepared, gate: &StartGate, stop: &AtomicBool) -> Result<Finished, Vec<String>> {
+        let behaviour = self.behaviour();
+        while monotonic_ns() < gate.start_at_ns() && !stop.load(Ordering::Relaxed) {
+            nap();
+        }
+        if !gate.enter() {
+            self.note("not started");
+            return Err(vec!["the start was cancelled".into()]);
+        }
+        self.started_ns.store(monotonic_ns(), Ordering::Relaxed);
+        self.note("started");
+        let started_ns = monotonic_ns();
+        let until = Instant::now() + behaviour.run_for;
+        while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+            gate.report(monotonic_ns() - started_ns, 4096);
+            nap();
+        }
+        let stopped = stop.load(Ordering::Relaxed);
+        self.note(if stopped { "stopped" } else { "ended" });
+        if !behaviour.fail_run.is_empty() {
+            return Err(behaviour.fail_run);
+        }
+        let timing = HostTiming {
+            planned_start_ns: gate.start_at_ns(),
+            started_ns,
+            measured_from_ns: Some(started_ns),
+            measured_to_ns: Some(monotonic_ns()),
+        };
+        let result = json!({
+            "host": load.host, "profile": load.profile, "stopped": stopped, "text": noise(behaviour.result_bytes),
+        });
+        Ok(Finished { result, timing })
+    }
+}
+
+/// Text that does not compress to less than half.
+pub fn noise(bytes: usize) -> String {
+    let mut random = 7_u64;
+    let mut text = String::with_capacity(bytes + 16);
+    while text.len() < bytes {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let _ = write!(text, "{:08x}", random >> 32);
+    }
+    text.truncate(bytes);
+    text
+}
+
+/// An agent on a thread of its own.
+pub struct RunningAgent {
+    pub name: String,
+    pub host: Arc<FakeHost>,
+    pub log: Arc<Mutex<Vec<String>>>,
+    pub state: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), FleetError>>>,
+}
+
+impl RunningAgent {
+    /// Ends it as a signal would, and says how.
+    pub fn end(&mut self) -> Result<(), FleetError> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.log().iter().any(|line| line.contains("waits for orders"))
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl Drop for RunningAgent {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            let _ = self.end();
+        }
+    }
+}
+
+/// A server, a key, and agents that trust it.
+pub struct Bench {
+    pub agents: Vec<RunningAgent>,
+    pub server: Server,
+    pub key: SigningKey,
+    pub folder: tempfile::TempDir,
+    pub stop: AtomicBool,
+}
+
+impl Bench {
+    pub fn new(agents: usize) -> Result<Self, String> {
+        Self::with(agents, "")
+    }
+
+    pub fn with(agents: usize, configuration: &str) -> Result<Self, String> {
+        let server = Server::start(configuration)?;
+        let key = SigningKey::generate().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut bench = Self { agents: Vec::new(), server, key, folder, stop: AtomicBool::new(false) };
+        for index in 0..agents {
+            let agent = bench.agent(&format!("h{index}"));
+            bench.agents.push(agent);
+        }
+        wait(|| bench.agents.iter().all(RunningAgent::is_ready));
+        Ok(bench)
+    }
+
+    /// Starts one more agent, and does not wait for it.
+    pub fn agent(&self, name: &str) -> RunningAgent {
+        let host = Arc::new(FakeHost::default());
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&log);
+        let state = self.folder.path().join(name);
+        let options = AgentOptions {
+            name: name.into(),
+            connection: self.server.connection(),
+            trusted: Trusted::new(vec![self.key.public().clone()]),
+            state: state.clone(),
+            version: VERSION.into(),
+            limits: json!({"allow": ["/x"]}),
+            log: Arc::new(move |line: &str| kept.lock().unwrap().push(line.to_owned())),
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, works) = (Arc::clone(&stop), Arc::clone(&host));
+        let thread = std::thread::spawn(move || serve(options, works, &stopped));
+        RunningAgent { name: name.into(), host, log, state, stop, thread: Some(thread) }
+    }
+
+    pub fn controller(&self) -> Controller {
+        Controller::connect(&self.server.connection(), VERSION).unwrap()
+    }
+
+    pub fn behave(&self, change: impl Fn(usize, &mut Behaviour)) {
+        for (index, agent) in self.agents.iter().enumerate() {
+            change(index, &mut agent.host.behaviour.lock().unwrap());
+        }
+    }
+
+    pub fn loads(&self) -> Vec<Load> {
+        let names: Vec<&str> = self.agents.iter().map(|agent| agent.name.as_str()).collect();
+        loads(&names)
+    }
+
+    pub fn has(&self, event: &str) -> Vec<bool> {
+        self.agents.iter().map(|agent| agent.host.has(event)).collect()
+    }
+}
+
+pub fn loads(names: &[&str]) -> Vec<Load> {
+    let run = name::new_id().unwrap();
+    let hosts = names.len();
+    let load = |(index, name): (usize, &&str)| Load {
+        run: run.clone(),
+        host: (*name).into(),
+        index,
+        hosts,
+        profile: json!({"block": 4096, "index": index}),
+        options: Value::Null,
+    };
+    names.iter().enumerate().map(load).collect()
+}
+
+/// Waits until it is so; fails when it takes longer than anything here takes.
+pub fn wait(mut condition: impl FnMut() -> bool) {
+    let until = Instant::now() + LONG;
+    while !condition() {
+        assert!(Instant::now() < until, "it did not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

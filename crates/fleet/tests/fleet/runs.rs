@@ -1,0 +1,182 @@
+//! Runs that go well, and runs that hosts refuse or fail.
+
+use crate::bench::{Bench, loads, noise};
+use fleet::{AgentState, FleetError, HostOutcome, Progress};
+use serde_json::json;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use testkit::or_skip;
+
+fn go_well(hosts: usize) {
+    let bench = or_skip!(Bench::new(hosts));
+    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_millis(700));
+    let mut controller = bench.controller();
+    let mut seen = Vec::new();
+    let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
+        let touched = bench.has("prepare");
+        match &progress {
+            Progress::Planned(plans) => {
+                assert_eq!(touched, vec![false; hosts], "a host was touched before all had planned");
+                assert_eq!(plans.len(), hosts);
+                assert_eq!(plans[hosts - 1].text, format!("{} of {hosts}", hosts - 1));
+                assert_eq!(plans[0].facts, json!({"host": "h0"}));
+            }
+            Progress::Prepared => assert_eq!(bench.has("prepared"), vec![true; hosts]),
+            Progress::Starting { lead_ns } => {
+                assert!(*lead_ns >= 2_000_000_000);
+                assert_eq!(bench.has("started"), vec![false; hosts]);
+            }
+            _ => {}
+        }
+        seen.push(progress);
+    });
+    let run = run.unwrap();
+    assert_eq!(run.hosts.len(), hosts);
+    for (index, (host, agent)) in run.hosts.iter().zip(&bench.agents).enumerate() {
+        assert_eq!((&host.name, host.index), (&agent.name, index));
+        let HostOutcome::Finished(finished) = &host.outcome else { panic!("{:?}", host.outcome) };
+        assert_eq!(finished.result["host"], agent.name.as_str());
+        assert_eq!(finished.result["profile"]["index"], index);
+        let timing = finished.timing;
+        assert!(timing.started_ns >= timing.planned_start_ns, "started before its time");
+        // All are on one machine, so the true difference of the clocks is 0.
+        assert!(host.clock.offset_ns.unsigned_abs() <= host.clock.uncertainty_ns, "{:?}", host.clock);
+        assert!(host.clock.drift_ppb.is_some());
+        let off = timing.planned_start_ns.abs_diff(run.start_at_ns);
+        assert!(off <= host.clock.uncertainty_ns * 2 + 1, "start {off} ns from the others'");
+        assert!(!agent.host.has("undo file"));
+        assert_eq!(std::fs::read_dir(&agent.state).unwrap().count(), 0, "the result was fetched and is still kept");
+    }
+    assert!(seen.iter().any(|progress| matches!(progress, Progress::Running(live) if live.len() == hosts
+        && live.iter().any(|host| host.ios > 0 && host.state == AgentState::Running))));
+    let infos = controller.hosts(Some(&bench.key)).unwrap();
+    assert_eq!(infos.len(), hosts);
+    assert!(
+        infos.iter().all(|info| info.state == AgentState::Idle && info.trusts_key && info.agents == 1),
+        "{infos:?}"
+    );
+}
+
+#[test]
+fn two_hosts_run_a_load() {
+    go_well(2);
+}
+
+#[test]
+fn eight_hosts_run_a_load() {
+    go_well(8);
+}
+
+#[test]
+fn a_refusal_of_one_host_leaves_all_untouched() {
+    let bench = or_skip!(Bench::new(3));
+    bench.behave(|index, behaviour| {
+        if index > 0 {
+            behaviour.refuse_plan = vec![format!("disk {index} is mounted"), "no".into()];
+        }
+    });
+    let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
+    let mut sentences = error.sentences().to_vec();
+    sentences.sort();
+    assert_eq!(sentences, ["h1: disk 1 is mounted", "h1: no", "h2: disk 2 is mounted", "h2: no"]);
+    assert!(error.touched_nothing());
+    assert_eq!(bench.has("prepare"), [false; 3]);
+    // Nothing is left of it that keeps others out.
+    bench.behave(|_, behaviour| behaviour.refuse_plan.clear());
+    let mut plans = bench.controller().plan(bench.loads(), &bench.key, &bench.stop).unwrap();
+    plans.sort_by_key(|plan| plan.index);
+    assert_eq!(plans[2].text, "2 of 3");
+    assert_eq!(bench.has("prepare"), [false; 3]);
+}
+
+#[test]
+fn a_failure_to_prepare_on_one_host_is_undone_on_all() {
+    let bench = or_skip!(Bench::new(3));
+    bench.behave(|index, behaviour| {
+        if index == 1 {
+            behaviour.prepare_for = Duration::from_millis(300); // the others have prepared by then
+            behaviour.fail_prepare = vec!["no space".into()];
+        }
+    });
+    let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
+    assert_eq!(error, FleetError::Failed(vec!["h1: no space".into()]));
+    assert_eq!(bench.has("undo file"), [true, false, true]);
+    assert_eq!(bench.has("started"), [false; 3]);
+    let infos = bench.controller().hosts(None).unwrap();
+    assert!(infos.iter().all(|info| info.state == AgentState::Idle && info.run.is_none()), "{infos:?}");
+}
+
+#[test]
+fn a_failing_load_of_one_host_leaves_the_results_of_the_others() {
+    let bench = or_skip!(Bench::new(2));
+    bench.behave(|index, behaviour| {
+        if index == 0 {
+            behaviour.fail_run = vec!["device gone".into()];
+        }
+    });
+    let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+    assert_eq!(run.hosts[0].outcome, HostOutcome::Failed(vec!["device gone".into()]));
+    assert!(matches!(run.hosts[1].outcome, HostOutcome::Finished(_)));
+}
+
+#[test]
+fn a_stop_before_the_start_removes_what_was_prepared() {
+    let bench = or_skip!(Bench::new(2));
+    let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
+        if matches!(progress, Progress::Starting { .. }) {
+            bench.stop.store(true, Ordering::Relaxed);
+        }
+    });
+    assert!(matches!(error, Err(FleetError::Stopped(_))), "{error:?}");
+    assert_eq!(bench.has("started"), [false; 2]);
+    assert_eq!(bench.has("undo file"), [true; 2]);
+}
+
+#[test]
+fn a_stop_after_the_plan_touches_nothing() {
+    let bench = or_skip!(Bench::new(2));
+    let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
+        if matches!(progress, Progress::Planned(_)) {
+            bench.stop.store(true, Ordering::Relaxed);
+        }
+    });
+    assert!(matches!(error, Err(FleetError::Stopped(_))), "{error:?}");
+    assert_eq!(bench.has("prepare"), [false; 2]);
+}
+
+#[test]
+fn a_stop_during_the_load_ends_it_and_keeps_its_figures() {
+    let bench = or_skip!(Bench::new(2));
+    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_secs(600));
+    let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
+        if matches!(progress, Progress::Running(_)) {
+            bench.stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let run = run.unwrap();
+    assert!(run.stopped);
+    for host in &run.hosts {
+        let HostOutcome::Finished(finished) = &host.outcome else { panic!("{:?}", host.outcome) };
+        assert_eq!(finished.result["stopped"], true);
+    }
+}
+
+#[test]
+fn results_larger_than_a_message_come_in_parts() {
+    let bench = or_skip!(Bench::with(2, "max_payload: 16384"));
+    bench.behave(|_, behaviour| behaviour.result_bytes = 300_000);
+    let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+    for host in &run.hosts {
+        let HostOutcome::Finished(finished) = &host.outcome else { panic!("{:?}", host.outcome) };
+        assert_eq!(finished.result["text"], noise(300_000));
+    }
+}
+
+#[test]
+fn a_load_larger_than_a_message_is_refused() {
+    let bench = or_skip!(Bench::with(1, "max_payload: 16384"));
+    let mut all = loads(&["h0"]);
+    all[0].profile = json!(noise(20_000));
+    let error = bench.controller().run(all, &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("larger than the server takes") && error.touched_nothing(), "{error:?}");
+}
