@@ -21,13 +21,19 @@ pub struct Events {
     pub on_finished: Option<NamedEvent>,
 }
 
-/// A start that several hosts agreed on: all begin at the same moment, or none does.
-#[derive(Debug, Default)]
-pub struct AgreedStart {
+/// A start that several hosts agree on: all begin at the same moment, or none does.
+#[derive(Clone, Copy)]
+pub struct AgreedStart<'a> {
     /// When the load begins, in nanoseconds of this machine's `CLOCK_MONOTONIC`.
     pub start_ns: u64,
-    /// Set when all hosts have agreed. Without it the load does not begin.
-    pub is_confirmed: AtomicBool,
+    /// Asked just before: true if the hosts have agreed.
+    pub is_agreed: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl std::fmt::Debug for AgreedStart<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgreedStart").field("start_ns", &self.start_ns).finish_non_exhaustive()
+    }
 }
 
 /// What control gets before an agreed start, to mark the targets as being written to.
@@ -54,7 +60,7 @@ pub struct StopSources<'a> {
     /// Shared with other processes.
     pub events: &'a Events,
     /// When the first timespan begins, if that was agreed with other hosts.
-    pub agreed_start: Option<&'a AgreedStart>,
+    pub agreed_start: Option<AgreedStart<'a>>,
 }
 
 impl StopSources<'_> {
@@ -116,8 +122,8 @@ impl StopSources<'_> {
         if !self.wait_until(agreed.start_ns.saturating_sub(lead_ns), observer) {
             return None;
         }
-        if !agreed.is_confirmed.load(Relaxed) {
-            observer.observe(&Event::Warning { message: "the load was not started: the start was not confirmed" });
+        if !(agreed.is_agreed)() {
+            observer.observe(&Event::Warning { message: "the load was not started: not all hosts agreed" });
             return None;
         }
         Some(agreed.start_ns.max(soonest()))
@@ -160,15 +166,15 @@ mod tests {
     }
 
     /// When a load begins that is to begin in 20 ms.
-    fn begins(is_confirmed: bool, is_interrupted: bool) -> (u64, Option<u64>, Vec<String>) {
+    fn begins(is_agreed: bool, is_interrupted: bool) -> (u64, Option<u64>, Vec<String>) {
         let start_ns = sys::clock::monotonic_ns() + 20_000_000;
-        let agreed = AgreedStart { start_ns, is_confirmed: is_confirmed.into() };
+        let agreed = AgreedStart { start_ns, is_agreed: &|| is_agreed };
         let (interrupt, status_asked, events) = (is_interrupted.into(), false.into(), Events::default());
         let sources = StopSources {
             interrupt: &interrupt,
             status_asked: &status_asked,
             events: &events,
-            agreed_start: Some(&agreed),
+            agreed_start: Some(agreed),
         };
         let mut heard = Heard::default();
         (start_ns, sources.start_ns(1_000_000, &mut heard), heard.0)
@@ -183,10 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn a_start_that_was_not_confirmed_is_none() {
+    fn a_start_that_not_all_agree_on_is_none() {
         let (_, begins_ns, heard) = begins(false, false);
         assert_eq!(begins_ns, None);
-        assert!(heard[0].contains("not confirmed"), "{heard:?}");
+        assert!(heard[0].contains("not all hosts agreed"), "{heard:?}");
     }
 
     #[test]

@@ -60,13 +60,12 @@ impl Confinement {
         Ok(())
     }
 
-    /// From now on, everything that this process opens as a target.
+    /// From now on, this process opens no other targets.
     ///
-    /// # Errors
-    ///
-    /// The confinement is given back if there is one already.
-    pub fn enter(self) -> Result<(), Self> {
-        HERE.set(self)
+    /// `None` = there is another one already.
+    pub fn enter(self) -> Option<&'static Self> {
+        HERE.set(self).ok()?;
+        HERE.get()
     }
 
     /// What stands at a path.
