@@ -16,6 +16,9 @@ mod foreign_text;
 mod image;
 mod interference;
 mod kinds;
+mod labels;
+#[cfg(test)]
+mod labels_of_random_charts;
 mod pairs;
 mod palette;
 mod preset;
