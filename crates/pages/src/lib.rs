@@ -170,7 +170,7 @@ fn about(subject: &Subject<'_>) -> Vec<String> {
         | Subject::Repeat { sweep, example, .. }
         | Subject::Interference { sweep, example, .. }
         | Subject::Pairs { sweep, example, .. } => {
-            (vec![load_line::of_sweep(sweep)], example.map(environment::subtitle))
+            (vec![load_line::of_runs(sweep, example)], example.map(environment::subtitle))
         }
         Subject::Comparison { sides } => {
             let place = sides.first().and_then(|side| side.results.first()).map(environment::subtitle);
