@@ -14,6 +14,7 @@ use cli::sweep::PlannedPoint;
 use cli::{Command, Subcommand};
 use folder::{Folder, Kind};
 use host::Root;
+use model::printable::command_line;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::sweep::{DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
@@ -444,8 +445,8 @@ impl SweepObserver for SweepRecorder<'_> {
             Purpose::Capacity => point.words_without_rate(seed),
             _ => point.words_with_seed(seed),
         };
-        let words = std::iter::once(self.program.clone()).chain(words);
-        let command_line = words.collect::<Vec<_>>().join(" ");
+        let words: Vec<String> = std::iter::once(self.program.clone()).chain(words).collect();
+        let command_line = command_line(words.iter().map(String::as_str));
         let labels = point.request.options.labels.clone();
         self.folder.keep(&RunResult { command_line, labels, ..result }, step.purpose)
     }
