@@ -94,7 +94,7 @@
       floor = one.y + lineHeight;
     }
     let ceiling = bottom;
-    for (const one of placed.toReversed()) {
+    for (const one of [...placed].reverse()) {
       one.y = Math.min(one.y, ceiling);
       ceiling = one.y - lineHeight;
     }
