@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use testkit::{Finished, Program, Running, Workplace, or_skip, tool, workplace};
@@ -111,7 +111,6 @@ impl Fleet {
     }
 }
 
-// Shows switches: --on=<nats://server/host[,host...]> --key=<file>
 #[test]
 fn hosts_carry_out_one_load_together() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
@@ -149,7 +148,6 @@ fn hosts_carry_out_one_load_together() {
     }
 }
 
-// Shows switches: --plan
 #[test]
 fn a_plan_of_all_hosts_touches_nothing() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
@@ -176,6 +174,7 @@ fn nothing_is_written_anywhere_if_one_host_refuses() {
     }
 }
 
+// Shows data-safety: targets of a load that another host orders
 #[test]
 fn targets_lie_beneath_allowed_directories() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
@@ -208,6 +207,40 @@ fn targets_lie_beneath_allowed_directories() {
     assert!(!fleet.place.path("new.dat").exists());
 }
 
+// Shows data-safety: new files of such a load, deleted
+#[test]
+fn what_was_created_is_removed_if_a_host_cannot_create_its_files() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
+    fs::create_dir(fleet.room("h2")).expect("made");
+    fleet.place.file("room-h1/theirs", b"theirs");
+    // Of files larger than 100 blocks of 512 bytes, the kernel refuses the rest.
+    let script = r#"ulimit -f 100; exec "$0" "$@""#;
+    let words = format!("agent --server {} --trust fleet.pub --name h2 --state state-h2", fleet.url());
+    let agent = fleet.place.tool("sh").args("-c").arg(script).arg(fleet.place.program()).args(&words).arg("--allow");
+    fleet.begin("h2", agent.arg(fleet.room("h2")).limit(Duration::from_secs(300)));
+    let run = fleet.load("h1,h2", "-c1M -d1 -W0").run();
+    run.expect_status(1).expect_stderr(&["h2", "cannot write"]);
+    fleet.wait_for("h1", "idle");
+    fleet.wait_for("h2", "idle");
+    let names = |host: &str| fs::read_dir(fleet.room(host)).expect("there").flatten().map(|entry| entry.file_name());
+    assert_eq!(names("h1").collect::<Vec<_>>(), ["theirs"]);
+    assert_eq!(names("h2").count(), 0);
+}
+
+// Shows data-safety: files NAME.key and NAME.pub
+#[test]
+fn a_key_is_never_replaced() {
+    let place = workplace!();
+    place.diskspd("fleet key --output fleet").run().expect_status(0);
+    let [private, public] = ["fleet.key", "fleet.pub"].map(|name| place.content(name));
+    let mode = fs::metadata(place.path("fleet.key")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    place.diskspd("fleet key --output fleet").run().expect_status(3).expect_stderr(&["fleet.key"]);
+    fs::remove_file(place.path("fleet.key")).expect("there");
+    place.diskspd("fleet key --output fleet").run().expect_status(3).expect_stderr(&["fleet.pub"]);
+    assert!(!place.path("fleet.key").exists() && place.content("fleet.pub") == public && private != public);
+}
+
 #[test]
 fn limits_of_an_agent_are_kept() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &[]));
@@ -220,7 +253,6 @@ fn limits_of_an_agent_are_kept() {
     fleet.load("h1", "-d1 -W0 -c1M -t2").run().expect_status(0);
 }
 
-// Shows switches: --shared
 #[test]
 fn one_path_on_several_hosts_has_to_be_meant() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
@@ -277,7 +309,6 @@ fn what_other_hosts_cannot_do_is_refused() {
     assert!(!place.path("l.jsonl").exists());
 }
 
-// Shows switches: --no-tls --anonymous --creds=<file> --tls-ca=<file>
 #[test]
 fn a_server_on_another_machine_needs_tls_and_credentials() {
     let place = workplace!();
@@ -323,6 +354,7 @@ fn a_host_that_is_lost_makes_the_result_invalid() {
     assert!(result["time_spans"][0]["measured"]["total"]["total"]["ios"].as_u64().is_some_and(|ios| ios > 0));
 }
 
+// Shows data-safety: results of such a load, in the directory of --state
 #[test]
 fn the_result_of_a_lost_controller_is_kept_and_collected() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
@@ -332,6 +364,9 @@ fn the_result_of_a_lost_controller_is_kept_and_collected() {
     run.kill_hard();
     // Its silence ends the load.
     fleet.wait_for("h1", "idle");
+    let kept = || fs::read_dir(fleet.place.path("state-h1")).expect("there").flatten();
+    let is_result = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".json.gz");
+    assert_eq!(kept().filter(is_result).count(), 1);
     fs::create_dir(fleet.place.path("found")).expect("made");
     let collect = format!("fleet collect --server {} --key fleet.key --output found", fleet.url());
     fleet.place.diskspd(&collect).run().expect_status(0);
@@ -340,4 +375,5 @@ fn the_result_of_a_lost_controller_is_kept_and_collected() {
     let path = found[0].as_ref().expect("a file").path();
     fleet.place.diskspd("report").arg(path).run().expect_status(0).expect_stdout(&["Total IO"]);
     fleet.place.diskspd(&collect).run().expect_status(0).expect_stderr(&["no host keeps a result"]);
+    assert_eq!(kept().filter(is_result).count(), 0);
 }
