@@ -35,6 +35,7 @@ mod status;
 mod sweep;
 mod system_env;
 mod target_reading;
+mod unit_evidence;
 mod verify_targets;
 
 use crate::sweep::folder::Kind;
