@@ -7,10 +7,12 @@ mod report;
 use crate::interrupt;
 use crate::status::{Status, fail};
 use crate::target_reading::{OpenedTarget, Refusal, is_same_path, open, print_report, progress_bar};
+use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
+use host::{HealthWatch, Root};
 pub(crate) use logs::Logs;
 use read::Target;
-use report::{AfterCutReport, Outcome};
+use report::{AfterCutReport, Outcome, TargetReport};
 use std::path::Path;
 use verify::history::TargetHistory;
 
@@ -28,6 +30,9 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
         }
     }
     let bar = progress_bar(targets.iter().map(|target| target.size_bytes).sum());
+    // Messages that come while targets are read are evidence.
+    let root = Root::machine();
+    let mut kernel_log = HealthWatch::begin(&root, [], sys::clock::monotonic_ns());
     let mut reports = Vec::new();
     let ends_early = logs.history.ends_early;
     for target in &targets {
@@ -37,6 +42,8 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
         }
     }
     bar.finish_and_clear();
+    kernel_log.look(sys::clock::monotonic_ns());
+    unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = AfterCutReport::new(logs, reports);
     let status = match report.outcome {
         Outcome::Good => Status::Done,

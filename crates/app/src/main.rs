@@ -37,6 +37,7 @@ mod status;
 mod sweep;
 mod system_env;
 mod target_reading;
+mod unit_evidence;
 mod verify_targets;
 
 use crate::sweep::folder::Kind;

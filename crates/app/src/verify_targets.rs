@@ -9,14 +9,14 @@ use crate::interrupt;
 use crate::output::say_each;
 use crate::status::{Status, fail, refuse_with};
 use crate::target_reading::{OpenedTarget, Refusal, is_same_path, open, print_report, progress_bar};
+use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
-use model::kernel_log::KernelMessage;
 use read_back::{Expectation, ReadBack};
 use report::{Outcome, TargetReport, VerifyReport};
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 use verify::saved::{self, FILE_NAME, ReadError, SavedMap, SavedTarget};
 
@@ -62,7 +62,7 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
     }
     bar.finish_and_clear();
     kernel_log.look(sys::clock::monotonic_ns());
-    add_evidence(&root, &mut reports, &kernel_log.into_messages());
+    unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = VerifyReport::new(reports);
     let failures: Vec<String> = report.targets.iter().filter_map(TargetReport::failure).collect();
     say_each("ERROR", &failures);
@@ -73,20 +73,6 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
         Outcome::CannotTell => Status::CannotTell,
     };
     print_report(&report, || report.text(), request.json, status)
-}
-
-/// Adds where corrupt units are on the devices below, and what the kernel logged near their reads.
-fn add_evidence(root: &Root, reports: &mut [TargetReport], messages: &[KernelMessage]) {
-    let paths: Vec<PathBuf> = reports.iter().filter(|report| report.is_corrupt()).map(TargetReport::path).collect();
-    if paths.is_empty() {
-        return;
-    }
-    let environments = host::target_environment(root, &paths);
-    for report in reports {
-        report.add_evidence(messages, |path, pieces| {
-            environments.get(path).map(|found| host::device_places(root, path, found, pieces)).unwrap_or_default()
-        });
-    }
 }
 
 /// Times of files on several file systems may differ by less: some keep seconds only.

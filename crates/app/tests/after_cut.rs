@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
-use testkit::{Cgroup, Flushing, Program, Random, Running, Volatile, Workplace, or_skip, workplace};
+use testkit::{Cgroup, Flushing, LoopDevice, Program, Random, Running, Volatile, Workplace, or_skip, workplace};
 
 const HEAD_BYTES: u64 = 64 << 10;
 
@@ -412,4 +412,26 @@ fn logs_that_need_more_memory_than_there_is_are_refused() {
     run.expect_status(3)
         .expect_stderr(&["the logs (--journal) need up to ", "40 bytes for each unit that was written"]);
     assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn a_unit_that_is_gone_is_named_on_the_devices_below() {
+    let place = workplace!();
+    let image = place.sparse("disk.img", 4 << 20).expect("a sparse file");
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    empty_journal(&place);
+    let words = "-b4K -r -w100 -o4 -Su -d600 -W0 --fdatasync-every=8 --verify --journal=journal --journal-here";
+    let destroy = format!("--destroy={}", image.display());
+    let mut run = place.diskspd(words).arg(destroy).arg(&device.path).start();
+    wait_for_records(&mut run, &place.path("journal"), 30_000);
+    run.kill_hard();
+    let disk = File::options().write(true).open(&device.path).expect("root may open it");
+    disk.write_all_at(&vec![0xA5; 4 << 20], 0).and_then(|()| disk.sync_all()).expect("room");
+    let report = verify(&place, &device.path, 5);
+    let first = &report["targets"][0]["first"][0];
+    let found = &first["places"][0];
+    assert_eq!((&found["device"], &found["offset_bytes"]), (&device.name().into(), &first["offset_bytes"]), "{first}");
+    assert!(first["kernel_messages"].is_array(), "{first}");
+    let run = place.diskspd("verify --journal journal").arg(&device.path).run();
+    run.expect_status(5).expect_stdout(&[&format!("  on:        {} at {}", device.name(), first["offset_bytes"])]);
 }

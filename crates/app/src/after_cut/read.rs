@@ -2,6 +2,7 @@
 
 use super::report::{LostUnit, TargetReport};
 use crate::target_reading::{Found, in_chunks, read};
+use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
 use indicatif::ProgressBar;
 use model::corruption::CorruptionClass as Class;
@@ -109,7 +110,7 @@ impl Target<'_> {
                     bytes.resize(unit_bytes as usize, 0);
                     self.unit(reader, at, &bytes, ends_early, &mut progress);
                 }
-                Err(error) => progress.wrong(LostUnit::unreadable(at, &error)),
+                Err(error) => progress.wrong(LostUnit::unreadable(at, unit_bytes, &error)),
             }
         }
         progress
@@ -152,6 +153,9 @@ impl Target<'_> {
             durable_ticket: history.of(unit).durable.map(|(point, _)| point.ticket),
             durable: None,
             error: None,
+            evidence: UnitEvidence::default(),
+            unit_bytes: bytes.len() as u64,
+            at_ns: sys::clock::monotonic_ns(),
         });
     }
 }

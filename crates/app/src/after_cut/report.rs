@@ -2,6 +2,7 @@
 
 use super::logs::{Durable, Logs};
 use super::read::{Progress, Target};
+use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use model::corruption::CorruptionClass as Class;
 use model::printable::printable;
 use model::units::Bytes;
@@ -10,7 +11,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use verify::log::Kind;
 
 /// Corrupt units that are printed of each target.
@@ -100,6 +102,27 @@ pub(super) struct LostUnit {
     /// What must be there; null = nothing is durable.
     pub(super) durable: Option<DurableChange>,
     pub(super) error: Option<String>,
+    #[serde(flatten)]
+    pub(super) evidence: UnitEvidence,
+    #[serde(skip)]
+    pub(super) unit_bytes: u64,
+    /// When it was read, by `CLOCK_MONOTONIC`.
+    #[serde(skip)]
+    pub(super) at_ns: u64,
+}
+
+impl WrongUnit for LostUnit {
+    fn range(&self) -> Range<u64> {
+        self.offset_bytes..self.offset_bytes + self.unit_bytes
+    }
+
+    fn read_at_ns(&self) -> u64 {
+        self.at_ns
+    }
+
+    fn evidence(&mut self) -> &mut UnitEvidence {
+        &mut self.evidence
+    }
 }
 
 /// A change that must be there, and why.
@@ -154,7 +177,7 @@ impl LostUnit {
         matches!(self.class, Class::Lost | Class::Zeros | Class::Foreign | Class::Torn)
     }
 
-    pub(super) fn unreadable(offset_bytes: u64, error: &io::Error) -> Self {
+    pub(super) fn unreadable(offset_bytes: u64, unit_bytes: u64, error: &io::Error) -> Self {
         Self {
             offset_bytes,
             class: Class::Unreadable,
@@ -167,33 +190,30 @@ impl LostUnit {
             durable_ticket: None,
             durable: None,
             error: Some(error.to_string()),
+            evidence: UnitEvidence::default(),
+            unit_bytes,
+            at_ns: sys::clock::monotonic_ns(),
         }
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!("{} at offset {}", self.class.name(), self.offset_bytes)];
-        if let Some(error) = &self.error {
-            lines.push(format!("  error:     {error}"));
-            return lines;
-        }
-        if let Some(durable) = &self.durable {
-            lines.push(format!("  durable:   {}", durable.words()));
-        }
         let damaged = if self.is_intact == Some(false) { ", with a wrong checksum" } else { "" };
-        lines.push(match &self.found {
-            _ if self.is_beyond_end => "  found:     the end of the file is before it".to_owned(),
-            Some(write) => format!("  found:     {}{damaged}", write.words(self.found_run.as_deref())),
-            None => "  found:     no header".to_owned(),
-        });
-        if !self.is_beyond_end {
-            lines.push(format!("  first 64:  {}", self.first_bytes));
-        }
-        match self.second_read_is_right {
-            Some(true) => lines.push("  read again: the right data".to_owned()),
-            Some(false) if !self.is_beyond_end => lines.push("  read again: still wrong".to_owned()),
-            _ => {}
-        }
-        lines
+        let found = match &self.found {
+            _ if self.is_beyond_end => "the end of the file is before it".to_owned(),
+            Some(write) => format!("{}{damaged}", write.words(self.found_run.as_deref())),
+            None => "no header".to_owned(),
+        };
+        let text = UnitText {
+            class: self.class,
+            offset_bytes: self.offset_bytes,
+            error: self.error.as_deref(),
+            expected: self.durable.as_ref().map(|durable| format!("  durable:   {}", durable.words())),
+            found,
+            first_bytes: Some(&*self.first_bytes).filter(|_| !self.is_beyond_end),
+            second_read_is_right: self.second_read_is_right.filter(|is_right| *is_right || !self.is_beyond_end),
+            evidence: &self.evidence,
+        };
+        text.lines()
     }
 }
 
@@ -220,6 +240,11 @@ impl TargetReport {
             lost_before_last: 0,
             first,
         }
+    }
+
+    /// Its path, and the first corrupt units.
+    pub(super) fn wrong_units(&mut self) -> (&Path, &mut [LostUnit]) {
+        (&self.path, &mut self.first)
     }
 
     fn explain(&mut self, logs: &mut Logs) {

@@ -2,6 +2,7 @@
 
 use super::report::{CorruptUnit, ExpectedUnit, FoundUnit, Progress, TargetReport};
 use crate::target_reading::{in_chunks, read};
+use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
 use indicatif::ProgressBar;
 use model::corruption::{CorruptionClass as Class, is_unreadable};
@@ -92,6 +93,7 @@ impl ReadBack<'_> {
             let offset = number * unit.bytes();
             let mut found = self.corrupt(offset, class, ExpectedUnit::Content(state.into()), &[], None);
             found.error = Some(format!("the target ends before it, after {} bytes", self.size_bytes));
+            found.unit_bytes = unit.bytes();
             progress.wrong(found);
         }
     }
@@ -254,8 +256,7 @@ impl ReadBack<'_> {
             first_bytes,
             second_read_is_right,
             error: None,
-            places: Vec::new(),
-            kernel_messages: Vec::new(),
+            evidence: UnitEvidence::default(),
         }
     }
 }

@@ -1,15 +1,13 @@
 //! What `diskspd verify` found, as text and JSON.
 
 use crate::target_reading::Found;
+use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
-use model::kernel_log::KernelMessage;
-use model::placement::DevicePlace;
 use model::printable::printable;
 use model::units::Bytes;
-use model::verification::{ExpectedContent, NearMessage, UnitWrite, places_words};
+use model::verification::{ExpectedContent, UnitWrite};
 use serde::Serialize;
-use stats::verification::near_messages;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -123,10 +121,8 @@ pub(super) struct CorruptUnit {
     /// A second read returned what was expected.
     pub(super) second_read_is_right: Option<bool>,
     pub(super) error: Option<String>,
-    /// Where it is on the devices below the target; empty = unknown.
-    pub(super) places: Vec<DevicePlace>,
-    /// What the kernel logged within 5 s of the read, the nearest 5 messages in the order of time.
-    pub(super) kernel_messages: Vec<NearMessage>,
+    #[serde(flatten)]
+    pub(super) evidence: UnitEvidence,
     #[serde(skip)]
     pub(super) unit_bytes: u64,
     /// When it was read, by `CLOCK_MONOTONIC`.
@@ -393,33 +389,14 @@ impl TargetReport {
         Self { error: Some(error.to_string()), ..Self::new(path, size_bytes, Progress::default()) }
     }
 
-    pub(super) fn path(&self) -> PathBuf {
-        self.path.clone()
-    }
-
-    pub(super) fn is_corrupt(&self) -> bool {
-        !self.first.is_empty()
+    /// Its path, and the first corrupt units.
+    pub(super) fn wrong_units(&mut self) -> (&Path, &mut [CorruptUnit]) {
+        (&self.path, &mut self.first)
     }
 
     /// True if it was not read to its end.
     fn is_incomplete(&self) -> bool {
         self.read_bytes < self.size_bytes - self.from_bytes
-    }
-
-    /// Adds what is known of the corrupt units beside their bytes; `places` looks up pieces of the target on the devices
-    /// below it.
-    pub(super) fn add_evidence(
-        &mut self,
-        messages: &[KernelMessage],
-        places: impl Fn(&Path, &[Range<u64>]) -> Vec<Vec<DevicePlace>>,
-    ) {
-        let piece = |unit: &CorruptUnit| unit.offset_bytes..unit.offset_bytes + unit.unit_bytes;
-        let pieces: Vec<Range<u64>> = self.first.iter().map(piece).collect();
-        let found = if pieces.is_empty() { Vec::new() } else { places(&self.path, &pieces) };
-        self.first.iter_mut().zip(found).for_each(|(unit, places)| unit.places = places);
-        for unit in &mut self.first {
-            unit.kernel_messages = near_messages(unit.at_ns, messages);
-        }
     }
 
     /// The target, with the error.
@@ -534,43 +511,44 @@ impl LaterRun {
     }
 }
 
-impl CorruptUnit {
-    fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!("{} at offset {}", self.class.name(), self.offset_bytes)];
-        if let Some(error) = &self.error {
-            lines.push(format!("  error:     {error}"));
-            lines.extend(self.evidence());
-            return lines;
-        }
-        lines.push(format!(
-            "  expected:  {}",
-            match self.expected {
-                ExpectedUnit::Content(content) => content.words(),
-                ExpectedUnit::Itself => "a unit of this place with a right checksum".to_owned(),
-            }
-        ));
-        lines.push(self.found.as_ref().map_or_else(|| "  found:     no header".to_owned(), FoundUnit::line));
-        lines.push(format!("  first 64:  {}", self.first_bytes));
-        match self.second_read_is_right {
-            Some(true) => lines.push("  read again: the right data".to_owned()),
-            Some(false) => lines.push("  read again: still wrong".to_owned()),
-            None => {}
-        }
-        lines.extend(self.evidence());
-        lines
+impl WrongUnit for CorruptUnit {
+    fn range(&self) -> Range<u64> {
+        self.offset_bytes..self.offset_bytes + self.unit_bytes
     }
 
-    fn evidence(&self) -> Vec<String> {
-        let places = (!self.places.is_empty()).then(|| format!("  on:        {} (bytes)", places_words(&self.places)));
-        let message = |message: &NearMessage| format!("  {}", printable(&message.words()));
-        places.into_iter().chain(self.kernel_messages.iter().map(message)).collect()
+    fn read_at_ns(&self) -> u64 {
+        self.at_ns
+    }
+
+    fn evidence(&mut self) -> &mut UnitEvidence {
+        &mut self.evidence
+    }
+}
+
+impl CorruptUnit {
+    fn lines(&self) -> Vec<String> {
+        let expected = match self.expected {
+            ExpectedUnit::Content(content) => content.words(),
+            ExpectedUnit::Itself => "a unit of this place with a right checksum".to_owned(),
+        };
+        let text = UnitText {
+            class: self.class,
+            offset_bytes: self.offset_bytes,
+            error: self.error.as_deref(),
+            expected: Some(format!("  expected:  {expected}")),
+            found: self.found.as_ref().map_or_else(|| "no header".to_owned(), FoundUnit::words),
+            first_bytes: Some(&self.first_bytes),
+            second_read_is_right: self.second_read_is_right,
+            evidence: &self.evidence,
+        };
+        text.lines()
     }
 }
 
 impl FoundUnit {
-    fn line(&self) -> String {
+    fn words(&self) -> String {
         let damaged = if self.is_intact { "" } else { ", with a wrong checksum" };
-        format!("  found:     {}{damaged}", self.write.words(Some(&self.run)))
+        format!("{}{damaged}", self.write.words(Some(&self.run)))
     }
 }
 

@@ -1,0 +1,96 @@
+//! What is known of corrupt units beside their bytes, and how they are printed: of `diskspd verify` with a map, without one, and
+//! after a cut.
+
+use host::Root;
+use model::corruption::CorruptionClass;
+use model::kernel_log::KernelMessage;
+use model::placement::DevicePlace;
+use model::printable::printable;
+use model::verification::{NearMessage, places_words};
+use serde::Serialize;
+use stats::verification::near_messages;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What is known of a unit beside its bytes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct UnitEvidence {
+    /// Where it is on the devices below the target; empty = unknown.
+    places: Vec<DevicePlace>,
+    /// What the kernel logged within 5 s of the read, the nearest 5 messages in the order of time.
+    kernel_messages: Vec<NearMessage>,
+}
+
+/// A corrupt unit of any report.
+pub(crate) trait WrongUnit {
+    /// Its bytes on the target.
+    fn range(&self) -> Range<u64>;
+    /// When it was read, by `CLOCK_MONOTONIC`.
+    fn read_at_ns(&self) -> u64;
+    /// What is known of it.
+    fn evidence(&mut self) -> &mut UnitEvidence;
+}
+
+/// Adds where the units of each target are on the devices below, and what the kernel logged near their reads.
+pub(crate) fn add<'a, U: WrongUnit + 'a>(
+    root: &Root,
+    messages: &[KernelMessage],
+    targets: impl Iterator<Item = (&'a Path, &'a mut [U])>,
+) {
+    let wrong: Vec<(&Path, &mut [U])> = targets.filter(|(_, units)| !units.is_empty()).collect();
+    if wrong.is_empty() {
+        return;
+    }
+    let paths: Vec<PathBuf> = wrong.iter().map(|(path, _)| path.to_path_buf()).collect();
+    let environments = host::target_environment(root, &paths);
+    for (path, units) in wrong {
+        let pieces: Vec<Range<u64>> = units.iter().map(WrongUnit::range).collect();
+        let places = environments.get(path).map(|found| host::device_places(root, path, found, &pieces));
+        for (unit, places) in units.iter_mut().zip(places.unwrap_or_default()) {
+            unit.evidence().places = places;
+        }
+        for unit in units {
+            unit.evidence().kernel_messages = near_messages(unit.read_at_ns(), messages);
+        }
+    }
+}
+
+/// What is printed of a unit.
+#[derive(Debug)]
+pub(crate) struct UnitText<'a> {
+    pub(crate) class: CorruptionClass,
+    pub(crate) offset_bytes: u64,
+    /// Why it could not be read; then there is nothing else to tell of its bytes.
+    pub(crate) error: Option<&'a str>,
+    /// The line of what it must hold.
+    pub(crate) expected: Option<String>,
+    pub(crate) found: String,
+    pub(crate) first_bytes: Option<&'a str>,
+    pub(crate) second_read_is_right: Option<bool>,
+    pub(crate) evidence: &'a UnitEvidence,
+}
+
+impl UnitText<'_> {
+    /// The lines.
+    pub(crate) fn lines(self) -> Vec<String> {
+        let mut lines = vec![format!("{} at offset {}", self.class.name(), self.offset_bytes)];
+        if let Some(error) = self.error {
+            lines.push(format!("  error:     {error}"));
+        } else {
+            lines.extend(self.expected);
+            lines.push(format!("  found:     {}", self.found));
+            lines.extend(self.first_bytes.map(|bytes| format!("  first 64:  {bytes}")));
+            lines.extend(
+                self.second_read_is_right.map(|is_right| {
+                    format!("  read again: {}", if is_right { "the right data" } else { "still wrong" })
+                }),
+            );
+        }
+        let UnitEvidence { places, kernel_messages } = self.evidence;
+        if !places.is_empty() {
+            lines.push(format!("  on:        {} (bytes)", places_words(places)));
+        }
+        lines.extend(kernel_messages.iter().map(|message| format!("  {}", printable(&message.words()))));
+        lines
+    }
+}
