@@ -560,7 +560,7 @@ fn outcome(course: Course) -> (World, Option<Result<FleetRun, FleetError>>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn every_course_comes_to_a_good_end(course in courses()) {

@@ -6,16 +6,20 @@ use fleet::order::{Order, VALIDITY_MS, Verb};
 use fleet::{AgentState, Controller, HostOutcome, SigningKey, name};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use testkit::or_skip;
 
+/// Subject and bytes.
+type Heard = (String, Vec<u8>);
+
 /// Somebody on the server without a key.
 struct Stranger {
-    /// Messages to agents: subject and bytes.
-    heard: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    /// Messages to agents.
+    heard: Arc<Mutex<Vec<Heard>>>,
     /// Answers to what it sent to agents.
     answers: Arc<AtomicUsize>,
     sent: Arc<AtomicUsize>,
@@ -44,7 +48,7 @@ fn flipped(bytes: &[u8], seed: usize) -> Vec<u8> {
 impl Stranger {
     /// Sends all that it hears again: as it is, with a bit changed, and to the other of two agents.
     fn echoing(url: &str) -> Self {
-        let heard: Arc<Mutex<Vec<(String, Vec<u8>)>>> = Arc::default();
+        let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
         let (answers, sent): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
         let end: Arc<AtomicBool> = Arc::default();
         let ready: Arc<AtomicBool> = Arc::default();
@@ -141,11 +145,19 @@ pub(crate) fn what_a_listener_without_a_key_sends_again_does_nothing() {
     assert!(stranger.sent.load(Ordering::Relaxed) > 200);
 }
 
+/// The name of an agent as it stands in subjects.
+fn token(agent: &str) -> String {
+    agent.bytes().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
+}
+
 /// Sends bytes as an order of this verb to an agent; the answer, if there is one within half a second.
 async fn ask(client: &Client, agent: &str, verb: Verb, bytes: Vec<u8>) -> Option<Value> {
     let inbox = client.new_inbox();
     let mut answers = client.subscribe(inbox.clone()).await.unwrap();
-    let token: String = agent.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let token = token(agent);
     let subject = format!("diskspd.v1.agent.{token}.{}", verb.text());
     client.publish_with_reply(subject, inbox, bytes.into()).await.unwrap();
     let answer = tokio::time::timeout(Duration::from_millis(500), answers.next()).await.ok()??;
@@ -153,7 +165,7 @@ async fn ask(client: &Client, agent: &str, verb: Verb, bytes: Vec<u8>) -> Option
 }
 
 async fn hello(client: &Client, agent: &str) -> Value {
-    let token: String = agent.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let token = token(agent);
     let answer = client.request(format!("diskspd.v1.hello.{token}"), "{}".into()).await.unwrap();
     serde_json::from_slice(&answer.payload).unwrap()
 }

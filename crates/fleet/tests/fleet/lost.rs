@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use testkit::or_skip;
 
-const VERY_LONG: Duration = Duration::from_secs(600);
+const VERY_LONG: Duration = Duration::from_mins(10);
 
 fn finished(run: &FleetRun, host: usize) -> &fleet::Finished {
     match &run.hosts[host].outcome {

@@ -3,6 +3,8 @@
 //! Each scenario has a server of its own on a free port of the loopback interface. They mostly wait (for the start of a load,
 //! for the end of a silence), so those of a file run at the same time.
 
+#![allow(clippy::unwrap_used)] // In a test, to panic is to fail.
+
 mod bench;
 mod hostile;
 mod lost;

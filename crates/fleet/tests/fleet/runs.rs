@@ -139,7 +139,7 @@ pub(crate) fn a_stop_after_the_plan_touches_nothing() {
 
 pub(crate) fn a_stop_during_the_load_ends_it_and_keeps_its_figures() {
     let bench = or_skip!(Bench::new(2));
-    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_secs(600));
+    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_mins(10));
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         if matches!(progress, Progress::Running(_)) {
             bench.stop.store(true, Ordering::Relaxed);
