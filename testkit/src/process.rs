@@ -226,6 +226,11 @@ impl Running {
         self.signal(Signal::INT);
     }
 
+    /// What Ctrl+C in a terminal sends, to the program and to those that it has started.
+    pub fn interrupt_all(&self) {
+        rustix::process::kill_process_group(self.pid(), Signal::INT).expect("our own children");
+    }
+
     /// What `kill` sends.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
@@ -241,9 +246,16 @@ impl Running {
         self.signal(Signal::HUP);
     }
 
-    /// Stops it, as Ctrl+Z does but without its say.
+    /// Stops it, as Ctrl+Z does but without its say, and waits until all its threads stand still: signals that are
+    /// sent from then on arrive together when it goes on.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
+        let until = Instant::now() + LIMIT;
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        while !matches!(rustix::process::waitid(WaitId::Pid(self.pid()), options), Ok(Some(_))) {
+            assert!(Instant::now() < until && !self.has_ended(), "{} does not stop", self.words);
+            std::thread::sleep(TICK);
+        }
     }
 
     /// Lets it go on after a [`pause`](Self::pause).
@@ -259,6 +271,12 @@ impl Running {
     /// Waits until stderr has shown this text.
     pub fn wait_for_stderr(&mut self, text: &str) {
         self.wait_until(&format!("stderr to show '{text}'"), |running| running.stderr.so_far().contains(text));
+    }
+
+    /// Bytes that it has read and written by system calls so far, as the kernel counts them; 0 where that cannot be
+    /// read.
+    pub fn transferred_bytes(&self) -> u64 {
+        KernelIo::of(self.id()).map_or(0, |io| io.transferred_bytes)
     }
 
     /// What it has written to stderr so far.

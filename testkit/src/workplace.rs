@@ -64,6 +64,18 @@ impl Workplace {
         Ok(path)
     }
 
+    /// Makes a FIFO that holds as little as possible, and opens it for reading and writing.
+    pub fn small_fifo(&self, name: &str) -> Result<fs::File, String> {
+        let path = self.path(name);
+        let made = self.tool("mkfifo").arg(&path).run();
+        if made.code() != Some(0) {
+            return Err(format!("not possible here: mkfifo: {}", made.stderr.trim()));
+        }
+        let fifo = fs::File::options().read(true).write(true).open(&path).expect("our own FIFO");
+        rustix::pipe::fcntl_setpipe_size(&fifo, 4096).expect("our own FIFO");
+        Ok(fifo)
+    }
+
     /// Lets the program make a file of its own, like `made("a.dat", "-c1M -Z")`.
     pub fn made(&self, name: &str, creation: &str) -> PathBuf {
         self.briefly(creation).args("-b512 -o1 -g1i").arg(name).run_until_measuring().expect_status(0);

@@ -11,6 +11,15 @@ use model::units::mib;
 use run::observer::{Event, Live, Observer, Phase};
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What a load has done since it started.
+#[derive(Debug, Default)]
+pub(crate) struct LoadProgress {
+    pub(crate) ios: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+}
 
 /// Shows the events of a run.
 pub(crate) struct ConsoleObserver {
@@ -27,6 +36,8 @@ pub(crate) struct ConsoleObserver {
     held: Option<Vec<String>>,
     /// Lines that nobody read in time.
     dropped: u64,
+    /// Where I/Os and bytes are counted for others to see.
+    progress_of_load: Option<Arc<LoadProgress>>,
 }
 
 impl ConsoleObserver {
@@ -42,6 +53,7 @@ impl ConsoleObserver {
             dots: false,
             held: None,
             dropped: 0,
+            progress_of_load: None,
         }
     }
 
@@ -53,6 +65,12 @@ impl ConsoleObserver {
     /// Of one run of many, which `part` tells from the others.
     pub(crate) fn of_part(part: String) -> Self {
         Self { part: Some(part), ..Self::new(false) }
+    }
+
+    /// Counts I/Os and bytes once per second, for others to see.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn counting(self, progress: Arc<LoadProgress>) -> Self {
+        Self { progress_of_load: Some(progress), ..self }
     }
 
     /// Keeps its lines until [`finish`](Self::finish): something else has the screen.
@@ -206,7 +224,13 @@ impl Observer for ConsoleObserver {
                 self.verbose("finished test...");
             }
             Event::Counts(_) => {}
-            Event::Live(live) => self.live(live_line(live)),
+            Event::Live(live) => {
+                if let Some(progress) = &self.progress_of_load {
+                    progress.ios.fetch_add(live.ios, Relaxed);
+                    progress.bytes.fetch_add(live.bytes, Relaxed);
+                }
+                self.live(live_line(live));
+            }
             Event::Status(live) => self.say(&live_line(live)),
             Event::Dots { .. } if self.held.is_some() => {}
             Event::Dots { count } => {

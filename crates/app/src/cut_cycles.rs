@@ -95,10 +95,12 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
         signals: &signals,
     };
     let mut series = Series::new(cycles);
+    let mut is_interrupted = false;
     for number in 1..=cycles {
         let cycle = match plan.cycle(number) {
             Ok(cycle) => cycle,
             Err(Ended::Interrupted) => {
+                is_interrupted = true;
                 say("the series was interrupted");
                 break;
             }
@@ -113,7 +115,10 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
             break;
         }
     }
-    let status = series.finish();
+    let mut status = series.finish();
+    if is_interrupted && series.is_empty() {
+        status = signals.status_without_results().unwrap_or(status);
+    }
     if request.json {
         let mut text = Vec::new();
         return printed(write_json(&series, &mut text).and_then(|()| print(&text)), status);
@@ -155,16 +160,19 @@ impl Plan<'_> {
         let cut = Self::shell(self.cut, "--cut", &load, number);
         let has_ended = end(&mut load, END);
         // The storage comes back whatever happened.
-        let back = self.back.map_or(Ok(()), |back| Self::shell(back, "--back", &load, number));
-        cut.and(back)?;
+        self.back.map_or(Ok(()), |back| Self::shell(back, "--back", &load, number))?;
         if !has_ended && !end(&mut load, BACK) {
             return Err(Ended::Failed("the load does not end: its I/Os never came back".to_owned()));
         }
+        // Ctrl+C ends the load too, which the command then cannot cut off.
         if self.signals.interrupted.load(Relaxed) {
             return Err(Ended::Interrupted);
         }
+        cut?;
         self.wait_for_targets()?;
-        self.verify(number, wait, &journal)
+        let cycle = self.verify(number, wait, &journal);
+        let is_known = cycle.as_ref().is_ok_and(Cycle::is_known);
+        if self.signals.interrupted.load(Relaxed) && !is_known { Err(Ended::Interrupted) } else { cycle }
     }
 
     fn start(&self, journal: &Path) -> Result<Child, Ended> {
@@ -222,8 +230,8 @@ impl Plan<'_> {
     fn shell(command: &str, option: &str, load: &Child, number: u32) -> Result<(), Ended> {
         let mut shell = std::process::Command::new("/bin/sh");
         shell.arg("-c").arg(command).env("DISKSPD_PID", load.id().to_string()).env("DISKSPD_CYCLE", number.to_string());
-        // What it says is not the report.
-        let status = shell.stdin(Stdio::null()).stdout(Stdio::null()).status();
+        // What it says is not the report. Ctrl+C in a terminal does not reach it: the storage must come back.
+        let status = shell.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0).status();
         match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(Ended::Failed(format!("the command of {option} failed ({status})"))),

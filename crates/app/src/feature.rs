@@ -5,6 +5,8 @@
 pub(crate) enum Feature {
     /// Latency distributions of block devices.
     Ebpf,
+    /// Loads on several hosts.
+    Fleet,
     /// HTML pages and charts.
     Pages,
     /// Full-screen views.
@@ -12,11 +14,12 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    const ALL: [Self; 3] = [Self::Ebpf, Self::Pages, Self::Screens];
+    const ALL: [Self; 4] = [Self::Ebpf, Self::Fleet, Self::Pages, Self::Screens];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Ebpf => "ebpf",
+            Self::Fleet => "fleet",
             Self::Pages => "pages",
             Self::Screens => "screens",
         }
@@ -25,6 +28,7 @@ impl Feature {
     const fn is_built(self) -> bool {
         match self {
             Self::Ebpf => cfg!(feature = "ebpf"),
+            Self::Fleet => cfg!(feature = "fleet"),
             Self::Pages => cfg!(feature = "pages"),
             Self::Screens => cfg!(feature = "screens"),
         }

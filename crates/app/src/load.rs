@@ -3,6 +3,7 @@
 use crate::closing_line;
 use crate::console_observer::ConsoleObserver;
 use crate::feature::Feature;
+use crate::fleet;
 use crate::journal::{Journal, JournalFile};
 use crate::kept_results::KeptResults;
 use crate::live::{CheckedStream, LiveSinks};
@@ -32,11 +33,18 @@ use std::path::Path;
 /// In the environment, for scripts that cannot be changed: as if `--overwrite` were typed.
 const OVERWRITE_VARIABLE: &str = "DISKSPD_OVERWRITE";
 
+/// Where a result goes.
+pub(crate) struct Report {
+    destinations: Destinations,
+    kept: Option<KeptResults>,
+    /// The table of a preset's loads goes to stdout.
+    is_brief: bool,
+}
+
 /// A run and where its results go.
 struct Job<'a> {
     measurement: Measurement<'a>,
-    destinations: Destinations,
-    kept: Option<KeptResults>,
+    report: Report,
     stream: Option<CheckedStream>,
     journal: Option<Journal>,
 }
@@ -44,22 +52,24 @@ struct Job<'a> {
 /// What a request needs beside its targets, checked.
 struct Checked {
     warnings: Vec<String>,
-    destinations: Destinations,
-    kept: Option<KeptResults>,
+    report: Report,
     stream: Option<CheckedStream>,
     journal: Option<Journal>,
 }
 
 /// Runs what a command line asks for.
 pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
+    if let Some(option) = &request.options.fleet {
+        return fleet::run(invocation, request, option);
+    }
     let system = host::system(&Root::machine());
     let typed = &request.profile;
     let request = &with_log_files(request);
-    let Some(Checked { warnings, destinations, kept, stream, journal }) = check(typed, request, &system) else {
+    let Some(Checked { warnings, report, stream, journal }) = check(typed, request, &system) else {
         return Status::Refused;
     };
     let measurement = Measurement::new(request, invocation.command_line(), system).warned(warnings);
-    let mut job = Job { measurement, destinations, kept, stream, journal };
+    let mut job = Job { measurement, report, stream, journal };
     let too_large = plan::check_size(&request.profile, &job.measurement.facts.system);
     if !too_large.is_empty() {
         return job.refused(&too_large);
@@ -91,9 +101,8 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
     errors.extend(same_file::changed_source(request));
     // With --plan nothing is written.
     let protected = if request.options.plan_only { Vec::new() } else { protected(&request.profile) };
-    let destinations = destinations(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
+    let report = Report::check(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = stream(&request.options, &protected).map_err(|reason| errors.push(reason)).ok();
-    let kept = KeptResults::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
     let journal = Journal::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
     if request.options.live.screen && !request.options.plan_only {
         errors.extend(no_screen());
@@ -101,10 +110,9 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
     say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(warnings).collect();
     say_each("WARNING", &warnings);
-    destinations.zip(stream).filter(|_| errors.is_empty()).map(|(destinations, stream)| Checked {
+    report.zip(stream).filter(|_| errors.is_empty()).map(|(report, stream)| Checked {
         warnings,
-        destinations,
-        kept,
+        report,
         stream,
         journal,
     })
@@ -247,7 +255,7 @@ impl Job<'_> {
         let record = Record { started_at: UnixTime(sys::clock::realtime_ns()), ..Record::default() };
         let errors = refusals.iter().map(Refusal::to_string).collect();
         let result = self.measurement.summarise(None, &record, errors);
-        self.report(&result, &result.errors, Status::Failed)
+        self.report.write(&result, &result.errors, Status::Failed)
     }
 
     fn execute(&mut self, plan: &Plan, events: &Events) -> Status {
@@ -277,17 +285,29 @@ impl Job<'_> {
             () if !has_figures(&result) => signals.status_without_results().unwrap_or_else(judge),
             () => judge(),
         };
-        self.report(&result, &errors, status)
+        self.report.write(&result, &errors, status)
+    }
+}
+
+impl Report {
+    /// Where the results of a request go; all that is wrong with it.
+    pub(crate) fn check(request: &RunRequest, protected: &[Protected]) -> Result<Self, Vec<String>> {
+        let mut errors = Vec::new();
+        let destinations = destinations(request, protected).map_err(|reasons| errors.extend(reasons)).ok();
+        let kept = KeptResults::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
+        let report = destinations.map(|destinations| Self { destinations, kept, is_brief: request.options.is_brief });
+        report.filter(|_| errors.is_empty()).ok_or(errors)
     }
 
     /// Reports a result and its errors. On a terminal errors come last, where they are seen, and a run that was not
     /// begun has no report.
-    fn report(&self, result: &RunResult, errors: &[String], status: Status) -> Status {
+    pub(crate) fn write(&self, result: &RunResult, errors: &[String], status: Status) -> Status {
         let is_terminal = std::io::stdout().is_terminal();
         if !is_terminal {
             say_each("ERROR", errors);
         }
-        let is_begun = result.plan.is_some();
+        // The hosts of a result of several have plans of their own.
+        let is_begun = result.plan.is_some() || has_figures(result);
         let written = if is_terminal && !is_begun {
             self.destinations.write_files(result)
         } else {
@@ -301,7 +321,7 @@ impl Job<'_> {
         }
         let written = written.and_then(|()| self.keep(result));
         // A preset whose loads are a table has its verdict below that.
-        if written.is_ok() && !self.measurement.request.options.is_brief {
+        if written.is_ok() && !self.is_brief {
             closing_line::say(result);
         }
         written.map_or_else(|reason| fail(&reason), |()| status)

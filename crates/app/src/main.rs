@@ -10,6 +10,8 @@ mod devices;
 mod events;
 mod explain;
 mod feature;
+#[cfg_attr(not(feature = "fleet"), path = "absent/fleet.rs")]
+mod fleet;
 mod interrupt;
 mod journal;
 mod kept_results;
@@ -96,6 +98,8 @@ fn run() -> Status {
             Subcommand::Devices(request) => devices::run(&request),
             Subcommand::Verify(request) => verify_targets::run(&request),
             Subcommand::Explain(request) => explain::run(&request),
+            Subcommand::Agent(request) => fleet::agent(&request),
+            Subcommand::Fleet(command) => fleet::command(&command),
         },
     }
 }

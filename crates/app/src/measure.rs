@@ -19,7 +19,7 @@ use model::targets_found::TargetsFound;
 use plan::{Choices, Refusal};
 use render::load_line::{KnownTargets, load_line};
 use run::Machine;
-use run::event::{Events, StopSources};
+use run::event::{AgreedStart, Events, StopSources};
 use stats::{Input, RunContext};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -39,6 +39,8 @@ pub(crate) struct Measurement<'a> {
     warnings: Vec<String>,
     /// See [`probe_caches`](Self::probe_caches).
     cache_probes: BTreeMap<PathBuf, CacheProbe>,
+    /// When the load begins, if that was agreed with other hosts.
+    agreed_start: Option<AgreedStart<'a>>,
     /// See [`environments`](Self::environments).
     environments: OnceCell<BTreeMap<PathBuf, TargetEnvironment>>,
 }
@@ -53,6 +55,7 @@ impl<'a> Measurement<'a> {
             facts: Facts { system, ..Facts::default() },
             warnings: Vec::new(),
             cache_probes: BTreeMap::new(),
+            agreed_start: None,
             environments: OnceCell::new(),
         }
     }
@@ -60,6 +63,12 @@ impl<'a> Measurement<'a> {
     /// With what was warned of.
     pub(crate) fn warned(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
+    }
+
+    /// With a start that was agreed with other hosts.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn starting(self, agreed: AgreedStart<'a>) -> Self {
+        Self { agreed_start: Some(agreed), ..self }
     }
 
     /// Looks at the targets and decides everything.
@@ -104,7 +113,8 @@ impl<'a> Measurement<'a> {
             holds_latency: options.hold_latency,
             journal,
         };
-        let mut record = run::run(plan, machine, stop_sources(signals, events), &mut view);
+        let sources = StopSources { agreed_start: self.agreed_start, ..stop_sources(signals, events) };
+        let mut record = run::run(plan, machine, sources, &mut view);
         let stream = view.finish();
         record.notes.extend(stream.as_ref().and_then(live::dropped));
         record.notes.extend(unprobed);
@@ -222,7 +232,7 @@ impl<'a> Measurement<'a> {
 
 /// What a run heeds.
 pub(crate) fn stop_sources<'a>(signals: &'a Signals, events: &'a Events) -> StopSources<'a> {
-    StopSources { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events }
+    StopSources { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events, agreed_start: None }
 }
 
 /// What planning wants to know about the disks below each target.

@@ -10,7 +10,7 @@ use crate::output::say;
 use cli::{Form, Outputs};
 use model::profile::ResultFormat;
 use model::result::{Measured, RunResult};
-use place::Place;
+use place::{Place, future_path};
 use render::document::DocumentKind;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -126,9 +126,21 @@ pub(crate) fn is_folder_of_target(folder: &Path, target: &Path) -> bool {
     folder.is(&target)
 }
 
+/// True if a directory that does not exist yet would be made below a target that does not exist yet either.
+pub(crate) fn is_below_target(folder: &Path, target: &Path) -> bool {
+    let (Some(folder), Some(target)) = (future_path(folder), future_path(target)) else { return false };
+    folder != target && folder.starts_with(target)
+}
+
 /// Files that lie, or will lie, directly in a directory, each with its name there.
 pub(crate) fn names_in(folder: &Path, paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, std::ffi::OsString)> {
-    let Ok(state) = Folder::open(folder).and_then(|folder| folder.state()) else { return Vec::new() };
+    let Ok(state) = Folder::open(folder).and_then(|folder| folder.state()) else {
+        // It is to be made, and so may be the directories of the files.
+        let Some(folder) = future_path(folder) else { return Vec::new() };
+        let futures = paths.filter_map(|path| Some((future_path(&path)?, path)));
+        let inside = futures.filter(|(future, _)| future.parent() == Some(&folder));
+        return inside.filter_map(|(future, path)| Some((path, future.file_name()?.to_owned()))).collect();
+    };
     let places = paths.filter_map(|path| Some((Place::of_target(&path).ok()?, path)));
     places.filter(|(place, _)| place.is_in(&state)).map(|(place, path)| (path, place.name)).collect()
 }

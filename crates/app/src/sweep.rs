@@ -14,8 +14,10 @@ use cli::sweep::PlannedPoint;
 use cli::{Command, Subcommand};
 use folder::{Folder, Kind};
 use host::Root;
+use model::printable::command_line;
 use model::profile::Profile;
 use model::result::RunResult;
+use model::shell;
 use model::sweep::{DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::Bytes;
 use std::cell::RefCell;
@@ -120,7 +122,8 @@ fn not_allowed(request: &SweepRequest, allowed: &Allowed) -> BTreeSet<String> {
         }
         for name in options.destroy.iter().filter(|name| !allowed.destroy.contains(name)) {
             refused.insert(format!(
-                "allow the block device '{name}' to be written to. Check the targets, then give --destroy={name}"
+                "allow the block device '{name}' to be written to. Check the targets, then give --destroy={}",
+                shell::quoted(name)
             ));
         }
     }
@@ -141,7 +144,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         Err(refused) => return refused.told(),
     };
     let profiles = request.points.iter().map(|planned| &planned.request.profile);
-    let misplaced = folder.misplaced(profiles.flat_map(protected));
+    let misplaced = folder.misplaced(profiles.flat_map(|profile| protected(&profile.clone().with_log_files())));
     if !misplaced.is_empty() {
         say_each("ERROR", &misplaced);
         return Status::Refused;
@@ -444,8 +447,8 @@ impl SweepObserver for SweepRecorder<'_> {
             Purpose::Capacity => point.words_without_rate(seed),
             _ => point.words_with_seed(seed),
         };
-        let words = std::iter::once(self.program.clone()).chain(words);
-        let command_line = words.collect::<Vec<_>>().join(" ");
+        let words: Vec<String> = std::iter::once(self.program.clone()).chain(words).collect();
+        let command_line = command_line(words.iter().map(String::as_str));
         let labels = point.request.options.labels.clone();
         self.folder.keep(&RunResult { command_line, labels, ..result }, step.purpose)
     }

@@ -2,6 +2,7 @@
 
 use crate::profile_file;
 use cli::Environment;
+use model::printable::command_line;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -31,9 +32,10 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    /// The words joined by single blanks, program name first, as reports show them.
+    /// The words as they would be typed, program name first, as reports show them.
     pub(crate) fn command_line(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.arguments);
-        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        command_line(words.iter().map(AsRef::as_ref))
     }
 }

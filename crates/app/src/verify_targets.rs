@@ -118,7 +118,8 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
             let Some((saved, states)) = found else {
                 return Err(Refusal::of_other_run(path));
             };
-            if size_bytes < saved.size_bytes {
+            // Without a map of what was written, it is not known what is gone.
+            if size_bytes < saved.size_bytes && !saved.is_exact {
                 return Err(Refusal::NotInJournal(format!(
                     "'{}' has {size_bytes} bytes, but had {} when its map was saved (--journal)",
                     path.display(),

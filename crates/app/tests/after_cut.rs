@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
-use testkit::{Flushing, Program, Random, Running, Volatile, Workplace, or_skip, workplace};
+use testkit::{Cgroup, Flushing, Program, Random, Running, Volatile, Workplace, or_skip, workplace};
 
 const HEAD_BYTES: u64 = 64 << 10;
 
@@ -288,20 +288,33 @@ fn the_storage_comes_back_whatever_ends_a_series() {
     let place = workplace!();
     fs::create_dir(place.path("journal")).expect("a new directory");
     let load = "-c1M -b4K -r -w100 -d2 -W0 --overwrite --journal-here";
-    let series = |cut: &str, target: &str| {
-        let words = ["verify", "--cycles", "2", "--cut", cut, "--back", "touch back", "--journal", "journal", "--"];
+    let series = |cycles: &str, cut: &str, target: &str| {
+        let words = ["verify", "--cycles", cycles, "--cut", cut, "--back", "touch back", "--journal", "journal", "--"];
         words.into_iter().fold(place.diskspd(""), Program::arg).args(load).arg(target)
     };
-    let run = series("kill -KILL $DISKSPD_PID; exit 3", "a.dat").run();
+    let run = series("2", "kill -KILL $DISKSPD_PID; exit 3", "a.dat").run();
     run.expect_status(1).expect_stderr(&["cycle 1: the command of --cut failed"]);
     fs::remove_file(place.path("back")).expect("the storage came back");
-    let mut run = series("kill -KILL $DISKSPD_PID; touch cut; sleep 2", "a.dat").start();
+    // Ctrl+C in a terminal is for the load and the commands, too.
+    let cut = "kill -KILL $DISKSPD_PID; touch cut; while ! test -e go; do sleep 0.05; done";
+    let mut run = series("2", cut, "a.dat").start();
     run.wait_until("the cut", |_| place.path("cut").exists());
-    run.interrupt();
-    run.finish().expect_status(6).expect_stdout(&["0 of 2 cycles", "incomplete"]);
+    run.interrupt_all();
+    place.file("go", b"");
+    let run = run.finish();
+    run.expect_status(130).expect_stderr(&["the series was interrupted"]);
+    run.expect_stdout(&["0 of 2 cycles", "incomplete"]);
     fs::remove_file(place.path("back")).expect("the storage came back");
+    fs::remove_file(place.path("cut")).expect("it was made above");
+    // After a cycle there is something to tell. The load ends, too, before it is cut off again.
+    let mut run = series("90", "kill -KILL $DISKSPD_PID", "a.dat").start();
+    run.wait_for_stdout("cycle 1: cut after ");
+    run.interrupt_all();
+    let run = run.finish();
+    run.expect_status(6).expect_stdout(&[" of 90 cycles", "incomplete"]).expect_stderr(&["the series was interrupted"]);
+    let _ = fs::remove_file(place.path("cut"));
     // A load that ends before the cut is no cycle.
-    let run = series("touch cut", "missing/a.dat").run();
+    let run = series("2", "touch cut", "missing/a.dat").run();
     run.expect_status(1).expect_stderr(&["the load ended before the cut"]);
     for (words, reason) in [
         ("verify --cycles 2 --cut x --journal journal", "the workload is missing"),
@@ -381,4 +394,22 @@ fn a_map_beside_the_logs_of_another_run_is_not_used() {
     fs::rename(place.path("older map"), place.path("journal/map")).expect("beside the logs");
     let run = place.diskspd("verify --journal journal a.dat").run();
     run.expect_status(3).expect_stderr(&["has no 'run' beside it"]);
+}
+
+#[test]
+fn logs_that_need_more_memory_than_there_is_are_refused() {
+    let place = workplace!();
+    let group = or_skip!(Cgroup::of_memory(48 << 20));
+    or_skip!(place.sparse("a.dat", 8 << 30).map_err(|error| error.to_string()));
+    empty_journal(&place);
+    // Each write is on pages of its own, of the map of all units.
+    let words = "-b4K -r -w100 -o8 -d600 -W0 --verify --overwrite --journal=journal --journal-here a.dat";
+    let mut run = place.diskspd(words).start();
+    wait_for_records(&mut run, &place.path("journal"), 24 * 20_000);
+    run.kill_hard();
+    let inside = format!("echo $$ > {} || exit 99; exec \"$0\" \"$@\"", group.door().display());
+    let run = place.tool("sh").arg("-c").arg(inside).arg(place.program()).args("verify --journal journal a.dat").run();
+    run.expect_status(3)
+        .expect_stderr(&["the logs (--journal) need up to ", "40 bytes for each unit that was written"]);
+    assert_eq!(run.stdout, "");
 }

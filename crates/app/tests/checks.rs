@@ -94,14 +94,18 @@ fn others_who_use_the_device_are_seen() {
     quiet.expect_status(0);
     assert_eq!(findings(&place, "other-io")[0]["outcome"], "pass", "{quiet}");
     let ends = AtomicBool::new(false);
+    let (begun, begins) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let disk = File::options().write(true).open(&device.path).expect("root may open it");
             while !ends.load(Ordering::Relaxed) {
                 disk.write_all_at(&vec![7; 1 << 20], 0).expect("room");
                 disk.sync_data().expect("synced");
+                // Nobody hears all but the first.
+                let _ = begun.send(());
             }
         });
+        begins.recv().expect("it writes");
         let busy = place.diskspd("check --json c.json").arg(&device.path).run();
         ends.store(true, Ordering::Relaxed);
         busy.expect_status(0);

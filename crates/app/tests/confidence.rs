@@ -29,8 +29,8 @@ fn every_form_of_a_result_tells_the_same() {
             assert!(is_known || widths["withheld"]["measure_s"].is_f64(), "{direction} {figure}: {widths}");
         }
         // Blocks are all alike.
-        let ratio = widths["bytes_per_s"].as_f64().unwrap_or(0.0) / widths["iops"].as_f64().unwrap_or(1.0);
-        assert!((ratio - 4096.0).abs() < 1e-4, "{widths}");
+        let ratio = widths["bytes_per_s"].as_f64().zip(widths["iops"].as_f64()).map(|(bytes, ios)| bytes / ios);
+        assert!(ratio.is_none_or(|ratio| (ratio - 4096.0).abs() < 1e-4), "{widths}");
         let ranks: Vec<u64> = widths["percentiles"]
             .as_array()
             .expect("a list")

@@ -62,7 +62,7 @@ fn faults_are_found_and_named_while_the_load_runs() {
             let disk = or_skip!(written_disk(&place, &format!("{way}{number}")));
             // The rare faults are those of the load, and not all of those of the reads that look for more.
             disk.order(fault, Occasion::every(101).at_most(20));
-            let words = format!("-b4K -r -w50 -d1 -W0 -Su {load} --verify --overwrite --json=r.json");
+            let words = format!("-b4K -r -w50 -d60 -W0 -Su --max-ios=6000 {load} --verify --overwrite --json=r.json");
             let run = place.diskspd(&words).arg(&disk.file).run();
             assert!(!disk.injected().is_empty(), "{way}, {fault:?}\n{run}");
             run.expect_status(5).expect_stdout(&["INVALID data-corruption"]);
@@ -126,8 +126,8 @@ fn mixtures_of_sizes_discards_and_overwrites_accuse_only_what_is_wrong() {
     ] {
         disk.order(fault, Occasion::every(every).at_most(10));
     }
-    let words = "-b4K -r -w40 --discard=10 --read-sizes=4K/60:64K/40 --write-sizes=4K/50:8K/30:32K/20 -d1 -W0 -Su -o16 -t2 \
-                 --verify --overwrite --json=r.json";
+    let words = "-b4K -r -w40 --discard=10 --read-sizes=4K/60:64K/40 --write-sizes=4K/50:8K/30:32K/20 -d60 -W0 -Su -o16 \
+                 -t2 --max-ios=10000 --verify --overwrite --json=r.json";
     let run = place.diskspd(words).arg(&disk.file).run();
     run.expect_status(5);
     let wrong: BTreeSet<u64> = disk.read_wrong().iter().map(|wrong| wrong.offset / UNIT * UNIT).collect();
@@ -165,7 +165,7 @@ fn what_is_lost_at_the_end_of_a_run_is_found_with_its_map() {
         disk.order(fault, Occasion::every(every));
     }
     // Nothing is read during the run.
-    let words = "-b4K -r -w100 -o8 -t2 -d1 -W0 -Su --max-ios=2000 --verify --overwrite --journal=journal";
+    let words = "-b4K -r -w100 -o8 -t2 -d60 -W0 -Su --max-ios=2000 --verify --overwrite --journal=journal";
     place.diskspd(words).arg(&disk.file).run().expect_status(0);
     disk.behave();
     let wrong: BTreeSet<u64> = disk.wrong().iter().map(|wrong| wrong.offset / UNIT * UNIT).collect();
@@ -247,7 +247,8 @@ fn file_systems(place: &Workplace) -> Vec<Result<Mounted<'_>, String>> {
 
 /// A load with many overwrites on a file of a file system, and the reading back of it.
 fn expect_sound(place: &Workplace, path: &Path) {
-    let words = "-c16M -b4K -r -w50 -o32 -t2 -d1 -W0 --write-sizes=4K/70:16K/30 --verify --json=r.json";
+    let words =
+        "-c16M -b4K -r -w50 -o32 -t2 -d60 -W0 --max-ios=10000 --write-sizes=4K/70:16K/30 --verify --json=r.json";
     place.diskspd(words).arg(path).run().expect_status(0);
     let found = verification(place);
     assert!(found["checked_units"].as_u64().is_some_and(|units| units > 0), "{found}");

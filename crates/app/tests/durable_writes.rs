@@ -36,10 +36,11 @@ fn flush_count(device: &str) -> Option<u64> {
     text.split_whitespace().nth(15)?.parse().ok()
 }
 
-/// Writes for a second, and finds the note on one device.
+/// Writes for two seconds, and finds the note on one device.
 fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<Seen, String> {
     let before = flush_count(device).ok_or("this kernel counts no flushes")?;
-    let run = place.diskspd("-d1 -W0 -C0 -b4K -w100 -r --json r.json --xml r.xml").args(words).arg(target).run();
+    let words = format!("-d2 -W0 -C0 -b4K -w100 -r --json r.json --xml r.xml {words}");
+    let run = place.diskspd(&words).arg(target).run();
     run.expect_status(0);
     let flushes = flush_count(device).ok_or("the device is gone")? - before;
     let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
@@ -97,7 +98,7 @@ fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
     or_skip!(set_cache(&device.name(), "write back"));
     for (words, each) in [("-o1 --fdatasync-every=4", 4), ("-o1 --engine sync --fdatasync-every=1", 1)] {
         let before = or_skip!(flush_count(&device.name()).ok_or("this kernel counts no flushes"));
-        let run = place.diskspd("-d1 -W0 -C0 -b4K -w100 -r -Su --json r.json").args(words);
+        let run = place.diskspd("-d60 -W0 -C0 -b4K -w100 -r -Su --max-ios=400 --json r.json").args(words);
         run.arg(format!("--destroy={}", image.display())).arg(&device.path).run().expect_status(0);
         let seen = flush_count(&device.name()).expect("it is there") - before;
         let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");

@@ -141,21 +141,26 @@ fn a_stop_event_that_is_already_set_lets_nothing_be_measured() {
 #[test]
 fn begin_and_end_of_the_measurement_are_announced() {
     let place = workplace!();
-    let (started, finished) = (name(&place, "started"), name(&place, "finished"));
+    let (started, finished, stop) = (name(&place, "started"), name(&place, "finished"), name(&place, "stop"));
+    // What is seen of an event is seen after it was set: that is not before its phase can have begun, on any machine.
     let (at_start, at_finish) = (hold(&started), hold(&finished));
-    let mut run = reader(&place, "-W1 -d1 -C2", &[("s", &started), ("f", &finished)]).start();
-    run.wait_for_stderr("starting warm up");
-    assert!(!at_start.is_set(), "not before the warm-up is over");
+    let begun_ns = monotonic_ns();
+    let words = [("s", started.as_str()), ("f", &finished), ("p", &stop)];
+    let run = reader(&place, "-W1 -d60", &words).start();
     let started_ns = stamp(at_start).join().expect("it is set");
-    assert!(!at_finish.is_set());
+    assert!(started_ns - begun_ns >= 1_000_000_000, "before the warm-up was over");
+    // The measurement takes a minute unless it is stopped.
+    assert!(!at_finish.is_set(), "before the measurement ended");
+    signal(&place, &stop).expect_status(0);
+    stamp(at_finish).join().expect("it is set");
+    run.finish().expect_status(0);
+    let at_finish = hold(&finished);
+    let begun_ns = monotonic_ns();
+    let run = reader(&place, "-W0 -d1 -C120", &[("f", &finished)]).start();
+    // Fails if it is not set before the cool-down is over.
     let finished_ns = stamp(at_finish).join().expect("it is set");
-    let run = run.finish();
-    let ended_ns = monotonic_ns();
-    run.expect_status(0);
-    // Set by one thread and seen by another; neither is exact on a busy machine.
-    let measured = Duration::from_nanos(finished_ns - started_ns);
-    assert!(measured >= Duration::from_millis(700), "{measured:?}");
-    assert!(Duration::from_nanos(ended_ns - finished_ns) >= Duration::from_millis(1300), "before the cool-down");
+    assert!(finished_ns - begun_ns >= 1_000_000_000, "before the measurement ended");
+    run.end().expect_status(0);
 }
 
 // Shows switches: -ye<name>
@@ -274,10 +279,16 @@ fn waiting_for_the_start_takes_no_cpu_time() {
         // User and system time, fields 14 and 15 of proc(5), in units of 10 ms.
         fields[11].parse::<u64>().expect("a number") + fields[12].parse::<u64>().expect("a number")
     };
-    let before = ticks();
-    thread::sleep(Duration::from_secs(2));
-    let used = ticks() - before;
-    assert!(used <= 4, "{used} ticks in 2 s");
+    // On a busy machine threads may still be on their way to where they wait.
+    let used: Vec<u64> = std::iter::repeat_with(|| {
+        let before = ticks();
+        thread::sleep(Duration::from_secs(1));
+        ticks() - before
+    })
+    .take(20)
+    .take_while(|used| *used > 2)
+    .collect();
+    assert!(used.len() < 20, "{used:?} ticks in each second");
 }
 
 // Shows data-safety: a directory in /dev/shm with the events of this user

@@ -148,6 +148,8 @@ fn stdout_carries_the_report_and_stderr_everything_else() {
     let skeleton = |text: &str| -> Vec<String> {
         // What the verdict finds depends on the moment.
         let tables = text.lines().take_while(|line| !line.starts_with("Verdict"));
+        // What is noted of the machine does, too.
+        let tables = tables.filter(|line| !line.starts_with("NOTE: "));
         let kept = tables.filter(|line| !line.contains("Command Line") && !line.contains("verbose"));
         kept.filter(|line| !line.contains("sequential") && !line.chars().any(|c| c.is_ascii_digit()))
             .map(str::to_owned)
@@ -176,7 +178,8 @@ fn stdout_carries_the_report_and_stderr_everything_else() {
         let is_stamped = line.get(4..5) == Some("-") && line.get(10..11) == Some("T");
         assert!(is_stamped, "no time in front of '{line}'");
     }
-    assert!(!loud.stderr.contains(".20"), "a time behind the dots of -P\n{loud}");
+    let has_time_behind_dots = |line: &str| line.starts_with('.') && line.trim_start_matches('.').starts_with("20");
+    assert!(!loud.stderr.lines().any(has_time_behind_dots), "a time behind the dots of -P\n{loud}");
 }
 
 #[test]
@@ -250,7 +253,7 @@ fn ctrl_c_while_measuring_reports_what_was_measured() {
         assert!(!run.stdout.contains("***\n***") && !run.stdout.contains("Interrupted by"), "{run}");
         assert!(!run.stderr.contains("cool down"), "{run}");
         let report = Report::of(&run.stdout);
-        assert!(report.seconds > 0.2 && report.seconds < 29.0, "{run}");
+        assert!(report.seconds > 0.0 && report.seconds < 29.0, "{run}");
         assert!(report.total.sum.ios > 0, "{run}");
         // Rates are over the time that was measured, not the time that was planned; its two
         // decimals leave a doubt of 5 ms.
@@ -307,21 +310,17 @@ fn stderr_that_nobody_reads_does_not_stall_a_run() {
 fn a_second_signal_ends_at_once() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    // A graceful end takes moments only, so the second signal may come too late.
-    for _ in 0..5 {
-        let mut run = place.diskspd("-d30 -W0 -v -b4K a.dat").start();
-        run.wait_for_stderr("starting measurements");
-        run.interrupt();
-        run.terminate();
-        let run = run.finish();
-        if run.code() != Some(0) {
-            // Whichever of the two handlers the kernel lets run last.
-            assert!(matches!(run.code(), Some(130 | 143)), "{run}");
-            assert_eq!(run.stdout, "", "a report takes time");
-            return;
-        }
-    }
-    panic!("five times in a row, the second signal changed nothing");
+    let mut run = place.diskspd("-d30 -W0 -v -b4K a.dat").start();
+    run.wait_for_stderr("starting measurements");
+    // A graceful end takes moments only: so both come before it goes on.
+    run.pause();
+    run.interrupt();
+    run.terminate();
+    run.go_on();
+    let run = run.finish();
+    // Whichever of the two handlers the kernel lets run last.
+    assert!(matches!(run.code(), Some(130 | 143)), "{run}");
+    assert_eq!(run.stdout, "", "a report takes time");
 }
 
 // Shows faults: The reader of stdout or stderr goes away, or a stream is closed
@@ -402,7 +401,7 @@ fn a_device_that_fails_ends_the_run_with_the_reason_of_the_kernel() {
 fn short_transfers_count_with_their_length_and_are_told_once() {
     let place = workplace!();
     let path = place.made("a.dat", "-c1M");
-    let mut run = place.diskspd("-d2 -W0 -v -o1 -r4K -b64K -B0:128K a.dat").start();
+    let mut run = place.diskspd("-d4 -W0 -v -o1 -r4K -b64K -B0:128K a.dat").start();
     run.wait_for_stderr("starting measurements");
     // The last block of each pass is cut in half, and only that; nothing is empty.
     File::options().write(true).open(&path).and_then(|file| file.set_len((64 << 10) + 2048)).expect("our file");

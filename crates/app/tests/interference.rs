@@ -77,6 +77,7 @@ fn each_stream_runs_alone_then_all_together_and_the_table_is_of_these_runs() {
     place.diskspd("report d --output page.html").run().expect_status(0);
     let page = String::from_utf8(place.content("page.html")).expect("a text");
     assert!(page.contains("point+scan") && page.contains("of its IOPS"), "{page}");
+    assert!(page.contains("; each run: 1 s, no warm-up</span></h1>"), "{page}");
     let limited = "limited to a rate (-g): point, scan: ";
     run.expect_stdout(&[limited]);
     assert!(page.contains("Limited to a rate (-g): point, scan: ") && !page.contains("in one round"), "{page}");

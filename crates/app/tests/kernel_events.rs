@@ -2,12 +2,15 @@
 
 use serde_json::Value;
 use std::net::UdpSocket;
-use testkit::{Mounted, Workplace, or_skip, workplace};
+use testkit::{Metronome, Mounted, Workplace, or_skip, workplace};
 
 fn events(place: &Workplace) -> Value {
     let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
     document["time_spans"][0]["kernel_events"].clone()
 }
+
+/// How often a busy machine may come between.
+const TRIES: usize = 5;
 
 /// A counter of a class.
 fn counter(events: &Value, class: &str, event: &str) -> u64 {
@@ -27,14 +30,29 @@ fn a_device_of_ones_own_does_what_the_program_asks_and_takes_a_part_of_the_time(
     let target = mounted.path.join("a.dat");
     place.briefly("-c16M").arg(&target).run_until_measuring().expect_status(0);
     place.tool("sync").run().expect_status(0);
-    let run = place.diskspd("-d1 -W0 -Su -r -b4K -o4 -eDISK_IO --json r.json --xml r.xml").arg(&target).run();
-    run.expect_status(0).expect_stdout(&["\nETW:\n----\n\n\tDisk I/O\n\t\tRead: ", "\nI/O at each level\n"]);
-    let events = events(&place);
+    let ios = |figures: &Value| figures["ios"].as_u64().expect("a count");
+    let metronome = Metronome::start();
+    // What the device did is read a moment after the first I/O: the later, the busier the machine is.
+    let mut left = TRIES;
+    let events = loop {
+        let words = "-d1 -W0 -Su -r -b4K -o4 -eDISK_IO --json r.json --xml r.xml";
+        let run = place.diskspd(words).arg(&target).run();
+        run.expect_status(0).expect_stdout(&["\nETW:\n----\n\n\tDisk I/O\n\t\tRead: ", "\nI/O at each level\n"]);
+        let events = events(&place);
+        let levels = &events["stacks"][0]["levels"];
+        let (own, below) = (ios(&levels[0]["read"]), ios(&levels[1]["read"]));
+        if own.abs_diff(below) <= 16 + own / 100 {
+            break events;
+        }
+        left -= 1;
+        if left == 0 {
+            or_skip!(metronome.verdict());
+            panic!("{own} I/Os and {below} of the device: {events}");
+        }
+    };
     let levels = events["stacks"][0]["levels"].as_array().expect("levels");
     let (own, below) = (&levels[0]["read"], &levels[1]["read"]);
     assert_eq!((&levels[0]["device"], &levels[1]["device"]), (&Value::Null, &device.as_str().into()));
-    let ios = |figures: &Value| figures["ios"].as_u64().expect("a count");
-    assert!(ios(own).abs_diff(ios(below)) <= 16 + ios(own) / 100, "{events}");
     assert_eq!(counter(&events, "disk_io", "read"), ios(below));
     let mean = |figures: &Value| figures["latency_mean_ns"].as_f64().expect("there was I/O");
     // The kernel's sum is in whole milliseconds.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use testkit::{Finished, LoopDevice, Mounted, Workplace, or_skip, skip, tool, workplace};
+use testkit::{Finished, LoopDevice, Metronome, Mounted, Workplace, or_skip, skip, tool, workplace};
 
 /// How long both programs watch. The load lies inside, so that both see all of it.
 const WATCH_S: u32 = 6;
@@ -281,6 +281,7 @@ fn iostat_tells_the_same() {
     let device = or_skip!(LoopDevice::over(&place, &image));
     // A loop device whose file is read through the cache completes at once; holes suffice for counting.
     let mut unlike = Vec::new();
+    let metronome = Metronome::start();
     for _ in 0..TRIES {
         let Some((theirs, ours)) = beside_iostat(&place, &iostat, &device) else {
             skip!("{READS} reads take longer here than both programs watch");
@@ -291,6 +292,7 @@ fn iostat_tells_the_same() {
             return;
         }
     }
+    or_skip!(metronome.verdict());
     panic!("{unlike:?}");
 }
 

@@ -1,7 +1,7 @@
 //! `--rate` and `--rate-process`, and `-g`: what a run with a schedule of its own tells.
 
 use serde_json::Value;
-use testkit::{TracedIo, Workplace, or_skip, workplace};
+use testkit::{Metronome, TracedIo, Workplace, or_skip, workplace};
 
 /// The JSON of the last run.
 fn document(place: &Workplace) -> Value {
@@ -154,18 +154,43 @@ fn median_lateness_us(ios: &[TracedIo], due_us: impl Fn(f64) -> f64) -> f64 {
     offsets[offsets.len() / 2] - offsets[0]
 }
 
+/// Traces a run whose starts keep to a schedule: as many I/Os as intended, and half of them no later than this. Strace makes
+/// each of them slow, so that a busy machine cannot keep up; then there is none, and the reason.
+fn traced_in_time(
+    place: &Workplace,
+    words: &str,
+    most_us: f64,
+    due_us: impl Fn(f64) -> f64,
+) -> Result<Vec<TracedIo>, String> {
+    let metronome = Metronome::start();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let ios = place.traced(words)?;
+        let open = document(place)["time_spans"][0]["measured"]["load_loop"]["open"].clone();
+        let [intended, backlog] = ["intended_starts", "backlog"].map(|name| open[name].as_u64().expect("a count"));
+        // What was intended was made, or is told to be missing.
+        assert!((ios.len() as u64 + backlog).abs_diff(intended) <= 2, "{} I/Os: {open}", ios.len());
+        let lateness_us = median_lateness_us(&ios, &due_us);
+        if backlog <= 2 && lateness_us < most_us {
+            return Ok(ios);
+        }
+        seen.push((backlog, lateness_us));
+    }
+    metronome.verdict()?;
+    panic!("{words}: not made, and how late, in microseconds: {seen:?}");
+}
+
 // Shows switches: --rate=<iops>[..<iops>]
 #[test]
 fn a_ramp_starts_ios_faster_and_faster() {
     let place = workplace!();
     place.file("a.dat", &vec![0; 1 << 20]);
-    let ios = or_skip!(place.traced("-d4 -W0 -o1 -b4K -r --rate=50..450 --json r.json --text r.txt --xml r.xml a.dat"));
-    assert!(ios.len().abs_diff(1000) <= 2, "{}", ios.len());
     // 50 t + 50 t^2 I/Os are due by t seconds.
     let due_us = |number: f64| ((0.25 + number / 50.0).sqrt() - 0.5) * 1e6;
-    let lateness_us = median_lateness_us(&ios, due_us);
+    let words = "-d4 -W0 -o1 -b4K -r --rate=50..450 --json r.json --text r.txt --xml r.xml a.dat";
     // At an even rate half of them would be 500 ms off.
-    assert!(lateness_us < 150_000.0, "{lateness_us}");
+    let ios = or_skip!(traced_in_time(&place, words, 150_000.0, due_us));
+    assert!(ios.len().abs_diff(1000) <= 4, "{}", ios.len());
     let open = document(&place)["time_spans"][0]["measured"]["load_loop"]["open"].clone();
     assert_eq!(open["rate_iops"], serde_json::json!({"from_iops": 50, "to_iops": 450}));
     let intended = open["intended_starts"].as_u64().expect("a count");
@@ -201,17 +226,16 @@ fn bursts_come_when_they_are_meant_to() {
     let place = workplace!();
     place.file("a.dat", &vec![0; 1 << 20]);
     let process = "--rate=200 --rate-process=bursts:200ms,800ms,4";
-    let ios = or_skip!(place.traced(&format!("-d4 -W0 -o1 -b4K -r {process} --json r.json a.dat")));
-    assert!(ios.len().abs_diff(800) <= 2, "{}", ios.len());
     // 160 I/Os in the 200 ms of a burst, 40 in the 800 ms after it.
     let due_us = |number: f64| {
         let (cycle, inside) = ((number / 200.0).floor(), number % 200.0);
         let inside_us = if inside < 160.0 { inside / 160.0 * 2e5 } else { 2e5 + (inside - 160.0) / 40.0 * 8e5 };
         cycle * 1e6 + inside_us
     };
-    let lateness_us = median_lateness_us(&ios, due_us);
+    let words = format!("-d4 -W0 -o1 -b4K -r {process} --json r.json a.dat");
     // At an even rate half of them would be more than 300 ms off.
-    assert!(lateness_us < 100_000.0, "{lateness_us}");
+    let ios = or_skip!(traced_in_time(&place, &words, 100_000.0, due_us));
+    assert!(ios.len().abs_diff(800) <= 4, "{}", ios.len());
     let open = document(&place)["time_spans"][0]["measured"]["load_loop"]["open"].clone();
     let bursts = serde_json::json!({"on_ns": 200_000_000, "off_ns": 800_000_000, "factor_millionths": 4_000_000});
     assert_eq!((&open["process"]["bursts"], &open["rate_iops"]), (&bursts, &Value::from(200)));

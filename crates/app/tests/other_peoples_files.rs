@@ -232,11 +232,11 @@ fn a_read_test_never_changes_a_byte() {
     for path in targets {
         let before = Snapshot::of(&path);
         for words in ["-r -b4K -o8 -t2", "-w0 -o1 -b4K", "-Sw -b4K", "-si -t2 -b4K -Z -L -D"] {
-            place.diskspd("-d1 -W0").args(words).arg(&path).run().expect_status(0);
+            place.diskspd("-d30 -W0 --max-ios=2000").args(words).arg(&path).run().expect_status(0);
             assert_eq!(Snapshot::of(&path), before, "{words} changed the file");
         }
         if place.direct_io().is_ok() {
-            place.diskspd("-d1 -W0 -Sh -r -b4K -o4").arg(&path).run().expect_status(0);
+            place.diskspd("-d30 -W0 --max-ios=200 -Sh -r -b4K -o4").arg(&path).run().expect_status(0);
             assert_eq!(Snapshot::of(&path), before, "-Sh changed the file");
         }
     }
@@ -376,7 +376,7 @@ write_percent = 100
 outstanding = 1
 
 [[time_spans]]
-duration_s = 2
+duration_s = 3
 warm_up_s = 0
 
 [[time_spans.targets]]

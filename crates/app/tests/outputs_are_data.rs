@@ -10,15 +10,15 @@ const WINDOWS_TEXT: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix
 const WINDOWS_XML: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix.xml");
 
 /// Short runs.
-const RUN: &str = "-d1 -W0 -b4K";
+const RUN: &str = "-d30 -W0 -b4K --max-ios=9";
 
 /// Every way to write a document, with the words before the name and behind it. It needs `a.dat` and `r.json`.
 const OUTPUTS: [(&str, &str, &str); 18] = [
-    ("json", "-d1 -W0 -b4K --json", "a.dat"),
-    ("xml", "-d1 -W0 -b4K --xml", "a.dat"),
-    ("text", "-d1 -W0 -b4K --text", "a.dat"),
-    ("csv", "-d1 -W0 -b4K --csv", "a.dat"),
-    ("live.jsonl", "-d1 -W0 -b4K --live-json", "a.dat"),
+    ("json", "-d30 -W0 -b4K --max-ios=9 --json", "a.dat"),
+    ("xml", "-d30 -W0 -b4K --max-ios=9 --xml", "a.dat"),
+    ("text", "-d30 -W0 -b4K --max-ios=9 --text", "a.dat"),
+    ("csv", "-d30 -W0 -b4K --max-ios=9 --csv", "a.dat"),
+    ("live.jsonl", "-d30 -W0 -b4K --max-ios=9 --live-json", "a.dat"),
     ("report.json", "report r.json --output", ""),
     ("report.xml", "report r.json --output", ""),
     ("report.txt", "report r.json --output", ""),
@@ -31,13 +31,13 @@ const OUTPUTS: [(&str, &str, &str); 18] = [
     ("monitor.csv", "monitor all -n2 -i100ms --output", ""),
     ("monitor.jsonl", "monitor all -n2 -i100ms --output", ""),
     ("monitor.rec", "monitor all -n2 -i100ms --csv --record", ""),
-    ("typeperf.csv", "monitor all -sc 2 -si 1 -o", ""),
+    ("typeperf.csv", "monitor all -sc 1 -si 1 -o", ""),
 ];
 
 /// With a target that this program made and a result.
 fn with_result() -> Workplace {
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K --json r.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d30 -W0 -b4K --max-ios=9 --json r.json a.dat").run().expect_status(0);
     place
 }
 
@@ -99,11 +99,11 @@ fn overwrite_does_not_concern_outputs_and_replace_output_does() {
     for output in outputs() {
         let path = place.file(output.0, b"somebody's");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("our file");
-        if output.1.starts_with("-d1") {
+        if output.1.starts_with("-d30") {
             expect_refused(&place, output, "--overwrite", &["--replace-output"]);
         }
         // A subcommand comes first.
-        let option = if output.1.starts_with("-d1") { "--replace-output" } else { "" };
+        let option = if output.1.starts_with("-d30") { "--replace-output" } else { "" };
         let later = if option.is_empty() { format!("{} --replace-output", output.2) } else { output.2.to_owned() };
         expect_written(&place, (output.0, output.1, &later), option);
         assert!(!place.content(output.0).starts_with(b"somebody's"), "{}", output.0);
@@ -435,12 +435,27 @@ fn a_target_to_be_made_is_no_place_for_results() {
     for (words, reason) in [
         ("repeat --runs 2 --dir new -- -c1M -d1 new", "--dir 'new' is a target of this run"),
         ("repeat --runs 2 --dir ./made.dat -- -c1M -d1 link", "--dir './made.dat' is a target of this run"),
+        ("repeat --runs 2 --dir new/deep -- -c1M -d1 new", "--dir 'new/deep' lies in 'new', a target of this run"),
+        (
+            "repeat --runs 2 --dir made.dat/d -- -c1M -d1 link",
+            "--dir 'made.dat/d' lies in 'link', a target of this run",
+        ),
+        ("repeat --runs 2 --dir link/d/e -- -c1M -d1 made.dat", "lies in 'made.dat', a target of this run"),
+        ("repeat --runs 2 --dir x.0 -- --append -d1 x", "--dir 'x.0' is a target of this run"),
+        ("repeat --runs 2 --dir x.1/d -- --append -t2 -d1 x", "--dir 'x.1/d' lies in 'x.1', a target of this run"),
         ("-c1M -d1 --json made.dat link", "--json 'made.dat': the file is a target of this run"),
         ("-c1M -d1 --csv link made.dat", "--csv 'link': it is a dangling symbolic link"),
     ] {
         let run = place.diskspd(words).run();
         run.expect_status(3).expect_stderr(&[reason]);
         assert_eq!(entries(&place), 1, "{words}: only the link is there");
+    }
+    // Directories of absolute targets are made with them, also that of the results.
+    for (folder, name) in [("new", "table.csv"), ("new", "repeat.json"), ("new/deep", "point-0001.json")] {
+        let run = place.diskspd("repeat --runs 2 --dir").arg(folder).args("-- -c1M -d1");
+        let run = run.arg(place.path(folder).join(name)).run();
+        run.expect_status(3).expect_stderr(&[name, "has a name reserved for the result files in this directory"]);
+        assert_eq!(entries(&place), 1, "{folder}/{name}: only the link is there");
     }
 }
 
@@ -460,6 +475,9 @@ fn kept_permissions_are_asked_for_again() {
     place.file("s/sweep.json", state.replace("\"--overwrite\"", "\"--destroy=eui.1\"").as_bytes());
     let run = place.diskspd("sweep --resume s --overwrite --destroy=eui.2").run();
     run.expect_status(3).expect_stderr(&["the block device 'eui.1' to be written to", "give --destroy=eui.1"]);
+    // What is to be pasted into a shell is quoted for it.
+    place.file("s/sweep.json", state.replace("\"--overwrite\"", "\"--destroy=two words\"").as_bytes());
+    place.diskspd("sweep --resume s").run().expect_status(3).expect_stderr(&["give --destroy='two words'"]);
     place.file("s/sweep.json", state.as_bytes());
     assert!(place.content("foreign.dat") == vec![7; 1 << 20], "nothing was written");
     place.diskspd("sweep --resume s --overwrite").run().expect_status(0);

@@ -148,7 +148,7 @@ type Share<'a> = (&'a [Row], &'a [(&'a str, f64)]);
 
 #[test]
 fn threads_share_their_ios_among_their_targets_by_weight() {
-    const IOS_MIN: u64 = 100_000;
+    const IOS_MIN: u64 = 25_000;
     let place = testkit::workplace!();
     for name in ["a.dat", "b.dat", "c.dat"] {
         place.file(name, &vec![0; 65536]);
@@ -166,7 +166,7 @@ fn threads_share_their_ios_among_their_targets_by_weight() {
         }
         // A slow machine, or one that is busy with other tests.
         seconds *= 2;
-        assert!(seconds <= 30, "{run}");
+        assert!(seconds <= 64, "{run}");
     };
     let threads: [Share<'_>; 3] = [
         (&rows[..2], &[("a.dat (64KiB)", 30.0), ("b.dat (64KiB)", 60.0)]),
@@ -179,7 +179,7 @@ fn threads_share_their_ios_among_their_targets_by_weight() {
         for (row, (name, weight)) in rows.iter().zip(expected) {
             assert_eq!(file(row), *name);
             let percent = 100.0 * row.ios as f64 / ios as f64;
-            assert!((percent - 100.0 * weight / weights).abs() < 1.0, "{name}: {percent} of {ios}");
+            assert!((percent - 100.0 * weight / weights).abs() < 1.5, "{name}: {percent} of {ios}");
         }
     }
 }

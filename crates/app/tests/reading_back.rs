@@ -339,7 +339,32 @@ fn what_is_no_map_or_no_target_is_refused() {
     refused("verify a.dat --journal journal", "is incomplete or damaged");
     std::fs::write(&map, "a text").expect("room");
     refused("verify a.dat --journal journal", "'journal/map' (--journal) is ");
-    std::fs::write(&map, &whole).expect("room");
-    File::options().write(true).open(place.path("a.dat")).and_then(|file| file.set_len(4096)).expect("a file");
-    refused("verify a.dat --journal journal", "has 4096 bytes, but had 1048576");
+}
+
+#[test]
+fn a_target_that_was_cut_short_has_lost_what_was_acknowledged() {
+    let place = workplace!();
+    let mut writer = Writer::of(&place.path("a.dat"), SIZE, 4096);
+    writer.write_all(65_536);
+    writer.save(&place, "journal");
+    for (bytes, missing) in [(SIZE - 1, 1), (512 << 10, 128), (5000, 255), (0, 256)] {
+        File::options().write(true).open(place.path("a.dat")).and_then(|file| file.set_len(bytes)).expect("a file");
+        let run = place.diskspd("verify --json --journal journal a.dat").run();
+        run.expect_status(5);
+        let target = report(&run);
+        assert_eq!(target["corrupt_by_class"], serde_json::json!({ "zeros": missing }), "{run}");
+        assert_eq!((&target["checked_units"], &target["corrupt_units"]), (&256.into(), &missing.into()), "{run}");
+        let run = place.diskspd("verify --journal journal a.dat").run();
+        run.expect_status(5).expect_stdout(&[&format!("the target ends before it, after {bytes} bytes")]);
+        // Without its map nothing says that there was more.
+        let run = place.diskspd("verify a.dat").run();
+        run.expect_status(if bytes < 4096 { 6 } else { 0 });
+    }
+    // What a run did not write to is not missed.
+    let mut writer = Writer::of(&place.path("b.dat"), SIZE, 4096);
+    writer.write(0, 65_536);
+    writer.file.set_len(SIZE).expect("a sparse file");
+    writer.save(&place, "journal");
+    File::options().write(true).open(place.path("b.dat")).and_then(|file| file.set_len(65_536)).expect("a file");
+    place.diskspd("verify --journal journal b.dat").run().expect_status(0);
 }

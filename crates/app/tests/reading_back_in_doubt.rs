@@ -68,8 +68,11 @@ fn a_map_does_not_accuse_what_a_later_run_wrote() {
     }
     // A later run that was killed leaves torn units, too.
     write_all(&place, "--journal=journal --journal-here");
+    let modified = || std::fs::metadata(place.path("a.dat")).and_then(|file| file.modified()).expect("a time");
+    let before = modified();
     let mut run = place.diskspd("-b64K -r4K -w90 -o8 -d60 -W0 -v --verify --overwrite a.dat").start();
     run.wait_for_stderr("starting measurements");
+    run.wait_until("a write", |_| modified() != before);
     std::thread::sleep(Duration::from_millis(100));
     run.kill_hard();
     let run = place.diskspd("verify a.dat --journal journal --json").run();
@@ -198,7 +201,7 @@ fn an_interrupted_verification_tells_what_it_found_and_where_to_go_on() {
         }
         let mut run = place.diskspd("verify a.dat a.dat --json").start();
         run.wait_until("it reads with several threads", |run| run.threads().len() > 1);
-        std::thread::sleep(Duration::from_millis(500));
+        run.wait_until("it has read the first of it", |run| run.transferred_bytes() > 64 << 20);
         run.interrupt();
         let run = run.finish();
         run.expect_status(status);

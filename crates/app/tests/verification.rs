@@ -37,7 +37,7 @@ fn no_load_on_sound_storage_has_corrupt_units() {
         "-r -o8 -F2 -w50 --rate=20000",
         "-r -b1536 -o8 -t2 -w50",
     ] {
-        let words = format!("-c8M -b4K -d1 -W0 --verify --json=r.json {load} a.dat ./a.dat");
+        let words = format!("-c8M -b4K -d60 -W0 --max-ios=20000 --verify --json=r.json {load} a.dat ./a.dat");
         place.diskspd(&words).run().expect_status(0);
         let result = span_result(&place);
         let found = &result["verification"];

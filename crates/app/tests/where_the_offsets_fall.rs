@@ -14,15 +14,10 @@ fn place_with(size_bytes: usize) -> Workplace {
     place
 }
 
-/// At least so many I/Os of a run with these words, however slow the machine is.
+/// So many I/Os of a run with these words, or why there are fewer.
 fn at_least(place: &Workplace, count: usize, words: &str) -> Result<Vec<TracedIo>, String> {
-    for seconds in [1, 2, 4, 8] {
-        let ios = place.traced(&format!("-d{seconds} -W0 -o1 {words} a.dat"))?;
-        if ios.len() >= count {
-            return Ok(ios);
-        }
-    }
-    Err(format!("this machine does not trace {count} I/Os in 8 s"))
+    let ios = place.traced(&format!("-d100 -W0 -o1 --max-ios={count} {words} a.dat"))?;
+    if ios.len() < count { Err(format!("this machine does not trace {count} I/Os in 100 s")) } else { Ok(ios) }
 }
 
 /// Offsets by thread, in the order of the threads' first I/Os at these offsets.
@@ -65,7 +60,7 @@ fn one_thread_follows_the_vectors_of_the_specification() {
         ("-b500 -B500 -f1500", vec![500, 1000, 500]),
         ("-b500 -s2b", vec![0, 1000, 2000, 0]),
     ] {
-        let ios = or_skip!(place.traced(&format!("-d1 -W0 -o1 -g100i {words} a.dat")));
+        let ios = or_skip!(place.traced(&format!("-d100 -W0 -o1 --max-ios=20 {words} a.dat")));
         let offsets: Vec<u64> = ios.iter().map(|io| io.offset).collect();
         begins(&offsets, &expected, words);
         let block = words.split("-b").nth(1).and_then(|rest| rest.split(' ').next()).and_then(|size| size.parse().ok());
@@ -211,7 +206,8 @@ fn the_share_of_writes_is_kept() {
 fn equal_seeds_give_equal_offsets_and_others_do_not() {
     let place = place_with(4 << 20);
     let run = |words: &str| {
-        let ios = place.traced(&format!("-d1 -W0 -o1 -g200i -b4K -r -w50 --overwrite {words} a.dat"))?;
+        let ios =
+            place.traced(&format!("-d100 -W0 -o1 -g200i -b4K -r -w50 --max-ios=400 --overwrite {words} a.dat"))?;
         let mut threads: BTreeMap<u32, Vec<(u64, bool)>> = BTreeMap::new();
         for io in &ios {
             threads.entry(io.thread).or_default().push((io.offset, io.write));

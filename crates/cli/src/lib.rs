@@ -14,6 +14,7 @@ mod distribution;
 pub mod exit_status;
 mod expect;
 mod file_name;
+mod fleet;
 pub mod help;
 mod loaded;
 pub mod man;
@@ -33,6 +34,7 @@ pub mod volumes;
 mod words;
 
 pub use argv::{Command, parse, parse_job};
+pub use fleet::{FleetOption, ServerAccess};
 pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};
 pub use request::{

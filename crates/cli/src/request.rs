@@ -1,5 +1,6 @@
 //! What a command line asks for.
 
+use crate::fleet::FleetOption;
 use crate::outputs::Outputs;
 use model::expectation::Stated;
 use model::latency_band::BandKind;
@@ -209,6 +210,8 @@ pub struct RunOptions {
     pub hold_latency: bool,
     /// `--probe-host-cache`: look for a cache below the targets first.
     pub probe_host_cache: bool,
+    /// `--on --key --shared --creds --tls-ca --no-tls --anonymous`: the hosts that run the load.
+    pub fleet: Option<Box<FleetOption>>,
     /// `--journal --journal-here`: where the map of verified units is saved.
     pub journal: Option<JournalOption>,
     /// `--expect --require`: what results are held against.

@@ -2,11 +2,12 @@
 
 use model::device_guard::FileIdentity;
 use model::plan::OpenPlan;
-use rustix::fs::{Advice, FileType, Mode, OFlags};
+use rustix::fs::{Advice, FileType, OFlags};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use sys::confinement;
 
 /// What an open descriptor leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +69,8 @@ pub fn open(path: &Path, plan: &OpenPlan) -> io::Result<OwnedFd> {
     if plan.write_through {
         flags |= OFlags::DSYNC;
     }
-    let file = if plan.access_times {
-        rustix::fs::open(path, flags, Mode::empty())?
-    } else {
-        open_without_access_times(path, flags)?
-    };
+    let file =
+        if plan.access_times { confinement::open(path, flags)? } else { open_without_access_times(path, flags)? };
     for (wanted, advice) in [(plan.advise_sequential, Advice::Sequential), (plan.advise_random, Advice::Random)] {
         if wanted {
             rustix::fs::fadvise(&file, 0, None, advice)?;
@@ -85,11 +83,10 @@ pub fn open(path: &Path, plan: &OpenPlan) -> io::Result<OwnedFd> {
 /// and some file systems know no such flag. A look at the access time costs instructions at each I/O, and a new one
 /// is a write that the load did not ask for.
 fn open_without_access_times(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    let file = match rustix::fs::open(path, flags | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM | Errno::INVAL | Errno::OPNOTSUPP) => rustix::fs::open(path, flags, Mode::empty())?,
-        opened => opened?,
-    };
-    Ok(file)
+    confinement::open(path, flags | OFlags::NOATIME).or_else(|error| match Errno::from_io_error(&error) {
+        Some(Errno::PERM | Errno::INVAL | Errno::OPNOTSUPP) => confinement::open(path, flags),
+        _ => Err(error),
+    })
 }
 
 /// What an open descriptor leads to.

@@ -66,7 +66,7 @@ pub use kernel::{boot_id, clock_source, computer_name, trusts_cpu_counter};
 pub use kernel_counters::{device_counters, io_counters};
 pub use loops::loop_file;
 pub use machine_counters::machine_counters;
-pub use memory::{dirty_parts, huge_page_bytes};
+pub use memory::{dirty_parts, free_memory_bytes, huge_page_bytes};
 pub use model::facts::TargetQuestion;
 pub use named_device::{NamedDevice, named_device};
 pub use openers::users_of_files;

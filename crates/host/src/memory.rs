@@ -25,6 +25,11 @@ pub(crate) fn read(root: &Root, lock_limit_bytes: Option<u64>) -> Memory {
     }
 }
 
+/// Bytes of memory that this process may count on.
+pub fn free_memory_bytes(root: &Root) -> u64 {
+    read(root, None).free_bytes()
+}
+
 /// The default size of huge pages; `None` = there are none.
 pub fn huge_page_bytes(root: &Root) -> Option<u64> {
     labelled_kib(&root.text("/proc/meminfo")?, "Hugepagesize")

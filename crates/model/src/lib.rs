@@ -54,6 +54,7 @@ pub mod profile;
 pub mod record;
 pub mod requirement;
 pub mod result;
+pub mod shell;
 pub mod storage_course;
 pub mod suggest;
 pub mod sweep;

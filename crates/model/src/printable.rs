@@ -29,6 +29,21 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// A word quoted for a shell, if a shell would not take it as it is.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,+@%".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+    }
+}
+
+/// Words of a command line as they would be typed.
+pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
+}
+
 /// The value of a label in `OpenMetrics` text, within its quotation marks: `prometheus-client` writes it as it is.
 pub fn metric_label(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
@@ -108,6 +123,14 @@ mod tests {
             assert_eq!(printable(text), shown);
             assert_eq!(printable_bytes(text.as_bytes()), shown.as_bytes());
         }
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        for (word, shown) in [("-o8", "-o8"), ("a b", "'a b'"), ("", "''"), ("it's", r"'it'\''s'"), ("$x", "'$x'")] {
+            assert_eq!(shell_word(word), shown);
+        }
+        assert_eq!(command_line(["diskspd", "--stream", "a: -b4K", "a.dat"]), "diskspd --stream 'a: -b4K' a.dat");
     }
 
     #[test]

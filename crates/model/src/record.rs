@@ -2,6 +2,7 @@
 //!
 //! Records of several runs merge by adding counts and buckets and aligning intervals by index.
 
+use crate::fleet::HostTiming;
 use crate::kernel_counters::{DeviceCounters, KernelCountersAround, ShareCounters};
 use crate::kernel_log::KernelMessage;
 use crate::note::Note;
@@ -52,6 +53,8 @@ pub struct TimeSpanRecord {
     pub verification: Option<VerificationFigures>,
     /// When its threads were started, in nanoseconds of `CLOCK_MONOTONIC`: times of verification count from here.
     pub verified_from_ns: u64,
+    /// When it began and ended; `None` if the load did not start.
+    pub timing: Option<HostTiming>,
     /// Notes for the user.
     pub notes: Vec<Note>,
 }
@@ -203,6 +206,8 @@ pub struct ThreadRecord {
     pub submits: u64,
     /// Waits over the whole run.
     pub waits: WaitCounts,
+    /// When it began to submit, in nanoseconds of `CLOCK_MONOTONIC`; `None` = it did not.
+    pub started_ns: Option<u64>,
     /// How it got the CPU from the start of load to its end; `None` = unknown.
     pub cpu_wait: Option<CpuWait>,
     /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.

@@ -15,6 +15,7 @@ use crate::figures::{
     SizeFigures, Summary,
 };
 use crate::finding::Finding;
+use crate::fleet::{Fleet, HostTiming};
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
 use crate::kernel_log::KernelMessage;
@@ -76,6 +77,9 @@ pub struct RunResult {
     pub time_spans: Vec<TimeSpanResult>,
     /// Sums over the measured timespans; null = there is only one, and it was not measured.
     pub totals: Option<Totals>,
+    /// The hosts that carried it out together (`--on`); null = one machine.
+    #[serde(default)]
+    pub fleet: Option<Fleet>,
     /// Notes on the results of the whole run.
     #[serde(serialize_with = "crate::note::with_messages")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::note::Remark<'_>>"))]
@@ -139,6 +143,10 @@ pub struct TimeSpanResult {
     pub outcome: Ending,
     /// Errors that ended it, one message each.
     pub errors: Vec<String>,
+    /// When it began and ended, by the machine's monotonic clock; null = the load did not start, or another program
+    /// ran it.
+    #[serde(default)]
+    pub timing: Option<HostTiming>,
     /// Notes on the results.
     #[serde(serialize_with = "crate::note::with_messages")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::note::Remark<'_>>"))]

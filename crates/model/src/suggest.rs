@@ -2,7 +2,11 @@
 
 /// Names at an edit distance of at most 2 from `word`, or that begin with it.
 pub fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    names.filter(|name| distance(word, name) <= 2 || (word.len() > 1 && name.starts_with(word))).collect()
+    // Of another length, no name is near: words may be of any length.
+    let length = word.chars().count();
+    let is_as_long = |name: &str| name.chars().count().abs_diff(length) <= 2;
+    let is_near = |name: &str| is_as_long(name) && distance(word, name) <= 2;
+    names.filter(|name| is_near(name) || (word.len() > 1 && name.starts_with(word))).collect()
 }
 
 /// `did you mean gp3? `, with the first of the names that are near; nothing if none is.

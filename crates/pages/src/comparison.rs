@@ -242,7 +242,18 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
         Column::number(&runs(first)),
         Column::number(&runs(second)),
     ];
-    Table { columns, rows: found.iter().map(row).collect(), label: "Differences", ..Table::default() }
+    let note = lengths(first, second);
+    Table { columns, rows: found.iter().map(row).collect(), label: "Differences", note, ..Table::default() }
+}
+
+/// How long the runs of both sides were.
+fn lengths(first: &Side, second: &Side) -> String {
+    let length = |side: &Side| Some(load_line::length(side.results.first()?.profile.time_spans.first()?));
+    match (length(first), length(second)) {
+        (Some(a), Some(b)) if a == b => format!("Each run: {a}."),
+        (Some(a), Some(b)) => format!("Each run of {}: {a}; of {}: {b}.", first.name, second.name),
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]

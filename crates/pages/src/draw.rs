@@ -2,7 +2,12 @@
 
 use super::axis::{Axis, Tick};
 use super::chart::{Cell, Chart, Interval, Marker, Marks, Series};
+use super::labels::{
+    Anchor, LINE_PX, Label, Labels, Spot, TEXT_PX, broken, extent_across, extent_up, shortened, spread, ticks_apart,
+    width_px as width_px_of,
+};
 use super::palette::{Rgb, Role};
+use super::quantity::Quantity;
 use super::ruler::Ruler;
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
@@ -14,8 +19,10 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub(super) enum Layer {
     /// The horizontal axis.
     AcrossAxis,
-    /// The vertical axis, and names of what is on them.
+    /// The vertical axis.
     UpAxis,
+    /// What is on the axes, and the marks of the right one.
+    Units,
     /// One series.
     Series(usize),
     /// Places that matter, and names of series.
@@ -49,23 +56,43 @@ type Area<DB> = DrawingArea<DB, Shift>;
 type Context<'a, DB> = ChartContext<'a, DB, Cartesian2d<Ruler, Ruler>>;
 type Outcome<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
-/// Height of text.
-const TEXT_PX: f64 = 12.0;
-/// Width of a character, more or less.
-const CHARACTER_PX: f64 = 6.6;
-/// Distance of lines of text.
-const LINE_PX: f64 = 14.0;
+/// Between a text and the edge of the chart, or its axis.
+const MARGIN_PX: f64 = 8.0;
+/// The share of the width that marks of a vertical axis take at most.
+const TICKS_MAX: f64 = 0.32;
+/// The same of names of series.
+const NAMES_MAX: f64 = 0.34;
+
+/// Marks of the axes.
+#[derive(Debug, Default)]
+struct Ticks {
+    x: Vec<Tick>,
+    y: Vec<Tick>,
+    /// Of the right axis.
+    right: Vec<Tick>,
+}
+
+/// The sides of the plane, in pixels.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sides {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
 
 /// A chart at one size.
 pub(super) struct Drawing<'a> {
     chart: &'a Chart,
-    /// Lines below the title.
-    about: Vec<String>,
     size: Size,
-    x_ticks: Vec<Tick>,
-    y_ticks: Vec<Tick>,
-    /// Of the right axis.
-    right_ticks: Vec<Tick>,
+    /// Height of the title and the lines below it, in pixels.
+    head_px: f64,
+    ticks: Ticks,
+    sides: Sides,
+    /// All texts.
+    labels: Labels,
+    /// The name of each series among the labels.
+    names: Vec<Option<usize>>,
     pub(super) plane: Plane,
 }
 
@@ -76,36 +103,245 @@ impl<'a> Drawing<'a> {
 
     /// With lines below its title, broken where they are longer than the chart is wide.
     pub(super) fn titled(chart: &'a Chart, size: Size, about: &[String]) -> Self {
-        let Size { width_px, height_px, units_per_px, .. } = size;
-        let (width_px, height_px) = (f64::from(width_px), f64::from(height_px));
-        let line_px = if chart.y.is_named() { 18.0 } else { 45.0 };
-        let y_ticks = chart.y.ticks((height_px / line_px) as usize);
-        let left_px = 16.0 + longest(y_ticks.iter().map(|tick| tick.text.as_str()));
-        let has_name = |series: &&Series| is_named_at_end(series) || is_named_on_top(series);
-        let names = chart.series.iter().filter(has_name).map(|series| series.name.as_str());
-        let right = chart.right.as_ref();
-        let right_ticks = right.map(|right| right.axis.ticks((height_px / line_px) as usize)).unwrap_or_default();
-        let right_px = (longest(names) + 16.0).max(24.0) + right_ticks_px(&right_ticks);
-        let characters = ((width_px - 16.0) / CHARACTER_PX) as usize;
-        let about: Vec<String> = about.iter().flat_map(|line| broken(line, characters)).collect();
-        let top_px = title_px(size, about.len()) + 28.0 + LINE_PX * chart.markers.len() as f64;
-        let bottom_px = if chart.x.label.is_empty() { 24.0 } else { 40.0 };
-        let x_ticks = chart.x.ticks(((width_px - left_px - right_px) / 62.0) as usize);
-        let units = |px: f64| (px * units_per_px).round() as i32;
-        let plane = Plane {
-            left: units(left_px),
-            right: units(width_px - right_px),
-            top: units(top_px),
-            bottom: units(height_px - bottom_px),
+        let (width_px, height_px) = (f64::from(size.width_px), f64::from(size.height_px));
+        let about: Vec<String> = about.iter().flat_map(|line| broken(line, width_px - 2.0 * MARGIN_PX)).collect();
+        let head_px = if size.is_titled { 26.0 + LINE_PX * about.len() as f64 } else { 0.0 };
+        let mut sides = Sides {
+            top: head_px + 28.0 + LINE_PX * chart.markers.len() as f64,
+            bottom: height_px - if chart.x.label.is_empty() { 24.0 } else { 40.0 },
+            ..Sides::default()
         };
-        Self { chart, about, size, x_ticks, y_ticks, right_ticks, plane }
+        // Heights are known before widths: how wide the marks of the vertical axes are decides where the plane begins.
+        let line_px = if chart.y.is_named() { 18.0 } else { 45.0 };
+        let wanted = (height_px / line_px) as usize;
+        let up = |axis: &Axis| {
+            let extent = |tick: &Tick| extent_up(between(sides.bottom, sides.top, share(axis, tick.place)));
+            ticks_apart(axis, wanted, width_px * TICKS_MAX, extent)
+        };
+        let mut ticks = Ticks { y: up(&chart.y), ..Ticks::default() };
+        ticks.right = chart.right.as_ref().map(|right| up(&right.axis)).unwrap_or_default();
+        let names = chart.series.iter().filter(|series| is_named_at_end(series) || is_named_on_top(series));
+        let names_px = longest(names.map(|series| series.name.as_str())).min(width_px * NAMES_MAX);
+        // Room for the marks of a part of the chart, which may have more digits than those of all of it.
+        let zoomed_px = width_px_of(if chart.y.quantity == Quantity::LatencyNs { "99.5 ms" } else { "0.25" });
+        let zoomed_px = if chart.y.is_named() { 0.0 } else { zoomed_px };
+        sides.left = 2.0 * MARGIN_PX + longest(texts(&ticks.y)).max(zoomed_px);
+        sides.right = width_px - (names_px + 2.0 * MARGIN_PX).max(24.0) - right_ticks_px(&ticks.right);
+        let labels = Labels::new(width_px, height_px);
+        let across = |tick: &Tick| {
+            extent_across(&labels, between(sides.left, sides.right, share(&chart.x, tick.place)), &tick.text)
+        };
+        let plane_px = sides.right - sides.left;
+        ticks.x = ticks_apart(&chart.x, (plane_px / 62.0) as usize, plane_px / 2.0 - MARGIN_PX, across);
+        let units = |px: f64| (px * size.units_per_px).round() as i32;
+        let plane = Plane {
+            left: units(sides.left),
+            right: units(sides.right),
+            top: units(sides.top),
+            bottom: units(sides.bottom),
+        };
+        let names = vec![None; chart.series.len()];
+        let mut drawing = Self { chart, size, head_px, ticks, sides, labels, names, plane };
+        drawing.place_texts(&about);
+        drawing
+    }
+
+    /// Places all texts, those first that may not be missed.
+    fn place_texts(&mut self, about: &[String]) {
+        let chart = self.chart;
+        let width_px = f64::from(self.size.width_px);
+        let spot = |x: f64, y: f64, anchor: Anchor| Spot { x, y, anchor };
+        if self.size.is_titled {
+            let y = MARGIN_PX + LINE_PX / 2.0;
+            self.labels.place(Layer::Title, Role::Ink, &chart.title, [spot(MARGIN_PX, y, Anchor::Start)]);
+            for (line, number) in about.iter().zip(1..) {
+                let y = y + LINE_PX * f64::from(number);
+                self.labels.place(Layer::Title, Role::Muted, line, [spot(MARGIN_PX, y, Anchor::Start)]);
+            }
+        }
+        // Lying words are read with less effort than standing ones.
+        let y = self.head_px + 11.0;
+        let half_px = width_px / 2.0 - 2.0 * MARGIN_PX;
+        let label = |axis: &Axis| shortened(&axis.label, half_px);
+        self.labels.place(Layer::Units, Role::Muted, &label(&chart.y), [spot(MARGIN_PX, y, Anchor::Start)]);
+        if let Some(right) = &chart.right {
+            let end = spot(width_px - MARGIN_PX, y, Anchor::End);
+            self.labels.place(Layer::Units, Role::Muted, &label(&right.axis), [end]);
+        }
+        let middle = f64::midpoint(self.sides.left, self.sides.right);
+        let below = self.labels.inside(middle, f64::from(self.size.height_px) - 9.0, &chart.x.label);
+        self.labels.place(Layer::Units, Role::Muted, &chart.x.label, [below]);
+        self.place_markers();
+        self.place_names();
+        self.place_ticks();
+        for (index, series) in chart.series.iter().enumerate() {
+            if let Marks::Cells(cells) = &series.marks {
+                self.place_cells(index, cells);
+            }
+        }
+        self.place_peaks();
+    }
+
+    /// Each in a line of its own above the plane, beside its place and away from the others.
+    fn place_markers(&mut self) {
+        let width_px = f64::from(self.size.width_px);
+        let places: Vec<f64> = self.chart.markers.iter().map(|marker| self.across_px(marker.x)).collect();
+        for (index, marker) in self.chart.markers.iter().enumerate() {
+            let (x, y) = (places[index], self.marker_px(index));
+            let text = shortened(&marker.label, width_px - 2.0 * MARGIN_PX);
+            let width = width_px_of(&text);
+            let mut starts = vec![x + 5.0, x - 5.0 - width, (x + 5.0).min(width_px - MARGIN_PX - width), MARGIN_PX];
+            // Lines of those above go through this line of text.
+            let crossed = |start: &f64| {
+                let is_over = |at: &&f64| **at > *start - 2.0 && **at < *start + width + 2.0;
+                places[..index].iter().filter(is_over).count()
+            };
+            starts.sort_by_key(crossed);
+            let spots = starts.into_iter().map(|x| Spot { x, y, anchor: Anchor::Start });
+            self.labels.place(Layer::Names, marker.role, &text, spots);
+        }
+    }
+
+    /// Names of lines stand at their ends, those of what has no end at the top.
+    fn place_names(&mut self) {
+        let mut names: Vec<(f64, usize)> = Vec::new();
+        for (index, series) in self.chart.series.iter().enumerate() {
+            match &series.marks {
+                Marks::Line(values) | Marks::DottedLine(values) if is_named_at_end(series) => {
+                    let runs = self.placed(index, values);
+                    let Some((_, end)) = runs.last().and_then(|run| run.last()) else { continue };
+                    names.push((self.up_px(*end), index));
+                }
+                _ if is_named_on_top(series) => names.push((self.sides.top, index)),
+                _ => {}
+            }
+        }
+        let x = self.sides.right + 6.0 + right_ticks_px(&self.ticks.right);
+        let max_px = f64::from(self.size.width_px) - x - 2.0;
+        for (y, index) in spread(names, self.sides.top, self.sides.bottom) {
+            let Series { name, role, .. } = &self.chart.series[index];
+            let spot = Spot { x, y, anchor: Anchor::Start };
+            self.names[index] = self.labels.place(Layer::Names, *role, &shortened(name, max_px), [spot]);
+        }
+    }
+
+    /// Marks of which the text finds no room are left out.
+    fn place_ticks(&mut self) {
+        let Ticks { x: across, y: up, right } = std::mem::take(&mut self.ticks);
+        let Sides { left, right: edge, top, bottom } = self.sides;
+        let height = |axis: &Axis, tick: &Tick| between(bottom, top, share(axis, tick.place));
+        let chart = self.chart;
+        let labels = &mut self.labels;
+        let mut placed = |layer: Layer, ticks: Vec<Tick>, spot: &dyn Fn(&Labels, &Tick) -> Spot| {
+            let is_placed = |tick: &Tick| {
+                let spot = spot(labels, tick);
+                labels.place(layer, Role::Muted, &tick.text, [spot]).is_some()
+            };
+            ticks.into_iter().filter(is_placed).collect::<Vec<_>>()
+        };
+        self.ticks.y = placed(Layer::UpAxis, up, &|_, tick| Spot {
+            x: left - MARGIN_PX,
+            y: height(&chart.y, tick),
+            anchor: Anchor::End,
+        });
+        if let Some(axis) = &chart.right {
+            self.ticks.right = placed(Layer::Units, right, &|_, tick| Spot {
+                x: edge + 6.0,
+                y: height(&axis.axis, tick),
+                anchor: Anchor::Start,
+            });
+        }
+        self.ticks.x = placed(Layer::AcrossAxis, across, &|labels, tick| {
+            labels.inside(between(left, edge, share(&chart.x, tick.place)), bottom + 14.0, &tick.text)
+        });
+    }
+
+    /// All cells have their labels or none.
+    fn place_cells(&mut self, series: usize, cells: &[Cell]) {
+        let Chart { x, y, .. } = self.chart;
+        let sides = self.sides;
+        let ends = |axis: &Axis, (low, high): (f64, f64)| {
+            (share(axis, axis.place_inside(low)), share(axis, axis.place_inside(high)))
+        };
+        let labelled = || cells.iter().filter(|cell| !cell.label.is_empty());
+        let fits = |cell: &Cell| {
+            let ((left, right), (low, high)) = (ends(x, cell.x), ends(y, cell.y));
+            (right - left) * (sides.right - sides.left) >= width_px_of(&cell.label)
+                && (high - low) * (sides.bottom - sides.top) >= LINE_PX
+        };
+        if !labelled().all(fits) {
+            return;
+        }
+        let spot = |cell: &Cell| {
+            let ((left, right), (low, high)) = (ends(x, cell.x), ends(y, cell.y));
+            Spot {
+                x: between(sides.left, sides.right, f64::midpoint(left, right)),
+                y: between(sides.bottom, sides.top, f64::midpoint(low, high)),
+                anchor: Anchor::Middle,
+            }
+        };
+        let texts: Vec<(&str, Spot)> = labelled().map(|cell| (cell.label.as_str(), spot(cell))).collect();
+        self.labels.place_all(Layer::Series(series), Role::Ink, &texts);
+    }
+
+    /// Names of peaks stand above them, or at another height where others are in the way.
+    fn place_peaks(&mut self) {
+        let mut peaks: Vec<(f64, f64, usize)> = Vec::new();
+        for (index, series) in self.chart.series.iter().enumerate() {
+            let Marks::Area(values) = &series.marks else { continue };
+            let runs = self.placed(index, values);
+            let Some((x, y)) = runs.iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
+            peaks.push((self.up_px(*y), self.across_place_px(*x), index));
+        }
+        peaks.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
+        let Sides { top, bottom, .. } = self.sides;
+        for (y, x, index) in peaks {
+            let Series { name, role, .. } = &self.chart.series[index];
+            let lines = (0..).map(|line| LINE_PX * f64::from(line)).take_while(|distance| *distance < bottom - top);
+            let heights = lines.flat_map(|distance| [y - 10.0 + distance, y - 10.0 - distance]);
+            let heights = heights.filter(|y| *y >= top - LINE_PX && *y <= bottom - LINE_PX);
+            let spots = heights.flat_map(|y| {
+                [Spot { x: x + 4.0, y, anchor: Anchor::Start }, Spot { x: x - 4.0, y, anchor: Anchor::End }]
+            });
+            self.names[index] = self.labels.place(Layer::Names, *role, name, spots);
+        }
+    }
+
+    /// The middle of the line of text of a marker.
+    fn marker_px(&self, index: usize) -> f64 {
+        self.head_px + 20.0 + LINE_PX * index as f64 + LINE_PX / 2.0
+    }
+
+    /// Where the name of a series is among the texts of its layer.
+    pub(super) fn name_of(&self, series: usize) -> Option<usize> {
+        let name = self.names.get(series).copied().flatten()?;
+        self.labels.of(Layer::Names).position(|(index, _)| index == name)
+    }
+
+    /// Where a value of the horizontal axis is, in pixels.
+    fn across_px(&self, x: f64) -> f64 {
+        self.across_place_px(self.chart.x.place_inside(x))
+    }
+
+    fn across_place_px(&self, place: f64) -> f64 {
+        between(self.sides.left, self.sides.right, share(&self.chart.x, place))
+    }
+
+    /// Where a place of the left axis is, in pixels.
+    fn up_px(&self, place: f64) -> f64 {
+        between(self.sides.bottom, self.sides.top, share(&self.chart.y, place))
     }
 
     /// All of it, from the back to the front.
     pub(super) fn layers(&self) -> Vec<Layer> {
         let series = (0..self.chart.series.len()).map(Layer::Series);
         let title = self.size.is_titled.then_some(Layer::Title);
-        [Layer::UpAxis, Layer::AcrossAxis].into_iter().chain(series).chain([Layer::Names]).chain(title).collect()
+        [Layer::UpAxis, Layer::AcrossAxis, Layer::Units]
+            .into_iter()
+            .chain(series)
+            .chain([Layer::Names])
+            .chain(title)
+            .collect()
     }
 
     /// In units of the back end.
@@ -130,84 +366,62 @@ impl<'a> Drawing<'a> {
             .set_label_area_size(LabelAreaPosition::Bottom, height.cast_signed() - self.plane.bottom)
             .margin_top(self.plane.top)
             .margin_right(width.cast_signed() - self.plane.right);
-        let (across, up) = (Ruler::of(&self.chart.x, &self.x_ticks), Ruler::of(&self.chart.y, &self.y_ticks));
-        let mut context = builder.build_cartesian_2d(across, up)?;
+        let mut context = builder.build_cartesian_2d(Ruler::of(&self.chart.x), Ruler::of(&self.chart.y))?;
         match layer {
-            Layer::AcrossAxis => self.across_axis(&mut context),
-            Layer::UpAxis => self.up_axis(&mut context, area),
+            Layer::AcrossAxis => self.across_axis(area)?,
+            Layer::UpAxis => self.up_axis(area)?,
             Layer::Series(index) => {
-                self.chart.series.get(index).map_or(Ok(()), |series| self.series(&mut context, index, series))
+                if let Some(series) = self.chart.series.get(index) {
+                    self.series(&mut context, index, series)?;
+                }
             }
-            Layer::Names => self.names(&context, area),
-            Layer::Title => {
-                let style = self.text(Role::Ink).pos(Pos::new(HPos::Left, VPos::Top));
-                area.draw(&Text::new(self.chart.title.clone(), (self.units(8.0), self.units(8.0)), style))?;
-                self.about.iter().enumerate().try_for_each(|(index, line)| {
-                    let style = self.text(Role::Muted).pos(Pos::new(HPos::Left, VPos::Top));
-                    let y_px = 8.0 + LINE_PX * (index + 1) as f64;
-                    area.draw(&Text::new(line.clone(), (self.units(8.0), self.units(y_px)), style))
-                })
+            Layer::Names => {
+                for (index, marker) in self.chart.markers.iter().enumerate() {
+                    self.marker(area, marker, self.marker_px(index))?;
+                }
             }
+            Layer::Units | Layer::Title => {}
         }
+        self.labels.of(layer).try_for_each(|(_, label)| self.label(area, label))
     }
 
-    fn across_axis<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>) -> Outcome<DB> {
-        context
-            .configure_mesh()
-            .disable_mesh()
-            .disable_y_axis()
-            .axis_style(ink(Role::Grid).stroke_width(self.line_width(1.0)))
-            .set_all_tick_mark_size(self.units(4.0))
-            .x_label_style(self.text(Role::Muted))
-            .x_labels(self.x_ticks.len())
-            .x_desc(self.chart.x.label.clone())
-            .axis_desc_style(self.text(Role::Muted))
-            .draw()
+    /// The only place that writes a text.
+    fn label<DB: DrawingBackend>(&self, area: &Area<DB>, label: &Label) -> Outcome<DB> {
+        let anchor = match label.spot.anchor {
+            Anchor::Start => HPos::Left,
+            Anchor::Middle => HPos::Center,
+            Anchor::End => HPos::Right,
+        };
+        let height = TEXT_PX * self.size.font_divisor * self.size.units_per_px;
+        let font = TextStyle::from(("sans-serif", height).into_font());
+        let style = TextStyle { color: ink(label.role).to_backend_color(), ..font };
+        let at = (self.units(label.spot.x), self.units(label.spot.y));
+        area.draw(&Text::new(label.text.clone(), at, style.pos(Pos::new(anchor, VPos::Center))))
     }
 
-    fn up_axis<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, area: &Area<DB>) -> Outcome<DB> {
+    /// The axis first, then its marks.
+    fn across_axis<DB: DrawingBackend>(&self, area: &Area<DB>) -> Outcome<DB> {
+        let Plane { left, right, bottom, .. } = self.plane;
+        let style = ink(Role::Grid).stroke_width(self.line_width(1.0));
+        area.draw(&PathElement::new(vec![(left, bottom), (right, bottom)], style))?;
+        self.ticks.x.iter().try_for_each(|tick| {
+            let x = self.units(self.across_place_px(tick.place));
+            area.draw(&PathElement::new(vec![(x, bottom), (x, bottom + self.units(4.0))], style))
+        })
+    }
+
+    fn up_axis<DB: DrawingBackend>(&self, area: &Area<DB>) -> Outcome<DB> {
         // Lines across would run through what is written in cells.
         let is_written = |series: &Series| matches!(&series.marks, Marks::Cells(cells) if cells.iter().any(|cell| !cell.label.is_empty()));
-        let lines = if self.chart.series.iter().any(is_written) {
-            TRANSPARENT.into()
-        } else {
-            ink(Role::Grid).stroke_width(self.line_width(1.0))
-        };
-        context
-            .configure_mesh()
-            .disable_x_mesh()
-            .disable_x_axis()
-            .bold_line_style(lines)
-            .light_line_style(TRANSPARENT)
-            .axis_style(TRANSPARENT)
-            .set_all_tick_mark_size(self.units(4.0))
-            .y_label_style(self.text(Role::Muted))
-            .y_labels(self.y_ticks.len())
-            .draw()?;
-        // Lying words are read with less effort than standing ones.
-        let style = self.text(Role::Muted).pos(Pos::new(HPos::Left, VPos::Top));
-        area.draw(&Text::new(
-            self.chart.y.label.clone(),
-            (self.units(8.0), self.units(title_px(self.size, self.about.len()) + 4.0)),
-            style,
-        ))?;
-        self.right_axis(area)
-    }
-
-    /// Marks beside the plane: the lines across it are those of the left axis.
-    fn right_axis<DB: DrawingBackend>(&self, area: &Area<DB>) -> Outcome<DB> {
-        let Some(right) = &self.chart.right else { return Ok(()) };
-        let Plane { right: edge, top, bottom, .. } = self.plane;
-        let (from, to) = right.axis.ends();
-        for tick in &self.right_ticks {
-            let y = bottom + (f64::from(top - bottom) * (tick.place - from) / (to - from)).round() as i32;
-            let style = self.text(Role::Muted).pos(Pos::new(HPos::Left, VPos::Center));
-            area.draw(&Text::new(tick.text.clone(), (edge + self.units(6.0), y), style))?;
+        if self.chart.series.iter().any(is_written) {
+            return Ok(());
         }
-        let style = self.text(Role::Muted).pos(Pos::new(HPos::Right, VPos::Top));
-        let at =
-            (self.units(f64::from(self.size.width_px) - 8.0), self.units(title_px(self.size, self.about.len()) + 4.0));
-        area.draw(&Text::new(right.axis.label.clone(), at, style))
+        let Plane { left, right, .. } = self.plane;
+        let style = ink(Role::Grid).stroke_width(self.line_width(1.0));
+        self.ticks.y.iter().try_for_each(|tick| {
+            let y = self.units(self.up_px(tick.place));
+            area.draw(&PathElement::new(vec![(left, y), (right, y)], style))
+        })
     }
 
     fn series<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, index: usize, series: &Series) -> Outcome<DB> {
@@ -245,10 +459,7 @@ impl<'a> Drawing<'a> {
                 }
                 self.lines(context, index, values, line)
             }
-            Marks::Cells(cells) => {
-                context.draw_series(cells.iter().map(|cell| self.cell(cell, colour)))?;
-                self.cell_labels(context, cells)
-            }
+            Marks::Cells(cells) => context.draw_series(cells.iter().map(|cell| self.cell(cell, colour))).map(drop),
             Marks::Intervals(intervals) => intervals.iter().try_for_each(|interval| self.interval(context, interval)),
         }
     }
@@ -289,25 +500,6 @@ impl<'a> Drawing<'a> {
         Rectangle::new([from, to], colour.mix(cell.strength.clamp(0.0, 1.0)).filled())
     }
 
-    /// Where cells are too narrow for their labels there are none.
-    fn cell_labels<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, cells: &[Cell]) -> Outcome<DB> {
-        let style = self.text(Role::Ink).pos(Pos::new(HPos::Center, VPos::Center));
-        let Chart { x, y, .. } = self.chart;
-        let place =
-            |(low, high): (f64, f64), axis: &Axis| f64::midpoint(axis.place_inside(low), axis.place_inside(high));
-        let width = |cell: &Cell| {
-            let (from, to) = x.ends();
-            (cell.x.1 - cell.x.0) / (to - from) * f64::from(self.plane.right - self.plane.left)
-        };
-        let fits = |cell: &&Cell| f64::from(self.units(longest([cell.label.as_str()].into_iter()))) <= width(cell);
-        let labelled = || cells.iter().filter(|cell| !cell.label.is_empty());
-        if !labelled().all(|cell| fits(&cell)) {
-            return Ok(());
-        }
-        let text = |cell: &Cell| Text::new(cell.label.clone(), (place(cell.x, x), place(cell.y, y)), style.clone());
-        context.draw_series(labelled().map(text)).map(drop)
-    }
-
     fn interval<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, interval: &Interval) -> Outcome<DB> {
         let Interval { at, bounds, y, role, .. } = interval;
         let place = |value: f64| (self.chart.x.place_inside(value), self.chart.y.place_inside(*y));
@@ -318,138 +510,47 @@ impl<'a> Drawing<'a> {
         context.draw_series([Circle::new(place(*at), self.units(5.0), ink(*role).filled())]).map(drop)
     }
 
-    fn names<DB: DrawingBackend>(&self, context: &Context<'_, DB>, area: &Area<DB>) -> Outcome<DB> {
-        for (index, marker) in self.chart.markers.iter().enumerate() {
-            self.marker(context, area, index, marker)?;
-        }
-        let mut names: Vec<(i32, &Series)> = Vec::new();
-        let mut peaks: Vec<(i32, (i32, &Series))> = Vec::new();
-        for (index, series) in self.chart.series.iter().enumerate() {
-            match &series.marks {
-                Marks::Line(values) | Marks::DottedLine(values) if is_named_at_end(series) => {
-                    let runs = self.placed(index, values);
-                    let Some(end) = runs.last().and_then(|run| run.last()) else { continue };
-                    names.push((context.backend_coord(end).1, series));
-                }
-                Marks::Area(values) => {
-                    let runs = self.placed(index, values);
-                    let peak = runs.iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
-                    let Some((x, y)) = peak.map(|peak| context.backend_coord(peak)) else { continue };
-                    peaks.push((y, (x, series)));
-                }
-                _ => {}
-            }
-        }
-        // Names of peaks stand above each other where they would overlap.
-        let width = |series: &Series| self.units(longest([series.name.as_str()].into_iter()));
-        let ends = |(x, series): (i32, &Series)| x + width(series);
-        peaks.sort_by_key(|(_, (x, _))| *x);
-        if peaks.windows(2).any(|pair| ends(pair[0].1) > pair[1].1.0) {
-            peaks.sort_by_key(|(y, _)| *y);
-            peaks = self.apart(peaks);
-        }
-        for (y, (x, series)) in peaks {
-            let style = self.text(series.role).pos(Pos::new(HPos::Left, VPos::Bottom));
-            area.draw(&Text::new(series.name.clone(), (x + self.units(4.0), y - self.units(2.0)), style))?;
-        }
-        // What has no end has its name at the top.
-        let others = self.chart.series.iter().filter(|series| is_named_on_top(series));
-        names.extend(others.map(|series| (self.plane.top, series)));
-        names.sort_by_key(|(y, _)| *y);
-        for (y, series) in self.apart(names) {
-            let style = self.text(series.role).pos(Pos::new(HPos::Left, VPos::Center));
-            let x = self.plane.right + self.units(6.0 + right_ticks_px(&self.right_ticks));
-            area.draw(&Text::new(series.name.clone(), (x, y), style))?;
-        }
-        Ok(())
-    }
-
-    /// Moves names, from top to bottom, so far that none overlaps another or lies below the plane.
-    fn apart<T>(&self, mut names: Vec<(i32, T)>) -> Vec<(i32, T)> {
-        let line = self.units(LINE_PX);
-        let mut floor = i32::MIN;
-        for (y, _) in &mut names {
-            *y = (*y).max(floor);
-            floor = *y + line;
-        }
-        let mut ceiling = self.plane.bottom;
-        for (y, _) in names.iter_mut().rev() {
-            *y = (*y).min(ceiling);
-            ceiling = *y - line;
-        }
-        names
-    }
-
-    /// A line up from the place, a band over its range, and the name above the plane.
-    fn marker<DB: DrawingBackend>(
-        &self,
-        context: &Context<'_, DB>,
-        area: &Area<DB>,
-        index: usize,
-        marker: &Marker,
-    ) -> Outcome<DB> {
-        let Plane { left, right, top, bottom } = self.plane;
-        let floor = self.chart.y.ends().0;
-        let across = |value: f64| context.backend_coord(&(self.chart.x.place_inside(value), floor)).0;
+    /// A line up from the place to its name, and a band over its range.
+    fn marker<DB: DrawingBackend>(&self, area: &Area<DB>, marker: &Marker, name_px: f64) -> Outcome<DB> {
+        let Plane { top, bottom, .. } = self.plane;
+        let across = |value: f64| self.units(self.across_px(value));
         let (low, at, high) = (across(marker.bounds.0), across(marker.x), across(marker.bounds.1));
         let colour = ink(marker.role);
         if high > low {
             area.draw(&Rectangle::new([(low, top), (high, bottom)], colour.mix(0.1).filled()))?;
         }
-        let name_y = self.units(title_px(self.size, self.about.len()) + 20.0 + LINE_PX * index as f64 + LINE_PX / 2.0);
         let line = colour.stroke_width(self.line_width(1.5));
-        area.draw(&PathElement::new(vec![(at, name_y), (at, bottom)], line))?;
-        let width = self.units(longest([marker.label.as_str()].into_iter()));
-        let (anchor, x) = if at + width + self.units(6.0) < right.max(left) {
-            (HPos::Left, at + self.units(5.0))
-        } else {
-            (HPos::Right, at - self.units(5.0))
-        };
-        let style = self.text(marker.role).pos(Pos::new(anchor, VPos::Center));
-        area.draw(&Text::new(marker.label.clone(), (x, name_y), style))
-    }
-
-    fn text(&self, role: Role) -> TextStyle<'static> {
-        let height = TEXT_PX * self.size.font_divisor * self.size.units_per_px;
-        TextStyle { color: ink(role).to_backend_color(), ..TextStyle::from(("sans-serif", height).into_font()) }
+        area.draw(&PathElement::new(vec![(at, self.units(name_px)), (at, bottom)], line))
     }
 
     /// Where a value of the chart is, in units of the back end.
     pub(super) fn position(&self, series: usize, (x, y): (f64, f64)) -> Option<(i32, i32)> {
-        let share = |axis: &Axis, value: f64| {
-            let (from, to) = axis.ends();
-            (!axis.place(value).is_nan()).then(|| (axis.place_inside(value) - from) / (to - from))
-        };
-        let (across, up) = (share(&self.chart.x, x)?, share(self.chart.axis_of(series), y)?);
+        let known =
+            |axis: &Axis, value: f64| (!axis.place(value).is_nan()).then(|| share(axis, axis.place_inside(value)));
+        let (across, up) = (known(&self.chart.x, x)?, known(self.chart.axis_of(series), y)?);
         let Plane { left, right, top, bottom } = self.plane;
         let between = |from: i32, to: i32, share: f64| from + (f64::from(to - from) * share).round() as i32;
         Some((between(left, right, across), between(bottom, top, up)))
     }
 }
 
-/// Room for a title and so many lines below it.
-fn title_px(size: Size, lines: usize) -> f64 {
-    if size.is_titled { 26.0 + LINE_PX * lines as f64 } else { 0.0 }
+/// The share of an axis up to a place.
+fn share(axis: &Axis, place: f64) -> f64 {
+    let (from, to) = axis.ends();
+    (place - from) / (to - from)
 }
 
-/// A line broken at blanks into lines of so many characters at most, if its words are not longer.
-fn broken(line: &str, characters: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in line.split(' ') {
-        match lines.last_mut() {
-            Some(last) if last.chars().count() + 1 + word.chars().count() <= characters => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+fn between(from: f64, to: f64, share: f64) -> f64 {
+    from + (to - from) * share
 }
 
 /// Room for the marks of the right axis.
 fn right_ticks_px(ticks: &[Tick]) -> f64 {
-    if ticks.is_empty() { 0.0 } else { longest(ticks.iter().map(|tick| tick.text.as_str())) + 14.0 }
+    if ticks.is_empty() { 0.0 } else { longest(texts(ticks)) + 14.0 }
+}
+
+fn texts(ticks: &[Tick]) -> impl Iterator<Item = &str> {
+    ticks.iter().map(|tick| tick.text.as_str())
 }
 
 fn is_named_at_end(series: &Series) -> bool {
@@ -461,7 +562,7 @@ fn is_named_on_top(series: &Series) -> bool {
 }
 
 fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
-    texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64 * CHARACTER_PX
+    texts.map(width_px_of).fold(0.0, f64::max)
 }
 
 fn ink(role: Role) -> RGBColor {
@@ -518,11 +619,17 @@ mod tests {
             markers: Vec::new(),
         };
         let svg = svg_for_page(&chart, Room::Narrow).expect("a chart");
-        let y = |name: &str| -> f64 {
+        let attribute = |name: &str, attribute: &str| {
             let (before, _) = svg.split_once(&format!("\n{name}</text>")).expect("the name");
-            let from = before.rfind(" y=\"").expect("a place") + 4;
-            before[from..].split('"').next().expect("a number").parse().expect("a number")
+            let from = before.rfind(&format!(" {attribute}=\"")).expect("the attribute") + attribute.len() + 3;
+            before[from..].split('"').next().expect("it ends").to_owned()
         };
-        assert!(y("writes") - y("reads") > 100.0, "{} {}", y("reads"), y("writes"));
+        // The higher peak has its name on the right, the other one on the left.
+        let anchors = ["reads", "writes"].map(|name| attribute(name, "text-anchor"));
+        assert_eq!(anchors, ["start", "end"]);
+        assert!(
+            attribute("reads", "x").parse::<f64>().expect("a number")
+                > attribute("writes", "x").parse().expect("a number")
+        );
     }
 }

@@ -2,13 +2,13 @@
 
 use super::chart::{Chart, Marks};
 use super::draw::{Drawing, Layer, Plane, Size};
+use super::labels::register;
 use super::palette::Role;
 use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use plotters::prelude::*;
 use render::document::{PNG_KEYWORD, SVG_MARK};
 use std::fmt::{Debug, Write as _};
 use std::io;
-use std::sync::Once;
 
 /// Units for each pixel of SVG, whose back end knows whole units only.
 const SVG_UNITS_PER_PX: f64 = 10.0;
@@ -64,6 +64,7 @@ pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
         let class = match layer {
             Layer::AcrossAxis => "across",
             Layer::UpAxis => "up",
+            Layer::Units => "units",
             Layer::Series(_) => "series",
             Layer::Names => "names",
             Layer::Title => "title",
@@ -108,7 +109,7 @@ pub(super) fn png(chart: &Chart, about: &[String]) -> io::Result<Vec<u8>> {
     let size = Size { width_px, height_px, units_per_px: PNG_UNITS_PER_PX, font_divisor: 1.0, is_titled: true };
     let drawing = Drawing::titled(chart, size, about);
     let (width, height) = drawing.extent();
-    register_font();
+    register();
     let mut pixels = vec![0; width as usize * height as usize * 3];
     {
         let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
@@ -127,7 +128,7 @@ pub(super) fn png(chart: &Chart, about: &[String]) -> io::Result<Vec<u8>> {
 
 /// Some layers as elements of SVG.
 fn drawn(drawing: &Drawing<'_>, layers: &[Layer], ground: Option<Role>) -> io::Result<String> {
-    register_font();
+    register();
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, drawing.extent()).into_drawing_area();
@@ -145,15 +146,6 @@ fn drawn(drawing: &Drawing<'_>, layers: &[Layer], ground: Option<Role>) -> io::R
     Ok(slim.replace(" font-family=\"sans-serif\"", "").replace("\n</text>", "</text>"))
 }
 
-/// What charts are written in: text is measured with it in every format, and drawn with it in bitmaps.
-fn register_font() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // It is part of the program: were it no font, every test of charts would fail.
-        let _ = plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular());
-    });
-}
-
 fn failed(error: impl Debug) -> io::Error {
     io::Error::other(format!("a chart cannot be drawn: {error:?}"))
 }
@@ -166,6 +158,9 @@ fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, index: usi
     escape(svg, &series.name);
     let (role, marks) = (series.role.variable(), series.marks.name());
     push(svg, format_args!("\" data-role=\"{role}\" data-marks=\"{marks}\" data-unit=\"{}\"", quantity.name()));
+    if let Some(label) = drawing.name_of(index) {
+        push(svg, format_args!(" data-label=\"{label}\""));
+    }
     let (mut xs, mut ys, mut places, mut texts) = (String::new(), String::new(), String::new(), String::new());
     let mut add = |at: (f64, f64), value: f64, text: &str| {
         let Some((x, y)) = drawing.position(index, at) else { return };

@@ -49,7 +49,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     sections.extend(example.map(environment));
     sections.push(command("interference", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("Interference")
+    Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("Interference")
 }
 
 fn statement(of: &StreamInterference, rounds: u32) -> Statement {

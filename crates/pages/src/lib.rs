@@ -16,6 +16,9 @@ mod foreign_text;
 mod image;
 mod interference;
 mod kinds;
+mod labels;
+#[cfg(test)]
+mod labels_of_random_charts;
 mod pairs;
 mod palette;
 mod preset;
@@ -167,7 +170,7 @@ fn about(subject: &Subject<'_>) -> Vec<String> {
         | Subject::Repeat { sweep, example, .. }
         | Subject::Interference { sweep, example, .. }
         | Subject::Pairs { sweep, example, .. } => {
-            (vec![load_line::of_sweep(sweep)], example.map(environment::subtitle))
+            (vec![load_line::of_runs(sweep, example)], example.map(environment::subtitle))
         }
         Subject::Comparison { sides } => {
             let place = sides.first().and_then(|side| side.results.first()).map(environment::subtitle);

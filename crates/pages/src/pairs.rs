@@ -1,6 +1,6 @@
 //! The page of two loads in pairs: whether one is better.
 
-use super::answer::{Answer, Statement};
+use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, pairs};
 use super::environment::{environment, subtitle};
@@ -14,8 +14,9 @@ use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
-use render::ab::{DETECTABLE, detectable};
+use render::ab::{DETECTABLE, detectable, is_doubtful};
 use render::load_line;
+use render::repeat::EVERY_RUN_WARNED;
 use std::io;
 
 /// The page; `example` is the result of one of the runs.
@@ -23,7 +24,11 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, title: &str, expl
     let found = sweep.pairs();
     let names = sides(sweep);
     let runs = found.iter().flat_map(|(a, b)| [*a, *b]);
-    let answer = Answer::resting_on(runs, statement(sweep.ab.as_ref(), found.len(), &names));
+    let mut statement = statement(sweep.ab.as_ref(), found.len(), &names);
+    if sweep.ab.is_some() && is_doubtful(&found) {
+        statement.sentences.push(sentence(EVERY_RUN_WARNED));
+    }
+    let answer = Answer::resting_on(runs, statement);
     let mut first = vec![Block::Answers { answers: vec![answer] }];
     first.extend(sweep.ab.as_ref().map(|answer| Block::Table(figures(answer, &names))));
     first.extend(verdicts(sweep, explain, name_of_run));
@@ -36,7 +41,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, title: &str, expl
     sections.extend(example.map(environment));
     sections.push(command("ab", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(title.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("A against B"))
+    Ok(Page::new(title.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("A against B"))
 }
 
 /// `pair 3 A`

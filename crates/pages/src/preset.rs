@@ -11,6 +11,7 @@ use model::metric::Metric;
 use model::preset::{PresetRun, PresetTable};
 use model::result::RunResult;
 use render::figure_words::label;
+use render::load_line;
 use render::preset::LoadRow;
 
 /// The percentiles that the table shows, and their ranks in parts per billion.
@@ -27,10 +28,24 @@ pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let loads = if preset.table == PresetTable::Loads { headlines.len() } else { table.rows.len() };
     let statement = statement(loads, requirements.as_ref(), &runs);
     let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement);
+    let note = [runs_of_rows(preset, result), table.note.clone()].join(" ").trim().to_owned();
+    let table = Table { note, ..table };
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
     blocks.extend(banner(warnings(&runs, explain)));
     blocks.push(Block::Table(table));
     Some(Section::new("All loads", blocks))
+}
+
+/// How many runs are behind a row, and how long they were.
+fn runs_of_rows(preset: &PresetRun, result: &RunResult) -> String {
+    let mut lengths = result.profile.time_spans.iter().map(load_line::length);
+    let Some(first) = lengths.next().filter(|first| lengths.all(|length| length == *first)) else {
+        return String::new();
+    };
+    match preset.repeats {
+        0 | 1 => format!("Each load: one run, {first}."),
+        repeats => format!("Each figure is the median of {repeats} runs, best is the highest. Each run: {first}."),
+    }
 }
 
 /// The figures of each timespan, with the name of its load.

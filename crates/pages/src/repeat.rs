@@ -1,6 +1,6 @@
 //! The page of runs of the same load.
 
-use super::answer::{Answer, Statement};
+use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::runs;
 use super::environment::{environment, subtitle};
@@ -16,7 +16,7 @@ use model::sweep::{Sweep, Visit};
 use model::units::mib;
 use render::figure_words::label;
 use render::load_line;
-use render::repeat::NO_INTERVAL;
+use render::repeat::EVERY_RUN_WARNED;
 use stats::repeats::{Repeats, Spread, repeats};
 use std::io;
 
@@ -39,7 +39,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     sections.extend(example.map(environment));
     sections.push(command("repeat", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("Repeated runs"))
+    Ok(Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("Repeated runs"))
 }
 
 fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statement {
@@ -58,7 +58,6 @@ fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statem
             Quantity::Iops.value(low),
             Quantity::Iops.value(high)
         ),
-        None if runs >= 6 && found.is_doubtful => format!("The median of {runs} runs; {NO_INTERVAL}."),
         None if runs >= 6 => {
             format!(
                 "The median of {runs} runs; neighbouring runs are too strongly correlated for a confidence interval."
@@ -72,6 +71,9 @@ fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statem
         Quantity::Iops.value(iops.max),
         iops.deviation_percent
     ));
+    if found.is_doubtful && iops.interval.is_some() {
+        sentences.push(sentence(EVERY_RUN_WARNED));
+    }
     let tone = if has_findings { Tone::Warn } else { Tone::Good };
     Statement { tone, about: String::new(), headline: Quantity::Iops.value(iops.median), sentences }
 }
@@ -164,15 +166,18 @@ mod tests {
     use model::finding::Severity;
 
     #[test]
-    fn runs_that_all_have_warnings_say_why_there_is_no_interval() {
-        let first = |severity: Severity, count: usize| {
+    fn runs_that_all_have_warnings_say_what_their_interval_covers() {
+        let told = |severity: Severity, count: usize| {
             let run = Headline { iops: 100.0, severity: Some(severity), ..Headline::default() };
             let found = repeats(&vec![&run; count]).expect("runs");
-            statement(Some(&found), count, false).sentences.remove(0)
+            statement(Some(&found), count, false).sentences
         };
-        let expected = "The median of 8 runs; no 95 % confidence interval: every run has a warning.";
-        assert_eq!(first(Severity::Warn, 8), expected);
-        assert!(first(Severity::Note, 8).contains("with 95 % confidence it lies between "));
-        assert!(first(Severity::Warn, 3).ends_with("too few for a confidence interval; 6 are needed."));
+        let warned = told(Severity::Warn, 8);
+        assert!(warned[0].contains("with 95 % confidence it lies between "), "{warned:?}");
+        assert!(warned[2].starts_with("Every run has a warning: the 95 % confidence intervals cover "), "{warned:?}");
+        let sound = told(Severity::Note, 8);
+        assert!(sound[0].contains("with 95 % confidence it lies between ") && sound.len() == 2, "{sound:?}");
+        let few = told(Severity::Warn, 3);
+        assert!(few[0].ends_with("too few for a confidence interval; 6 are needed.") && few.len() == 2, "{few:?}");
     }
 }

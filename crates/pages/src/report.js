@@ -58,6 +58,48 @@
     return found.filter(({ place }) => place >= from && place <= to);
   };
 
+  // Texts of charts stand apart, as the program places them: what does not fit is moved or left out. In units of a chart,
+  // of which ten are a pixel.
+  const lineHeight = 140;
+  const gap = 60;
+  const widthOf = (() => {
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = `120px ${getComputedStyle(document.body).fontFamily}`;
+    return (text) => context.measureText(text).width;
+  })();
+  const keptApart = (found, extentOf) => {
+    const taken = [];
+    return found.filter((one) => {
+      const [from, to] = extentOf(one);
+      const isFree = taken.every(([start, end]) => to <= start || from >= end);
+      if (isFree) taken.push([from, to]);
+      return isFree;
+    });
+  };
+  const ticksApart = (axis, seen, wanted, extentOf) => {
+    // Round values may be so far apart that only finer marks are two.
+    const most = Math.max(2, Math.floor(wanted));
+    const counts = [...Array.from({ length: most - 1 }, (_, k) => most - k), ...Array.from({ length: 6 }, (_, k) => most + 1 + k)];
+    for (const count of counts) {
+      const found = ticks(axis, seen, count);
+      if (found.length >= 2 && keptApart(found, extentOf).length === found.length) return found;
+    }
+    return keptApart(ticks(axis, seen, Math.max(4, most)), extentOf);
+  };
+  const spread = (placed, top, bottom) => {
+    placed.sort((a, b) => a.y - b.y);
+    let floor = top;
+    for (const one of placed) {
+      one.y = Math.max(one.y, floor);
+      floor = one.y + lineHeight;
+    }
+    let ceiling = bottom;
+    for (const one of [...placed].reverse()) {
+      one.y = Math.min(one.y, ceiling);
+      ceiling = one.y - lineHeight;
+    }
+  };
+
   // A chart: its series, where they are drawn, and which part of both axes is in view. Places are values, or their
   // logarithms where the axis is logarithmic.
   const chartOf = (svg, index) => {
@@ -86,7 +128,7 @@
         value: [value, ys[i]],
         text: texts.split("|")[i],
       }));
-      const label = name === "" ? undefined : names.find((text) => text.textContent.trim() === name);
+      const label = names[group.dataset.label];
       // Vertices and dots are as many as points, and more exact there than in the drawing.
       let next = { polyline: 0, circle: 0 };
       const shapes = all("polyline, polygon, rect, circle", group).map((shape) => {
@@ -111,7 +153,7 @@
         }
         return { shape, kind, at };
       });
-      return { group, name, marks, isFlat, points, label, shapes, isShown: true, labelAt: label && yPlace(Number(label.getAttribute("y"))) };
+      return { group, name, marks, isFlat, points, label, shapes, isShown: true, labelAt: label && Number(label.getAttribute("y")) };
     });
 
     const layers = Object.fromEntries(["across", "up"].map((name) => {
@@ -136,25 +178,33 @@
       const room = Math.max(0.06 * (high - low), 0.05);
       return [low - room, high + room];
     };
-    const redrawAxis = ({ layer, nodes }, axis, isWhole, seen, at, end) => {
+    const [width] = numbers(svg.getAttribute("viewBox")).slice(2);
+    const redrawAxis = ({ layer, nodes }, axis, isWhole, seen, at) => {
       if (isWhole) return layer.replaceChildren(...nodes);
       const isUp = layer === layers.up.layer;
       const elements = nodes.filter((node) => node.nodeType === Node.ELEMENT_NODE);
-      const texts = elements.filter((node) => node.tagName === "text");
-      // The label of the vertical axis comes last, that of the horizontal one first.
-      const label = isUp ? texts.at(-1) : texts[0];
-      const [text, mark] = [texts.find((node) => node !== label), elements.find((node) => node.tagName !== "text")];
+      const text = elements.find((node) => node.tagName === "text");
+      // Of the horizontal axis the first is the axis.
+      const [first, second] = elements.filter((node) => node.tagName !== "text");
+      if (!text) return;
+      // Marks at the ends stand inside the chart.
+      const placeOf = ({ place, text: words }) => (isUp ? at(place) : clamp(at(place), widthOf(words) / 2, width - widthOf(words) / 2));
+      const extentOf = (one) => {
+        const half = isUp ? lineHeight / 2 : (widthOf(one.text) + gap) / 2;
+        return [placeOf(one) - half, placeOf(one) + half];
+      };
       const wanted = isUp ? (bottom - top) / 450 : (right - left) / 800;
-      const drawn = ticks(axis, seen, wanted).flatMap(({ place, text: words }) => {
-        const tickText = text.cloneNode();
-        tickText.setAttribute(isUp ? "y" : "x", at(place));
-        tickText.textContent = words;
-        if (!isUp) return [tickText];
-        const line = mark.cloneNode();
-        for (const key of ["y1", "y2"]) line.setAttribute(key, at(place));
-        return [line, tickText];
+      const hasRoom = ({ text: words }) => !isUp || widthOf(words) <= Number(text.getAttribute("x"));
+      const drawn = ticksApart(axis, seen, wanted, extentOf).flatMap((one) => {
+        const words = text.cloneNode();
+        words.setAttribute(isUp ? "y" : "x", placeOf(one));
+        words.textContent = one.text;
+        const mark = (isUp ? first : second)?.cloneNode();
+        const place = at(one.place);
+        mark?.setAttribute("points", isUp ? `${left},${place} ${right},${place}` : `${place},${bottom} ${place},${bottom + 40}`);
+        return [mark, hasRoom(one) && words].filter(Boolean);
       });
-      layer.replaceChildren(...(isUp ? [] : [mark]), ...drawn, label);
+      layer.replaceChildren(...(isUp ? [] : [first]), ...drawn);
     };
     const redraw = (seenX) => {
       view.x = seenX ?? x.ends;
@@ -183,24 +233,36 @@
     };
     // Names stand where their lines leave the view, and not over each other.
     const redrawNames = () => {
-      const height = 140;
-      const placed = [];
-      for (const { label, marks, points, isShown, labelAt } of series) {
-        if (!label) continue;
+      const isWhole = view.x === x.ends && series.every(({ isShown }) => isShown);
+      const named = series.filter(({ label }) => label);
+      for (const { label, isShown, labelAt } of named) {
         label.style.display = isShown ? "" : "none";
-        if (marks === "area") label.setAttribute("y", up(labelAt));
-        if (marks !== "line" || !isShown) continue;
+        label.setAttribute("y", labelAt);
+      }
+      if (isWhole) return;
+      const shown = named.filter(({ isShown }) => isShown);
+      const column = [];
+      for (const { label, marks, points, labelAt } of shown.filter(({ marks }) => marks !== "area")) {
         const end = Math.max(0, points.findLastIndex((point) => point.x <= view.x[1]));
         const [last, next] = [points[end], points[end + 1]];
         const share = next && view.x !== x.ends ? (view.x[1] - last.x) / (next.x - last.x) : 0;
-        if (last) placed.push({ label, y: clamp(up(last.y + (share && share * (next.y - last.y))), top, bottom) });
+        const isLine = marks === "line" && last;
+        column.push({ label, y: isLine ? clamp(up(last.y + (share && share * (next.y - last.y))), top, bottom) : labelAt });
       }
-      placed.sort((a, b) => a.y - b.y);
-      placed.forEach((one, i) => { if (i > 0) one.y = Math.max(one.y, placed[i - 1].y + height); });
-      let ceiling = bottom;
-      for (const one of placed.reverse()) {
-        one.label.setAttribute("y", Math.min(one.y, ceiling));
-        ceiling = Math.min(one.y, ceiling) - height;
+      spread(column, top, bottom);
+      for (const { label, y: at } of column) label.setAttribute("y", at);
+      const taken = [];
+      for (const { label, points } of shown.filter(({ marks }) => marks === "area")) {
+        const peak = up(Math.max(...points.map((point) => point.y))) - 100;
+        const size = widthOf(label.textContent);
+        const start = Number(label.getAttribute("x")) - (label.getAttribute("text-anchor") === "end" ? size : 0);
+        const isFree = (at) => at >= top - lineHeight && at <= bottom - lineHeight && taken.every((other) => Math.abs(at - other.at) >= lineHeight || start >= other.end || start + size <= other.start);
+        const heights = Array.from({ length: Math.ceil((bottom - top) / lineHeight) }, (_, k) => [peak + k * lineHeight, peak - k * lineHeight]).flat();
+        const at = heights.find(isFree);
+        label.style.display = at === undefined ? "none" : "";
+        if (at === undefined) continue;
+        label.setAttribute("y", at);
+        taken.push({ at, start: start - gap, end: start + size + gap });
       }
     };
 

@@ -4,7 +4,7 @@ use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Found, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, grids, over_depth, over_settings};
 use super::environment::{environment, subtitle};
-use super::foreign_text::{quoted, text};
+use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::repeat::MACHINE_CPU;
 use super::run::time_span;
@@ -12,14 +12,14 @@ use super::warnings::{Explain, NamedRun, banner, warnings};
 use super::weak;
 use model::headline::Headline;
 use model::limit::LimitFound;
+use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{
     BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit, VisitOutcome,
 };
 use model::units::mib;
 use render::load_line;
-use render::repeat::NO_INTERVAL;
-use render::sweep::{Range, best_of_blocks, dashed, edge, names, range_of_load};
+use render::sweep::{NO_INTERVAL, Range, best_of_blocks, dashed, edge, names, range_of_load};
 use std::io;
 
 /// The page; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
@@ -42,7 +42,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
     }
     sections.push(command("sweep", sweep));
     let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("Sweep"))
+    Ok(Page::new(name.to_owned(), load_line::of_runs(sweep, chosen), subtitle, sections).of_method("Sweep"))
 }
 
 /// The charts of the points.
@@ -58,8 +58,8 @@ pub(super) fn shown(sweep: &Sweep) -> Vec<Shown> {
 
 /// What was typed.
 pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
-    let words: Vec<String> = sweep.words.iter().map(|word| quoted(&text(word.as_bytes()))).collect();
-    let words = format!("diskspd {subcommand} {}", words.join(" "));
+    let words: Vec<String> = sweep.words.iter().map(|word| text(word.as_bytes())).collect();
+    let words = format!("diskspd {subcommand} {}", command_line(words.iter().map(String::as_str)));
     let hint = format!("Measured with {}.", text(sweep.program.as_bytes()));
     Section::new("Command line", vec![Block::Command { words, hint }])
 }
@@ -133,6 +133,10 @@ fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
     let mut written = Vec::new();
     // Writing to a vector cannot fail.
     let _ = render::limit::decision(sweep, found, &mut written);
+    let mut sentences = text_of_lines(&written);
+    if found.noise.is_none() && found.holds.is_none() {
+        sentences.push("Find out what delays I/Os at this rate, or allow a larger limit, and search again.".to_owned());
+    }
     let rate = |point: usize| text(sweep.points[point].settings.first().map_or("?", |rate| &rate.value).as_bytes());
     Statement {
         tone: match (found.noise, found.holds) {
@@ -146,7 +150,7 @@ fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
             (None, Some(point)) => format!("Up to {} I/Os per second within the limit", rate(point)),
             (None, None) => "No rate within the limit".to_owned(),
         },
-        sentences: text_of_lines(&written),
+        sentences,
     }
 }
 
@@ -382,4 +386,17 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
         cells.push(significant(mib(each.bytes_per_s)));
     }
     cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_no_rate_meets_the_limit_the_page_says_what_to_do() {
+        let found = LimitFound::default();
+        let Statement { tone, headline, sentences, .. } = of_limits(&Sweep::default(), &found);
+        assert_eq!((tone, headline.as_str()), (Tone::Bad, "No rate within the limit"));
+        assert!(sentences.iter().any(|sentence| sentence.ends_with("and search again.")), "{sentences:?}");
+    }
 }

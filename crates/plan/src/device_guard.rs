@@ -9,6 +9,7 @@ use model::device_guard::{Claim, DeviceContent, DeviceGuard, SCRATCH_LIST, Scrat
 use model::facts::{BlockFacts, TargetFacts, TargetKind};
 use model::note::Note;
 use model::operation::Operation;
+use model::shell;
 use model::suggest::near;
 use std::path::Path;
 
@@ -167,12 +168,7 @@ fn wrong_name(given: &str, guard: &DeviceGuard) -> Option<String> {
 
 /// The option as it can be pasted into a shell.
 fn flag(identity: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/+@%,=-".contains(c);
-    if identity.chars().all(is_plain) {
-        format!("--destroy={identity}")
-    } else {
-        format!("--destroy='{}'", identity.replace('\'', r"'\''"))
-    }
+    format!("--destroy={}", shell::quoted(identity))
 }
 
 fn content(content: &DeviceContent) -> String {

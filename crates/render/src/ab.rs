@@ -3,6 +3,7 @@
 use crate::compare::{end, equivalent};
 use crate::figure_words::{label, shown_figure};
 use crate::plain_table::PlainTable;
+use crate::repeat::EVERY_RUN_WARNED;
 use crate::sweep::figures_of_line;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::finding::Severity;
@@ -43,7 +44,15 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
     writeln!(out, "\n{} pairs{looks}; the confidence intervals hold jointly for all figures and tests", answer.pairs)?;
     let what = if is_noise_floor { format!("noise floor ({DETECTABLE})") } else { DETECTABLE.to_owned() };
     writeln!(out, "{what}: {}", detectable(answer))?;
+    if is_doubtful(&pairs) {
+        writeln!(out, "{EVERY_RUN_WARNED}")?;
+    }
     verdicts(&pairs, out)
+}
+
+/// True if every run has a warning.
+pub fn is_doubtful(pairs: &[(&Headline, &Headline)]) -> bool {
+    stats::repeats::is_doubtful(pairs.iter().flat_map(|(a, b)| [*a, *b]))
 }
 
 /// What [`detectable`] lists.
@@ -114,6 +123,14 @@ fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pairs_of_which_every_run_has_a_warning_are_doubtful() {
+        let run = |severity| Headline { severity, ..Headline::default() };
+        let (warned, sound) = (run(Some(Severity::Warn)), run(Some(Severity::Note)));
+        assert!(is_doubtful(&[(&warned, &warned), (&warned, &warned)]));
+        assert!(!is_doubtful(&[(&warned, &warned), (&warned, &sound)]) && !is_doubtful(&[]));
+    }
 
     #[test]
     fn pairs_that_vary_too_much_detect_nothing() {

@@ -9,8 +9,9 @@ use model::sweep::{Purpose, SteadyState, Sweep, Visit};
 use stats::repeats::{Repeats, Spread};
 use std::io::{self, Write};
 
-/// Why figures of runs that all have warnings have no interval.
-pub const NO_INTERVAL: &str = "no 95 % confidence interval: every run has a warning";
+/// What the intervals of runs that all have warnings say.
+pub const EVERY_RUN_WARNED: &str = "every run has a warning: the 95 % confidence intervals cover the variation between the \
+                                    runs, not errors that all of them share";
 
 /// One run: `Run 3, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
 pub fn line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
@@ -44,10 +45,10 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     row(Metric::Cpu, Some(cpu_percent), out)?;
     if runs.len() < 6 {
         writeln!(out, "\nno 95 % confidence interval: {} runs are too few; 6 are needed", runs.len())?;
-    } else if found.is_doubtful {
-        writeln!(out, "\n{NO_INTERVAL}")?;
     } else if iops.interval.is_none() {
         writeln!(out, "\nno 95 % confidence interval of the IOPS: neighbouring runs are too strongly correlated")?;
+    } else if found.is_doubtful {
+        writeln!(out, "\n{EVERY_RUN_WARNED}")?;
     }
     verdict_block::of_runs(out, &sweep.findings)?;
     sweep.steady_state.as_ref().map_or(Ok(()), |found| steady_state(found, out))
@@ -76,4 +77,34 @@ fn row(figure: Metric, spread: Option<&Spread>, out: &mut dyn Write) -> io::Resu
         shown(*min),
         shown(*max)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::finding::Severity;
+    use model::sweep::VisitOutcome;
+
+    /// There was no interval of such runs, while `ab` printed its own without a word.
+    #[test]
+    fn runs_that_all_have_warnings_have_intervals_that_say_what_they_cover() {
+        let told = |sound: usize| {
+            let visit = |run: u32| {
+                let severity = (run as usize >= sound).then_some(Severity::Warn);
+                let headline = Headline { iops: 100.0 + f64::from(run * 7 % 5), severity, ..Headline::default() };
+                let outcome = VisitOutcome::Measured { file: String::new(), headline };
+                let purpose = Purpose::Measure;
+                Visit { point: 0, run, purpose, outcome, limit: None, sustained_iops: None, streams: Vec::new() }
+            };
+            let sweep = Sweep { visits: (0..8).map(visit).collect(), ..Sweep::default() };
+            let mut out = Vec::new();
+            summary(&sweep, &mut out).expect("memory takes all");
+            String::from_utf8(out).expect("text")
+        };
+        let (warned, mixed) = (told(0), told(1));
+        for text in [&warned, &mixed] {
+            assert!(text.contains(" 100.00 - 104.00 "), "{text}");
+        }
+        assert!(warned.contains(EVERY_RUN_WARNED) && !mixed.contains(EVERY_RUN_WARNED), "{warned}{mixed}");
+    }
 }

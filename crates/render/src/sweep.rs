@@ -2,7 +2,7 @@
 
 mod advice;
 
-pub use advice::{Range, best_of_blocks, range_of_load};
+pub use advice::{NO_INTERVAL, Range, best_of_blocks, range_of_load};
 
 use crate::figure_words::{cell, label};
 use crate::foreign;

@@ -14,13 +14,15 @@ use crate::observer::{Event, Live, Observer, Phase};
 use crate::pause::Pause;
 use crate::phase::Phases;
 use crate::prepare::Preparer;
+use crate::recorder::Recorder;
 use crate::run_log::{self, RunLog};
 use crate::section_sums::SectionSums;
 use crate::worker_threads::WorkerThreads;
+use model::fleet::HostTiming;
 use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
-use model::record::{CpuTimes, Outcome, TimeSpanRecord};
+use model::record::{CpuTimes, Outcome, ThreadRecord, TimeSpanRecord};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -63,11 +65,15 @@ pub(crate) fn run_time_span(
         },
         Err(outcome) => Some(outcome),
     };
-    if let Some(outcome) = not_begun {
-        worker_threads.abandon();
-        return TimeSpanRecord { outcome, ..TimeSpanRecord::default() };
-    }
-    let mut control = Control::new(plan, &worker_threads, sampler, stop_sources, observer);
+    let start_ns = not_begun.map_or_else(|| stop_sources.start_ns(LEAD_NS, observer).ok_or(Outcome::Stopped), Err);
+    let start_ns = match start_ns {
+        Ok(start_ns) => start_ns,
+        Err(outcome) => {
+            worker_threads.abandon();
+            return TimeSpanRecord { outcome, ..TimeSpanRecord::default() };
+        }
+    };
+    let mut control = Control::new(plan, &worker_threads, sampler, stop_sources, observer, start_ns);
     control.keep_phases();
     let mut drain = control.begin_drain();
     let all_ended = worker_threads.wait_for_end(&mut drain, &|| stop_sources.end_wanted().is_some());
@@ -207,18 +213,18 @@ struct Seen {
 }
 
 impl<'a, 'm> Control<'a, 'm> {
-    /// Gives the start signal.
+    /// Gives the signal to start at `start_ns`.
     fn new(
         plan: &'a TimeSpanPlan,
         worker_threads: &'a WorkerThreads,
         sampler: &'a mut KernelSampler<'m>,
         stop_sources: StopSources<'a>,
         observer: &'a mut dyn Observer,
+        start_ns: u64,
     ) -> Self {
         if let Some(log) = log_of(worker_threads) {
             log.keep();
         }
-        let start_ns = sys::clock::monotonic_ns() + LEAD_NS;
         worker_threads.gate.signal(Signal::Start { start_ns });
         observer.observe(&Event::Started);
         let unread = || Err("the run ended before the measurement".to_owned());
@@ -468,11 +474,20 @@ fn record(
         u64::MAX => Outcome::Completed,
         _ => Outcome::Stopped,
     };
+    let thread_record = |recorder: &Arc<Recorder>| recorder.thread_record(phases.measure_ns);
+    let threads: Vec<ThreadRecord> = worker_threads.recorders.iter().map(thread_record).collect();
+    let started_ns = threads.iter().filter_map(|thread| thread.started_ns).max();
     TimeSpanRecord {
+        timing: Some(HostTiming {
+            planned_start_ns: phases.start_ns,
+            started_ns: started_ns.unwrap_or(phases.start_ns),
+            measured_from_ns: (elapsed_ns > 0).then_some(phases.measure_ns),
+            measured_to_ns: (elapsed_ns > 0).then_some(phases.measure_ns + elapsed_ns),
+        }),
         outcome,
         elapsed_ns,
         rows: worker_threads.recorders.iter().flat_map(|recorder| recorder.row_records()).collect(),
-        threads: worker_threads.recorders.iter().map(|recorder| recorder.thread_record(phases.measure_ns)).collect(),
+        threads,
         cpus,
         notes,
         ..TimeSpanRecord::default()

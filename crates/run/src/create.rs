@@ -8,7 +8,7 @@ use hot::rng::Rng;
 use model::facts::Fill;
 use model::plan::{Blocks, Creation};
 use model::record::{Outcome, TimeSpanRecord};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -112,7 +112,7 @@ fn write_new(
     let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", creation.path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if creation.make_parents {
-        std::fs::create_dir_all(folder).map_err(|error| at("create the parent directories of", &error))?;
+        sys::confinement::create_folders(folder).map_err(|error| at("create the parent directories of", &error))?;
     }
     let Some(name) = path.file_name() else { return Err(at("create", &io::ErrorKind::InvalidFilename.into()).into()) };
     let new = match NewFile::create(folder, name) {
@@ -159,7 +159,7 @@ fn write_anew(
     let name = path.display();
     // Closed again at once: otherwise the kernel counts it as another user.
     drop(files.look(path, creation.replaces)?);
-    let file = OpenOptions::new().read(true).write(true).open(path);
+    let file = sys::confinement::open_to_change(path);
     let file = file.map_err(|error| format!("cannot open '{name}' for writing: {error}"))?;
     files.compare(&file, path, creation.replaces)?;
     files.begin_anew(&file, &creation.path, creation.size_bytes, creation.fill)?;

@@ -21,6 +21,24 @@ pub struct Events {
     pub on_finished: Option<NamedEvent>,
 }
 
+/// A start that several hosts agree on: all begin at the same moment, or none does.
+#[derive(Clone, Copy)]
+pub struct AgreedStart<'a> {
+    /// When the load begins, in nanoseconds of this machine's `CLOCK_MONOTONIC`.
+    pub start_ns: u64,
+    /// Asked just before: true if the hosts have agreed.
+    pub is_agreed: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl std::fmt::Debug for AgreedStart<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgreedStart").field("start_ns", &self.start_ns).finish_non_exhaustive()
+    }
+}
+
+/// What control gets before an agreed start, to mark the targets as being written to.
+const MARKING_NS: u64 = 500_000_000;
+
 /// What became of the wait for the start event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
@@ -41,6 +59,8 @@ pub struct StopSources<'a> {
     pub status_asked: &'a AtomicBool,
     /// Shared with other processes.
     pub events: &'a Events,
+    /// When the first timespan begins, if that was agreed with other hosts.
+    pub agreed_start: Option<AgreedStart<'a>>,
 }
 
 impl StopSources<'_> {
@@ -75,8 +95,12 @@ impl StopSources<'_> {
         }
     }
 
-    /// Waits for the start event, if there is one that is not set.
+    /// Waits for the start event, if there is one that is not set, or until an agreed start is near.
     pub(crate) fn wait_for_start(&self, observer: &mut dyn Observer) -> Wait {
+        if let Some(agreed) = self.agreed_start {
+            let is_reached = self.wait_until(agreed.start_ns.saturating_sub(MARKING_NS), observer);
+            return if is_reached { Wait::Over } else { Wait::EndWanted };
+        }
         let Some(start) = self.events.start.as_ref().filter(|start| !start.is_set()) else { return Wait::NotNeeded };
         observer.observe(&Event::WaitingForStart);
         loop {
@@ -89,11 +113,91 @@ impl StopSources<'_> {
             }
         }
     }
+
+    /// When the load begins: `lead_ns` from now, or at the agreed time, for which this waits. `None` = it does not
+    /// begin, because the run is to end or the other hosts have not agreed.
+    pub(crate) fn start_ns(&self, lead_ns: u64, observer: &mut dyn Observer) -> Option<u64> {
+        let soonest = || sys::clock::monotonic_ns() + lead_ns;
+        let Some(agreed) = self.agreed_start else { return Some(soonest()) };
+        if !self.wait_until(agreed.start_ns.saturating_sub(lead_ns), observer) {
+            return None;
+        }
+        if !(agreed.is_agreed)() {
+            observer.observe(&Event::Warning { message: "the load was not started: not all hosts agreed" });
+            return None;
+        }
+        Some(agreed.start_ns.max(soonest()))
+    }
+
+    /// True at that time; false if the run is to end before.
+    fn wait_until(&self, until_ns: u64, observer: &mut dyn Observer) -> bool {
+        loop {
+            if let Some(reason) = self.end_wanted() {
+                observer.observe(&reason);
+                return false;
+            }
+            let now_ns = sys::clock::monotonic_ns();
+            if now_ns >= until_ns {
+                return true;
+            }
+            self.sleep_until_ns(until_ns.min(now_ns + TICK_NS));
+        }
+    }
 }
 
 /// Sets an event, if there is one.
 pub(crate) fn set(event: Option<&NamedEvent>) {
     if let Some(event) = event {
         event.set();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Heard(Vec<String>);
+
+    impl Observer for Heard {
+        fn observe(&mut self, event: &Event<'_>) {
+            self.0.push(format!("{event:?}"));
+        }
+    }
+
+    /// When a load begins that is to begin in 20 ms.
+    fn begins(is_agreed: bool, is_interrupted: bool) -> (u64, Option<u64>, Vec<String>) {
+        let start_ns = sys::clock::monotonic_ns() + 20_000_000;
+        let agreed = AgreedStart { start_ns, is_agreed: &|| is_agreed };
+        let (interrupt, status_asked, events) = (is_interrupted.into(), false.into(), Events::default());
+        let sources = StopSources {
+            interrupt: &interrupt,
+            status_asked: &status_asked,
+            events: &events,
+            agreed_start: Some(agreed),
+        };
+        let mut heard = Heard::default();
+        (start_ns, sources.start_ns(1_000_000, &mut heard), heard.0)
+    }
+
+    #[test]
+    fn an_agreed_start_is_kept() {
+        let (agreed_ns, begins_ns, heard) = begins(true, false);
+        let begins_ns = begins_ns.expect("it begins");
+        assert!(begins_ns >= agreed_ns);
+        assert!(heard.is_empty());
+    }
+
+    #[test]
+    fn a_start_that_not_all_agree_on_is_none() {
+        let (_, begins_ns, heard) = begins(false, false);
+        assert_eq!(begins_ns, None);
+        assert!(heard[0].contains("not all hosts agreed"), "{heard:?}");
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_wait_for_it() {
+        let (_, begins_ns, heard) = begins(true, true);
+        assert_eq!((begins_ns, heard), (None, vec!["Interrupted".to_owned()]));
     }
 }

@@ -179,6 +179,7 @@ fn work_over<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String>
     while sys::clock::monotonic_ns() < start_ns {
         sys::clock::sleep_until_ns(start_ns);
     }
+    context.recorder.set_started(sys::clock::monotonic_ns());
     let root = &context.ready.root;
     let waited_before_ns = host::cpu_wait_ns(root);
     worker.start(Phases::new(&context.plan, start_ns));

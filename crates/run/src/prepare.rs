@@ -320,7 +320,7 @@ fn write_source(target: &TargetPlan, rng: &mut Rng) -> Result<Option<(Arc<Mappin
 fn fill_from_file(plan: &WriteSourcePlan, memory: &mut Mapping) -> Result<(), String> {
     let Some(path) = &plan.file else { return Ok(()) };
     let error = |error| format!("cannot read the write source '{}': {error}", path.display());
-    let file = std::fs::File::open(path).map_err(error)?;
+    let file = sys::confinement::open_to_read(path).map_err(error)?;
     let mut content = Vec::new();
     file.take(plan.size_bytes).read_to_end(&mut content).map_err(error)?;
     if content.is_empty() {

@@ -45,6 +45,8 @@ pub struct Recorder {
     pub waits: Waits,
     /// How it got the CPU; set when it has ended.
     cpu_wait: OnceLock<CpuWait>,
+    /// When its worker began to submit, by `CLOCK_MONOTONIC`.
+    started_ns: OnceLock<u64>,
     stamps: Option<StampCells>,
     /// Flushes while measuring (`--fdatasync-every`, `--fsync-every`).
     pub(crate) flushes: Option<Times>,
@@ -168,6 +170,7 @@ impl Recorder {
             submits: Counter::default(),
             waits: Waits::default(),
             cpu_wait: OnceLock::new(),
+            started_ns: OnceLock::new(),
             flushes: plan.flush_after_writes.map(|_| Times::new()),
             rotations: worker
                 .targets
@@ -368,6 +371,7 @@ impl Recorder {
             throttled: self.throttled,
             submits: if self.measuring.get() == 1 { self.submits.get() } else { 0 },
             waits: self.waits.counts(),
+            started_ns: self.started_ns.get().copied(),
             cpu_wait: self.cpu_wait.get().copied(),
             stamp_samples: self.stamps.as_ref().map(|stamps| StampSamples {
                 slot: stamps.slot.to_record(),
@@ -377,6 +381,12 @@ impl Recorder {
             rotations: self.rotations.as_ref().map(|cells| tally(counters::values(cells))),
             slowest: self.slowest(measure_ns),
         }
+    }
+
+    /// When the worker begins to submit.
+    pub fn set_started(&self, now_ns: u64) {
+        // A worker starts once.
+        let _ = self.started_ns.set(now_ns);
     }
 
     /// How the worker got the CPU, once it has ended.

@@ -250,7 +250,8 @@ mod tests {
             journal: None,
         };
         let no = AtomicBool::new(false);
-        let stop_sources = StopSources { interrupt: &no, status_asked: &no, events: &Events::default() };
+        let stop_sources =
+            StopSources { interrupt: &no, status_asked: &no, events: &Events::default(), agreed_start: None };
         let record = run(&plan_with_a_mistake(), machine, stop_sources, &mut Nobody);
         let [span] = &record.time_spans[..] else { panic!("there is one timespan") };
         let error = "thread 1 ended by a panic, which is a bug in diskspd: an I/O extends beyond its buffer";

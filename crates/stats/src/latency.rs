@@ -157,7 +157,7 @@ pub(crate) fn coarse_upper_edge_ns(index: u32) -> u64 {
 }
 
 /// The upper edge of a bucket; one that does not exist lies above everything.
-fn upper_edge_ns(index: u32) -> u64 {
+pub(crate) fn upper_edge_ns(index: u32) -> u64 {
     let index = index as usize;
     if index < hot::buckets::BUCKET_COUNT { hot::buckets::upper_edge_ns(index) } else { u64::MAX }
 }

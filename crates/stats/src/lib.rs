@@ -15,6 +15,7 @@ pub mod device_course;
 pub mod device_rates;
 mod distribution;
 mod durability;
+pub mod fleet;
 mod flushes;
 mod headline;
 pub mod interference;
@@ -137,6 +138,7 @@ pub fn summarise(input: Input<'_>) -> RunResult {
         started_at: record.started_at,
         totals: totals(&time_spans),
         time_spans,
+        fleet: None,
         notes: planned.chain(&record.notes).cloned().collect(),
         warnings: context.warnings,
         errors: context.errors,

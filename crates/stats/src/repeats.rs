@@ -60,20 +60,17 @@ pub struct Repeats {
     /// What the first run's I/Os per second differ from the mean of the others by, in percent of it, if
     /// that cannot be scatter.
     pub first_run_percent: Option<f64>,
-    /// True if every run has a warning: no interval says how sure the figures are.
+    /// True if every run has a warning: the intervals are of the scatter of the runs, which does not show what the
+    /// warnings are about.
     pub is_doubtful: bool,
 }
 
 /// Looks at the runs, in the order in which they were made; `None` without any.
 pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
     let is_doubtful = is_doubtful(runs.iter().copied());
-    let spread_of = |values: &[f64]| {
-        let spread = spread(values)?;
-        Some(Spread { interval: spread.interval.filter(|_| !is_doubtful), ..spread })
-    };
     let all = |metric: Metric| {
         let values: Option<Vec<f64>> = runs.iter().map(|run| run.value(metric)).collect();
-        spread_of(&values?)
+        spread(&values?)
     };
     let iops: Vec<f64> = runs.iter().map(|run| run.iops).collect();
     let (trend, levels) = match (order::trend(&iops), two_levels(&iops)) {
@@ -86,7 +83,7 @@ pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
         dependence: if trend.is_none() { order::dependence(&iops) } else { None },
         trend,
         levels,
-        iops: spread_of(&iops)?,
+        iops: spread(&iops)?,
         mib_per_s: all(Metric::MibPerS)?,
         mean_ns: all(Metric::Mean),
         p99_ns: all(Metric::P99),
@@ -96,7 +93,7 @@ pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
     })
 }
 
-/// True if there are runs and every one has a warning, so that no interval says how sure their figures are.
+/// True if there are runs and every one has a warning.
 pub fn is_doubtful<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> bool {
     let mut runs = runs.into_iter().peekable();
     runs.peek().is_some() && runs.all(|run| run.severity >= Some(Severity::Warn))
@@ -225,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_all_have_warnings_have_no_interval() {
+    fn runs_that_all_have_warnings_have_an_interval_and_are_doubtful() {
         let run = |severity| Headline { iops: 100.0, mean_ns: Some(1e6), severity, ..Headline::default() };
         let interval = |runs: &[Headline]| {
             let found = repeats(&runs.iter().collect::<Vec<_>>()).expect("runs");
@@ -233,7 +230,7 @@ mod tests {
             (found.is_doubtful, found.iops.interval.is_some(), of_mean.is_some())
         };
         let mut runs = vec![run(Some(Severity::Warn)); 8];
-        assert_eq!(interval(&runs), (true, false, false));
+        assert_eq!(interval(&runs), (true, true, true));
         runs[3] = run(Some(Severity::Note));
         assert_eq!(interval(&runs), (false, true, true));
     }

@@ -63,6 +63,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
             Outcome::Failed { errors } => errors.clone(),
             Outcome::NotRun | Outcome::Completed | Outcome::Stopped => Vec::new(),
         },
+        timing: record.timing,
         notes,
         engines: engines(sources.plan),
         buffer_separation_bytes: sources.plan.buffer_separation_bytes,

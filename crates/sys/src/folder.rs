@@ -21,7 +21,7 @@ impl Folder {
     /// Opens a directory. It takes no right to list its names.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
+        crate::confinement::open(path, flags).map(Self)
     }
 
     /// The directory itself.

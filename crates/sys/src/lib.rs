@@ -9,6 +9,7 @@ pub mod bpf;
 pub mod btrfs;
 pub mod cache_lines;
 pub mod clock;
+pub mod confinement;
 pub mod cpu_latency;
 pub mod create;
 pub mod descriptor;

@@ -65,6 +65,12 @@ const DURABLE_US: usize = 3;
 const ERASED: usize = 4;
 const CELLS: usize = 5;
 
+/// Memory of a unit.
+const UNIT_BYTES: u64 = (CELLS * size_of::<u64>()) as u64;
+
+/// A change touches the pages at both of its ends, which may hold nothing else.
+const ENDS_BYTES: u64 = 2 * 4096;
+
 /// What the logs say of a target.
 #[derive(Debug)]
 pub struct TargetHistory {
@@ -75,6 +81,8 @@ pub struct TargetHistory {
     units: u64,
     /// Of each unit; memory that nothing is known of is not touched.
     cells: Vec<u64>,
+    /// What the cells of all changes take if none meets another.
+    changed_bytes: u64,
     /// The largest ticket of a flush that completed.
     flushed: Option<u64>,
     /// The last ticket with which the file began to be emptied.
@@ -97,6 +105,12 @@ pub struct History {
 }
 
 impl History {
+    /// Bytes of memory that [`take_changes`](Self::take_changes) uses at most, once all flushes were taken: those of the
+    /// units that were changed, and the rest of their pages.
+    pub fn memory_bytes(&self) -> u64 {
+        self.targets.iter().map(|target| target.changed_bytes.min(target.units.saturating_mul(UNIT_BYTES))).sum()
+    }
+
     /// Nothing so far; `None` if the unit of a target is none, or there is no memory.
     pub fn new(run: u64, targets: &[LoggedTarget]) -> Option<Self> {
         let target = |logged: &LoggedTarget| {
@@ -104,7 +118,8 @@ impl History {
             let units = logged.target.size_bytes.div_ceil(unit.bytes());
             // Zeroed by the system, page by page as they are used.
             let cells = vec![0; usize::try_from(units).ok()?.checked_mul(CELLS)?];
-            Some(TargetHistory { logged: logged.clone(), run, unit, units, cells, flushed: None, emptied: 0 })
+            let (logged, changed_bytes) = (logged.clone(), 0);
+            Some(TargetHistory { logged, run, unit, units, cells, changed_bytes, flushed: None, emptied: 0 })
         };
         let targets = targets.iter().map(target).collect::<Option<_>>()?;
         Some(Self { run, targets, ends_early: false, changes: 0, flushes: 0 })
@@ -133,7 +148,13 @@ impl History {
                         target.emptied = target.emptied.max(flush.ticket);
                     }
                 }
-                Entry::Began(_) | Entry::Completed(..) | Entry::Failed(_) => {}
+                Entry::Began(change) => {
+                    if let Some(target) = self.target(change.target) {
+                        let bytes = u64::from(change.length).saturating_mul(UNIT_BYTES).saturating_add(ENDS_BYTES);
+                        target.changed_bytes = target.changed_bytes.saturating_add(bytes);
+                    }
+                }
+                Entry::Completed(..) | Entry::Failed(_) => {}
             }
         }
         Ok(())

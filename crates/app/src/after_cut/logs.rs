@@ -1,6 +1,7 @@
 //! The logs of a run that was cut off, or that failed.
 
 use host::Root;
+use model::units::Bytes;
 use run::journal;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -35,6 +36,22 @@ pub(super) struct Durable {
     pub(super) count: u64,
     /// The first flush after it, and the thread that made it; `None` = it was written through.
     pub(super) flush: Option<(Flush, u32)>,
+}
+
+/// The most that the units may take of the memory that is free: as for the buffers of a run.
+const MEMORY_PERCENT_MAX: u64 = 90;
+
+/// Better refused than killed by the kernel.
+fn enough_memory(bytes: u64, available: u64) -> Result<(), String> {
+    if bytes <= available / 100 * MEMORY_PERCENT_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "the logs (--journal) need up to {} of memory, 40 bytes for each unit that was written; {} is available, of which \
+         {MEMORY_PERCENT_MAX}% may be used: verify on a machine with more memory, or without --journal",
+        Bytes(bytes),
+        Bytes(available)
+    ))
 }
 
 impl Logs {
@@ -86,6 +103,7 @@ impl Logs {
                 logs.ends_early(thread, "has invalid records");
             }
         }
+        enough_memory(logs.history.memory_bytes(), host::free_memory_bytes(&Root::machine()))?;
         for thread in 0..threads {
             let Some(mut log) = logs.log(thread)? else { continue };
             logs.history.take_changes(|| log.next_entry()).map_err(|error| logs.unreadable(thread, &error))?;

@@ -57,6 +57,11 @@ impl Cycle {
         })
     }
 
+    /// True if it was verified to the end.
+    pub(super) fn is_known(&self) -> bool {
+        self.outcome != "cannot_tell"
+    }
+
     pub(super) fn line(&self) -> String {
         let Self { number, logged_changes, logged_flushes, .. } = self;
         let outcome = match self.outcome.as_str() {
@@ -90,6 +95,10 @@ impl Series {
         let is_corrupt = cycle.outcome == "corrupt";
         self.cycles.push(cycle);
         is_corrupt
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.cycles.is_empty()
     }
 
     fn count(&self, outcome: &str) -> usize {

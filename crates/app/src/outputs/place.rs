@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use sys::file_identity::FileState;
 use sys::folder::Folder;
 
@@ -83,6 +83,33 @@ impl Place {
         // A file is in a directory, and all links are resolved.
         self.path.parent().unwrap_or(Path::new("/"))
     }
+}
+
+/// Where a path leads, or will lead once the directories on the way are made; `None` = it leads nowhere.
+pub(super) fn future_path(path: &Path) -> Option<PathBuf> {
+    let mut path = std::path::absolute(path).ok()?;
+    for _ in 0..LINKS_MAX {
+        // What there is of it, and the names behind that.
+        let there = path.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
+        let (part, there) = there?;
+        let left = path.strip_prefix(part).ok()?.to_owned();
+        let Some(next) = left.components().next() else { return Some(there) };
+        // A link to what does not exist yet.
+        if let Ok(target) = fs::read_link(there.join(next)) {
+            let behind: PathBuf = left.components().skip(1).collect();
+            path = there.join(target).join(behind);
+            continue;
+        }
+        let mut future = there;
+        for name in left.components() {
+            match name {
+                Component::ParentDir => _ = future.pop(),
+                name => future.push(name),
+            }
+        }
+        return Some(future);
+    }
+    None
 }
 
 /// The directory and the name of what does not exist.

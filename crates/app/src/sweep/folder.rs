@@ -1,12 +1,13 @@
 //! The directory of a sweep: `sweep.json`, `table.csv` and a file for each run.
 
 use crate::output::write_json;
-use crate::outputs::{OutputFile, Protected, Replace, is_folder_of_target, names_in, write_document};
+use crate::outputs::{OutputFile, Protected, Replace, is_below_target, is_folder_of_target, names_in, write_document};
 use cli::Form;
 use cli::subcommand::sweep::SweepRequest;
 use flate2::Crc;
 use jiff::Zoned;
 use model::result::RunResult;
+use model::shell;
 use model::sweep::{BlockKnee, Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
 use render::document::DocumentKind;
@@ -154,8 +155,9 @@ impl Folder {
                 let name = kind.name();
                 let article = if name.starts_with(['a', 'i']) { "an" } else { "a" };
                 return Err(format!(
-                    "--dir '{shown}' already holds {article} {name}; --resume {shown} continues it, --replace-output replaces \
-                     it"
+                    "--dir '{shown}' already holds {article} {name}; --resume {} continues it, --replace-output replaces \
+                     it",
+                    shell::quoted(&path.to_string_lossy())
                 ));
             }
             Ok(_) => {
@@ -196,6 +198,10 @@ impl Folder {
         files.dedup_by(|one, other| one.path == other.path);
         if let Some(file) = files.iter().find(|file| is_folder_of_target(&self.path, &file.path)) {
             return vec![format!("--dir '{}' is {}: give another directory", self.path.display(), file.role)];
+        }
+        if let Some(file) = files.iter().find(|file| is_below_target(&self.path, &file.path)) {
+            let (folder, target) = (self.path.display(), file.path.display());
+            return vec![format!("--dir '{folder}' lies in '{target}', {}: give another directory", file.role)];
         }
         let named = files.iter().flat_map(|file| names_in(&self.path, std::iter::once(file.path.clone())));
         let named: BTreeMap<PathBuf, OsString> = named.filter(|(_, name)| is_own(name)).collect();

@@ -62,7 +62,8 @@ impl ReadBack<'_> {
     /// Reads all of it, or until `interrupted`.
     pub(super) fn read(&self, interrupted: &AtomicBool, bar: &ProgressBar) -> io::Result<TargetReport> {
         let range = self.from_bytes..self.size_bytes;
-        let reading = in_chunks(&self.path, range, interrupted, bar, |reader, chunk| self.chunk(reader, chunk))?;
+        let mut reading = in_chunks(&self.path, range, interrupted, bar, |reader, chunk| self.chunk(reader, chunk))?;
+        self.beyond_end(&mut reading.found);
         let (known, units, unit_bytes, run, with_map) = match self.expectation {
             Expectation::Alone => (None, None, None, None, false),
             Expectation::Map { run, unit, is_exact, states, .. } => {
@@ -77,6 +78,22 @@ impl ReadBack<'_> {
         (report.compared_with_map, report.past_page_cache) = (with_map, reading.past_page_cache);
         report.changed_after_ns = self.changed_after_ns;
         Ok(report)
+    }
+
+    /// Checks the units that the target is too short for: what is missing reads as zeros do.
+    fn beyond_end(&self, progress: &mut Progress) {
+        let Expectation::Map { run, target, unit, is_exact: true, states } = self.expectation else { return };
+        let zeros = vec![0; unit.bytes() as usize];
+        for number in unit.count(self.size_bytes)..states.units() {
+            let (place, state) = (Place { run, target, unit: number }, states.state(number));
+            let verdict = check_unit(&zeros, &place, Expected::State(state), u64::MAX);
+            progress.count(verdict, 0);
+            let Verdict::Wrong(class) = verdict else { continue };
+            let offset = number * unit.bytes();
+            let mut found = self.corrupt(offset, class, ExpectedUnit::Content(state.into()), &[], None);
+            found.error = Some(format!("the target ends before it, after {} bytes", self.size_bytes));
+            progress.wrong(found);
+        }
     }
 
     /// Checks the units that begin in one chunk.

@@ -33,6 +33,7 @@ fn differences_are_shown_with_their_intervals() {
         assert!((shown - drawn).abs() < 0.0501, "{text}: drawn at {drawn}");
     }
     let words = words(&page);
+    assert!(words.contains("Each run: 2 s, no warm-up."), "{words}");
     assert!(words.contains("a.json: command line") && words.contains("b.json: command line"), "{words}");
 }
 

@@ -3,6 +3,7 @@
 mod browser;
 mod charts;
 mod comparisons;
+mod fixed;
 mod recordings;
 mod runs;
 mod sweeps;

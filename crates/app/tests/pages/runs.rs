@@ -1,6 +1,6 @@
 //! Pages of single results.
 
-use crate::{charts, load, page, series, words};
+use crate::{charts, fixed, load, page, series, words};
 use serde_json::Value;
 use std::path::Path;
 use testkit::{Corrupting, Corruption, Occasion, Workplace, or_skip, workplace};
@@ -12,19 +12,13 @@ fn json(place: &Workplace, name: &str) -> Value {
 #[test]
 fn a_run_is_shown_with_the_values_of_its_result() {
     let place = workplace!();
-    let words_of_run = "-c1M -d1 -W0 -b4K -r -w30 -o4 -t2 -L -D100 --json r.json a.dat";
-    place.diskspd(words_of_run).run().expect_status(0);
+    fixed::result(&place, "r.json", fixed::USUAL);
     let page = page(&place, "r.json");
     let result = json(&place, "r.json");
     let measured = &result["time_spans"][0]["measured"];
-    let mut expected = vec!["iops", "throughput", "read-latency", "write-latency"];
-    // Not every kernel shows what is below the folder for temporary files, and the page cache may have taken all.
-    let beside: Vec<&str> = charts(&page).into_iter().filter(|name| name.starts_with("beside-")).collect();
-    let has_devices = measured["devices"].as_array().is_some_and(|devices| !devices.is_empty());
-    assert_eq!(beside.contains(&"beside-iops"), has_devices);
-    expected.extend(beside);
-    expected.extend(["distribution", "percentiles", "heat", "cpu", "slowest"]);
-    assert_eq!(charts(&page), expected);
+    let over_time = ["iops", "throughput", "read-latency", "write-latency", "beside-iops", "beside-latency"];
+    let others = ["distribution", "percentiles", "heat", "cpu", "cpu-time", "slowest"];
+    assert_eq!(charts(&page), [over_time, others].concat());
     let told = words(&page);
     assert!(told.contains("CPU of the machine") && told.contains("; diskspd itself "), "{told}");
     let counts = |side: &str| -> Vec<f64> {
@@ -58,7 +52,7 @@ fn a_run_is_shown_with_the_values_of_its_result() {
     for expected in ["99.9th percentile", "Percentiles of latency", "Environment", "Command line", "a.dat"] {
         assert!(words.contains(expected), "{expected}");
     }
-    assert!(words.contains(words_of_run), "the command is there");
+    assert!(words.contains(fixed::LOAD), "the command is there");
     assert!(
         load(&page).starts_with("4 KiB random 70/30 read/write, QD 8 (2 threads x 4), page cache, 1 MiB file on "),
         "{}",
@@ -81,6 +75,7 @@ fn a_preset_begins_with_its_table_and_names_its_timespans() {
     assert!(load(&page).starts_with("2 timespans with different loads; the first: 4 KiB sequential read, QD 2 "));
     let words = words(&page);
     let at = |what: &str| words.find(what).unwrap_or_else(|| panic!("{what}: {words}"));
+    assert!(at("Each load: one run, 1 s, no warm-up.") < at("Timespan 1: the reads"));
     assert!(at("Two loads") < at("the writes") && at("the writes") < at("Timespan 1: the reads"));
     assert!(at("Timespan 2: the writes") < at("4 KiB random write, QD 3 (1 thread x 3), page cache, 1 MiB file on "));
 }
@@ -376,6 +371,8 @@ fn streams_come_before_the_charts() {
     assert_eq!(line.matches("1 MiB file").count(), 1, "{line}");
     assert!(line.contains("; all: 1 MiB file on "), "{line}");
     let words = words(&page);
+    let typed = " --stream 'oltp: -b4K -r -w30' --stream 'backup: -b64K' --json r.json a.dat";
+    assert!(words.contains(typed), "the command can be typed: {words}");
     let table = words.find("Streams").expect("the table is there");
     assert!(words.find("Charts").is_some_and(|charts| table < charts), "{words}");
 }

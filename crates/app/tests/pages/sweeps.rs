@@ -43,7 +43,8 @@ fn a_sweep_says_which_depth_to_use() {
     assert!(page.contains("Pareto front: no other point beats"), "the column is explained");
     let line = load(&page);
     assert!(
-        line.starts_with("first point: 4 KiB random read, QD 1 (1 thread x 1), ") && line.ends_with("; varied: -o")
+        line.starts_with("first point: 4 KiB random read, QD 1 (1 thread x 1), ")
+            && line.ends_with("; varied: -o; each run: 1 s, no warm-up")
     );
     assert_eq!(charts(&page)[..2], ["depth", "iops"]);
     let throughput = series(&page, "depth", "IOPS");
@@ -108,6 +109,7 @@ fn runs_of_the_same_load_stand_beside_each_other() {
     let words = words(&page);
     assert!(words.contains("The median of 3 runs, too few for a confidence interval; 6 are needed."), "{words}");
     assert!(words.contains("diskspd repeat --runs=3 -- -c1M"), "{words}");
+    assert!(load(&page).ends_with("; each run: 1 s, no warm-up"), "{}", load(&page));
     let runs = page.split("<table aria-label=\"Each run\">").nth(1).and_then(|rest| rest.split("</table>").next());
     let rows: Vec<&str> = runs.expect("a table of the runs").split("<tr>").skip(2).collect();
     assert_eq!(rows.len(), 3, "{rows:?}");
@@ -194,6 +196,7 @@ fn pairs_say_whether_one_side_is_better() {
     assert!(words.contains("A: --rate=200 and B: --rate=300") && words.contains("3 pairs of runs"), "{words}");
     assert!(words.contains("better") && words.contains("95 % interval"), "{words}");
     assert!(words.contains("diskspd ab --a=--rate=200 --b=--rate=300"), "{words}");
+    assert!(load(&page).ends_with("; each run: 1 s, no warm-up"), "{}", load(&page));
     assert_eq!(charts(&page), ["pairs"]);
     let (a, b) = (series(&page, "pairs", "A: --rate=200"), series(&page, "pairs", "B: --rate=300"));
     assert_eq!((a.x.len(), b.x.len()), (3, 3));
@@ -209,7 +212,10 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     place.diskspd(search).run().expect_status(0);
     let page = page(&place, "limit");
     let line = load(&page);
-    assert!(line.starts_with("first point: 4 KiB random read, QD 8 (1 thread x 8), "), "{line}");
+    assert!(
+        line.starts_with("4 KiB random read, QD 8 (1 thread x 8), ") && line.ends_with("; searched: --rate"),
+        "{line}"
+    );
     let words = words(&page);
     assert!(!words.contains("failed"), "{words}");
     let tried = series(&page, "settings-throughput", "");

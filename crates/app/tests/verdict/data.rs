@@ -190,7 +190,8 @@ fn a_cache_below_the_target_is_found_by_its_second_reads() {
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     faulty.resize(64 << 20);
     let words = "-d1 -W0 -r -b4K -o1 -Su --probe-host-cache --json r.json";
-    let slow = Duration::from_millis(2);
+    // Far longer than a thread waits for a CPU on a busy machine.
+    let slow = Duration::from_millis(8);
     faulty.serve(Service::Cached(slow, Duration::ZERO));
     let run = place.diskspd(words).arg(&faulty.file).run();
     run.expect_status(0);

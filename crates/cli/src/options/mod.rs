@@ -5,6 +5,7 @@ mod access;
 mod affinity;
 mod cache;
 mod content;
+mod fleet;
 mod live;
 mod outputs;
 mod own;
@@ -40,6 +41,7 @@ pub fn all() -> impl Iterator<Item = &'static OptionRow> {
         own::ROWS,
         SETTING_ROWS.as_slice(),
         own::LAST_ROWS,
+        fleet::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -8,10 +8,12 @@
 #![allow(clippy::doc_markdown, rustdoc::invalid_html_tags)]
 
 pub mod ab;
+pub mod agent;
 pub mod check;
 pub mod compare;
 pub mod devices;
 pub mod explain;
+pub mod fleet;
 mod interference;
 pub mod monitor;
 pub mod preset;
@@ -91,6 +93,8 @@ subcommands! {
     "devices" => Devices(devices::DevicesRequest) from devices::DevicesRequest,
     "verify" => Verify(verify::VerifyRequest) from verify::VerifyRequest,
     "explain" => Explain(explain::ExplainRequest) from explain::ExplainRequest,
+    "agent" => Agent(agent::AgentRequest) from agent::AgentRequest,
+    "fleet" => Fleet(fleet::FleetCommand) from fleet::FleetArguments,
 }
 
 /// The subcommand with exactly this name; a file of that name is written `./name`.

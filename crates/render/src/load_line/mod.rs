@@ -79,11 +79,31 @@ pub fn of_sweep(sweep: &Sweep) -> String {
     let varied: Vec<String> = sweep::names(sweep).iter().map(|name| sweep::dashed(name)).collect();
     match varied.len() {
         0 => sweep.load.clone(),
+        // It began without a rate.
+        1 if sweep.limit.is_some() => printable(&format!("{}; searched: --rate", sweep.load)).into_owned(),
         // It names the streams.
         1 if varied[0] == Setting::STREAM => sweep.load.clone(),
         // The sides of pairs, which may differ in any options.
         1 if varied[0] == Setting::SIDE => printable(&format!("side A: {}", sweep.load)).into_owned(),
         _ => printable(&format!("first point: {}; varied: {}", sweep.load, varied.join(", "))).into_owned(),
+    }
+}
+
+/// The load of a sweep, and how long each run was if one of them is known. A search for a rate has runs of
+/// several lengths.
+pub fn of_runs(sweep: &Sweep, example: Option<&RunResult>) -> String {
+    let load = of_sweep(sweep);
+    let is_varied = sweep::names(sweep).iter().any(|name| matches!(name.as_str(), "d" | "W"));
+    let span = example.and_then(|result| result.profile.time_spans.first());
+    let span = span.filter(|_| sweep.limit.is_none() && !is_varied);
+    span.map_or_else(|| load.clone(), |span| format!("{load}; each run: {}", length(span)))
+}
+
+/// How long a timespan is: `60 s after a warm-up of 5 s`.
+pub fn length(span: &TimeSpan) -> String {
+    match span.warm_up_s {
+        0 => format!("{} s, no warm-up", span.duration_s),
+        warm_up_s => format!("{} s after a warm-up of {warm_up_s} s", span.duration_s),
     }
 }
 

@@ -2,10 +2,12 @@
 
 use super::edge;
 use crate::limit;
-use crate::repeat::NO_INTERVAL;
 use model::sweep::{BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
 use model::units::mib;
 use std::io::{self, Write};
+
+/// Why depths of runs that all have warnings have no interval: it comes from the points alone.
+pub const NO_INTERVAL: &str = "no 95 % confidence interval: every run has a warning";
 
 /// Points of the front that are named at most.
 const FRONT_MAX: usize = 12;

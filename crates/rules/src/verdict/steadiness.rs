@@ -27,8 +27,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Note,
         unit: "seconds",
         computed_from: "measured time, if below 60 s",
-        advice: "measure for a minute or more (-d60): cache exhaustion, garbage collection and CPU boost only show up \
-                 in longer runs",
+        advice: "measure for a minute or more (-d60): cache exhaustion, garbage collection and the end of a CPU boost only \
+                 show up in longer runs",
         evaluate: |context| {
             let elapsed_s = context.elapsed_s();
             // Two decimals are as exact as times are asked for.

@@ -4,7 +4,7 @@ mod driver;
 mod kinds;
 mod use_of_page;
 
-use crate::page;
+use crate::{fixed, page};
 use driver::{Browser, OPTIONS, chromium};
 use testkit::{skip, workplace};
 
@@ -14,7 +14,7 @@ fn a_page_is_printed_over_the_width_of_the_paper() {
         skip!("there is no Chromium");
     };
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -w30 -t2 -L -D100 --json r.json a.dat").run().expect_status(0);
+    fixed::result(&place, "r.json", fixed::USUAL);
     page(&place, "r.json");
     let printed = place
         .tool(&program)

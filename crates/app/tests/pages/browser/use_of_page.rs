@@ -1,7 +1,7 @@
 //! What people do with a page: point, zoom, turn series off, sort, copy.
 
 use super::driver::{Browser, chromium};
-use crate::page;
+use crate::{fixed, page};
 use testkit::{skip, workplace};
 
 /// The visible drawing of a chart.
@@ -34,7 +34,7 @@ fn crosshair_and_zoom_are_those_of_all_charts_of_a_time() {
         skip!("there is no Chromium");
     };
     let place = workplace!();
-    place.diskspd("-c1M -d2 -W0 -b4K -r -w30 -t2 -o4 -L -D100 --json r.json a.dat").run().expect_status(0);
+    fixed::result(&place, "r.json", fixed::USUAL);
     page(&place, "r.json");
     let mut browser = Browser::start(&program, &place.path("profile"));
     browser.open(&place.path("page.html"), 1280, "light");
@@ -83,7 +83,7 @@ fn keys_do_what_the_pointer_does() {
         skip!("there is no Chromium");
     };
     let place = workplace!();
-    place.diskspd("-c1M -d2 -W0 -b4K -r -w30 -t2 -L -D100 --json r.json a.dat").run().expect_status(0);
+    fixed::result(&place, "r.json", fixed::USUAL);
     page(&place, "r.json");
     let mut browser = Browser::start(&program, &place.path("profile"));
     browser.open(&place.path("page.html"), 1280, "light");
@@ -113,8 +113,7 @@ fn series_tables_and_copies_follow_the_buttons() {
         skip!("there is no Chromium");
     };
     let place = workplace!();
-    let load = "-c1M -d1 -W0 -b4K -r -w30 -t2 -L -D100 --json r.json a.dat";
-    place.diskspd(load).run().expect_status(0);
+    fixed::result(&place, "r.json", fixed::USUAL);
     page(&place, "r.json");
     let mut browser = Browser::start(&program, &place.path("profile"));
     browser.open(&place.path("page.html"), 1280, "dark");
@@ -144,11 +143,11 @@ fn series_tables_and_copies_follow_the_buttons() {
     // What is written to the clipboard, without one.
     browser.value("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }; 0");
     browser.click(".command + .copy");
-    assert!(browser.text("copied").ends_with(load));
+    assert!(browser.text("copied").ends_with(fixed::LOAD));
     browser.click("figure[data-chart=iops] .copy");
     let csv = browser.text("copied");
     assert!(csv.starts_with("time (s),total (IOPS),reads (IOPS),writes (IOPS)\n0.05,"), "{csv}");
-    assert_eq!(csv.lines().count(), 11, "{csv}");
+    assert_eq!(csv.lines().count(), 21, "{csv}");
     browser.click("[aria-label='Percentiles of latency'] + .copy");
     assert!(browser.text("copied").starts_with("percentile,reads,writes,total\nmin,"));
 }
@@ -159,7 +158,7 @@ fn a_wide_table_scrolls_with_a_cue_and_long_pages_have_contents() {
         skip!("there is no Chromium");
     };
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -w30 -t2 -L -D100 --json r.json a.dat").run().expect_status(0);
+    fixed::result(&place, "r.json", fixed::USUAL);
     page(&place, "r.json");
     let mut browser = Browser::start(&program, &place.path("profile"));
     browser.open(&place.path("page.html"), 390, "light");

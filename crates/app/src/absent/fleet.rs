@@ -1,0 +1,23 @@
+//! In a build without fleet, loads run on this machine only.
+
+use crate::feature::Feature;
+use crate::status::{Status, refuse_with};
+use crate::system_env::Invocation;
+use cli::subcommand::agent::AgentRequest;
+use cli::subcommand::fleet::FleetCommand;
+use cli::{FleetOption, RunRequest};
+
+/// Refuses to run on other hosts.
+pub(crate) fn run(_: &Invocation, _: &RunRequest, _: &FleetOption) -> Status {
+    refuse_with(&format!("--on: {}", Feature::Fleet.refusal()))
+}
+
+/// Refuses to be an agent.
+pub(crate) fn agent(_: &AgentRequest) -> Status {
+    refuse_with(&Feature::Fleet.refusal())
+}
+
+/// Refuses to look after hosts.
+pub(crate) fn command(_: &FleetCommand) -> Status {
+    refuse_with(&Feature::Fleet.refusal())
+}

@@ -1,0 +1,207 @@
+//! One load on several hosts: the agent of this machine, and what is asked of others.
+
+mod host;
+mod many;
+
+use crate::interrupt;
+use crate::output::{say, say_each, write_json};
+use crate::outputs::{write_document, write_new};
+use crate::saved_results::result_in;
+use crate::show;
+use crate::status::{Status, fail, printed, refuse_with};
+use ::fleet::{AgentOptions, Connection, Controller, FleetError, HostInfo, LoadHost, SigningKey, Trusted, key};
+use ::host::Root;
+use cli::subcommand::agent::AgentRequest;
+use cli::subcommand::fleet::{FleetCommand, Server};
+use cli::{Form, ServerAccess};
+use model::profile::Profile;
+use model::version::IMPLEMENTATION_VERSION;
+use render::plain_table::PlainTable;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use sys::confinement::Confinement;
+
+pub(crate) use many::run;
+
+/// Where root's agents keep results.
+const STATE_OF_ROOT: &str = "/var/lib/diskspd";
+/// Where those of other users do, below the home directory.
+const STATE_OF_USER: &str = ".local/state/diskspd";
+
+/// What a load of several hosts cannot have.
+fn not_for_many(profile: &Profile) -> impl Iterator<Item = &'static str> {
+    let appends = profile.time_spans.iter().flat_map(|span| &span.targets).any(|target| target.append.is_some());
+    let reasons = [
+        (profile.time_spans.len() != 1, "a load on several hosts has exactly one timespan"),
+        (appends, "--append cannot be used on other hosts"),
+        (
+            profile.precreate_files.is_some(),
+            "files cannot be created before all timespans (PrecreateFiles) on other hosts",
+        ),
+        (profile.tracing.is_some(), "-e cannot be used on other hosts"),
+    ];
+    reasons.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, reason)| reason)
+}
+
+fn connection(server: &str, access: &ServerAccess) -> Connection {
+    Connection {
+        server: server.to_owned(),
+        credentials: access.creds.clone(),
+        tls_ca: access.tls_ca.clone(),
+        no_tls: access.no_tls,
+        anonymous: access.anonymous,
+        inbox_prefix: access.inbox.clone(),
+    }
+}
+
+/// Says why, and gives the status.
+fn told(error: &FleetError) -> Status {
+    say_each("ERROR", error.sentences());
+    if error.touched_nothing() { Status::Refused } else { Status::Failed }
+}
+
+/// Runs `diskspd agent`.
+pub(crate) fn agent(request: &AgentRequest) -> Status {
+    serve(request).unwrap_or_else(|status| status)
+}
+
+fn serve(request: &AgentRequest) -> Result<Status, Status> {
+    let trusted = Trusted::read(&request.trust).map_err(|error| told(&error))?;
+    let confinement = Confinement::to(&request.allow)
+        .map_err(|(path, error)| refuse_with(&format!("--allow '{}': {error}", path.display())))?;
+    let confinement = confinement.enter().ok_or_else(|| fail("this process is confined already"))?;
+    let limits = host::Limits {
+        destroy: request.allow_destroy.clone(),
+        file_bytes: request.max_file,
+        threads: request.max_threads,
+    };
+    let shown_limits = serde_json::json!({
+        "allow": request.allow.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        "max_file_bytes": request.max_file,
+        "max_threads": request.max_threads,
+    });
+    let name = request.name.clone().unwrap_or_else(|| ::host::system(&Root::machine()).computer_name);
+    let state = match &request.state {
+        Some(state) => state.clone(),
+        None => default_state().ok_or_else(|| refuse_with("there is no home directory: give --state"))?,
+    };
+    let signals = sys::thread::prepare_wake().and_then(|()| interrupt::watch());
+    let signals = signals.map_err(|error| fail(&format!("cannot handle signals: {error}")))?;
+    if request.allow.is_empty() {
+        say("WARNING: without --allow, no load is run");
+    }
+    let options = AgentOptions {
+        name,
+        connection: connection(&request.server, &request.access),
+        trusted,
+        state,
+        version: IMPLEMENTATION_VERSION.to_owned(),
+        limits: shown_limits,
+        log: Arc::new(|sentence: &str| say(sentence)),
+    };
+    let this_host: Arc<dyn LoadHost> = Arc::new(host::ThisHost::new(confinement, limits));
+    ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| told(&error))?;
+    Ok(Status::Done)
+}
+
+fn default_state() -> Option<PathBuf> {
+    if sys::folder::user() == 0 {
+        return Some(PathBuf::from(STATE_OF_ROOT));
+    }
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(|home| Path::new(&home).join(STATE_OF_USER))
+}
+
+/// Runs `diskspd fleet`.
+pub(crate) fn command(command: &FleetCommand) -> Status {
+    let done = match command {
+        FleetCommand::Key { output } => make_key(output),
+        FleetCommand::Hosts { server, json } => hosts(server, *json),
+        FleetCommand::Stop { server, key, hosts } => stop(server, key, hosts),
+        FleetCommand::Collect { server, key, hosts, output } => collect(server, key, hosts, output),
+    };
+    done.unwrap_or_else(|error| told(&error))
+}
+
+fn make_key(output: &Path) -> Result<Status, FleetError> {
+    let files = key::generate(output)?;
+    say(&format!("'{}' signs orders: keep it on the controller", files.private.display()));
+    say(&format!("'{}' is for 'diskspd agent --trust': {}", files.public.display(), files.key));
+    Ok(Status::Done)
+}
+
+fn connect(server: &Server) -> Result<Controller, FleetError> {
+    Controller::connect(&connection(&server.url, &server.access), IMPLEMENTATION_VERSION)
+}
+
+fn hosts(server: &Server, json: bool) -> Result<Status, FleetError> {
+    let found = connect(server)?.hosts(None)?;
+    if json {
+        let shown: Vec<_> = found.iter().map(of_host).collect();
+        return Ok(printed(write_json(&shown, &mut io::stdout().lock()), Status::Done));
+    }
+    if found.is_empty() {
+        say("no agent answers");
+        return Ok(Status::Done);
+    }
+    let mut table = PlainTable::new(["host", "state", "version", "clock ahead (ms)", "allowed"], [3]);
+    for host in &found {
+        let allowed = host.limits["allow"].as_array();
+        let allowed = allowed.into_iter().flatten().filter_map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
+        let clock = host.clock_ahead_ms.to_string();
+        table.add([host.name.clone(), host.state.text().to_owned(), host.version.clone(), clock, allowed]);
+    }
+    let lines: String = table.lines().map(|line| line + "\n").collect();
+    Ok(show::text(&lines))
+}
+
+fn of_host(host: &HostInfo) -> serde_json::Value {
+    serde_json::json!({
+        "name": host.name,
+        "state": host.state.text(),
+        "run": host.run,
+        "version": host.version,
+        "clock_ahead_ms": host.clock_ahead_ms,
+        "limits": host.limits,
+    })
+}
+
+/// All hosts, if none are named.
+fn or_all(hosts: &[String]) -> Vec<String> {
+    if hosts.is_empty() { vec!["*".to_owned()] } else { hosts.to_vec() }
+}
+
+fn stop(server: &Server, key: &Path, hosts: &[String]) -> Result<Status, FleetError> {
+    let key = SigningKey::read(key)?;
+    let mut status = Status::Done;
+    for (host, outcome) in connect(server)?.stop(&or_all(hosts), &key)? {
+        match outcome {
+            Ok(()) => say(&format!("{host}: stopped")),
+            Err(reason) => status = fail(&format!("{host}: {reason}")),
+        }
+    }
+    Ok(status)
+}
+
+fn collect(server: &Server, key: &Path, hosts: &[String], output: &Path) -> Result<Status, FleetError> {
+    let key = SigningKey::read(key)?;
+    if !output.is_dir() {
+        let reason = format!("--output '{}' is not a directory", output.display());
+        return Err(FleetError::Usage(reason));
+    }
+    let mut count = 0;
+    connect(server)?.collect(&or_all(hosts), &key, &mut |collected| {
+        let bytes = serde_json::to_vec(&collected.finished.result).map_err(|error| error.to_string())?;
+        let result = result_in(Path::new(&collected.run), &bytes)?;
+        let stem = format!("{}-{}", collected.run, collected.host);
+        let written = write_new(output, &stem, Form::Json, |out| write_document(Form::Json, &result, out));
+        let path = written.map_err(|error| format!("cannot write to '{}': {error}", output.display()))?;
+        say(&format!("'{}'", path.display()));
+        count += 1;
+        Ok(())
+    })?;
+    if count == 0 {
+        say("no host keeps a result");
+    }
+    Ok(Status::Done)
+}

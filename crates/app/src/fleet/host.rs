@@ -1,0 +1,272 @@
+//! What an agent does on this machine for a controller: plan a load, prepare it, run it.
+
+use crate::console_observer::{ConsoleObserver, LoadProgress};
+use crate::interrupt::Signals;
+use crate::live::LiveSinks;
+use crate::load::check_profile;
+use crate::measure::Measurement;
+use crate::outputs::document;
+use ::fleet::{Finished, Load, LoadHost, Planned, Prepared, StartGate};
+use cli::{Form, RunOptions, RunRequest};
+use host::Root;
+use model::plan::{Plan, Preparation};
+use model::profile::{Profile, Target};
+use model::units::Bytes;
+use plan::{Choices, Refusal, Reuse};
+use run::event::{AgreedStart, Events, StopSources};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+use sys::confinement::Confinement;
+use sys::file_identity::FileState;
+use sys::folder::Folder;
+
+/// How often an agent's wish to stop is passed on to a run.
+const PASS_ON: Duration = Duration::from_millis(20);
+
+/// What a load is allowed.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    /// IDs of block devices that may be written to.
+    pub(super) destroy: Vec<String>,
+    /// The largest file that may be created.
+    pub(super) file_bytes: u64,
+    /// The most threads.
+    pub(super) threads: u32,
+}
+
+/// What a controller says beside the profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Options {
+    /// As reports show it.
+    pub(super) command_line: String,
+    /// `--label`
+    pub(super) labels: Vec<(String, String)>,
+    /// `--recreate`
+    pub(super) recreate: bool,
+    /// `--delete-after`
+    pub(super) delete_after: bool,
+}
+
+/// This machine.
+pub(super) struct ThisHost {
+    confinement: &'static Confinement,
+    limits: Limits,
+    /// What preparations made, by path.
+    made: Mutex<BTreeMap<String, FileState>>,
+}
+
+/// A load, understood.
+struct Understood {
+    request: RunRequest,
+    options: Options,
+}
+
+impl ThisHost {
+    /// For targets within the confinement, which must be that of this process.
+    pub(super) fn new(confinement: &'static Confinement, limits: Limits) -> Self {
+        Self { confinement, limits, made: Mutex::default() }
+    }
+
+    fn understand(&self, load: &Load) -> Result<Understood, Vec<String>> {
+        let one = |reason: String| vec![reason];
+        let text = load.profile.as_str().ok_or_else(|| one("the load has no profile".to_owned()))?;
+        let profile = cli::read_profile(text.as_bytes(), "the profile of the load")
+            .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let options: Options = serde_json::from_value(load.options.clone())
+            .map_err(|error| one(format!("the options of the load are not valid: {error}")))?;
+        let run_options = RunOptions {
+            recreate: options.recreate,
+            delete_after: options.delete_after,
+            destroy: self.limits.destroy.clone(),
+            labels: options.labels.clone(),
+            ..RunOptions::default()
+        };
+        let request =
+            RunRequest { profile, events: cli::Events::default(), options: run_options, warnings: Vec::new() };
+        Ok(Understood { request, options })
+    }
+
+    /// Everything that this agent does not allow.
+    fn forbidden(&self, profile: &Profile) -> Vec<String> {
+        let mut reasons: Vec<String> = super::not_for_many(profile).map(str::to_owned).collect();
+        for span in &profile.time_spans {
+            let all = match span.thread_count {
+                0 => span.targets.iter().map(|target| u64::from(target.threads)).sum(),
+                count => u64::from(count),
+            };
+            if all > u64::from(self.limits.threads) {
+                reasons.push(format!("{all} threads; this agent allows {} (--max-threads)", self.limits.threads));
+            }
+            for target in &span.targets {
+                reasons.extend(self.not_allowed(target));
+            }
+        }
+        reasons
+    }
+
+    fn not_allowed(&self, target: &Target) -> Option<String> {
+        let about = |path: &Path, reason: &dyn std::fmt::Display| format!("'{}': {reason}", path.display());
+        if let Some(file) = target.write_source.as_ref().and_then(|source| source.file.as_ref())
+            && let Err(reason) = self.confinement.place(file)
+        {
+            return Some(about(file, &reason));
+        }
+        match self.confinement.place(&target.path) {
+            Err(error) => Some(about(&target.path, &error)),
+            Ok(_) => {
+                let size = target.create_size.filter(|size| size.0 > self.limits.file_bytes)?;
+                let most = Bytes(self.limits.file_bytes);
+                Some(about(&target.path, &format!("{size}; this agent creates files of up to {most} (--max-file)")))
+            }
+        }
+    }
+
+    fn choices(&self, understood: &Understood) -> Choices {
+        Choices {
+            overwrite: false,
+            reuse: if understood.options.recreate { Reuse::Nothing } else { Reuse::AsMade },
+            delete_after: understood.options.delete_after,
+            destroy: self.limits.destroy.clone(),
+        }
+    }
+}
+
+/// A plan of a load, and what it was made for.
+fn planned<'a>(
+    understood: &'a Understood,
+    choices: &Choices,
+    host: &ThisHost,
+) -> Result<(Measurement<'a>, Plan), Vec<String>> {
+    let request = &understood.request;
+    let forbidden = host.forbidden(&request.profile);
+    if !forbidden.is_empty() {
+        return Err(forbidden);
+    }
+    let system = host::system(&Root::machine());
+    let findings = check_profile(&request.profile, &request.profile, &system);
+    if !findings.errors.is_empty() {
+        return Err(findings.errors);
+    }
+    let too_large = plan::check_size(&request.profile, &system);
+    if !too_large.is_empty() {
+        return Err(sentences(&too_large));
+    }
+    let command_line = understood.options.command_line.clone();
+    let mut measurement = Measurement::new(request, command_line, system).warned(findings.warnings);
+    let plan = measurement.plan(choices).map_err(|refusals| sentences(&refusals))?;
+    Ok((measurement, plan))
+}
+
+fn sentences(refusals: &[Refusal]) -> Vec<String> {
+    refusals.iter().map(Refusal::to_string).collect()
+}
+
+/// The files that a plan makes where there are none.
+fn new_files(plan: &Plan) -> impl Iterator<Item = &PathBuf> {
+    let targets = plan.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
+    plan.precreate.iter().chain(targets).filter_map(|step| match step {
+        Preparation::Create(creation) if creation.replaces.is_none() => Some(&creation.path),
+        _ => None,
+    })
+}
+
+/// What stands at a path, and its folder.
+fn found_at(path: &Path) -> Option<(Folder, FileState)> {
+    let folder = Folder::open(path.parent()?).ok()?;
+    let found = folder.find(path.file_name()?).ok()??;
+    Some((folder, found))
+}
+
+impl LoadHost for ThisHost {
+    fn plan(&self, load: &Load) -> Result<Planned, Vec<String>> {
+        let understood = self.understand(load)?;
+        let (measurement, plan) = planned(&understood, &self.choices(&understood), self)?;
+        let mut text = Vec::new();
+        let explained = plan::explain(&plan, &measurement.facts, &mut text);
+        explained.map_err(|error| vec![format!("the plan cannot be shown: {error}")])?;
+        let system = &measurement.facts.system;
+        let facts = serde_json::json!({ "cpus": system.topology.cpus.len(), "kernel": system.kernel_release });
+        Ok(Planned { facts, text: String::from_utf8_lossy(&text).into_owned() })
+    }
+
+    fn prepare(&self, load: &Load, stop: &AtomicBool) -> Result<Prepared, Vec<String>> {
+        let understood = self.understand(load)?;
+        let (_, plan) = planned(&understood, &self.choices(&understood), self)?;
+        let created: Vec<String> = new_files(&plan).map(|path| path.to_string_lossy().into_owned()).collect();
+        let (no, events) = (AtomicBool::new(false), Events::default());
+        let sources = StopSources { interrupt: stop, status_asked: &no, events: &events, agreed_start: None };
+        let mut observer = ConsoleObserver::of_part(load.run.clone());
+        let prepared = run::prepare(&plan, &Root::machine(), sources, &mut observer);
+        observer.finish();
+        let made = created.iter().filter_map(|path| Some((path.clone(), found_at(Path::new(path))?.1)));
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).extend(made);
+        let files = Prepared { created };
+        prepared.map(|()| files.clone()).map_err(|reason| {
+            self.undo(&files);
+            vec![reason.unwrap_or_else(|| "stopped".to_owned())]
+        })
+    }
+
+    fn undo(&self, prepared: &Prepared) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in &prepared.created {
+            let Some(state) = made.remove(path) else { continue };
+            let path = Path::new(path);
+            // A file that took its name since is not ours.
+            if let (Some((folder, _)), Some(name)) = (found_at(path), path.file_name()) {
+                let _ = folder.remove(name, &state);
+            }
+        }
+    }
+
+    fn run(
+        &self,
+        load: &Load,
+        prepared: &Prepared,
+        gate: &StartGate,
+        stop: &AtomicBool,
+    ) -> Result<Finished, Vec<String>> {
+        let understood = self.understand(load)?;
+        // What was prepared is used, also if this load recreates its files.
+        let choices = Choices { reuse: Reuse::AsMade, ..self.choices(&understood) };
+        let (measurement, plan) = planned(&understood, &choices, self)?;
+        let is_agreed = || gate.enter();
+        let agreed = AgreedStart { start_ns: gate.start_at_ns(), is_agreed: &is_agreed };
+        let signals = Signals::default();
+        let interrupt = Arc::clone(&signals.interrupted);
+        let (over, progress) = (AtomicBool::new(false), Arc::new(LoadProgress::default()));
+        let (result, errors) = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Relaxed) {
+                    if stop.load(Relaxed) {
+                        interrupt.store(true, Relaxed);
+                    }
+                    gate.report(progress.ios.load(Relaxed), progress.bytes.load(Relaxed));
+                    thread::sleep(PASS_ON);
+                }
+            });
+            let observer = ConsoleObserver::of_part(load.run.clone()).counting(Arc::clone(&progress));
+            let mut measurement = measurement.starting(agreed);
+            let outcome =
+                measurement.carry_out(&plan, &Events::default(), &signals, observer, LiveSinks::default(), None);
+            over.store(true, Relaxed);
+            outcome
+        });
+        if !gate.has_entered() {
+            let reasons = if errors.is_empty() { vec!["the load was not started".to_owned()] } else { errors };
+            return Err(reasons);
+        }
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.retain(|path, _| !prepared.created.contains(path));
+        let timing = result.time_spans.first().and_then(|span| span.timing).unwrap_or_default();
+        let document = document(Form::Json, &result).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
+        let result = document.map_err(|error| vec![format!("the result cannot be sent: {error}")])?;
+        Ok(Finished { result, timing })
+    }
+}

@@ -1,0 +1,379 @@
+//! `--on`, `agent`, `fleet`: one load on several hosts. The hosts are agents on this machine, each with a directory of its
+//! own.
+
+use serde_json::Value;
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use testkit::{Finished, Program, Running, Workplace, or_skip, tool, workplace};
+
+/// Longest wait for something that takes a moment.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A NATS server, a key, and agents.
+struct Fleet {
+    place: Workplace,
+    port: u16,
+    server: Option<Running>,
+    agents: Vec<(String, Running)>,
+}
+
+impl Fleet {
+    fn start(place: Workplace, names: &[&str]) -> Result<Self, String> {
+        let nats = tool("nats-server")?;
+        let free = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+        let port = free.local_addr().map_err(|error| error.to_string())?.port();
+        drop(free);
+        let server = place.tool(nats).args(&format!("-a 127.0.0.1 -p {port}")).start();
+        let began = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(began.elapsed() < PATIENCE, "the server does not answer");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        place.diskspd("fleet key --output fleet").run().expect_status(0);
+        let mut fleet = Self { place, port, server: Some(server), agents: Vec::new() };
+        for name in names {
+            fleet.add(name);
+        }
+        Ok(fleet)
+    }
+
+    fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// The directory that an agent may use.
+    fn room(&self, name: &str) -> PathBuf {
+        self.place.path(&format!("room-{name}"))
+    }
+
+    /// Starts an agent with a directory of its own, unless it has one.
+    fn add(&mut self, name: &str) {
+        let _ = fs::create_dir(self.room(name));
+        let room = self.room(name);
+        let agent = self.agent(name).arg("--allow").arg(room);
+        self.begin(name, agent);
+    }
+
+    fn agent(&self, name: &str) -> Program {
+        let words = format!("agent --server {} --trust fleet.pub --name {name} --state state-{name}", self.url());
+        self.place.diskspd(&words).limit(Duration::from_secs(300))
+    }
+
+    fn begin(&mut self, name: &str, agent: Program) {
+        let agent = agent.start();
+        self.agents.push((name.to_owned(), agent));
+        self.wait_for(name, "idle");
+    }
+
+    /// Waits until `fleet hosts` shows an agent in a state.
+    fn wait_for(&self, name: &str, state: &str) {
+        let began = Instant::now();
+        loop {
+            let hosts = self.place.diskspd(&format!("fleet hosts --json --server {}", self.url())).run();
+            let hosts: Value = serde_json::from_str(&hosts.stdout).expect("JSON");
+            let found = hosts.as_array().expect("a list").iter().find(|host| host["name"] == name);
+            if found.is_some_and(|host| host["state"] == state) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{name} is not {state}: {hosts}");
+        }
+    }
+
+    /// A load on some hosts, on a target in the room of each.
+    fn load(&self, hosts: &str, words: &str) -> Program {
+        let target = self.place.path("room-{host}/t.dat");
+        self.load_without_target(hosts, words).arg(target)
+    }
+
+    fn load_without_target(&self, hosts: &str, words: &str) -> Program {
+        let on = format!("--on={}/{hosts}", self.url());
+        self.place.diskspd("").limit(Duration::from_secs(120)).arg(on).args("--key=fleet.key").args(words)
+    }
+
+    fn result(&self, name: &str) -> Value {
+        serde_json::from_slice(&self.place.content(name)).expect("JSON")
+    }
+
+    /// Ends all agents and the server; what each agent said.
+    fn end(mut self) -> Vec<Finished> {
+        let mut ended = Vec::new();
+        for (_, agent) in self.agents.drain(..) {
+            agent.interrupt();
+            ended.push(agent.finish());
+        }
+        if let Some(server) = self.server.take() {
+            server.kill_hard();
+        }
+        ended
+    }
+}
+
+#[test]
+fn hosts_carry_out_one_load_together() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let words = "-c1M -b4K -r -w50 -o4 -t2 -d1 -W0 -L --json r.json --text r.txt";
+    let run = fleet.load("h1,h2", words).run();
+    run.expect_status(0).expect_stderr(&["2 hosts checked the load: h1, h2", "start in "]);
+    for host in ["h1", "h2"] {
+        assert_eq!(fs::metadata(fleet.room(host).join("t.dat")).expect("made").len(), 1 << 20);
+    }
+    let result = fleet.result("r.json");
+    let hosts = result["fleet"]["hosts"].as_array().expect("a list");
+    assert_eq!(hosts.len(), 2);
+    let measured = &result["time_spans"][0]["measured"];
+    let ios = |of: &Value| of["total"]["ios"].as_u64().expect("a number");
+    let rows = measured["rows"].as_array().expect("a list");
+    assert_eq!(rows.len(), 4, "two threads on each of two hosts");
+    let of_host = |host: &str| -> u64 {
+        let is_of = |row: &&Value| row["path"].as_str().is_some_and(|path| path.starts_with(&format!("{host}:")));
+        rows.iter().filter(is_of).map(|row| ios(&row["figures"])).sum()
+    };
+    assert!(of_host("h1") > 0 && of_host("h2") > 0, "{measured}");
+    assert_eq!(of_host("h1") + of_host("h2"), ios(&measured["total"]));
+    assert_eq!(measured["total_latency"]["total"]["count"], measured["total"]["total"]["ios"]);
+    for host in hosts {
+        // Clocks of one machine are the same clock.
+        let offset = host["clock"]["offset_ns"].as_i64().expect("a number");
+        let uncertainty = host["clock"]["uncertainty_ns"].as_i64().expect("a number");
+        assert!(offset.abs() <= uncertainty, "{host}");
+    }
+    let text = String::from_utf8(fleet.place.content("r.txt")).expect("a text");
+    assert!(text.contains("h1:/") && text.contains("h2:/") && text.contains("Hosts"), "{text}");
+    fleet.place.diskspd("report r.json --output r.html").run();
+    for ended in fleet.end() {
+        ended.expect_status(0);
+    }
+}
+
+#[test]
+fn a_plan_of_all_hosts_touches_nothing() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let run = fleet.load("h*", "-c1M -d1 --plan").run();
+    run.expect_status(0).expect_stdout(&["h1\n==", "h2\n==", "room-h1/t.dat", "room-h2/t.dat"]);
+    for host in ["h1", "h2"] {
+        assert_eq!(fs::read_dir(fleet.room(host)).expect("there").count(), 0, "{host}");
+    }
+}
+
+#[test]
+fn nothing_is_written_anywhere_if_one_host_refuses() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
+    // The second one may not use its directory.
+    fs::create_dir(fleet.room("h2")).expect("made");
+    let elsewhere = fleet.place.path("elsewhere");
+    fs::create_dir(&elsewhere).expect("made");
+    let agent = fleet.agent("h2").arg("--allow").arg(elsewhere);
+    fleet.begin("h2", agent);
+    let run = fleet.load("h1,h2", "-c1M -d1 -W0").run();
+    run.expect_status(3).expect_stderr(&["h2", "is not beneath an allowed directory"]);
+    for host in ["h1", "h2"] {
+        assert_eq!(fs::read_dir(fleet.room(host)).expect("there").count(), 0, "{host}");
+    }
+}
+
+// Shows data-safety: targets of a load that another host orders
+#[test]
+fn targets_lie_beneath_allowed_directories() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
+    let (room, outside) = (fleet.room("h1"), fleet.place.file("outside.dat", &[7; 1 << 20]));
+    symlink(&outside, room.join("link")).expect("made");
+    symlink(fleet.place.folder(), room.join("folder")).expect("made");
+    fs::hard_link(&outside, room.join("hard")).expect("made");
+    fleet.begin("bare", fleet.agent("bare"));
+    let up = room.join("../outside.dat");
+    let targets = [
+        ("h1", outside.clone()),
+        ("h1", up),
+        ("h1", room.join("link")),
+        ("h1", room.join("folder/outside.dat")),
+        ("h1", room.join("folder/new.dat")),
+        ("h1", room.join("hard")),
+        ("h1", "/etc/passwd".into()),
+        ("bare", room.join("new.dat")),
+    ];
+    for (host, target) in targets {
+        for words in ["-d1 -W0", "-d1 -W0 -c1M -w100"] {
+            let run = fleet.load_without_target(host, words).arg(&target).run();
+            run.expect_status(3).expect_stderr(&[host]);
+        }
+    }
+    let source = format!("-d1 -W0 -c1M -w100 -Z1M,{}", outside.display());
+    fleet.load("h1", &source).run().expect_status(3).expect_stderr(&["is not beneath an allowed directory"]);
+    assert_eq!(fs::read(&outside).expect("there"), [7; 1 << 20]);
+    assert_eq!(fs::read_dir(&room).expect("there").count(), 3);
+    assert!(!fleet.place.path("new.dat").exists());
+}
+
+// Shows data-safety: new files of such a load, deleted
+#[test]
+fn what_was_created_is_removed_if_a_host_cannot_create_its_files() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
+    fs::create_dir(fleet.room("h2")).expect("made");
+    fleet.place.file("room-h1/theirs", b"theirs");
+    // Of files larger than 100 blocks of 512 bytes, the kernel refuses the rest.
+    let script = r#"ulimit -f 100; exec "$0" "$@""#;
+    let words = format!("agent --server {} --trust fleet.pub --name h2 --state state-h2", fleet.url());
+    let agent = fleet.place.tool("sh").args("-c").arg(script).arg(fleet.place.program()).args(&words).arg("--allow");
+    fleet.begin("h2", agent.arg(fleet.room("h2")).limit(Duration::from_secs(300)));
+    let run = fleet.load("h1,h2", "-c1M -d1 -W0").run();
+    run.expect_status(1).expect_stderr(&["h2", "cannot write"]);
+    fleet.wait_for("h1", "idle");
+    fleet.wait_for("h2", "idle");
+    let names = |host: &str| fs::read_dir(fleet.room(host)).expect("there").flatten().map(|entry| entry.file_name());
+    assert_eq!(names("h1").collect::<Vec<_>>(), ["theirs"]);
+    assert_eq!(names("h2").count(), 0);
+}
+
+// Shows data-safety: files NAME.key and NAME.pub
+#[test]
+fn a_key_is_never_replaced() {
+    let place = workplace!();
+    place.diskspd("fleet key --output fleet").run().expect_status(0);
+    let [private, public] = ["fleet.key", "fleet.pub"].map(|name| place.content(name));
+    let mode = fs::metadata(place.path("fleet.key")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    place.diskspd("fleet key --output fleet").run().expect_status(3).expect_stderr(&["fleet.key"]);
+    fs::remove_file(place.path("fleet.key")).expect("there");
+    place.diskspd("fleet key --output fleet").run().expect_status(3).expect_stderr(&["fleet.pub"]);
+    assert!(!place.path("fleet.key").exists() && place.content("fleet.pub") == public && private != public);
+}
+
+#[test]
+fn limits_of_an_agent_are_kept() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &[]));
+    fs::create_dir(fleet.room("h1")).expect("made");
+    let agent = fleet.agent("h1").arg("--allow").arg(fleet.room("h1")).args("--max-file 1M --max-threads 2");
+    fleet.begin("h1", agent);
+    fleet.load("h1", "-d1 -W0 -c2M").run().expect_status(3).expect_stderr(&["--max-file"]);
+    fleet.load("h1", "-d1 -W0 -c1M -t3").run().expect_status(3).expect_stderr(&["--max-threads"]);
+    assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
+    fleet.load("h1", "-d1 -W0 -c1M -t2").run().expect_status(0);
+}
+
+#[test]
+fn one_path_on_several_hosts_has_to_be_meant() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
+    let room = fleet.room("h1");
+    let agent = fleet.agent("h2").arg("--allow").arg(&room);
+    fleet.begin("h2", agent);
+    let target = room.join("t.dat");
+    let run = fleet.load_without_target("h1,h2", "-d1 -W0 -c1M").arg(&target).run();
+    run.expect_status(3).expect_stderr(&["{host}", "--shared"]);
+    assert!(!target.exists());
+    fleet.load_without_target("h1", "-d1 -W0 -c1M").arg(&target).run().expect_status(0);
+    // Reading needs no permission.
+    let words = "-d1 -W0 -b4K -r --json r.json";
+    fleet.load_without_target("h1,h2", words).arg(&target).run().expect_status(0);
+    assert_eq!(fleet.result("r.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
+    let writes = "-d1 -W0 -b4K -r -w50";
+    fleet.load_without_target("h1,h2", writes).arg(&target).run().expect_status(3);
+    // Both agents are on this machine, where only one process may write to a file.
+    fleet.load_without_target("h1,h2", writes).args("--shared --plan").arg(&target).run().expect_status(0);
+}
+
+#[test]
+fn orders_need_a_key_that_is_trusted() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
+    fleet.place.diskspd("fleet key --output other").run().expect_status(0);
+    let on = format!("--on={}/h1", fleet.url());
+    let target = fleet.room("h1").join("t.dat");
+    let run = fleet.place.diskspd("--key=other.key -d1 -W0 -c1M").arg(&on).arg(&target).run();
+    run.expect_status(3).expect_stderr(&["does not trust"]);
+    let run = fleet.place.diskspd("-d1 -W0 -c1M").arg(&on).arg(&target).run();
+    run.expect_status(3).expect_stderr(&["--key is missing"]);
+    let stop = format!("fleet stop --server {} --key other.key", fleet.url());
+    fleet.place.diskspd(&stop).run().expect_status(1).expect_stderr(&["does not trust"]);
+    assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
+}
+
+#[test]
+fn what_other_hosts_cannot_do_is_refused() {
+    let place = workplace!();
+    for (words, reason) in [
+        ("--overwrite", "--overwrite cannot be used with --on"),
+        ("--hold-latency", "--hold-latency cannot be used with --on"),
+        ("-ysgo", "an event"),
+        ("--append", "--append cannot be used"),
+        ("--live-json=l.jsonl", "live output cannot be used with --on"),
+    ] {
+        let run = place.diskspd("--on=nats://127.0.0.1:1/h1 --key=k -d1").args(words).arg("/a/{host}.dat").run();
+        run.expect_status(3).expect_stderr(&[reason]);
+    }
+    let run = place.diskspd("--on=nats://127.0.0.1:1/h1 --key=k -d1 a.dat").run();
+    run.expect_status(3).expect_stderr(&["absolute"]);
+    let run = place.diskspd("--key=k -d1 /a.dat").run();
+    run.expect_status(3).expect_stderr(&["--on is missing"]);
+    assert!(!place.path("l.jsonl").exists());
+}
+
+#[test]
+fn a_server_on_another_machine_needs_tls_and_credentials() {
+    let place = workplace!();
+    place.diskspd("fleet key --output fleet").run().expect_status(0);
+    let line = "--on=nats://192.0.2.1:4222/h1 --key=fleet.key -d1";
+    for (words, reasons) in [
+        ("", &["--creds", "--anonymous"][..]),
+        ("--creds=missing.creds --no-tls", &["missing.creds"]),
+        ("--tls-ca=missing.pem --no-tls --anonymous", &["--no-tls contradicts"]),
+    ] {
+        let run = place.diskspd(line).args(words).arg("/a/{host}.dat").run();
+        run.expect_status(3).expect_stderr(reasons);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_load_everywhere_with_a_result() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let mut run = fleet.load("h1,h2", "-c1M -b4K -r -d600 -W0 -L --json r.json").start();
+    run.wait_for_stderr("start in");
+    fleet.wait_for("h1", "running");
+    fleet.wait_for("h2", "running");
+    std::thread::sleep(Duration::from_millis(1500));
+    run.interrupt();
+    run.finish().expect_status(0);
+    let result = fleet.result("r.json");
+    let measured = &result["time_spans"][0]["measured"];
+    assert!(measured["total"]["total"]["ios"].as_u64().is_some_and(|ios| ios > 0), "{measured}");
+    fleet.wait_for("h1", "idle");
+}
+
+#[test]
+fn a_host_that_is_lost_makes_the_result_invalid() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let mut run = fleet.load("h1,h2", "-c1M -b4K -r -d15 -W0 -L --json r.json").start();
+    run.wait_for_stderr("start in");
+    fleet.wait_for("h2", "running");
+    let (_, agent) = fleet.agents.pop().expect("an agent");
+    agent.kill_hard();
+    let run = run.finish();
+    assert!(run.stdout.contains("lost-host"), "{run}");
+    let result = fleet.result("r.json");
+    assert!(result["time_spans"][0]["measured"]["total"]["total"]["ios"].as_u64().is_some_and(|ios| ios > 0));
+}
+
+// Shows data-safety: results of such a load, in the directory of --state
+#[test]
+fn the_result_of_a_lost_controller_is_kept_and_collected() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
+    let mut run = fleet.load("h1", "-c1M -b4K -r -d600 -W0").start();
+    run.wait_for_stderr("start in");
+    fleet.wait_for("h1", "running");
+    run.kill_hard();
+    // Its silence ends the load.
+    fleet.wait_for("h1", "idle");
+    let kept = || fs::read_dir(fleet.place.path("state-h1")).expect("there").flatten();
+    let is_result = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".json.gz");
+    assert_eq!(kept().filter(is_result).count(), 1);
+    fs::create_dir(fleet.place.path("found")).expect("made");
+    let collect = format!("fleet collect --server {} --key fleet.key --output found", fleet.url());
+    fleet.place.diskspd(&collect).run().expect_status(0);
+    let found: Vec<_> = fs::read_dir(fleet.place.path("found")).expect("there").collect();
+    assert_eq!(found.len(), 1);
+    let path = found[0].as_ref().expect("a file").path();
+    fleet.place.diskspd("report").arg(path).run().expect_status(0).expect_stdout(&["Total IO"]);
+    fleet.place.diskspd(&collect).run().expect_status(0).expect_stderr(&["no host keeps a result"]);
+    assert_eq!(kept().filter(is_result).count(), 0);
+}

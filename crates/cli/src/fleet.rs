@@ -1,0 +1,125 @@
+//! What agents and their controllers say of the NATS server that they meet at.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// How a server is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct ServerAccess {
+    /// file with NATS credentials (.creds)
+    #[arg(long, value_name = "FILE")]
+    pub creds: Option<PathBuf>,
+    /// certificates (PEM) of the authority that signed the server's, beside those of the system; turns TLS on
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+    /// allow a server on another machine without TLS: everybody on the network can read and delay messages, but not sign
+    /// orders
+    #[arg(long)]
+    pub no_tls: bool,
+    /// allow a server on another machine without credentials
+    #[arg(long)]
+    pub anonymous: bool,
+    /// first part of the subjects on which answers come, instead of _INBOX, if the server's permissions keep others from it
+    #[arg(long, value_name = "PREFIX")]
+    pub inbox: Option<String>,
+}
+
+/// `--on` and what goes with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetOption {
+    /// The server, as in `nats://bus:4222`.
+    pub server: String,
+    /// Names of hosts, which may contain `*`, in the order given.
+    pub hosts: Vec<String>,
+    /// `--key`: the file that signs orders.
+    pub key: Option<PathBuf>,
+    /// How the server is reached.
+    pub access: ServerAccess,
+    /// `--shared`: targets with one path on all hosts are the same.
+    pub shared: bool,
+}
+
+/// Longest name of a host.
+const NAME_MAX: usize = 63;
+
+/// The server and the hosts of `--on`.
+pub(crate) fn parse(text: &str) -> Result<(String, Vec<String>), String> {
+    let shape = || format!("'{text}' is not nats://server[:port]/host[,host...]");
+    let (scheme, rest) = text.split_once("://").ok_or_else(shape)?;
+    server_scheme(scheme)?;
+    let (address, hosts) = rest.split_once('/').ok_or_else(shape)?;
+    if address.is_empty() {
+        return Err(shape());
+    }
+    let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
+    if let Some(wrong) = hosts.iter().find(|name| !is_host_pattern(name)) {
+        return Err(format!(
+            "'{wrong}' is not a host: expected 1 to {NAME_MAX} letters, digits, dots, underscores and hyphens, or * for \
+             any of them"
+        ));
+    }
+    Ok((format!("{scheme}://{address}"), hosts))
+}
+
+fn server_scheme(scheme: &str) -> Result<(), String> {
+    match scheme {
+        "nats" | "tls" => Ok(()),
+        _ => Err(format!("unknown scheme '{scheme}' (expected: nats, tls)")),
+    }
+}
+
+/// The server of `--server`.
+pub(crate) fn server(text: &str) -> Result<String, String> {
+    let (scheme, address) = text.split_once("://").unwrap_or(("nats", text));
+    server_scheme(scheme)?;
+    if address.is_empty() || address.contains('/') {
+        return Err(format!("'{text}' is not nats://server[:port]"));
+    }
+    Ok(format!("{scheme}://{address}"))
+}
+
+/// True for what can be the name of a host in results and in paths of targets.
+pub(crate) fn is_host_name(name: &str) -> bool {
+    is_host_pattern(name) && !name.contains('*')
+}
+
+fn is_host_pattern(name: &str) -> bool {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || "._-*".contains(c);
+    (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_known) && !name.starts_with(['.', '-'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_and_its_hosts_are_told_apart() {
+        let parsed = |text: &str| parse(text).expect(text);
+        let hosts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(parsed("nats://bus:4222/web*,db1"), ("nats://bus:4222".to_owned(), hosts(&["web*", "db1"])));
+        assert_eq!(parsed("tls://[::1]:4222/h"), ("tls://[::1]:4222".to_owned(), hosts(&["h"])));
+        for (text, expected) in [
+            ("h1,h2", "is not nats://"),
+            ("nats://bus", "is not nats://"),
+            ("nats:///h1", "is not nats://"),
+            ("http://bus/h1", "unknown scheme 'http'"),
+            ("nats://bus/", "'' is not a host"),
+            ("nats://bus/a,,b", "'' is not a host"),
+            ("nats://bus/a b", "'a b' is not a host"),
+            ("nats://bus/../x", "'../x' is not a host"),
+            ("nats://bus/-x", "'-x' is not a host"),
+        ] {
+            let reason = parse(text).expect_err(text);
+            assert!(reason.contains(expected), "{text}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_server_needs_no_scheme() {
+        assert_eq!(server("bus:4222"), Ok("nats://bus:4222".to_owned()));
+        assert_eq!(server("tls://bus"), Ok("tls://bus".to_owned()));
+        for text in ["", "nats://", "nats://bus/h1", "ws://bus"] {
+            assert!(server(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Options that run one load on several hosts.
+
+use super::own::OWN;
+use super::row::{Kind, OptionRow, Repeat};
+use crate::builder::{Builder, Given};
+use crate::fleet::{self, FleetOption};
+use std::path::PathBuf;
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "--on",
+        value: "=<nats://server/host[,host...]>",
+        kind: Kind::Value,
+        repeat: Repeat::Error,
+        short: "experimental: run the load on these hosts at the same time, and merge the results",
+        long: "Each host runs 'diskspd agent' and is connected to the NATS server. All hosts check the load first; nothing is \
+               written before all agree. They start at the same moment, and their results are merged: counts are added, \
+               and percentiles are of all I/Os together. In host names, * stands for any characters. In paths of targets, {host} \
+               becomes the name of the host and {index} its number from 0. Paths are absolute. Needs --key and a load of one \
+               timespan. docs/fleet.md shows how to set up hosts.",
+        example: "--on=nats://bus:4222/web*,db1",
+        apply: |builder, given| {
+            let (server, hosts) = fleet::parse(given.value)?;
+            let option = option(builder);
+            (option.server, option.hosts) = (server, hosts);
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--key",
+        value: "=<file>",
+        kind: Kind::Value,
+        repeat: Repeat::Error,
+        short: "with --on: sign orders to the hosts with this key",
+        long: "A file that 'diskspd fleet key' made. The hosts must trust its public half (agent --trust).",
+        example: "--key=fleet.key",
+        apply: |builder, given| file(given).map(|path| option(builder).key = Some(path)),
+        ..OWN
+    },
+    OptionRow {
+        name: "--shared",
+        short: "with --on: targets with the same path are the same on all hosts",
+        long: "For file systems and devices that several hosts use at the same time. The first host creates missing targets, \
+               and the others use them. Without --shared, the path of a file that is created or written to must contain {host} \
+               or {index} unless there is only one host.",
+        example: "--shared",
+        apply: |builder, _| {
+            option(builder).shared = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--creds",
+        value: "=<file>",
+        kind: Kind::Value,
+        repeat: Repeat::Error,
+        short: "with --on: NATS credentials for the server",
+        long: "A .creds file, as the NATS tools make it. A server on another machine needs it unless --anonymous is given.",
+        example: "--creds=controller.creds",
+        apply: |builder, given| file(given).map(|path| option(builder).access.creds = Some(path)),
+        ..OWN
+    },
+    OptionRow {
+        name: "--tls-ca",
+        value: "=<file>",
+        kind: Kind::Value,
+        repeat: Repeat::Error,
+        short: "with --on: certificates of the authority that signed the server's; turns TLS on",
+        long: "A PEM file. The certificates of the system are trusted, too. A server on another machine needs TLS unless \
+               --no-tls is given.",
+        example: "--tls-ca=ca.pem",
+        apply: |builder, given| file(given).map(|path| option(builder).access.tls_ca = Some(path)),
+        ..OWN
+    },
+    OptionRow {
+        name: "--no-tls",
+        short: "with --on: allow a server on another machine without TLS",
+        long: "Everybody on the network can then read and delay messages, but not sign orders.",
+        example: "--no-tls",
+        apply: |builder, _| {
+            option(builder).access.no_tls = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--anonymous",
+        short: "with --on: allow a server on another machine without credentials",
+        long: "Everybody who reaches the server can then send messages to agents. Agents act on none that is not signed with a key \
+               that they trust.",
+        example: "--anonymous",
+        apply: |builder, _| {
+            option(builder).access.anonymous = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--inbox",
+        value: "=<prefix>",
+        kind: Kind::Value,
+        repeat: Repeat::Error,
+        short: "with --on: first part of the subjects on which answers come, instead of _INBOX",
+        long: "Permissions of the server can then keep other users from reading the answers of agents (docs/fleet.md).",
+        example: "--inbox=_INBOX_controller",
+        apply: |builder, given| {
+            option(builder).access.inbox = Some(given.value.to_owned());
+            Ok(())
+        },
+        ..OWN
+    },
+];
+
+fn option<'a>(builder: &'a mut Builder) -> &'a mut FleetOption {
+    builder.options.fleet.get_or_insert_default()
+}
+
+fn file(given: &Given<'_>) -> Result<PathBuf, String> {
+    crate::file_name::not_an_option(given.value.as_ref())?;
+    if given.value.is_empty() { Err("a file name is missing".to_owned()) } else { Ok(given.value.into()) }
+}
