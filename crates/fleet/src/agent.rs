@@ -1,7 +1,7 @@
 //! An agent: waits for signed orders and carries them out.
 
 mod log;
-mod state;
+pub(crate) mod state;
 
 use crate::FleetError;
 use crate::clock::{monotonic_ns, unix_ms};
@@ -12,7 +12,7 @@ use crate::message::{Answer, AnswerBody, CollectBody, Hello, HelloAnswer, SCHEMA
 use crate::name;
 use crate::order::{Gatekeeper, Now, Verb};
 use crate::store::{Store, Stored};
-use crate::transport::Connection;
+use crate::transport::{AGENT_WAITING, Connection};
 use async_nats::service::{Service, ServiceExt};
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt;
@@ -109,7 +109,7 @@ impl Server {
     async fn connect(options: AgentOptions, store: Store, host: Arc<dyn LoadHost>) -> Result<Self, FleetError> {
         let log = Arc::clone(&options.log);
         let client_name = format!("diskspd agent {}", options.name);
-        let client = options.connection.connect(&client_name, move |sentence| log(sentence)).await?;
+        let client = options.connection.connect(&client_name, AGENT_WAITING, move |sentence| log(sentence)).await?;
         let instance = name::new_id()?;
         let metadata = HashMap::from([("name".to_owned(), options.name.clone())]);
         let service = client
@@ -166,8 +166,8 @@ impl Server {
             let before = self.agent.heartbeat();
             tokio::select! {
                 Some(message) = from.orders.next() => self.take_order(&message),
-                Some(message) = from.hellos.next() => self.answer_hello(message),
-                Some(message) = from.hellos_to_all.next() => self.answer_hello(message),
+                Some(message) = from.hellos.next() => self.answer_hello(message)?,
+                Some(message) = from.hellos_to_all.next() => self.answer_hello(message)?,
                 Some(message) = from.others.next() => self.look_at_other(&message)?,
                 Some(end) = self.jobs.1.recv() => {
                     let actions = self.agent.job_ended(end);
@@ -189,6 +189,7 @@ impl Server {
                 self.agent.heartbeat().is_some_and(|now| (now.state, now.armed) != (before.state, before.armed))
             }));
             if stopping && !self.agent.is_busy() {
+                tokio::time::sleep(TICK).await; // the last heartbeat is on its way
                 let _ = tokio::time::timeout(Duration::from_secs(1), self.client.flush()).await;
                 return Ok(());
             }
@@ -220,17 +221,17 @@ impl Server {
         }
     }
 
-    fn answer_hello(&mut self, message: Message) {
-        let Some(reply) = message.reply else { return };
-        if message.payload.len() > MAX_HELLO_BYTES {
-            return;
-        }
+    fn answer_hello(&mut self, message: Message) -> Result<(), FleetError> {
+        let Some(reply) = message.reply.filter(|_| message.payload.len() <= MAX_HELLO_BYTES) else { return Ok(()) };
         let hello: Hello = serde_json::from_slice(&message.payload).unwrap_or_default();
-        if hello.instance.as_deref() == Some(self.instance.as_str()) {
-            return; // our own
+        match &hello.instance {
+            Some(own) if *own == self.instance => return Ok(()),
+            // It asked before we could hear it, or after: of two that start at the same time one must end.
+            Some(other) if self.starting && name::is_id(other) && *other < self.instance => return Err(self.is_taken()),
+            _ => {}
         }
         let now = Now { monotonic_ns: monotonic_ns(), unix_ms: unix_ms() };
-        let Ok(challenge) = name::new_id() else { return };
+        let challenge = name::new_id()?;
         self.agent.gatekeeper.give_challenge(challenge.clone(), false, now);
         let answer = HelloAnswer {
             schema: SCHEMA,
@@ -245,6 +246,15 @@ impl Server {
             limits: self.options.limits.clone(),
         };
         self.send(reply.to_string(), serde_json::to_vec(&answer).unwrap_or_default());
+        Ok(())
+    }
+
+    fn is_taken(&self) -> FleetError {
+        FleetError::refused(format!(
+            "another agent on {} is called {}: give this one another name",
+            self.options.connection.shown(),
+            self.options.name
+        ))
     }
 
     /// An answer to the hello that asked for other agents with our name.
@@ -252,11 +262,7 @@ impl Server {
         let Ok(other) = serde_json::from_slice::<HelloAnswer>(&message.payload) else { return Ok(()) };
         let first = other.state != AgentState::Starting || other.instance < self.instance;
         if self.starting && other.instance != self.instance && first {
-            return Err(FleetError::refused(format!(
-                "another agent on {} is called {}: give this one another name",
-                self.options.connection.shown(),
-                self.options.name
-            )));
+            return Err(self.is_taken());
         }
         Ok(())
     }
@@ -387,7 +393,7 @@ fn reply(outgoing: &mpsc::Sender<Outgoing>, to: &ReplyTo, challenge: Option<Stri
 
 /// Bytes of a part whose message is below half of what the server takes.
 fn part_bytes(max_payload: usize) -> usize {
-    (max_payload / 2).saturating_sub(512).max(256).min(MAX_PART_BYTES * 4 / 3) / 4 * 3
+    (max_payload / 2).saturating_sub(512).clamp(256, MAX_PART_BYTES * 4 / 3) / 4 * 3
 }
 
 /// The answer as JSON; of a plan, as much as fits into a message.

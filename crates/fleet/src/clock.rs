@@ -84,11 +84,12 @@ pub fn offset_at(at_ns: u64, before: Sample, after: Option<Sample>) -> ClockOffs
         i128::from(after.offset_ns) - i128::from(before.offset_ns),
         i128::from(after.at_ns) - i128::from(before.at_ns),
     );
-    let offset = i128::from(before.offset_ns) + rise * since / run;
+    let offset = i128::from(before.offset_ns).saturating_add(rise.saturating_mul(since) / run);
     // Between two points of a line the error is at most that of the worse one; beyond them it grows as the line does.
     let beyond = (-since).max(since - run).max(0);
     let both = i128::from(before.uncertainty_ns) + i128::from(after.uncertainty_ns);
-    let uncertainty = i128::from(before.uncertainty_ns.max(after.uncertainty_ns)) + both * beyond / run + 1;
+    let uncertainty =
+        i128::from(before.uncertainty_ns.max(after.uncertainty_ns)) + both.saturating_mul(beyond) / run + 1;
     ClockOffset {
         offset_ns: saturated(offset),
         uncertainty_ns: u64::try_from(uncertainty).unwrap_or(u64::MAX),
@@ -139,7 +140,7 @@ mod tests {
         }
 
         fn agent(self, at: u64) -> u64 {
-            (at as i64 + self.difference(at)) as u64
+            at.checked_add_signed(self.difference(at)).unwrap()
         }
     }
 

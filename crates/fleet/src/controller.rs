@@ -1,7 +1,7 @@
 //! The controller: finds agents and drives one load on them.
 
 mod peer;
-mod state;
+pub(crate) mod state;
 
 use crate::FleetError;
 use crate::clock::{Exchange, Sample, estimate, monotonic_ns, unix_ms};
@@ -12,7 +12,7 @@ use crate::message::{
 };
 use crate::name;
 use crate::order::{CLOCKS_DIFFER_MS, Verb};
-use crate::transport::Connection;
+use crate::transport::{CONTROLLER_WAITING, Connection};
 use async_nats::{Client, Message};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{Future, StreamExt};
@@ -24,17 +24,20 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
 /// How long agents are waited for, and how long after the last expected one another with the same name may answer.
-const HELLO_WAIT: Duration = Duration::from_millis(2000);
+const HELLO_WAIT: Duration = Duration::from_secs(2);
 const HELLO_QUIET: Duration = Duration::from_millis(400);
 const TICK: Duration = Duration::from_millis(50);
 /// How long the last orders of a run, which release the agents, may take.
 const RELEASE_WAIT: Duration = Duration::from_secs(1);
+/// What the caller was not told yet; more live figures are left out.
+const WAITING_PROGRESS: usize = 64;
 /// Agents that are found at most.
 const MAX_AGENTS: usize = 4096;
 /// Clocks that are measured, and results that are fetched, at the same time.
@@ -165,6 +168,15 @@ pub struct Collected {
     pub finished: Finished,
 }
 
+/// Whether an agent took the order to stop ([`Controller::stop`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// The host.
+    pub host: String,
+    /// Or why not: a sentence.
+    pub outcome: Result<(), String>,
+}
+
 /// A connection from which loads are driven.
 pub struct Controller {
     client: Client,
@@ -205,9 +217,9 @@ impl Controller {
             runtime.shutdown_timeout(Duration::from_secs(1));
         };
         let thread = std::thread::Builder::new().name("fleet".into()).spawn(serve).map_err(cannot)?;
-        let (event, events) = std::sync::mpsc::sync_channel(16);
+        let (event, events) = sync_channel(16);
         let on_event = move |sentence: &str| _ = event.try_send(sentence.to_owned());
-        let client = handle.block_on(connection.connect("diskspd controller", on_event));
+        let client = handle.block_on(connection.connect("diskspd controller", CONTROLLER_WAITING, on_event));
         let (end, thread) = (Some(end), Some(thread));
         let (client, server) = match client {
             Ok(client) => (client, connection.shown()),
@@ -357,8 +369,29 @@ impl Controller {
             fetched: Arc::new(Semaphore::new(FETCHED_TOGETHER)),
         };
         while self.events.try_recv().is_ok() {} // of the time before
-        let events = &self.events;
-        self.handle.block_on(drive.run(&self.client, &run, stop, events, progress))
+        let (said, hear) = sync_channel(WAITING_PROGRESS);
+        let ended = Arc::new(AtomicBool::new(false));
+        let (client, stopped) = (self.client.clone(), Arc::clone(&ended));
+        // On the thread of the connection: a caller that is slow to print loses live figures, and no heartbeats.
+        let task = self.handle.spawn(async move { drive.run(&client, &run, &stopped, &said).await });
+        loop {
+            let next = hear.recv_timeout(TICK);
+            ended.store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+            match next {
+                Ok((news, seen)) => {
+                    progress(news);
+                    ended.store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                    let _ = seen.map(|seen| seen.send(()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.events.try_iter().for_each(|sentence| progress(Progress::Connection(sentence)));
+        }
+        let done = self.handle.block_on(task);
+        done.unwrap_or_else(|error| {
+            Err(FleetError::failed(format!("the controller failed in an unforeseen way: {error}")))
+        })
     }
 
     /// Why a run cannot have this host.
@@ -386,16 +419,12 @@ impl Controller {
         None
     }
 
-    /// Ends what agents do, whoever began it. For each name, what went wrong.
+    /// Ends what agents do, whoever began it.
     ///
     /// # Errors
     ///
     /// If one of the names is that of no agent.
-    pub fn stop(
-        &mut self,
-        names: &[String],
-        key: &SigningKey,
-    ) -> Result<Vec<(String, Result<(), String>)>, FleetError> {
+    pub fn stop(&mut self, names: &[String], key: &SigningKey) -> Result<Vec<Stopped>, FleetError> {
         let infos = self.select(names, Some(key))?;
         let mut outcomes = Vec::new();
         for info in infos {
@@ -405,13 +434,13 @@ impl Controller {
                 Some(sentence) => Err(sentence),
                 None => self.handle.block_on(self.stop_one(info, key)),
             };
-            outcomes.push((name, outcome));
+            outcomes.push(Stopped { host: name, outcome });
         }
         Ok(outcomes)
     }
 
     async fn stop_one(&self, info: HostInfo, key: &SigningKey) -> Result<(), String> {
-        let run = info.run.unwrap_or_else(|| "0".repeat(32));
+        let run = "0".repeat(32); // not that of the agent, whose sequence numbers its controller counts
         let peer = Peer::new(self.client.clone(), key.clone(), &run, info.name, info.instance, info.challenge);
         match peer.order(Verb::Stop, &Value::Null, true).await? {
             AnswerBody::Taken => Ok(()),
@@ -496,7 +525,7 @@ fn host_info(message: &Message) -> Option<HostInfo> {
         state: answer.state,
         run: answer.run.filter(|run| name::is_id(run)),
         trusts_key: answer.trusts_key,
-        clock_ahead_ms: (answer.unix_ms as i64).wrapping_sub(unix_ms() as i64),
+        clock_ahead_ms: answer.unix_ms.cast_signed().wrapping_sub(unix_ms().cast_signed()),
         limits: answer.limits,
         agents: 1,
         instance: answer.instance,
@@ -531,6 +560,9 @@ enum Back {
     Nothing,
 }
 
+/// What the caller is told, and for plans, whom to tell that it has seen them.
+type News = (Progress, Option<oneshot::Sender<()>>);
+
 type Task = Pin<Box<dyn Future<Output = Back> + Send>>;
 
 /// A run that goes on.
@@ -550,9 +582,9 @@ impl Drive {
         client: &Client,
         run: &str,
         stop: &AtomicBool,
-        events: &std::sync::mpsc::Receiver<String>,
-        progress: &mut dyn FnMut(Progress),
+        said: &SyncSender<News>,
     ) -> Result<FleetRun, FleetError> {
+        let mut seen: Option<oneshot::Receiver<()>> = None;
         let heartbeats = client.subscribe(name::heartbeats_of(run)).await;
         let mut heartbeats = heartbeats.map_err(|error| FleetError::failed(format!("cannot subscribe: {error}")))?;
         let mut tick = tokio::time::interval(TICK);
@@ -566,20 +598,28 @@ impl Drive {
                     if stop.load(Ordering::Relaxed) {
                         self.conductor.user_stop(monotonic_ns());
                     }
-                    self.conductor.tick(monotonic_ns());
-                    for sentence in events.try_iter() {
-                        progress(Progress::Connection(sentence));
+                    if seen.as_mut().is_some_and(|seen| seen.try_recv().is_ok()) {
+                        self.conductor.plans_seen();
+                        seen = None;
                     }
+                    self.conductor.tick(monotonic_ns());
                 }
             }
             for step in self.conductor.take_steps() {
                 match step {
-                    Step::Say(said) => progress(said),
+                    Step::Say(news) => {
+                        let (answer, answered) = oneshot::channel();
+                        let answer = matches!(news, Progress::Planned(_)).then_some(answer);
+                        seen = answer.is_some().then_some(answered).or(seen);
+                        if let Err(TrySendError::Disconnected(_)) = said.try_send((news, answer)) {
+                            self.conductor.user_stop(monotonic_ns()); // the caller is gone
+                        }
+                    }
                     Step::Done(result) => {
                         let _ = tokio::time::timeout(RELEASE_WAIT, self.release()).await;
                         return *result;
                     }
-                    step => self.tasks.push(self.task(step)),
+                    other => self.tasks.push(self.task(other)),
                 }
             }
         }

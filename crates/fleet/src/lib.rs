@@ -13,11 +13,15 @@ mod load;
 mod message;
 pub mod name;
 pub mod order;
+#[cfg(test)]
+mod simulation;
 mod store;
 mod transport;
 
 pub use agent::{AgentOptions, Log, serve};
-pub use controller::{Collected, Controller, FleetRun, HostInfo, HostLive, HostOutcome, HostPlan, HostRun, Progress};
+pub use controller::{
+    Collected, Controller, FleetRun, HostInfo, HostLive, HostOutcome, HostPlan, HostRun, Progress, Stopped,
+};
 pub use error::FleetError;
 pub use key::{PublicKey, SigningKey, Trusted};
 pub use load::{Finished, Load, LoadHost, Planned, Prepared, StartGate};

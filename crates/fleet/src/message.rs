@@ -226,8 +226,9 @@ pub(crate) struct AgentHeartbeat {
 /// At most 32 sentences of at most 400 characters, without control characters: what a machine far away says is not
 /// repeated without end.
 pub(crate) fn bounded(sentences: Vec<String>) -> Vec<String> {
-    let more = sentences.len().saturating_sub(MAX_SENTENCES);
-    let mut kept: Vec<String> = sentences.iter().take(MAX_SENTENCES).map(|sentence| bounded_text(sentence)).collect();
+    let mut all = sentences.into_iter();
+    let mut kept: Vec<String> = all.by_ref().take(MAX_SENTENCES).map(|sentence| bounded_text(&sentence)).collect();
+    let more = all.count();
     if more > 0 {
         kept.push(format!("and {more} more"));
     }
@@ -249,7 +250,8 @@ mod tests {
 
     #[test]
     fn sentences_are_limited_in_number_and_length() {
-        let kept = bounded((0..100).map(|number| format!("{number}\n{}", "x".repeat(1000))).collect());
+        let many: Vec<String> = (0..100).map(|number| format!("{number}\n{}", "x".repeat(1000))).collect();
+        let kept = bounded(many);
         assert_eq!(kept.len(), MAX_SENTENCES + 1);
         assert!(kept[0].starts_with("0 x") && kept[0].chars().count() == MAX_SENTENCE + 1, "{}", kept[0]);
         assert_eq!(kept[MAX_SENTENCES], "and 68 more");

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long a result is kept that nobody fetches.
-const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
+const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 /// Results that are kept at most; the oldest are removed.
 const MAX_KEPT: usize = 256;
 /// Bytes of a compressed result, and of an uncompressed one, at most.
@@ -160,7 +160,7 @@ impl Store {
 }
 
 /// `O_NOFOLLOW`: a link in the folder is not followed.
-const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// The SHA-256 of bytes, as hexadecimal digits.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
@@ -254,7 +254,7 @@ mod tests {
         store.keep(RUN, &finished("")).unwrap();
         store.remove_old(SystemTime::now() + KEPT_FOR / 2);
         assert_eq!(store.list().len(), 1);
-        store.remove_old(SystemTime::now() + KEPT_FOR + Duration::from_secs(60));
+        store.remove_old(SystemTime::now() + KEPT_FOR + Duration::from_mins(1));
         assert!(store.list().is_empty());
     }
 

@@ -3,10 +3,15 @@
 use crate::FleetError;
 use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Messages of one subscription that wait; more are lost. With messages of 1 MiB it is the most memory that a flood takes.
-const WAITING_MESSAGES: usize = 128;
+/// Messages of one subscription of an agent that wait; more are lost. With the largest messages it is the memory that a flood takes.
+pub(crate) const AGENT_WAITING: usize = 32;
+/// The same of a controller, which hears many agents at once.
+pub(crate) const CONTROLLER_WAITING: usize = 4096;
+/// The same change of the connection is not told again within this time.
+const SAME_EVENT: Duration = Duration::from_secs(10);
 /// Messages that wait to be sent.
 const WAITING_TO_SEND: usize = 512;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -99,16 +104,17 @@ impl Connection {
     pub(crate) async fn connect(
         &self,
         name: &str,
+        waiting: usize,
         on_event: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Client, FleetError> {
         let checked = self.checked()?;
-        let on_event = std::sync::Arc::new(on_event);
+        let told: Mutex<Option<(String, Instant)>> = Mutex::new(None);
         let server = self.shown();
         let mut options = ConnectOptions::new()
             .name(name)
             .require_tls(checked.require_tls)
             .ignore_discovered_servers() // of which the rules know nothing
-            .subscription_capacity(WAITING_MESSAGES)
+            .subscription_capacity(waiting)
             .client_capacity(WAITING_TO_SEND)
             .connection_timeout(CONNECT_TIMEOUT)
             .ping_interval(PING_INTERVAL)
@@ -118,7 +124,12 @@ impl Connection {
             })
             .event_callback(move |event| {
                 if let Some(sentence) = sentence(&event, &server) {
-                    on_event(&sentence);
+                    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                    let is_new = |(last, at): &(String, Instant)| *last != sentence || at.elapsed() > SAME_EVENT;
+                    if told.as_ref().is_none_or(is_new) {
+                        on_event(&sentence);
+                        *told = Some((sentence, Instant::now()));
+                    }
                 }
                 async {}
             });

@@ -13,8 +13,8 @@ const PAGE: &str = "docs/decisions/0002-dependencies.md";
 
 /// Licences under which something may be part of the program or of its tests; all let it be given on
 /// under the project's own.
-const LICENCES: [&str; 8] =
-    ["MIT", "MIT-0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "Unlicense", "Unicode-3.0"];
+const LICENCES: [&str; 9] =
+    ["MIT", "MIT-0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "Unlicense", "Unicode-3.0"];
 
 /// Has a row, and is imported by a workspace of its own.
 const ELSEWHERE: &str = "libfuzzer-sys";
@@ -23,9 +23,12 @@ const ELSEWHERE: &str = "libfuzzer-sys";
 const SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Crates that are here in more than one version, and whose dependencies make it so.
-const SEVERAL_VERSIONS: [(&str, &str); 4] = [
-    ("getrandom", "tempfile and rand have gone on, jsonschema's ahash has not"),
+const SEVERAL_VERSIONS: [(&str, &str); 7] = [
+    ("cpufeatures", "async-nats' rand has gone on, sha2 and ed25519-dalek, below nkeys, have not"),
+    ("getrandom", "tempfile and rand have gone on, jsonschema's ahash, ring and nkeys have not"),
     ("miniz_oxide", "png has gone on, flate2 has not"),
+    ("rand", "async-nats has gone on, nkeys has not"),
+    ("rand_core", "async-nats' rand has gone on, that of nkeys has not"),
     ("signal-hook", "crossterm's, below ratatui"),
     ("syn", "when macros are made, not in the program"),
 ];

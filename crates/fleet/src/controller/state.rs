@@ -17,6 +17,8 @@ const LEAD_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
 /// This long before the start all agents must have confirmed it.
 const CONFIRMED_NS: u64 = 500_000_000;
+/// A confirmation is not older than this.
+const FRESH_NS: u64 = 1_000_000_000;
 /// How often the controller's heartbeats are sent.
 const HEARTBEAT_NS: u64 = 250_000_000;
 /// How often live figures are passed on.
@@ -86,6 +88,7 @@ pub(crate) struct Conductor {
     hosts: Vec<Host>,
     phase: Phase,
     plan_only: bool,
+    plans_seen: bool,
     start_at_ns: u64,
     go: bool,
     stop: bool,
@@ -124,6 +127,7 @@ impl Conductor {
             hosts: all,
             phase: Phase::Planning,
             plan_only,
+            plans_seen: false,
             start_at_ns: 0,
             go: false,
             stop: false,
@@ -181,7 +185,7 @@ impl Conductor {
                 Some(_) => {}
                 None if matches!(self.hosts[host].last.state, AgentState::Preparing | AgentState::Prepared) => {}
                 None => {
-                    self.fail(host, vec!["no answer to the order to prepare (see the messages of the agent)".into()])
+                    self.fail(host, vec!["no answer to the order to prepare (see the messages of the agent)".into()]);
                 }
             },
             (Phase::Starting, Verb::Start) => match answer {
@@ -219,7 +223,7 @@ impl Conductor {
         self.hosts[host].measuring = false;
         match self.phase {
             Phase::Measuring if sample.is_none() => {
-                self.fail(host, vec!["its clock cannot be measured: no answer".into()])
+                self.fail(host, vec!["its clock cannot be measured: no answer".into()]);
             }
             Phase::Measuring => self.hosts[host].before = sample,
             Phase::MeasuringAgain => self.hosts[host].after = sample,
@@ -230,8 +234,14 @@ impl Conductor {
 
     /// The result was fetched, or why not.
     pub(crate) fn fetched(&mut self, host: usize, result: Result<Finished, String>, now_ns: u64) {
+        self.hosts[host].released = result.is_ok();
         self.hosts[host].result = Some(result);
         self.advance(now_ns);
+    }
+
+    /// The caller has seen the plans and did not stop: hosts may be touched.
+    pub(crate) fn plans_seen(&mut self) {
+        self.plans_seen = true;
     }
 
     /// The user wants it to end.
@@ -275,7 +285,7 @@ impl Conductor {
         if now_ns.saturating_sub(self.last_beat_ns) >= HEARTBEAT_NS {
             self.beat(now_ns);
         }
-        if self.phase == Phase::Planned && self.all_are_well(now_ns) {
+        if self.phase == Phase::Planned && self.plans_seen && self.all_are_well(now_ns) {
             self.phase = Phase::Preparing;
             self.order_all(Verb::Prepare, |_| Value::Null);
         }
@@ -299,7 +309,7 @@ impl Conductor {
         self.last_beat_ns = now_ns;
         let body = HeartbeatBody { go: self.go, stop: self.stop };
         for host in 0..self.hosts.len() {
-            if self.knows(host) {
+            if self.knows(host) && !self.hosts[host].released {
                 self.steps.push(Step::Beat { host, body });
             }
         }
@@ -419,7 +429,7 @@ impl Conductor {
         if now_ns + CONFIRMED_NS < self.start_at_ns {
             return true;
         }
-        let late: Vec<usize> = (0..self.hosts.len()).filter(|&host| !self.hosts[host].last.armed).collect();
+        let late: Vec<usize> = (0..self.hosts.len()).filter(|&host| !self.hosts[host].is_armed(now_ns)).collect();
         for &host in &late {
             self.fail(host, vec!["it did not confirm the start in time".into()]);
         }
@@ -506,6 +516,11 @@ impl Conductor {
 impl Host {
     fn is_lost(&self, now_ns: u64) -> bool {
         self.heard_ns.is_none_or(|heard| now_ns.saturating_sub(heard) > SILENCE_NS)
+    }
+
+    /// True if it said just now that it will start.
+    fn is_armed(&self, now_ns: u64) -> bool {
+        self.last.armed && self.heard_ns.is_some_and(|heard| now_ns.saturating_sub(heard) <= FRESH_NS)
     }
 
     fn has_ended(&self) -> bool {

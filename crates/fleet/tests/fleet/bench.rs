@@ -16,21 +16,21 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-pub const VERSION: &str = "0.1.0";
+pub(crate) const VERSION: &str = "0.1.0";
 /// Nothing here takes this long on any machine.
-pub const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_mins(1);
 
 /// A NATS server of a test's own.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub port: u16,
+    pub(crate) port: u16,
     program: PathBuf,
     folder: tempfile::TempDir,
 }
 
 impl Server {
     /// Starts one, or says why it cannot.
-    pub fn start(configuration: &str) -> Result<Self, String> {
+    pub(crate) fn start(configuration: &str) -> Result<Self, String> {
         let program = testkit::tool("nats-server")?;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("nats.conf"), configuration).unwrap();
@@ -39,24 +39,25 @@ impl Server {
         Ok(Self { child, port, program, folder })
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    pub fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> Connection {
         Connection { server: self.url(), ..Connection::default() }
     }
 
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.child = spawn(&self.program, self.folder.path(), self.port);
     }
 }
 
+#[allow(clippy::zombie_processes)] // Dropping the server waits for it; without it the test has failed.
 fn spawn(program: &Path, folder: &Path, port: u16) -> Child {
     let mut command = Command::new(program);
     command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-c"]).arg(folder.join("nats.conf"));
@@ -83,24 +84,24 @@ impl Drop for Server {
 
 /// What a [`FakeHost`] does.
 #[derive(Clone, Debug, Default)]
-pub struct Behaviour {
-    pub refuse_plan: Vec<String>,
-    pub fail_prepare: Vec<String>,
-    pub fail_run: Vec<String>,
+pub(crate) struct Behaviour {
+    pub(crate) refuse_plan: Vec<String>,
+    pub(crate) fail_prepare: Vec<String>,
+    pub(crate) fail_run: Vec<String>,
     /// How long the load takes after its start.
-    pub run_for: Duration,
-    pub prepare_for: Duration,
+    pub(crate) run_for: Duration,
+    pub(crate) prepare_for: Duration,
     /// Bytes of text in the result that do not compress.
-    pub result_bytes: usize,
-    pub panic_in_plan: bool,
+    pub(crate) result_bytes: usize,
+    pub(crate) panic_in_plan: bool,
 }
 
 /// A machine that notes what it is told to do.
 #[derive(Default)]
-pub struct FakeHost {
-    pub behaviour: Mutex<Behaviour>,
-    pub events: Mutex<Vec<String>>,
-    pub started_ns: AtomicU64,
+pub(crate) struct FakeHost {
+    pub(crate) behaviour: Mutex<Behaviour>,
+    pub(crate) events: Mutex<Vec<String>>,
+    pub(crate) started_ns: AtomicU64,
 }
 
 impl FakeHost {
@@ -108,11 +109,11 @@ impl FakeHost {
         self.events.lock().unwrap().push(event.into());
     }
 
-    pub fn events(&self) -> Vec<String> {
+    pub(crate) fn events(&self) -> Vec<String> {
         self.events.lock().unwrap().clone()
     }
 
-    pub fn has(&self, event: &str) -> bool {
+    pub(crate) fn has(&self, event: &str) -> bool {
         self.events().iter().any(|noted| noted == event)
     }
 
@@ -121,7 +122,7 @@ impl FakeHost {
     }
 }
 
-pub fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -199,7 +200,7 @@ impl LoadHost for FakeHost {
 }
 
 /// Text that does not compress to less than half.
-pub fn noise(bytes: usize) -> String {
+pub(crate) fn noise(bytes: usize) -> String {
     let mut random = 7_u64;
     let mut text = String::with_capacity(bytes + 16);
     while text.len() < bytes {
@@ -211,31 +212,31 @@ pub fn noise(bytes: usize) -> String {
 }
 
 /// An agent on a thread of its own.
-pub struct RunningAgent {
-    pub name: String,
-    pub host: Arc<FakeHost>,
-    pub log: Arc<Mutex<Vec<String>>>,
-    pub state: PathBuf,
+pub(crate) struct RunningAgent {
+    pub(crate) name: String,
+    pub(crate) host: Arc<FakeHost>,
+    pub(crate) log: Arc<Mutex<Vec<String>>>,
+    pub(crate) state: PathBuf,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), FleetError>>>,
 }
 
 impl RunningAgent {
     /// Ends it as a signal would, and says how.
-    pub fn end(&mut self) -> Result<(), FleetError> {
+    pub(crate) fn end(&mut self) -> Result<(), FleetError> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }
 
-    pub fn log(&self) -> Vec<String> {
+    pub(crate) fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
 
-    pub fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         self.log().iter().any(|line| line.contains("waits for orders"))
     }
 
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 }
@@ -249,20 +250,20 @@ impl Drop for RunningAgent {
 }
 
 /// A server, a key, and agents that trust it.
-pub struct Bench {
-    pub agents: Vec<RunningAgent>,
-    pub server: Server,
-    pub key: SigningKey,
-    pub folder: tempfile::TempDir,
-    pub stop: AtomicBool,
+pub(crate) struct Bench {
+    pub(crate) agents: Vec<RunningAgent>,
+    pub(crate) server: Server,
+    pub(crate) key: SigningKey,
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) stop: AtomicBool,
 }
 
 impl Bench {
-    pub fn new(agents: usize) -> Result<Self, String> {
+    pub(crate) fn new(agents: usize) -> Result<Self, String> {
         Self::with(agents, "")
     }
 
-    pub fn with(agents: usize, configuration: &str) -> Result<Self, String> {
+    pub(crate) fn with(agents: usize, configuration: &str) -> Result<Self, String> {
         let server = Server::start(configuration)?;
         let key = SigningKey::generate().unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -276,14 +277,19 @@ impl Bench {
     }
 
     /// Starts one more agent, and does not wait for it.
-    pub fn agent(&self, name: &str) -> RunningAgent {
+    pub(crate) fn agent(&self, name: &str) -> RunningAgent {
+        self.agent_at(name, &self.server.url())
+    }
+
+    /// Starts one that reaches the server at this address.
+    pub(crate) fn agent_at(&self, name: &str, url: &str) -> RunningAgent {
         let host = Arc::new(FakeHost::default());
         let log = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&log);
         let state = self.folder.path().join(name);
         let options = AgentOptions {
             name: name.into(),
-            connection: self.server.connection(),
+            connection: Connection { server: url.to_owned(), ..Connection::default() },
             trusted: Trusted::new(vec![self.key.public().clone()]),
             state: state.clone(),
             version: VERSION.into(),
@@ -296,27 +302,27 @@ impl Bench {
         RunningAgent { name: name.into(), host, log, state, stop, thread: Some(thread) }
     }
 
-    pub fn controller(&self) -> Controller {
+    pub(crate) fn controller(&self) -> Controller {
         Controller::connect(&self.server.connection(), VERSION).unwrap()
     }
 
-    pub fn behave(&self, change: impl Fn(usize, &mut Behaviour)) {
+    pub(crate) fn behave(&self, change: impl Fn(usize, &mut Behaviour)) {
         for (index, agent) in self.agents.iter().enumerate() {
             change(index, &mut agent.host.behaviour.lock().unwrap());
         }
     }
 
-    pub fn loads(&self) -> Vec<Load> {
+    pub(crate) fn loads(&self) -> Vec<Load> {
         let names: Vec<&str> = self.agents.iter().map(|agent| agent.name.as_str()).collect();
         loads(&names)
     }
 
-    pub fn has(&self, event: &str) -> Vec<bool> {
+    pub(crate) fn has(&self, event: &str) -> Vec<bool> {
         self.agents.iter().map(|agent| agent.host.has(event)).collect()
     }
 }
 
-pub fn loads(names: &[&str]) -> Vec<Load> {
+pub(crate) fn loads(names: &[&str]) -> Vec<Load> {
     let run = name::new_id().unwrap();
     let hosts = names.len();
     let load = |(index, name): (usize, &&str)| Load {
@@ -331,7 +337,7 @@ pub fn loads(names: &[&str]) -> Vec<Load> {
 }
 
 /// Waits until it is so; fails when it takes longer than anything here takes.
-pub fn wait(mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait(mut condition: impl FnMut() -> bool) {
     let until = Instant::now() + LONG;
     while !condition() {
         assert!(Instant::now() < until, "it did not happen");

@@ -1,6 +1,52 @@
 //! Agents and a controller on a NATS server: the course of runs, what is refused, what is lost.
 //!
-//! Each test has a server of its own on a free port of the loopback interface.
+//! Each scenario has a server of its own on a free port of the loopback interface. They mostly wait (for the start of a load,
+//! for the end of a silence), so those of a file run at the same time.
+
+#![allow(clippy::unwrap_used)] // In a test, to panic is to fail.
 
 mod bench;
+mod hostile;
+mod lost;
+mod relay;
 mod runs;
+
+type Scenario = (&'static str, fn());
+
+/// Names and functions of scenarios.
+macro_rules! scenarios {
+    ($module:ident: $($name:ident),* $(,)?) => { [$((stringify!($name), $module::$name as fn())),*] };
+}
+
+/// Runs them at the same time, and names all that failed.
+fn together(scenarios: &[Scenario]) {
+    let spawn = |(name, scenario): &Scenario| {
+        let thread = std::thread::Builder::new().name((*name).into()).spawn(*scenario).unwrap();
+        (*name, thread)
+    };
+    let threads: Vec<_> = scenarios.iter().map(spawn).collect();
+    let failed = threads.into_iter().filter_map(|(name, thread)| thread.join().is_err().then_some(name));
+    let failed: Vec<&str> = failed.collect();
+    assert!(failed.is_empty(), "failed: {failed:?}");
+}
+
+#[test]
+fn runs_that_go_well_or_are_refused() {
+    together(
+        &scenarios![runs: two_hosts_run_a_load, eight_hosts_run_a_load, a_refusal_of_one_host_leaves_all_untouched, a_failure_to_prepare_on_one_host_is_undone_on_all, a_failing_load_of_one_host_leaves_the_results_of_the_others, a_stop_before_the_start_removes_what_was_prepared, a_stop_after_the_plan_touches_nothing, a_stop_during_the_load_ends_it_and_keeps_its_figures, results_larger_than_a_message_come_in_parts, a_load_larger_than_a_message_is_refused],
+    );
+}
+
+#[test]
+fn agents_controllers_and_servers_that_go_away() {
+    together(
+        &scenarios![lost: a_lost_agent_stops_its_load_and_keeps_the_result_and_the_others_go_on, a_silent_controller_ends_the_load_and_its_results_can_be_collected, a_silent_controller_before_the_start_starts_nothing, a_restarted_server_does_not_end_the_run, an_agent_that_is_ended_stops_its_load_and_keeps_the_result, a_name_belongs_to_one_agent, unknown_names_and_versions_are_refused_before_anything_is_sent, a_second_controller_is_refused_and_a_stop_is_taken_from_it, a_failure_that_nobody_foresaw_ends_neither_agent_nor_controller],
+    );
+}
+
+#[test]
+fn others_who_have_no_key() {
+    together(
+        &scenarios![hostile: what_a_listener_without_a_key_sends_again_does_nothing, orders_that_are_not_what_they_should_be_are_refused_logged_and_not_answered, a_flood_of_nonsense_ends_no_agent_and_fills_no_log, a_controller_with_another_key_orders_nothing, the_server_asks_who_is_there_by_micro_service, an_agent_that_lies_is_bounded],
+    );
+}

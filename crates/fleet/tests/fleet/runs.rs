@@ -57,18 +57,15 @@ fn go_well(hosts: usize) {
     );
 }
 
-#[test]
-fn two_hosts_run_a_load() {
+pub(crate) fn two_hosts_run_a_load() {
     go_well(2);
 }
 
-#[test]
-fn eight_hosts_run_a_load() {
+pub(crate) fn eight_hosts_run_a_load() {
     go_well(8);
 }
 
-#[test]
-fn a_refusal_of_one_host_leaves_all_untouched() {
+pub(crate) fn a_refusal_of_one_host_leaves_all_untouched() {
     let bench = or_skip!(Bench::new(3));
     bench.behave(|index, behaviour| {
         if index > 0 {
@@ -89,8 +86,7 @@ fn a_refusal_of_one_host_leaves_all_untouched() {
     assert_eq!(bench.has("prepare"), [false; 3]);
 }
 
-#[test]
-fn a_failure_to_prepare_on_one_host_is_undone_on_all() {
+pub(crate) fn a_failure_to_prepare_on_one_host_is_undone_on_all() {
     let bench = or_skip!(Bench::new(3));
     bench.behave(|index, behaviour| {
         if index == 1 {
@@ -106,8 +102,7 @@ fn a_failure_to_prepare_on_one_host_is_undone_on_all() {
     assert!(infos.iter().all(|info| info.state == AgentState::Idle && info.run.is_none()), "{infos:?}");
 }
 
-#[test]
-fn a_failing_load_of_one_host_leaves_the_results_of_the_others() {
+pub(crate) fn a_failing_load_of_one_host_leaves_the_results_of_the_others() {
     let bench = or_skip!(Bench::new(2));
     bench.behave(|index, behaviour| {
         if index == 0 {
@@ -119,8 +114,7 @@ fn a_failing_load_of_one_host_leaves_the_results_of_the_others() {
     assert!(matches!(run.hosts[1].outcome, HostOutcome::Finished(_)));
 }
 
-#[test]
-fn a_stop_before_the_start_removes_what_was_prepared() {
+pub(crate) fn a_stop_before_the_start_removes_what_was_prepared() {
     let bench = or_skip!(Bench::new(2));
     let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         if matches!(progress, Progress::Starting { .. }) {
@@ -132,8 +126,7 @@ fn a_stop_before_the_start_removes_what_was_prepared() {
     assert_eq!(bench.has("undo file"), [true; 2]);
 }
 
-#[test]
-fn a_stop_after_the_plan_touches_nothing() {
+pub(crate) fn a_stop_after_the_plan_touches_nothing() {
     let bench = or_skip!(Bench::new(2));
     let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         if matches!(progress, Progress::Planned(_)) {
@@ -144,10 +137,9 @@ fn a_stop_after_the_plan_touches_nothing() {
     assert_eq!(bench.has("prepare"), [false; 2]);
 }
 
-#[test]
-fn a_stop_during_the_load_ends_it_and_keeps_its_figures() {
+pub(crate) fn a_stop_during_the_load_ends_it_and_keeps_its_figures() {
     let bench = or_skip!(Bench::new(2));
-    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_secs(600));
+    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_mins(10));
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         if matches!(progress, Progress::Running(_)) {
             bench.stop.store(true, Ordering::Relaxed);
@@ -161,8 +153,7 @@ fn a_stop_during_the_load_ends_it_and_keeps_its_figures() {
     }
 }
 
-#[test]
-fn results_larger_than_a_message_come_in_parts() {
+pub(crate) fn results_larger_than_a_message_come_in_parts() {
     let bench = or_skip!(Bench::with(2, "max_payload: 16384"));
     bench.behave(|_, behaviour| behaviour.result_bytes = 300_000);
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
@@ -172,8 +163,7 @@ fn results_larger_than_a_message_come_in_parts() {
     }
 }
 
-#[test]
-fn a_load_larger_than_a_message_is_refused() {
+pub(crate) fn a_load_larger_than_a_message_is_refused() {
     let bench = or_skip!(Bench::with(1, "max_payload: 16384"));
     let mut all = loads(&["h0"]);
     all[0].profile = json!(noise(20_000));

@@ -1,0 +1,334 @@
+//! Others on the server who have no key: they hear everything, and send what they like.
+
+use crate::bench::{Bench, VERSION, loads, wait};
+use async_nats::{Client, ConnectOptions, Message};
+use fleet::order::{Order, VALIDITY_MS, Verb};
+use fleet::{AgentState, Controller, HostOutcome, SigningKey, name};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use testkit::or_skip;
+
+/// Subject and bytes.
+type Heard = (String, Vec<u8>);
+
+/// Somebody on the server without a key.
+struct Stranger {
+    /// Messages to agents.
+    heard: Arc<Mutex<Vec<Heard>>>,
+    /// Answers to what it sent to agents.
+    answers: Arc<AtomicUsize>,
+    sent: Arc<AtomicUsize>,
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().unwrap().block_on(future)
+}
+
+async fn client(url: &str) -> Client {
+    ConnectOptions::new().connect(url).await.unwrap()
+}
+
+/// The same, with one bit changed.
+fn flipped(bytes: &[u8], seed: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let at = seed.wrapping_mul(2_654_435_761) % bytes.len().max(1);
+    if let Some(byte) = bytes.get_mut(at) {
+        *byte ^= 1 << (seed % 8);
+    }
+    bytes
+}
+
+impl Stranger {
+    /// Sends all that it hears again: as it is, with a bit changed, and to the other of two agents.
+    fn echoing(url: &str) -> Self {
+        let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
+        let (answers, sent): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
+        let end: Arc<AtomicBool> = Arc::default();
+        let ready: Arc<AtomicBool> = Arc::default();
+        let url = url.to_owned();
+        let thread = {
+            let (heard, answers, sent) = (Arc::clone(&heard), Arc::clone(&answers), Arc::clone(&sent));
+            let (end, ready) = (Arc::clone(&end), Arc::clone(&ready));
+            std::thread::spawn(move || {
+                run(async {
+                    // Its own messages do not come back to it.
+                    let client = ConnectOptions::new().no_echo().connect(url).await.unwrap();
+                    let mut all = client.subscribe("diskspd.v1.agent.>").await.unwrap();
+                    let inbox = client.new_inbox();
+                    let mut replies = client.subscribe(inbox.clone()).await.unwrap();
+                    client.flush().await.unwrap();
+                    ready.store(true, Ordering::Relaxed);
+                    while !end.load(Ordering::Relaxed) {
+                        tokio::select! {
+                            Some(message) = all.next() => {
+                                heard.lock().unwrap().push((message.subject.to_string(), message.payload.to_vec()));
+                                sent.fetch_add(send_again(&client, &message, &inbox).await, Ordering::Relaxed);
+                            }
+                            Some(_) = replies.next() => {
+                                answers.fetch_add(1, Ordering::Relaxed);
+                            }
+                            () = tokio::time::sleep(Duration::from_millis(20)) => {}
+                        }
+                    }
+                });
+            })
+        };
+        wait(|| ready.load(Ordering::Relaxed));
+        Self { heard, answers, sent, end, thread: Some(thread) }
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+async fn send_again(client: &Client, message: &Message, inbox: &str) -> usize {
+    let subject = message.subject.to_string();
+    // h0 and h1 as they stand in subjects
+    let other =
+        if subject.contains("6830") { subject.replace("6830", "6831") } else { subject.replace("6831", "6830") };
+    let seed = message.payload.iter().map(|&byte| usize::from(byte)).sum();
+    let all = [
+        (subject.clone(), message.payload.to_vec()),
+        (subject, flipped(&message.payload, seed)),
+        (other.clone(), message.payload.to_vec()),
+        (other, flipped(&message.payload, seed + 1)),
+    ];
+    let count = all.len();
+    for (subject, payload) in all {
+        client.publish_with_reply(subject, inbox.to_owned(), payload.into()).await.unwrap();
+    }
+    count
+}
+
+pub(crate) fn what_a_listener_without_a_key_sends_again_does_nothing() {
+    let bench = or_skip!(Bench::new(2));
+    let stranger = Stranger::echoing(&bench.server.url());
+    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_millis(500));
+    let run_done = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+    for host in &run_done.hosts {
+        assert!(matches!(host.outcome, HostOutcome::Finished(_)), "{:?}", host.outcome);
+    }
+    let expected = ["plan", "prepare", "prepared", "started", "ended"];
+    for agent in &bench.agents {
+        assert_eq!(agent.host.events(), expected);
+    }
+    // The whole run once more, when it is over.
+    let heard = stranger.heard.lock().unwrap().clone();
+    assert!(heard.len() > 50, "{}", heard.len());
+    run(async {
+        let client = client(&bench.server.url()).await;
+        for (subject, bytes) in heard {
+            client.publish(subject, bytes.into()).await.unwrap();
+        }
+        client.flush().await.unwrap();
+    });
+    // Agents take messages in order: when they have refused an order of ours, they have seen all before.
+    std::thread::sleep(Duration::from_millis(300));
+    let infos = bench.controller().hosts(None).unwrap();
+    assert!(infos.iter().all(|info| info.state == AgentState::Idle), "{infos:?}");
+    for agent in &bench.agents {
+        assert_eq!(agent.host.events(), expected);
+        assert!(agent.log().iter().any(|line| line.contains("refused")), "{:?}", agent.log());
+    }
+    assert_eq!(stranger.answers.load(Ordering::Relaxed), 0, "somebody without a key got an answer");
+    assert!(stranger.sent.load(Ordering::Relaxed) > 200);
+}
+
+/// The name of an agent as it stands in subjects.
+fn token(agent: &str) -> String {
+    agent.bytes().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
+}
+
+/// Sends bytes as an order of this verb to an agent; the answer, if there is one within half a second.
+async fn ask(client: &Client, agent: &str, verb: Verb, bytes: Vec<u8>) -> Option<Value> {
+    let inbox = client.new_inbox();
+    let mut answers = client.subscribe(inbox.clone()).await.unwrap();
+    let token = token(agent);
+    let subject = format!("diskspd.v1.agent.{token}.{}", verb.text());
+    client.publish_with_reply(subject, inbox, bytes.into()).await.unwrap();
+    let answer = tokio::time::timeout(Duration::from_millis(500), answers.next()).await.ok()??;
+    serde_json::from_slice(&answer.payload).ok()
+}
+
+async fn hello(client: &Client, agent: &str) -> Value {
+    let token = token(agent);
+    let answer = client.request(format!("diskspd.v1.hello.{token}"), "{}".into()).await.unwrap();
+    serde_json::from_slice(&answer.payload).unwrap()
+}
+
+/// An order to plan that h0 would take.
+fn order(hello: &Value) -> Order {
+    let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+    Order {
+        schema: 1,
+        verb: Verb::Plan,
+        run: name::new_id().unwrap(),
+        agent: "h0".into(),
+        instance: hello["instance"].as_str().unwrap().into(),
+        challenge: hello["challenge"].as_str().map(Into::into),
+        expires_at_unix_ms: unix_ms + VALIDITY_MS,
+        sequence: 1,
+        body: json!({"version": VERSION, "host": "h0", "index": 0, "hosts": 1, "profile": {}, "options": null}),
+    }
+}
+
+pub(crate) fn orders_that_are_not_what_they_should_be_are_refused_logged_and_not_answered() {
+    type Change = fn(&mut Order);
+    let bench = or_skip!(Bench::new(1));
+    let agent = &bench.agents[0];
+    let cases: [(&str, Change); 6] = [
+        ("it has expired", |order| order.expires_at_unix_ms -= 60_000),
+        ("it expires too late", |order| order.expires_at_unix_ms += 60_000),
+        ("for another agent", |order| order.agent = "h1".into()),
+        ("another version of the protocol", |order| order.schema = 2),
+        ("its challenge is missing", |order| order.challenge = Some("0".repeat(32))),
+        ("for an agent that ran here before", |order| order.instance = "0".repeat(32)),
+    ];
+    run(async {
+        let client = client(&bench.server.url()).await;
+        for (reason, change) in cases {
+            let mut order = order(&hello(&client, "h0").await);
+            change(&mut order);
+            let answer = ask(&client, "h0", Verb::Plan, order.signed(&bench.key).unwrap()).await;
+            assert_eq!(answer, None, "{reason}");
+            assert!(agent.log().iter().any(|line| line.contains(reason)), "{reason}: {:?}", agent.log());
+        }
+        let other = SigningKey::generate().unwrap();
+        let unknown = order(&hello(&client, "h0").await).signed(&other).unwrap();
+        assert_eq!(ask(&client, "h0", Verb::Plan, unknown).await, None);
+        assert!(agent.log().iter().any(|line| line.contains("its key is not trusted")), "{:?}", agent.log());
+        assert_eq!(agent.host.events(), [""; 0]);
+
+        // The same order is taken once, if nothing is wrong with it.
+        let good = order(&hello(&client, "h0").await).signed(&bench.key).unwrap();
+        let answer = ask(&client, "h0", Verb::Plan, good.clone()).await.unwrap();
+        assert!(answer["body"]["planned"].is_object(), "{answer}");
+        assert_eq!(ask(&client, "h0", Verb::Plan, good).await, None);
+        assert_eq!(agent.host.events(), ["plan"]);
+        // Trusted, of the right run, but nonsense inside.
+        let mut nonsense = order(&hello(&client, "h0").await);
+        nonsense.body = json!([1, 2]);
+        let answer = ask(&client, "h0", Verb::Plan, nonsense.signed(&bench.key).unwrap()).await.unwrap();
+        assert!(answer["body"]["refused"][0].as_str().unwrap().contains("cannot be read"), "{answer}");
+    });
+    // Nobody goes on with the planned run, so it is forgotten and keeps nobody out.
+    wait(|| bench.controller().hosts(None).unwrap()[0].state == AgentState::Idle);
+    bench.controller().run(loads(&["h0"]), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+}
+
+pub(crate) fn a_flood_of_nonsense_ends_no_agent_and_fills_no_log() {
+    let bench = or_skip!(Bench::new(1));
+    let began = std::time::Instant::now();
+    run(async {
+        let client = client(&bench.server.url()).await;
+        let large = vec![b'['; 1_000_000];
+        for number in 0..4000_usize {
+            let verb = Verb::ALL[number % Verb::ALL.len()];
+            let bytes = match number % 100 {
+                0 => large.clone(),
+                1 => b"{\"order\":\"{}\",\"key\":\"U\",\"signature\":\"\"}".to_vec(),
+                2 => Vec::new(),
+                _ => vec![number as u8; number % 700],
+            };
+            client.publish(format!("diskspd.v1.agent.6830.{}", verb.text()), bytes.into()).await.unwrap();
+        }
+        for subject in ["diskspd.v1.hello.6830", "diskspd.v1.hello", "$SRV.PING.diskspd", "diskspd.v1.agent.6830.x"] {
+            for bytes in [large.clone(), vec![0xff; 100], b"{\"key\": 1}".to_vec(), vec![b'['; 1000]] {
+                client.publish_with_reply(subject, "nobody", bytes.into()).await.unwrap();
+            }
+        }
+        client.flush().await.unwrap();
+    });
+    wait(|| bench.agents[0].log().iter().any(|line| line.contains("more messages")));
+    let lines = bench.agents[0].log().iter().filter(|line| line.contains("refused")).count() as u64;
+    assert!(lines <= 6 * (began.elapsed().as_secs() + 2), "{lines} lines");
+    assert_eq!(bench.agents[0].host.events(), [""; 0]);
+    let run_done = bench.controller().run(loads(&["h0"]), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+    assert!(matches!(run_done.hosts[0].outcome, HostOutcome::Finished(_)));
+}
+
+pub(crate) fn a_controller_with_another_key_orders_nothing() {
+    let bench = or_skip!(Bench::new(2));
+    let other = SigningKey::generate().unwrap();
+    let mut controller = bench.controller();
+    let error = controller.run(bench.loads(), &other, &bench.stop, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("h0: the agent does not trust the key U"), "{error}");
+    assert!(error.touched_nothing());
+    let stopped = controller.stop(&["h0".to_owned()], &other).unwrap();
+    assert!(stopped[0].outcome.as_ref().unwrap_err().contains("does not trust"));
+    assert!(controller.kept(&["h0".to_owned()], &other).is_err());
+    assert!(controller.hosts(Some(&other)).unwrap().iter().all(|info| !info.trusts_key));
+    assert_eq!(bench.has("plan"), [false; 2]);
+}
+
+pub(crate) fn the_server_asks_who_is_there_by_micro_service() {
+    let bench = or_skip!(Bench::new(2));
+    let names = run(async {
+        let client = client(&bench.server.url()).await;
+        let inbox = client.new_inbox();
+        let mut answers = client.subscribe(inbox.clone()).await.unwrap();
+        client.publish_with_reply("$SRV.PING.diskspd", inbox, "".into()).await.unwrap();
+        let mut names = Vec::new();
+        while names.len() < 2 {
+            let answer = tokio::time::timeout(crate::bench::LONG, answers.next()).await.unwrap().unwrap();
+            let answer: Value = serde_json::from_slice(&answer.payload).unwrap();
+            assert_eq!((&answer["name"], &answer["version"]), (&json!("diskspd"), &json!(VERSION)));
+            names.push(answer["metadata"]["name"].as_str().unwrap().to_owned());
+        }
+        names.sort();
+        names
+    });
+    assert_eq!(names, ["h0", "h1"]);
+}
+
+pub(crate) fn an_agent_that_lies_is_bounded() {
+    // A server that answers as an agent would, with sentences and names without end.
+    let bench = or_skip!(Bench::new(0));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (ended, url) = (Arc::clone(&stop), bench.server.url());
+    let liar = std::thread::spawn(move || {
+        run(async {
+            let client = client(&url).await;
+            let mut hellos = client.subscribe("diskspd.v1.hello").await.unwrap();
+            while !ended.load(Ordering::Relaxed) {
+                let next = tokio::time::timeout(Duration::from_millis(50), hellos.next()).await;
+                let Ok(Some(Message { reply: Some(reply), .. })) = next else { continue };
+                let answer = |name: &str| {
+                    json!({
+                        "schema": 1, "name": name, "instance": "0".repeat(32), "version": "\u{1b}[31m".repeat(1000),
+                        "state": "idle", "run": "../../x", "trusts_key": true, "unix_ms": u64::MAX,
+                        "challenge": "0".repeat(32), "limits": null,
+                    })
+                };
+                for name in ["../x", "", "good", "\u{1b}[2J"] {
+                    client.publish(reply.clone(), answer(name).to_string().into()).await.unwrap();
+                }
+                client.publish(reply, "{".into()).await.unwrap();
+            }
+        });
+    });
+    let mut controller = Controller::connect(&bench.server.connection(), VERSION).unwrap();
+    let mut infos = controller.hosts(None).unwrap();
+    while infos.is_empty() {
+        infos = controller.hosts(None).unwrap();
+    }
+    stop.store(true, Ordering::Relaxed);
+    liar.join().unwrap();
+    assert_eq!(infos.len(), 1);
+    assert_eq!((infos[0].name.as_str(), &infos[0].run), ("good", &None));
+    assert!(infos[0].version.chars().count() < 500 && !infos[0].version.contains('\u{1b}'));
+}

@@ -1,0 +1,216 @@
+//! Agents, controllers and servers that go away while a load runs.
+
+use crate::bench::{Bench, RunningAgent, loads, wait};
+use crate::relay::Relay;
+use fleet::{AgentState, Collected, Connection, Controller, FleetRun, HostOutcome, Progress, name};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use testkit::or_skip;
+
+const VERY_LONG: Duration = Duration::from_mins(10);
+
+fn finished(run: &FleetRun, host: usize) -> &fleet::Finished {
+    match &run.hosts[host].outcome {
+        HostOutcome::Finished(finished) => finished,
+        outcome => panic!("{outcome:?}"),
+    }
+}
+
+/// Fetches what all agents of the bench keep.
+fn collected(bench: &Bench) -> Vec<Collected> {
+    let names: Vec<String> = bench.agents.iter().map(|agent| agent.name.clone()).collect();
+    let mut all = Vec::new();
+    let save = &mut |collected| {
+        all.push(collected);
+        Ok(())
+    };
+    bench.controller().collect(&names, &bench.key, save).unwrap();
+    all
+}
+
+pub(crate) fn a_lost_agent_stops_its_load_and_keeps_the_result_and_the_others_go_on() {
+    let mut bench = or_skip!(Bench::new(1));
+    let relay = Relay::to(bench.server.port);
+    let cut_off = bench.agent_at("far", &relay.url());
+    bench.agents.push(cut_off);
+    wait(|| bench.agents[1].is_ready());
+    bench.behave(|index, behaviour| {
+        behaviour.run_for = if index == 0 { Duration::from_secs(2) } else { VERY_LONG };
+    });
+    let loads = bench.loads();
+    let id = loads[0].run.clone();
+    let run = bench.controller().run(loads, &bench.key, &bench.stop, &mut |progress| {
+        if matches!(progress, Progress::Running(_)) {
+            relay.cut(true);
+        }
+    });
+    let run = run.unwrap();
+    assert!(matches!(&run.hosts[1].outcome, HostOutcome::Lost(_)), "{:?}", run.hosts[1].outcome);
+    assert_eq!(finished(&run, 0).result["stopped"], false);
+    wait(|| bench.agents[1].host.has("stopped"));
+    relay.cut(false);
+    wait(|| bench.controller().hosts(None).unwrap().iter().filter(|info| info.state == AgentState::Idle).count() == 2);
+    let kept = collected(&bench);
+    assert_eq!((kept.len(), &kept[0].host, &kept[0].run), (1, &"far".to_owned(), &id));
+    assert_eq!(kept[0].finished.result["stopped"], true);
+    assert!(collected(&bench).is_empty(), "what was saved is still kept");
+}
+
+pub(crate) fn a_silent_controller_ends_the_load_and_its_results_can_be_collected() {
+    let bench = or_skip!(Bench::new(2));
+    bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
+    let relay = Relay::to(bench.server.port);
+    let connection = Connection { server: relay.url(), ..Connection::default() };
+    let mut controller = Controller::connect(&connection, crate::bench::VERSION).unwrap();
+    // As a stopped process: the connection stays, and nothing comes.
+    let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
+        if matches!(progress, Progress::Running(_)) {
+            relay.be_silent(true);
+        }
+    });
+    for host in run.unwrap().hosts {
+        assert!(matches!(host.outcome, HostOutcome::Lost(_)), "{:?}", host.outcome);
+    }
+    wait(|| bench.has("stopped") == [true; 2]);
+    wait(|| bench.controller().hosts(None).unwrap().iter().all(|info| info.state == AgentState::Idle));
+    let names = [String::from("h*")];
+    let listed = bench.controller().kept(&names, &bench.key).unwrap();
+    assert!(listed.iter().all(|(_, kept)| kept.len() == 1 && kept[0].bytes > 0), "{listed:?}");
+    // What cannot be saved stays.
+    let failed = bench.controller().collect(&names, &bench.key, &mut |_| Err("disk full".into()));
+    assert!(failed.unwrap_err().to_string().contains("disk full"));
+    let kept = collected(&bench);
+    assert_eq!(kept.len(), 2);
+    assert!(kept.iter().all(|kept| kept.finished.result["stopped"] == true));
+}
+
+pub(crate) fn a_silent_controller_before_the_start_starts_nothing() {
+    let bench = or_skip!(Bench::new(2));
+    let relay = Relay::to(bench.server.port);
+    let connection = Connection { server: relay.url(), ..Connection::default() };
+    let mut controller = Controller::connect(&connection, crate::bench::VERSION).unwrap();
+    let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
+        if matches!(progress, Progress::Prepared) {
+            relay.be_silent(true);
+        }
+    });
+    run.unwrap_err();
+    wait(|| bench.has("undo file") == [true; 2]);
+    assert_eq!(bench.has("started"), [false; 2]);
+}
+
+pub(crate) fn a_restarted_server_does_not_end_the_run() {
+    let bench = or_skip!(Bench::new(2));
+    let Bench { agents, mut server, key, folder, stop } = bench;
+    let bench_behave = |long: Duration| {
+        for agent in &agents {
+            agent.host.behaviour.lock().unwrap().run_for = long;
+        }
+    };
+    bench_behave(Duration::from_secs(6));
+    let mut controller = Controller::connect(&server.connection(), crate::bench::VERSION).unwrap();
+    let mut restarted = false;
+    let run = controller.run(loads(&["h0", "h1"]), &key, &stop, &mut |progress| {
+        if matches!(progress, Progress::Running(_)) && !restarted {
+            restarted = true;
+            server.kill();
+            std::thread::sleep(Duration::from_millis(300));
+            server.restart();
+        }
+    });
+    let run = run.unwrap();
+    assert_eq!(finished(&run, 0).result["stopped"], false);
+    assert_eq!(finished(&run, 1).result["stopped"], false);
+    assert!(restarted && folder.path().is_dir());
+}
+
+pub(crate) fn an_agent_that_is_ended_stops_its_load_and_keeps_the_result() {
+    let mut bench = or_skip!(Bench::new(1));
+    bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
+    let mut controller = bench.controller();
+    let mut agent = bench.agents.pop().unwrap();
+    let host = std::sync::Arc::clone(&agent.host);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| controller.run(loads(&["h0"]), &bench.key, &bench.stop, &mut |_| {}));
+        wait(|| host.has("started"));
+        agent.end().unwrap();
+        assert!(host.has("stopped"));
+        assert_eq!(std::fs::read_dir(&agent.state).unwrap().count(), 1);
+        let run = run.join().unwrap().unwrap();
+        assert!(!matches!(run.hosts[0].outcome, HostOutcome::Finished(_)), "{run:?}");
+    });
+    // The next agent with this folder hands it out.
+    let next = bench.agent("h0");
+    bench.agents.push(next);
+    wait(|| bench.agents[0].is_ready());
+    assert_eq!(collected(&bench).len(), 1);
+}
+
+pub(crate) fn a_name_belongs_to_one_agent() {
+    let bench = or_skip!(Bench::new(1));
+    let mut second = bench.agent("h0");
+    wait(|| second.has_ended());
+    let error = second.end().unwrap_err();
+    assert!(error.to_string().contains("another agent") && error.to_string().contains("h0"), "{error}");
+    assert!(!bench.agents[0].has_ended());
+    // Of two that begin at the same time one stays.
+    let twins = [bench.agent("twin"), bench.agent("twin")];
+    wait(|| twins.iter().any(RunningAgent::has_ended) && twins.iter().any(RunningAgent::is_ready));
+    let ended = twins.iter().filter(|twin| twin.has_ended()).count();
+    assert_eq!(ended, 1);
+    let infos = bench.controller().hosts(None).unwrap();
+    let names: Vec<(&str, usize)> = infos.iter().map(|info| (info.name.as_str(), info.agents)).collect();
+    assert_eq!(names, [("h0", 1), ("twin", 1)]);
+}
+
+pub(crate) fn unknown_names_and_versions_are_refused_before_anything_is_sent() {
+    let bench = or_skip!(Bench::new(2));
+    let mut controller = bench.controller();
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<String>>();
+    let selected = controller.select(&names(&["h1", "h*"]), None).unwrap();
+    assert_eq!(selected.iter().map(|info| info.name.as_str()).collect::<Vec<_>>(), ["h1", "h0"]);
+    assert_eq!(selected[0].limits["allow"][0], "/x");
+    let error = controller.select(&names(&["h0", "gone"]), None).unwrap_err();
+    assert!(error.to_string().contains("no agent gone answers") && error.touched_nothing(), "{error}");
+    let error = controller.select(&names(&["x*"]), None).unwrap_err();
+    assert!(error.to_string().contains("found: h0, h1"), "{error}");
+    let mut other = Controller::connect(&bench.server.connection(), "9.9.9").unwrap();
+    let error = other.run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("h0: the agent is version 0.1.0, the controller 9.9.9"), "{error}");
+    let mut twice = bench.loads();
+    twice[1].host = "h0".into();
+    assert!(controller.run(twice, &bench.key, &bench.stop, &mut |_| {}).unwrap_err().to_string().contains("twice"));
+    assert_eq!(bench.has("plan"), [false; 2]);
+    assert_eq!(name::new_id().unwrap().len(), 32);
+}
+
+pub(crate) fn a_second_controller_is_refused_and_a_stop_is_taken_from_it() {
+    let bench = or_skip!(Bench::new(2));
+    bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
+    let mut asked = false;
+    let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
+        if matches!(progress, Progress::Running(_)) && !asked {
+            asked = true;
+            let mut second = bench.controller();
+            let error = second.run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
+            assert!(error.to_string().contains("busy with run") && error.touched_nothing(), "{error}");
+            assert_eq!(bench.has("stopped"), [false; 2]);
+            let stopped = second.stop(&["h*".to_owned()], &bench.key).unwrap();
+            assert!(stopped.iter().all(|one| one.outcome == Ok(())) && stopped.len() == 2, "{stopped:?}");
+        }
+    });
+    let run = run.unwrap();
+    assert!(!run.stopped && !bench.stop.load(Ordering::Relaxed));
+    for host in 0..2 {
+        assert_eq!(finished(&run, host).result["stopped"], true);
+    }
+}
+
+pub(crate) fn a_failure_that_nobody_foresaw_ends_neither_agent_nor_controller() {
+    let bench = or_skip!(Bench::new(2));
+    bench.behave(|index, behaviour| behaviour.panic_in_plan = index == 0);
+    let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("h0: the agent failed in an unforeseen way"), "{error}");
+    bench.behave(|_, behaviour| behaviour.panic_in_plan = false);
+    bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+}
