@@ -239,6 +239,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         written: written(span),
     };
     let thread = |thread| ThreadRecord {
+        started_ns: None,
         cpu_wait: None,
         stamp_samples: None,
         flushes: flush_after_writes(span).map(|_| flushes(&span.rows)),
