@@ -122,7 +122,8 @@ pub struct SizeFigures {
     pub drawn_percent: f64,
     /// Volumes and rates, with the latency if it was measured.
     pub figures: Figures,
-    /// Median in nanoseconds, at most 0.8 % (below 1 µs, 8 ns) above the exact one; null without `-L` or such I/Os.
+    /// Median in nanoseconds, at most 0.8 % (below 1 µs, 8 ns) above the exact one; null without `-L` or such
+    /// I/Os, or if several hosts did them.
     pub p50_ns: Option<u64>,
     /// 99th percentile.
     pub p99_ns: Option<u64>,
@@ -145,9 +146,9 @@ pub struct FlushFigures {
     pub per_s: f64,
     /// Their latencies; null = there were none.
     pub latency: Option<LatencyFigures>,
-    /// Median in nanoseconds; null = there were none.
+    /// Median in nanoseconds; null = there were none, or several hosts did them.
     pub p50_ns: Option<u64>,
-    /// 99th percentile in nanoseconds; null = there were none.
+    /// 99th percentile in nanoseconds; null = there were none, or several hosts did them.
     pub p99_ns: Option<u64>,
 }
 

@@ -68,6 +68,18 @@ impl Fleet {
     }
 }
 
+/// Hosts that a sentence names.
+const NAMES_MAX: usize = 8;
+
+/// `h1, h2`; of more than eight the first: `h1, …, h8 and 14 more`.
+pub fn few_names(hosts: &[&str]) -> String {
+    let named = hosts.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+    match hosts.len().saturating_sub(NAMES_MAX) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 /// A host of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -82,7 +94,7 @@ pub struct FleetHost {
     pub system: Option<HostSystem>,
     /// How its clock differs from the controller's.
     pub clock: ClockOffset,
-    /// When it did what, by its own clock; null = it sent no result.
+    /// When it did what in the first timespan, by its own clock; null = it sent no result.
     pub timing: Option<HostTiming>,
     /// When the last of its threads began to submit I/Os, in nanoseconds after the planned start; negative = before it;
     /// null = unknown.
@@ -200,7 +212,7 @@ pub struct HostTimeSpan {
     pub series: HostSeries,
 }
 
-/// I/Os that a host completed in equal parts of its measurement, at most 600; a last part that was not reached whole is
+/// I/Os that a host completed in equal parts of its measurement, at most 300; a last part that was not reached whole is
 /// left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -209,7 +209,7 @@ pub enum Ending {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
-    /// Measured time in nanoseconds.
+    /// Measured time in nanoseconds; of several hosts that in which all of them measured.
     pub elapsed_ns: u64,
     /// True if an error or a stop ended it before its planned time.
     pub is_partial: bool,
@@ -219,22 +219,23 @@ pub struct Measured {
     pub thread_count: u32,
     /// `-O`; null = it was not in effect.
     pub request_count: Option<u32>,
-    /// Where the threads ran, in thread order; null = anywhere (`-n`).
+    /// Where the threads ran, in thread order; null = anywhere (`-n`), or on several hosts.
     pub effective_affinity: Option<Vec<AffinityEntry>>,
-    /// Numbers of P-cores and E-cores used; null = cores of only one type were used.
+    /// Numbers of P-cores and E-cores used; null = cores of only one type were used, or several hosts.
     pub mixed_cores: Option<MixedCores>,
-    /// Usage of each online CPU, ascending.
+    /// Usage of each online CPU, ascending; empty for several hosts, each of which has CPUs of its own.
     pub cpus: Vec<CpuUsage>,
-    /// Mean over the CPUs; its field `cpu` has no meaning.
+    /// Mean over the CPUs, of several hosts over those of all; its field `cpu` has no meaning.
     pub cpu_average: CpuUsage,
-    /// Usage of all online CPUs together over time; empty if unknown, and from formats other than JSON.
+    /// Usage of all online CPUs together over time; empty if unknown, for several hosts, and from formats other than JSON.
     #[serde(default)]
     pub cpu_course: CpuCourse,
     /// Effective distributions, each listed once, with the threads and targets that used them.
     pub distributions: Vec<DistributionUse>,
     /// One per thread and target.
     pub rows: Vec<Row>,
-    /// All rows together.
+    /// All rows together. The rates of several hosts are those of the time in which all of them measured, counts and
+    /// latencies those of everything that any of them measured.
     pub total: Directions<Figures>,
     /// The interval series of all rows together; empty without `-D`.
     pub intervals: Vec<Directions<IntervalFigures>>,
@@ -360,7 +361,7 @@ pub struct RampInterval {
     pub iops: f64,
     /// Mean time from intended start to completion of these, in nanoseconds; null = there were none.
     pub response_mean_ns: Option<f64>,
-    /// The 99th percentile of these times in nanoseconds.
+    /// The 99th percentile of these times in nanoseconds; null for several hosts.
     pub response_p99_ns: Option<u64>,
 }
 

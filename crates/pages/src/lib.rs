@@ -12,6 +12,7 @@ mod charts;
 mod comparison;
 mod draw;
 mod environment;
+mod fleet;
 mod foreign_text;
 mod image;
 mod interference;

@@ -3,6 +3,7 @@
 use super::block::{Banner, Block, Column, Found, Page, Section, Table, Tile, Tone, charts};
 use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
+use super::fleet;
 use super::foreign_text::{text, text_of_path};
 use super::kinds;
 use super::preset;
@@ -47,7 +48,10 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, 
         if let Some(first) = of_span.first_mut().filter(|_| several) {
             first.blocks.insert(0, Block::Load { line: load_line::of_time_span(result, index) });
         }
-        sections.extend(of_span.into_iter().map(|section| section.of_time(index)));
+        // The hosts come after the figures of all.
+        let rest = of_span.split_off(of_span.len().min(1));
+        let of_span = of_span.into_iter().chain(fleet::sections(result, index)?).chain(rest);
+        sections.extend(of_span.map(|section| section.of_time(index)));
     }
     // Only the first timespan's beginning is known.
     let first = result.time_spans.first().and_then(|span_result| span_result.measured.as_ref());

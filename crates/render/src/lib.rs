@@ -20,6 +20,7 @@ mod event_table;
 pub mod figure_words;
 mod flush_table;
 pub mod foreign;
+pub mod host_table;
 pub mod interference;
 mod io_table;
 pub mod json;
@@ -75,15 +76,24 @@ pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
         let decisions = echo::Decisions::made(span, result.time_spans.get(index), &result.system, platform);
         echo::time_span(out, index + 1, span, &decisions)?;
     }
-    system_text(&result.system, result.started_at, out)?;
+    match &result.fleet {
+        None => system_text(&result.system, result.started_at, out)?,
+        Some(fleet) => system::fleet_block(out, &result.system, fleet, result.started_at)?,
+    }
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let Some(span) = result.profile.time_spans.get(index) else { break };
         // Notes of the plan belong to the one timespan there is, else to the end of the report.
         let run_notes = if result.time_spans.len() == 1 { &result.notes[..] } else { &[] };
-        time_span::results(
-            out,
-            &time_span::Shown { number: index + 1, span, span_result, run_notes, topology: &result.system.topology },
-        )?;
+        let fleet = result.fleet.as_ref();
+        let shown = time_span::Shown {
+            number: index + 1,
+            span,
+            span_result,
+            run_notes,
+            topology: &result.system.topology,
+            fleet: fleet.and_then(|fleet| Some((fleet, fleet.time_spans.get(index)?))),
+        };
+        time_span::results(out, &shown)?;
     }
     if let Some(totals) = result.totals_of_several() {
         totals::table(out, totals)?;

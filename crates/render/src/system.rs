@@ -4,6 +4,7 @@ use crate::cache_table;
 use crate::foreign;
 use jiff::Timestamp;
 use model::facts::SystemFacts;
+use model::fleet::Fleet;
 use model::units::{Bytes, UnixTime};
 use std::io::{self, Write};
 
@@ -12,14 +13,7 @@ const UNKNOWN: &str = "<unknown>";
 /// The block from `System information:` to the caches; it begins and ends without an empty line.
 pub(crate) fn block(out: &mut dyn Write, system: &SystemFacts, started_at: UnixTime) -> io::Result<()> {
     let topology = &system.topology;
-    writeln!(out, "System information:\n")?;
-    line(out, "computer name:", known(Some(&system.computer_name)))?;
-    line(out, "processor name:", known(system.processor_name.as_deref()))?;
-    line(out, "start time:", &utc(started_at))?;
-    line(out, "active power scheme:", known(system.power_scheme.as_deref()))?;
-    let page_size = (system.page_size_bytes > 0).then(|| Bytes(system.page_size_bytes).to_string());
-    line(out, "page size:", known(page_size.as_deref()))?;
-    writeln!(out)?;
+    head(out, system, started_at)?;
     line(out, "cpu count:", &topology.cpus.len().to_string())?;
     line(out, "core count:", &topology.core_count().to_string())?;
     line(out, "group count:", &topology.group_count().to_string())?;
@@ -27,6 +21,30 @@ pub(crate) fn block(out: &mut dyn Write, system: &SystemFacts, started_at: UnixT
     line(out, "socket count:", &topology.socket_count().to_string())?;
     line(out, "heterogeneous cores:", if topology.highest_class() > 0 { "y" } else { "n" })?;
     cache_table::block(out, topology)
+}
+
+/// That of several hosts: what they have in common, and how many CPUs they have together.
+pub(crate) fn fleet_block(
+    out: &mut dyn Write,
+    system: &SystemFacts,
+    fleet: &Fleet,
+    started_at: UnixTime,
+) -> io::Result<()> {
+    head(out, system, started_at)?;
+    let cpus: usize = fleet.hosts.iter().filter_map(|host| host.system.as_ref()).map(|host| host.cpu_count).sum();
+    line(out, "host count:", &fleet.hosts.len().to_string())?;
+    line(out, "cpu count:", &cpus.to_string())
+}
+
+fn head(out: &mut dyn Write, system: &SystemFacts, started_at: UnixTime) -> io::Result<()> {
+    writeln!(out, "System information:\n")?;
+    line(out, "computer name:", known(Some(&system.computer_name)))?;
+    line(out, "processor name:", known(system.processor_name.as_deref()))?;
+    line(out, "start time:", &utc(started_at))?;
+    line(out, "active power scheme:", known(system.power_scheme.as_deref()))?;
+    let page_size = (system.page_size_bytes > 0).then(|| Bytes(system.page_size_bytes).to_string());
+    line(out, "page size:", known(page_size.as_deref()))?;
+    writeln!(out)
 }
 
 fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {

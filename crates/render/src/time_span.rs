@@ -2,11 +2,12 @@
 
 use crate::io_table::{Columns, Kind};
 use crate::{
-    confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop,
-    operation_table, reduction_table, rotation_table, size_table, skew_table, storage_table, stream_table,
+    confidence, cpu_table, distribution_list, event_table, flush_table, foreign, host_table, io_table, latency_table,
+    load_loop, operation_table, reduction_table, rotation_table, size_table, skew_table, storage_table, stream_table,
     verdict_block, verification_block, wait_table,
 };
 use model::affinity::list_text;
+use model::fleet::{Fleet, FleetTimeSpan};
 use model::note::Note;
 use model::profile::TimeSpan;
 use model::result::{Measured, MixedCores, TimeSpanResult};
@@ -22,6 +23,8 @@ pub(crate) struct Shown<'a> {
     /// Notes on the whole run that are shown here.
     pub(crate) run_notes: &'a [Note],
     pub(crate) topology: &'a Topology,
+    /// The hosts that carried it out; `None` = one machine.
+    pub(crate) fleet: Option<(&'a Fleet, &'a FleetTimeSpan)>,
 }
 
 /// The whole section, beginning with an empty line.
@@ -38,11 +41,17 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
             tables(out, shown, measured)?;
         }
     }
+    if let Some((fleet, time_span)) = shown.fleet {
+        host_table::table(out, fleet, time_span)?;
+    }
     if let Some(verification) = &span_result.verification {
         verification_block::block(out, verification)?;
     }
     let notes: Vec<Note> = shown.run_notes.iter().chain(&span_result.notes).cloned().collect();
     remarks(out, &span_result.errors, &notes)?;
+    if let Some((_, time_span)) = shown.fleet {
+        host_table::notes_block(out, time_span)?;
+    }
     span_result.verdict.as_ref().map_or(Ok(()), |verdict| verdict_block::block(out, verdict))?;
     span_result
         .expectation
@@ -146,7 +155,7 @@ pub(crate) fn remarks(out: &mut dyn Write, errors: &[String], notes: &[Note]) ->
     Ok(())
 }
 
-fn remark(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+pub(crate) fn remark(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     write!(out, "{label}: ")?;
     foreign::write_bytes(out, text.as_bytes())?;
     writeln!(out)

@@ -113,7 +113,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn option<'a>(builder: &'a mut Builder) -> &'a mut FleetOption {
+fn option(builder: &mut Builder) -> &mut FleetOption {
     builder.options.fleet.get_or_insert_default()
 }
 

@@ -4,6 +4,7 @@ mod captured;
 mod csv;
 mod document;
 mod elements;
+mod fleet;
 mod generated;
 mod hostile;
 mod older;

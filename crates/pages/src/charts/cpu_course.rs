@@ -12,7 +12,8 @@ const TITLE: &str = "CPU usage of the machine over time";
 pub(super) fn chart(measured: &Measured) -> Shown {
     let course = &measured.cpu_course;
     let Some(end_ns) = course.end_ns.last().filter(|_| course.end_ns.len() > 1) else {
-        let reason = "the result has no per-second CPU times; JSON results of runs of two seconds or more have them";
+        let reason = "the result has no per-second CPU times; JSON results of runs of two seconds or more on one machine have \
+                      them";
         return Err(Absent::because(TITLE, reason));
     };
     let line = |name: &str, role, percent: &[f64]| {

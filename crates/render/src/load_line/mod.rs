@@ -12,6 +12,7 @@ use crate::sweep;
 use model::by_path::ByPath;
 use model::environment::TargetEnvironment;
 use model::facts::TargetFacts;
+use model::fleet::few_names;
 use model::plan::TimeSpanPlan;
 use model::printable::printable;
 use model::profile::{OfferedRate, RateProcess, Target, TimeSpan};
@@ -118,10 +119,15 @@ pub fn of_sides<'a>(sides: impl Iterator<Item = (&'a str, Option<&'a RunResult>)
     }
 }
 
-/// The load of one timespan of a result, by its index.
+/// The load of one timespan of a result, by its index; that of several hosts begins with them: `2 hosts: h1, h2: `.
 pub fn of_time_span(result: &RunResult, index: usize) -> String {
     let span = result.profile.time_spans.get(index);
-    span.map_or_else(|| "unknown load".to_owned(), |span| load_line(span, &KnownTargets::of_result(result, index)))
+    let line =
+        span.map_or_else(|| "unknown load".to_owned(), |span| load_line(span, &KnownTargets::of_result(result, index)));
+    let Some(fleet) = &result.fleet else { return line };
+    let names: Vec<&str> = fleet.names().collect();
+    let word = if names.len() == 1 { "host" } else { "hosts" };
+    printable(&format!("{} {word}: {}: {line}", names.len(), few_names(&names))).into_owned()
 }
 
 /// The load of a timespan.

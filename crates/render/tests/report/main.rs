@@ -7,6 +7,7 @@ mod cpus;
 mod echo;
 mod endings;
 mod events;
+mod hosts;
 mod metrics;
 mod parsing;
 mod statistics;

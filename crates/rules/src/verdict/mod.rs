@@ -14,6 +14,7 @@ mod cpu;
 mod cpu_speed;
 mod data;
 mod faults;
+mod fleet;
 mod footprint;
 mod host_cache;
 mod io_workers;
@@ -61,6 +62,7 @@ const SUBJECTS: &[&[VerdictRule]] = &[
     content::RULES,
     medium::RULES,
     faults::RULES,
+    fleet::RULES,
     clock::RULES,
     cpu::RULES,
     cpu_speed::RULES,
@@ -98,6 +100,8 @@ pub fn rules() -> impl Iterator<Item = &'static VerdictRule> {
 /// A timespan that was measured, and the result that it is part of.
 pub struct RuleContext<'a> {
     result: &'a RunResult,
+    /// Number of the timespan, from 0.
+    index: usize,
     span: &'a TimeSpan,
     plan: Option<&'a TimeSpanPlan>,
     span_result: &'a TimeSpanResult,
@@ -120,6 +124,7 @@ impl<'a> RuleContext<'a> {
         let written = earlier.flat_map(|measured| &measured.rows).filter(|row| row.figures.write.ios > 0);
         Some(Self {
             result,
+            index,
             span: result.profile.time_spans.get(index)?,
             plan,
             span_result,

@@ -2,6 +2,32 @@
 
 use model::fleet::{ClockOffset, HostTiming};
 
+/// A host's clock beside the controller's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostClock {
+    offset: ClockOffset,
+    /// When the offset was that, by the host's clock.
+    at_ns: u64,
+}
+
+impl HostClock {
+    /// The offset is that at the start of the host's first measurement.
+    pub(super) fn new(offset: ClockOffset, timing: &HostTiming) -> Self {
+        Self { offset, at_ns: timing.measured_from_ns.unwrap_or(timing.planned_start_ns) }
+    }
+
+    fn drift_ppb(&self) -> i64 {
+        self.offset.drift_ppb.unwrap_or(0)
+    }
+
+    /// The axis time of a time of the host's clock.
+    pub(super) fn on_axis(&self, host_ns: u64) -> i64 {
+        let since_ns = i128::from(host_ns) - i128::from(self.at_ns);
+        let drift_ns = drifted(since_ns, self.drift_ppb());
+        narrow(i128::from(host_ns) - i128::from(self.offset.offset_ns) - drift_ns)
+    }
+}
+
 /// When a host measured a timespan, by the controller's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HostAxis {
@@ -16,11 +42,15 @@ pub(super) struct HostAxis {
 }
 
 impl HostAxis {
-    /// `timing` is `None` for a timespan of which no times are known.
-    pub(super) fn new(timing: Option<&HostTiming>, clock: &ClockOffset, elapsed_ns: u64) -> Self {
-        let drift_ppb = clock.drift_ppb.unwrap_or(0);
-        match timing.and_then(|timing| timing.measured_from_ns.map(|from_ns| on_axis(from_ns, timing, clock))) {
-            Some(begins_ns) => Self { begins_ns, elapsed_ns, drift_ppb, uncertainty_ns: Some(clock.uncertainty_ns) },
+    /// `from_ns` is the start of the measurement by the host's clock; `None` = unknown.
+    pub(super) fn new(from_ns: Option<u64>, clock: &HostClock, elapsed_ns: u64) -> Self {
+        match from_ns {
+            Some(from_ns) => Self {
+                begins_ns: clock.on_axis(from_ns),
+                elapsed_ns,
+                drift_ppb: clock.drift_ppb(),
+                uncertainty_ns: Some(clock.offset.uncertainty_ns),
+            },
             None => Self { begins_ns: 0, elapsed_ns, drift_ppb: 0, uncertainty_ns: None },
         }
     }
@@ -49,14 +79,6 @@ impl HostAxis {
     }
 }
 
-/// The axis time of a time of the host's clock.
-pub(super) fn on_axis(host_ns: u64, timing: &HostTiming, clock: &ClockOffset) -> i64 {
-    let zero_ns = timing.measured_from_ns.unwrap_or(timing.planned_start_ns);
-    let since_ns = i128::from(host_ns) - i128::from(zero_ns);
-    let drift_ns = drifted(since_ns, clock.drift_ppb.unwrap_or(0));
-    narrow(i128::from(host_ns) - i128::from(clock.offset_ns) - drift_ns)
-}
-
 fn drifted(ns: i128, ppb: i64) -> i128 {
     ns * i128::from(ppb) / 1_000_000_000
 }
@@ -77,9 +99,10 @@ mod tests {
         let offset_ns = 3600 * S.cast_signed();
         let clock = ClockOffset { offset_ns, drift_ppb: Some(100_000), uncertainty_ns: 7, ..ClockOffset::default() };
         let timing = HostTiming { measured_from_ns: Some(3610 * S), ..HostTiming::default() };
-        assert_eq!(on_axis(3610 * S, &timing, &clock), 10 * S.cast_signed());
-        assert_eq!(on_axis(3620 * S, &timing, &clock), 20 * S.cast_signed() - 1_000_000);
-        let axis = HostAxis::new(Some(&timing), &clock, 10 * S);
+        let clock = HostClock::new(clock, &timing);
+        assert_eq!(clock.on_axis(3610 * S), 10 * S.cast_signed());
+        assert_eq!(clock.on_axis(3620 * S), 20 * S.cast_signed() - 1_000_000);
+        let axis = HostAxis::new(timing.measured_from_ns, &clock, 10 * S);
         assert_eq!((axis.begins_ns, axis.uncertainty_ns), (10 * S.cast_signed(), Some(7)));
         assert_eq!(axis.ends_ns(), 20 * S.cast_signed() - 1_000_000);
         assert!((axis.since_start_ns(axis.ends_ns()) - 10 * S.cast_signed()).abs() <= 100);
@@ -89,9 +112,7 @@ mod tests {
     #[test]
     fn a_start_that_is_not_known_is_that_of_all_others() {
         let clock = ClockOffset { offset_ns: 5, drift_ppb: Some(9), ..ClockOffset::default() };
-        for timing in [None, Some(HostTiming::default())] {
-            let axis = HostAxis::new(timing.as_ref(), &clock, S);
-            assert_eq!((axis.begins_ns, axis.ends_ns(), axis.uncertainty_ns), (0, S.cast_signed(), None));
-        }
+        let axis = HostAxis::new(None, &HostClock::new(clock, &HostTiming::default()), S);
+        assert_eq!((axis.begins_ns, axis.ends_ns(), axis.uncertainty_ns), (0, S.cast_signed(), None));
     }
 }

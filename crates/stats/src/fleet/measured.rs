@@ -13,6 +13,7 @@ use model::facts::SystemFacts;
 use model::figures::{
     Directions, Figures, FlushFigures, LatencyDistribution, OperationFigures, RotationFigures, SizeFigures,
 };
+use model::fleet::few_names;
 use model::kernel_log::KernelMessage;
 use model::limits::{KERNEL_MESSAGES, SLOWEST_IOS};
 use model::operation::Operation;
@@ -68,7 +69,7 @@ pub(super) fn system(hosts: &[(&str, &SystemFacts)]) -> SystemFacts {
     let power = |system: &SystemFacts| system.power_scheme.clone();
     let names: Vec<&str> = hosts.iter().map(|(name, _)| *name).collect();
     SystemFacts {
-        computer_name: names.join(", "),
+        computer_name: few_names(&names),
         kernel_release: if is_same(|system| &system.kernel_release) {
             first.kernel_release.clone()
         } else {
@@ -355,7 +356,7 @@ fn rows(parts: &[HostPart<'_>], layout: Option<&over_time::Layout>) -> (Vec<Dist
 
 /// One distribution of all I/Os: counts by bucket add up, and percentiles are those of the sums. `None` if there are
 /// none.
-fn distribution<'a>(of: impl Iterator<Item = &'a LatencyDistribution>) -> Option<LatencyDistribution> {
+pub(super) fn distribution<'a>(of: impl Iterator<Item = &'a LatencyDistribution>) -> Option<LatencyDistribution> {
     let all: Vec<&LatencyDistribution> = of.collect();
     let figures = pooled(all.iter().map(|of| (of.count, of.figures)))?;
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();

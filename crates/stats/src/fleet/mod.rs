@@ -3,10 +3,12 @@
 mod axis;
 mod measured;
 mod over_time;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use crate::{headline, totals};
-use axis::HostAxis;
+use axis::{HostAxis, HostClock};
 use measured::{HostPart, Numbers};
 use model::fleet::{
     ClockOffset, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostSeries, HostSystem, HostTimeSpan, HostTiming,
@@ -23,7 +25,7 @@ use window::Window;
 const CORRUPT_UNITS_MAX: usize = 100;
 
 /// Most parts of a host's series.
-const HOST_SERIES_MAX: usize = 600;
+const HOST_SERIES_MAX: usize = 300;
 
 /// What came of the load on one host.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +64,12 @@ struct Sender<'a> {
     clock: &'a ClockOffset,
 }
 
+impl Sender<'_> {
+    fn clock(&self) -> HostClock {
+        HostClock::new(*self.clock, self.timing)
+    }
+}
+
 /// One result of the results of all hosts, which is yet to be judged.
 ///
 /// Counts and histograms are exact sums of everything that any host measured; rates, and everything over time, are
@@ -96,6 +104,7 @@ pub fn merge(mut hosts: Vec<HostResult>) -> RunResult {
     errors.extend(refusal);
     if time_spans.is_empty() {
         errors.extend(unfinished);
+        errors.extend(hosts.iter().filter_map(lost));
     }
     RunResult {
         tool: first.map(|first| first.tool.clone()).unwrap_or_default(),
@@ -160,6 +169,14 @@ fn unfinished(hosts: &[HostResult]) -> Vec<String> {
     hosts.iter().flat_map(reasons).collect()
 }
 
+/// `h3: lost (no heartbeat for 10 s)`
+fn lost(host: &HostResult) -> Option<String> {
+    match &host.outcome {
+        HostOutcome::Lost(reason) => Some(of_host(&host.name, &format!("lost ({reason})"))),
+        HostOutcome::Finished { .. } | HostOutcome::Failed(_) => None,
+    }
+}
+
 /// Why results of different timespans are not one result.
 fn other_time_spans(senders: &[Sender<'_>]) -> Option<String> {
     let count = |sender: &Sender<'_>| sender.result.time_spans.len();
@@ -177,8 +194,8 @@ fn other_time_spans(senders: &[Sender<'_>]) -> Option<String> {
 /// The hosts with their times; timespans are added later.
 fn fleet(hosts: &[HostResult], senders: &[Sender<'_>]) -> Fleet {
     // The median, so that a clock that is wrong does not move the times of all.
-    let mut planned: Vec<i64> =
-        senders.iter().map(|host| axis::on_axis(host.timing.planned_start_ns, host.timing, host.clock)).collect();
+    let known = senders.iter().filter(|host| host.timing.planned_start_ns > 0);
+    let mut planned: Vec<i64> = known.map(|host| host.clock().on_axis(host.timing.planned_start_ns)).collect();
     planned.sort_unstable();
     let planned_start_ns = planned.get(planned.len() / 2).copied().unwrap_or_default();
     let mut told = Fleet { planned_start_ns, ..Fleet::default() };
@@ -186,10 +203,12 @@ fn fleet(hosts: &[HostResult], senders: &[Sender<'_>]) -> Fleet {
         let mut host = FleetHost { name: name.clone(), index: *index, clock: *clock, ..FleetHost::default() };
         match outcome {
             HostOutcome::Finished { result, timing } => {
-                let after_start = |host_ns| axis::on_axis(host_ns, timing, clock).saturating_sub(planned_start_ns);
+                let clock = HostClock::new(*clock, timing);
+                let after_start = |host_ns| clock.on_axis(host_ns).saturating_sub(planned_start_ns);
                 host.system = Some(HostSystem::from(&result.system));
                 host.timing = Some(*timing);
-                host.start_late_ns = Some(after_start(timing.started_ns));
+                // A clock that shows 0 was not read: the threads did not start.
+                host.start_late_ns = Some(timing.started_ns).filter(|ns| *ns > 0).map(after_start);
                 host.done_ns = timing.measured_to_ns.map(after_start);
             }
             HostOutcome::Failed(reasons) => host.ending = HostEnding::Failed { reasons: reasons.clone() },
@@ -254,15 +273,19 @@ fn merge_time_span(
     fleet: &Fleet,
     unfinished: &[String],
 ) -> (TimeSpanResult, FleetTimeSpan) {
-    // Times are known of the first timespan.
-    let timing = |sender: &Sender<'_>| (index == 0).then_some(*sender.timing);
+    // A result of an earlier version has times of the first timespan at most.
+    let from_ns = |sender: &Sender<'_>| match sender.result.time_spans[index].timing {
+        Some(timing) => timing.measured_from_ns,
+        None if index == 0 => sender.timing.measured_from_ns,
+        None => None,
+    };
     let mut parts = Vec::new();
     let mut numbers = Numbers::default();
     for sender in senders {
         let span_result = &sender.result.time_spans[index];
         let span = sender.result.profile.time_spans.get(index);
         if let Some(measured) = &span_result.measured {
-            let axis = HostAxis::new(timing(sender).as_ref(), sender.clock, measured.elapsed_ns);
+            let axis = HostAxis::new(from_ns(sender), &sender.clock(), measured.elapsed_ns);
             parts.push(HostPart {
                 name: sender.name,
                 cpu_count: sender.result.system.topology.cpus.len(),

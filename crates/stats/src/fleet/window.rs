@@ -56,13 +56,16 @@ impl Window {
     /// What the result says of it.
     pub(super) fn told(&self, planned_start_ns: Option<i64>) -> CommonWindow {
         let known = planned_start_ns.filter(|_| self.uncertainty_ns.is_some());
+        let (ios, seconds) = (self.read.ios + self.write.ios, self.length_ns as f64 / 1e9);
+        // Both ends may be off: so may be the length.
+        let of_length = 2.0 * self.uncertainty_ns.unwrap_or(0) as f64 / self.length_ns as f64;
         CommonWindow {
             start_ns: known.map(|planned_ns| self.start_ns.saturating_sub(planned_ns)),
             length_ns: self.length_ns,
             uncertainty_ns: self.uncertainty_ns,
-            ios: self.read.ios + self.write.ios,
+            ios,
             bytes: self.read.bytes + self.write.bytes,
-            iops_uncertainty: self.unsure_ios / (self.length_ns as f64 / 1e9),
+            iops_uncertainty: (self.unsure_ios + ios * of_length) / seconds,
         }
     }
 }

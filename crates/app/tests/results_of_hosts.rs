@@ -1,0 +1,83 @@
+//! A result of several hosts, made of results of runs: `report`, `compare`, requirements and pages take it as any other.
+
+use model::fleet::{ClockOffset, HostTiming};
+use model::metric::Metric;
+use model::requirement::{Operator, Requirement};
+use model::result::RunResult;
+use stats::fleet::{HostOutcome, HostResult, merge};
+use testkit::{Workplace, workplace};
+
+const S: u64 = 1_000_000_000;
+
+fn read(place: &Workplace, name: &str) -> RunResult {
+    import::json::read(&place.content(name)).expect("the program wrote it")
+}
+
+fn host(place: &Workplace, number: usize, offset_ns: i64) -> HostResult {
+    let own = |axis_ns: u64| axis_ns.checked_add_signed(offset_ns).expect("clocks are positive");
+    let from_ns = own(10 * S + number as u64 * 1_000_000);
+    let result = read(place, &format!("h{number}.json"));
+    let elapsed_ns = result.time_spans[0].measured.as_ref().expect("it measured").elapsed_ns;
+    let timing = HostTiming {
+        planned_start_ns: own(10 * S),
+        started_ns: from_ns,
+        measured_from_ns: Some(from_ns),
+        measured_to_ns: Some(from_ns + elapsed_ns),
+    };
+    let clock = ClockOffset { offset_ns, uncertainty_ns: 50_000, drift_ppb: Some(0), round_trip_ns: 100_000 };
+    let outcome = HostOutcome::Finished { result: Box::new(result), timing };
+    HostResult { name: format!("h{number}"), index: number - 1, outcome, clock }
+}
+
+/// Writes the results of two hosts and that of both, with requirements.
+fn fleet(place: &Workplace, name: &str, requirements: &[Requirement]) -> RunResult {
+    for number in [1, 2] {
+        let words = format!("-c1M -d2 -W0 -b4K -r -w30 -o4 -t2 -L -D500 --json h{number}.json a.dat");
+        place.diskspd(&words).run().expect_status(0);
+    }
+    let hosts = vec![host(place, 1, 0), host(place, 2, 3600 * S.cast_signed())];
+    let result = rules::judged(merge(hosts), None, requirements, &[]);
+    let mut json = Vec::new();
+    render::json::write(&result, &mut json).expect("a vector takes everything");
+    place.file(name, &json);
+    result
+}
+
+#[test]
+fn a_result_of_hosts_is_reported_compared_and_drawn() {
+    let place = workplace!();
+    let requirement =
+        |typed: &str, metric, operator, bound| Requirement { typed: typed.to_owned(), metric, operator, bound };
+    let requirements = [
+        requirement("iops>=1", Metric::Iops, Operator::AtLeast, 1.0),
+        requirement("p99<=1us", Metric::P99, Operator::AtMost, 1000.0),
+    ];
+    let result = fleet(&place, "r.json", &requirements);
+    let ios: u64 = [1, 2].map(|number| read(&place, &format!("h{number}.json"))).iter().map(total_ios).sum();
+    assert_eq!(total_ios(&result), ios);
+    let text = place.diskspd("report r.json").run();
+    text.expect_status(0).expect_stdout(&[
+        "h1:a.dat (1MiB)",
+        "h2:a.dat (1MiB)",
+        "thread count:\t\t4",
+        "\nHosts\n",
+        "All hosts measured together for ",
+        "Requirements: 1 of 2 not met",
+    ]);
+    let compared = place.diskspd("compare r.json r.json --fail-if iops<-3%").run();
+    compared.expect_status(0).expect_stdout(&["IOPS", "+0.0 %"]);
+    place.diskspd("report r.json --output r.html").run().expect_status(0);
+    let page = String::from_utf8(place.content("r.html")).expect("HTML is text");
+    for expected in ["2 hosts: h1, h2: ", "I/Os per second of each host", "data-chart=\"hosts\"", "start late us"] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    for output in ["r.xml", "r.csv"] {
+        place.diskspd(&format!("report r.json --output {output}")).run().expect_status(0);
+        let document = String::from_utf8(place.content(output)).expect("it is text");
+        assert!(document.contains("h2:a.dat"), "{document}");
+    }
+}
+
+fn total_ios(result: &RunResult) -> u64 {
+    result.time_spans[0].measured.as_ref().expect("it measured").total.total.ios
+}

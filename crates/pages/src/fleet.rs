@@ -1,0 +1,161 @@
+//! The hosts of a result of several: a table, and the I/Os of each over time.
+
+use super::axis::Axis;
+use super::block::{Block, Column, Section, Table, charts};
+use super::chart::{Chart, Marks, Points, Series};
+use super::foreign_text::text;
+use super::palette::Role;
+use super::quantity::Quantity;
+use model::fleet::{FleetTimeSpan, HostTimeSpan};
+use model::result::RunResult;
+use render::host_table::{COLUMNS, notes, rows, window_words};
+use std::io;
+
+/// More lines cannot be told apart.
+const LINES_MAX: usize = 8;
+
+/// The hosts of a timespan, by its index; nothing for one machine.
+pub(super) fn sections(result: &RunResult, index: usize) -> io::Result<Vec<Section>> {
+    let Some((fleet, time_span)) = result.fleet.as_ref().and_then(|fleet| Some((fleet, fleet.time_spans.get(index)?)))
+    else {
+        return Ok(Vec::new());
+    };
+    let column = |(index, name): (usize, &&str)| match index {
+        0 => Column::text(name),
+        _ if index + 1 == COLUMNS.len() => Column::text(name),
+        _ => Column::number(name),
+    };
+    let printable = |row: Vec<String>| row.iter().map(|cell| text(cell.as_bytes())).collect();
+    let table = Table {
+        label: "Hosts",
+        columns: COLUMNS.iter().enumerate().map(column).collect(),
+        rows: rows(fleet, time_span).into_iter().map(printable).collect(),
+        note: time_span.window.as_ref().map(window_words).unwrap_or_default(),
+        ..Table::default()
+    };
+    let mut blocks = vec![Block::Table(table)];
+    if let Some(chart) = over_time(time_span) {
+        blocks.extend(charts(&[Ok(chart)])?);
+    }
+    let mut sections = vec![Section::new("Hosts", blocks)];
+    let sentences: Vec<String> = notes(time_span).iter().map(|note| text(note.as_bytes())).collect();
+    if !sentences.is_empty() {
+        sections.push(Section::new("Notes of the hosts", vec![Block::Notes { heading: String::new(), sentences }]));
+    }
+    Ok(sections)
+}
+
+/// I/Os per second of each host; of many hosts the lowest, the median and the highest at each time.
+fn over_time(time_span: &FleetTimeSpan) -> Option<Chart> {
+    let hosts: Vec<(&HostTimeSpan, Points)> =
+        time_span.hosts.iter().map(|host| (host, points(host))).filter(|(_, points)| !points.is_empty()).collect();
+    let line = |index: usize, name: &str, points: Points| Series {
+        name: name.to_owned(),
+        role: Role::of_line(index),
+        marks: Marks::Line(points),
+    };
+    let is_few = hosts.len() <= LINES_MAX;
+    let series: Vec<Series> = if is_few {
+        hosts
+            .iter()
+            .enumerate()
+            .map(|(index, (host, points))| line(index, &text(host.host.as_bytes()), points.clone()))
+            .collect()
+    } else {
+        let of_hosts: Vec<&Points> = hosts.iter().map(|(_, points)| points).collect();
+        band(&of_hosts)
+            .into_iter()
+            .zip(["lowest", "median", "highest"])
+            .enumerate()
+            .map(|(index, (points, name))| line(index, name, points))
+            .collect()
+    };
+    let values = || {
+        series.iter().flat_map(|series| match &series.marks {
+            Marks::Line(points) => points.as_slice(),
+            _ => &[],
+        })
+    };
+    let (start_s, end_s) = values().fold((0.0f64, 0.0f64), |(start, end), (x, _)| (start.min(*x), end.max(*x)));
+    let caption = if is_few {
+        "Time counts from the start of the measurement that all hosts have in common.".to_owned()
+    } else {
+        format!("The lowest, the median and the highest of {} hosts at each time.", hosts.len())
+    };
+    (end_s > start_s).then(|| Chart {
+        name: "hosts",
+        title: "I/Os per second of each host".to_owned(),
+        caption,
+        x: Axis::linear("", Quantity::TimeS, start_s, end_s),
+        y: Axis::from_zero("IOPS", Quantity::Iops, values().map(|(_, y)| *y)),
+        right: None,
+        series: series.clone(),
+        markers: Vec::new(),
+    })
+}
+
+/// The middle of each part on the common axis in seconds, and the I/Os per second in it.
+fn points(host: &HostTimeSpan) -> Points {
+    let width_s = host.series.width_ns as f64 / 1e9;
+    let begins_s = host.begins_ns.unwrap_or(0) as f64 / 1e9;
+    let point = |(index, ios): (usize, &u64)| (begins_s + (index as f64 + 0.5) * width_s, *ios as f64 / width_s);
+    host.series.ios.iter().enumerate().map(point).collect()
+}
+
+/// The lowest, the median and the highest of all hosts in each part, as far as all of them reach. They begin within a
+/// small part of one of each other.
+fn band(hosts: &[&Points]) -> [Points; 3] {
+    let mut band: [Points; 3] = Default::default();
+    let count = hosts.iter().map(|points| points.len()).min().unwrap_or(0);
+    for index in 0..count {
+        let mut values: Vec<f64> = hosts.iter().map(|points| points[index].1).collect();
+        values.sort_by(f64::total_cmp);
+        let (Some(lowest), Some(highest)) = (values.first(), values.last()) else { break };
+        let at_s = hosts[0][index].0;
+        for (points, value) in band.iter_mut().zip([*lowest, values[values.len() / 2], *highest]) {
+            points.push((at_s, value));
+        }
+    }
+    band
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::fleet::HostSeries;
+
+    fn host(name: &str, begins_ns: i64, ios: &[u64]) -> HostTimeSpan {
+        HostTimeSpan {
+            host: name.to_owned(),
+            begins_ns: Some(begins_ns),
+            series: HostSeries { width_ns: 100_000_000, ios: ios.to_vec() },
+            ..HostTimeSpan::default()
+        }
+    }
+
+    fn lines(hosts: Vec<HostTimeSpan>) -> Vec<(String, Points)> {
+        let chart = over_time(&FleetTimeSpan { hosts, ..FleetTimeSpan::default() }).expect("a chart");
+        let line = |series: &Series| match &series.marks {
+            Marks::Line(points) => (series.name.clone(), points.clone()),
+            _ => panic!("another form"),
+        };
+        chart.series.iter().map(line).collect()
+    }
+
+    #[test]
+    fn few_hosts_have_a_line_each() {
+        let found = lines(vec![host("h1", -50_000_000, &[10, 20]), host("h2", 0, &[5]), host("h3", 0, &[])]);
+        let rounded = |points: &Points| {
+            points.iter().map(|(x, y)| ((x * 1e3).round() as i64, y.round() as i64)).collect::<Vec<_>>()
+        };
+        let found: Vec<_> = found.iter().map(|(name, points)| (name.as_str(), rounded(points))).collect();
+        assert_eq!(found, [("h1", vec![(0, 100), (100, 200)]), ("h2", vec![(50, 50)])]);
+    }
+
+    #[test]
+    fn many_hosts_have_a_band() {
+        let hosts = (1..=9u64).map(|number| host(&format!("h{number}"), 0, &[number, 10 * number])).collect();
+        let found: Vec<_> = lines(hosts).into_iter().map(|(name, points)| (name, points[0].1.round() as i64)).collect();
+        assert_eq!(found, [("lowest".to_owned(), 10), ("median".to_owned(), 50), ("highest".to_owned(), 90)]);
+    }
+}
