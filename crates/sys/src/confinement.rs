@@ -124,9 +124,8 @@ impl Confinement {
         })?;
         let found = rustix::fs::fstat(&place)?;
         match FileType::from_raw_mode(found.st_mode) {
-            FileType::Directory => {}
             FileType::RegularFile if found.st_nlink > 1 => return Err(refused("has several hard links")),
-            FileType::RegularFile => {}
+            FileType::Directory | FileType::RegularFile => {}
             FileType::BlockDevice | FileType::CharacterDevice => {
                 return Err(refused("is a device, and devices must be allowed by themselves"));
             }
