@@ -491,7 +491,8 @@ impl World {
         for (host, outcome) in run.hosts.iter().map(|host| &host.outcome).enumerate() {
             match (outcome, self.course.hosts[host]) {
                 (HostOutcome::Finished(_), _) => {
-                    prop_assert!(self.machines[host].entered_ns.is_some() && !self.machines[host].kept);
+                    prop_assert!(self.machines[host].entered_ns.is_some());
+                    prop_assert!(!self.machines[host].kept || self.is_dead(host), "fetched and still kept");
                 }
                 (HostOutcome::Failed(_), Fault::FailsToRun)
                 | (HostOutcome::Lost(_), Fault::Dies(_) | Fault::CutOff(..)) => {}
