@@ -174,7 +174,7 @@ fn or_all(hosts: &[String]) -> Vec<String> {
 fn stop(server: &Server, key: &Path, hosts: &[String]) -> Result<Status, FleetError> {
     let key = SigningKey::read(key)?;
     let mut status = Status::Done;
-    for (host, outcome) in connect(server)?.stop(&or_all(hosts), &key)? {
+    for ::fleet::Stopped { host, outcome } in connect(server)?.stop(&or_all(hosts), &key)? {
         match outcome {
             Ok(()) => say(&format!("{host}: stopped")),
             Err(reason) => status = fail(&format!("{host}: {reason}")),

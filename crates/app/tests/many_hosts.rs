@@ -26,7 +26,8 @@ impl Fleet {
         let free = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
         let port = free.local_addr().map_err(|error| error.to_string())?.port();
         drop(free);
-        let server = place.tool(nats).args(&format!("-a 127.0.0.1 -p {port}")).start();
+        let server =
+            place.tool(nats).args(&format!("-a 127.0.0.1 -p {port} -V")).limit(Duration::from_secs(300)).start();
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(began.elapsed() < PATIENCE, "the server does not answer");
@@ -111,6 +112,8 @@ impl Fleet {
     }
 }
 
+// Shows switches: --on=<nats://server/host[,host...]>
+// Shows switches: --key=<file>
 #[test]
 fn hosts_carry_out_one_load_together() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
@@ -148,14 +151,17 @@ fn hosts_carry_out_one_load_together() {
     }
 }
 
+// Shows switches: --inbox=<prefix>
 #[test]
 fn a_plan_of_all_hosts_touches_nothing() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
-    let run = fleet.load("h*", "-c1M -d1 --plan").run();
+    let run = fleet.load("h*", "-c1M -d1 --plan --inbox=_INBOX_controller").run();
     run.expect_status(0).expect_stdout(&["h1\n==", "h2\n==", "room-h1/t.dat", "room-h2/t.dat"]);
     for host in ["h1", "h2"] {
         assert_eq!(fs::read_dir(fleet.room(host)).expect("there").count(), 0, "{host}");
     }
+    let log = fleet.server.as_ref().expect("it runs").stderr();
+    assert!(log.contains("SUB _INBOX_controller."), "{log}");
 }
 
 #[test]
@@ -253,6 +259,7 @@ fn limits_of_an_agent_are_kept() {
     fleet.load("h1", "-d1 -W0 -c1M -t2").run().expect_status(0);
 }
 
+// Shows switches: --shared
 #[test]
 fn one_path_on_several_hosts_has_to_be_meant() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
@@ -309,6 +316,10 @@ fn what_other_hosts_cannot_do_is_refused() {
     assert!(!place.path("l.jsonl").exists());
 }
 
+// Shows switches: --creds=<file>
+// Shows switches: --tls-ca=<file>
+// Shows switches: --no-tls
+// Shows switches: --anonymous
 #[test]
 fn a_server_on_another_machine_needs_tls_and_credentials() {
     let place = workplace!();

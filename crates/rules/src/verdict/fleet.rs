@@ -48,7 +48,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "count",
         computed_from: "findings of each host's own verdict (--on) that are warnings or worse, with the same severity: the \
                         number of hosts that have it. Findings that the merged results have too are left out",
-        advice: "see the host's own findings in the JSON result (fleet.time_spans[].hosts[].verdict)",
+        advice: "see the host's own findings in the JSON result (fleet)",
         evaluate: |context| host_verdicts(context),
     },
     VerdictRule {
