@@ -117,14 +117,12 @@ impl ThisHost {
         {
             return Some(about(file, &reason));
         }
-        match self.confinement.place(&target.path) {
-            Err(error) => Some(about(&target.path, &error)),
-            Ok(_) => {
-                let size = target.create_size.filter(|size| size.0 > self.limits.file_bytes)?;
-                let most = Bytes(self.limits.file_bytes);
-                Some(about(&target.path, &format!("{size}; this agent creates files of up to {most} (--max-file)")))
-            }
+        if let Err(error) = self.confinement.place(&target.path) {
+            return Some(about(&target.path, &error));
         }
+        let size = target.create_size.filter(|size| size.0 > self.limits.file_bytes)?;
+        let most = Bytes(self.limits.file_bytes);
+        Some(about(&target.path, &format!("{size}; this agent creates files of up to {most} (--max-file)")))
     }
 
     fn choices(&self, understood: &Understood) -> Choices {

@@ -16,6 +16,7 @@ use model::validate::{Purpose, validate};
 use model::version::IMPLEMENTATION_VERSION;
 use stats::fleet::{HostOutcome as Sent, HostResult};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Stands for the name of a host in paths.
@@ -198,10 +199,13 @@ fn hosts_in_words(count: usize) -> String {
 
 /// The plans of all hosts, each under its name.
 fn shown(plans: &[HostPlan]) -> String {
-    plans
-        .iter()
-        .map(|plan| format!("{}\n{}\n{}\n", plan.name, "=".repeat(plan.name.chars().count()), plan.text))
-        .collect()
+    let mut text = String::new();
+    for HostPlan { name, text: plan, .. } in plans {
+        let line = "=".repeat(name.chars().count());
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{name}\n{line}\n{plan}");
+    }
+    text
 }
 
 /// One result of all, judged.
