@@ -22,11 +22,16 @@ struct Fleet {
 
 impl Fleet {
     fn start(place: Workplace, names: &[&str]) -> Result<Self, String> {
+        Self::start_with(place, "", names)
+    }
+
+    /// With more options of the server.
+    fn start_with(place: Workplace, options: &str, names: &[&str]) -> Result<Self, String> {
         let nats = tool("nats-server")?;
         let free = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
         let port = free.local_addr().map_err(|error| error.to_string())?.port();
         drop(free);
-        let server = place.tool(nats).args(&format!("-a 127.0.0.1 -p {port} -V")).limit(Duration::from_mins(5)).start();
+        let server = place.tool(nats).args(&format!("-a 127.0.0.1 -p {port} -V {options}")).limit(Duration::from_mins(5)).start();
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(began.elapsed() < PATIENCE, "the server does not answer");
@@ -315,7 +320,37 @@ fn what_other_hosts_cannot_do_is_refused() {
     assert!(!place.path("l.jsonl").exists());
 }
 
+/// The users of the guide, without TLS.
+fn users_of_the_guide() -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/many-hosts.md");
+    let page = fs::read_to_string(page).expect("there");
+    let (_, after) = page.split_once("\nauthorization {").expect("the users");
+    let (users, _) = after.split_once("\n```").expect("an end");
+    format!("authorization {{{}", users.replace("$2a$11$…", "secret"))
+}
+
 // Shows switches: --creds=<file>
+#[test]
+fn the_permissions_of_the_guide_are_enough_and_no_more() {
+    let place = workplace!();
+    place.file("nats.conf", users_of_the_guide().as_bytes());
+    for user in ["controller", "h1"] {
+        place.file(&format!("{user}.creds"), format!("{user}:secret\n").as_bytes());
+    }
+    let mut fleet = or_skip!(Fleet::start_with(place, "-c nats.conf", &[]));
+    fs::create_dir(fleet.room("h1")).expect("made");
+    let access = "--creds h1.creds --inbox _INBOX_h1";
+    let mut agent = fleet.agent("h1").args(access).arg("--allow").arg(fleet.room("h1")).start();
+    agent.wait_for_stderr("h1 waits for orders");
+    fleet.agents.push(("h1".to_owned(), agent));
+    fleet.load("h1", "-c1M -d1 -W0 --creds=controller.creds --inbox=_INBOX_controller").run().expect_status(0);
+    // A host that is broken into orders nothing, even with the key.
+    let run = fleet.load("h1", "-c2M -d1 -W0 --creds=h1.creds --inbox=_INBOX_h1").run();
+    assert_ne!(run.code(), Some(0), "{run}");
+    assert_eq!(fs::metadata(fleet.room("h1").join("t.dat")).expect("made").len(), 1 << 20);
+    fleet.load("h1", "-c1M -d1 -W0").run().expect_status(3).expect_stderr(&["authorization"]);
+}
+
 // Shows switches: --tls-ca=<file>
 // Shows switches: --no-tls
 // Shows switches: --anonymous

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// How a server is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct ServerAccess {
-    /// file with NATS credentials (.creds)
+    /// file with NATS credentials (.creds), or with one line, USER:PASSWORD
     #[arg(long, value_name = "FILE")]
     pub creds: Option<PathBuf>,
     /// certificates (PEM) of the authority that signed the server's, beside those of the system; turns TLS on

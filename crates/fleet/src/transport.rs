@@ -83,8 +83,14 @@ impl Connection {
         if wants_tls && self.no_tls {
             return usage("--no-tls contradicts tls:// and --tls-ca".into());
         }
-        let has_credentials = self.credentials.is_some() || address.has_user_pass() || address.username().is_some();
-        if !near && !has_credentials && !self.anonymous {
+        if address.has_user_pass() || address.username().is_some() {
+            return usage(format!(
+                "{}: a user and password in the address would be seen by others: give --creds FILE with the line \
+                 USER:PASSWORD",
+                self.shown()
+            ));
+        }
+        if !near && self.credentials.is_none() && !self.anonymous {
             return usage(format!(
                 "no credentials for {}: give --creds FILE, or --anonymous if the server asks nobody who they are",
                 self.shown()
@@ -140,9 +146,14 @@ impl Connection {
             options = options.custom_inbox_prefix(prefix);
         }
         if let Some(path) = &self.credentials {
-            options = options.credentials_file(path).await.map_err(|error| {
+            let cannot = |error: std::io::Error| {
                 FleetError::Usage(format!("cannot read the credentials {}: {error}", path.display()))
-            })?;
+            };
+            let text = std::fs::read_to_string(path).map_err(cannot)?;
+            options = match user_and_password(&text) {
+                Some((user, password)) => options.user_and_password(user.to_owned(), password.to_owned()),
+                None => options.credentials(&text).map_err(cannot)?,
+            };
         }
         let connected = tokio::time::timeout(2 * CONNECT_TIMEOUT, options.connect(checked.address)).await;
         match connected {
@@ -184,6 +195,13 @@ fn sentence(event: &Event, server: &str) -> Option<String> {
         Event::LameDuckMode => Some(format!("{server} is about to shut down")),
         Event::Draining | Event::Closed | Event::ClientError(_) => None,
     }
+}
+
+/// A user and a password, if that is all that a file of credentials holds; those of NATS accounts begin with a line of
+/// hyphens.
+fn user_and_password(text: &str) -> Option<(&str, &str)> {
+    let line = text.trim();
+    if line.contains('\n') || line.starts_with("-----") { None } else { line.split_once(':') }
 }
 
 /// True if nobody on the network is between us and this host.
@@ -228,8 +246,18 @@ mod tests {
             let credentials = Connection { credentials: Some("x".into()), ..to(server) };
             assert!(credentials.checked().unwrap().require_tls, "{server}");
         }
-        let with_password = to("nats://me:secret@bus").checked().unwrap();
-        assert!(with_password.require_tls);
+        for server in ["nats://me:secret@bus", "nats://me@bus", "nats://me:secret@127.0.0.1"] {
+            let error = to(server).check().unwrap_err().to_string();
+            assert!(error.contains("--creds") && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_credentials_may_have_a_user_and_password() {
+        assert_eq!(user_and_password("me:se:cret\n"), Some(("me", "se:cret")));
+        for text in ["", "me", "-----BEGIN NATS USER JWT-----\na:b\n", "a:b\nc:d"] {
+            assert_eq!(user_and_password(text), None, "{text}");
+        }
     }
 
     #[test]

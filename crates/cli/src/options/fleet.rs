@@ -57,7 +57,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Error,
         short: "with --on: NATS credentials for the server",
-        long: "A .creds file, as the NATS tools make it. A server on another machine needs it unless --anonymous is given.",
+        long: "A .creds file, as the NATS tools make it, or a file with one line, USER:PASSWORD. A server on another machine needs it unless --anonymous is given.",
         example: "--creds=controller.creds",
         apply: |builder, given| file(given).map(|path| option(builder).access.creds = Some(path)),
         ..OWN
