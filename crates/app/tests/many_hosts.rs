@@ -31,7 +31,11 @@ impl Fleet {
         let free = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
         let port = free.local_addr().map_err(|error| error.to_string())?.port();
         drop(free);
-        let server = place.tool(nats).args(&format!("-a 127.0.0.1 -p {port} -V {options}")).limit(Duration::from_mins(5)).start();
+        let server = place
+            .tool(nats)
+            .args(&format!("-a 127.0.0.1 -p {port} -V {options}"))
+            .limit(Duration::from_mins(5))
+            .start();
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(began.elapsed() < PATIENCE, "the server does not answer");
@@ -263,16 +267,15 @@ fn limits_of_an_agent_are_kept() {
     fleet.load("h1", "-d1 -W0 -c1M -t2").run().expect_status(0);
 }
 
-// Shows switches: --shared
 #[test]
-fn one_path_on_several_hosts_has_to_be_meant() {
+fn hosts_write_to_files_of_their_own() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
     let room = fleet.room("h1");
     let agent = fleet.agent("h2").arg("--allow").arg(&room);
     fleet.begin("h2", agent);
     let target = room.join("t.dat");
     let run = fleet.load_without_target("h1,h2", "-d1 -W0 -c1M").arg(&target).run();
-    run.expect_status(3).expect_stderr(&["{host}", "--shared"]);
+    run.expect_status(3).expect_stderr(&["{host}"]);
     assert!(!target.exists());
     fleet.load_without_target("h1", "-d1 -W0 -c1M").arg(&target).run().expect_status(0);
     // Reading needs no permission.
@@ -281,8 +284,6 @@ fn one_path_on_several_hosts_has_to_be_meant() {
     assert_eq!(fleet.result("r.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
     let writes = "-d1 -W0 -b4K -r -w50";
     fleet.load_without_target("h1,h2", writes).arg(&target).run().expect_status(3);
-    // Both agents are on this machine, where only one process may write to a file.
-    fleet.load_without_target("h1,h2", writes).args("--shared --plan").arg(&target).run().expect_status(0);
 }
 
 #[test]
@@ -315,6 +316,16 @@ fn what_other_hosts_cannot_do_is_refused() {
     }
     let run = place.diskspd("--on=nats://127.0.0.1:1/h1 --key=k -d1 a.dat").run();
     run.expect_status(3).expect_stderr(&["absolute"]);
+    // What runs several loads would run them here.
+    for command in ["sweep --vary o=1,2", "repeat --runs 2", "ab --vary o=1,2"] {
+        let line = format!(
+            "{command} -- --on=nats://127.0.0.1:1/h1 --key=k -c1M -d1 {}/{{host}}.dat",
+            place.folder().display()
+        );
+        place.diskspd(&line).run().expect_status(3).expect_stderr(&["--on works only with a single run"]);
+    }
+    let run = place.diskspd("preset run oltp --on=nats://127.0.0.1:1/h1 --key=k -c1M -d1").arg("/a/{host}.dat").run();
+    run.expect_status(3).expect_stderr(&["a preset cannot be used with --on"]);
     let run = place.diskspd("--key=k -d1 /a.dat").run();
     run.expect_status(3).expect_stderr(&["--on is missing"]);
     assert!(!place.path("l.jsonl").exists());

@@ -35,8 +35,6 @@ pub struct FleetOption {
     pub key: Option<PathBuf>,
     /// How the server is reached.
     pub access: ServerAccess,
-    /// `--shared`: targets with one path on all hosts are the same.
-    pub shared: bool,
 }
 
 /// Longest name of a host.

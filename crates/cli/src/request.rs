@@ -210,7 +210,7 @@ pub struct RunOptions {
     pub hold_latency: bool,
     /// `--probe-host-cache`: look for a cache below the targets first.
     pub probe_host_cache: bool,
-    /// `--on --key --shared --creds --tls-ca --no-tls --anonymous`: the hosts that run the load.
+    /// `--on --key --creds --tls-ca --no-tls --anonymous --inbox`: the hosts that run the load.
     pub fleet: Option<Box<FleetOption>>,
     /// `--journal --journal-here`: where the map of verified units is saved.
     pub journal: Option<JournalOption>,

@@ -47,7 +47,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     let server = connection(&option.server, &option.access);
     let mut controller = Controller::connect(&server, IMPLEMENTATION_VERSION).map_err(|error| told(&error))?;
     let hosts = controller.select(&option.hosts, Some(&key)).map_err(|error| told(&error))?;
-    let loads = loads(invocation, request, option, &hosts)?;
+    let loads = loads(invocation, request, &hosts)?;
     if request.options.plan_only {
         let plans = controller.plan(loads, &key, &signals.interrupted).map_err(|error| told(&error))?;
         return Ok(printed(print(shown(&plans).as_bytes()), Status::Done));
@@ -95,27 +95,17 @@ fn refusals(request: &RunRequest, option: &FleetOption) -> Vec<String> {
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
         if !target.path.is_absolute() {
             errors.push(format!("'{}': with --on, paths of targets are absolute", target.path.display()));
-        } else if option.shared && target.create_size.is_some() {
-            let path = target.path.display();
-            errors.push(format!(
-                "'{path}': with --shared, targets exist; create them first on one host, without --shared"
-            ));
         }
     }
     errors
 }
 
 /// The load of each host.
-fn loads(
-    invocation: &Invocation,
-    request: &RunRequest,
-    option: &FleetOption,
-    hosts: &[HostInfo],
-) -> Result<Vec<Load>, Status> {
+fn loads(invocation: &Invocation, request: &RunRequest, hosts: &[HostInfo]) -> Result<Vec<Load>, Status> {
     let run = name::new_id().map_err(|error| told(&error))?;
     let profiles: Vec<Profile> =
         hosts.iter().enumerate().map(|(index, host)| expanded(&request.profile, &host.name, index)).collect();
-    let alike = if option.shared { Vec::new() } else { alike(&profiles) };
+    let alike = alike(&profiles);
     if !alike.is_empty() {
         say_each("ERROR", &alike);
         return Err(Status::Refused);
@@ -171,11 +161,7 @@ fn alike(profiles: &[Profile]) -> Vec<String> {
     let others: BTreeSet<PathBuf> = others.iter().flat_map(paths_of).collect();
     let both = paths_of(first).into_iter().filter(|path| others.contains(path));
     both.map(|path| {
-        format!(
-            "'{}' is written to on several hosts: put {HOST} or {INDEX} into the path, or give --shared if it is the same file \
-             on all of them",
-            path.display()
-        )
+        format!("'{}' would be written to by several hosts: put {HOST} or {INDEX} into the path", path.display())
     })
     .collect()
 }

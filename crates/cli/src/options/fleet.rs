@@ -16,7 +16,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Each host runs 'diskspd agent' and is connected to the NATS server. All hosts check the load first; nothing is \
                written before all agree. They start at the same moment, and their results are merged: counts are added, \
                and percentiles are of all I/Os together. In host names, * stands for any characters. In paths of targets, {host} \
-               becomes the name of the host and {index} its number from 0. Paths are absolute. Needs --key and a load of one \
+               becomes the name of the host and {index} its number from 0; hosts write to files of their own. Paths are absolute. Needs --key and a load of one \
                timespan. docs/fleet.md shows how to set up hosts.",
         example: "--on=nats://bus:4222/web*,db1",
         apply: |builder, given| {
@@ -36,19 +36,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "A file that 'diskspd fleet key' made. The hosts must trust its public half (agent --trust).",
         example: "--key=fleet.key",
         apply: |builder, given| file(given).map(|path| option(builder).key = Some(path)),
-        ..OWN
-    },
-    OptionRow {
-        name: "--shared",
-        short: "with --on: targets with the same path are the same on all hosts",
-        long: "For file systems and devices that several hosts use at the same time. The first host creates missing targets, \
-               and the others use them. Without --shared, the path of a file that is created or written to must contain {host} \
-               or {index} unless there is only one host.",
-        example: "--shared",
-        apply: |builder, _| {
-            option(builder).shared = true;
-            Ok(())
-        },
         ..OWN
     },
     OptionRow {

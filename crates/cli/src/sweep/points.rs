@@ -185,6 +185,9 @@ impl Base {
         if let Some(option) = request.options.outputs.options().next() {
             return Err(format!("omit {option}: the results are written to --dir"));
         }
+        if request.options.fleet.is_some() {
+            return Err("--on works only with a single run".to_owned());
+        }
         if let Some(option) = request.options.live.asked().next() {
             return Err(format!("{option} is for a single run; leave it out"));
         }
