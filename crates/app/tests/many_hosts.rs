@@ -322,7 +322,7 @@ fn what_other_hosts_cannot_do_is_refused() {
             "{command} -- --on=nats://127.0.0.1:1/h1 --key=k -c1M -d1 {}/{{host}}.dat",
             place.folder().display()
         );
-        place.diskspd(&line).run().expect_status(3).expect_stderr(&["--on works only with a single run"]);
+        place.diskspd(&line).run().expect_status(3).expect_stderr(&["--on is for a single run"]);
     }
     let run = place.diskspd("preset run oltp --on=nats://127.0.0.1:1/h1 --key=k -c1M -d1").arg("/a/{host}.dat").run();
     run.expect_status(3).expect_stderr(&["a preset cannot be used with --on"]);

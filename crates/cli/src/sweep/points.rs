@@ -186,7 +186,7 @@ impl Base {
             return Err(format!("omit {option}: the results are written to --dir"));
         }
         if request.options.fleet.is_some() {
-            return Err("--on works only with a single run".to_owned());
+            return Err("--on is for a single run; leave it out".to_owned());
         }
         if let Some(option) = request.options.live.asked().next() {
             return Err(format!("{option} is for a single run; leave it out"));
