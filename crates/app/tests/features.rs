@@ -3,8 +3,12 @@
 
 use testkit::{Finished, Workplace, or_skip, tool, workplace};
 
-const FEATURES: [(&str, bool); 3] =
-    [("ebpf", cfg!(feature = "ebpf")), ("pages", cfg!(feature = "pages")), ("screens", cfg!(feature = "screens"))];
+const FEATURES: [(&str, bool); 4] = [
+    ("ebpf", cfg!(feature = "ebpf")),
+    ("fleet", cfg!(feature = "fleet")),
+    ("pages", cfg!(feature = "pages")),
+    ("screens", cfg!(feature = "screens")),
+];
 
 fn has(name: &str) -> bool {
     FEATURES.contains(&(name, true))
@@ -100,4 +104,22 @@ fn latency_distributions_are_counted_or_refused() {
     } else {
         is_refused(&run, "--histogram", "ebpf");
     }
+}
+
+#[test]
+fn loads_on_other_hosts_are_run_or_refused() {
+    let place = workplace!();
+    let key = place.diskspd("fleet key --output k").run();
+    let run = place.diskspd("--on=nats://127.0.0.1:1/h1 --key=k.key -c64K -d1 /none/{host}.dat").run();
+    let agent = place.diskspd("agent --server 127.0.0.1:1 --trust k.pub --state state").run();
+    if has("fleet") {
+        key.expect_status(0);
+        run.expect_status(3).expect_stderr(&["cannot connect"]);
+        agent.expect_status(3).expect_stderr(&["cannot connect"]);
+    } else {
+        is_refused(&run, "--on", "fleet");
+        is_refused(&key, "fleet", "fleet");
+        is_refused(&agent, "agent", "fleet");
+    }
+    assert_eq!(place.path("k.key").exists(), has("fleet"));
 }

@@ -14,10 +14,10 @@ pub(crate) fn run(_: &Invocation, _: &RunRequest, _: &FleetOption) -> Status {
 
 /// Refuses to be an agent.
 pub(crate) fn agent(_: &AgentRequest) -> Status {
-    refuse_with(&Feature::Fleet.refusal())
+    refuse_with(&format!("agent: {}", Feature::Fleet.refusal()))
 }
 
 /// Refuses to look after hosts.
 pub(crate) fn command(_: &FleetCommand) -> Status {
-    refuse_with(&Feature::Fleet.refusal())
+    refuse_with(&format!("fleet: {}", Feature::Fleet.refusal()))
 }
