@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -28,19 +27,14 @@ impl Fleet {
     /// With more options of the server.
     fn start_with(place: Workplace, options: &str, names: &[&str]) -> Result<Self, String> {
         let nats = tool("nats-server")?;
-        let free = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-        let port = free.local_addr().map_err(|error| error.to_string())?.port();
-        drop(free);
-        let server = place
-            .tool(nats)
-            .args(&format!("-a 127.0.0.1 -p {port} -V {options}"))
-            .limit(Duration::from_mins(5))
-            .start();
-        let began = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(began.elapsed() < PATIENCE, "the server does not answer");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let options = format!("-a 127.0.0.1 -p -1 -V {options}");
+        let mut server = place.tool(nats).args(&options).limit(Duration::from_mins(5)).start();
+        let listens = "Listening for client connections on 127.0.0.1:";
+        server.wait_for_stderr(listens);
+        server.wait_for_stderr("Server is ready");
+        let log = server.stderr();
+        let (_, after) = log.split_once(listens).expect("it listens");
+        let port = after.lines().next().and_then(|port| port.trim().parse().ok()).expect("a port");
         place.diskspd("fleet key --output fleet").run().expect_status(0);
         let mut fleet = Self { place, port, server: Some(server), agents: Vec::new() };
         for name in names {

@@ -6,6 +6,7 @@ use fleet::{
 };
 use model::fleet::HostTiming;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
@@ -34,7 +35,7 @@ impl Server {
         let program = testkit::tool("nats-server")?;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("nats.conf"), configuration).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let child = spawn(&program, folder.path(), port);
         Ok(Self { child, port, program, folder })
     }
@@ -58,6 +59,17 @@ impl Server {
 }
 
 #[allow(clippy::zombie_processes)] // Dropping the server waits for it; without it the test has failed.
+/// A port that nobody listens on and that no other server of these tests was given.
+fn free_port() -> u16 {
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if GIVEN.lock().unwrap().insert(port) {
+            return port;
+        }
+    }
+}
+
 fn spawn(program: &Path, folder: &Path, port: u16) -> Child {
     let mut command = Command::new(program);
     command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-c"]).arg(folder.join("nats.conf"));
