@@ -58,7 +58,6 @@ impl Server {
     }
 }
 
-#[allow(clippy::zombie_processes)] // Dropping the server waits for it; without it the test has failed.
 /// A port that nobody listens on and that no other server of these tests was given.
 fn free_port() -> u16 {
     static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
@@ -70,6 +69,7 @@ fn free_port() -> u16 {
     }
 }
 
+#[allow(clippy::zombie_processes)] // Dropping the server waits for it; without it the test has failed.
 fn spawn(program: &Path, folder: &Path, port: u16) -> Child {
     let mut command = Command::new(program);
     command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-c"]).arg(folder.join("nats.conf"));
