@@ -4,7 +4,7 @@ mod log;
 pub(crate) mod state;
 
 use crate::FleetError;
-use crate::clock::{monotonic_ns, unix_ms};
+use crate::clock::unix_ms;
 use crate::key::Trusted;
 use crate::load::LoadHost;
 use crate::message::{AgentState, bounded};
@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::clock::monotonic_ns;
 use tokio::sync::mpsc;
 
 /// Where an agent's sentences go: refused messages, the course of runs, the connection. Parts of them are foreign text.

@@ -107,16 +107,9 @@ fn saturated(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// This machine's monotonic clock, in nanoseconds.
-pub(crate) fn monotonic_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// Milliseconds since 1970.
+/// Milliseconds since 1970; 0 before.
 pub(crate) fn unix_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
+    u64::try_from(sys::clock::realtime_ns() / 1_000_000).unwrap_or(0)
 }
 
 #[cfg(test)]

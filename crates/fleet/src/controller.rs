@@ -4,7 +4,7 @@ mod peer;
 pub(crate) mod state;
 
 use crate::FleetError;
-use crate::clock::{Exchange, Sample, estimate, monotonic_ns, unix_ms};
+use crate::clock::{Exchange, Sample, estimate, unix_ms};
 use crate::key::SigningKey;
 use crate::load::{Finished, Load};
 use crate::message::{
@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use sys::clock::monotonic_ns;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 

@@ -1,6 +1,6 @@
 //! One agent, as a controller speaks to it: signs orders, sends them, takes the answers.
 
-use crate::clock::{EXCHANGES, Exchange, monotonic_ns, unix_ms};
+use crate::clock::{EXCHANGES, Exchange, unix_ms};
 use crate::key::SigningKey;
 use crate::load::Finished;
 use crate::message::{Answer, AnswerBody, HeartbeatBody, Hello, HelloAnswer, ResultBody, SCHEMA, bounded};
@@ -13,6 +13,7 @@ use serde_json::Value;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use sys::clock::monotonic_ns;
 
 /// How long an answer is waited for, and how often an order is sent.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);

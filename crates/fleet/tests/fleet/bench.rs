@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use sys::clock::monotonic_ns;
 
 pub(crate) const VERSION: &str = "0.1.0";
 /// Nothing here takes this long on any machine.
@@ -132,11 +133,6 @@ impl FakeHost {
     fn behaviour(&self) -> Behaviour {
         self.behaviour.lock().unwrap().clone()
     }
-}
-
-pub(crate) fn monotonic_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn nap() {
