@@ -63,10 +63,18 @@ pub(crate) fn course(readings: &[CounterReading], elapsed_ns: u64) -> CpuCourse 
 
 /// The arithmetic mean of each column; zeros without CPUs.
 pub(crate) fn average(usages: &[CpuUsage]) -> CpuUsage {
+    weighted_average(&usages.iter().map(|usage| (usage, 1.0)).collect::<Vec<_>>())
+}
+
+/// The mean of each column, of usages with weights; zeros without any.
+pub(crate) fn weighted_average(usages: &[(&CpuUsage, f64)]) -> CpuUsage {
     if usages.is_empty() {
         return CpuUsage::default();
     }
-    let mean = |column: fn(&CpuUsage) -> f64| usages.iter().map(column).sum::<f64>() / usages.len() as f64;
+    let weights: f64 = usages.iter().map(|(_, weight)| weight).sum();
+    let mean = |column: fn(&CpuUsage) -> f64| {
+        usages.iter().map(|(usage, weight)| column(usage) * weight).sum::<f64>() / weights
+    };
     CpuUsage {
         cpu: 0,
         usage_percent: mean(|usage| usage.usage_percent),

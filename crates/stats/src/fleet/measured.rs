@@ -6,6 +6,7 @@ use super::window::Window;
 use super::{host_path, of_host};
 use crate::accuracy::Accuracy;
 use crate::combine::{pooled, pooled_latency};
+use crate::cpu;
 use crate::latency::{PERCENTILE_RANKS_PPB, percentiles_of, upper_edge_ns};
 use model::confidence::FigureSteadiness;
 use model::course::{CpuCourse, SectionFigures, Series};
@@ -300,19 +301,8 @@ fn total(
 
 /// The mean over the CPUs of all machines.
 fn cpu_average(parts: &[HostPart<'_>]) -> CpuUsage {
-    let weights: Vec<f64> = parts.iter().map(|part| part.cpu_count.max(1) as f64).collect();
-    let sum: f64 = weights.iter().sum();
-    let mean = |column: fn(&CpuUsage) -> f64| {
-        let weighted = parts.iter().zip(&weights).map(|(part, weight)| column(&part.measured.cpu_average) * weight);
-        weighted.sum::<f64>() / sum
-    };
-    CpuUsage {
-        cpu: 0,
-        usage_percent: mean(|usage| usage.usage_percent),
-        user_percent: mean(|usage| usage.user_percent),
-        kernel_percent: mean(|usage| usage.kernel_percent),
-        idle_percent: mean(|usage| usage.idle_percent),
-    }
+    let of = |part: &HostPart<'_>| part.cpu_count.max(1) as f64;
+    cpu::weighted_average(&parts.iter().map(|part| (&part.measured.cpu_average, of(part))).collect::<Vec<_>>())
 }
 
 /// The rows of all hosts, and the distributions that they used, each listed once.
