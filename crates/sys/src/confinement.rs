@@ -75,11 +75,11 @@ impl Confinement {
     /// It may not be opened; the error says why.
     pub fn place(&self, path: &Path) -> io::Result<Place> {
         match self.hold(path) {
-            Ok((_, found)) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
-                Err(refused(IS_DIRECTORY))
-            }
-            Ok((_, found)) if FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice => Ok(Place::Device),
-            Ok(_) => Ok(Place::File),
+            Ok((_, found)) => match FileType::from_raw_mode(found.st_mode) {
+                FileType::Directory => Err(refused("is a directory")),
+                FileType::BlockDevice => Ok(Place::Device),
+                _ => Ok(Place::File),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let (Some(parent), Some(_)) = (path.parent(), path.file_name()) else { return Err(error) };
                 self.hold(parent).map(|_| Place::Free)
@@ -134,8 +134,6 @@ impl Confinement {
         Ok((place, found))
     }
 }
-
-const IS_DIRECTORY: &str = "is a directory";
 
 fn refused(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
