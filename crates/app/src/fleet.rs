@@ -86,8 +86,7 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
         Some(state) => state.clone(),
         None => default_state().ok_or_else(|| refuse_with("there is no home directory: give --state"))?,
     };
-    let signals = sys::thread::prepare_wake().and_then(|()| interrupt::watch());
-    let signals = signals.map_err(|error| fail(&format!("cannot handle signals: {error}")))?;
+    let signals = interrupt::watch_for_load()?;
     if request.allow.is_empty() {
         say("WARNING: without --allow, no load is run");
     }

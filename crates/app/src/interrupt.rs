@@ -1,7 +1,7 @@
 //! Signals: the first Ctrl+C ends the run gracefully, the second one the program; SIGUSR1 asks for a
 //! line of figures.
 
-use crate::status::Status;
+use crate::status::{Status, fail};
 use signal_hook::consts::signal::SIGXFSZ;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
@@ -58,4 +58,10 @@ pub(crate) fn watch() -> io::Result<Signals> {
     }
     flag::register(SIGUSR1, Arc::clone(&signals.status_asked))?;
     Ok(signals)
+}
+
+/// As [`watch`], with sleeps that signals end; says why if it cannot be.
+pub(crate) fn watch_for_load() -> Result<Signals, Status> {
+    let signals = sys::thread::prepare_wake().and_then(|()| watch());
+    signals.map_err(|error| fail(&format!("cannot handle signals: {error}")))
 }

@@ -259,9 +259,9 @@ impl Job<'_> {
     }
 
     fn execute(&mut self, plan: &Plan, events: &Events) -> Status {
-        let signals = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
+        let signals = match interrupt::watch_for_load() {
             Ok(signals) => signals,
-            Err(error) => return fail(&format!("cannot handle signals: {error}")),
+            Err(status) => return status,
         };
         let request = self.measurement.request;
         let sinks = match LiveSinks::open(&request.options.live, self.stream.take()) {

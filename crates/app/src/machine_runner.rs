@@ -10,7 +10,7 @@ use crate::status::Status;
 use cli::RunRequest;
 use host::Root;
 use model::facts::SystemFacts;
-use model::plan::{Plan, Preparation};
+use model::plan::Plan;
 use model::profile::Profile;
 use model::result::{Ending, RunResult};
 use plan::{Choices, Refusal, RefusalKind, Reuse};
@@ -80,12 +80,7 @@ impl<'a> MachineRunner<'a> {
             return Err(Refused { status: Status::Refused, reasons: findings.errors });
         }
         let plan = self.plan(&request, &self.choices)?;
-        let targets = plan.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
-        let made = plan.precreate.iter().chain(targets).filter_map(|step| match step {
-            Preparation::Create(creation) => Some((creation.path.clone(), creation.size_bytes)),
-            _ => None,
-        });
-        Ok(made.collect())
+        Ok(plan.creations().map(|creation| (creation.path.clone(), creation.size_bytes)).collect())
     }
 
     fn with(&self, profile: &Profile) -> RunRequest {
@@ -148,6 +143,7 @@ fn failed(refusals: &[Refusal]) -> RunFailure {
     RunFailure::Failed(sentences(refusals))
 }
 
-fn sentences(refusals: &[Refusal]) -> Vec<String> {
+/// Why a profile cannot be run, as sentences.
+pub(crate) fn sentences(refusals: &[Refusal]) -> Vec<String> {
     refusals.iter().map(Refusal::to_string).collect()
 }

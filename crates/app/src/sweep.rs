@@ -132,9 +132,9 @@ fn not_allowed(request: &SweepRequest, allowed: &Allowed) -> BTreeSet<String> {
 
 fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut sweep: Sweep) -> Status {
     let Some(first) = request.points.first() else { return fail("the sweep has no points") };
-    let signals = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
+    let signals = match interrupt::watch_for_load() {
         Ok(signals) => signals,
-        Err(error) => return fail(&format!("cannot handle signals: {error}")),
+        Err(status) => return status,
     };
     let part = RefCell::new(String::new());
     let system = host::system(&Root::machine());

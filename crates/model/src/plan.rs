@@ -39,6 +39,17 @@ pub struct Plan {
     pub notes: Vec<Note>,
 }
 
+impl Plan {
+    /// What is made, in any timespan or before.
+    pub fn creations(&self) -> impl Iterator<Item = &Creation> {
+        let targets = self.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
+        self.precreate.iter().chain(targets).filter_map(|step| match step {
+            Preparation::Create(creation) => Some(creation),
+            _ => None,
+        })
+    }
+}
+
 /// One timespan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -4,19 +4,20 @@ use crate::console_observer::{ConsoleObserver, LoadProgress};
 use crate::interrupt::Signals;
 use crate::live::LiveSinks;
 use crate::load::check_profile;
+use crate::machine_runner::sentences;
 use crate::measure::Measurement;
 use crate::outputs::document;
 use ::fleet::{Finished, Load, LoadHost, Planned, Prepared, StartGate};
 use cli::{Form, RunOptions, RunRequest};
 use host::Root;
-use model::plan::{Plan, Preparation};
+use model::plan::Plan;
 use model::profile::{Profile, Target};
 use model::units::Bytes;
-use plan::{Choices, Refusal, Reuse};
+use plan::{Choices, Reuse};
 use run::event::{AgreedStart, Events, StopSources};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -161,19 +162,6 @@ fn planned<'a>(
     Ok((measurement, plan))
 }
 
-fn sentences(refusals: &[Refusal]) -> Vec<String> {
-    refusals.iter().map(Refusal::to_string).collect()
-}
-
-/// The files that a plan makes where there are none.
-fn new_files(plan: &Plan) -> impl Iterator<Item = &PathBuf> {
-    let targets = plan.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
-    plan.precreate.iter().chain(targets).filter_map(|step| match step {
-        Preparation::Create(creation) if creation.replaces.is_none() => Some(&creation.path),
-        _ => None,
-    })
-}
-
 /// What stands at a path, and its folder.
 fn found_at(path: &Path) -> Option<(Folder, FileState)> {
     let folder = Folder::open(path.parent()?).ok()?;
@@ -196,7 +184,8 @@ impl LoadHost for ThisHost {
     fn prepare(&self, load: &Load, stop: &AtomicBool) -> Result<Prepared, Vec<String>> {
         let understood = self.understand(load)?;
         let (_, plan) = planned(&understood, &self.choices(&understood), self)?;
-        let created: Vec<String> = new_files(&plan).map(|path| path.to_string_lossy().into_owned()).collect();
+        let new = plan.creations().filter(|creation| creation.replaces.is_none());
+        let created: Vec<String> = new.map(|creation| creation.path.to_string_lossy().into_owned()).collect();
         let (no, events) = (AtomicBool::new(false), Events::default());
         let sources = StopSources { interrupt: stop, status_asked: &no, events: &events, agreed_start: None };
         let mut observer = ConsoleObserver::of_part(load.run.clone());

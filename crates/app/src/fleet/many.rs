@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::load::Report;
 use crate::output::{print, say, say_each};
 use crate::saved_results::result_in;
-use crate::status::{Status, fail, printed, refuse_with};
+use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
 use ::fleet::{Controller, FleetError, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, SigningKey, name};
 use cli::{FleetOption, RunRequest};
@@ -30,24 +30,25 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest, option: &FleetO
 }
 
 fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Result<Status, Status> {
-    let errors = refusals(request, option);
-    if !errors.is_empty() {
-        say_each("ERROR", &errors);
-        return Err(Status::Refused);
-    }
-    say_each("WARNING", &request.warnings);
-    let key = option.key.as_deref().ok_or_else(|| refuse_with("--on needs --key"))?;
-    let key = SigningKey::read(key).map_err(|error| told(&error))?;
-    let report = Report::check(request, &[]).map_err(|reasons| {
+    let refused = |reasons: Vec<String>| {
         say_each("ERROR", &reasons);
         Status::Refused
-    })?;
-    let signals = sys::thread::prepare_wake().and_then(|()| interrupt::watch());
-    let signals = signals.map_err(|error| fail(&format!("cannot handle signals: {error}")))?;
+    };
+    let key = check(request, option).map_err(refused)?;
+    say_each("WARNING", &request.warnings);
+    let key = SigningKey::read(key).map_err(|error| told(&error))?;
+    let report = Report::check(request, &[]).map_err(refused)?;
+    let signals = interrupt::watch_for_load()?;
     let server = connection(&option.server, &option.access);
     let mut controller = Controller::connect(&server, IMPLEMENTATION_VERSION).map_err(|error| told(&error))?;
     let hosts = controller.select(&option.hosts, Some(&key)).map_err(|error| told(&error))?;
-    let loads = loads(invocation, request, &hosts)?;
+    let profiles: Vec<Profile> =
+        hosts.iter().enumerate().map(|(index, host)| expanded(&request.profile, &host.name, index)).collect();
+    let alike = alike(&profiles);
+    if !alike.is_empty() {
+        return Err(refused(alike));
+    }
+    let loads = loads(invocation, request, &hosts, &profiles)?;
     if request.options.plan_only {
         let plans = controller.plan(loads, &key, &signals.interrupted).map_err(|error| told(&error))?;
         return Ok(printed(print(shown(&plans).as_bytes()), Status::Done));
@@ -70,8 +71,8 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     Ok(report.write(&result, &failures, status))
 }
 
-/// What a load on other hosts cannot have, and what it lacks.
-fn refusals(request: &RunRequest, option: &FleetOption) -> Vec<String> {
+/// The file with the key; or what a load on other hosts cannot have, and what it lacks.
+fn check<'a>(request: &RunRequest, option: &'a FleetOption) -> Result<&'a Path, Vec<String>> {
     let (profile, options) = (&request.profile, &request.options);
     let mut errors: Vec<String> = validate(profile, Purpose::Run).errors;
     errors.extend(not_for_many(profile).map(str::to_owned));
@@ -97,19 +98,17 @@ fn refusals(request: &RunRequest, option: &FleetOption) -> Vec<String> {
             errors.push(format!("'{}': with --on, paths of targets are absolute", target.path.display()));
         }
     }
-    errors
+    option.key.as_deref().filter(|_| errors.is_empty()).ok_or(errors)
 }
 
 /// The load of each host.
-fn loads(invocation: &Invocation, request: &RunRequest, hosts: &[HostInfo]) -> Result<Vec<Load>, Status> {
+fn loads(
+    invocation: &Invocation,
+    request: &RunRequest,
+    hosts: &[HostInfo],
+    profiles: &[Profile],
+) -> Result<Vec<Load>, Status> {
     let run = name::new_id().map_err(|error| told(&error))?;
-    let profiles: Vec<Profile> =
-        hosts.iter().enumerate().map(|(index, host)| expanded(&request.profile, &host.name, index)).collect();
-    let alike = alike(&profiles);
-    if !alike.is_empty() {
-        say_each("ERROR", &alike);
-        return Err(Status::Refused);
-    }
     let options = Options {
         command_line: invocation.command_line(),
         labels: request.options.labels.clone(),
@@ -125,7 +124,7 @@ fn loads(invocation: &Invocation, request: &RunRequest, hosts: &[HostInfo]) -> R
         profile: cli::write_profile(profile, ResultFormat::Xml).into(),
         options: options.clone(),
     };
-    Ok(hosts.iter().zip(&profiles).enumerate().map(load).collect())
+    Ok(hosts.iter().zip(profiles).enumerate().map(load).collect())
 }
 
 /// The profile of one host: paths with its name and number.
