@@ -14,7 +14,7 @@ const TARGET_BYTES: u64 = 64 << 10;
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// One thread that serves all targets, one I/O at a time.
-const LOAD: &str = "-b4K -r -F1 -O1 -d1 -W0 --max-ios=100";
+const LOAD: &str = "-b4K -r -F1 -O1 -d60 -W0 --max-ios=100";
 
 fn place() -> Result<Workplace, String> {
     let place = workplace!();
@@ -35,7 +35,7 @@ fn profile(count: u64, name: &str) -> String {
         write!(targets, "<Target><Path>{name}{number}</Path></Target>").expect("strings grow");
     }
     format!(
-        "<Profile><TimeSpans><TimeSpan><Duration>1</Duration><Warmup>0</Warmup><ThreadCount>1</ThreadCount>\
+        "<Profile><TimeSpans><TimeSpan><Duration>60</Duration><Warmup>0</Warmup><ThreadCount>1</ThreadCount>\
          <RequestCount>1</RequestCount><Targets>{targets}</Targets></TimeSpan></TimeSpans></Profile>"
     )
 }
@@ -94,7 +94,7 @@ fn system_calls_grow_with_targets_and_files_of_the_kernel_are_read_once() {
 #[test]
 fn a_thread_for_each_of_many_targets() {
     let place = or_skip!(place());
-    let run = place.diskspd("-b4K -r -o1 -t1 -d1 -W0").args(&names(MANY)).limit(PATIENCE).run_counted();
+    let run = place.diskspd("-b4K -r -o1 -t1 -d60 -W0 --max-ios=100").args(&names(MANY)).limit(PATIENCE).run_counted();
     if run.stderr.contains("cannot start thread") {
         skip!("fewer than {MANY} threads may be started here");
     }
@@ -147,7 +147,7 @@ fn requests_take_no_more_than_is_planned_for_them() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let measured = |depth: &str| {
-        let words = format!("-b512 -r -t1 -W0 -d1 -o{depth} a.dat");
+        let words = format!("-b512 -r -t1 -W0 -d60 --max-ios=100000 -o{depth} a.dat");
         let plan = place.diskspd("--plan").args(&words).run();
         let run = place.diskspd(&words).limit(PATIENCE).run_counted();
         Ok::<_, String>((planned_bytes(&plan.expect_status(0).stdout), whole(&run, 1)?.peak_bytes))
