@@ -2,6 +2,8 @@
 
 mod host;
 mod many;
+mod meeting;
+mod over_ssh;
 
 use crate::interrupt;
 use crate::output::{say, say_each, write_json};
@@ -9,7 +11,9 @@ use crate::outputs::{write_document, write_new};
 use crate::saved_results::result_in;
 use crate::show;
 use crate::status::{Status, fail, printed, refuse_with};
-use ::fleet::{AgentOptions, Connection, Controller, FleetError, HostInfo, LoadHost, SigningKey, Trusted, key};
+use ::fleet::{
+    AgentOptions, Connection, Controller, FleetError, HostInfo, LoadHost, Service, SigningKey, Trusted, key,
+};
 use ::host::Root;
 use cli::subcommand::agent::AgentRequest;
 use cli::subcommand::fleet::{FleetCommand, Server};
@@ -20,6 +24,7 @@ use render::plain_table::PlainTable;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use sys::confinement::Confinement;
 
 pub(crate) use many::run;
@@ -28,6 +33,9 @@ pub(crate) use many::run;
 const STATE_OF_ROOT: &str = "/var/lib/diskspd";
 /// Where those of other users do, below the home directory.
 const STATE_OF_USER: &str = ".local/state/diskspd";
+
+/// How long `agent --once` waits for a load.
+const FIRST_LOAD: Duration = Duration::from_mins(10);
 
 /// What a load of several hosts cannot have.
 fn not_for_many(profile: &Profile) -> impl Iterator<Item = &'static str> {
@@ -52,6 +60,7 @@ fn connection(server: &str, access: &ServerAccess) -> Connection {
         no_tls: access.no_tls,
         anonymous: access.anonymous,
         inbox_prefix: access.inbox.clone(),
+        nkey: None,
     }
 }
 
@@ -63,24 +72,21 @@ fn told(error: &FleetError) -> Status {
 
 /// Runs `diskspd agent`.
 pub(crate) fn agent(request: &AgentRequest) -> Status {
-    serve(request).unwrap_or_else(|status| status)
+    let served = if request.stdin { over_ssh::agent() } else { serve(request) };
+    served.unwrap_or_else(|status| status)
 }
 
 fn serve(request: &AgentRequest) -> Result<Status, Status> {
-    let trusted = Trusted::read(&request.trust).map_err(|error| told(&error))?;
-    let confinement = Confinement::to(&request.allow)
-        .map_err(|(path, error)| refuse_with(&format!("--allow '{}': {error}", path.display())))?;
-    let confinement = confinement.enter().ok_or_else(|| fail("this process is confined already"))?;
+    let missing = |what: &str| refuse_with(&format!("--{what} is missing"));
+    let server = request.server.as_deref().ok_or_else(|| missing("server"))?;
+    let trust = request.trust.as_deref().ok_or_else(|| missing("trust"))?;
+    let trusted = Trusted::read(trust).map_err(|error| told(&error))?;
     let limits = host::Limits {
         destroy: request.allow_destroy.clone(),
         file_bytes: request.max_file,
         threads: request.max_threads,
     };
-    let shown_limits = serde_json::json!({
-        "allow": request.allow.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
-        "max_file_bytes": request.max_file,
-        "max_threads": request.max_threads,
-    });
+    let this_host = confined("--allow", &request.allow, limits)?;
     let name = request.name.clone().unwrap_or_else(|| ::host::system(&Root::machine()).computer_name);
     let state = match &request.state {
         Some(state) => state.clone(),
@@ -92,16 +98,34 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
     }
     let options = AgentOptions {
         name,
-        connection: connection(&request.server, &request.access),
+        connection: connection(server, &request.access),
         trusted,
         state,
         version: IMPLEMENTATION_VERSION.to_owned(),
-        limits: shown_limits,
+        limits: shown_limits(&request.allow, request.max_file, request.max_threads),
         log: Arc::new(|sentence: &str| say(sentence)),
+        service: if request.once { Service::Once(FIRST_LOAD) } else { Service::Standing },
     };
-    let this_host: Arc<dyn LoadHost> = Arc::new(host::ThisHost::new(confinement, limits));
     ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| told(&error))?;
     Ok(Status::Done)
+}
+
+/// This machine, whose process opens targets in these directories and on these devices only, from now on. An error begins with
+/// what they are.
+fn confined(what: &str, allow: &[PathBuf], limits: host::Limits) -> Result<Arc<dyn LoadHost>, Status> {
+    let confinement = Confinement::to(allow)
+        .map_err(|(path, error)| refuse_with(&format!("{what} '{}': {error}", path.display())))?;
+    let confinement = confinement.enter().ok_or_else(|| fail("this process is confined already"))?;
+    Ok(Arc::new(host::ThisHost::new(confinement, limits)))
+}
+
+/// What an agent allows, as `fleet hosts` shows it.
+fn shown_limits(allow: &[PathBuf], max_file: u64, max_threads: u32) -> serde_json::Value {
+    serde_json::json!({
+        "allow": allow.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        "max_file_bytes": max_file,
+        "max_threads": max_threads,
+    })
 }
 
 fn default_state() -> Option<PathBuf> {

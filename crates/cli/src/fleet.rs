@@ -27,10 +27,12 @@ pub struct ServerAccess {
 /// `--on` and what goes with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetOption {
-    /// The server, as in `nats://bus:4222`.
+    /// The server, as in `nats://bus:4222`; empty = hosts are reached by ssh.
     pub server: String,
-    /// Names of hosts, which may contain `*`, in the order given.
+    /// Names of hosts in the order given. On a server they may contain `*`.
     pub hosts: Vec<String>,
+    /// The same hosts as ssh takes them (`root@h1`), if they are reached by it.
+    pub destinations: Vec<String>,
     /// `--key`: the file that signs orders.
     pub key: Option<PathBuf>,
     /// How the server is reached.
@@ -40,8 +42,49 @@ pub struct FleetOption {
 /// Longest name of a host.
 const NAME_MAX: usize = 63;
 
+impl FleetOption {
+    /// True if the hosts are reached by ssh.
+    pub const fn is_over_ssh(&self) -> bool {
+        !self.destinations.is_empty()
+    }
+
+    /// Takes the value of `--on`.
+    pub(crate) fn on(&mut self, text: &str) -> Result<(), String> {
+        if text.contains("://") {
+            (self.server, self.hosts) = on_server(text)?;
+        } else {
+            (self.hosts, self.destinations) = over_ssh(text)?;
+        }
+        Ok(())
+    }
+}
+
+/// Hosts that ssh reaches: their names, and what ssh calls them.
+fn over_ssh(text: &str) -> Result<(Vec<String>, Vec<String>), String> {
+    let (mut names, mut destinations) = (Vec::<String>::new(), Vec::new());
+    for destination in text.split(',') {
+        let (user, name) = match destination.rsplit_once('@') {
+            Some((user, name)) => (Some(user), name),
+            None => (None, destination),
+        };
+        if !is_host_name(name) || user.is_some_and(|user| !is_host_name(user)) {
+            return Err(format!(
+                "'{destination}' is not [user@]host, each of 1 to {NAME_MAX} letters, digits, dots, underscores and hyphens, \
+                 the first no dot or hyphen (give other addresses a name in ~/.ssh/config; a server: \
+                 nats://server[:port]/host[,host...])"
+            ));
+        }
+        if names.iter().any(|other| other == name) {
+            return Err(format!("host {name} is given twice (give one of them another name in ~/.ssh/config)"));
+        }
+        names.push(name.to_owned());
+        destinations.push(destination.to_owned());
+    }
+    Ok((names, destinations))
+}
+
 /// The server and the hosts of `--on`.
-pub(crate) fn parse(text: &str) -> Result<(String, Vec<String>), String> {
+fn on_server(text: &str) -> Result<(String, Vec<String>), String> {
     let shape = || format!("'{text}' is not nats://server[:port]/host[,host...]");
     let (scheme, rest) = text.split_once("://").ok_or_else(shape)?;
     server_scheme(scheme)?;
@@ -92,12 +135,11 @@ mod tests {
 
     #[test]
     fn a_server_and_its_hosts_are_told_apart() {
-        let parsed = |text: &str| parse(text).expect(text);
+        let parsed = |text: &str| on_server(text).expect(text);
         let hosts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         assert_eq!(parsed("nats://bus:4222/web*,db1"), ("nats://bus:4222".to_owned(), hosts(&["web*", "db1"])));
         assert_eq!(parsed("tls://[::1]:4222/h"), ("tls://[::1]:4222".to_owned(), hosts(&["h"])));
         for (text, expected) in [
-            ("h1,h2", "is not nats://"),
             ("nats://bus", "is not nats://"),
             ("nats:///h1", "is not nats://"),
             ("http://bus/h1", "unknown scheme 'http'"),
@@ -107,7 +149,34 @@ mod tests {
             ("nats://bus/../x", "'../x' is not a host"),
             ("nats://bus/-x", "'-x' is not a host"),
         ] {
-            let reason = parse(text).expect_err(text);
+            let reason = FleetOption::default().on(text).expect_err(text);
+            assert!(reason.contains(expected), "{text}: {reason}");
+        }
+    }
+
+    #[test]
+    fn hosts_without_a_server_are_reached_by_ssh() {
+        let mut option = FleetOption::default();
+        assert_eq!(option.on("root@h1,h2.example.org,db_1"), Ok(()));
+        assert_eq!(option.hosts, ["h1", "h2.example.org", "db_1"]);
+        assert_eq!(option.destinations, ["root@h1", "h2.example.org", "db_1"]);
+        assert!(option.is_over_ssh() && option.server.is_empty());
+        for (text, expected) in [
+            ("", "'' is not [user@]host"),
+            ("h1,", "'' is not [user@]host"),
+            ("-oProxyCommand=x", "'-oProxyCommand=x' is not"),
+            ("-h", "'-h' is not"),
+            ("root@-h", "'root@-h' is not"),
+            ("-l@h", "'-l@h' is not"),
+            ("a@b@h", "'a@b@h' is not"),
+            ("@h", "'@h' is not"),
+            ("h1:22", "'h1:22' is not"),
+            ("h*", "'h*' is not"),
+            ("h 1", "'h 1' is not"),
+            ("../h", "'../h' is not"),
+            ("h1,root@h1", "h1 is given twice"),
+        ] {
+            let reason = FleetOption::default().on(text).expect_err(text);
             assert!(reason.contains(expected), "{text}: {reason}");
         }
     }

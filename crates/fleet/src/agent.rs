@@ -13,7 +13,7 @@ use crate::name;
 use crate::order::{Gatekeeper, Now, Verb};
 use crate::store::{Store, Stored};
 use crate::transport::{AGENT_WAITING, Connection};
-use async_nats::service::{Service, ServiceExt};
+use async_nats::service::ServiceExt;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt;
 use log::LimitedLog;
@@ -35,12 +35,26 @@ const HEARTBEAT: Duration = Duration::from_millis(250);
 const TICK: Duration = Duration::from_millis(50);
 /// How long an agent that begins waits for another one with its name to answer.
 const OTHERS_ANSWER_NS: u64 = 1_000_000_000;
+/// How long a controller's own server may take to answer.
+const OWN_SERVER_ANSWERS: Duration = Duration::from_secs(10);
 /// Messages that wait to be sent.
 const WAITING: usize = 256;
 /// Bytes of a hello at most.
 const MAX_HELLO_BYTES: usize = 1024;
 /// Bytes of a part of a result at most, before they are encoded.
 const MAX_PART_BYTES: usize = 384 << 10;
+
+/// How long an agent serves.
+#[derive(Clone)]
+pub enum Service {
+    /// Until it is stopped.
+    Standing,
+    /// One load: until that has ended and its controller has released the agent, or none has begun within this time.
+    Once(Duration),
+    /// Until it is stopped or loses the connection, on a server of its controller's own, where nobody else can have its name.
+    /// The function is called when it takes orders.
+    Private(Arc<dyn Fn() + Send + Sync>),
+}
 
 /// What an agent needs to know.
 #[derive(Clone)]
@@ -59,6 +73,8 @@ pub struct AgentOptions {
     pub limits: Value,
     /// Gets a sentence for each thing that happens.
     pub log: Log,
+    /// How long it serves.
+    pub service: Service,
 }
 
 /// Serves as an agent until `stop` is true. A load that runs then is stopped and its result is kept.
@@ -96,7 +112,9 @@ struct Server {
     began_ns: u64,
     starting: bool,
     last_heartbeat_ns: u64,
-    _service: Service,
+    /// A load has begun to be prepared.
+    has_served: bool,
+    _micro_service: async_nats::service::Service,
 }
 
 struct Subscriptions {
@@ -113,7 +131,7 @@ impl Server {
         let client = options.connection.connect(&client_name, AGENT_WAITING, move |sentence| log(sentence)).await?;
         let instance = name::new_id()?;
         let metadata = HashMap::from([("name".to_owned(), options.name.clone())]);
-        let service = client
+        let micro_service = client
             .service_builder()
             .description("Storage load generator")
             .metadata(metadata)
@@ -123,6 +141,7 @@ impl Server {
         let (outgoing, incoming) = mpsc::channel(WAITING);
         tokio::spawn(send(client.clone(), incoming));
         let gatekeeper = Gatekeeper::new(&options.name, &instance, options.trusted.clone());
+        let starting = !matches!(options.service, Service::Private(_));
         Ok(Self {
             agent: Agent::new(&options.version, &instance, gatekeeper),
             log: LimitedLog::new(Arc::clone(&options.log)),
@@ -135,9 +154,10 @@ impl Server {
             jobs: mpsc::channel(4),
             stop_job: Arc::default(),
             began_ns: monotonic_ns(),
-            starting: true,
+            starting,
             last_heartbeat_ns: 0,
-            _service: service,
+            has_served: false,
+            _micro_service: micro_service,
         })
     }
 
@@ -160,6 +180,13 @@ impl Server {
 
     async fn run(&mut self, stop: &AtomicBool) -> Result<(), FleetError> {
         let mut from = self.subscribe().await?;
+        if let Service::Private(ready) = &self.options.service {
+            let flushed = tokio::time::timeout(OWN_SERVER_ANSWERS, self.client.flush()).await;
+            if !matches!(flushed, Ok(Ok(()))) {
+                return Err(FleetError::failed("the connection to the controller's server was lost"));
+            }
+            ready();
+        }
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut stopping = false;
@@ -177,7 +204,7 @@ impl Server {
                 _ = tick.tick() => {
                     let now = monotonic_ns();
                     let mut actions = self.agent.tick(now);
-                    if stop.load(Ordering::Relaxed) && !stopping {
+                    if (stop.load(Ordering::Relaxed) || self.is_cut_off()) && !stopping {
                         stopping = true;
                         actions.extend(self.agent.shut_down());
                     }
@@ -189,12 +216,32 @@ impl Server {
             self.send_heartbeat(before.is_some_and(|before| {
                 self.agent.heartbeat().is_some_and(|now| (now.state, now.armed) != (before.state, before.armed))
             }));
-            if stopping && !self.agent.is_busy() {
-                tokio::time::sleep(TICK).await; // the last heartbeat is on its way
+            if (stopping && !self.agent.is_busy()) || self.has_served_once()? {
+                tokio::time::sleep(TICK).await; // the last heartbeat or answer is on its way
                 let _ = tokio::time::timeout(Duration::from_secs(1), self.client.flush()).await;
                 return Ok(());
             }
         }
+    }
+
+    /// True if its controller, which it has for itself, is gone.
+    fn is_cut_off(&self) -> bool {
+        let is_private = matches!(self.options.service, Service::Private(_));
+        is_private && self.client.connection_state() != async_nats::connection::State::Connected
+    }
+
+    /// True if it was to serve one load and has; an error if none came.
+    fn has_served_once(&mut self) -> Result<bool, FleetError> {
+        let Service::Once(wait) = self.options.service else { return Ok(false) };
+        self.has_served |= self.agent.state() == AgentState::Preparing;
+        if self.agent.run_id().is_some() {
+            return Ok(false);
+        }
+        let waited_ns = monotonic_ns().saturating_sub(self.began_ns);
+        if !self.has_served && u128::from(waited_ns) >= wait.as_nanos() {
+            return Err(FleetError::failed(format!("no controller has begun a load within {} s", wait.as_secs())));
+        }
+        Ok(self.has_served)
     }
 
     fn pass_time(&mut self, now: u64) {

@@ -58,8 +58,7 @@ pub fn generate(stem: &Path) -> Result<KeyFiles, FleetError> {
             )));
         }
     }
-    let seed = key.pair.seed().map_err(|error| FleetError::failed(format!("cannot write the new key: {error}")))?;
-    write_new(&private, 0o600, &format!("{seed}\n"))?;
+    write_new(&private, 0o600, &format!("{}\n", key.seed()?))?;
     let written =
         write_new(&public, 0o644, &format!("# diskspd: signs orders of {}\n{}\n", private.display(), key.public));
     if let Err(error) = written {
@@ -138,6 +137,11 @@ impl SigningKey {
         (pair.key_pair_type() == KeyPairType::User).then(|| Self::of(pair))
     }
 
+    /// Its secret: `SU…`.
+    pub(crate) fn seed(&self) -> Result<String, FleetError> {
+        self.pair.seed().map_err(|error| FleetError::failed(format!("cannot write a key: {error}")))
+    }
+
     /// The public key that belongs to it.
     pub fn public(&self) -> &PublicKey {
         &self.public
@@ -148,6 +152,14 @@ impl SigningKey {
         self.pair.sign(text.as_bytes()).map_err(|error| FleetError::failed(format!("cannot sign an order: {error}")))
     }
 }
+
+impl PartialEq for SigningKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.public == other.public
+    }
+}
+
+impl Eq for SigningKey {}
 
 impl fmt::Debug for SigningKey {
     /// Without the private part, which must not come into a message.

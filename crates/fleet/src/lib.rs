@@ -15,10 +15,11 @@ pub mod name;
 pub mod order;
 #[cfg(test)]
 mod simulation;
+pub mod ssh;
 mod store;
 mod transport;
 
-pub use agent::{AgentOptions, Log, serve};
+pub use agent::{AgentOptions, Log, Service, serve};
 pub use controller::{
     Collected, Controller, FleetRun, HostInfo, HostLive, HostOutcome, HostPlan, HostRun, Progress, Stopped,
 };

@@ -1,6 +1,7 @@
 //! The connection to a NATS server, and the rules for one that others can listen to.
 
 use crate::FleetError;
+use crate::key::SigningKey;
 use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -29,6 +30,8 @@ pub struct Connection {
     pub credentials: Option<PathBuf>,
     /// Certificates of the authorities that signed the server's (`--tls-ca`).
     pub tls_ca: Option<PathBuf>,
+    /// A key that the server knows, in place of a file of credentials: nothing that is sent is of use to others.
+    pub nkey: Option<SigningKey>,
     /// Connect to another machine without encryption (`--no-tls`).
     pub no_tls: bool,
     /// Connect to another machine without credentials (`--anonymous`).
@@ -154,6 +157,9 @@ impl Connection {
                 Some((user, password)) => options.user_and_password(user.to_owned(), password.to_owned()),
                 None => options.credentials(&text).map_err(cannot)?,
             };
+        }
+        if let Some(key) = &self.nkey {
+            options = options.nkey(key.seed()?);
         }
         let connected = tokio::time::timeout(2 * CONNECT_TIMEOUT, options.connect(checked.address)).await;
         match connected {

@@ -8,6 +8,7 @@ pub mod block;
 pub mod bpf;
 pub mod btrfs;
 pub mod cache_lines;
+pub mod child;
 pub mod clock;
 pub mod confinement;
 pub mod cpu_latency;

@@ -1,14 +1,15 @@
 //! A load on several hosts: one for each, the course of the run, and one result of all.
 
 use super::host::Options;
-use super::{connection, not_for_many, told};
+use super::meeting::Meeting;
+use super::{not_for_many, told};
 use crate::interrupt;
 use crate::load::Report;
 use crate::output::{print, say, say_each};
 use crate::saved_results::result_in;
 use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
-use ::fleet::{Controller, FleetError, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, SigningKey, name};
+use ::fleet::{Controller, FleetError, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, name};
 use cli::{FleetOption, RunRequest};
 use model::profile::{Profile, ResultFormat, Target};
 use model::result::{Ending, RunResult};
@@ -34,14 +35,18 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
         say_each("ERROR", &reasons);
         Status::Refused
     };
-    let key = check(request, option).map_err(refused)?;
+    check(request, option).map_err(refused)?;
     say_each("WARNING", &request.warnings);
-    let key = SigningKey::read(key).map_err(|error| told(&error))?;
     let report = Report::check(request, &[]).map_err(refused)?;
     let signals = interrupt::watch_for_load()?;
-    let server = connection(&option.server, &option.access);
-    let mut controller = Controller::connect(&server, IMPLEMENTATION_VERSION).map_err(|error| told(&error))?;
-    let hosts = controller.select(&option.hosts, Some(&key)).map_err(|error| told(&error))?;
+    let meeting = match Meeting::open(request, option, &signals.interrupted) {
+        Err(status) => return Err(signals.status_without_results().unwrap_or(status)),
+        Ok(meeting) => meeting,
+    };
+    let key = &meeting.key;
+    let connected = Controller::connect(&meeting.connection, IMPLEMENTATION_VERSION);
+    let mut controller = connected.map_err(|error| told(&error))?;
+    let hosts = controller.select(&option.hosts, Some(key)).map_err(|error| told(&error))?;
     let profiles: Vec<Profile> =
         hosts.iter().enumerate().map(|(index, host)| expanded(&request.profile, &host.name, index)).collect();
     let alike = alike(&profiles);
@@ -50,10 +55,10 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     }
     let loads = loads(invocation, request, &hosts, &profiles)?;
     if request.options.plan_only {
-        let plans = controller.plan(loads, &key, &signals.interrupted).map_err(|error| told(&error))?;
+        let plans = controller.plan(loads, key, &signals.interrupted).map_err(|error| told(&error))?;
         return Ok(printed(print(shown(&plans).as_bytes()), Status::Done));
     }
-    let run = match controller.run(loads, &key, &signals.interrupted, &mut show_progress) {
+    let run = match controller.run(loads, key, &signals.interrupted, &mut show_progress) {
         Ok(run) => run,
         Err(FleetError::Stopped(sentences)) => {
             say_each("ERROR", &sentences);
@@ -71,19 +76,21 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     Ok(report.write(&result, &failures, status))
 }
 
-/// The file with the key; or what a load on other hosts cannot have, and what it lacks.
-fn check<'a>(request: &RunRequest, option: &'a FleetOption) -> Result<&'a Path, Vec<String>> {
+/// What a load on other hosts cannot have, and what it lacks.
+fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Vec<String>> {
     let (profile, options) = (&request.profile, &request.options);
     let mut errors: Vec<String> = validate(profile, Purpose::Run).errors;
     errors.extend(not_for_many(profile).map(str::to_owned));
     let lacks = |what: &str| format!("--{what} is missing");
-    errors.extend(option.server.is_empty().then(|| lacks("on")));
-    errors.extend(option.key.is_none().then(|| lacks("key")));
+    let over_ssh = option.is_over_ssh();
+    errors.extend(option.hosts.is_empty().then(|| lacks("on")));
+    errors.extend((!over_ssh && option.key.is_none()).then(|| lacks("key")));
+    errors.extend(if over_ssh { of_a_server(option) } else { Vec::new() });
     let events = &request.events;
     let uses_events = [&events.wait_start, &events.stop, &events.on_started, &events.on_finished];
     let unusable = [
         (options.overwrite, "--overwrite"),
-        (!options.destroy.is_empty(), "--destroy (agents have --allow-destroy)"),
+        (!over_ssh && !options.destroy.is_empty(), "--destroy (agents have --allow-destroy)"),
         (options.hold_latency, "--hold-latency"),
         (options.probe_host_cache, "--probe-host-cache"),
         (options.journal.is_some(), "--journal"),
@@ -98,7 +105,24 @@ fn check<'a>(request: &RunRequest, option: &'a FleetOption) -> Result<&'a Path, 
             errors.push(format!("'{}': with --on, paths of targets are absolute", target.path.display()));
         }
     }
-    option.key.as_deref().filter(|_| errors.is_empty()).ok_or(errors)
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Options of a server that hosts reached by ssh do not have.
+fn of_a_server(option: &FleetOption) -> Vec<String> {
+    let access = &option.access;
+    let given = [
+        (option.key.is_some(), "--key"),
+        (access.creds.is_some(), "--creds"),
+        (access.tls_ca.is_some(), "--tls-ca"),
+        (access.no_tls, "--no-tls"),
+        (access.anonymous, "--anonymous"),
+        (access.inbox.is_some(), "--inbox"),
+    ];
+    let given = given.into_iter().filter(|(is_given, _)| *is_given);
+    given
+        .map(|(_, what)| format!("{what} is for hosts on a server (--on=nats://...), not for those reached by ssh"))
+        .collect()
 }
 
 /// The load of each host.
@@ -128,7 +152,7 @@ fn loads(
 }
 
 /// The profile of one host: paths with its name and number.
-fn expanded(profile: &Profile, host: &str, index: usize) -> Profile {
+pub(super) fn expanded(profile: &Profile, host: &str, index: usize) -> Profile {
     let expand = |path: &Path| match path.to_str() {
         Some(text) => PathBuf::from(text.replace(HOST, host).replace(INDEX, &index.to_string())),
         None => path.to_owned(),
@@ -144,7 +168,7 @@ fn expanded(profile: &Profile, host: &str, index: usize) -> Profile {
 }
 
 /// Files that several hosts would create or write to under one path.
-fn alike(profiles: &[Profile]) -> Vec<String> {
+pub(super) fn alike(profiles: &[Profile]) -> Vec<String> {
     let [first, others @ ..] = profiles else { return Vec::new() };
     let changed =
         |target: &&Target| (target.create_size.is_some() || target.writes()) && !target.path.starts_with("/dev");

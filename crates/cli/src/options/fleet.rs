@@ -3,28 +3,24 @@
 use super::own::OWN;
 use super::row::{Kind, OptionRow, Repeat};
 use crate::builder::{Builder, Given};
-use crate::fleet::{self, FleetOption};
+use crate::fleet::FleetOption;
 use std::path::PathBuf;
 
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--on",
-        value: "=<nats://server/host[,host...]>",
+        value: "=<[user@]host,...|nats://server/host,...>",
         kind: Kind::Value,
         repeat: Repeat::Error,
         short: "experimental: run the load on these hosts at the same time, and merge the results",
-        long: "Each host runs 'diskspd agent' and is connected to the NATS server. All hosts check the load first; nothing is \
+        long: "Hosts are reached by ssh and need nothing but diskspd; this machine needs nats-server. Or they are those that run 'diskspd agent' and are connected \
+               to a NATS server; then --key is needed, and * in names stands for any characters. All hosts check the load first; nothing is \
                written before all agree. They start at the same moment, and their results are merged: counts are added, \
-               and percentiles are of all I/Os together. In host names, * stands for any characters. In paths of targets, {host} \
-               becomes the name of the host and {index} its number from 0; hosts write to files of their own. Paths are absolute. Needs --key and a load of one \
+               and percentiles are of all I/Os together. In paths of targets, {host} \
+               becomes the name of the host (without the user) and {index} its number from 0; hosts write to files of their own. Paths are absolute. Needs a load of one \
                timespan. docs/fleet.md shows how to set up hosts.",
         example: "--on=nats://bus:4222/web*,db1",
-        apply: |builder, given| {
-            let (server, hosts) = fleet::parse(given.value)?;
-            let option = option(builder);
-            (option.server, option.hosts) = (server, hosts);
-            Ok(())
-        },
+        apply: |builder, given| option(builder).on(given.value),
         ..OWN
     },
     OptionRow {
@@ -33,7 +29,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Error,
         short: "with --on: sign orders to the hosts with this key",
-        long: "A file that 'diskspd fleet key' made. The hosts must trust its public half (agent --trust).",
+        long: "A file that 'diskspd fleet key' made; for hosts on a NATS server. The hosts must trust its public half (agent --trust).",
         example: "--key=fleet.key",
         apply: |builder, given| file(given).map(|path| option(builder).key = Some(path)),
         ..OWN

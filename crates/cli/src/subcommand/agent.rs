@@ -12,14 +12,15 @@ use std::path::PathBuf;
 /// that --trust lists. Targets must be beneath a directory of --allow, or be one of its block devices; without --allow, no
 /// load is run. One load at a time. Ctrl+C ends a load that runs, and the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
-#[command(override_usage = "diskspd agent --server URL --trust FILE --allow PATH... [options]")]
+#[command(override_usage = "diskspd agent --server URL --trust FILE --allow PATH... [options]
+       diskspd agent --stdin")]
 pub struct AgentRequest {
     /// NATS server: nats://host:port, or tls://host:port
-    #[arg(long, value_name = "URL", value_parser = server)]
-    pub server: String,
+    #[arg(long, value_name = "URL", value_parser = server, required_unless_present = "stdin")]
+    pub server: Option<String>,
     /// file with the public keys whose orders are carried out, one per line ('fleet key' makes one)
-    #[arg(long, value_name = "FILE")]
-    pub trust: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "stdin")]
+    pub trust: Option<PathBuf>,
     /// directory in which targets may be, or a block device that may be read; absolute; may be given again
     #[arg(long, value_name = "PATH")]
     pub allow: Vec<PathBuf>,
@@ -39,6 +40,13 @@ pub struct AgentRequest {
     /// most threads of a load; default: 1024
     #[arg(long, value_name = "N", default_value = "1024", hide_default_value = true)]
     pub max_threads: u32,
+    /// run one load, then end; also end if none has begun within 10 minutes
+    #[arg(long)]
+    pub once: bool,
+    /// read server, keys and directories from standard input, and end when it closes: how --on starts an agent over ssh. No other
+    /// option can be given with it
+    #[arg(long, exclusive = true)]
+    pub stdin: bool,
     #[command(flatten)]
     pub access: ServerAccess,
 }
@@ -73,11 +81,19 @@ mod tests {
     use crate::subcommand::tests::typed;
 
     #[test]
+    fn standard_input_says_everything_or_nothing() {
+        let Ok(Subcommand::Agent(request)) = typed("agent", "--stdin") else { panic!("--stdin") };
+        assert!(request.stdin && request.server.is_none() && request.trust.is_none());
+        let Ok(Subcommand::Agent(request)) = typed("agent", "--server bus --trust t --once") else { panic!("--once") };
+        assert!(request.once && !request.stdin);
+    }
+
+    #[test]
     fn what_an_agent_may_do_is_read() {
         let line =
             "--server bus:4222 --trust t.pub --allow /a --allow /dev/b --allow-destroy=eui.1 --name h1 --max-file=2G";
         let Ok(Subcommand::Agent(request)) = typed("agent", line) else { panic!("{line}") };
-        assert_eq!(request.server, "nats://bus:4222");
+        assert_eq!(request.server.as_deref(), Some("nats://bus:4222"));
         assert_eq!((request.allow.len(), request.allow_destroy.len()), (2, 1));
         assert_eq!((request.name.as_deref(), request.max_file, request.max_threads), (Some("h1"), 2 << 30, 1024));
         for (line, expected) in [
@@ -87,6 +103,9 @@ mod tests {
             ("--server bus --trust t --allow data", "must be absolute"),
             ("--server bus --trust t --name a/b", "expected 1 to 63 letters"),
             ("--server bus --trust t --max-file=x", "--max-file"),
+            ("--stdin --server bus", "--stdin"),
+            ("--stdin --allow /a", "--stdin"),
+            ("--stdin --once", "--stdin"),
         ] {
             let failure = typed("agent", line).expect_err(line);
             assert!(failure.contains(expected), "{line}: {failure}");

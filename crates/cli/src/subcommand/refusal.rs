@@ -39,6 +39,7 @@ pub(super) fn reason(error: &clap::Error, command: &clap::Command, args: &[OsStr
         ErrorKind::TooManyValues => format!("option '{argument}={value}': {argument} takes no value"),
         ErrorKind::ArgumentConflict => match list(ContextKind::PriorArg) {
             prior if prior.contains(&argument) => format!("{argument} was already given"),
+            prior if prior.is_empty() => format!("{argument} cannot be combined with other options"),
             prior => format!("{argument} cannot be combined with {}", prior.join(", ")),
         },
         ErrorKind::MissingRequiredArgument => {

@@ -1,7 +1,7 @@
 //! A server, agents whose load is a recording, and a controller.
 
 use fleet::{
-    AgentOptions, Connection, Controller, Finished, FleetError, Load, LoadHost, Planned, Prepared, SigningKey,
+    AgentOptions, Connection, Controller, Finished, FleetError, Load, LoadHost, Planned, Prepared, Service, SigningKey,
     StartGate, Trusted, name, serve,
 };
 use model::fleet::HostTiming;
@@ -291,6 +291,11 @@ impl Bench {
 
     /// Starts one that reaches the server at this address.
     pub(crate) fn agent_at(&self, name: &str, url: &str) -> RunningAgent {
+        self.agent_for(name, url, Service::Standing)
+    }
+
+    /// Starts one that serves so long.
+    pub(crate) fn agent_for(&self, name: &str, url: &str, service: Service) -> RunningAgent {
         let host = Arc::new(FakeHost::default());
         let log = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&log);
@@ -303,6 +308,7 @@ impl Bench {
             version: VERSION.into(),
             limits: json!({"allow": ["/x"]}),
             log: Arc::new(move |line: &str| kept.lock().unwrap().push(line.to_owned())),
+            service,
         };
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, works) = (Arc::clone(&stop), Arc::clone(&host));

@@ -33,7 +33,7 @@ fn together(scenarios: &[Scenario]) {
 #[test]
 fn runs_that_go_well_or_are_refused() {
     together(
-        &scenarios![runs: two_hosts_run_a_load, eight_hosts_run_a_load, a_refusal_of_one_host_leaves_all_untouched, a_failure_to_prepare_on_one_host_is_undone_on_all, a_failing_load_of_one_host_leaves_the_results_of_the_others, a_stop_before_the_start_removes_what_was_prepared, a_stop_after_the_plan_touches_nothing, a_stop_during_the_load_ends_it_and_keeps_its_figures, results_larger_than_a_message_come_in_parts, a_load_larger_than_a_message_is_refused],
+        &scenarios![runs: two_hosts_run_a_load, eight_hosts_run_a_load, a_refusal_of_one_host_leaves_all_untouched, a_failure_to_prepare_on_one_host_is_undone_on_all, a_failing_load_of_one_host_leaves_the_results_of_the_others, a_stop_before_the_start_removes_what_was_prepared, a_stop_after_the_plan_touches_nothing, a_stop_during_the_load_ends_it_and_keeps_its_figures, results_larger_than_a_message_come_in_parts, a_load_larger_than_a_message_is_refused, an_agent_for_one_load_ends_after_it_and_not_after_a_plan, an_agent_for_one_load_ends_if_none_comes, an_agent_of_one_controller_is_ready_at_once_and_ends_with_the_server],
     );
 }
 

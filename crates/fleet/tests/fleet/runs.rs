@@ -1,9 +1,10 @@
 //! Runs that go well, and runs that hosts refuse or fail.
 
-use crate::bench::{Bench, loads, noise};
-use fleet::{AgentState, FleetError, HostOutcome, Progress};
+use crate::bench::{Bench, LONG, loads, noise, wait};
+use fleet::{AgentState, FleetError, HostOutcome, Progress, Service};
 use serde_json::json;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use testkit::or_skip;
 
@@ -169,4 +170,40 @@ pub(crate) fn a_load_larger_than_a_message_is_refused() {
     all[0].profile = json!(noise(20_000));
     let error = bench.controller().run(all, &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("larger than the server takes") && error.touched_nothing(), "{error:?}");
+}
+
+pub(crate) fn an_agent_for_one_load_ends_after_it_and_not_after_a_plan() {
+    let mut bench = or_skip!(Bench::new(0));
+    let agent = bench.agent_for("once", &bench.server.url(), Service::Once(LONG));
+    bench.agents.push(agent);
+    wait(|| bench.agents[0].is_ready());
+    let mut controller = bench.controller();
+    controller.plan(bench.loads(), &bench.key, &bench.stop).unwrap();
+    controller.run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+    wait(|| bench.agents[0].has_ended());
+    bench.agents[0].end().unwrap();
+    assert!(bench.agents[0].host.has("ended"));
+}
+
+pub(crate) fn an_agent_for_one_load_ends_if_none_comes() {
+    let bench = or_skip!(Bench::new(0));
+    let mut agent = bench.agent_for("once", &bench.server.url(), Service::Once(Duration::from_millis(100)));
+    wait(|| agent.has_ended());
+    let error = agent.end().unwrap_err().to_string();
+    assert!(error.contains("no controller has begun a load"), "{error}");
+}
+
+pub(crate) fn an_agent_of_one_controller_is_ready_at_once_and_ends_with_the_server() {
+    let mut bench = or_skip!(Bench::new(0));
+    let ready = Arc::new(AtomicBool::new(false));
+    let says = Arc::clone(&ready);
+    let service = Service::Private(Arc::new(move || says.store(true, Ordering::Relaxed)));
+    let agent = bench.agent_for("h0", &bench.server.url(), service);
+    bench.agents.push(agent);
+    wait(|| ready.load(Ordering::Relaxed));
+    let infos = bench.controller().hosts(Some(&bench.key)).unwrap();
+    assert_eq!((infos.len(), infos[0].state), (1, AgentState::Idle));
+    bench.server.kill();
+    wait(|| bench.agents[0].has_ended());
+    bench.agents[0].end().unwrap();
 }

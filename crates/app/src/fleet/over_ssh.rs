@@ -1,0 +1,92 @@
+//! The agent that a controller starts over ssh: its standard input says what it shall do, and ends it.
+
+use super::{confined, host, shown_limits, told};
+use crate::interrupt;
+use crate::output::{print, say};
+use crate::status::{Status, fail, refuse_with};
+use ::fleet::ssh::{Said, Setup};
+use ::fleet::{AgentOptions, Service, Trusted};
+use model::version::IMPLEMENTATION_VERSION;
+use std::fs::{Permissions, metadata};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How long the settings may take, and their bytes at most.
+const SETTINGS_WITHIN: Duration = Duration::from_mins(1);
+const MAX_SETTINGS_BYTES: u64 = 1 << 20;
+
+/// Serves as an agent until standard input closes.
+pub(super) fn agent() -> Result<Status, Status> {
+    let signals = interrupt::watch_for_load()?;
+    say_to_controller(&Said::DiskspdAgent(IMPLEMENTATION_VERSION.to_owned()));
+    let (settings, come) = channel();
+    let closed = Arc::clone(&signals.interrupted);
+    let thread = std::thread::Builder::new().name("stdin".into()).spawn(move || read(&settings, &closed));
+    thread.map_err(|error| fail(&format!("cannot read standard input: {error}")))?;
+    let line = match come.recv_timeout(SETTINGS_WITHIN) {
+        Ok(line) => line,
+        Err(RecvTimeoutError::Disconnected) => {
+            return Err(refuse_with("standard input closed before the settings came"));
+        }
+        Err(RecvTimeoutError::Timeout) => return Err(refuse_with("no settings on standard input within 60 s")),
+    };
+    let setup = Setup::parse(&line).map_err(|error| told(&error))?;
+    drop(line);
+    let allow = allowed(&setup);
+    let limits = host::Limits { destroy: setup.allowed.destroy.clone(), file_bytes: u64::MAX, threads: u32::MAX };
+    let this_host = confined("directory of a target:", &allow, limits)?;
+    // Nobody collects a result from here later.
+    let mut state = tempfile::Builder::new();
+    let state = state.prefix("diskspd-agent-").permissions(Permissions::from_mode(0o700)).tempdir();
+    let state = state.map_err(|error| refuse_with(&format!("cannot make a temporary directory: {error}")))?;
+    let name = setup.name.clone();
+    let options = AgentOptions {
+        name: setup.name.clone(),
+        connection: setup.connection().map_err(|error| told(&error))?,
+        trusted: Trusted::new(vec![setup.trust().map_err(|error| told(&error))?]),
+        state: state.path().to_owned(),
+        version: IMPLEMENTATION_VERSION.to_owned(),
+        limits: shown_limits(&allow, u64::MAX, u32::MAX),
+        log: Arc::new(|sentence: &str| say(sentence)),
+        service: Service::Private(Arc::new(move || say_to_controller(&Said::DiskspdAgentReady(name.clone())))),
+    };
+    ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| told(&error))?;
+    Ok(Status::Done)
+}
+
+fn say_to_controller(said: &Said) {
+    // A controller that is gone closes standard input, too.
+    let _ = print(format!("{}\n", said.line()).as_bytes());
+}
+
+/// Passes on the first line, and then waits for the end.
+fn read(settings: &Sender<String>, closed: &AtomicBool) {
+    let mut stdin = BufReader::new(io::stdin());
+    let mut line = String::new();
+    if (&mut stdin).take(MAX_SETTINGS_BYTES).read_line(&mut line).is_ok() && line.ends_with('\n') {
+        let _ = settings.send(line);
+        let _ = io::copy(&mut stdin, &mut io::sink());
+    }
+    closed.store(true, Relaxed);
+}
+
+/// The directories and devices of the load's targets. A file that is named as a device, as one in /dev/shm, stands for its
+/// directory.
+fn allowed(setup: &Setup) -> Vec<PathBuf> {
+    let is_device = |path: &Path| metadata(path).is_ok_and(|found| found.file_type().is_block_device());
+    let devices = setup.allowed.devices.iter().map(PathBuf::from);
+    let devices = devices.map(|path| match path.parent() {
+        Some(folder) if !is_device(&path) => folder.to_owned(),
+        _ => path,
+    });
+    let mut allow: Vec<PathBuf> = setup.allowed.directories.iter().map(PathBuf::from).chain(devices).collect();
+    allow.sort();
+    allow.dedup();
+    allow
+}
