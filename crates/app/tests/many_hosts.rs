@@ -427,3 +427,15 @@ fn the_result_of_a_lost_controller_is_kept_and_collected() {
     fleet.place.diskspd(&collect).run().expect_status(0).expect_stderr(&["no host keeps a result"]);
     assert_eq!(kept().filter(is_result).count(), 0);
 }
+
+#[test]
+fn an_agent_for_one_load_ends_after_it() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &[]));
+    fs::create_dir(fleet.room("h1")).expect("made");
+    let agent = fleet.agent("h1").arg("--once").arg("--allow").arg(fleet.room("h1"));
+    fleet.begin("h1", agent);
+    fleet.load("h1", "-c1M -d60 --max-ios=100 -W0 --plan").run().expect_status(0);
+    fleet.load("h1", "-c1M -d60 --max-ios=100 -W0").run().expect_status(0);
+    let (_, agent) = fleet.agents.pop().expect("an agent");
+    agent.finish().expect_status(0).expect_stderr(&["the result was fetched"]);
+}
