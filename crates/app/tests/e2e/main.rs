@@ -40,6 +40,7 @@ mod operations;
 mod other_peoples_files;
 mod outputs_are_data;
 mod pages;
+mod over_ssh;
 mod pairs;
 mod presets;
 mod profiles_from_xml;

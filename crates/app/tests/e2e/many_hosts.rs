@@ -114,7 +114,7 @@ impl Fleet {
     }
 }
 
-// Shows switches: --on=<nats://server/host[,host...]>
+// Shows switches: --on=<[user@]host,...|nats://server/host,...>
 // Shows switches: --key=<file>
 #[test]
 fn hosts_carry_out_one_load_together() {
