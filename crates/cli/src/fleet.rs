@@ -24,6 +24,26 @@ pub struct ServerAccess {
     pub inbox: Option<String>,
 }
 
+/// `--on` and what goes with it, before the load of a series of runs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OnArguments {
+    /// experimental: make each run on these hosts at the same time, as with --on of a run, whose help says more
+    #[arg(long, value_name = "URL/HOST[,HOST...]")]
+    on: Option<String>,
+    /// with --on: sign orders to the hosts with this key
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    #[command(flatten)]
+    access: ServerAccess,
+}
+
+impl OnArguments {
+    /// True for the ids of its arguments.
+    pub(crate) fn is_one(id: &str) -> bool {
+        Self::augment_args(clap::Command::new("")).get_arguments().any(|argument| argument.get_id() == id)
+    }
+}
+
 /// `--on` and what goes with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetOption {

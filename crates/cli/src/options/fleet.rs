@@ -16,8 +16,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Each host runs 'diskspd agent' and is connected to the NATS server. All hosts check the load first; nothing is \
                written before all agree. They start at the same moment, and their results are merged: counts are added, \
                and percentiles are of all I/Os together. In host names, * stands for any characters. In paths of targets, {host} \
-               becomes the name of the host and {index} its number from 0; hosts write to files of their own. Paths are absolute. Needs --key and a load of one \
-               timespan. docs/fleet.md shows how to set up hosts.",
+               becomes the name of the host and {index} its number from 0; hosts write to files of their own. Paths are absolute. Needs --key. Several timespans \
+               are run one after the other, each from a common start. docs/fleet.md shows how to set up hosts.",
         example: "--on=nats://bus:4222/web*,db1",
         apply: |builder, given| {
             let (server, hosts) = fleet::parse(given.value)?;
