@@ -2,6 +2,8 @@
 
 mod host;
 mod hosts;
+mod live;
+mod live_line;
 mod many;
 mod series;
 

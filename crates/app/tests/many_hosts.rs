@@ -1,6 +1,11 @@
 //! `--on`, `agent`, `fleet`: one load on several hosts. The hosts are agents on this machine, each with a directory of its
 //! own.
 
+#[path = "many_hosts/live.rs"]
+mod live;
+#[path = "many_hosts/series.rs"]
+mod series;
+
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -296,81 +301,6 @@ fn orders_need_a_key_that_is_trusted() {
 }
 
 #[test]
-fn runs_of_a_sweep_are_runs_of_all_hosts() {
-    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
-    let target = fleet.place.path("room-{host}/t.dat");
-    let on = format!("--on={}/h*", fleet.url());
-    let sweep = |words: &str| fleet.place.diskspd("sweep").limit(PATIENCE * 2).arg(&on).args(words);
-    // Nothing is written before all hosts have checked all points, nor here.
-    let refused = sweep("--key fleet.key --vary c=1M,2T --dir d -- -b4K -d1").arg(&target).run();
-    refused.expect_status(3).expect_stderr(&["-c2T: h1: ", "-c2T: h2: ", "--max-file"]);
-    for host in ["h1", "h2"] {
-        assert_eq!(fs::read_dir(fleet.room(host)).expect("there").count(), 0, "{host}");
-    }
-    assert!(!fleet.place.path("d").exists());
-    let load = "--key fleet.key --vary o=1,2 --dir d -- -c1M -b4K -r -w50 -d60 --max-ios=200 -W0";
-    let run = sweep(load).arg(&target).run();
-    run.expect_status(0).expect_stdout(&["Param -o 1 -t 1, ", "Param -o 2 -t 1, ", "depth"]);
-    run.expect_stderr(&["; on 2 hosts", "2.0 MiB to create targets"]);
-    for (point, depth) in [("d/point-0001.json", 1), ("d/point-0002.json", 2)] {
-        let result = fleet.result(point);
-        assert_eq!(result["fleet"]["hosts"].as_array().expect("a list").len(), 2, "{point}");
-        let rows = result["time_spans"][0]["measured"]["rows"].as_array().expect("a list");
-        let ios: Vec<_> = rows.iter().map(|row| row["figures"]["total"]["ios"].as_u64()).collect();
-        assert_eq!(ios, [Some(200); 2], "{point}");
-        let line = result["command_line"].as_str().expect("a text");
-        assert!(line.contains("--on=") && line.contains("--key=") && line.contains(&format!("-o{depth}")), "{line}");
-        let series = fleet.result("d/sweep.json");
-        assert_eq!(series["points"].as_array().expect("a list").len(), 2);
-    }
-    let table = String::from_utf8(fleet.place.content("d/table.csv")).expect("a text");
-    // Depth over all hosts, on the way to which each made its file once.
-    assert!(table.lines().nth(2).is_some_and(|line| line.contains(",4,2,")), "{table}");
-    // Hosts and a key are given again by whoever goes on with what somebody began.
-    let resume = || fleet.place.diskspd("sweep --resume d").limit(PATIENCE);
-    resume().run().expect_status(3).expect_stderr(&["run the load on hosts of nats://127.0.0.1:", "--key"]);
-    resume().arg(&on).args("--key fleet.key").run().expect_status(0).expect_stderr(&["2 runs are already done"]);
-}
-
-#[test]
-fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
-    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
-    let target = fleet.place.path("room-{host}/t.dat");
-    let on = format!("--on={}/h*", fleet.url());
-    let load = "-c1M -b4K -r -w50 -d60 --max-ios=200 -W0 -L";
-    let run = fleet.place.diskspd("repeat --runs 2 --dir r").arg(&on).args("--key fleet.key --").args(load).arg(&target);
-    let run = run.limit(PATIENCE * 2).run();
-    run.expect_status(0).expect_stderr(&["2 runs"]);
-    assert_eq!(fleet.result("r/point-0002.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
-    let run = fleet.place.diskspd("ab --pairs 3 --vary o=1,2 --dir ab").arg(&on).args("--key fleet.key --").args(load);
-    let run = run.arg(&target).limit(PATIENCE * 3).run();
-    run.expect_status(0).expect_stderr(&["3 pairs"]);
-    assert_eq!(fleet.result("ab/point-0006.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
-}
-
-#[test]
-fn loads_of_a_preset_are_runs_of_all_hosts() {
-    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
-    let target = fleet.place.path("room-{host}/t.dat");
-    let words = format!("--on={}/h1,h2 --key=fleet.key -c1M -d60 --max-ios=50 -W0 --json r.json", fleet.url());
-    let preset = |words: &str| fleet.place.diskspd("preset run sql-checkpoint").args(words).arg(&target);
-    let plan = preset(&format!("{words} --plan")).limit(PATIENCE).run();
-    plan.expect_status(0).expect_stdout(&["Timespan 1", "Timespan 2", "h1
-==", "h2
-=="]);
-    assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
-    preset(&words).limit(PATIENCE * 3).run().expect_status(0);
-    let result = fleet.result("r.json");
-    let spans = result["time_spans"].as_array().expect("a list");
-    assert_eq!((spans.len(), result["fleet"]["time_spans"].as_array().map(Vec::len)), (2, Some(2)));
-    for span in spans {
-        let rows = span["measured"]["rows"].as_array().expect("a list");
-        let is_of = |host: &str| rows.iter().any(|row| row["path"].as_str().is_some_and(|path| path.starts_with(host)));
-        assert!(is_of("h1:") && is_of("h2:"), "{span}");
-    }
-}
-
-#[test]
 fn what_other_hosts_cannot_do_is_refused() {
     let place = workplace!();
     for (words, reason) in [
@@ -378,7 +308,7 @@ fn what_other_hosts_cannot_do_is_refused() {
         ("--hold-latency", "--hold-latency cannot be used with --on"),
         ("-ysgo", "an event"),
         ("--append", "--append cannot be used"),
-        ("--live-json=l.jsonl", "live output cannot be used with --on"),
+        ("--live", "stderr to be a terminal"),
     ] {
         let run = place.diskspd("--on=nats://127.0.0.1:1/h1 --key=k -d1").args(words).arg("/a/{host}.dat").run();
         run.expect_status(3).expect_stderr(&[reason]);
@@ -393,7 +323,6 @@ fn what_other_hosts_cannot_do_is_refused() {
     run.expect_status(3).expect_stderr(&["the same for all runs"]);
     let run = place.diskspd("--key=k -d1 /a.dat").run();
     run.expect_status(3).expect_stderr(&["--on is missing"]);
-    assert!(!place.path("l.jsonl").exists());
 }
 
 /// The users of the guide, without TLS.

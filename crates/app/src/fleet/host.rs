@@ -29,6 +29,10 @@ use sys::folder::Folder;
 /// Among the facts of a plan: the files that it creates, with their sizes.
 pub(super) const CREATED: &str = "created";
 
+/// The shortest time between two looks of a controller at what was counted: that of a run on this machine.
+const LIVE_MS_MIN: u32 = 100;
+const NS_PER_MS: u64 = 1_000_000;
+
 /// How often an agent's wish to stop is passed on to a run.
 const PASS_ON: Duration = Duration::from_millis(20);
 
@@ -55,6 +59,8 @@ pub(super) struct Options {
     pub(super) recreate: bool,
     /// `--delete-after`
     pub(super) delete_after: bool,
+    /// How often the controller shows what was counted; `None` = never.
+    pub(super) live_interval_ms: Option<u32>,
     /// Files that diskspd made are good though an earlier run of the same series wrote over them.
     pub(super) reuses_written: bool,
 }
@@ -62,9 +68,10 @@ pub(super) struct Options {
 impl Options {
     /// Those of a request, whose files are as no run has used them yet.
     pub(super) fn new(command_line: String, request: &RunRequest) -> Self {
-        let RunOptions { labels, recreate, delete_after, .. } = &request.options;
+        let RunOptions { labels, recreate, delete_after, live, .. } = &request.options;
         let (recreate, delete_after) = (*recreate, *delete_after);
-        Self { command_line, labels: labels.clone(), recreate, delete_after, reuses_written: false }
+        let live_interval_ms = live.asked().next().map(|_| live.interval_ms);
+        Self { command_line, labels: labels.clone(), recreate, delete_after, live_interval_ms, reuses_written: false }
     }
 
     fn reuse(&self) -> Reuse {
@@ -260,16 +267,26 @@ impl LoadHost for ThisHost {
         let agreed = AgreedStart { start_ns: gate.start_at_ns(), is_agreed: &is_agreed };
         let signals = Signals::default();
         let interrupt = Arc::clone(&signals.interrupted);
-        let (over, progress) = (AtomicBool::new(false), Arc::new(LoadProgress::default()));
+        let counts_every_ns = understood.options.live_interval_ms.map(|ms| u64::from(ms.max(LIVE_MS_MIN)) * NS_PER_MS);
+        let progress = Arc::new(LoadProgress { counts_every_ns, ..LoadProgress::default() });
+        let over = AtomicBool::new(false);
+        let report = || {
+            gate.report(progress.ios.load(Relaxed), progress.bytes.load(Relaxed));
+            let counts = progress.counts.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(document) = counts.and_then(|counts| serde_json::to_value(stats::live::summed(&counts)).ok()) {
+                gate.report_live(document);
+            }
+        };
         let (result, errors) = thread::scope(|scope| {
             scope.spawn(|| {
                 while !over.load(Relaxed) {
                     if stop.load(Relaxed) {
                         interrupt.store(true, Relaxed);
                     }
-                    gate.report(progress.ios.load(Relaxed), progress.bytes.load(Relaxed));
+                    report();
                     thread::sleep(PASS_ON);
                 }
+                report();
             });
             let observer = ConsoleObserver::of_part(load.run.clone()).counting(Arc::clone(&progress));
             let mut measurement = measurement.starting(agreed);

@@ -43,6 +43,11 @@ impl<'a> Hosts<'a> {
         in_words(self.found.len())
     }
 
+    /// Their names, in the order of their numbers.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.found.iter().map(|host| host.name.clone()).collect()
+    }
+
     /// What each host would do; nothing is touched.
     pub(super) fn plan(&mut self, profile: &Profile, options: &Options) -> Result<Vec<HostPlan>, FleetError> {
         let loads = self.loads(profile, options)?;

@@ -1,18 +1,23 @@
 //! A load on several hosts: one for each, the course of the run, and one result of all.
 
 use super::host::Options;
-use super::hosts::{Hosts, in_words, merged};
+use super::hosts::{Hosts, merged};
+use super::live::HostsView;
 use super::{not_for_many, told};
 use crate::interrupt;
-use crate::load::Report;
-use crate::output::{print, say, say_each};
-use crate::status::{Status, printed};
+use crate::live::{self, LiveSinks, Naming};
+use crate::load::{Report, live_outputs};
+use crate::measure::Measurement;
+use crate::output::{print, say_each};
+use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
-use ::fleet::{FleetError, HostPlan, Progress};
+use ::fleet::{FleetError, HostPlan};
+use ::host::Root;
 use cli::{FleetOption, RunRequest};
-use model::profile::Profile;
-use model::result::{Ending, RunResult};
+use model::profile::{Profile, TimeSpan};
+use model::result::{Ending, RunResult, Tool};
 use model::validate::{Purpose, validate};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -29,6 +34,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     let key = check(request, option).map_err(refused)?;
     say_each("WARNING", &request.warnings);
     let report = Report::check(request, &[]).map_err(refused)?;
+    let stream = live_outputs(&request.options, &[]).map_err(refused)?;
     let signals = interrupt::watch_for_load()?;
     let mut hosts = Hosts::find(option, key, &signals).map_err(|error| told(&error))?;
     let loads = Loads::of(request, invocation.command_line());
@@ -47,8 +53,28 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
         // Nothing is written before all of them were checked.
         loads.plan(&mut hosts).map_err(failed)?;
     }
-    let result = RunResult { command_line: invocation.command_line(), ..loads.run(&mut hosts).map_err(failed)? };
+    let sinks = LiveSinks::open(&request.options.live, stream).map_err(|reason| fail(&reason))?;
+    let names = hosts.names();
+    let naming = Naming {
+        tool: &Tool::default(),
+        command_line: &invocation.command_line(),
+        labels: &request.options.labels,
+        profile: &request.profile,
+        plan: None,
+        hosts: &names,
+        loads: load_lines(request),
+        devices: BTreeSet::new(),
+        interrupt: &signals.interrupted,
+    };
+    let mut view = HostsView::begin(sinks, &naming);
+    let done = loads.run(&mut hosts, &mut view);
+    let stream = view.finish();
+    let mut result = RunResult { command_line: invocation.command_line(), ..done.map_err(failed)? };
+    result.notes.extend(stream.as_ref().and_then(live::dropped));
     let result = judged(result, request);
+    if let Some(stream) = stream {
+        live::end(stream, &result);
+    }
     let status = match crate::load::judged(&result, &request.options) {
         Status::Corrupt => Status::Corrupt,
         _ if has_failed(&result) => Status::Failed,
@@ -73,7 +99,6 @@ pub(super) fn check<'a>(request: &RunRequest, option: &'a FleetOption) -> Result
         (options.hold_latency, "--hold-latency"),
         (options.probe_host_cache, "--probe-host-cache"),
         (options.journal.is_some(), "--journal"),
-        (options.live.screen || options.live.stream.is_some() || options.live.metrics.is_some(), "live output"),
         (uses_events.iter().any(|event| event.is_some()), "an event (-ys, -yf, -yr, -yp)"),
     ];
     let unusable = unusable.into_iter().filter(|(is_used, _)| *is_used);
@@ -92,14 +117,11 @@ struct Loads(Vec<(Profile, Options)>);
 impl Loads {
     fn of(request: &RunRequest, command_line: String) -> Self {
         let spans = &request.profile.time_spans;
-        let load = |(index, span): (usize, &model::profile::TimeSpan)| {
+        let load = |(index, span): (usize, &TimeSpan)| {
             let profile = Profile { time_spans: vec![span.clone()], ..request.profile.clone() };
             let options = Options::new(command_line.clone(), request);
             let is_last = index + 1 == spans.len();
-            (
-                profile,
-                Options { reuses_written: index > 0, delete_after: options.delete_after && is_last, ..options },
-            )
+            (profile, Options { reuses_written: index > 0, delete_after: options.delete_after && is_last, ..options })
         };
         Self(spans.iter().enumerate().map(load).collect())
     }
@@ -118,11 +140,12 @@ impl Loads {
     }
 
     /// One result of all, which is yet to be judged. Once there are results, those are what comes of it.
-    fn run(&self, hosts: &mut Hosts<'_>) -> Result<RunResult, FleetError> {
+    fn run(&self, hosts: &mut Hosts<'_>, view: &mut HostsView) -> Result<RunResult, FleetError> {
         let mut results: Vec<RunResult> = Vec::new();
         let mut errors = Vec::new();
-        for (profile, options) in &self.0 {
-            match hosts.run(profile, options, &mut show_progress) {
+        for (index, (profile, options)) in self.0.iter().enumerate() {
+            view.begin_time_span(index + 1);
+            match hosts.run(profile, options, &mut |progress| view.show(progress)) {
                 Ok(run) => {
                     let is_stopped = run.stopped;
                     results.push(merged(run));
@@ -145,17 +168,9 @@ impl Loads {
     }
 }
 
-fn show_progress(progress: Progress) {
-    match progress {
-        Progress::Planned(plans) => {
-            let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-            say(&format!("{} checked the load: {}", in_words(names.len()), names.join(", ")));
-        }
-        Progress::Prepared => say("all targets are ready"),
-        Progress::Starting { lead_ns } => say(&format!("start in {:.1} s", lead_ns as f64 / 1e9)),
-        Progress::Connection(sentence) => say(&sentence),
-        Progress::Running(_) | Progress::Collecting => {}
-    }
+/// The load of each timespan on a line, as each host carries it out: nothing is known of the targets here.
+pub(super) fn load_lines(request: &RunRequest) -> Vec<String> {
+    Measurement::new(request, String::new(), ::host::system(&Root::machine())).load_lines(None)
 }
 
 /// The plans of all hosts, each under its name.

@@ -2,22 +2,23 @@
 
 use super::host::{CREATED, Options};
 use super::hosts::{Hosts, is_device, merged};
-use super::many::{check, reasons};
+use super::live_line::LiveLine;
+use super::many::{check, load_lines, reasons};
 use super::told;
+use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
-use crate::measure::Measurement;
 use crate::output::say;
 use crate::outputs::Protected;
 use crate::series_runner::{Refused, SeriesRunner};
 use crate::status::Status;
 use ::fleet::{FleetError, HostPlan, Progress};
-use ::host::Root;
 use cli::{FleetOption, RunRequest};
 use model::profile::Profile;
 use model::result::{Ending, RunResult};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use tune::{RunFailure, Runner};
 
 /// Runs profiles that differ from one request.
@@ -27,6 +28,8 @@ struct SeriesOnHosts<'a> {
     /// Everything but the profile counts.
     request: RunRequest,
     options: Options,
+    /// What the live line begins with.
+    part: &'a RefCell<String>,
 }
 
 /// What runs a request on the hosts of `--on`, and profiles that differ from it.
@@ -34,13 +37,13 @@ pub(crate) fn series_runner<'a>(
     request: &RunRequest,
     option: &FleetOption,
     signals: &'a Signals,
-    _part: &'a RefCell<String>,
+    part: &'a RefCell<String>,
 ) -> Result<Box<dyn SeriesRunner + 'a>, Status> {
     let key = check(request, option).map_err(|reasons| Refused { status: Status::Refused, reasons }.told())?;
     let hosts = Hosts::find(option, key, signals).map_err(|error| told(&error))?;
     // A series keeps results under command lines of its own.
     let options = Options::new(String::new(), request);
-    Ok(Box::new(SeriesOnHosts { hosts, signals, request: request.clone(), options }))
+    Ok(Box::new(SeriesOnHosts { hosts, signals, request: request.clone(), options, part }))
 }
 
 impl Runner for SeriesOnHosts<'_> {
@@ -51,9 +54,14 @@ impl Runner for SeriesOnHosts<'_> {
     }
 
     fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
-        let mut progress = |progress| {
-            if let Progress::Connection(sentence) = progress {
-                say(&sentence);
+        let mut line = LiveLine::new(ConsoleObserver::of_part(self.part.borrow().clone()));
+        let mut progress = |progress| match progress {
+            Progress::Running(hosts) => line.show(&hosts, Instant::now()),
+            other => {
+                line.clear();
+                if let Progress::Connection(sentence) = other {
+                    say(&sentence);
+                }
             }
         };
         let run = self.hosts.run(profile, &self.options, &mut progress).map_err(|error| match error {
@@ -75,8 +83,7 @@ impl Runner for SeriesOnHosts<'_> {
 impl SeriesRunner for SeriesOnHosts<'_> {
     fn load_line(&self, profile: &Profile) -> String {
         let request = RunRequest { profile: profile.clone(), ..self.request.clone() };
-        let measurement = Measurement::new(&request, String::new(), ::host::system(&Root::machine()));
-        let line = render::load_line::of_lines(measurement.load_lines(None).into_iter());
+        let line = render::load_line::of_lines(load_lines(&request).into_iter());
         format!("{line}; on {}", self.hosts.in_words())
     }
 

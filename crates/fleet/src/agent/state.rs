@@ -121,8 +121,14 @@ impl Agent {
             entered: run.gate.as_ref().is_some_and(|gate| gate.has_entered()),
             ios,
             bytes,
+            live: None,
             sentences: run.sentences.clone(),
         })
+    }
+
+    /// What the load shows that is later than the document with this number.
+    pub(crate) fn live_after(&self, number: u64) -> Option<(u64, Value)> {
+        self.run.as_ref()?.gate.as_ref()?.live_after(number)
     }
 
     /// A message came to the subject of this verb.

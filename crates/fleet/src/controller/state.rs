@@ -22,7 +22,9 @@ const FRESH_NS: u64 = 1_000_000_000;
 /// How often the controller's heartbeats are sent.
 const HEARTBEAT_NS: u64 = 250_000_000;
 /// How often live figures are passed on.
-const LIVE_NS: u64 = 500_000_000;
+const LIVE_NS: u64 = 250_000_000;
+/// Documents of a host that wait to be passed on; of more, the first are left out.
+const WAITING_LIVE: usize = 16;
 
 /// What is to be done next.
 #[derive(Debug)]
@@ -65,6 +67,8 @@ struct Host {
     index: usize,
     /// What its heartbeats say.
     last: AgentHeartbeat,
+    /// What they show of the load, to be passed on.
+    live: Vec<Value>,
     /// When it was heard last; `None` = it does not know the run yet.
     heard_ns: Option<u64>,
     plan: Option<HostPlan>,
@@ -111,6 +115,7 @@ impl Conductor {
                 name,
                 index,
                 last: AgentHeartbeat::default(),
+                live: Vec::new(),
                 heard_ns: None,
                 plan: None,
                 plan_answered: false,
@@ -169,6 +174,10 @@ impl Conductor {
         let of = &mut self.hosts[host];
         of.heard_ns = Some(now_ns);
         of.last = heartbeat;
+        if of.live.len() == WAITING_LIVE {
+            of.live.remove(0);
+        }
+        of.live.extend(of.last.live.take());
         of.last.sentences = bounded(std::mem::take(&mut of.last.sentences));
         self.advance(now_ns);
     }
@@ -290,19 +299,24 @@ impl Conductor {
             self.order_all(Verb::Prepare, |_| Value::Null);
         }
         if self.phase == Phase::Running && now_ns.saturating_sub(self.last_live_ns) >= LIVE_NS {
-            self.last_live_ns = now_ns;
-            let live = self.hosts.iter().map(|host| HostLive {
-                name: host.name.clone(),
-                index: host.index,
-                state: host.last.state,
-                lost: host.is_lost(now_ns),
-                ios: host.last.ios,
-                bytes: host.last.bytes,
-            });
-            let live = live.collect();
-            self.say(Progress::Running(live));
+            self.tell_live(now_ns);
         }
         self.advance(now_ns);
+    }
+
+    fn tell_live(&mut self, now_ns: u64) {
+        self.last_live_ns = now_ns;
+        let live = self.hosts.iter_mut().map(|host| HostLive {
+            name: host.name.clone(),
+            index: host.index,
+            state: host.last.state,
+            lost: host.is_lost(now_ns),
+            ios: host.last.ios,
+            bytes: host.last.bytes,
+            live: std::mem::take(&mut host.live),
+        });
+        let live = live.collect();
+        self.say(Progress::Running(live));
     }
 
     fn beat(&mut self, now_ns: u64) {
@@ -442,6 +456,7 @@ impl Conductor {
     fn after_running(&mut self, now_ns: u64) {
         let ended = |host: &Host| host.has_ended() || host.is_lost(now_ns);
         if self.hosts.iter().all(ended) {
+            self.tell_live(now_ns);
             self.phase = Phase::MeasuringAgain;
             self.say(Progress::Collecting);
             self.measure(|host| host.last.state == AgentState::Finished && !host.is_lost(now_ns));
