@@ -129,10 +129,10 @@ impl HostCounts {
             let has_ended = matches!(state, AgentState::Finished | AgentState::Failed | AgentState::Undone);
             host.is_over = lost || has_ended;
         }
-        std::iter::from_fn(|| self.next()).collect()
+        std::iter::from_fn(|| self.next_moment()).collect()
     }
 
-    fn next(&mut self) -> Option<LiveCounts> {
+    fn next_moment(&mut self) -> Option<LiveCounts> {
         let is_full = self.hosts.iter().any(|host| host.waiting.len() > WAITING_MAX);
         if !is_full && self.hosts.iter().any(|host| host.waiting.is_empty() && !host.is_over) {
             return None;

@@ -20,7 +20,7 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
     let load = "--key fleet.key --vary o=1,2 --dir d -- -c1M -b4K -r -w50 -d60 --max-ios=200 -W0";
     let run = sweep(load).arg(&target).run();
     run.expect_status(0).expect_stdout(&["Param -o 1 -t 1, ", "Param -o 2 -t 1, ", "depth"]);
-    run.expect_stderr(&["; on 2 hosts", "2.0 MiB to create targets"]);
+    run.expect_stderr(&["; on 2 hosts", "2 MiB to create targets"]);
     for (point, depth) in [("d/point-0001.json", 1), ("d/point-0002.json", 2)] {
         let result = fleet.result(point);
         assert_eq!(result["fleet"]["hosts"].as_array().expect("a list").len(), 2, "{point}");
@@ -54,7 +54,9 @@ fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
     assert_eq!(fleet.result("r/point-0002.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
     let run = fleet.place.diskspd("ab --pairs 3 --vary o=1,2 --dir ab").arg(&on).args("--key fleet.key --").args(load);
     let run = run.arg(&target).limit(PATIENCE * 3).run();
-    run.expect_status(0).expect_stderr(&["3 pairs"]);
+    // Three pairs may tell nothing.
+    assert!(matches!(run.code(), Some(0 | 6)), "{run}");
+    run.expect_stderr(&["3 pairs"]);
     assert_eq!(fleet.result("ab/point-0006.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
 }
 

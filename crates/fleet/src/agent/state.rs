@@ -8,6 +8,7 @@ use crate::message::{
 use crate::order::{Admitted, Gatekeeper, Now, Rejection, Verb};
 use crate::store::Stored;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A controller that is not heard for this long is gone.
