@@ -20,7 +20,7 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
     let load = "--key fleet.key --vary o=1,2 --dir d -- -c1M -b4K -r -w50 -d60 --max-ios=200 -W0";
     let run = sweep(load).arg(&target).run();
     run.expect_status(0).expect_stdout(&["Param -o 1 -t 1, ", "Param -o 2 -t 1, ", "depth"]);
-    run.expect_stderr(&["; on 2 hosts", "2 MiB to create targets"]);
+    run.expect_stderr(&["; on 2 hosts", "2MiB to create targets"]);
     for (point, depth) in [("d/point-0001.json", 1), ("d/point-0002.json", 2)] {
         let result = fleet.result(point);
         assert_eq!(result["fleet"]["hosts"].as_array().expect("a list").len(), 2, "{point}");
@@ -110,7 +110,7 @@ fn a_host_that_is_lost_makes_its_run_of_a_series_invalid() {
     let target = fleet.place.path("room-{host}/t.dat");
     let on = format!("--on={}/h1,h2", fleet.url());
     let repeat = fleet.place.diskspd("repeat --key fleet.key --runs 2 --dir d").arg(&on);
-    let mut run = repeat.args("-- -c1M -b4K -r -d3 -g100i -W0 -L").arg(&target).limit(PATIENCE * 3).start();
+    let mut run = repeat.args("-- -c1M -b4K -r -d12 -g100i -W0 -L").arg(&target).limit(PATIENCE * 3).start();
     run.wait_for_stderr("2 runs");
     fleet.wait_for("h2", "running");
     let (_, agent) = fleet.agents.pop().expect("an agent");

@@ -15,6 +15,10 @@ const SILENCE_NS: u64 = 10_000_000_000;
 /// The start is at least this far ahead, and at least this many round trips.
 const LEAD_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
+/// What the measurement of the clocks took is added this many times, up to a limit: machines and networks that are busy
+/// answer much later than the shortest round trip tells.
+const LEAD_MEASUREMENTS: u64 = 2;
+const LEAD_ADDED_NS: u64 = 20_000_000_000;
 /// This long before the start all agents must have confirmed it.
 const CONFIRMED_NS: u64 = 500_000_000;
 /// A confirmation is not older than this.
@@ -94,6 +98,8 @@ pub(crate) struct Conductor {
     plan_only: bool,
     plans_seen: bool,
     start_at_ns: u64,
+    /// When the measurement of the clocks began.
+    measuring_since_ns: u64,
     go: bool,
     stop: bool,
     /// The user stopped it.
@@ -134,6 +140,7 @@ impl Conductor {
             plan_only,
             plans_seen: false,
             start_at_ns: 0,
+            measuring_since_ns: 0,
             go: false,
             stop: false,
             stopped: false,
@@ -338,6 +345,7 @@ impl Conductor {
                 if self.all_are_well(now_ns) && self.hosts.iter().all(|host| host.last.state == AgentState::Prepared) {
                     self.say(Progress::Prepared);
                     self.phase = Phase::Measuring;
+                    self.measuring_since_ns = now_ns;
                     self.measure(|_| true);
                 }
             }
@@ -427,7 +435,9 @@ impl Conductor {
 
     fn order_start(&mut self, now_ns: u64) {
         let longest = self.hosts.iter().filter_map(|host| host.before).map(|sample| sample.round_trip_ns).max();
-        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS));
+        let took_ns = now_ns.saturating_sub(self.measuring_since_ns);
+        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS))
+            + took_ns.saturating_mul(LEAD_MEASUREMENTS).min(LEAD_ADDED_NS);
         self.start_at_ns = now_ns + lead_ns;
         self.phase = Phase::Starting;
         self.say(Progress::Starting { lead_ns });
