@@ -8,7 +8,7 @@ use model::units::mib;
 use std::time::{Duration, Instant};
 
 /// Agents count once per second.
-const EVERY: Duration = Duration::from_millis(1000);
+const EVERY: Duration = Duration::from_secs(1);
 
 pub(super) struct LiveLine {
     console: ConsoleObserver,

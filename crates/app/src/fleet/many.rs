@@ -37,7 +37,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     let stream = live_outputs(&request.options, &[]).map_err(refused)?;
     let signals = interrupt::watch_for_load()?;
     let mut hosts = Hosts::find(option, key, &signals).map_err(|error| told(&error))?;
-    let loads = Loads::of(request, invocation.command_line());
+    let loads = Loads::of(request, &invocation.command_line());
     let failed = |error: FleetError| match error {
         FleetError::Stopped(sentences) => {
             say_each("ERROR", &sentences);
@@ -115,11 +115,11 @@ pub(super) fn check<'a>(request: &RunRequest, option: &'a FleetOption) -> Result
 struct Loads(Vec<(Profile, Options)>);
 
 impl Loads {
-    fn of(request: &RunRequest, command_line: String) -> Self {
+    fn of(request: &RunRequest, command_line: &str) -> Self {
         let spans = &request.profile.time_spans;
         let load = |(index, span): (usize, &TimeSpan)| {
             let profile = Profile { time_spans: vec![span.clone()], ..request.profile.clone() };
-            let options = Options::new(command_line.clone(), request);
+            let options = Options::new(command_line.to_owned(), request);
             let is_last = index + 1 == spans.len();
             (profile, Options { reuses_written: index > 0, delete_after: options.delete_after && is_last, ..options })
         };
