@@ -1,9 +1,7 @@
 //! `--on`, `agent`, `fleet`: one load on several hosts. The hosts are agents on this machine, each with a directory of its
 //! own.
 
-#[path = "many_hosts/live.rs"]
 mod live;
-#[path = "many_hosts/series.rs"]
 mod series;
 
 use serde_json::Value;
