@@ -4,6 +4,7 @@
 use crate::output::say_at_once;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Zoned;
+use model::live::LiveCounts;
 use model::plan::{Pattern, TimeSpanPlan, WorkerPlan};
 use model::preset::PresetRun;
 use model::printable::printable;
@@ -11,14 +12,18 @@ use model::units::mib;
 use run::observer::{Event, Live, Observer, Phase};
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a load has done since it started.
 #[derive(Debug, Default)]
 pub(crate) struct LoadProgress {
     pub(crate) ios: AtomicU64,
     pub(crate) bytes: AtomicU64,
+    /// How often others want to see all that was counted; `None` = never.
+    pub(crate) counts_every_ns: Option<u64>,
+    /// What was counted last, until somebody takes it.
+    pub(crate) counts: Mutex<Option<LiveCounts>>,
 }
 
 /// Shows the events of a run.
@@ -145,7 +150,8 @@ impl ConsoleObserver {
         }
     }
 
-    fn live(&mut self, line: String) {
+    /// Shows this as the live line.
+    pub(crate) fn live(&mut self, line: String) {
         if !self.terminal {
             return;
         }
@@ -223,7 +229,11 @@ impl Observer for ConsoleObserver {
                 self.end_live_line();
                 self.verbose("finished test...");
             }
-            Event::Counts(_) => {}
+            Event::Counts(counts) => {
+                if let Some(progress) = &self.progress_of_load {
+                    *progress.counts.lock().unwrap_or_else(PoisonError::into_inner) = Some((*counts).clone());
+                }
+            }
             Event::Live(live) => {
                 if let Some(progress) = &self.progress_of_load {
                     progress.ios.fetch_add(live.ios, Relaxed);
@@ -246,6 +256,10 @@ impl Observer for ConsoleObserver {
             Event::StopEventSet => self.verbose("the stop event was set; stopping"),
             Event::Warning { message } => self.say(&format!("WARNING: {message}")),
         }
+    }
+
+    fn counts_every_ns(&self) -> Option<u64> {
+        self.progress_of_load.as_ref().and_then(|progress| progress.counts_every_ns)
     }
 }
 

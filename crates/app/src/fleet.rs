@@ -1,9 +1,13 @@
 //! One load on several hosts: the agent of this machine, and what is asked of others.
 
 mod host;
+mod hosts;
+mod live;
+mod live_line;
 mod many;
 mod meeting;
 mod over_ssh;
+mod series;
 
 use crate::interrupt;
 use crate::output::{say, say_each, write_json};
@@ -28,6 +32,7 @@ use std::time::Duration;
 use sys::confinement::Confinement;
 
 pub(crate) use many::run;
+pub(crate) use series::series_runner;
 
 /// Where root's agents keep results.
 const STATE_OF_ROOT: &str = "/var/lib/diskspd";
@@ -41,7 +46,6 @@ const FIRST_LOAD: Duration = Duration::from_mins(10);
 fn not_for_many(profile: &Profile) -> impl Iterator<Item = &'static str> {
     let appends = profile.time_spans.iter().flat_map(|span| &span.targets).any(|target| target.append.is_some());
     let reasons = [
-        (profile.time_spans.len() != 1, "a load on several hosts has exactly one timespan"),
         (appends, "--append cannot be used on other hosts"),
         (
             profile.precreate_files.is_some(),

@@ -7,5 +7,9 @@ mod live_thread;
 mod sinks;
 mod view;
 
+#[cfg(feature = "fleet")]
+pub(crate) use live_thread::{LiveEvent, LiveThread};
 pub(crate) use sinks::{CheckedStream, LiveSinks};
+#[cfg(feature = "fleet")]
+pub(crate) use view::live_thread;
 pub(crate) use view::{LiveView, Naming, dropped, end};

@@ -102,11 +102,8 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
     // With --plan nothing is written.
     let protected = if request.options.plan_only { Vec::new() } else { protected(&request.profile) };
     let report = Report::check(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
-    let stream = stream(&request.options, &protected).map_err(|reason| errors.push(reason)).ok();
+    let stream = live_outputs(&request.options, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let journal = Journal::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
-    if request.options.live.screen && !request.options.plan_only {
-        errors.extend(no_screen());
-    }
     say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(warnings).collect();
     say_each("WARNING", &warnings);
@@ -116,6 +113,19 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
         stream,
         journal,
     })
+}
+
+/// Where the live stream shall go; all that is wrong with the live outputs.
+pub(crate) fn live_outputs(
+    options: &RunOptions,
+    protected: &[Protected],
+) -> Result<Option<CheckedStream>, Vec<String>> {
+    let mut errors = Vec::new();
+    let stream = stream(options, protected).map_err(|reason| errors.push(reason)).ok();
+    if options.live.screen && !options.plan_only {
+        errors.extend(no_screen());
+    }
+    stream.filter(|_| errors.is_empty()).ok_or(errors)
 }
 
 /// Why a run cannot be shown in full-screen mode.

@@ -3,9 +3,10 @@
 use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
 use crate::live::LiveSinks;
-use crate::load::{check_profile, choices, with_log_files};
+use crate::load::{check_profile, choices, protected, with_log_files};
 use crate::measure::{Measurement, stop_sources};
-use crate::output::say_each;
+use crate::outputs::Protected;
+use crate::series_runner::{Refused, SeriesRunner};
 use crate::status::Status;
 use cli::RunRequest;
 use host::Root;
@@ -17,7 +18,8 @@ use plan::{Choices, Refusal, RefusalKind, Reuse};
 use run::event::Events;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 use tune::{RunFailure, Runner};
 
 /// Runs profiles that differ from one request.
@@ -29,20 +31,6 @@ pub(crate) struct MachineRunner<'a> {
     choices: Choices,
     /// What the live line begins with.
     part: &'a RefCell<String>,
-}
-
-/// Why a profile cannot be run, and how the program ends because of it: as a single run of it would.
-pub(crate) struct Refused {
-    pub(crate) status: Status,
-    pub(crate) reasons: Vec<String>,
-}
-
-impl Refused {
-    /// Says why, and gives the status.
-    pub(crate) fn told(self) -> Status {
-        say_each("ERROR", &self.reasons);
-        self.status
-    }
 }
 
 impl From<Vec<Refusal>> for Refused {
@@ -63,37 +51,8 @@ impl<'a> MachineRunner<'a> {
         Self { signals, system, request: request.clone(), choices: choices(request), part }
     }
 
-    /// The load of a profile on a line; without what is known of its targets if it cannot be planned.
-    pub(crate) fn load_line(&self, profile: &Profile) -> String {
-        let request = self.with(profile);
-        let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
-        let plan = measurement.plan(&self.choices).ok();
-        render::load_line::of_lines(measurement.load_lines(plan.as_ref()).into_iter())
-    }
-
-    /// Checks a profile as it would be run now, and touches nothing: the files that it would make, and
-    /// their sizes.
-    pub(crate) fn check(&self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
-        let request = self.with(profile);
-        let findings = check_profile(profile, &request.profile, &self.system);
-        if !findings.errors.is_empty() {
-            return Err(Refused { status: Status::Refused, reasons: findings.errors });
-        }
-        let plan = self.plan(&request, &self.choices)?;
-        Ok(plan.creations().map(|creation| (creation.path.clone(), creation.size_bytes)).collect())
-    }
-
     fn with(&self, profile: &Profile) -> RunRequest {
         with_log_files(&RunRequest { profile: profile.clone(), ..self.request.clone() })
-    }
-
-    /// What is written before a profile is measured (`--precondition`), checked as it would be run now, and its
-    /// bytes.
-    pub(crate) fn precondition(&self, profile: &Profile) -> Result<(Profile, u64), Refused> {
-        let plan = self.plan(&self.with(profile), &self.choices)?;
-        let (written, bytes) = plan::precondition(profile, &plan);
-        self.check(&written)?;
-        Ok((written, bytes))
     }
 
     fn plan(&self, request: &RunRequest, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
@@ -136,6 +95,40 @@ impl Runner for MachineRunner<'_> {
         // What is left of a run that was stopped is not a point.
         let is_complete = result.time_spans.iter().all(|span_result| span_result.outcome == Ending::Completed);
         if is_complete { Ok(result) } else { Err(RunFailure::Interrupted) }
+    }
+}
+
+impl SeriesRunner for MachineRunner<'_> {
+    fn load_line(&self, profile: &Profile) -> String {
+        let request = self.with(profile);
+        let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
+        let plan = measurement.plan(&self.choices).ok();
+        render::load_line::of_lines(measurement.load_lines(plan.as_ref()).into_iter())
+    }
+
+    fn check(&mut self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
+        let request = self.with(profile);
+        let findings = check_profile(profile, &request.profile, &self.system);
+        if !findings.errors.is_empty() {
+            return Err(Refused { status: Status::Refused, reasons: findings.errors });
+        }
+        let plan = self.plan(&request, &self.choices)?;
+        Ok(plan.creations().map(|creation| (creation.path.clone(), creation.size_bytes)).collect())
+    }
+
+    fn precondition(&mut self, profile: &Profile) -> Result<(Profile, u64), Refused> {
+        let plan = self.plan(&self.with(profile), &self.choices)?;
+        let (written, bytes) = plan::precondition(profile, &plan);
+        self.check(&written)?;
+        Ok((written, bytes))
+    }
+
+    fn protected(&self, profile: &Profile) -> Vec<Protected> {
+        protected(&profile.clone().with_log_files())
+    }
+
+    fn is_device(&self, path: &Path) -> bool {
+        std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
     }
 }
 

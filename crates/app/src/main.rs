@@ -32,6 +32,7 @@ mod saved_results;
 mod scratch;
 #[cfg_attr(not(feature = "screens"), path = "absent/screens.rs")]
 mod screens;
+mod series_runner;
 mod show;
 mod status;
 mod sweep;

@@ -101,6 +101,8 @@ impl<'a> Measurement<'a> {
             command_line: &self.command_line,
             labels: &options.labels,
             profile,
+            plan: Some(plan),
+            hosts: &[],
             loads: self.load_lines(Some(plan)),
             devices: device_names(environments),
             interrupt: &signals.interrupted,

@@ -117,6 +117,12 @@ fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String
         run.options.source = Some(path.to_owned());
     }
     let checked = match preset.check {
+        Some(Checked::Sql) if run.options.fleet.is_some() => {
+            say(
+                "WARNING: targets on other hosts are not checked for SQL Server (diskspd check --for sql on each host)",
+            );
+            Status::Done
+        }
         Some(Checked::Sql) if !run.options.plan_only => check(&request.words)?,
         _ => Status::Done,
     };

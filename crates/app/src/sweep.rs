@@ -4,16 +4,15 @@ mod ab;
 pub(crate) mod folder;
 
 use crate::interrupt::{self, Signals};
-use crate::load::{judged, overwrites_by_environment, protected};
-use crate::machine_runner::{MachineRunner, Refused};
+use crate::load::{judged, overwrites_by_environment};
 use crate::output::{print, say, say_each};
+use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, Subcommand};
 use folder::{Folder, Kind};
-use host::Root;
 use model::printable::command_line;
 use model::profile::Profile;
 use model::result::RunResult;
@@ -23,7 +22,7 @@ use model::units::Bytes;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -126,6 +125,16 @@ fn not_allowed(request: &SweepRequest, allowed: &Allowed) -> BTreeSet<String> {
                 shell::quoted(name)
             ));
         }
+        if options.fleet != allowed.on {
+            refused.insert(match &options.fleet {
+                Some(on) => format!(
+                    "run the load on {}. Check hosts and targets, then give --on, --key and what belongs to them \
+                     as before",
+                    on.shown()
+                ),
+                None => "run the load on this machine; leave out --on".to_owned(),
+            });
+        }
     }
     refused
 }
@@ -137,14 +146,16 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         Err(status) => return status,
     };
     let part = RefCell::new(String::new());
-    let system = host::system(&Root::machine());
-    let mut runner = MachineRunner::new(&signals, system, &first.request, &part);
-    let to_be_made = match check_all(request, &runner) {
+    let mut runner = match series_runner::of(&first.request, &signals, &part) {
+        Ok(runner) => runner,
+        Err(status) => return status,
+    };
+    let to_be_made = match check_all(request, &mut *runner) {
         Ok(to_be_made) => to_be_made,
         Err(refused) => return refused.told(),
     };
     let profiles = request.points.iter().map(|planned| &planned.request.profile);
-    let misplaced = folder.misplaced(profiles.flat_map(|profile| protected(&profile.clone().with_log_files())));
+    let misplaced = folder.misplaced(profiles.flat_map(|profile| runner.protected(profile)));
     if !misplaced.is_empty() {
         say_each("ERROR", &misplaced);
         return Status::Refused;
@@ -161,7 +172,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         }
     }
     if design.extent == Extent::UntilSteady {
-        design.not_as_snia = not_as_snia(&request.options, &first.request.profile);
+        design.not_as_snia = not_as_snia(&request.options, &first.request.profile, &*runner);
     }
     // The last point of streams is that of all together.
     let whole = if design.extent == Extent::Streams { request.points.last().unwrap_or(first) } else { first };
@@ -180,7 +191,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         judged: Status::Done,
         ran: false,
     };
-    let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
+    let ending = tune::sweep(&design, &mut sweep, &mut *runner, &mut keeper);
     let judged = keeper.judged;
     sweep.findings = rules::runs::findings(&sweep);
     if ending == Ending::Complete
@@ -192,7 +203,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
 }
 
 /// Every check of every point passes before the first byte is written.
-fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
+fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
     let mut to_be_made = BTreeSet::new();
     // Points of a search differ in nothing that could be refused.
     let is_search = !request.options.limits.is_empty();
@@ -238,11 +249,9 @@ fn preconditioning(bytes: u64, endurance_bytes: Option<u64>) -> String {
 }
 
 /// Differences between rounds until steady state and SNIA's test.
-fn not_as_snia(options: &SweepOptions, profile: &Profile) -> Vec<String> {
-    let is_device = |path: &Path| {
-        std::fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type()))
-    };
-    let all_devices = profile.time_spans.iter().flat_map(|span| &span.targets).all(|target| is_device(&target.path));
+fn not_as_snia(options: &SweepOptions, profile: &Profile, runner: &dyn SeriesRunner) -> Vec<String> {
+    let mut targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let all_devices = targets.all(|target| runner.is_device(&target.path));
     let missing = [
         (!options.is_purged, "the device was not purged first, or --purged was not given"),
         (!options.precondition, "the targets were not preconditioned with two full writes (--precondition)"),

@@ -24,6 +24,26 @@ pub struct ServerAccess {
     pub inbox: Option<String>,
 }
 
+/// `--on` and what goes with it, before the load of a series of runs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OnArguments {
+    /// experimental: make each run on these hosts at the same time, as with --on of a run, whose help says more
+    #[arg(long, value_name = "HOSTS")]
+    on: Option<String>,
+    /// with hosts on a NATS server: sign orders to them with this key
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    #[command(flatten)]
+    access: ServerAccess,
+}
+
+impl OnArguments {
+    /// True for the ids of its arguments.
+    pub(crate) fn is_one(id: &str) -> bool {
+        Self::augment_args(clap::Command::new("")).get_arguments().any(|argument| argument.get_id() == id)
+    }
+}
+
 /// `--on` and what goes with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetOption {
@@ -46,6 +66,11 @@ impl FleetOption {
     /// True if the hosts are reached by ssh.
     pub const fn is_over_ssh(&self) -> bool {
         !self.destinations.is_empty()
+    }
+
+    /// Which hosts, in words.
+    pub fn shown(&self) -> String {
+        if self.is_over_ssh() { self.destinations.join(", ") } else { format!("hosts of {}", self.server) }
     }
 
     /// Takes the value of `--on`.

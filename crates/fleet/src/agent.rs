@@ -112,6 +112,8 @@ struct Server {
     began_ns: u64,
     starting: bool,
     last_heartbeat_ns: u64,
+    /// Number of the document of the load that was sent last.
+    last_live: u64,
     /// A load has begun to be prepared.
     has_served: bool,
     _micro_service: async_nats::service::Service,
@@ -156,6 +158,7 @@ impl Server {
             began_ns: monotonic_ns(),
             starting,
             last_heartbeat_ns: 0,
+            last_live: 0,
             has_served: false,
             _micro_service: micro_service,
         })
@@ -334,6 +337,9 @@ impl Server {
 
     fn begin(&mut self, job: Job) {
         self.stop_job = Arc::default();
+        if matches!(job, Job::Run(..)) {
+            self.last_live = 0;
+        }
         let (host, store) = (Arc::clone(&self.host), self.store.clone());
         let (stop, ended) = (Arc::clone(&self.stop_job), self.jobs.0.clone());
         let failed: fn(Vec<String>) -> JobEnd = match job {
@@ -394,13 +400,23 @@ impl Server {
     fn send_heartbeat(&mut self, changed: bool) {
         let now = monotonic_ns();
         let due = now.saturating_sub(self.last_heartbeat_ns) >= HEARTBEAT.as_nanos() as u64;
-        if !(due || changed) {
+        let live = self.agent.live_after(self.last_live);
+        if !(due || changed || live.is_some()) {
             return;
         }
-        if let (Some(heartbeat), Some(run)) = (self.agent.heartbeat(), self.agent.run_id()) {
+        if let (Some(mut heartbeat), Some(run)) = (self.agent.heartbeat(), self.agent.run_id()) {
             self.last_heartbeat_ns = now;
             let subject = name::heartbeat_subject(run, &self.options.name);
-            self.send(subject, serde_json::to_vec(&heartbeat).unwrap_or_default());
+            if let Some((number, document)) = live {
+                self.last_live = number;
+                heartbeat.live = Some(document);
+            }
+            let mut message = serde_json::to_vec(&heartbeat).unwrap_or_default();
+            if message.len() > self.client.max_payload() {
+                heartbeat.live = None;
+                message = serde_json::to_vec(&heartbeat).unwrap_or_default();
+            }
+            self.send(subject, message);
         }
     }
 }

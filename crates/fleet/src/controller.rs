@@ -98,6 +98,8 @@ pub struct HostLive {
     pub ios: u64,
     /// Bytes since its load began.
     pub bytes: u64,
+    /// The documents that it reported since the last time ([`crate::StartGate::report_live`]): foreign text.
+    pub live: Vec<Value>,
 }
 
 /// How far a run is.
@@ -112,7 +114,7 @@ pub enum Progress {
         /// From now to the start, in nanoseconds.
         lead_ns: u64,
     },
-    /// The load runs; each half second.
+    /// The load runs, and once more when it has ended; each quarter of a second.
     Running(Vec<HostLive>),
     /// The load has ended on all hosts; results are fetched.
     Collecting,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The load of one host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +83,8 @@ pub struct StartGate {
     state: AtomicU8,
     ios: AtomicU64,
     bytes: AtomicU64,
+    /// What the program shows of the load while it runs, and how often it was changed.
+    live: Mutex<(u64, Value)>,
 }
 
 const UNCONFIRMED: u8 = 0;
@@ -92,7 +95,13 @@ const ENTERED: u8 = 3;
 impl StartGate {
     /// For a start at this time of the monotonic clock; not yet confirmed.
     pub fn new(start_at_ns: u64) -> Self {
-        Self { start_at_ns, state: AtomicU8::new(UNCONFIRMED), ios: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+        Self {
+            start_at_ns,
+            state: AtomicU8::new(UNCONFIRMED),
+            ios: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            live: Mutex::default(),
+        }
     }
 
     /// When the load is to start (warm-up included), by this machine's monotonic clock, in nanoseconds.
@@ -124,6 +133,19 @@ impl StartGate {
     pub fn report(&self, ios: u64, bytes: u64) {
         self.ios.store(ios, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// A document for whoever looks at the controller, sent with the next heartbeat ([`crate::HostLive::live`]). One that
+    /// follows before that takes its place.
+    pub fn report_live(&self, document: Value) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        *live = (live.0 + 1, document);
+    }
+
+    /// The document that was reported last and its number from 1, if it is later than the one with this number.
+    pub(crate) fn live_after(&self, number: u64) -> Option<(u64, Value)> {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        (live.0 > number).then(|| live.clone())
     }
 
     /// What was reported last: I/Os and bytes.

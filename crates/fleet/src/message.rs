@@ -218,6 +218,9 @@ pub(crate) struct AgentHeartbeat {
     pub(crate) ios: u64,
     #[serde(default)]
     pub(crate) bytes: u64,
+    /// What the program shows of the load, if that is new.
+    #[serde(default)]
+    pub(crate) live: Option<Value>,
     /// Why it failed or refused.
     #[serde(default)]
     pub(crate) sentences: Vec<String>,

@@ -75,7 +75,7 @@ impl LivePhase {
 }
 
 /// What all threads did in a phase up to one moment of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveCounts {
     /// Which phase.
     pub phase: LivePhase,
@@ -88,7 +88,7 @@ pub struct LiveCounts {
 }
 
 /// What one thread did on one target.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveRow {
     /// Number of the thread.
     pub thread: u32,
@@ -101,7 +101,7 @@ pub struct LiveRow {
 }
 
 /// Reads or writes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveTally {
     /// I/Os completed.
     pub ios: u64,
@@ -144,6 +144,9 @@ pub struct LiveFigures {
     pub targets: Vec<LiveLoad>,
     /// By thread, in the order of the plan.
     pub threads: Vec<LiveLoad>,
+    /// With `--on`, by host, in the order of the first line; targets and threads are empty then.
+    #[serde(default)]
+    pub hosts: Vec<LiveLoad>,
 }
 
 /// Reads, writes and both together.

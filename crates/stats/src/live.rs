@@ -23,6 +23,8 @@ pub struct Look {
 #[derive(Debug, Default)]
 pub struct Follower {
     targets: usize,
+    /// The rows are those of hosts, not of threads on targets.
+    are_hosts: bool,
     phase: LivePhase,
     elapsed_ns: u64,
     before: Groups,
@@ -34,10 +36,15 @@ impl Follower {
         Self { targets, ..Self::default() }
     }
 
+    /// Before the first sample of a timespan of so many hosts: each has a row, with its number as that of the target.
+    pub fn of_hosts(hosts: usize) -> Self {
+        Self { are_hosts: true, ..Self::new(hosts) }
+    }
+
     /// What happened since the last look in the same phase, or since the phase began.
     pub fn look(&mut self, counts: &LiveCounts) -> Look {
         if counts.phase != self.phase {
-            *self = Self { phase: counts.phase, ..Self::new(self.targets) };
+            *self = Self { phase: counts.phase, are_hosts: self.are_hosts, ..Self::new(self.targets) };
         }
         let now = Groups::of(&counts.rows, self.targets);
         let interval_ns = counts.elapsed_ns.saturating_sub(self.elapsed_ns);
@@ -47,13 +54,30 @@ impl Follower {
             elapsed_ns: counts.elapsed_ns,
             left_ns: counts.left_ns,
             interval_ns,
-            interval: since.figures(interval_ns),
-            so_far: now.figures(counts.elapsed_ns),
+            interval: self.figures(&since, interval_ns),
+            so_far: self.figures(&now, counts.elapsed_ns),
         };
         self.before = now;
         self.elapsed_ns = counts.elapsed_ns;
         Look { interval, targets: since.targets }
     }
+
+    fn figures(&self, groups: &Groups, length_ns: u64) -> LiveFigures {
+        let figures = groups.figures(length_ns);
+        if self.are_hosts {
+            LiveFigures { hosts: figures.targets, targets: Vec::new(), threads: Vec::new(), ..figures }
+        } else {
+            figures
+        }
+    }
+}
+
+/// The counts of all threads on all targets in one row.
+pub fn summed(counts: &LiveCounts) -> LiveCounts {
+    let mut table = vec![0; COARSE_COUNT];
+    let read = together(counts.rows.iter().map(|row| &row.read), &mut table);
+    let write = together(counts.rows.iter().map(|row| &row.write), &mut table);
+    LiveCounts { rows: vec![LiveRow { read, write, ..LiveRow::default() }], ..*counts }
 }
 
 /// What was counted, put together in the ways that it is shown.
@@ -111,6 +135,7 @@ impl Groups {
             total: load(&self.total, length_ns),
             targets: loads(&self.targets),
             threads: loads(&self.threads),
+            hosts: Vec::new(),
         }
     }
 }
@@ -119,13 +144,14 @@ impl Groups {
 fn together<'a>(tallies: impl Iterator<Item = &'a LiveTally>, table: &mut [u64]) -> LiveTally {
     let mut all = LiveTally::default();
     for tally in tallies {
-        all.ios += tally.ios;
-        all.bytes += tally.bytes;
+        // Those of other hosts may be anything.
+        all.ios = all.ios.saturating_add(tally.ios);
+        all.bytes = all.bytes.saturating_add(tally.bytes);
         all.latency_sum_ns = all.latency_sum_ns.wrapping_add(tally.latency_sum_ns);
         all.latency_max_ns = all.latency_max_ns.max(tally.latency_max_ns);
         for &(index, count) in &tally.buckets {
             if let Some(cell) = table.get_mut(index as usize) {
-                *cell += count;
+                *cell = cell.saturating_add(count);
             }
         }
     }
@@ -233,6 +259,19 @@ mod tests {
         let latency = second.interval.targets[0].total.latency.expect("there are I/Os");
         assert_eq!((latency.p50_ns, latency.max_ns), (900_000, 900_000), "clipped to the largest there was");
         assert_eq!(second.so_far.total.read.ios, 7);
+    }
+
+    #[test]
+    fn hosts_are_shown_in_place_of_targets_and_threads() {
+        let of_host = |reads: &[u64]| summed(&counts(1, &[(0, 0, reads), (1, 1, &[700_000])])).rows.remove(0);
+        let mut both = counts(1, &[]);
+        both.rows = vec![of_host(&[500_000; 2]), LiveRow { target: 1, ..of_host(&[500_000; 5]) }];
+        let seen = Follower::of_hosts(2).look(&both);
+        let LiveFigures { total, targets, threads, hosts } = seen.interval.interval;
+        assert_eq!((total.read.ios, targets.len(), threads.len()), (9, 0, 0));
+        assert_eq!(hosts.iter().map(|host| host.read.ios).collect::<Vec<_>>(), [3, 6]);
+        assert_eq!(total.read.latency.map(|latency| latency.max_ns), Some(700_000));
+        assert_eq!(seen.targets[1][0].ios, 6);
     }
 
     #[test]

@@ -26,6 +26,13 @@ use sys::confinement::Confinement;
 use sys::file_identity::FileState;
 use sys::folder::Folder;
 
+/// Among the facts of a plan: the files that it creates, with their sizes.
+pub(super) const CREATED: &str = "created";
+
+/// The shortest time between two looks of a controller at what was counted: that of a run on this machine.
+const LIVE_MS_MIN: u32 = 100;
+const NS_PER_MS: u64 = 1_000_000;
+
 /// How often an agent's wish to stop is passed on to a run.
 const PASS_ON: Duration = Duration::from_millis(20);
 
@@ -52,6 +59,28 @@ pub(super) struct Options {
     pub(super) recreate: bool,
     /// `--delete-after`
     pub(super) delete_after: bool,
+    /// How often the controller shows what was counted; `None` = never.
+    pub(super) live_interval_ms: Option<u32>,
+    /// Files that diskspd made are good though an earlier run of the same series wrote over them.
+    pub(super) reuses_written: bool,
+}
+
+impl Options {
+    /// Those of a request, whose files are as no run has used them yet.
+    pub(super) fn new(command_line: String, request: &RunRequest) -> Self {
+        let RunOptions { labels, recreate, delete_after, live, .. } = &request.options;
+        let (recreate, delete_after) = (*recreate, *delete_after);
+        let live_interval_ms = live.asked().next().map(|_| live.interval_ms);
+        Self { command_line, labels: labels.clone(), recreate, delete_after, live_interval_ms, reuses_written: false }
+    }
+
+    fn reuse(&self) -> Reuse {
+        match (self.reuses_written, self.recreate) {
+            (true, _) => Reuse::WrittenOver,
+            (false, true) => Reuse::Nothing,
+            (false, false) => Reuse::AsMade,
+        }
+    }
 }
 
 /// This machine.
@@ -96,6 +125,9 @@ impl ThisHost {
     /// Everything that this agent does not allow.
     fn forbidden(&self, profile: &Profile) -> Vec<String> {
         let mut reasons: Vec<String> = super::not_for_many(profile).map(str::to_owned).collect();
+        if profile.time_spans.len() != 1 {
+            reasons.push("the load of an order has exactly one timespan".to_owned());
+        }
         for span in &profile.time_spans {
             let all = match span.thread_count {
                 0 => span.targets.iter().map(|target| u64::from(target.threads)).sum(),
@@ -129,7 +161,7 @@ impl ThisHost {
     fn choices(&self, understood: &Understood) -> Choices {
         Choices {
             overwrite: false,
-            reuse: if understood.options.recreate { Reuse::Nothing } else { Reuse::AsMade },
+            reuse: understood.options.reuse(),
             delete_after: understood.options.delete_after,
             destroy: self.limits.destroy.clone(),
         }
@@ -177,7 +209,12 @@ impl LoadHost for ThisHost {
         let explained = plan::explain(&plan, &measurement.facts, &mut text);
         explained.map_err(|error| vec![format!("the plan cannot be shown: {error}")])?;
         let system = &measurement.facts.system;
-        let facts = serde_json::json!({ "cpus": system.topology.cpus.len(), "kernel": system.kernel_release });
+        let created = plan.creations().map(|creation| (creation.path.to_string_lossy(), creation.size_bytes));
+        let facts = serde_json::json!({
+            "cpus": system.topology.cpus.len(),
+            "kernel": system.kernel_release,
+            CREATED: created.collect::<Vec<_>>(),
+        });
         Ok(Planned { facts, text: String::from_utf8_lossy(&text).into_owned() })
     }
 
@@ -220,23 +257,36 @@ impl LoadHost for ThisHost {
         stop: &AtomicBool,
     ) -> Result<Finished, Vec<String>> {
         let understood = self.understand(load)?;
-        // What was prepared is used, also if this load recreates its files.
-        let choices = Choices { reuse: Reuse::AsMade, ..self.choices(&understood) };
+        let mut choices = self.choices(&understood);
+        if choices.reuse == Reuse::Nothing {
+            // What was prepared is used.
+            choices.reuse = Reuse::AsMade;
+        }
         let (measurement, plan) = planned(&understood, &choices, self)?;
         let is_agreed = || gate.enter();
         let agreed = AgreedStart { start_ns: gate.start_at_ns(), is_agreed: &is_agreed };
         let signals = Signals::default();
         let interrupt = Arc::clone(&signals.interrupted);
-        let (over, progress) = (AtomicBool::new(false), Arc::new(LoadProgress::default()));
+        let counts_every_ns = understood.options.live_interval_ms.map(|ms| u64::from(ms.max(LIVE_MS_MIN)) * NS_PER_MS);
+        let progress = Arc::new(LoadProgress { counts_every_ns, ..LoadProgress::default() });
+        let over = AtomicBool::new(false);
+        let report = || {
+            gate.report(progress.ios.load(Relaxed), progress.bytes.load(Relaxed));
+            let counts = progress.counts.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(document) = counts.and_then(|counts| serde_json::to_value(stats::live::summed(&counts)).ok()) {
+                gate.report_live(document);
+            }
+        };
         let (result, errors) = thread::scope(|scope| {
             scope.spawn(|| {
                 while !over.load(Relaxed) {
                     if stop.load(Relaxed) {
                         interrupt.store(true, Relaxed);
                     }
-                    gate.report(progress.ios.load(Relaxed), progress.bytes.load(Relaxed));
+                    report();
                     thread::sleep(PASS_ON);
                 }
+                report();
             });
             let observer = ConsoleObserver::of_part(load.run.clone()).counting(Arc::clone(&progress));
             let mut measurement = measurement.starting(agreed);

@@ -1,29 +1,24 @@
 //! A load on several hosts: one for each, the course of the run, and one result of all.
 
 use super::host::Options;
-use super::meeting::Meeting;
+use super::hosts::{Hosts, merged};
+use super::live::HostsView;
 use super::{not_for_many, told};
 use crate::interrupt;
-use crate::load::Report;
-use crate::output::{print, say, say_each};
-use crate::saved_results::result_in;
+use crate::live::{self, LiveSinks, Naming};
+use crate::load::{Report, live_outputs};
+use crate::measure::Measurement;
+use crate::output::{print, say_each};
 use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
-use ::fleet::{Controller, FleetError, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, name};
+use ::fleet::{FleetError, HostPlan};
+use ::host::Root;
 use cli::{FleetOption, RunRequest};
-use model::profile::{Profile, ResultFormat, Target};
-use model::result::{Ending, RunResult};
+use model::profile::{Profile, TimeSpan};
+use model::result::{Ending, RunResult, Tool};
 use model::validate::{Purpose, validate};
-use model::version::IMPLEMENTATION_VERSION;
-use stats::fleet::{HostOutcome as Sent, HostResult};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-
-/// Stands for the name of a host in paths.
-const HOST: &str = "{host}";
-/// Stands for its number.
-const INDEX: &str = "{index}";
 
 /// Runs a load on the hosts of `--on`.
 pub(crate) fn run(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Status {
@@ -38,46 +33,57 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     check(request, option).map_err(refused)?;
     say_each("WARNING", &request.warnings);
     let report = Report::check(request, &[]).map_err(refused)?;
+    let stream = live_outputs(&request.options, &[]).map_err(refused)?;
     let signals = interrupt::watch_for_load()?;
-    let meeting = match Meeting::open(request, option, &signals.interrupted) {
-        Err(status) => return Err(signals.status_without_results().unwrap_or(status)),
-        Ok(meeting) => meeting,
-    };
-    let key = &meeting.key;
-    let connected = Controller::connect(&meeting.connection, IMPLEMENTATION_VERSION);
-    let mut controller = connected.map_err(|error| told(&error))?;
-    let hosts = controller.select(&option.hosts, Some(key)).map_err(|error| told(&error))?;
-    let profiles: Vec<Profile> =
-        hosts.iter().enumerate().map(|(index, host)| expanded(&request.profile, &host.name, index)).collect();
-    let alike = alike(&profiles);
-    if !alike.is_empty() {
-        return Err(refused(alike));
-    }
-    let loads = loads(invocation, request, &hosts, &profiles)?;
-    if request.options.plan_only {
-        let plans = controller.plan(loads, key, &signals.interrupted).map_err(|error| told(&error))?;
-        return Ok(printed(print(shown(&plans).as_bytes()), Status::Done));
-    }
-    let run = match controller.run(loads, key, &signals.interrupted, &mut show_progress) {
-        Ok(run) => run,
-        Err(FleetError::Stopped(sentences)) => {
+    let mut hosts = Hosts::find(request, option, &signals)?;
+    let loads = Loads::of(request, &invocation.command_line());
+    let failed = |error: FleetError| match error {
+        FleetError::Stopped(sentences) => {
             say_each("ERROR", &sentences);
-            return Err(signals.status_without_results().unwrap_or(Status::Failed));
+            signals.status_without_results().unwrap_or(Status::Failed)
         }
-        Err(error) => return Err(told(&error)),
+        error => told(&error),
     };
-    let result = merged(invocation, request, run.hosts);
-    let failures: Vec<String> = result.errors.clone();
+    if request.options.plan_only {
+        let plans = loads.plan(&mut hosts).map_err(failed)?;
+        return Ok(printed(print(plans.as_bytes()), Status::Done));
+    }
+    if loads.0.len() > 1 {
+        // Nothing is written before all of them were checked.
+        loads.plan(&mut hosts).map_err(failed)?;
+    }
+    let sinks = LiveSinks::open(&request.options.live, stream).map_err(|reason| fail(&reason))?;
+    let names = hosts.names();
+    let naming = Naming {
+        tool: &Tool::default(),
+        command_line: &invocation.command_line(),
+        labels: &request.options.labels,
+        profile: &request.profile,
+        plan: None,
+        hosts: &names,
+        loads: load_lines(request),
+        devices: BTreeSet::new(),
+        interrupt: &signals.interrupted,
+    };
+    let mut view = HostsView::begin(sinks, &naming);
+    let done = loads.run(&mut hosts, &mut view);
+    let stream = view.finish();
+    let mut result = RunResult { command_line: invocation.command_line(), ..done.map_err(failed)? };
+    result.notes.extend(stream.as_ref().and_then(live::dropped));
+    let result = judged(result, request);
+    if let Some(stream) = stream {
+        live::end(stream, &result);
+    }
     let status = match crate::load::judged(&result, &request.options) {
         Status::Corrupt => Status::Corrupt,
         _ if has_failed(&result) => Status::Failed,
         judged => judged,
     };
-    Ok(report.write(&result, &failures, status))
+    Ok(report.write(&result, &result.errors, status))
 }
 
 /// What a load on other hosts cannot have, and what it lacks.
-fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Vec<String>> {
+pub(super) fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Vec<String>> {
     let (profile, options) = (&request.profile, &request.options);
     let mut errors: Vec<String> = validate(profile, Purpose::Run).errors;
     errors.extend(not_for_many(profile).map(str::to_owned));
@@ -94,9 +100,7 @@ fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Vec<String>> 
         (options.hold_latency, "--hold-latency"),
         (options.probe_host_cache, "--probe-host-cache"),
         (options.journal.is_some(), "--journal"),
-        (options.live.screen || options.live.stream.is_some() || options.live.metrics.is_some(), "live output"),
         (uses_events.iter().any(|event| event.is_some()), "an event (-ys, -yf, -yr, -yp)"),
-        (options.preset.is_some(), "a preset"),
     ];
     let unusable = unusable.into_iter().filter(|(is_used, _)| *is_used);
     errors.extend(unusable.map(|(_, what)| format!("{what} cannot be used with --on")));
@@ -125,85 +129,66 @@ fn of_a_server(option: &FleetOption) -> Vec<String> {
         .collect()
 }
 
-/// The load of each host.
-fn loads(
-    invocation: &Invocation,
-    request: &RunRequest,
-    hosts: &[HostInfo],
-    profiles: &[Profile],
-) -> Result<Vec<Load>, Status> {
-    let run = name::new_id().map_err(|error| told(&error))?;
-    let options = Options {
-        command_line: invocation.command_line(),
-        labels: request.options.labels.clone(),
-        recreate: request.options.recreate,
-        delete_after: request.options.delete_after,
-    };
-    let options = serde_json::to_value(options).map_err(|error| fail(&error.to_string()))?;
-    let load = |(index, (host, profile)): (usize, (&HostInfo, &Profile))| Load {
-        run: run.clone(),
-        host: host.name.clone(),
-        index,
-        hosts: hosts.len(),
-        profile: cli::write_profile(profile, ResultFormat::Xml).into(),
-        options: options.clone(),
-    };
-    Ok(hosts.iter().zip(profiles).enumerate().map(load).collect())
-}
+/// The timespans of a load. Hosts carry out each as a load of its own, so that all begin each at the same time.
+struct Loads(Vec<(Profile, Options)>);
 
-/// The profile of one host: paths with its name and number.
-pub(super) fn expanded(profile: &Profile, host: &str, index: usize) -> Profile {
-    let expand = |path: &Path| match path.to_str() {
-        Some(text) => PathBuf::from(text.replace(HOST, host).replace(INDEX, &index.to_string())),
-        None => path.to_owned(),
-    };
-    let mut profile = profile.clone();
-    for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
-        target.path = expand(&target.path);
-        if let Some(file) = target.write_source.as_mut().and_then(|source| source.file.as_mut()) {
-            *file = expand(file);
-        }
+impl Loads {
+    fn of(request: &RunRequest, command_line: &str) -> Self {
+        let spans = &request.profile.time_spans;
+        let load = |(index, span): (usize, &TimeSpan)| {
+            let profile = Profile { time_spans: vec![span.clone()], ..request.profile.clone() };
+            let options = Options::new(command_line.to_owned(), request);
+            let is_last = index + 1 == spans.len();
+            (profile, Options { reuses_written: index > 0, delete_after: options.delete_after && is_last, ..options })
+        };
+        Self(spans.iter().enumerate().map(load).collect())
     }
-    profile
-}
 
-/// Files that several hosts would create or write to under one path.
-pub(super) fn alike(profiles: &[Profile]) -> Vec<String> {
-    let [first, others @ ..] = profiles else { return Vec::new() };
-    let changed =
-        |target: &&Target| (target.create_size.is_some() || target.writes()) && !target.path.starts_with("/dev");
-    let paths_of = |profile: &Profile| -> BTreeSet<PathBuf> {
-        profile
-            .time_spans
-            .iter()
-            .flat_map(|span| &span.targets)
-            .filter(changed)
-            .map(|target| target.path.clone())
-            .collect()
-    };
-    let others: BTreeSet<PathBuf> = others.iter().flat_map(paths_of).collect();
-    let both = paths_of(first).into_iter().filter(|path| others.contains(path));
-    both.map(|path| {
-        format!("'{}' would be written to by several hosts: put {HOST} or {INDEX} into the path", path.display())
-    })
-    .collect()
-}
-
-fn show_progress(progress: Progress) {
-    match progress {
-        Progress::Planned(plans) => {
-            let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-            say(&format!("{} checked the load: {}", hosts_in_words(names.len()), names.join(", ")));
+    /// The plans of all hosts, each under its name.
+    fn plan(&self, hosts: &mut Hosts<'_>) -> Result<String, FleetError> {
+        let mut text = String::new();
+        for (index, (profile, options)) in self.0.iter().enumerate() {
+            if self.0.len() > 1 {
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "Timespan {}\n", index + 1);
+            }
+            text.push_str(&shown(&hosts.plan(profile, options)?));
         }
-        Progress::Prepared => say("all targets are ready"),
-        Progress::Starting { lead_ns } => say(&format!("start in {:.1} s", lead_ns as f64 / 1e9)),
-        Progress::Connection(sentence) => say(&sentence),
-        Progress::Running(_) | Progress::Collecting => {}
+        Ok(text)
+    }
+
+    /// One result of all, which is yet to be judged. Once there are results, those are what comes of it.
+    fn run(&self, hosts: &mut Hosts<'_>, view: &mut HostsView) -> Result<RunResult, FleetError> {
+        let mut results: Vec<RunResult> = Vec::new();
+        let mut errors = Vec::new();
+        for (index, (profile, options)) in self.0.iter().enumerate() {
+            view.begin_time_span(index + 1);
+            match hosts.run(profile, options, &mut |progress| view.show(progress)) {
+                Ok(run) => {
+                    let is_stopped = run.stopped;
+                    results.push(merged(run));
+                    if is_stopped || results.last().is_some_and(has_failed) {
+                        break;
+                    }
+                }
+                Err(error) if results.is_empty() => return Err(error),
+                Err(FleetError::Stopped(_)) => break,
+                Err(error) => {
+                    errors.extend(error.sentences().iter().cloned());
+                    break;
+                }
+            }
+        }
+        let all: Vec<&Profile> = self.0.iter().map(|(profile, _)| profile).collect();
+        let mut result = stats::fleet::join(results, &all);
+        result.errors.extend(errors);
+        Ok(result)
     }
 }
 
-fn hosts_in_words(count: usize) -> String {
-    if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
+/// The load of each timespan on a line, as each host carries it out: nothing is known of the targets here.
+pub(super) fn load_lines(request: &RunRequest) -> Vec<String> {
+    Measurement::new(request, String::new(), ::host::system(&Root::machine())).load_lines(None)
 }
 
 /// The plans of all hosts, each under its name.
@@ -217,32 +202,21 @@ fn shown(plans: &[HostPlan]) -> String {
     text
 }
 
-/// One result of all, judged.
-fn merged(invocation: &Invocation, request: &RunRequest, hosts: Vec<HostRun>) -> RunResult {
-    let merged = stats::fleet::merge(hosts.into_iter().map(sent).collect());
-    let result =
-        RunResult { command_line: invocation.command_line(), labels: request.options.labels.clone(), ..merged };
+/// A result of all hosts with what the user said of it, judged.
+pub(super) fn judged(result: RunResult, request: &RunRequest) -> RunResult {
     let options = &request.options;
+    let preset = options.preset.as_deref().cloned();
+    let result = RunResult { labels: options.labels.clone(), preset, ..result };
     let bands = options.judging_bands(result.time_spans.len());
     rules::judged(result, options.criteria.stated.as_ref(), &options.criteria.requirements, &bands)
-}
-
-fn sent(host: HostRun) -> HostResult {
-    let outcome = match host.outcome {
-        HostOutcome::Finished(finished) => {
-            let bytes = serde_json::to_vec(&finished.result).unwrap_or_default();
-            match result_in(Path::new(&host.name), &bytes) {
-                Ok(result) => Sent::Finished { result: Box::new(result), timing: finished.timing },
-                Err(reason) => Sent::Failed(vec![format!("its result cannot be read: {reason}")]),
-            }
-        }
-        HostOutcome::Failed(reasons) => Sent::Failed(reasons),
-        HostOutcome::Lost(reason) => Sent::Lost(reason),
-    };
-    HostResult { name: host.name, index: host.index, outcome, clock: host.clock }
 }
 
 /// True if the load failed on a host.
 fn has_failed(result: &RunResult) -> bool {
     !result.errors.is_empty() || result.time_spans.iter().any(|span| span.outcome == Ending::Failed)
+}
+
+/// Why a load failed, one host's reasons after the other's.
+pub(super) fn reasons(result: &RunResult) -> Vec<String> {
+    result.errors.iter().chain(result.time_spans.iter().flat_map(|span| &span.errors)).cloned().collect()
 }

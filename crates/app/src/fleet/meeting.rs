@@ -1,6 +1,6 @@
 //! Where a controller meets its hosts: at a server that is there, or at one of its own to which ssh connects them.
 
-use super::many::{alike, expanded};
+use super::hosts::{alike, expanded};
 use super::{connection, told};
 use crate::output::{say, say_each};
 use crate::status::{Status, refuse_with};

@@ -18,8 +18,8 @@ use std::thread::{self, JoinHandle};
 const COUNTS_WAITING_MAX: usize = 4;
 
 /// What happened.
-pub(super) enum LiveEvent {
-    /// A timespan begins; its targets by their paths, and its load on a line.
+pub(crate) enum LiveEvent {
+    /// A timespan begins; its targets by their paths, or its hosts by their names, and its load on a line.
     TimeSpan { number: u64, targets: Vec<String>, load: String },
     /// What was counted in its phase so far.
     Counts(LiveCounts),
@@ -33,6 +33,8 @@ pub(super) enum LiveEvent {
 
 /// What a screen shows beside figures, and what its keys do.
 pub(super) struct ScreenSettings {
+    /// Hosts are shown in place of targets.
+    pub(super) are_hosts: bool,
     pub(super) command_line: String,
     pub(super) time_spans: u64,
     /// Below the targets, by the kernel's names.
@@ -42,7 +44,7 @@ pub(super) struct ScreenSettings {
 }
 
 /// The thread, as the run knows it.
-pub(super) struct LiveThread {
+pub(crate) struct LiveThread {
     event: Sender<LiveEvent>,
     counts_waiting: Arc<AtomicUsize>,
     thread: JoinHandle<LiveSinks>,
@@ -59,7 +61,7 @@ impl LiveThread {
     }
 
     /// Never waits.
-    pub(super) fn send(&self, event: LiveEvent) {
+    pub(crate) fn send(&self, event: LiveEvent) {
         if matches!(event, LiveEvent::Counts(_)) && self.counts_waiting.fetch_add(1, Relaxed) >= COUNTS_WAITING_MAX {
             self.counts_waiting.fetch_sub(1, Relaxed);
             return;
@@ -69,7 +71,7 @@ impl LiveThread {
     }
 
     /// Waits until everything was told.
-    pub(super) fn finish(self) -> LiveSinks {
+    pub(crate) fn finish(self) -> LiveSinks {
         drop(self.event);
         self.thread.join().unwrap_or_default()
     }
@@ -118,7 +120,8 @@ impl LiveState {
     fn handle(&mut self, event: LiveEvent) {
         match event {
             LiveEvent::TimeSpan { number, targets, load } => {
-                self.follower = Follower::new(targets.len());
+                let new = if self.settings.are_hosts { Follower::of_hosts } else { Follower::new };
+                self.follower = new(targets.len());
                 self.show(|picture| picture.begin_time_span(number, targets.clone(), load.clone()));
                 (self.time_span, self.targets, self.load) = (number, targets, load);
             }
@@ -137,7 +140,7 @@ impl LiveState {
     }
 
     fn take_screen(&mut self) {
-        let ScreenSettings { command_line, time_spans, devices, interrupt } = &self.settings;
+        let ScreenSettings { command_line, time_spans, devices, interrupt, .. } = &self.settings;
         match RunPicture::begin(command_line, *time_spans, devices.clone(), Arc::clone(interrupt)) {
             Ok(mut picture) => {
                 picture.begin_time_span(self.time_span, self.targets.clone(), self.load.clone());

@@ -24,6 +24,10 @@ pub(crate) struct Naming<'a> {
     pub(crate) command_line: &'a str,
     pub(crate) labels: &'a [(String, String)],
     pub(crate) profile: &'a Profile,
+    /// What was decided; of several hosts, each has a plan of its own.
+    pub(crate) plan: Option<&'a Plan>,
+    /// The names of the hosts of `--on`.
+    pub(crate) hosts: &'a [String],
     /// The load of each timespan on a line.
     pub(crate) loads: Vec<String>,
     /// The devices below its targets, by the kernel's names.
@@ -49,12 +53,7 @@ impl<'a> LiveView<'a> {
     pub(crate) fn begin(inner: ConsoleObserver, plan: &'a Plan, sinks: LiveSinks, naming: &Naming<'_>) -> Self {
         let interval_ns = u64::from(sinks.interval_ms) * NS_PER_MS;
         let screen = sinks.screen;
-        let live_thread =
-            if sinks.is_empty() { Ok(None) } else { live_thread(plan, sinks, naming, interval_ns).map(Some) };
-        let live_thread = live_thread.unwrap_or_else(|error| {
-            say(&format!("WARNING: the run cannot be shown live: {error}"));
-            None
-        });
+        let live_thread = if sinks.is_empty() { None } else { live_thread(sinks, naming, interval_ns) };
         Self { inner, plan, loads: naming.loads.clone(), interval_ns, live_thread, screen }
     }
 
@@ -107,30 +106,44 @@ impl Observer for LiveView<'_> {
     }
 
     fn counts_every_ns(&self) -> Option<u64> {
-        self.live_thread.as_ref().map(|_| self.interval_ns)
+        self.live_thread.as_ref().map(|_| self.interval_ns).or_else(|| self.inner.counts_every_ns())
     }
 }
 
-/// Tells what is going to be done, and starts the live thread.
-fn live_thread(plan: &Plan, mut sinks: LiveSinks, naming: &Naming<'_>, interval_ns: u64) -> io::Result<LiveThread> {
+/// Tells what is going to be done, and starts the live thread. `None` if there can be none; the run goes on without it.
+pub(crate) fn live_thread(sinks: LiveSinks, naming: &Naming<'_>, interval_ns: u64) -> Option<LiveThread> {
+    begin(sinks, naming, interval_ns)
+        .inspect_err(|error| say(&format!("WARNING: the run cannot be shown live: {error}")))
+        .ok()
+}
+
+fn begin(mut sinks: LiveSinks, naming: &Naming<'_>, interval_ns: u64) -> io::Result<LiveThread> {
     if let Some(stream) = &mut sinks.stream {
-        let Naming { tool, command_line, labels, profile, .. } = *naming;
+        let Naming { tool, command_line, labels, profile, plan, hosts, .. } = *naming;
         let at_unix_ns = now_unix_ns();
-        stream.send(begin_line(&Begin { tool, command_line, labels, at_unix_ns, interval_ns, profile, plan })?);
+        stream.send(begin_line(&Begin { tool, command_line, labels, at_unix_ns, interval_ns, profile, plan, hosts })?);
     }
     if let Some(server) = &sinks.metrics {
-        for index in 0..plan.time_spans.len() {
-            announce(server, &paths(plan, index));
+        for index in 0..naming.loads.len() {
+            announce(server, &naming.shown(index));
         }
         say(&format!("metrics: http://{}/metrics", server.address()));
     }
     let screen = ScreenSettings {
+        are_hosts: !naming.hosts.is_empty(),
         command_line: naming.command_line.to_owned(),
-        time_spans: plan.time_spans.len() as u64,
+        time_spans: naming.loads.len() as u64,
         devices: naming.devices.clone(),
         interrupt: Arc::clone(naming.interrupt),
     };
     LiveThread::start(sinks, screen)
+}
+
+impl Naming<'_> {
+    /// The targets or hosts of the timespan with this index, as labels and lines name them.
+    pub(super) fn shown(&self, index: usize) -> Vec<String> {
+        self.plan.map_or_else(|| self.hosts.to_vec(), |plan| paths(plan, index))
+    }
 }
 
 /// The targets of the timespan with this index, as labels and lines name them.

@@ -1,6 +1,9 @@
 //! `--on`, `agent`, `fleet`: one load on several hosts. The hosts are agents on this machine, each with a directory of its
 //! own.
 
+mod live;
+mod series;
+
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -303,26 +306,21 @@ fn what_other_hosts_cannot_do_is_refused() {
         ("--hold-latency", "--hold-latency cannot be used with --on"),
         ("-ysgo", "an event"),
         ("--append", "--append cannot be used"),
-        ("--live-json=l.jsonl", "live output cannot be used with --on"),
+        ("--live", "stderr to be a terminal"),
     ] {
         let run = place.diskspd("--on=nats://127.0.0.1:1/h1 --key=k -d1").args(words).arg("/a/{host}.dat").run();
         run.expect_status(3).expect_stderr(&[reason]);
     }
     let run = place.diskspd("--on=nats://127.0.0.1:1/h1 --key=k -d1 a.dat").run();
     run.expect_status(3).expect_stderr(&["absolute"]);
-    // What runs several loads would run them here.
-    for command in ["sweep --vary o=1,2", "repeat --runs 2", "ab --vary o=1,2"] {
-        let line = format!(
-            "{command} -- --on=nats://127.0.0.1:1/h1 --key=k -c1M -d1 {}/{{host}}.dat",
-            place.folder().display()
-        );
-        place.diskspd(&line).run().expect_status(3).expect_stderr(&["--on is for a single run"]);
-    }
-    let run = place.diskspd("preset run oltp --on=nats://127.0.0.1:1/h1 --key=k -c1M -d1").arg("/a/{host}.dat").run();
-    run.expect_status(3).expect_stderr(&["a preset cannot be used with --on"]);
+    let run = place
+        .diskspd("interference --on=nats://127.0.0.1:1/h1 --key=k -- -d1 --stream a:-r --stream b:-w100 /a/{host}.dat")
+        .run();
+    run.expect_status(3).expect_stderr(&["on this machine only"]);
+    let run = place.diskspd("sweep --on=nats://127.0.0.1:1/h1 --key=k --vary on=nats://127.0.0.1:1/h2 -- -d1 /a").run();
+    run.expect_status(3).expect_stderr(&["the same for all runs"]);
     let run = place.diskspd("--key=k -d1 /a.dat").run();
     run.expect_status(3).expect_stderr(&["--on is missing"]);
-    assert!(!place.path("l.jsonl").exists());
 }
 
 /// The users of the guide, without TLS.

@@ -191,6 +191,20 @@ fn hosts_that_ssh_reaches_carry_out_one_load() {
 }
 
 #[test]
+fn runs_of_a_sweep_use_one_connection() {
+    let hosts = or_skip!(Hosts::fake(workplace!()));
+    let words = format!("sweep --on h1,h2 --vary o=1,2 --dir d -- {BRIEF}");
+    let sweep = hosts.place.diskspd(&words).arg(hosts.target()).limit(Duration::from_mins(5));
+    let run = sweep.env("PATH", hosts.path()).env("TMPDIR", hosts.place.path("tmp")).run();
+    run.expect_status(0).expect_stderr(&["; on 2 hosts"]);
+    let log = String::from_utf8(hosts.place.content("ssh.log")).expect("text");
+    assert_eq!(log.lines().count(), 2, "{log}");
+    let point = serde_json::from_slice(&hosts.place.content("d/point-0002.json")).expect("JSON");
+    assert!(ios_of(&point, "h1") > 0 && ios_of(&point, "h2") > 0);
+    hosts.expect_nothing_left();
+}
+
+#[test]
 fn ctrl_c_and_a_killed_controller_leave_nothing() {
     let hosts = or_skip!(Hosts::fake(workplace!()));
     let run = hosts.start_endless();

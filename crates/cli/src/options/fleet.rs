@@ -17,8 +17,8 @@ pub(super) const ROWS: &[OptionRow] = &[
                to a NATS server; then --key is needed, and * in names stands for any characters. All hosts check the load first; nothing is \
                written before all agree. They start at the same moment, and their results are merged: counts are added, \
                and percentiles are of all I/Os together. In paths of targets, {host} \
-               becomes the name of the host (without the user) and {index} its number from 0; hosts write to files of their own. Paths are absolute. Needs a load of one \
-               timespan. docs/fleet.md shows how to set up hosts.",
+               becomes the name of the host (without the user) and {index} its number from 0; hosts write to files of their own. Paths are absolute. Several \
+               timespans are run one after the other, each from a common start. docs/fleet.md shows how to set up hosts.",
         example: "--on=nats://bus:4222/web*,db1",
         apply: |builder, given| option(builder).on(given.value),
         ..OWN

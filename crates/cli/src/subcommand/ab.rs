@@ -90,10 +90,10 @@ impl Arguments for AbArguments {
     type Request = SweepCommand;
 
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
-        if let Some(command) = self.series.resumed(typed)? {
+        if let Some(command) = self.series.resumed(typed, environment)? {
             return Ok(command);
         }
-        let load = &self.series.load;
+        let load = &self.series.load(typed);
         let of_sides = [self.a, self.b].map(Option::unwrap_or_default);
         let (points, sides) = match self.vary {
             Some(axis) => {

@@ -35,7 +35,7 @@ impl Arguments for InterferenceArguments {
     type Request = SweepCommand;
 
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
-        if let Some(command) = self.series.resumed(typed)? {
+        if let Some(command) = self.series.resumed(typed, environment)? {
             return Ok(command);
         }
         let options = SweepOptions {
@@ -45,7 +45,7 @@ impl Arguments for InterferenceArguments {
             before_point: self.before_run,
             ..SweepOptions::default()
         };
-        let points = streams(&self.series.load, environment)?;
+        let points = streams(&self.series.load(typed), environment)?;
         Ok(self.series.command(points, options, typed))
     }
 }

@@ -188,11 +188,16 @@ impl Typed<'_> {
     /// The options that were given, each as one word, without those named and without the load. Read again they mean
     /// the same.
     fn options_except(&self, left_out: &[&str]) -> Vec<String> {
+        self.options(|id| !left_out.contains(&id))
+    }
+
+    /// Those with the ids that are wanted.
+    fn options(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let mut options: Vec<(usize, String)> = Vec::new();
         for argument in self.command.get_arguments() {
             let (id, Some(long)) = (argument.get_id().as_str(), argument.get_long()) else { continue };
             let is_given = self.matches.value_source(id) == Some(ValueSource::CommandLine);
-            if !is_given || left_out.contains(&id) {
+            if !is_given || !is_wanted(id) {
                 continue;
             }
             let indices = self.matches.indices_of(id).into_iter().flatten();

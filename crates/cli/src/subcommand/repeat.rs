@@ -66,7 +66,7 @@ impl Arguments for RepeatArguments {
     type Request = SweepCommand;
 
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
-        if let Some(command) = self.series.resumed(typed)? {
+        if let Some(command) = self.series.resumed(typed, environment)? {
             return Ok(command);
         }
         let extent = if self.steady { Extent::UntilSteady } else { self.until.unwrap_or_default() };
@@ -94,7 +94,7 @@ impl Arguments for RepeatArguments {
             ..SweepOptions::default()
         };
         let round = if self.steady { &ROUND[..] } else { &[] };
-        let load = with_defaults(round, &self.series.load);
+        let load = with_defaults(round, &self.series.load(typed));
         let points = points(&load, &Variation::default(), environment)?;
         Ok(self.series.command(points, options, typed))
     }

@@ -2,8 +2,10 @@
 
 use super::ab::AbOptions;
 use super::{Arguments, Typed};
+use crate::fleet::{FleetOption, OnArguments};
 use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points};
+use crate::words::run_of;
 use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::limit::Limit;
@@ -67,6 +69,7 @@ pub(super) struct SweepArguments {
 
 const VARIED: &str = "What to vary";
 pub(super) const RUN: &str = "How to run";
+const HOSTS: &str = "Many hosts";
 const RESULTS: &str = "Results";
 
 // Not a doc comment, which would be the text of the subcommand.
@@ -76,6 +79,8 @@ pub(super) struct SeriesArguments {
     /// pause between runs: 5s, 500ms, 1m
     #[arg(long, value_name = "TIME", help_heading = RUN, value_parser = decimal::duration)]
     pub(super) rest: Option<Duration>,
+    #[command(flatten, next_help_heading = HOSTS)]
+    on: OnArguments,
     /// directory for the state (sweep.json, repeat.json, ab.json or interference.json), table.csv and every result; must be new or empty (default:
     /// the name of the subcommand with date and time, as in sweep-20260131-093000)
     #[arg(long, value_name = "DIR", help_heading = RESULTS, value_parser = file_name::path_alone())]
@@ -99,8 +104,11 @@ pub(super) struct SeriesArguments {
     destroy: Vec<String>,
     /// options and targets of the load, as for a run
     #[arg(value_name = "LOAD", last = true)]
-    pub(super) load: Vec<String>,
+    load: Vec<String>,
 }
+
+/// A target where nothing is run.
+const ANY: &str = "target";
 
 /// Options that say where results go, and are no part of what is asked for.
 const PLACES: [&str; 6] = ["dir", "replace_output", "resume", "run_commands", "overwrite", "destroy"];
@@ -137,6 +145,8 @@ pub struct Allowed {
     pub overwrite: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
+    /// `--on` and what goes with it: the hosts that may be given orders, and the key that may sign them.
+    pub on: Option<Box<FleetOption>>,
 }
 
 /// A sweep to be run.
@@ -184,7 +194,11 @@ pub struct SweepOptions {
 
 impl SeriesArguments {
     /// What is to be resumed, if anything.
-    pub(super) fn resumed(&self, typed: &Typed<'_>) -> Result<Option<SweepCommand>, String> {
+    pub(super) fn resumed(
+        &self,
+        typed: &Typed<'_>,
+        environment: &dyn Environment,
+    ) -> Result<Option<SweepCommand>, String> {
         let Some(folder) = self.resume.clone() else {
             return if self.run_commands {
                 Err("omit --run-commands: it is only for --resume; without --resume, the commands always run"
@@ -196,16 +210,27 @@ impl SeriesArguments {
                 Ok(None)
             };
         };
-        if !typed.options_except(&PLACES).is_empty() || self.dir.is_some() || !self.load.is_empty() {
+        let others = typed.options(|id| !PLACES.contains(&id) && !OnArguments::is_one(id));
+        if !others.is_empty() || self.dir.is_some() || !self.load.is_empty() {
             return Err(
-                "--resume allows only --run-commands, --overwrite, --destroy and --replace-output; the other options \
-                 are read from the directory"
+                "--resume allows only --run-commands, --overwrite, --destroy, --replace-output, and --on with what \
+                 belongs to it; the other options are read from the directory"
                     .to_owned(),
             );
         }
         let Self { run_commands, overwrite, replace_output, .. } = *self;
-        let allowed = Allowed { run_commands, overwrite, destroy: self.destroy.clone() };
+        let on = match hosts(typed) {
+            words if words.is_empty() => None,
+            words => run_of(&[words, vec![ANY.to_owned()]].concat(), environment)?.options.fleet,
+        };
+        let allowed = Allowed { run_commands, overwrite, destroy: self.destroy.clone(), on };
         Ok(Some(SweepCommand::Resume { folder, allowed, replace_output }))
+    }
+
+    /// The load that is run, with the hosts that run it.
+    pub(super) fn load(&self, typed: &Typed<'_>) -> Vec<String> {
+        // Without a load, this is what is missing.
+        if self.load.is_empty() { Vec::new() } else { [hosts(typed), self.load.clone()].concat() }
     }
 
     /// Runs of these points. Read again, its words ask for the same.
@@ -218,11 +243,16 @@ impl SeriesArguments {
     }
 }
 
+/// `--on` and what goes with it, as a run takes them.
+fn hosts(typed: &Typed<'_>) -> Vec<String> {
+    typed.options(OnArguments::is_one)
+}
+
 impl Arguments for SweepArguments {
     type Request = SweepCommand;
 
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
-        if let Some(command) = self.series.resumed(typed)? {
+        if let Some(command) = self.series.resumed(typed, environment)? {
             return Ok(command);
         }
         let mut options = SweepOptions {
@@ -242,7 +272,7 @@ impl Arguments for SweepArguments {
             variation.axes.push(Axis::rates());
         }
         options.extent = extent(&variation, &options)?;
-        let points = points(&self.series.load, &variation, environment)?;
+        let points = points(&self.series.load(typed), &variation, environment)?;
         Ok(self.series.command(points, options, typed))
     }
 }
@@ -353,12 +383,28 @@ mod tests {
     }
 
     #[test]
+    fn hosts_are_those_of_each_run() {
+        let on = "--on=nats://bus:4222/h*,db --key=fleet.key --no-tls";
+        let sweep = request(&format!("{on} --vary o=1,2 -- -b4K /a/{{host}}"));
+        assert_eq!(sweep.points[1].words.join(" "), format!("-o2 {on} -b4K /a/{{host}}"));
+        let option = sweep.points[0].request.options.fleet.clone().expect("hosts");
+        assert_eq!((option.server.as_str(), option.hosts.len(), option.access.no_tls), ("nats://bus:4222", 2, true));
+        assert_eq!(request(&sweep.words.join(" ")), sweep);
+        // Behind -- they are options of the load.
+        let behind = request(&format!("--vary o=1,2 -- {on} -b4K /a/{{host}}"));
+        assert_eq!(behind.points, sweep.points);
+        let Ok(SweepCommand::Resume { allowed, .. }) = parsed(&format!("--resume d {on}")) else { panic!() };
+        assert_eq!(allowed.on, Some(option));
+    }
+
+    #[test]
     fn an_open_range_is_known() {
         assert_eq!(request("--vary o=1.. -- a.dat").options.extent, Extent::UntilFlat);
         let resume =
             |allowed, replace_output| Ok(SweepCommand::Resume { folder: "dir".into(), allowed, replace_output });
         assert_eq!(parsed("--resume dir"), resume(Allowed::default(), false));
-        let allowed = Allowed { run_commands: true, overwrite: true, destroy: vec!["a".to_owned(), "b".to_owned()] };
+        let destroy = vec!["a".to_owned(), "b".to_owned()];
+        let allowed = Allowed { run_commands: true, overwrite: true, destroy, on: None };
         assert_eq!(
             parsed("--run-commands --overwrite --destroy=a --destroy b --resume dir --replace-output"),
             resume(allowed, true)
@@ -403,6 +449,9 @@ mod tests {
             ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
             ("--vary o=1 --confirm 9 -- a", "--confirm can only be used with --probe"),
             ("--vary o=1 --copies 2 -- a", "--copies needs --ssds"),
+            ("--vary o=1 --on nats://bus/h -- --on=nats://bus/i a", "--on"),
+            ("--vary on=nats://bus/h,nats://bus/i -- a", "the same for all runs"),
+            ("--vary o=1 --on bus -- a", "nats://"),
             ("--outptu o=1 -- a", "invalid option '--outptu'; put the workload's options after --"),
             ("--resume x --vary o=1 -- a", "--resume allows only --run-commands"),
             ("--run-commands --vary o=1 -- a", "omit --run-commands"),

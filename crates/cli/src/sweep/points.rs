@@ -106,6 +106,7 @@ pub(crate) fn sides(
         if !split_words(&over).1.is_empty() {
             return Err(format!("side {name}: '{typed}': only options can differ; put the targets after --"));
         }
+        base.check_hosts(&request)?;
         let settings = vec![Setting { name: Setting::SIDE.to_owned(), value: name.to_owned() }];
         Ok(PlannedPoint { point: Point { settings }, words, request })
     };
@@ -120,6 +121,9 @@ pub(crate) fn streams(words: &[String], environment: &dyn Environment) -> Result
     if !is_measured(&base) {
         words.insert(0, "-L".to_owned());
         base = Base::read(&words, environment)?;
+    }
+    if base.request.options.fleet.is_some() {
+        return Err("interference runs its streams on this machine only; leave out --on".to_owned());
     }
     let spans = &base.request.profile.time_spans;
     let names: Vec<StreamName> = spans.iter().flat_map(TimeSpan::streams).map(|(name, _)| name.clone()).collect();
@@ -185,9 +189,6 @@ impl Base {
         if let Some(option) = request.options.outputs.options().next() {
             return Err(format!("omit {option}: the results are written to --dir"));
         }
-        if request.options.fleet.is_some() {
-            return Err("--on is for a single run; leave it out".to_owned());
-        }
         if let Some(option) = request.options.live.asked().next() {
             return Err(format!("{option} is for a single run; leave it out"));
         }
@@ -196,6 +197,14 @@ impl Base {
         }
         let (options, targets) = split_words(words);
         Ok(Self { options: options.to_vec(), targets: targets.to_vec(), request })
+    }
+
+    /// Hosts are connected once, for all runs.
+    fn check_hosts(&self, request: &RunRequest) -> Result<(), String> {
+        if request.options.fleet == self.request.options.fleet {
+            return Ok(());
+        }
+        Err("--on and what belongs to it are the same for all runs; put them before --".to_owned())
     }
 
     /// The command line of one stream.
@@ -256,6 +265,7 @@ impl Base {
         }
         let words = [options, targets].concat();
         let request = run_of(&words, environment).map_err(|reason| format!("{shown}: {reason}"))?;
+        self.check_hosts(&request)?;
         Ok(PlannedPoint { point: Point { settings }, words, request })
     }
 }

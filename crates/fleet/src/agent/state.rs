@@ -8,6 +8,7 @@ use crate::message::{
 use crate::order::{Admitted, Gatekeeper, Now, Rejection, Verb};
 use crate::store::Stored;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A controller that is not heard for this long is gone.
@@ -121,8 +122,14 @@ impl Agent {
             entered: run.gate.as_ref().is_some_and(|gate| gate.has_entered()),
             ios,
             bytes,
+            live: None,
             sentences: run.sentences.clone(),
         })
+    }
+
+    /// What the load shows that is later than the document with this number.
+    pub(crate) fn live_after(&self, number: u64) -> Option<(u64, Value)> {
+        self.run.as_ref()?.gate.as_ref()?.live_after(number)
     }
 
     /// A message came to the subject of this verb.

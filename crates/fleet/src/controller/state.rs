@@ -15,6 +15,10 @@ const SILENCE_NS: u64 = 10_000_000_000;
 /// The start is at least this far ahead, and at least this many round trips.
 const LEAD_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
+/// What the measurement of the clocks took is added this many times, up to a limit: machines and networks that are busy
+/// answer much later than the shortest round trip tells.
+const LEAD_MEASUREMENTS: u64 = 2;
+const LEAD_ADDED_NS: u64 = 20_000_000_000;
 /// This long before the start all agents must have confirmed it.
 const CONFIRMED_NS: u64 = 500_000_000;
 /// A confirmation is not older than this.
@@ -22,7 +26,9 @@ const FRESH_NS: u64 = 1_000_000_000;
 /// How often the controller's heartbeats are sent.
 const HEARTBEAT_NS: u64 = 250_000_000;
 /// How often live figures are passed on.
-const LIVE_NS: u64 = 500_000_000;
+const LIVE_NS: u64 = 250_000_000;
+/// Documents of a host that wait to be passed on; of more, the first are left out.
+const WAITING_LIVE: usize = 16;
 
 /// What is to be done next.
 #[derive(Debug)]
@@ -65,6 +71,8 @@ struct Host {
     index: usize,
     /// What its heartbeats say.
     last: AgentHeartbeat,
+    /// What they show of the load, to be passed on.
+    live: Vec<Value>,
     /// When it was heard last; `None` = it does not know the run yet.
     heard_ns: Option<u64>,
     plan: Option<HostPlan>,
@@ -90,6 +98,8 @@ pub(crate) struct Conductor {
     plan_only: bool,
     plans_seen: bool,
     start_at_ns: u64,
+    /// When the measurement of the clocks began.
+    measuring_since_ns: u64,
     go: bool,
     stop: bool,
     /// The user stopped it.
@@ -111,6 +121,7 @@ impl Conductor {
                 name,
                 index,
                 last: AgentHeartbeat::default(),
+                live: Vec::new(),
                 heard_ns: None,
                 plan: None,
                 plan_answered: false,
@@ -129,6 +140,7 @@ impl Conductor {
             plan_only,
             plans_seen: false,
             start_at_ns: 0,
+            measuring_since_ns: 0,
             go: false,
             stop: false,
             stopped: false,
@@ -169,6 +181,10 @@ impl Conductor {
         let of = &mut self.hosts[host];
         of.heard_ns = Some(now_ns);
         of.last = heartbeat;
+        if of.live.len() == WAITING_LIVE {
+            of.live.remove(0);
+        }
+        of.live.extend(of.last.live.take());
         of.last.sentences = bounded(std::mem::take(&mut of.last.sentences));
         self.advance(now_ns);
     }
@@ -290,19 +306,24 @@ impl Conductor {
             self.order_all(Verb::Prepare, |_| Value::Null);
         }
         if self.phase == Phase::Running && now_ns.saturating_sub(self.last_live_ns) >= LIVE_NS {
-            self.last_live_ns = now_ns;
-            let live = self.hosts.iter().map(|host| HostLive {
-                name: host.name.clone(),
-                index: host.index,
-                state: host.last.state,
-                lost: host.is_lost(now_ns),
-                ios: host.last.ios,
-                bytes: host.last.bytes,
-            });
-            let live = live.collect();
-            self.say(Progress::Running(live));
+            self.tell_live(now_ns);
         }
         self.advance(now_ns);
+    }
+
+    fn tell_live(&mut self, now_ns: u64) {
+        self.last_live_ns = now_ns;
+        let live = self.hosts.iter_mut().map(|host| HostLive {
+            name: host.name.clone(),
+            index: host.index,
+            state: host.last.state,
+            lost: host.is_lost(now_ns),
+            ios: host.last.ios,
+            bytes: host.last.bytes,
+            live: std::mem::take(&mut host.live),
+        });
+        let live = live.collect();
+        self.say(Progress::Running(live));
     }
 
     fn beat(&mut self, now_ns: u64) {
@@ -324,6 +345,7 @@ impl Conductor {
                 if self.all_are_well(now_ns) && self.hosts.iter().all(|host| host.last.state == AgentState::Prepared) {
                     self.say(Progress::Prepared);
                     self.phase = Phase::Measuring;
+                    self.measuring_since_ns = now_ns;
                     self.measure(|_| true);
                 }
             }
@@ -413,7 +435,9 @@ impl Conductor {
 
     fn order_start(&mut self, now_ns: u64) {
         let longest = self.hosts.iter().filter_map(|host| host.before).map(|sample| sample.round_trip_ns).max();
-        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS));
+        let took_ns = now_ns.saturating_sub(self.measuring_since_ns);
+        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS))
+            + took_ns.saturating_mul(LEAD_MEASUREMENTS).min(LEAD_ADDED_NS);
         self.start_at_ns = now_ns + lead_ns;
         self.phase = Phase::Starting;
         self.say(Progress::Starting { lead_ns });
@@ -442,6 +466,7 @@ impl Conductor {
     fn after_running(&mut self, now_ns: u64) {
         let ended = |host: &Host| host.has_ended() || host.is_lost(now_ns);
         if self.hosts.iter().all(ended) {
+            self.tell_live(now_ns);
             self.phase = Phase::MeasuringAgain;
             self.say(Progress::Collecting);
             self.measure(|host| host.last.state == AgentState::Finished && !host.is_lost(now_ns));

@@ -61,8 +61,8 @@ pub struct TargetMetrics {
 impl TargetMetrics {
     /// Adds what was counted since the last time.
     pub fn add(&mut self, phase: LivePhase, counted: &LiveTally) {
-        self.ios += counted.ios;
-        self.bytes += counted.bytes;
+        self.ios = self.ios.saturating_add(counted.ios);
+        self.bytes = self.bytes.saturating_add(counted.bytes);
         if phase != LivePhase::Measurement {
             return;
         }

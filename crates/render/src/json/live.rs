@@ -23,8 +23,10 @@ pub struct Begin<'a> {
     pub interval_ns: u64,
     /// What was asked for.
     pub profile: &'a Profile,
-    /// What was decided.
-    pub plan: &'a Plan,
+    /// What was decided; of several hosts, each has a plan of its own.
+    pub plan: Option<&'a Plan>,
+    /// The names of the hosts of `--on`.
+    pub hosts: &'a [String],
 }
 
 /// A line of a live stream.
@@ -64,8 +66,10 @@ pub(super) struct PlanLine<'a> {
     interval_ns: u64,
     /// What was asked for.
     profile: &'a Profile,
-    /// What was decided.
-    plan: &'a Plan,
+    /// What was decided; null with `--on`.
+    plan: Option<&'a Plan>,
+    /// With `--on`, the names of the hosts; otherwise empty.
+    hosts: &'a [String],
 }
 
 /// An interval.
@@ -117,6 +121,7 @@ pub fn begin_line(begin: &Begin<'_>) -> serde_json::Result<Vec<u8>> {
         interval_ns: begin.interval_ns,
         profile: begin.profile,
         plan: begin.plan,
+        hosts: begin.hosts,
     }))
 }
 

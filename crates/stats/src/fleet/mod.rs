@@ -129,6 +129,39 @@ pub fn merge(mut hosts: Vec<HostResult>) -> RunResult {
     }
 }
 
+/// One result of the timespans of a load, each of which the same hosts carried out as a load of its own. `all` are the
+/// profiles of all its timespans; the last ones may have no result, because none came of them. What is known of hosts is
+/// of the first timespan, except how they ended.
+pub fn join(results: Vec<RunResult>, all: &[&Profile]) -> RunResult {
+    let mut parts = results.into_iter();
+    let Some(mut whole) = parts.next() else { return RunResult::default() };
+    let mut fleet = whole.fleet.take().unwrap_or_default();
+    for part in parts {
+        whole.profile.time_spans.extend(part.profile.time_spans);
+        whole.time_spans.extend(part.time_spans);
+        whole.warnings.extend(part.warnings);
+        whole.errors.extend(part.errors);
+        let of_part = part.fleet.unwrap_or_default();
+        fleet.time_spans.extend(of_part.time_spans);
+        for host in of_part.hosts.into_iter().filter(|host| host.ending != HostEnding::Finished) {
+            if let Some(known) = fleet.hosts.iter_mut().find(|known| known.index == host.index) {
+                known.ending = host.ending;
+            }
+        }
+    }
+    if !whole.time_spans.is_empty() {
+        for profile in all.iter().skip(whole.time_spans.len()) {
+            whole.profile.time_spans.extend(profile.time_spans.iter().cloned());
+            let not_run = TimeSpanResult { outcome: Ending::NotRun, ..TimeSpanResult::default() };
+            whole.time_spans.extend(profile.time_spans.iter().map(|_| not_run.clone()));
+            fleet.time_spans.push(FleetTimeSpan::default());
+        }
+    }
+    whole.totals = self::whole(&whole.time_spans);
+    whole.fleet = Some(fleet);
+    whole
+}
+
 /// The sums of several timespans; of one, its own figures, whose rates are those of the window.
 fn whole(time_spans: &[TimeSpanResult]) -> Option<Totals> {
     match time_spans {

@@ -589,3 +589,21 @@ fn hosts_keep_their_own_verdicts_and_figures() {
     assert_eq!((of_host.series.width_ns, of_host.series.ios.len()), (CELL_NS, 20));
     assert_eq!(result.time_spans[0].verdict, None, "the merged result is yet to be judged");
 }
+
+#[test]
+fn timespans_that_were_runs_of_their_own_are_one_result() {
+    let host = Host::new("h1", 15 * S, 2 * S).with_regular_ios(MS);
+    let both = merge(vec![host.sent(0), HostResult { name: "h2".to_owned(), ..host.sent(1) }]);
+    let one = merge(vec![host.sent(0), lost("h2", 1)]);
+    let profile = host.result().profile;
+    let joined = join(vec![both, one], &[&profile, &profile, &profile]);
+    let outcomes: Vec<Ending> = joined.time_spans.iter().map(|span| span.outcome).collect();
+    assert_eq!(outcomes, [Ending::Completed, Ending::Completed, Ending::NotRun]);
+    assert_eq!(joined.profile.time_spans.len(), 3);
+    let totals = joined.totals.expect("there are figures");
+    assert_eq!((totals.elapsed_ns, totals.figures.total.ios), (4 * S, 6000));
+    let fleet = joined.fleet.expect("hosts");
+    assert_eq!(fleet.time_spans.iter().map(|span| span.hosts.len()).collect::<Vec<_>>(), [2, 1, 0]);
+    assert_eq!(fleet.without_result().map(|host| host.name.as_str()).collect::<Vec<_>>(), ["h2"]);
+    assert_eq!(join(Vec::new(), &[&profile]), RunResult::default());
+}

@@ -171,8 +171,10 @@ fn draw_below(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look
 }
 
 fn target_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
-    let mut lines = vec![figures_heading("Target", 10, look)];
-    let loads = screen.last.iter().flat_map(|last| &last.interval.targets);
+    let last = screen.last.as_ref().map(|last| &last.interval);
+    let are_hosts = last.is_some_and(|last| !last.hosts.is_empty());
+    let mut lines = vec![figures_heading(if are_hosts { "Host" } else { "Target" }, 10, look)];
+    let loads = last.iter().flat_map(|last| last.targets.iter().chain(&last.hosts));
     for (path, load) in screen.targets.iter().zip(loads) {
         lines.push(Line::raw(format!("{:<10}{}", ending(path, 9), figures(&load.total))));
     }

@@ -116,6 +116,10 @@ impl RunScreen {
         let p99_ns = side.latency.map_or(f64::NAN, |latency| latency.p99_ns as f64);
         self.history.push_back([side.iops, side.bytes_per_s, side.latency_mean_ns.unwrap_or(f64::NAN), p99_ns]);
         interval.phase.name().clone_into(&mut self.status);
+        if self.last.is_none() && self.below == Below::Machine && !interval.interval.hosts.is_empty() {
+            // This machine is none of them.
+            self.below = Below::Targets;
+        }
         self.last = Some(interval);
         self.machine = machine;
         let busy = |(_, rates): &(String, DeviceRates)| rates.busy_percent;

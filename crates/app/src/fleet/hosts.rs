@@ -1,0 +1,156 @@
+//! The hosts of `--on`: each gets its load, and all results become one.
+
+use super::host::Options;
+use super::meeting::Meeting;
+use super::told;
+use crate::interrupt::Signals;
+use crate::saved_results::result_in;
+use crate::status::Status;
+use ::fleet::{Controller, FleetError, FleetRun, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, name};
+use cli::{FleetOption, RunRequest};
+use model::profile::{Profile, ResultFormat, Target};
+use model::result::RunResult;
+use model::version::IMPLEMENTATION_VERSION;
+use stats::fleet::{HostOutcome as Sent, HostResult};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Stands for the name of a host in paths.
+const HOST: &str = "{host}";
+/// Stands for its number.
+const INDEX: &str = "{index}";
+
+/// The hosts that carry out loads together, and what gives them orders.
+pub(super) struct Hosts<'a> {
+    // Ends before the place where it is connected.
+    controller: Controller,
+    found: Vec<HostInfo>,
+    signals: &'a Signals,
+    meeting: Meeting,
+}
+
+impl<'a> Hosts<'a> {
+    /// Connects to the server, one that is there or one of our own, and looks for the hosts. Says why if that fails.
+    pub(super) fn find(request: &RunRequest, option: &FleetOption, signals: &'a Signals) -> Result<Self, Status> {
+        let meeting = Meeting::open(request, option, &signals.interrupted);
+        let meeting = meeting.map_err(|status| signals.status_without_results().unwrap_or(status))?;
+        let connected = Controller::connect(&meeting.connection, IMPLEMENTATION_VERSION);
+        let mut controller = connected.map_err(|error| told(&error))?;
+        let found = controller.select(&option.hosts, Some(&meeting.key)).map_err(|error| told(&error))?;
+        Ok(Self { controller, found, signals, meeting })
+    }
+
+    /// `1 host`, `8 hosts`
+    pub(super) fn in_words(&self) -> String {
+        in_words(self.found.len())
+    }
+
+    /// Their names, in the order of their numbers.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.found.iter().map(|host| host.name.clone()).collect()
+    }
+
+    /// What each host would do; nothing is touched.
+    pub(super) fn plan(&mut self, profile: &Profile, options: &Options) -> Result<Vec<HostPlan>, FleetError> {
+        let loads = self.loads(profile, options)?;
+        self.controller.plan(loads, &self.meeting.key, &self.signals.interrupted)
+    }
+
+    /// Carries out a load on all hosts at the same time.
+    pub(super) fn run(
+        &mut self,
+        profile: &Profile,
+        options: &Options,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<FleetRun, FleetError> {
+        let loads = self.loads(profile, options)?;
+        self.controller.run(loads, &self.meeting.key, &self.signals.interrupted, progress)
+    }
+
+    /// The load of each host.
+    fn loads(&self, profile: &Profile, options: &Options) -> Result<Vec<Load>, FleetError> {
+        let of_host = |(index, host): (usize, &HostInfo)| expanded(profile, &host.name, index);
+        let profiles: Vec<Profile> = self.found.iter().enumerate().map(of_host).collect();
+        let alike = alike(&profiles);
+        if !alike.is_empty() {
+            return Err(FleetError::Refused(alike));
+        }
+        let run = name::new_id()?;
+        let options = serde_json::to_value(options).map_err(|error| FleetError::Usage(error.to_string()))?;
+        let load = |(index, (host, profile)): (usize, (&HostInfo, &Profile))| Load {
+            run: run.clone(),
+            host: host.name.clone(),
+            index,
+            hosts: self.found.len(),
+            profile: cli::write_profile(profile, ResultFormat::Xml).into(),
+            options: options.clone(),
+        };
+        Ok(self.found.iter().zip(&profiles).enumerate().map(load).collect())
+    }
+}
+
+pub(super) fn in_words(count: usize) -> String {
+    if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
+}
+
+/// The profile of one host: paths with its name and number.
+pub(super) fn expanded(profile: &Profile, host: &str, index: usize) -> Profile {
+    let expand = |path: &Path| match path.to_str() {
+        Some(text) => PathBuf::from(text.replace(HOST, host).replace(INDEX, &index.to_string())),
+        None => path.to_owned(),
+    };
+    let mut profile = profile.clone();
+    for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
+        target.path = expand(&target.path);
+        if let Some(file) = target.write_source.as_mut().and_then(|source| source.file.as_mut()) {
+            *file = expand(file);
+        }
+    }
+    profile
+}
+
+/// Files that several hosts would create or write to under one path.
+pub(super) fn alike(profiles: &[Profile]) -> Vec<String> {
+    let [first, others @ ..] = profiles else { return Vec::new() };
+    let changed = |target: &&Target| (target.create_size.is_some() || target.writes()) && !is_device(&target.path);
+    let paths_of = |profile: &Profile| -> BTreeSet<PathBuf> {
+        profile
+            .time_spans
+            .iter()
+            .flat_map(|span| &span.targets)
+            .filter(changed)
+            .map(|target| target.path.clone())
+            .collect()
+    };
+    let others: BTreeSet<PathBuf> = others.iter().flat_map(paths_of).collect();
+    let both = paths_of(first).into_iter().filter(|path| others.contains(path));
+    both.map(|path| {
+        format!("'{}' would be written to by several hosts: put {HOST} or {INDEX} into the path", path.display())
+    })
+    .collect()
+}
+
+/// Devices of other hosts are known by their paths only.
+pub(super) fn is_device(path: &Path) -> bool {
+    path.starts_with("/dev")
+}
+
+/// One result of all hosts, which is yet to be judged.
+pub(super) fn merged(run: FleetRun) -> RunResult {
+    stats::fleet::merge(run.hosts.into_iter().map(sent).collect())
+}
+
+fn sent(host: HostRun) -> HostResult {
+    let outcome = match host.outcome {
+        HostOutcome::Finished(finished) => {
+            let bytes = serde_json::to_vec(&finished.result).unwrap_or_default();
+            match result_in(Path::new(&host.name), &bytes) {
+                Ok(result) => Sent::Finished { result: Box::new(result), timing: finished.timing },
+                Err(reason) => Sent::Failed(vec![format!("its result cannot be read: {reason}")]),
+            }
+        }
+        HostOutcome::Failed(reasons) => Sent::Failed(reasons),
+        HostOutcome::Lost(reason) => Sent::Lost(reason),
+    };
+    HostResult { name: host.name, index: host.index, outcome, clock: host.clock }
+}

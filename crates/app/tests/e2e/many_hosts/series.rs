@@ -1,0 +1,122 @@
+//! `sweep`, `repeat`, `ab` and presets with `--on`.
+
+use super::{Fleet, PATIENCE};
+use std::fs;
+use testkit::{or_skip, workplace};
+
+#[test]
+fn runs_of_a_sweep_are_runs_of_all_hosts() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let target = fleet.place.path("room-{host}/t.dat");
+    let on = format!("--on={}/h*", fleet.url());
+    let sweep = |words: &str| fleet.place.diskspd("sweep").limit(PATIENCE * 2).arg(&on).args(words);
+    // Nothing is written before all hosts have checked all points, nor here.
+    let refused = sweep("--key fleet.key --vary c=1M,2T --dir d -- -b4K -d1").arg(&target).run();
+    refused.expect_status(3).expect_stderr(&["-c2T: h1: ", "-c2T: h2: ", "--max-file"]);
+    for host in ["h1", "h2"] {
+        assert_eq!(fs::read_dir(fleet.room(host)).expect("there").count(), 0, "{host}");
+    }
+    assert!(!fleet.place.path("d").exists());
+    let load = "--key fleet.key --vary o=1,2 --dir d -- -c1M -b4K -r -w50 -d60 --max-ios=200 -W0";
+    let run = sweep(load).arg(&target).run();
+    run.expect_status(0).expect_stdout(&["Param -o 1 -t 1, ", "Param -o 2 -t 1, ", "depth"]);
+    run.expect_stderr(&["; on 2 hosts", "2MiB to create targets"]);
+    for (point, depth) in [("d/point-0001.json", 1), ("d/point-0002.json", 2)] {
+        let result = fleet.result(point);
+        assert_eq!(result["fleet"]["hosts"].as_array().expect("a list").len(), 2, "{point}");
+        let rows = result["time_spans"][0]["measured"]["rows"].as_array().expect("a list");
+        let ios: Vec<_> = rows.iter().map(|row| row["figures"]["total"]["ios"].as_u64()).collect();
+        assert_eq!(ios, [Some(200); 2], "{point}");
+        let line = result["command_line"].as_str().expect("a text");
+        assert!(line.contains("--on=") && line.contains("--key=") && line.contains(&format!("-o{depth}")), "{line}");
+        let series = fleet.result("d/sweep.json");
+        assert_eq!(series["points"].as_array().expect("a list").len(), 2);
+    }
+    let table = String::from_utf8(fleet.place.content("d/table.csv")).expect("a text");
+    // Depth over all hosts, on the way to which each made its file once.
+    assert!(table.lines().nth(2).is_some_and(|line| line.contains(",4,2,")), "{table}");
+    // Hosts and a key are given again by whoever goes on with what somebody began.
+    let resume = || fleet.place.diskspd("sweep --resume d").limit(PATIENCE);
+    resume().run().expect_status(3).expect_stderr(&["run the load on hosts of nats://127.0.0.1:", "--key"]);
+    resume().arg(&on).args("--key fleet.key").run().expect_status(0).expect_stderr(&["2 runs are already done"]);
+}
+
+#[test]
+fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let target = fleet.place.path("room-{host}/t.dat");
+    let on = format!("--on={}/h*", fleet.url());
+    let load = "-c1M -b4K -r -w50 -d60 --max-ios=200 -W0 -L";
+    let run =
+        fleet.place.diskspd("repeat --runs 2 --dir r").arg(&on).args("--key fleet.key --").args(load).arg(&target);
+    let run = run.limit(PATIENCE * 2).run();
+    run.expect_status(0).expect_stderr(&["2 runs"]);
+    assert_eq!(fleet.result("r/point-0002.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
+    let run = fleet.place.diskspd("ab --pairs 3 --vary o=1,2 --dir ab").arg(&on).args("--key fleet.key --").args(load);
+    let run = run.arg(&target).limit(PATIENCE * 3).run();
+    // Three pairs may tell nothing.
+    assert!(matches!(run.code(), Some(0 | 6)), "{run}");
+    run.expect_stderr(&["3 pairs"]);
+    assert_eq!(fleet.result("ab/point-0006.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
+}
+
+#[test]
+fn loads_of_a_preset_are_runs_of_all_hosts() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let target = fleet.place.path("room-{host}/t.dat");
+    let words = format!("--on={}/h1,h2 --key=fleet.key -c1M -d60 --max-ios=50 -W0 --json r.json", fleet.url());
+    let preset = |words: &str| fleet.place.diskspd("preset run sql-checkpoint").args(words).arg(&target);
+    let plan = preset(&format!("{words} --plan")).limit(PATIENCE).run();
+    plan.expect_status(0).expect_stdout(&[
+        "Timespan 1",
+        "Timespan 2",
+        "h1
+==",
+        "h2
+==",
+    ]);
+    assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
+    preset(&words).limit(PATIENCE * 3).run().expect_status(0);
+    let result = fleet.result("r.json");
+    let spans = result["time_spans"].as_array().expect("a list");
+    assert_eq!((spans.len(), result["fleet"]["time_spans"].as_array().map(Vec::len)), (2, Some(2)));
+    for span in spans {
+        let rows = span["measured"]["rows"].as_array().expect("a list");
+        let is_of = |host: &str| rows.iter().any(|row| row["path"].as_str().is_some_and(|path| path.starts_with(host)));
+        assert!(is_of("h1:") && is_of("h2:"), "{span}");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_sweep_on_all_hosts_with_the_points_so_far() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let target = fleet.place.path("room-{host}/t.dat");
+    let on = format!("--on={}/h*", fleet.url());
+    let sweep = fleet.place.diskspd("sweep --key fleet.key --vary d=1,600 --dir d").arg(&on);
+    let mut run = sweep.args("-- -c1M -b4K -r -W0").arg(&target).limit(PATIENCE * 3).start();
+    run.wait_for_stdout(" -d 1, ");
+    fleet.wait_for("h1", "running");
+    run.interrupt();
+    run.finish().expect_status(0).expect_stdout(&["verdict"]).expect_stderr(&["stopped; continue with"]);
+    fleet.wait_for("h1", "idle");
+    fleet.wait_for("h2", "idle");
+    let visits = fleet.result("d/sweep.json")["visits"].as_array().map(Vec::len);
+    assert_eq!(visits, Some(1));
+}
+
+#[test]
+fn a_host_that_is_lost_makes_its_run_of_a_series_invalid() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let target = fleet.place.path("room-{host}/t.dat");
+    let on = format!("--on={}/h1,h2", fleet.url());
+    let repeat = fleet.place.diskspd("repeat --key fleet.key --runs 2 --dir d").arg(&on);
+    let mut run = repeat.args("-- -c1M -b4K -r -d12 -g100i -W0 -L").arg(&target).limit(PATIENCE * 3).start();
+    run.wait_for_stderr("2 runs");
+    fleet.wait_for("h2", "running");
+    let (_, agent) = fleet.agents.pop().expect("an agent");
+    agent.kill_hard();
+    // The other run has one host less than it was told to have.
+    run.finish().expect_status(1).expect_stderr(&["1 runs failed"]).expect_stdout(&["no agent h2 answers"]);
+    let findings = fleet.result("d/point-0001.json")["time_spans"][0]["verdict"].to_string();
+    assert!(findings.contains("lost-host"), "{findings}");
+}
