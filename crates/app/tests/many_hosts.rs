@@ -263,6 +263,27 @@ fn limits_of_an_agent_are_kept() {
 }
 
 #[test]
+fn an_agent_limits_the_memory_of_loads() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &[]));
+    fs::create_dir(fleet.room("h1")).expect("made");
+    let agent = fleet.agent("h1").arg("--allow").arg(fleet.room("h1")).args("--max-memory 64M");
+    fleet.begin("h1", agent);
+    let small = "-d60 --max-ios=10 -W0 -c32M -b1M -o8";
+    let plan = fleet.load("h1", &format!("{small} --plan")).run();
+    let need = plan.stdout.split_once("Memory: needs at most ").and_then(|(_, text)| text.split_once(';'));
+    plan.expect_status(0);
+    assert!(need.is_some_and(|(need, _)| need.ends_with("MiB")), "{plan}");
+    // 128 buffers of 1 MiB.
+    let run = fleet.load("h1", "-d60 --max-ios=10 -W0 -c32M -b1M -o128").run();
+    run.expect_status(3).expect_stderr(&["h1: the load needs up to 1", "MiB of memory", "allows 64MiB (--max-memory)"]);
+    assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
+    fleet.load("h1", small).run().expect_status(0);
+    let hosts = fleet.place.diskspd(&format!("fleet hosts --json --server {}", fleet.url())).run();
+    let hosts: Value = serde_json::from_str(&hosts.stdout).expect("JSON");
+    assert_eq!(hosts[0]["limits"]["max_memory_bytes"], 64 << 20);
+}
+
+#[test]
 fn hosts_write_to_files_of_their_own() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
     let room = fleet.room("h1");
