@@ -42,8 +42,8 @@ fn tried(key: &SigningKey, message: &[u8], verb: Verb, admissible: Option<&Order
         assert_eq!((Some(&admitted.order), &admitted.key), (admissible, key.public()));
         assert!(keeper.admit(message, verb, NOW).is_err(), "an order is admitted once");
     } else {
-        for next in [of_run(Verb::Heartbeat, LAST + 1), Order { challenge: given(), ..of_run(Verb::Collect, LAST + 2) }]
-        {
+        let by_challenge = Order { challenge: Some(CHALLENGE.to_owned()), ..of_run(Verb::Collect, LAST + 2) };
+        for next in [of_run(Verb::Heartbeat, LAST + 1), by_challenge] {
             let message = next.signed(key).expect("the key signs");
             assert!(keeper.admit(&message, next.verb, NOW).is_ok(), "a refused message changed what is admitted");
         }
@@ -58,10 +58,6 @@ fn keeper(key: &SigningKey) -> Gatekeeper {
     keeper.begin_run(&begun);
     keeper.give_challenge(CHALLENGE.to_owned(), false, NOW);
     keeper
-}
-
-fn given() -> Option<String> {
-    Some(CHALLENGE.to_owned())
 }
 
 /// An order of the run that goes on.

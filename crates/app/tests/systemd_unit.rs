@@ -179,7 +179,7 @@ fn an_agent_of_the_unit_opens_what_its_drop_in_names_and_nothing_else() {
     let systemd = Path::new("/lib/systemd/systemd");
     or_skip!(if systemd.exists() { Ok(()) } else { Err("systemd is not installed") });
     let unshare = or_skip!(tool("unshare"));
-    let image = place.file("disk.img", &[7; 1 << 20]);
+    let image = place.file("disk.img", &vec![7; 1 << 20]);
     let device = or_skip!(LoopDevice::over(&place, &image));
     let (_server, url) = or_skip!(server(&place));
     place.diskspd("fleet key --output fleet").run().expect_status(0);
@@ -213,6 +213,6 @@ fn an_agent_of_the_unit_opens_what_its_drop_in_names_and_nothing_else() {
     assert!(comes(|| place.path("restarted").exists()) && comes(is_there), "{}", log());
     file().expect_status(0).expect_stdout(&["h1:/mnt/data/h1.dat"]);
     disk().expect_status(0);
-    assert!(fs::read(&image).expect("there") == [7; 1 << 20]);
+    assert!(fs::read(&image).expect("there") == vec![7; 1 << 20]);
     booted.kill_hard();
 }
