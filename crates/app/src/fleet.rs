@@ -89,7 +89,9 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
         destroy: request.allow_destroy.clone(),
         file_bytes: request.max_file,
         threads: request.max_threads,
+        memory_bytes: request.max_memory,
     };
+    let shown_limits = shown_limits(&request.allow, &limits);
     let this_host = confined("--allow", &request.allow, limits)?;
     let name = request.name.clone().unwrap_or_else(|| ::host::system(&Root::machine()).computer_name);
     let state = match &request.state {
@@ -106,7 +108,7 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
         trusted,
         state,
         version: IMPLEMENTATION_VERSION.to_owned(),
-        limits: shown_limits(&request.allow, request.max_file, request.max_threads),
+        limits: shown_limits,
         log: Arc::new(|sentence: &str| say(sentence)),
         service: if request.once { Service::Once(FIRST_LOAD) } else { Service::Standing },
     };
@@ -124,11 +126,12 @@ fn confined(what: &str, allow: &[PathBuf], limits: host::Limits) -> Result<Arc<d
 }
 
 /// What an agent allows, as `fleet hosts` shows it.
-fn shown_limits(allow: &[PathBuf], max_file: u64, max_threads: u32) -> serde_json::Value {
+fn shown_limits(allow: &[PathBuf], limits: &host::Limits) -> serde_json::Value {
     serde_json::json!({
         "allow": allow.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
-        "max_file_bytes": max_file,
-        "max_threads": max_threads,
+        "max_file_bytes": limits.file_bytes,
+        "max_threads": limits.threads,
+        "max_memory_bytes": limits.memory_bytes,
     })
 }
 

@@ -39,7 +39,13 @@ pub(super) fn agent() -> Result<Status, Status> {
     let setup = Setup::parse(&line).map_err(|error| told(&error))?;
     drop(line);
     let allow = allowed(&setup);
-    let limits = host::Limits { destroy: setup.allowed.destroy.clone(), file_bytes: u64::MAX, threads: u32::MAX };
+    let limits = host::Limits {
+        destroy: setup.allowed.destroy.clone(),
+        file_bytes: u64::MAX,
+        threads: u32::MAX,
+        memory_bytes: None,
+    };
+    let shown_limits = shown_limits(&allow, &limits);
     let this_host = confined("directory of a target:", &allow, limits)?;
     // Nobody collects a result from here later.
     let mut state = tempfile::Builder::new();
@@ -52,7 +58,7 @@ pub(super) fn agent() -> Result<Status, Status> {
         trusted: Trusted::new(vec![setup.trust().map_err(|error| told(&error))?]),
         state: state.path().to_owned(),
         version: IMPLEMENTATION_VERSION.to_owned(),
-        limits: shown_limits(&allow, u64::MAX, u32::MAX),
+        limits: shown_limits,
         log: Arc::new(|sentence: &str| say(sentence)),
         service: Service::Private(Arc::new(move || say_to_controller(&Said::DiskspdAgentReady(name.clone())))),
     };
