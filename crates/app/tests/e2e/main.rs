@@ -9,7 +9,7 @@ mod block_latencies;
 mod checks;
 mod comparisons;
 mod confidence;
-#[cfg(feature = "pages")] // it tries the reader of pages, too
+#[cfg(all(feature = "fleet", feature = "pages"))] // it tries the reader of pages and what agents admit, too
 mod corpora;
 mod corrupt_storage;
 mod course_of_a_run;
@@ -58,6 +58,7 @@ mod sizes;
 mod skewed_access;
 mod streams;
 mod sweeps;
+mod systemd_unit;
 mod the_captured_runs;
 mod typing_errors;
 mod verification;

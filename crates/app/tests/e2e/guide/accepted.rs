@@ -6,6 +6,7 @@ use cli::{Command, Environment, Subcommand, preset};
 use std::ffi::OsString;
 use std::path::Path;
 use testkit::Workplace;
+use yaml_rust2::{Yaml, YamlLoader};
 
 /// Where nothing exists yet.
 struct FakeEnv;
@@ -52,15 +53,88 @@ pub(crate) fn commands(page: &Page, language: &str) -> Vec<(usize, Vec<String>)>
     found
 }
 
-/// The words in lines like `args: [-c1G, /data/a.dat]` of manifests.
-pub(crate) fn arguments_in_manifests(page: &Page) -> Vec<(usize, Vec<String>)> {
-    let blocks = page.blocks("yaml");
-    let lines = blocks.iter().flat_map(|block| block.first..block.first + block.count);
-    let listed = lines.filter_map(|index| {
-        let list = page.lines[index].trim().strip_prefix("args: [")?.strip_suffix(']')?;
-        Some((index, list.split(", ").map(str::to_owned).collect()))
+/// The documents of the page's manifests and playbooks, each with the line at which its block begins.
+pub(crate) fn manifests(page: &Page) -> Vec<(usize, Yaml)> {
+    let blocks = page.blocks("yaml").into_iter().flat_map(|block| {
+        let text = page.lines[block.first..block.first + block.count].join("\n");
+        let documents = YamlLoader::load_from_str(&text);
+        let documents = documents.unwrap_or_else(|error| panic!("{}: {error}", page.place(block.first)));
+        documents.into_iter().map(move |document| (block.first, document))
     });
-    listed.collect()
+    blocks.collect()
+}
+
+/// The words behind `diskspd` in manifests and playbooks: arguments of containers, and options of the agent's service.
+pub(crate) fn arguments_in_manifests(page: &Page) -> Vec<(usize, Vec<String>)> {
+    let mut found = Vec::new();
+    for (index, document) in manifests(page) {
+        let mut words = Vec::new();
+        collect_arguments(&document, &mut words);
+        found.extend(words.into_iter().map(|words| (index, words)));
+    }
+    found
+}
+
+fn collect_arguments(yaml: &Yaml, found: &mut Vec<Vec<String>>) {
+    match yaml {
+        Yaml::Hash(map) => {
+            if yaml["image"].as_str().is_some_and(|image| image.contains("diskspd"))
+                && let Some(args) = yaml["args"].as_vec()
+            {
+                // Kubernetes takes strings alone.
+                let text = |arg: &Yaml| filled_in(arg.as_str().unwrap_or_else(|| panic!("{arg:?} is not a string")));
+                found.push(args.iter().map(text).collect());
+            }
+            map.values().for_each(|value| collect_arguments(value, found));
+        }
+        Yaml::Array(list) => list.iter().for_each(|value| collect_arguments(value, found)),
+        Yaml::String(text) => {
+            let options = text.trim().strip_prefix("AGENT_OPTIONS=\"").and_then(|text| text.strip_suffix('"'));
+            found.extend(options.map(|options| {
+                let words =
+                    shlex::split(&filled_in(options)).unwrap_or_else(|| panic!("quotes do not match: {options}"));
+                ["agent".to_owned()].into_iter().chain(words).collect()
+            }));
+        }
+        _ => {}
+    }
+}
+
+/// A text with something in place of `$(NAME)` and `{{ name }}`; with a path for the names of directories.
+fn filled_in(text: &str) -> String {
+    let mut filled = text.to_owned();
+    for (begin, end) in [("$(", ")"), ("{{ ", " }}")] {
+        while let Some((before, rest)) = filled.split_once(begin) {
+            let (name, after) = rest.split_once(end).unwrap_or_else(|| panic!("{begin} has no end: {text}"));
+            filled = format!("{before}{}{after}", if name.contains("directory") { "/x" } else { "x" });
+        }
+    }
+    filled
+}
+
+/// What is wrong with a manifest for Kubernetes: parts that name what is not there.
+pub(crate) fn faults(document: &Yaml) -> Vec<String> {
+    let mut faults = Vec::new();
+    if document["kind"].is_badvalue() {
+        return faults;
+    }
+    for (key, value) in [("apiVersion", &document["apiVersion"]), ("metadata.name", &document["metadata"]["name"])] {
+        faults.extend(value.as_str().is_none().then(|| format!("has no {key}")));
+    }
+    let spec = &document["spec"];
+    let template = if document["kind"].as_str() == Some("Pod") { document } else { &spec["template"] };
+    for (label, value) in spec["selector"]["matchLabels"].as_hash().into_iter().flatten() {
+        let has = template["metadata"]["labels"][label.as_str().unwrap_or_default()] == *value;
+        faults.extend((!has).then(|| format!("selects {label:?}, which its pods do not have")));
+    }
+    let items = |yaml: &Yaml, key: &str| yaml[key].as_vec().cloned().unwrap_or_default();
+    let volumes: Vec<Yaml> = items(&template["spec"], "volumes").iter().map(|volume| volume["name"].clone()).collect();
+    for container in items(&template["spec"], "containers") {
+        let used = [items(&container, "volumeMounts"), items(&container, "volumeDevices")].concat();
+        let missing = used.into_iter().map(|mount| mount["name"].clone()).filter(|name| !volumes.contains(name));
+        faults.extend(missing.map(|name| format!("mounts {name:?}, which is no volume")));
+    }
+    faults
 }
 
 /// The commands between backquotes in the page's tables.
@@ -85,9 +159,9 @@ fn of_script(script: &str) -> Vec<Vec<String>> {
         command.get(from..to).unwrap_or_default().to_vec()
     });
     let ours = commands.filter_map(|command| {
-        let is_in_container = command.first().is_some_and(|first| first == "docker");
-        let at =
-            command.iter().take(if is_in_container { usize::MAX } else { 1 }).position(|word| word == "diskspd")?;
+        let launchers = ["docker", "srun", "mpirun", "mpiexec"];
+        let is_launched = command.first().is_some_and(|first| launchers.contains(&first.as_str()));
+        let at = command.iter().take(if is_launched { usize::MAX } else { 1 }).position(|word| word == "diskspd")?;
         Some(command[at + 1..].to_vec())
     });
     ours.collect()
@@ -137,7 +211,38 @@ mod tests {
         assert_eq!(found("sudo diskspd -c1G 'a b' > r.txt  # why"), ["-c1G a b"]);
         assert_eq!(found("A=1 diskspd --man | man -l - && diskspd x"), ["--man", "x"]);
         assert_eq!(found("docker run --rm diskspd -c1G a.dat"), ["-c1G a.dat"]);
+        assert_eq!(found("srun -N2 diskspd agent --server x &"), ["agent --server x"]);
         assert_eq!(found("mount /dev/x /mnt/diskspd"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn arguments_are_found_in_manifests() {
+        let found = |text: &str| {
+            let mut found = Vec::new();
+            for document in YamlLoader::load_from_str(text).expect("YAML") {
+                collect_arguments(&document, &mut found);
+            }
+            found.into_iter().map(|words| words.join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found("c:\n  - {image: x/diskspd, args: [-d1, --name=$(A)]}\n  - {image: y, args: [z]}"),
+            ["-d1 --name=x"]
+        );
+        assert_eq!(
+            found("content: |\n  AGENT_OPTIONS=\"--server {{ a }} --trust 'b c'\""),
+            ["agent --server x --trust b c"]
+        );
+    }
+
+    #[test]
+    fn faults_of_manifests_are_found() {
+        let faults = |text: &str| faults(&YamlLoader::load_from_str(text).expect("YAML")[0]).join("; ");
+        let pod = "kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {containers: [{volumeMounts: [{name: b}]}]";
+        assert!(faults(&format!("{pod}}}")).contains("mounts"), "{}", faults(&format!("{pod}}}")));
+        assert_eq!(faults(&format!("{pod}, volumes: [{{name: b}}]}}")), "");
+        let set = "kind: DaemonSet\napiVersion: v1\nspec: {selector: {matchLabels: {a: b}}}";
+        assert!(faults(set).contains("has no metadata.name") && faults(set).contains("selects"));
+        assert_eq!(faults("- hosts: all"), "");
     }
 
     #[test]

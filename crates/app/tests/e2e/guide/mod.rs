@@ -236,6 +236,18 @@ fn no_command_on_any_page_is_refused() {
     assert!(left.is_empty(), "looking at commands made {left:?}");
 }
 
+#[test]
+fn manifests_name_what_is_there() {
+    let pages: Vec<Page> = pages_in("docs/guide").iter().map(|path| Page::read(path)).collect();
+    let documents: Vec<_> =
+        pages.iter().flat_map(|page| accepted::manifests(page).into_iter().map(move |of| (page, of))).collect();
+    assert!(documents.len() > 10, "{} documents", documents.len());
+    for (page, (index, document)) in documents {
+        let faults = accepted::faults(&document);
+        assert!(faults.is_empty(), "{}: {faults:?}", page.place(index));
+    }
+}
+
 /// Paths of the pages in a folder of the project, below its root.
 fn pages_in(folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(root().join(folder)).expect("a folder of pages");
