@@ -46,7 +46,7 @@ enum Stage {
 
 #[derive(Debug)]
 pub(super) struct Host {
-    host: Destination,
+    destination: Destination,
     setup: Setup,
     child: Child,
     stdin: Option<ChildStdin>,
@@ -70,23 +70,23 @@ struct Heard {
 
 impl Host {
     /// Starts ssh, which makes the server's port reachable from the host and runs an agent there.
-    pub(super) fn reach(host: Destination, setup: Setup, port: u16) -> Result<Self, FleetError> {
+    pub(super) fn reach(destination: Destination, setup: Setup, port: u16) -> Result<Self, FleetError> {
         let mut command = Command::new("ssh");
         command.arg("-T");
-        OPTIONS.iter().for_each(|option| _ = command.args(["-o", option]));
+        command.args(OPTIONS.iter().flat_map(|option| ["-o", option]));
         command.arg("-R").arg(format!("127.0.0.1:0:127.0.0.1:{port}"));
-        command.args(["--", &host.destination, "diskspd", "agent", "--stdin"]);
+        command.args(["--", &destination.destination, "diskspd", "agent", "--stdin"]);
         // Ctrl+C in a terminal ends the load, and then this.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let spawned = command.spawn();
         let mut child = spawned.map_err(|error| {
             let hint = if error.kind() == std::io::ErrorKind::NotFound { " (package openssh-client)" } else { "" };
-            FleetError::refused(format!("{}: cannot run ssh: {error}{hint}", host.name))
+            FleetError::refused(format!("{}: cannot run ssh: {error}{hint}", destination.name))
         })?;
         let heard = Arc::<Mutex<Heard>>::default();
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut reached = Self {
-            host,
+            destination,
             setup,
             child,
             stdin,
@@ -102,10 +102,7 @@ impl Host {
         let complain = move |heard: &mut Heard, line: String| heard.complained(&line, &forwarded);
         let read_stderr = stderr.map(|stderr| move || read(stderr, &heard, complain));
         let cannot = |error: std::io::Error| FleetError::failed(format!("cannot begin: {error}"));
-        let spawned = read_stdout
-            .map(|read| spawn(read))
-            .transpose()
-            .and_then(|_| read_stderr.map(|read| spawn(read)).transpose());
+        let spawned = read_stdout.map(spawn).transpose().and_then(|_| read_stderr.map(|read| spawn(read)).transpose());
         if let Err(error) = spawned {
             reached.stage = Stage::Failed;
             return Err(cannot(error));
@@ -125,7 +122,6 @@ impl Host {
             (heard.port, heard.has_no_port, heard.version.clone(), heard.is_ready)
         };
         match self.stage {
-            Stage::Failed => return true,
             Stage::Connecting | Stage::Starting if ended => {
                 let Some((status, since)) = self.ended else { return false };
                 let all_is_heard = self.heard().ended_streams == 2 || since.elapsed() >= LAST_WORDS;
@@ -135,7 +131,7 @@ impl Host {
                 }
                 return all_is_heard;
             }
-            Stage::Ready => return true,
+            Stage::Ready | Stage::Failed => return true,
             Stage::Connecting if has_no_port => {
                 self.refuse(vec![
                     "sshd forwards no port to this machine (AllowTcpForwarding and PermitListen in its sshd_config)"
@@ -171,7 +167,7 @@ impl Host {
 
     fn refuse(&mut self, sentences: Vec<String>) {
         self.stage = Stage::Failed;
-        let name = &self.host.name;
+        let name = &self.destination.name;
         self.refusals.extend(sentences.into_iter().map(|sentence| format!("{name}: {sentence}")));
     }
 
@@ -196,7 +192,7 @@ impl Host {
     fn why(&self, status: ExitStatus) -> Vec<String> {
         let heard = self.heard();
         let said = heard.last.all();
-        let destination = &self.host.destination;
+        let destination = &self.destination.destination;
         match status.code() {
             Some(SSH_FAILED) => {
                 let said = if said.is_empty() { "it gives no reason".to_owned() } else { said.join("; ") };
@@ -218,7 +214,10 @@ impl Host {
         }
         let (status, _) = self.ended?;
         let last = self.heard().last.all().last().cloned().unwrap_or_default();
-        Some(format!("{}: the connection over ssh ended before the load's end ({status}): {last}", self.host.name))
+        Some(format!(
+            "{}: the connection over ssh ended before the load's end ({status}): {last}",
+            self.destination.name
+        ))
     }
 
     /// Tells the agent to end. An ssh that has not reached it is ended itself.
@@ -232,7 +231,7 @@ impl Host {
     /// Ends an ssh that did not end by itself.
     pub(super) fn terminate(&mut self) -> Option<String> {
         sys::child::terminate_group(&self.child);
-        let name = &self.host.name;
+        let name = &self.destination.name;
         let was_reached = self.heard().version.is_some();
         was_reached.then(|| format!("{name}: 'diskspd agent' does not end; look whether it still runs there"))
     }
