@@ -213,7 +213,7 @@ impl Server {
         if self.starting {
             return;
         }
-        let reply = message.reply.as_ref().map(ToString::to_string);
+        let reply = message.reply.as_ref().filter(|reply| name::may_be_answered(reply)).map(ToString::to_string);
         match self.agent.message(&message.payload, verb, reply, now) {
             Ok(actions) => self.carry_out(actions, now.monotonic_ns),
             Err(rejection) => {
@@ -223,7 +223,8 @@ impl Server {
     }
 
     fn answer_hello(&mut self, message: Message) -> Result<(), FleetError> {
-        let Some(reply) = message.reply.filter(|_| message.payload.len() <= MAX_HELLO_BYTES) else { return Ok(()) };
+        let fits = message.payload.len() <= MAX_HELLO_BYTES;
+        let Some(reply) = message.reply.filter(|reply| fits && name::may_be_answered(reply)) else { return Ok(()) };
         let hello: Hello = serde_json::from_slice(&message.payload).unwrap_or_default();
         match &hello.instance {
             Some(own) if *own == self.instance => return Ok(()),
@@ -232,8 +233,14 @@ impl Server {
             _ => {}
         }
         let now = Now { monotonic_ns: monotonic_ns(), unix_ms: unix_ms() };
-        let challenge = name::new_id()?;
-        self.agent.gatekeeper.give_challenge(challenge.clone(), false, now);
+        let challenge = match self.agent.gatekeeper.shared_challenge(now) {
+            Some(challenge) => challenge,
+            None => {
+                let challenge = name::new_id()?;
+                self.agent.gatekeeper.give_challenge(challenge.clone(), false, now);
+                challenge
+            }
+        };
         let answer = HelloAnswer {
             schema: SCHEMA,
             name: self.options.name.clone(),
@@ -350,8 +357,9 @@ impl Server {
         if !(due || changed) {
             return;
         }
-        if let (Some(heartbeat), Some(run)) = (self.agent.heartbeat(), self.agent.run_id()) {
+        if let (Some(mut heartbeat), Some(run)) = (self.agent.heartbeat(), self.agent.run_id()) {
             self.last_heartbeat_ns = now;
+            heartbeat.sent_ns = now;
             let subject = name::heartbeat_subject(run, &self.options.name);
             self.send(subject, serde_json::to_vec(&heartbeat).unwrap_or_default());
         }

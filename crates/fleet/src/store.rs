@@ -20,10 +20,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 /// Results that are kept at most; the oldest are removed.
 const MAX_KEPT: usize = 256;
-/// Bytes of a compressed result, and of an uncompressed one, at most.
-pub(crate) const MAX_COMPRESSED: u64 = 256 << 20;
-const MAX_DOCUMENT: u64 = 1 << 30;
+/// Bytes of a compressed result, and of an uncompressed one, at most: an agent that lies takes no more of a controller's
+/// memory. A result of a day has some megabytes.
+pub(crate) const MAX_COMPRESSED: u64 = 32 << 20;
+const MAX_DOCUMENT: u64 = 128 << 20;
 const ENDING: &str = ".json.gz";
+/// How long a result may take to be written.
+const HALF_FOR: Duration = Duration::from_hours(1);
+/// The name of a file that is being written begins with it.
+const HALF: &str = ".diskspd-result-";
 
 /// A folder of results, one file `RUN.json.gz` for each run.
 #[derive(Clone, Debug)]
@@ -56,8 +61,21 @@ impl Store {
         }
         tempfile::NamedTempFile::new_in(folder).map_err(cannot)?; // fails now, not after a load of hours
         let store = Self { folder: folder.to_owned() };
+        store.remove_halves();
         store.remove_old(SystemTime::now());
         Ok(store)
+    }
+
+    /// Removes what was being written when an agent was killed. What is new may be another agent's that has the same folder.
+    fn remove_halves(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let is_half = entry.file_name().to_str().is_some_and(|name| name.starts_with(HALF));
+            let metadata = entry.metadata().ok().filter(|metadata| is_half && metadata.is_file());
+            let age = metadata.and_then(|metadata| metadata.modified().ok()?.elapsed().ok());
+            if age.is_some_and(|age| age > HALF_FOR) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     fn path(&self, run: &str) -> PathBuf {
@@ -70,8 +88,12 @@ impl Store {
         if !name::is_id(run) {
             return Err(format!("'{}' is not the name of a run", run.escape_debug()));
         }
+        if finished.result.len() as u64 > MAX_DOCUMENT / 2 {
+            return Err(too_large()); // quotes in it are written as two characters
+        }
         self.remove_old(SystemTime::now());
         let mut file = tempfile::Builder::new()
+            .prefix(HALF)
             .permissions(fs::Permissions::from_mode(0o600))
             .tempfile_in(&self.folder)
             .map_err(cannot)?;
@@ -167,6 +189,10 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     name::hex(&Sha256::digest(bytes))
 }
 
+pub(crate) fn too_large() -> String {
+    "the result is larger than 64 MiB, or 32 MiB when compressed".into()
+}
+
 /// The bytes of a part.
 pub(crate) fn decoded(part: &Part) -> Result<Vec<u8>, String> {
     BASE64.decode(&part.bytes).map_err(|_| "a part of the result is not Base64".to_owned())
@@ -174,11 +200,15 @@ pub(crate) fn decoded(part: &Part) -> Result<Vec<u8>, String> {
 
 /// The result in the bytes of a file that an agent kept, which are not trusted to be small when unpacked.
 pub(crate) fn unpacked(bytes: &[u8]) -> Result<Finished, String> {
+    unpacked_within(bytes, MAX_DOCUMENT)
+}
+
+fn unpacked_within(bytes: &[u8], most: u64) -> Result<Finished, String> {
     let mut text = Vec::new();
-    let read = GzDecoder::new(bytes).take(MAX_DOCUMENT + 1).read_to_end(&mut text);
+    let read = GzDecoder::new(bytes).take(most + 1).read_to_end(&mut text);
     read.map_err(|error| format!("the result cannot be unpacked: {error}"))?;
-    if text.len() as u64 > MAX_DOCUMENT {
-        return Err("the result is larger than 1 GiB".into());
+    if text.len() as u64 > most {
+        return Err(too_large());
     }
     serde_json::from_slice(&text).map_err(|error| format!("the result is not the JSON of a result: {error}"))
 }
@@ -193,7 +223,10 @@ mod tests {
     const RUN: &str = "00112233445566778899aabbccddeeff";
 
     fn finished(text: &str) -> Finished {
-        Finished { result: json!({ "text": text }), timing: HostTiming { started_ns: 7, ..HostTiming::default() } }
+        Finished {
+            result: json!({ "text": text }).to_string(),
+            timing: HostTiming { started_ns: 7, ..HostTiming::default() },
+        }
     }
 
     fn fetched(store: &Store, stored: &Stored, most: usize) -> Vec<u8> {
@@ -264,5 +297,30 @@ mod tests {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
         gzip.write_all(b"{}").unwrap();
         assert!(unpacked(&gzip.finish().unwrap()).unwrap_err().contains("not the JSON"));
+    }
+    #[test]
+    fn a_result_that_grows_when_it_is_unpacked_is_refused() {
+        let finished = finished(&"x".repeat(100_000));
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        serde_json::to_writer(&mut gzip, &finished).unwrap();
+        let bytes = gzip.finish().unwrap();
+        assert!(bytes.len() < 1000);
+        assert!(unpacked_within(&bytes, 50_000).unwrap_err().contains("larger than"));
+        assert_eq!(unpacked_within(&bytes, 200_000).unwrap(), finished);
+    }
+
+    #[test]
+    fn what_a_killed_agent_left_half_written_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new, other] = [".diskspd-result-a", ".diskspd-result-b", "c"].map(|name| folder.path().join(name));
+        for path in [&old, &new, &other] {
+            fs::write(path, "half").unwrap();
+        }
+        let before = SystemTime::now() - 2 * HALF_FOR;
+        for path in [&old, &other] {
+            File::options().write(true).open(path).unwrap().set_modified(before).unwrap();
+        }
+        Store::open(folder.path()).unwrap();
+        assert!(!old.exists() && new.exists() && other.exists());
     }
 }
