@@ -1,6 +1,8 @@
 //! One load on several hosts: the agent of this machine, and what is asked of others.
 
 mod host;
+#[cfg(test)]
+mod hostile_results;
 mod many;
 
 use crate::interrupt;

@@ -203,7 +203,7 @@ fn merged(invocation: &Invocation, request: &RunRequest, hosts: Vec<HostRun>) ->
     rules::judged(result, options.criteria.stated.as_ref(), &options.criteria.requirements, &bands)
 }
 
-fn sent(host: HostRun) -> HostResult {
+pub(super) fn sent(host: HostRun) -> HostResult {
     let outcome = match host.outcome {
         HostOutcome::Finished(finished) => match result_in(Path::new(&host.name), finished.result.as_bytes()) {
             Ok(result) => Sent::Finished { result: Box::new(result), timing: finished.timing },

@@ -206,6 +206,21 @@ pub(crate) fn a_second_controller_is_refused_and_a_stop_is_taken_from_it() {
     }
 }
 
+pub(crate) fn a_network_that_is_slow_on_one_way_makes_the_clock_less_sure_and_not_wrong() {
+    let mut bench = or_skip!(Bench::new(1));
+    let relay = Relay::delaying(bench.server.port, Duration::from_millis(20));
+    let slow = bench.agent_at("slow", &relay.url());
+    bench.agents.push(slow);
+    wait(|| bench.agents[1].is_ready());
+    let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+    for host in &run.hosts {
+        // All clocks are the same, and half of the delay looks like a difference.
+        assert!(host.clock.offset_ns.unsigned_abs() <= host.clock.uncertainty_ns, "{:?}", host.clock);
+    }
+    let slow = &run.hosts[1].clock;
+    assert!(slow.uncertainty_ns >= 10_000_000 && slow.offset_ns.abs() >= 5_000_000, "{slow:?}");
+}
+
 pub(crate) fn a_failure_that_nobody_foresaw_ends_neither_agent_nor_controller() {
     let bench = or_skip!(Bench::new(2));
     bench.behave(|index, behaviour| behaviour.panic_in_plan = index == 0);
