@@ -123,7 +123,7 @@ impl Connection {
             .require_tls(checked.require_tls)
             .ignore_discovered_servers() // of which the rules know nothing
             .subscription_capacity(waiting)
-            .client_capacity(WAITING_TO_SEND)
+            .client_capacity(WAITING_TO_SEND.max(waiting)) // orders that wait for a place overtake each other
             .connection_timeout(CONNECT_TIMEOUT)
             .ping_interval(PING_INTERVAL)
             .request_timeout(Some(CONNECT_TIMEOUT))

@@ -18,6 +18,8 @@ const GIVE_UP_NS: u64 = 60_000_000_000;
 /// The start is at least this far ahead, and at least this many round trips.
 const LEAD_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
+/// And this long for each host: all of them are told, and all must confirm.
+const LEAD_OF_HOST_NS: u64 = 25_000_000;
 /// This long before the start all agents must have confirmed it.
 const CONFIRMED_NS: u64 = 500_000_000;
 /// A confirmation is not older than this.
@@ -424,7 +426,8 @@ impl Conductor {
 
     fn order_start(&mut self, now_ns: u64) {
         let longest = self.hosts.iter().filter_map(|host| host.before).map(|sample| sample.round_trip_ns).max();
-        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS));
+        let of_hosts = (self.hosts.len() as u64).saturating_mul(LEAD_OF_HOST_NS);
+        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS)).max(of_hosts);
         self.start_at_ns = now_ns + lead_ns;
         self.phase = Phase::Starting;
         self.say(Progress::Starting { lead_ns });
