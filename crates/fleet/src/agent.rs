@@ -69,7 +69,7 @@ pub struct AgentOptions {
 pub fn serve(options: AgentOptions, host: Arc<dyn LoadHost>, stop: &AtomicBool) -> Result<(), FleetError> {
     name::checked(&options.name)?;
     options.connection.check()?;
-    let store = Store::open(&options.state)?;
+    let store = Store::open(&options.state, &options.name)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = runtime.map_err(|error| FleetError::failed(format!("cannot begin: {error}")))?;
     runtime.block_on(async {

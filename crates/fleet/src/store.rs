@@ -30,10 +30,12 @@ const HALF_FOR: Duration = Duration::from_hours(1);
 /// The name of a file that is being written begins with it.
 const HALF: &str = ".diskspd-result-";
 
-/// A folder of results, one file `RUN.json.gz` for each run.
+/// A folder of results, one file `RUN-AGENT.json.gz` for each run: agents of one machine may have the same folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
+    /// What the names of its files end in.
+    ending: String,
 }
 
 /// A result that was written.
@@ -46,7 +48,7 @@ pub(crate) struct Stored {
 
 impl Store {
     /// Opens the folder, which is made (mode 0700) if it is missing, and removes what is too old.
-    pub(crate) fn open(folder: &Path) -> Result<Self, FleetError> {
+    pub(crate) fn open(folder: &Path, agent: &str) -> Result<Self, FleetError> {
         let cannot = |error| FleetError::Usage(format!("cannot use {} for results: {error}", folder.display()));
         if !folder.is_dir() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
@@ -60,7 +62,7 @@ impl Store {
             )));
         }
         tempfile::NamedTempFile::new_in(folder).map_err(cannot)?; // fails now, not after a load of hours
-        let store = Self { folder: folder.to_owned() };
+        let store = Self { folder: folder.to_owned(), ending: format!("-{agent}{ENDING}") };
         store.remove_halves();
         store.remove_old(SystemTime::now());
         Ok(store)
@@ -79,7 +81,7 @@ impl Store {
     }
 
     fn path(&self, run: &str) -> PathBuf {
-        self.folder.join(format!("{run}{ENDING}"))
+        self.folder.join(format!("{run}{}", self.ending))
     }
 
     /// Writes the result of a run.
@@ -151,7 +153,7 @@ impl Store {
         let mut kept: Vec<Kept> = entries
             .filter_map(|entry| {
                 let file_name = entry.file_name();
-                let run = file_name.to_str()?.strip_suffix(ENDING).filter(|run| name::is_id(run))?;
+                let run = file_name.to_str()?.strip_suffix(&self.ending).filter(|run| name::is_id(run))?;
                 let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
                 let written = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
                 Some(Kept { run: run.to_owned(), bytes: metadata.len(), written_unix_ms: written.as_millis() as u64 })
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn a_result_comes_back_in_parts_with_its_hash() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("made")).unwrap();
+        let store = Store::open(&folder.path().join("made"), "h1").unwrap();
         let result = finished(&(0..10_000).map(|number| number.to_string()).collect::<String>());
         let stored = store.keep(RUN, &result).unwrap();
         assert_eq!(store.find(RUN).as_ref(), Some(&stored));
@@ -263,7 +265,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let outside = folder.path().join("x.json.gz");
         fs::write(&outside, "other").unwrap();
-        let store = Store::open(&folder.path().join("results")).unwrap();
+        let store = Store::open(&folder.path().join("results"), "h1").unwrap();
         for name in ["../x", "x", "", &"A".repeat(32)] {
             assert!(store.find(name).is_none() && store.keep(name, &finished("")).is_err(), "{name}");
             store.remove(name);
@@ -277,13 +279,13 @@ mod tests {
     fn a_folder_that_others_can_write_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(Store::open(folder.path()).unwrap_err().to_string().contains("writable by others"));
+        assert!(Store::open(folder.path(), "h1").unwrap_err().to_string().contains("writable by others"));
     }
 
     #[test]
     fn old_results_go_after_a_week() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).unwrap();
+        let store = Store::open(folder.path(), "h1").unwrap();
         store.keep(RUN, &finished("")).unwrap();
         store.remove_old(SystemTime::now() + KEPT_FOR / 2);
         assert_eq!(store.list().len(), 1);
@@ -320,7 +322,22 @@ mod tests {
         for path in [&old, &other] {
             File::options().write(true).open(path).unwrap().set_modified(before).unwrap();
         }
-        Store::open(folder.path()).unwrap();
+        Store::open(folder.path(), "h1").unwrap();
         assert!(!old.exists() && new.exists() && other.exists());
+    }
+    #[test]
+    fn agents_with_one_folder_keep_results_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let stores = ["h1", "1", "x-h1"].map(|name| Store::open(folder.path(), name).unwrap());
+        for (index, store) in stores.iter().enumerate() {
+            store.keep(RUN, &finished(&index.to_string())).unwrap();
+        }
+        for (index, store) in stores.iter().enumerate() {
+            let stored = store.find(RUN).unwrap();
+            assert_eq!(unpacked(&fetched(store, &stored, 1000)).unwrap(), finished(&index.to_string()));
+            assert_eq!(store.list().len(), 1);
+            store.remove(RUN);
+            assert!(store.list().is_empty());
+        }
     }
 }
