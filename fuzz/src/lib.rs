@@ -4,9 +4,11 @@
 //! somebody fuzzes.
 
 mod machine;
+mod order;
 mod readers;
 
 pub use machine::machine;
+pub use order::order;
 pub use readers::{
     command_line, decoded_result, job, page, planned, preset, profile, recording, result, size, subcommand, sweep,
 };
@@ -15,11 +17,12 @@ pub use readers::{
 pub type Target = fn(&[u8]);
 
 /// All, by the names of their corpora and of the programs in `targets`.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("command_line", command_line),
     ("decoded_result", decoded_result),
     ("job", job),
     ("machine", machine),
+    ("order", order),
     ("page", page),
     ("planned", planned),
     ("preset", preset),

@@ -77,11 +77,13 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
         destroy: request.allow_destroy.clone(),
         file_bytes: request.max_file,
         threads: request.max_threads,
+        memory_bytes: request.max_memory,
     };
     let shown_limits = serde_json::json!({
         "allow": request.allow.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
         "max_file_bytes": request.max_file,
         "max_threads": request.max_threads,
+        "max_memory_bytes": request.max_memory,
     });
     let name = request.name.clone().unwrap_or_else(|| ::host::system(&Root::machine()).computer_name);
     let state = match &request.state {

@@ -150,10 +150,19 @@ impl Order {
     pub fn signed(&self, key: &SigningKey) -> Result<Vec<u8>, FleetError> {
         let order = serde_json::to_string(self)
             .map_err(|error| FleetError::failed(format!("cannot write an order: {error}")))?;
-        let signature = BASE64.encode(key.sign(&order)?);
-        let envelope = Envelope { order, key: key.public().to_string(), signature };
-        serde_json::to_vec(&envelope).map_err(|error| FleetError::failed(format!("cannot write an order: {error}")))
+        signed_text(order, key)
     }
+}
+
+/// The bytes to send for the text of an order.
+///
+/// # Errors
+///
+/// If the key does not sign.
+pub fn signed_text(order: String, key: &SigningKey) -> Result<Vec<u8>, FleetError> {
+    let signature = BASE64.encode(key.sign(&order)?);
+    let envelope = Envelope { order, key: key.public().to_string(), signature };
+    serde_json::to_vec(&envelope).map_err(|error| FleetError::failed(format!("cannot write an order: {error}")))
 }
 
 /// Why an order is not carried out. None of these is answered: whoever sends without a key learns nothing.

@@ -53,7 +53,10 @@ impl Confinement {
         let place = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let found = rustix::fs::fstat(&place)?;
         match FileType::from_raw_mode(found.st_mode) {
-            FileType::Directory => self.folders.push((path.to_owned(), place)),
+            FileType::Directory => {
+                self.folders.push((path.to_owned(), place));
+                self.hold(path).map_err(told_of_openat2)?;
+            }
             FileType::BlockDevice => self.devices.push((path.to_owned(), found.st_rdev)),
             _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a directory nor a block device")),
         }
@@ -135,6 +138,16 @@ impl Confinement {
     }
 }
 
+/// Says who may have taken the call away.
+fn told_of_openat2(error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::Unsupported {
+        return error;
+    }
+    let reason =
+        "openat2 is missing: it needs Linux 5.6, and a systemd unit without RestrictSUIDSGID= and DynamicUser=";
+    io::Error::new(io::ErrorKind::Unsupported, reason)
+}
+
 fn refused(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
@@ -184,10 +197,9 @@ mod tests {
         }
         fs::write(house.path().join("other/secret"), "theirs").expect("written");
         fs::write(house.path().join("allowed/deep/file"), "ours").expect("written");
-        let confinement = Confinement::to(&[house.path().join("allowed")]).expect("it is there");
-        match confinement.place(&house.path().join("allowed/deep/file")) {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => Err(format!("no openat2 here: {error}")),
-            _ => Ok((house, confinement)),
+        match Confinement::to(&[house.path().join("allowed")]) {
+            Err((_, error)) if error.kind() == io::ErrorKind::Unsupported => Err(format!("no openat2 here: {error}")),
+            held => Ok((house, held.expect("it is there"))),
         }
     }
 

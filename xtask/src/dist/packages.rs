@@ -76,6 +76,9 @@ fn expect_files(list: &str, package: &Path) -> Result<PathBuf, Stop> {
         "/usr/share/bash-completion/completions/diskspd",
         "/usr/share/fish/vendor_completions.d/diskspd.fish",
         "/_diskspd",
+        "/usr/lib/systemd/system/diskspd-agent.service",
+        "/usr/lib/sysusers.d/diskspd.conf",
+        "/etc/diskspd/agent.conf",
         "/THIRD-PARTY.md",
     ] {
         if !list.contains(file) {

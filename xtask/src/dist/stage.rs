@@ -11,13 +11,16 @@ pub(super) const FOLDER: &str = "target/dist/files";
 /// Completions as the binary prints them, and the names that the shells look for.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "diskspd.bash"), ("zsh", "_diskspd"), ("fish", "diskspd.fish")];
 
+/// Files of the agent's service, below `packaging`, which the archive has below `systemd`.
+const SERVICE: [&str; 3] = ["diskspd-agent.service", "agent.conf", "sysusers.conf"];
+
 /// Fills the folder anew.
 pub(super) fn fill(root: &Path, binary: &Binary) -> Result<PathBuf, Stop> {
     let stage = root.join(FOLDER);
     if stage.exists() {
         std::fs::remove_dir_all(&stage).map_err(failed("remove", &stage))?;
     }
-    for folder in ["man", "completions"] {
+    for folder in ["man", "completions", "systemd"] {
         let folder = stage.join(folder);
         std::fs::create_dir_all(&folder).map_err(failed("make", &folder))?;
     }
@@ -27,6 +30,10 @@ pub(super) fn fill(root: &Path, binary: &Binary) -> Result<PathBuf, Stop> {
     for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         let from = root.join(name);
         std::fs::copy(&from, stage.join(name)).map_err(failed("copy", &from))?;
+    }
+    for name in SERVICE {
+        let from = root.join("packaging").join(name);
+        std::fs::copy(&from, stage.join("systemd").join(name)).map_err(failed("copy", &from))?;
     }
     write(&stage.join("THIRD-PARTY.md"), &licences::page(root, &binary.target.triple)?)?;
     for (shell, name) in COMPLETIONS {
@@ -51,4 +58,19 @@ fn subcommands(help: &str) -> Result<Vec<String>, Stop> {
 
 fn write(path: &Path, text: &str) -> Result<(), Stop> {
     std::fs::write(path, text).map_err(failed("write", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archive_and_both_packages_have_the_service() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let manifest = std::fs::read_to_string(root.join("crates/app/Cargo.toml")).expect("it is there");
+        for name in SERVICE {
+            assert!(root.join("packaging").join(name).is_file(), "{name}");
+            assert_eq!(manifest.matches(&format!("{FOLDER}/systemd/{name}")).count(), 2, "{name}");
+        }
+    }
 }

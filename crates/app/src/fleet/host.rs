@@ -38,6 +38,8 @@ pub(super) struct Limits {
     pub(super) file_bytes: u64,
     /// The most threads.
     pub(super) threads: u32,
+    /// The most memory that a plan may need; `None` = what every run may use.
+    pub(super) memory_bytes: Option<u64>,
 }
 
 /// What a controller says beside the profile.
@@ -159,7 +161,15 @@ fn planned<'a>(
     let command_line = understood.options.command_line.clone();
     let mut measurement = Measurement::new(request, command_line, system).warned(findings.warnings);
     let plan = measurement.plan(choices).map_err(|refusals| sentences(&refusals))?;
-    Ok((measurement, plan))
+    let need = plan.time_spans.iter().map(|span| span.memory.total()).max().unwrap_or(0);
+    match host.limits.memory_bytes {
+        Some(most) if need > most => Err(vec![format!(
+            "the load needs up to {} of memory; this agent allows {} (--max-memory)",
+            Bytes(need),
+            Bytes(most)
+        )]),
+        _ => Ok((measurement, plan)),
+    }
 }
 
 /// What stands at a path, and its folder.

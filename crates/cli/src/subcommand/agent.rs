@@ -39,6 +39,9 @@ pub struct AgentRequest {
     /// most threads of a load; default: 1024
     #[arg(long, value_name = "N", default_value = "1024", hide_default_value = true)]
     pub max_threads: u32,
+    /// most memory of a load, as its plan says (units K, M, G, T); default: as for every run, 90 % of what is available
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub max_memory: Option<u64>,
     #[command(flatten)]
     pub access: ServerAccess,
 }
@@ -74,12 +77,12 @@ mod tests {
 
     #[test]
     fn what_an_agent_may_do_is_read() {
-        let line =
-            "--server bus:4222 --trust t.pub --allow /a --allow /dev/b --allow-destroy=eui.1 --name h1 --max-file=2G";
+        let line = "--server bus:4222 --trust t.pub --allow /a --allow /dev/b --allow-destroy=eui.1 --name h1 --max-file=2G --max-memory=1G";
         let Ok(Subcommand::Agent(request)) = typed("agent", line) else { panic!("{line}") };
         assert_eq!(request.server, "nats://bus:4222");
         assert_eq!((request.allow.len(), request.allow_destroy.len()), (2, 1));
         assert_eq!((request.name.as_deref(), request.max_file, request.max_threads), (Some("h1"), 2 << 30, 1024));
+        assert_eq!(request.max_memory, Some(1 << 30));
         for (line, expected) in [
             ("", "--server"),
             ("--server bus", "--trust"),

@@ -1,7 +1,7 @@
 //! The guide is true: what its pages say that a command prints is what it prints, and no command that they, or
 //! other pages, show is refused.
 //!
-//! `GUIDE_REWRITE=/path/to/diskspd cargo test --test guide` writes what that program prints here into the pages,
+//! `GUIDE_REWRITE=/path/to/diskspd cargo test --test e2e guide::` writes what that program prints here into the pages,
 //! in place of what they say it printed: after a change of the output, and because every figure in the guide is
 //! to be one that was measured.
 
@@ -234,6 +234,18 @@ fn no_command_on_any_page_is_refused() {
     std::fs::remove_file(table).expect("it is there");
     let left: Vec<_> = std::fs::read_dir(place.folder()).expect("our own folder").collect();
     assert!(left.is_empty(), "looking at commands made {left:?}");
+}
+
+#[test]
+fn manifests_name_what_is_there() {
+    let pages: Vec<Page> = pages_in("docs/guide").iter().map(|path| Page::read(path)).collect();
+    let documents: Vec<_> =
+        pages.iter().flat_map(|page| accepted::manifests(page).into_iter().map(move |of| (page, of))).collect();
+    assert!(documents.len() > 10, "{} documents", documents.len());
+    for (page, (index, document)) in documents {
+        let faults = accepted::faults(&document);
+        assert!(faults.is_empty(), "{}: {faults:?}", page.place(index));
+    }
 }
 
 /// Paths of the pages in a folder of the project, below its root.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use testkit::{Finished, Program, Running, Workplace, or_skip, tool, workplace};
 
 /// Longest wait for something that takes a moment.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A NATS server, a key, and agents.
 struct Fleet {
@@ -29,12 +29,13 @@ impl Fleet {
         let nats = tool("nats-server")?;
         let options = format!("-a 127.0.0.1 -p -1 -V {options}");
         let mut server = place.tool(nats).args(&options).limit(Duration::from_mins(5)).start();
-        let listens = "Listening for client connections on 127.0.0.1:";
+        let listens = "Listening for client connections on ";
         server.wait_for_stderr(listens);
         server.wait_for_stderr("Server is ready");
         let log = server.stderr();
         let (_, after) = log.split_once(listens).expect("it listens");
-        let port = after.lines().next().and_then(|port| port.trim().parse().ok()).expect("a port");
+        let address = after.lines().next().unwrap_or_default().trim();
+        let port = address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port");
         place.diskspd("fleet key --output fleet").run().expect_status(0);
         let mut fleet = Self { place, port, server: Some(server), agents: Vec::new() };
         for name in names {
@@ -262,6 +263,27 @@ fn limits_of_an_agent_are_kept() {
 }
 
 #[test]
+fn an_agent_limits_the_memory_of_loads() {
+    let mut fleet = or_skip!(Fleet::start(workplace!(), &[]));
+    fs::create_dir(fleet.room("h1")).expect("made");
+    let agent = fleet.agent("h1").arg("--allow").arg(fleet.room("h1")).args("--max-memory 64M");
+    fleet.begin("h1", agent);
+    let small = "-d60 --max-ios=10 -W0 -c32M -b1M -o8";
+    let plan = fleet.load("h1", &format!("{small} --plan")).run();
+    let need = plan.stdout.split_once("Memory: needs at most ").and_then(|(_, text)| text.split_once(';'));
+    plan.expect_status(0);
+    assert!(need.is_some_and(|(need, _)| need.ends_with("MiB")), "{plan}");
+    // 128 buffers of 1 MiB.
+    let run = fleet.load("h1", "-d60 --max-ios=10 -W0 -c32M -b1M -o128").run();
+    run.expect_status(3).expect_stderr(&["h1: the load needs up to 1", "MiB of memory", "allows 64MiB (--max-memory)"]);
+    assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
+    fleet.load("h1", small).run().expect_status(0);
+    let hosts = fleet.place.diskspd(&format!("fleet hosts --json --server {}", fleet.url())).run();
+    let hosts: Value = serde_json::from_str(&hosts.stdout).expect("JSON");
+    assert_eq!(hosts[0]["limits"]["max_memory_bytes"], 64 << 20);
+}
+
+#[test]
 fn hosts_write_to_files_of_their_own() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
     let room = fleet.room("h1");
@@ -372,6 +394,104 @@ fn a_server_on_another_machine_needs_tls_and_credentials() {
         let run = place.diskspd(line).args(words).arg("/a/{host}.dat").run();
         run.expect_status(3).expect_stderr(reasons);
     }
+}
+
+/// An authority NAME.pem of its own, and a certificate NAME-server.pem with NAME-server.key that it signed for an address.
+fn certificate(place: &Workplace, name: &str, address: &str) -> Result<(), String> {
+    let openssl = tool("openssl")?;
+    let config = "[req]\ndistinguished_name = who\nx509_extensions = authority\nprompt = no\n[who]\nCN = diskspd test\n\
+                  [authority]\nbasicConstraints = critical,CA:TRUE\n[server]\nbasicConstraints = CA:FALSE\n\
+                  subjectAltName = IP:";
+    place.file("openssl.conf", format!("{config}{address}\n").as_bytes());
+    let new_key = "req -config openssl.conf -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    for line in [
+        format!("{new_key} -x509 -days 2 -keyout {name}.key -out {name}.pem"),
+        format!("{new_key} -keyout {name}-server.key -out {name}.csr"),
+        format!(
+            "x509 -req -in {name}.csr -CA {name}.pem -CAkey {name}.key -CAcreateserial -days 2 -extfile openssl.conf \
+             -extensions server -out {name}-server.pem"
+        ),
+    ] {
+        place.tool(&openssl).args(&line).run().expect_status(0);
+    }
+    Ok(())
+}
+
+/// The options of a server with the certificate of this name.
+fn with_certificate(place: &Workplace, name: &str) -> String {
+    let tls = format!("tls {{ cert_file: \"{name}-server.pem\", key_file: \"{name}-server.key\" }}\n");
+    place.file(&format!("{name}.conf"), tls.as_bytes());
+    format!("-c {name}.conf")
+}
+
+#[test]
+fn a_server_with_tls_shows_the_certificate_of_a_known_authority() {
+    let place = workplace!();
+    or_skip!(certificate(&place, "ours", "127.0.0.1"));
+    or_skip!(certificate(&place, "other", "127.0.0.1"));
+    let options = with_certificate(&place, "ours");
+    let mut fleet = or_skip!(Fleet::start_with(place, &options, &[]));
+    fs::create_dir(fleet.room("h1")).expect("made");
+    let agent = |words: &str| fleet.agent("h1").args(words).arg("--allow").arg(fleet.room("h1"));
+    let mut running = agent("--tls-ca ours.pem").start();
+    running.wait_for_stderr("h1 waits for orders");
+    let load = "-c1M -d60 --max-ios=100 -W0";
+    let tls = fleet.url().replace("nats://", "tls://");
+    for words in ["--tls-ca=other.pem", "", "--tls-ca=missing.pem"] {
+        agent(&words.replace('=', " ")).run().expect_status(3).expect_stderr(&["cannot connect to"]);
+        let run = fleet.load("h1", &format!("{load} {words}")).run();
+        run.expect_status(3).expect_stderr(&["cannot connect to"]);
+        let run = fleet.place.diskspd(&format!("fleet hosts --server {tls} {}", words.replace('=', " "))).run();
+        run.expect_status(3).expect_stderr(&["cannot connect to"]);
+    }
+    fleet.load("h1", &format!("{load} --tls-ca=other.pem")).run().expect_stderr(&["certificate"]);
+    assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
+    fleet.load("h1", &format!("{load} --tls-ca=ours.pem")).run().expect_status(0);
+    assert_eq!(fs::metadata(fleet.room("h1").join("t.dat")).expect("made").len(), 1 << 20);
+    fleet.agents.push(("h1".to_owned(), running));
+}
+
+#[test]
+fn a_certificate_for_another_address_is_refused() {
+    let place = workplace!();
+    or_skip!(certificate(&place, "ours", "192.0.2.1"));
+    let options = with_certificate(&place, "ours");
+    let fleet = or_skip!(Fleet::start_with(place, &options, &[]));
+    let run = fleet.place.diskspd(&format!("fleet hosts --tls-ca ours.pem --server {}", fleet.url())).run();
+    run.expect_status(3).expect_stderr(&["cannot connect to", "certificate"]);
+}
+
+/// An address of this machine that is not that of the loopback interface.
+fn own_address() -> Result<String, String> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").map_err(|error| error.to_string());
+    // Nothing is sent: the kernel only chooses the address from which it would be.
+    let address = socket.and_then(|socket| {
+        socket.connect("192.0.2.1:9").and_then(|()| socket.local_addr()).map_err(|error| error.to_string())
+    });
+    match address {
+        Ok(address) if !address.ip().is_loopback() && !address.ip().is_unspecified() => Ok(address.ip().to_string()),
+        _ => Err("no network but loopback here".to_owned()),
+    }
+}
+
+#[test]
+fn who_asks_for_tls_does_not_go_on_without() {
+    let place = workplace!();
+    or_skip!(certificate(&place, "ours", "127.0.0.1"));
+    // This server has none.
+    let fleet = or_skip!(Fleet::start_with(place, "-a 0.0.0.0", &[]));
+    let hosts = |words: &str| fleet.place.diskspd(&format!("fleet hosts {words}")).run();
+    hosts(&format!("--server {}", fleet.url())).expect_status(0);
+    for words in
+        [format!("--tls-ca ours.pem --server {}", fleet.url()), format!("--server tls://127.0.0.1:{}", fleet.port)]
+    {
+        hosts(&words).expect_status(3).expect_stderr(&["cannot connect to"]);
+    }
+    let elsewhere = format!("--anonymous --server nats://{}:{}", or_skip!(own_address()), fleet.port);
+    hosts(&elsewhere).expect_status(3).expect_stderr(&["it must use TLS", "--no-tls"]);
+    hosts(&format!("{elsewhere} --no-tls")).expect_status(0);
+    let agent = fleet.place.diskspd("agent --trust fleet.pub --name h1 --state state-h1").args(&elsewhere).run();
+    agent.expect_status(3).expect_stderr(&["it must use TLS"]);
 }
 
 #[test]
