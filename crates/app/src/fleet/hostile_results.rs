@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 use std::path::Path;
 
 const SAMPLE: &[u8] = include_bytes!("../../../import/tests/json/version-1.json");
-const CASES: u64 = 150;
+const CASES: u64 = 60;
 
 struct Random(u64);
 

@@ -25,6 +25,7 @@ mod faults_of_the_machine;
 mod features;
 mod foreign_text;
 mod guide;
+mod hosts_apart;
 mod how_ios_are_issued;
 mod how_much_is_issued;
 mod interference;

@@ -343,11 +343,7 @@ fn all_disturbances() -> Vec<(Who, How, Phase)> {
 fn whatever_stands_still_or_dies_leaves_no_host_busy_and_no_file_behind() {
     let cases = match std::env::var_os(ALL_DISTURBANCES) {
         Some(_) => all_disturbances(),
-        None => vec![
-            (Who::Agent, How::LongPause, Phase::Waiting),
-            (Who::Server, How::Kill, Phase::Waiting),
-            (Who::Controller, How::Kill, Phase::Waiting),
-        ],
+        None => vec![(Who::Server, How::Kill, Phase::Waiting), (Who::Controller, How::Kill, Phase::Waiting)],
     };
     for some in cases.chunks(4) {
         let skipped: Vec<String> = std::thread::scope(|scope| {
