@@ -19,7 +19,7 @@ const GIVE_UP_NS: u64 = 60_000_000_000;
 const LEAD_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
 /// And this long for each host: all of them are told, and all must confirm.
-const LEAD_OF_HOST_NS: u64 = 25_000_000;
+const LEAD_OF_HOST_NS: u64 = 50_000_000;
 /// This long before the start all agents must have confirmed it.
 const CONFIRMED_NS: u64 = 500_000_000;
 /// A confirmation is not older than this.
