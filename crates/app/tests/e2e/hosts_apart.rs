@@ -280,7 +280,7 @@ impl Three {
 fn disturbed(who: Who, how: How, phase: Phase) -> Result<(), String> {
     let case = format!("{who:?} {how:?} {phase:?}");
     let mut three = Three::start()?;
-    let size = if phase == Phase::Preparing { "-c2G" } else { "-c1M" };
+    let size = if phase == Phase::Preparing { "-c300M" } else { "-c1M" };
     let seconds = if phase == Phase::Ending { 2 } else { 25 };
     let words = format!(
         "--on=nats://127.0.0.1:{}/h* --key=fleet.key {size} -b4K -r -o1 -g400 -W0 -L -d{seconds} --json r.json",
