@@ -1,6 +1,8 @@
 //! One load on several hosts: the agent of this machine, and what is asked of others.
 
 mod host;
+#[cfg(test)]
+mod hostile_results;
 mod hosts;
 mod live;
 mod live_line;
@@ -221,8 +223,7 @@ fn collect(server: &Server, key: &Path, hosts: &[String], output: &Path) -> Resu
     }
     let mut count = 0;
     connect(server)?.collect(&or_all(hosts), &key, &mut |collected| {
-        let bytes = serde_json::to_vec(&collected.finished.result).map_err(|error| error.to_string())?;
-        let result = result_in(Path::new(&collected.run), &bytes)?;
+        let result = result_in(Path::new(&collected.run), collected.finished.result.as_bytes())?;
         let stem = format!("{}-{}", collected.run, collected.host);
         let written = write_new(output, &stem, Form::Json, |out| write_document(Form::Json, &result, out));
         let path = written.map_err(|error| format!("cannot write to '{}': {error}", output.display()))?;

@@ -85,7 +85,7 @@ pub struct AgentOptions {
 pub fn serve(options: AgentOptions, host: Arc<dyn LoadHost>, stop: &AtomicBool) -> Result<(), FleetError> {
     name::checked(&options.name)?;
     options.connection.check()?;
-    let store = Store::open(&options.state)?;
+    let store = Store::open(&options.state, &options.name)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = runtime.map_err(|error| FleetError::failed(format!("cannot begin: {error}")))?;
     runtime.block_on(async {
@@ -263,7 +263,7 @@ impl Server {
         if self.starting {
             return;
         }
-        let reply = message.reply.as_ref().map(ToString::to_string);
+        let reply = message.reply.as_ref().filter(|reply| name::may_be_answered(reply)).map(ToString::to_string);
         match self.agent.message(&message.payload, verb, reply, now) {
             Ok(actions) => self.carry_out(actions, now.monotonic_ns),
             Err(rejection) => {
@@ -273,7 +273,8 @@ impl Server {
     }
 
     fn answer_hello(&mut self, message: Message) -> Result<(), FleetError> {
-        let Some(reply) = message.reply.filter(|_| message.payload.len() <= MAX_HELLO_BYTES) else { return Ok(()) };
+        let fits = message.payload.len() <= MAX_HELLO_BYTES;
+        let Some(reply) = message.reply.filter(|reply| fits && name::may_be_answered(reply)) else { return Ok(()) };
         let hello: Hello = serde_json::from_slice(&message.payload).unwrap_or_default();
         match &hello.instance {
             Some(own) if *own == self.instance => return Ok(()),
@@ -282,8 +283,14 @@ impl Server {
             _ => {}
         }
         let now = Now { monotonic_ns: monotonic_ns(), unix_ms: unix_ms() };
-        let challenge = name::new_id()?;
-        self.agent.gatekeeper.give_challenge(challenge.clone(), false, now);
+        let challenge = match self.agent.gatekeeper.shared_challenge(now) {
+            Some(challenge) => challenge,
+            None => {
+                let challenge = name::new_id()?;
+                self.agent.gatekeeper.give_challenge(challenge.clone(), false, now);
+                challenge
+            }
+        };
         let answer = HelloAnswer {
             schema: SCHEMA,
             name: self.options.name.clone(),
@@ -406,6 +413,7 @@ impl Server {
         }
         if let (Some(mut heartbeat), Some(run)) = (self.agent.heartbeat(), self.agent.run_id()) {
             self.last_heartbeat_ns = now;
+            heartbeat.sent_ns = now;
             let subject = name::heartbeat_subject(run, &self.options.name);
             if let Some((number, document)) = live {
                 self.last_live = number;

@@ -39,6 +39,10 @@ const TICK: Duration = Duration::from_millis(50);
 const RELEASE_WAIT: Duration = Duration::from_secs(1);
 /// What the caller was not told yet; more live figures are left out.
 const WAITING_PROGRESS: usize = 64;
+/// Bytes of an agent's answer to hello, and of its heartbeat, at most. Larger ones are dropped before they are parsed, so that
+/// whoever sends them does not make a queue of them grow.
+const MAX_HELLO_BYTES: usize = 64 << 10;
+const MAX_HEARTBEAT_BYTES: usize = 128 << 10;
 /// Agents that are found at most.
 const MAX_AGENTS: usize = 4096;
 /// Clocks that are measured, and results that are fetched, at the same time.
@@ -519,7 +523,8 @@ async fn list_kept(peer: &Peer) -> Result<Vec<Kept>, String> {
 
 /// What an agent said of itself, if it is what an agent may say.
 fn host_info(message: &Message) -> Option<HostInfo> {
-    let answer: HelloAnswer = serde_json::from_slice(&message.payload).ok()?;
+    let bytes = Some(&message.payload).filter(|bytes| bytes.len() <= MAX_HELLO_BYTES)?;
+    let answer: HelloAnswer = serde_json::from_slice(bytes).ok()?;
     let plain = name::is_name(&answer.name) && name::is_id(&answer.instance) && name::is_id(&answer.challenge);
     plain.then(|| HostInfo {
         name: answer.name,
@@ -636,7 +641,9 @@ impl Drive {
     fn heard(&mut self, message: &Message) {
         let token = message.subject.as_str().rsplit('.').nth(1).unwrap_or_default();
         let Some(&host) = self.hosts.get(token) else { return };
-        let Ok(heartbeat) = serde_json::from_slice::<AgentHeartbeat>(&message.payload) else { return };
+        let fits = message.payload.len() <= MAX_HEARTBEAT_BYTES;
+        let parsed = fits.then(|| serde_json::from_slice::<AgentHeartbeat>(&message.payload));
+        let Some(Ok(heartbeat)) = parsed else { return };
         if heartbeat.instance == self.peers[host].instance {
             self.peers[host].heard();
             self.conductor.heard(host, heartbeat, monotonic_ns());

@@ -43,8 +43,8 @@ pub struct Prepared {
 /// A load that was carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
-    /// The result document.
-    pub result: Value,
+    /// The result document, as text: who cannot be trusted to send a small one has it parsed by who knows what it is.
+    pub result: String,
     /// When it did what.
     pub timing: HostTiming,
 }
@@ -87,6 +87,9 @@ pub struct StartGate {
     live: Mutex<(u64, Value)>,
 }
 
+/// A load that would begin later than this after its time does not begin.
+const TOO_LATE_NS: u64 = 5_000_000_000;
+
 const UNCONFIRMED: u8 = 0;
 const CONFIRMED: u8 = 1;
 const CANCELLED: u8 = 2;
@@ -119,8 +122,16 @@ impl StartGate {
         self.state.load(Ordering::Acquire) == CANCELLED
     }
 
-    /// To be called when the time has come: true if the load starts. If it is false, it never does, even if a go comes.
+    /// To be called when the time has come: true if the load starts. If it is false, it never does, even if a go comes. It is
+    /// false if the time passed seconds ago, because the process stood still: the other hosts did not wait.
     pub fn enter(&self) -> bool {
+        self.enter_at(sys::clock::monotonic_ns())
+    }
+
+    pub(crate) fn enter_at(&self, now_ns: u64) -> bool {
+        if now_ns > self.start_at_ns.saturating_add(TOO_LATE_NS) {
+            self.cancel();
+        }
         let change = |state| match state {
             CONFIRMED => Some(ENTERED),
             UNCONFIRMED => Some(CANCELLED),
@@ -192,17 +203,24 @@ mod tests {
         let gate = StartGate::new(7);
         assert!(!gate.is_confirmed() && gate.start_at_ns() == 7);
         assert!(gate.confirm() && gate.is_confirmed() && !gate.has_entered());
-        assert!(gate.enter() && gate.enter() && gate.confirm() && gate.has_entered());
+        assert!(gate.enter_at(7) && gate.enter_at(7) && gate.confirm() && gate.has_entered());
         gate.cancel(); // too late
-        assert!(gate.enter() && !gate.is_cancelled());
+        assert!(gate.enter_at(7) && !gate.is_cancelled());
 
         let late = StartGate::new(7);
-        assert!(!late.enter(), "without a go");
-        assert!(!late.confirm() && !late.enter() && late.is_cancelled());
+        assert!(!late.enter_at(7), "without a go");
+        assert!(!late.confirm() && !late.enter_at(7) && late.is_cancelled());
 
         let cancelled = StartGate::new(7);
         cancelled.confirm();
         cancelled.cancel();
-        assert!(!cancelled.is_confirmed() && !cancelled.enter() && !cancelled.confirm());
+        assert!(!cancelled.is_confirmed() && !cancelled.enter_at(7) && !cancelled.confirm());
+    }
+    #[test]
+    fn a_load_whose_time_passed_long_ago_does_not_begin() {
+        let gate = StartGate::new(7);
+        assert!(gate.confirm() && !gate.enter_at(8 + TOO_LATE_NS) && gate.is_cancelled() && !gate.enter_at(7));
+        let gate = StartGate::new(7);
+        assert!(gate.confirm() && gate.enter_at(7 + TOO_LATE_NS), "a busy machine wakes up late");
     }
 }

@@ -178,6 +178,9 @@ pub(crate) struct HeartbeatBody {
     /// End the load: said again and again, because one message may be lost.
     #[serde(default)]
     pub(crate) stop: bool,
+    /// [`AgentHeartbeat::sent_ns`] of the last heartbeat that the controller heard of this agent.
+    #[serde(default)]
+    pub(crate) heard_ns: u64,
 }
 
 /// The body of `result`.
@@ -207,6 +210,10 @@ pub(crate) struct CollectBody {
 pub(crate) struct AgentHeartbeat {
     pub(crate) instance: String,
     pub(crate) state: AgentState,
+    /// When it was sent, by the agent's monotonic clock. The controller's heartbeats say it back, so that one that was held back
+    /// on its way does not pass for a sign of life.
+    #[serde(default)]
+    pub(crate) sent_ns: u64,
     /// It will start at the time of the order: the order and the go are there.
     #[serde(default)]
     pub(crate) armed: bool,

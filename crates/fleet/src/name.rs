@@ -86,6 +86,13 @@ pub(crate) fn hello_subject(agent: &str) -> String {
     format!("{PREFIX}.hello.{}", token(agent))
 }
 
+/// False for the subjects of agents, runs and the server: who asks for an answer there wants somebody else to take it for
+/// something that it is not.
+pub(crate) fn may_be_answered(subject: &str) -> bool {
+    let first = subject.split('.').next().unwrap_or_default();
+    first != "diskspd" && !first.starts_with('$')
+}
+
 /// Where an agent says how a run goes.
 pub(crate) fn heartbeat_subject(run: &str, agent: &str) -> String {
     format!("{PREFIX}.run.{run}.{}.heartbeat", token(agent))

@@ -7,6 +7,7 @@ use crate::FleetError;
 use crate::key::{PublicKey, SigningKey, Trusted};
 use crate::message::SCHEMA;
 use crate::name;
+use crate::store::sha256;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,12 @@ pub const CLOCKS_DIFFER_MS: u64 = 30_000;
 const CHALLENGE_VALID_NS: u64 = 60_000_000_000;
 /// Challenges that are remembered of those given to anyone, and of those given to controllers with a trusted key.
 const MAX_CHALLENGES: usize = 64;
+/// Whoever says hello within this time is given the same challenge, so that hellos without end push out none that is valid.
+const SHARED_NS: u64 = 1_000_000_000;
+/// Orders that one shared challenge is good for.
+const MAX_USES: usize = 64;
+/// Runs that are remembered after their end. No order can be held back for as long as it takes to have that many.
+const MAX_ENDED: usize = 256;
 /// Bytes of a message with a profile, and of any other, at most.
 const MAX_PLAN_BYTES: usize = 1 << 20;
 const MAX_ORDER_BYTES: usize = 16 << 10;
@@ -238,6 +245,8 @@ pub struct Admitted {
 struct Challenge {
     text: String,
     given_ns: u64,
+    /// Hashes of the orders that came with it, if it was given to anyone: each of them is taken once.
+    used: Vec<String>,
 }
 
 /// The run whose orders are taken without a challenge.
@@ -259,6 +268,8 @@ pub struct Gatekeeper {
     /// Given in answers to signed orders; kept apart, so that hellos without end do not push them out.
     given_to_trusted: VecDeque<Challenge>,
     run: Option<KnownRun>,
+    /// Runs that have ended: nothing of them is taken any more, not even an order that somebody held back.
+    ended: VecDeque<String>,
 }
 
 impl Gatekeeper {
@@ -271,6 +282,7 @@ impl Gatekeeper {
             given_to_anyone: VecDeque::new(),
             given_to_trusted: VecDeque::new(),
             run: None,
+            ended: VecDeque::new(),
         }
     }
 
@@ -279,26 +291,38 @@ impl Gatekeeper {
         self.trusted.find(key).is_some()
     }
 
+    /// The challenge that was given to anyone just now, if there is one: it is for whoever asks within a second.
+    pub fn shared_challenge(&self, now: Now) -> Option<String> {
+        let last = self.given_to_anyone.back()?;
+        let is_new = now.monotonic_ns.saturating_sub(last.given_ns) < SHARED_NS && last.used.len() < MAX_USES;
+        is_new.then(|| last.text.clone())
+    }
+
     /// Remembers a fresh random text as a challenge: given to anyone, or in the answer to an order.
     pub fn give_challenge(&mut self, text: String, to_trusted: bool, now: Now) {
         let given = if to_trusted { &mut self.given_to_trusted } else { &mut self.given_to_anyone };
         while given.len() >= MAX_CHALLENGES {
             given.pop_front();
         }
-        given.push_back(Challenge { text, given_ns: now.monotonic_ns });
+        given.push_back(Challenge { text, given_ns: now.monotonic_ns, used: Vec::new() });
     }
 
     /// From now on, orders of this run and key need no challenge but a sequence number above the last one.
     pub fn begin_run(&mut self, admitted: &Admitted) {
         let Admitted { order, key, .. } = admitted;
         if self.run.as_ref().is_none_or(|run| run.id != order.run || run.key != *key) {
+            self.end_run();
             self.run = Some(KnownRun { id: order.run.clone(), key: key.clone(), last_sequence: order.sequence });
         }
     }
 
     /// Orders of the run are taken no more.
     pub fn end_run(&mut self) {
-        self.run = None;
+        let Some(ended) = self.run.take() else { return };
+        while self.ended.len() >= MAX_ENDED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(ended.id);
     }
 
     /// The order in a message that came to the subject of this verb, or why it is not carried out.
@@ -322,7 +346,7 @@ impl Gatekeeper {
             Some(ahead) if ahead > VALIDITY_MS + CLOCKS_DIFFER_MS => return Err(Rejection::ClockDiffers),
             Some(_) => {}
         }
-        let of_run = self.use_up(&order, &key, now)?;
+        let of_run = self.use_up(&order, &envelope.order, &key, now)?;
         Ok(Admitted { order, key, of_run })
     }
 
@@ -346,7 +370,7 @@ impl Gatekeeper {
     }
 
     /// Uses the challenge or the sequence number; true if it was the latter.
-    fn use_up(&mut self, order: &Order, key: &PublicKey, now: Now) -> Result<bool, Rejection> {
+    fn use_up(&mut self, order: &Order, text: &str, key: &PublicKey, now: Now) -> Result<bool, Rejection> {
         let by_challenge = order.verb.needs_challenge() || (order.verb.takes_either() && order.challenge.is_some());
         let known = self.run.as_mut().filter(|run| run.id == order.run && run.key == *key);
         if let Some(run) = &known
@@ -354,14 +378,16 @@ impl Gatekeeper {
         {
             return Err(Rejection::Sequence);
         }
-        if !by_challenge && known.is_none() {
+        if known.is_none() && (!by_challenge || self.ended.contains(&order.run)) {
             return Err(Rejection::UnknownRun);
         }
         if by_challenge {
-            let text = order.challenge.as_deref().ok_or(Rejection::Challenge)?;
-            let all = [&mut self.given_to_anyone, &mut self.given_to_trusted];
-            let used = all.into_iter().find_map(|given| take(given, text)).ok_or(Rejection::Challenge)?;
-            if now.monotonic_ns.saturating_sub(used.given_ns) > CHALLENGE_VALID_NS {
+            let challenge = order.challenge.as_deref().ok_or(Rejection::Challenge)?;
+            let given_ns = match take(&mut self.given_to_trusted, challenge) {
+                Some(used) => used.given_ns,
+                None => use_shared(&mut self.given_to_anyone, challenge, text).ok_or(Rejection::Challenge)?,
+            };
+            if now.monotonic_ns.saturating_sub(given_ns) > CHALLENGE_VALID_NS {
                 return Err(Rejection::Challenge);
             }
         }
@@ -370,6 +396,18 @@ impl Gatekeeper {
         }
         Ok(!by_challenge)
     }
+}
+
+/// Uses a challenge that was given to anyone for an order with this text: when it was given. `None` = it was not, or the order
+/// came with it before.
+fn use_shared(given: &mut VecDeque<Challenge>, text: &str, order: &str) -> Option<u64> {
+    let challenge = given.iter_mut().find(|challenge| challenge.text == text)?;
+    let hash = sha256(order.as_bytes());
+    if challenge.used.len() >= MAX_USES || challenge.used.contains(&hash) {
+        return None;
+    }
+    challenge.used.push(hash);
+    Some(challenge.given_ns)
 }
 
 fn take(given: &mut VecDeque<Challenge>, text: &str) -> Option<Challenge> {

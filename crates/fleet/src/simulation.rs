@@ -31,6 +31,8 @@ enum Fault {
     RefusesPlan,
     FailsToPrepare,
     FailsToRun,
+    /// Its load, or its preparation, takes no end.
+    Hangs,
     /// Its machine stops at this time, in milliseconds.
     Dies(u64),
     /// It is cut off from the network between these times, in milliseconds.
@@ -51,6 +53,8 @@ struct Course {
     /// The controller dies, or the user stops the run.
     controller_dies_ms: Option<u64>,
     user_stops_ms: Option<u64>,
+    /// From this time on somebody holds the controller's heartbeats back: each comes ten times as late after it.
+    held_back_from_ms: Option<u64>,
 }
 
 enum Event {
@@ -184,7 +188,11 @@ impl World {
         let lost = self.draw(1000) < self.course.lost || self.is_cut_off(host);
         if !lost {
             // In order, as a connection delivers them.
-            let delay = self.course.delay_ms * MS + 10_000;
+            let mut delay = self.course.delay_ms * MS + 10_000;
+            if let (Event::ToAgent { verb: Verb::Heartbeat, .. }, Some(from)) = (&event, self.course.held_back_from_ms)
+            {
+                delay += 9 * self.ms().saturating_sub(from) * MS;
+            }
             self.after(delay, event);
         }
     }
@@ -370,7 +378,7 @@ impl World {
                 self.act(host, None, actions);
             }
             Event::StartTime { host, gate } => {
-                if gate.enter() {
+                if gate.enter_at(gate.start_at_ns()) {
                     assert!(
                         self.machines.iter().all(|machine| machine.gate_made),
                         "one has not acknowledged the start"
@@ -381,7 +389,8 @@ impl World {
             }
             Event::LoadEnds { host, gate } => {
                 let since = self.machines[host].entered_ns.map_or(u64::MAX, |entered| self.now - entered);
-                if self.machines[host].stop || since >= self.course.load_ms * MS {
+                let hangs = self.course.hosts[host] == Fault::Hangs && self.machines[host].entered_ns.is_some();
+                if !hangs && self.machines[host].stop || since >= self.course.load_ms * MS {
                     self.load_ends(host, &gate);
                 } else {
                     self.after(10 * MS, Event::LoadEnds { host, gate });
@@ -398,7 +407,7 @@ impl World {
             let body = serde_json::to_value(ResultBody { offset: 0, received: true }).unwrap();
             let bytes = self.signed(host, Verb::Result, body, None, self.sequences[host]);
             self.after(0, Event::ToAgent { host, verb: Verb::Result, bytes, order: None });
-            let finished = Finished { result: Value::Null, timing: HostTiming::default() };
+            let finished = Finished { result: String::new(), timing: HostTiming::default() };
             self.conductor.fetched(host, Ok(finished), self.now);
         } else {
             self.conductor.fetched(host, Err("no answer".into()), self.now);
@@ -414,8 +423,9 @@ impl World {
             let actions = self.agents[host].tick(now);
             self.act(host, None, actions);
             if self.now - self.machines[host].last_beat_ns >= 250 * MS
-                && let Some(heartbeat) = self.agents[host].heartbeat()
+                && let Some(mut heartbeat) = self.agents[host].heartbeat()
             {
+                heartbeat.sent_ns = now;
                 self.machines[host].last_beat_ns = self.now;
                 self.send(host, Event::Heartbeat { host, heartbeat });
             }
@@ -534,6 +544,7 @@ fn courses() -> impl Strategy<Value = Course> {
                 load_ms,
                 controller_dies_ms,
                 user_stops_ms,
+                held_back_from_ms: None,
             }
         })
 }
@@ -549,6 +560,7 @@ fn undisturbed(hosts: usize) -> Course {
         load_ms: 2000,
         controller_dies_ms: None,
         user_stops_ms: None,
+        held_back_from_ms: None,
     }
 }
 
@@ -613,6 +625,34 @@ fn the_death_of_the_controller_stops_the_load_and_keeps_the_results() {
         let ended_ms = (machine.ended_ns.unwrap() - BEGIN) / MS;
         assert!((17_000..19_000).contains(&ended_ms), "{ended_ms}");
     }
+}
+
+#[test]
+fn heartbeats_that_somebody_held_back_keep_no_load_running() {
+    let mut course = undisturbed(2);
+    course.load_ms = 60_000;
+    course.controller_dies_ms = Some(12_000);
+    course.held_back_from_ms = Some(8000); // the last one comes 40 s later
+    let (world, _) = outcome(course);
+    for machine in &world.machines {
+        let ended_ms = (machine.ended_ns.unwrap() - BEGIN) / MS;
+        assert!((17_000..19_500).contains(&ended_ms), "{ended_ms}");
+    }
+}
+
+#[test]
+fn a_host_that_does_not_end_is_not_waited_for() {
+    let mut course = undisturbed(2);
+    course.hosts[1] = Fault::Hangs;
+    course.load_ms = 1_000_000;
+    course.user_stops_ms = Some(9000);
+    let mut world = World::new(course);
+    world.settle();
+    let (done, result) = world.done.take().unwrap();
+    let run = result.unwrap();
+    assert!(matches!(run.hosts[0].outcome, HostOutcome::Finished(_)), "{run:?}");
+    assert_eq!(run.hosts[1].outcome, HostOutcome::Lost("no result within 60 s of the order to end".into()));
+    assert!(((done - BEGIN) / MS).abs_diff(69_500) < 1500, "{}", (done - BEGIN) / MS);
 }
 
 #[test]

@@ -20,15 +20,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 /// Results that are kept at most; the oldest are removed.
 const MAX_KEPT: usize = 256;
-/// Bytes of a compressed result, and of an uncompressed one, at most.
-pub(crate) const MAX_COMPRESSED: u64 = 256 << 20;
-const MAX_DOCUMENT: u64 = 1 << 30;
+/// Bytes of a compressed result, and of an uncompressed one, at most: an agent that lies takes no more of a controller's
+/// memory. A result of a day has some megabytes.
+pub(crate) const MAX_COMPRESSED: u64 = 32 << 20;
+const MAX_DOCUMENT: u64 = 128 << 20;
 const ENDING: &str = ".json.gz";
+/// How long a result may take to be written.
+const HALF_FOR: Duration = Duration::from_hours(1);
+/// The name of a file that is being written begins with it.
+const HALF: &str = ".diskspd-result-";
 
-/// A folder of results, one file `RUN.json.gz` for each run.
+/// A folder of results, one file `RUN-AGENT.json.gz` for each run: agents of one machine may have the same folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
+    /// What the names of its files end in.
+    ending: String,
 }
 
 /// A result that was written.
@@ -41,7 +48,7 @@ pub(crate) struct Stored {
 
 impl Store {
     /// Opens the folder, which is made (mode 0700) if it is missing, and removes what is too old.
-    pub(crate) fn open(folder: &Path) -> Result<Self, FleetError> {
+    pub(crate) fn open(folder: &Path, agent: &str) -> Result<Self, FleetError> {
         let cannot = |error| FleetError::Usage(format!("cannot use {} for results: {error}", folder.display()));
         if !folder.is_dir() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
@@ -55,13 +62,26 @@ impl Store {
             )));
         }
         tempfile::NamedTempFile::new_in(folder).map_err(cannot)?; // fails now, not after a load of hours
-        let store = Self { folder: folder.to_owned() };
+        let store = Self { folder: folder.to_owned(), ending: format!("-{agent}{ENDING}") };
+        store.remove_halves();
         store.remove_old(SystemTime::now());
         Ok(store)
     }
 
+    /// Removes what was being written when an agent was killed. What is new may be another agent's that has the same folder.
+    fn remove_halves(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let is_half = entry.file_name().to_str().is_some_and(|name| name.starts_with(HALF));
+            let metadata = entry.metadata().ok().filter(|metadata| is_half && metadata.is_file());
+            let age = metadata.and_then(|metadata| metadata.modified().ok()?.elapsed().ok());
+            if age.is_some_and(|age| age > HALF_FOR) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     fn path(&self, run: &str) -> PathBuf {
-        self.folder.join(format!("{run}{ENDING}"))
+        self.folder.join(format!("{run}{}", self.ending))
     }
 
     /// Writes the result of a run.
@@ -70,8 +90,12 @@ impl Store {
         if !name::is_id(run) {
             return Err(format!("'{}' is not the name of a run", run.escape_debug()));
         }
+        if finished.result.len() as u64 > MAX_DOCUMENT / 2 {
+            return Err(too_large()); // quotes in it are written as two characters
+        }
         self.remove_old(SystemTime::now());
         let mut file = tempfile::Builder::new()
+            .prefix(HALF)
             .permissions(fs::Permissions::from_mode(0o600))
             .tempfile_in(&self.folder)
             .map_err(cannot)?;
@@ -129,7 +153,7 @@ impl Store {
         let mut kept: Vec<Kept> = entries
             .filter_map(|entry| {
                 let file_name = entry.file_name();
-                let run = file_name.to_str()?.strip_suffix(ENDING).filter(|run| name::is_id(run))?;
+                let run = file_name.to_str()?.strip_suffix(&self.ending).filter(|run| name::is_id(run))?;
                 let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
                 let written = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
                 Some(Kept { run: run.to_owned(), bytes: metadata.len(), written_unix_ms: written.as_millis() as u64 })
@@ -167,6 +191,10 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     name::hex(&Sha256::digest(bytes))
 }
 
+pub(crate) fn too_large() -> String {
+    "the result is larger than 64 MiB, or 32 MiB when compressed".into()
+}
+
 /// The bytes of a part.
 pub(crate) fn decoded(part: &Part) -> Result<Vec<u8>, String> {
     BASE64.decode(&part.bytes).map_err(|_| "a part of the result is not Base64".to_owned())
@@ -174,11 +202,15 @@ pub(crate) fn decoded(part: &Part) -> Result<Vec<u8>, String> {
 
 /// The result in the bytes of a file that an agent kept, which are not trusted to be small when unpacked.
 pub(crate) fn unpacked(bytes: &[u8]) -> Result<Finished, String> {
+    unpacked_within(bytes, MAX_DOCUMENT)
+}
+
+fn unpacked_within(bytes: &[u8], most: u64) -> Result<Finished, String> {
     let mut text = Vec::new();
-    let read = GzDecoder::new(bytes).take(MAX_DOCUMENT + 1).read_to_end(&mut text);
+    let read = GzDecoder::new(bytes).take(most + 1).read_to_end(&mut text);
     read.map_err(|error| format!("the result cannot be unpacked: {error}"))?;
-    if text.len() as u64 > MAX_DOCUMENT {
-        return Err("the result is larger than 1 GiB".into());
+    if text.len() as u64 > most {
+        return Err(too_large());
     }
     serde_json::from_slice(&text).map_err(|error| format!("the result is not the JSON of a result: {error}"))
 }
@@ -193,7 +225,10 @@ mod tests {
     const RUN: &str = "00112233445566778899aabbccddeeff";
 
     fn finished(text: &str) -> Finished {
-        Finished { result: json!({ "text": text }), timing: HostTiming { started_ns: 7, ..HostTiming::default() } }
+        Finished {
+            result: json!({ "text": text }).to_string(),
+            timing: HostTiming { started_ns: 7, ..HostTiming::default() },
+        }
     }
 
     fn fetched(store: &Store, stored: &Stored, most: usize) -> Vec<u8> {
@@ -209,7 +244,7 @@ mod tests {
     #[test]
     fn a_result_comes_back_in_parts_with_its_hash() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("made")).unwrap();
+        let store = Store::open(&folder.path().join("made"), "h1").unwrap();
         let result = finished(&(0..10_000).map(|number| number.to_string()).collect::<String>());
         let stored = store.keep(RUN, &result).unwrap();
         assert_eq!(store.find(RUN).as_ref(), Some(&stored));
@@ -230,7 +265,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let outside = folder.path().join("x.json.gz");
         fs::write(&outside, "other").unwrap();
-        let store = Store::open(&folder.path().join("results")).unwrap();
+        let store = Store::open(&folder.path().join("results"), "h1").unwrap();
         for name in ["../x", "x", "", &"A".repeat(32)] {
             assert!(store.find(name).is_none() && store.keep(name, &finished("")).is_err(), "{name}");
             store.remove(name);
@@ -244,13 +279,13 @@ mod tests {
     fn a_folder_that_others_can_write_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(Store::open(folder.path()).unwrap_err().to_string().contains("writable by others"));
+        assert!(Store::open(folder.path(), "h1").unwrap_err().to_string().contains("writable by others"));
     }
 
     #[test]
     fn old_results_go_after_a_week() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).unwrap();
+        let store = Store::open(folder.path(), "h1").unwrap();
         store.keep(RUN, &finished("")).unwrap();
         store.remove_old(SystemTime::now() + KEPT_FOR / 2);
         assert_eq!(store.list().len(), 1);
@@ -264,5 +299,45 @@ mod tests {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
         gzip.write_all(b"{}").unwrap();
         assert!(unpacked(&gzip.finish().unwrap()).unwrap_err().contains("not the JSON"));
+    }
+    #[test]
+    fn a_result_that_grows_when_it_is_unpacked_is_refused() {
+        let finished = finished(&"x".repeat(100_000));
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        serde_json::to_writer(&mut gzip, &finished).unwrap();
+        let bytes = gzip.finish().unwrap();
+        assert!(bytes.len() < 1000);
+        assert!(unpacked_within(&bytes, 50_000).unwrap_err().contains("larger than"));
+        assert_eq!(unpacked_within(&bytes, 200_000).unwrap(), finished);
+    }
+
+    #[test]
+    fn what_a_killed_agent_left_half_written_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new, other] = [".diskspd-result-a", ".diskspd-result-b", "c"].map(|name| folder.path().join(name));
+        for path in [&old, &new, &other] {
+            fs::write(path, "half").unwrap();
+        }
+        let before = SystemTime::now() - 2 * HALF_FOR;
+        for path in [&old, &other] {
+            File::options().write(true).open(path).unwrap().set_modified(before).unwrap();
+        }
+        Store::open(folder.path(), "h1").unwrap();
+        assert!(!old.exists() && new.exists() && other.exists());
+    }
+    #[test]
+    fn agents_with_one_folder_keep_results_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let stores = ["h1", "1", "x-h1"].map(|name| Store::open(folder.path(), name).unwrap());
+        for (index, store) in stores.iter().enumerate() {
+            store.keep(RUN, &finished(&index.to_string())).unwrap();
+        }
+        for (index, store) in stores.iter().enumerate() {
+            let stored = store.find(RUN).unwrap();
+            assert_eq!(unpacked(&fetched(store, &stored, 1000)).unwrap(), finished(&index.to_string()));
+            assert_eq!(store.list().len(), 1);
+            store.remove(RUN);
+            assert!(store.list().is_empty());
+        }
     }
 }

@@ -13,6 +13,8 @@ pub(crate) const AGENT_WAITING: usize = 32;
 pub(crate) const CONTROLLER_WAITING: usize = 4096;
 /// The same change of the connection is not told again within this time.
 const SAME_EVENT: Duration = Duration::from_secs(10);
+/// Changes of the connection that are told within this time at most.
+const EVENTS: u32 = 8;
 /// Messages that wait to be sent.
 const WAITING_TO_SEND: usize = 512;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -117,14 +119,14 @@ impl Connection {
         on_event: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Client, FleetError> {
         let checked = self.checked()?;
-        let told: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+        let told: Mutex<Told> = Mutex::new(Told { last: None, since: Instant::now(), said: 0 });
         let server = self.shown();
         let mut options = ConnectOptions::new()
             .name(name)
             .require_tls(checked.require_tls)
             .ignore_discovered_servers() // of which the rules know nothing
             .subscription_capacity(waiting)
-            .client_capacity(WAITING_TO_SEND)
+            .client_capacity(WAITING_TO_SEND.max(waiting)) // orders that wait for a place overtake each other
             .connection_timeout(CONNECT_TIMEOUT)
             .ping_interval(PING_INTERVAL)
             .request_timeout(Some(CONNECT_TIMEOUT))
@@ -133,11 +135,9 @@ impl Connection {
             })
             .event_callback(move |event| {
                 if let Some(sentence) = sentence(&event, &server) {
-                    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-                    let is_new = |(last, at): &(String, Instant)| *last != sentence || at.elapsed() > SAME_EVENT;
-                    if told.as_ref().is_none_or(is_new) {
+                    let now = Instant::now();
+                    if told.lock().unwrap_or_else(PoisonError::into_inner).is_news(&sentence, now) {
                         on_event(&sentence);
-                        *told = Some((sentence, Instant::now()));
                     }
                 }
                 async {}
@@ -175,6 +175,30 @@ impl Connection {
             }
             Err(_) => Err(FleetError::refused(format!("cannot connect to {}: no answer within 10 s", self.shown()))),
         }
+    }
+}
+
+/// What was told of the connection.
+struct Told {
+    last: Option<(String, Instant)>,
+    /// When the time began in which so many were said.
+    since: Instant,
+    said: u32,
+}
+
+impl Told {
+    /// True if it is to be told: whoever cuts the connection again and again does not fill a log.
+    fn is_news(&mut self, sentence: &str, now: Instant) -> bool {
+        if now.duration_since(self.since) > SAME_EVENT {
+            (self.since, self.said) = (now, 0);
+        }
+        let is_new = |(last, at): &(String, Instant)| last != sentence || now.duration_since(*at) > SAME_EVENT;
+        let is_news = self.said < EVENTS && self.last.as_ref().is_none_or(is_new);
+        if is_news {
+            self.said += 1;
+            self.last = Some((sentence.to_owned(), now));
+        }
+        is_news
     }
 }
 
@@ -286,5 +310,18 @@ mod tests {
         assert_eq!(to("nats://me:secret@bus:4222").shown(), "nats://bus:4222");
         let error = to("http://me:secret@bus").check().unwrap_err().to_string();
         assert!(!error.contains("secret"), "{error}");
+    }
+    #[test]
+    fn a_connection_that_comes_and_goes_fills_no_log() {
+        let began = Instant::now();
+        let mut told = Told { last: None, since: began, said: 0 };
+        let mut said = 0;
+        for number in 0..2000_u32 {
+            let now = began + Duration::from_millis(10) * number; // 20 s
+            said += u32::from(told.is_news(if number % 2 == 0 { "lost" } else { "connected" }, now));
+        }
+        assert_eq!(said, 2 * EVENTS);
+        assert!(!told.is_news("connected", began + Duration::from_secs(20)), "told just now");
+        assert!(told.is_news("connected", began + Duration::from_mins(1)));
     }
 }

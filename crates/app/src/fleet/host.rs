@@ -312,8 +312,9 @@ impl LoadHost for ThisHost {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.retain(|path, _| !prepared.created.contains(path));
         let timing = result.time_spans.first().and_then(|span| span.timing).unwrap_or_default();
-        let document = document(Form::Json, &result).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
-        let result = document.map_err(|error| vec![format!("the result cannot be sent: {error}")])?;
+        let document =
+            document(Form::Json, &result).map_err(|error| vec![format!("the result cannot be sent: {error}")])?;
+        let result = String::from_utf8_lossy(&document).into_owned();
         Ok(Finished { result, timing })
     }
 }

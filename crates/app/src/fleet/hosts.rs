@@ -140,15 +140,12 @@ pub(super) fn merged(run: FleetRun) -> RunResult {
     stats::fleet::merge(run.hosts.into_iter().map(sent).collect())
 }
 
-fn sent(host: HostRun) -> HostResult {
+pub(super) fn sent(host: HostRun) -> HostResult {
     let outcome = match host.outcome {
-        HostOutcome::Finished(finished) => {
-            let bytes = serde_json::to_vec(&finished.result).unwrap_or_default();
-            match result_in(Path::new(&host.name), &bytes) {
-                Ok(result) => Sent::Finished { result: Box::new(result), timing: finished.timing },
-                Err(reason) => Sent::Failed(vec![format!("its result cannot be read: {reason}")]),
-            }
-        }
+        HostOutcome::Finished(finished) => match result_in(Path::new(&host.name), finished.result.as_bytes()) {
+            Ok(result) => Sent::Finished { result: Box::new(result), timing: finished.timing },
+            Err(reason) => Sent::Failed(vec![format!("its result cannot be read: {reason}")]),
+        },
         HostOutcome::Failed(reasons) => Sent::Failed(reasons),
         HostOutcome::Lost(reason) => Sent::Lost(reason),
     };

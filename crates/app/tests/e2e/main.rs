@@ -5,7 +5,6 @@
 mod after_cut;
 mod appending;
 mod architecture;
-mod block_latencies;
 mod checks;
 mod comparisons;
 mod confidence;
@@ -25,6 +24,7 @@ mod faults_of_the_machine;
 mod features;
 mod foreign_text;
 mod guide;
+mod hosts_apart;
 mod how_ios_are_issued;
 mod how_much_is_issued;
 mod interference;

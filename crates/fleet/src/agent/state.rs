@@ -118,6 +118,7 @@ impl Agent {
         Some(AgentHeartbeat {
             instance: self.instance.clone(),
             state: run.state,
+            sent_ns: 0,
             armed: run.gate.as_ref().is_some_and(|gate| gate.is_confirmed()),
             entered: run.gate.as_ref().is_some_and(|gate| gate.has_entered()),
             ios,
@@ -146,12 +147,6 @@ impl Agent {
             run: admitted.order.run.clone(),
             sequence: admitted.order.sequence,
         });
-        if let Some(run) = &mut self.run
-            && run.load.run == admitted.order.run
-            && run.key == admitted.key
-        {
-            run.heard_ns = now.monotonic_ns;
-        }
         Ok(self.order(&admitted, reply, now.monotonic_ns))
     }
 
@@ -267,6 +262,8 @@ impl Agent {
     /// A heartbeat of the run's controller.
     fn heard(&mut self, body: HeartbeatBody, now_ns: u64) -> Vec<Action> {
         let Some(run) = &mut self.run else { return Vec::new() };
+        // Not when it came: somebody may have held it back.
+        run.heard_ns = run.heard_ns.max(body.heard_ns.min(now_ns));
         if body.stop {
             return run.end(None);
         }

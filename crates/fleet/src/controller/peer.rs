@@ -23,6 +23,9 @@ const ATTEMPTS_WHILE_HEARD: usize = 24;
 const CLOCK_WAIT: Duration = Duration::from_secs(1);
 /// All exchanges of a group together.
 const CLOCK_TOTAL: Duration = Duration::from_secs(10);
+/// Bytes of a part of a result at least, but for the last one: no agent makes smaller ones of a server that takes messages of
+/// 1 KiB.
+const MIN_PART_BYTES: usize = 128;
 /// An agent that was heard within this time works.
 const HEARD_NS: u64 = 3_000_000_000;
 
@@ -222,12 +225,15 @@ pub(super) async fn fetch(peer: &Peer, part: impl Fn(u64) -> (Verb, Value)) -> R
         };
         let (total, sha256) = expected.get_or_insert_with(|| (received.total, received.sha256.clone()));
         if *total > store::MAX_COMPRESSED {
-            return Err("its result is larger than 256 MiB".into());
+            return Err(store::too_large());
         }
         let more = store::decoded(&received)?;
         let fits = received.offset == bytes.len() as u64 && received.total == *total && received.sha256 == *sha256;
         if !fits || (more.is_empty() && *total > 0) || (bytes.len() + more.len()) as u64 > *total {
             return Err("a part of its result does not belong to the others".into());
+        }
+        if more.len() < MIN_PART_BYTES && ((bytes.len() + more.len()) as u64) < *total {
+            return Err("it sends its result in parts that are too small".into());
         }
         bytes.extend(more);
         if bytes.len() as u64 == *total {

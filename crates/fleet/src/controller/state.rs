@@ -12,6 +12,9 @@ use serde_json::Value;
 
 /// An agent that is not heard for this long is lost.
 const SILENCE_NS: u64 = 10_000_000_000;
+/// Hosts that have not ended, removed what they prepared or given their result this long after they were told to end are
+/// not waited for.
+const GIVE_UP_NS: u64 = 60_000_000_000;
 /// The start is at least this far ahead, and at least this many round trips.
 const LEAD_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
@@ -19,6 +22,8 @@ const LEAD_ROUND_TRIPS: u64 = 20;
 /// answer much later than the shortest round trip tells.
 const LEAD_MEASUREMENTS: u64 = 2;
 const LEAD_ADDED_NS: u64 = 20_000_000_000;
+/// And this long for each host: all of them are told, and all must confirm.
+const LEAD_OF_HOST_NS: u64 = 50_000_000;
 /// This long before the start all agents must have confirmed it.
 const CONFIRMED_NS: u64 = 500_000_000;
 /// A confirmation is not older than this.
@@ -104,6 +109,8 @@ pub(crate) struct Conductor {
     stop: bool,
     /// The user stopped it.
     stopped: bool,
+    /// When hosts are no longer waited for; `None` = they were not told to end.
+    give_up_ns: Option<u64>,
     sentences: Vec<String>,
     last_beat_ns: u64,
     last_live_ns: u64,
@@ -144,6 +151,7 @@ impl Conductor {
             go: false,
             stop: false,
             stopped: false,
+            give_up_ns: None,
             sentences: Vec::new(),
             last_beat_ns: 0,
             last_live_ns: 0,
@@ -328,9 +336,10 @@ impl Conductor {
 
     fn beat(&mut self, now_ns: u64) {
         self.last_beat_ns = now_ns;
-        let body = HeartbeatBody { go: self.go, stop: self.stop };
         for host in 0..self.hosts.len() {
             if self.knows(host) && !self.hosts[host].released {
+                let heard_ns = self.hosts[host].last.sent_ns;
+                let body = HeartbeatBody { go: self.go, stop: self.stop, heard_ns };
                 self.steps.push(Step::Beat { host, body });
             }
         }
@@ -338,6 +347,9 @@ impl Conductor {
 
     /// Goes on to the next phase if all hosts have got there.
     fn advance(&mut self, now_ns: u64) {
+        if self.stopped || self.phase == Phase::Undoing {
+            self.give_up_ns.get_or_insert(now_ns.saturating_add(GIVE_UP_NS));
+        }
         match self.phase {
             Phase::Planning => self.after_planning(),
             Phase::Planned | Phase::Done => {}
@@ -378,7 +390,8 @@ impl Conductor {
                 }
             }
             Phase::Fetching => {
-                if self.hosts.iter().all(|host| host.last.state != AgentState::Finished || host.result.is_some()) {
+                let is_fetched = |host: &Host| host.last.state != AgentState::Finished || host.result.is_some();
+                if self.gives_up(now_ns) || self.hosts.iter().all(is_fetched) {
                     self.done(now_ns);
                 }
             }
@@ -436,7 +449,8 @@ impl Conductor {
     fn order_start(&mut self, now_ns: u64) {
         let longest = self.hosts.iter().filter_map(|host| host.before).map(|sample| sample.round_trip_ns).max();
         let took_ns = now_ns.saturating_sub(self.measuring_since_ns);
-        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS))
+        let of_hosts = (self.hosts.len() as u64).saturating_mul(LEAD_OF_HOST_NS);
+        let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS)).max(of_hosts)
             + took_ns.saturating_mul(LEAD_MEASUREMENTS).min(LEAD_ADDED_NS);
         self.start_at_ns = now_ns + lead_ns;
         self.phase = Phase::Starting;
@@ -465,7 +479,7 @@ impl Conductor {
 
     fn after_running(&mut self, now_ns: u64) {
         let ended = |host: &Host| host.has_ended() || host.is_lost(now_ns);
-        if self.hosts.iter().all(ended) {
+        if self.gives_up(now_ns) || self.hosts.iter().all(ended) {
             self.tell_live(now_ns);
             self.phase = Phase::MeasuringAgain;
             self.say(Progress::Collecting);
@@ -476,6 +490,7 @@ impl Conductor {
 
     fn fetch(&mut self, now_ns: u64) {
         self.phase = Phase::Fetching;
+        self.give_up_ns = None; // results take their own time
         for (host, of) in self.hosts.iter().enumerate() {
             if of.last.state == AgentState::Finished {
                 self.steps.push(Step::Fetch { host });
@@ -501,7 +516,8 @@ impl Conductor {
                 None if host.last.state == AgentState::Undone => {
                     HostOutcome::Failed(vec!["the load did not start".into()])
                 }
-                None => HostOutcome::Lost("nothing was heard of it for 10 s".into()),
+                None if host.is_lost(now_ns) => HostOutcome::Lost("nothing was heard of it for 10 s".into()),
+                None => HostOutcome::Lost("no result within 60 s of the order to end".into()),
             },
         });
         let run = FleetRun { start_at_ns, stopped: self.stopped, hosts: hosts.collect() };
@@ -517,9 +533,13 @@ impl Conductor {
         }
     }
 
+    fn gives_up(&self, now_ns: u64) -> bool {
+        self.give_up_ns.is_some_and(|at| now_ns >= at)
+    }
+
     fn after_undoing(&mut self, now_ns: u64) {
         let settled = |host: &Host| host.is_settled() || host.is_lost(now_ns) || host.undo_unanswered;
-        if !self.hosts.iter().all(settled) {
+        if !self.gives_up(now_ns) && !self.hosts.iter().all(settled) {
             return;
         }
         for host in 0..self.hosts.len() {

@@ -177,10 +177,59 @@ fn hellos_without_end_push_out_no_challenge_of_a_controller() {
         gate.keeper.give_challenge(format!("{number:032x}"), false, NOW);
     }
     assert_eq!(gate.keeper.given_to_anyone.len(), MAX_CHALLENGES);
-    assert_eq!(gate.admit(&Gate::order(Verb::Plan, 1)), Err(Rejection::Challenge), "the oldest is forgotten");
     let mut order = Gate::order(Verb::Plan, 1);
     order.challenge = Some(INSTANCE.into());
     assert!(gate.admit(&order).is_ok());
+}
+
+#[test]
+fn who_says_hello_within_a_second_is_given_the_same_challenge() {
+    let mut gate = Gate::new();
+    let mut given = 0;
+    // Hellos without end: one each millisecond for a minute.
+    for ms in 1..60_000 {
+        if gate.keeper.shared_challenge(later(ms)).is_none() {
+            given += 1;
+            gate.keeper.give_challenge(format!("{ms:032x}"), false, later(ms));
+        }
+    }
+    assert!((50..=60).contains(&given), "{given}");
+    let mut order = Gate::order(Verb::Plan, 1);
+    order.expires_at_unix_ms += 60_000;
+    let bytes = order.signed(&gate.key).unwrap();
+    assert!(gate.keeper.admit(&bytes, Verb::Plan, later(59_999)).is_ok(), "the first is still valid");
+}
+
+#[test]
+fn a_challenge_that_several_were_given_is_good_for_one_order_of_each() {
+    let mut gate = Gate::new();
+    let orders = (1..=2 * MAX_USES as u64).map(|sequence| Gate::order(Verb::Stop, sequence));
+    let orders: Vec<Order> = orders.map(|order| Order { challenge: Some(CHALLENGE.into()), ..order }).collect();
+    let admitted = orders.iter().filter(|order| gate.admit(order).is_ok()).count();
+    assert_eq!(admitted, MAX_USES, "what is remembered of a challenge is limited");
+    assert!(gate.keeper.shared_challenge(NOW).is_none(), "the next one is given another challenge");
+    for order in &orders {
+        assert_eq!(gate.admit(order), Err(Rejection::Challenge), "an order is taken once");
+    }
+}
+
+#[test]
+fn orders_of_a_run_that_has_ended_are_refused_even_if_they_are_new() {
+    let mut gate = Gate::in_run();
+    let held_back = Gate::order(Verb::Plan, 3); // sent again because no answer came, and kept from the agent
+    gate.keeper.give_challenge(INSTANCE.into(), true, NOW);
+    let held_back = Order { challenge: Some(INSTANCE.into()), ..held_back };
+    gate.keeper.end_run();
+    assert_eq!(gate.admit(&held_back), Err(Rejection::UnknownRun));
+    // Another run that takes its place ends it, too.
+    let mut gate = Gate::in_run();
+    let other = Order { run: INSTANCE.into(), challenge: Some(INSTANCE.into()), ..Gate::order(Verb::Plan, 1) };
+    gate.keeper.give_challenge(INSTANCE.into(), true, NOW);
+    let admitted = gate.admit(&other).unwrap();
+    gate.keeper.begin_run(&admitted);
+    gate.keeper.give_challenge(RUN.into(), true, NOW);
+    let late = Order { challenge: Some(RUN.into()), ..Gate::order(Verb::Plan, 9) };
+    assert_eq!(gate.admit(&late), Err(Rejection::UnknownRun));
 }
 
 #[test]

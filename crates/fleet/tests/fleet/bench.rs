@@ -203,8 +203,13 @@ impl LoadHost for FakeHost {
         let result = json!({
             "host": load.host, "profile": load.profile, "stopped": stopped, "text": noise(behaviour.result_bytes),
         });
-        Ok(Finished { result, timing })
+        Ok(Finished { result: result.to_string(), timing })
     }
+}
+
+/// The result document of a host.
+pub(crate) fn document(finished: &Finished) -> Value {
+    serde_json::from_str(&finished.result).unwrap()
 }
 
 /// Text that does not compress to less than half.

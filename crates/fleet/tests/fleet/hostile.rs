@@ -317,6 +317,9 @@ pub(crate) fn an_agent_that_lies_is_bounded() {
                 for name in ["../x", "", "good", "\u{1b}[2J"] {
                     client.publish(reply.clone(), answer(name).to_string().into()).await.unwrap();
                 }
+                let mut large = answer("large");
+                large["limits"] = json!(vec!["x"; 100_000]);
+                client.publish(reply.clone(), large.to_string().into()).await.unwrap();
                 client.publish(reply, "{".into()).await.unwrap();
             }
         });
@@ -331,4 +334,149 @@ pub(crate) fn an_agent_that_lies_is_bounded() {
     assert_eq!(infos.len(), 1);
     assert_eq!((infos[0].name.as_str(), &infos[0].run), ("good", &None));
     assert!(infos[0].version.chars().count() < 500 && !infos[0].version.contains('\u{1b}'));
+}
+
+/// What a liar's result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lie {
+    /// Its hash is another one.
+    Hash,
+    /// It has no end.
+    Endless,
+    /// Parts of one byte.
+    SmallParts,
+    /// Another part than was asked for.
+    OtherPart,
+}
+
+/// Somebody who answers as an agent, without a key, until the flag is set.
+async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBool) {
+    let client = client(url).await;
+    let (token, instance) = (token(name), "0".repeat(32));
+    let mut hellos = client.subscribe("diskspd.v1.hello").await.unwrap();
+    let mut orders = client.subscribe(format!("diskspd.v1.agent.{token}.*")).await.unwrap();
+    client.flush().await.unwrap();
+    ready.store(true, Ordering::Relaxed);
+    let monotonic_ns = sys::clock::monotonic_ns;
+    let (mut run, mut state, mut start_ns) = (String::new(), "idle", u64::MAX);
+    while !end.load(Ordering::Relaxed) {
+        tokio::select! {
+            Some(Message { reply: Some(reply), .. }) = hellos.next() => {
+                let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+                let answer = json!({
+                    "schema": 1, "name": name, "instance": instance, "version": VERSION, "state": "idle", "run": null,
+                    "trusts_key": true, "unix_ms": unix_ms, "challenge": "1".repeat(32), "limits": null,
+                });
+                client.publish(reply, answer.to_string().into()).await.unwrap();
+            }
+            Some(message) = orders.next() => {
+                let envelope: Value = serde_json::from_slice(&message.payload).unwrap();
+                let order: Value = serde_json::from_str(envelope["order"].as_str().unwrap()).unwrap();
+                run = order["run"].as_str().unwrap().into();
+                let offset = order["body"]["offset"].as_u64().unwrap_or(0);
+                let part = |offset: u64, total: u64, bytes: &str, sha256: &str| {
+                    json!({"part": {"offset": offset, "total": total, "sha256": sha256, "bytes": bytes}})
+                };
+                let (zeros, sha256) = ("A".repeat(256), "0".repeat(64)); // the Base64 of 192 zeros
+                let sha256 = sha256.as_str();
+                let body = match order["verb"].as_str().unwrap() {
+                    "plan" => json!({"planned": {"facts": null, "text": "\u{1b}[2J"}}),
+                    "clock" => json!({"clock": {"received_ns": monotonic_ns(), "sent_ns": monotonic_ns()}}),
+                    "result" => match lie {
+                        Lie::Hash => part(0, 192, &zeros, sha256),
+                        Lie::Endless => part(offset, u64::MAX, &zeros, sha256),
+                        Lie::SmallParts => part(offset, 1 << 20, "AA==", sha256),
+                        Lie::OtherPart => part(offset + 192, 1 << 20, &zeros, sha256),
+                    },
+                    "prepare" => { state = "prepared"; json!("taken") }
+                    "start" => {
+                        (state, start_ns) = ("waiting", order["body"]["start_at_ns"].as_u64().unwrap());
+                        json!("taken")
+                    }
+                    _ => json!("taken"),
+                };
+                if let Some(reply) = message.reply {
+                    let answer = json!({
+                        "schema": 1, "run": run, "sequence": order["sequence"], "challenge": "1".repeat(32), "body": body,
+                    });
+                    client.publish(reply, answer.to_string().into()).await.unwrap();
+                }
+            }
+            () = tokio::time::sleep(Duration::from_millis(50)) => {}
+        }
+        if monotonic_ns() > start_ns {
+            state = "finished";
+        }
+        let heartbeat = json!({
+            "instance": instance, "state": state, "armed": state != "prepared", "entered": state == "finished",
+            "sent_ns": u64::MAX, "ios": u64::MAX, "bytes": u64::MAX, "sentences": ["\u{1b}[2J"],
+        });
+        client.publish(format!("diskspd.v1.run.{run}.{token}.heartbeat"), heartbeat.to_string().into()).await.unwrap();
+    }
+}
+
+pub(crate) fn a_liar_among_the_hosts_costs_its_own_result_only() {
+    let bench = or_skip!(Bench::new(1));
+    let lies = [Lie::Hash, Lie::Endless, Lie::SmallParts, Lie::OtherPart];
+    let end = AtomicBool::new(false);
+    let ready: Vec<AtomicBool> = lies.iter().map(|_| AtomicBool::new(false)).collect();
+    std::thread::scope(|scope| {
+        for (index, ready) in ready.iter().enumerate() {
+            let (url, end, one) = (bench.server.url(), &end, lies[index]);
+            scope.spawn(move || run(lie(&url, &format!("liar{index}"), one, ready, end)));
+        }
+        wait(|| ready.iter().all(|ready| ready.load(Ordering::Relaxed)));
+        let names: Vec<String> = (0..lies.len()).map(|index| format!("liar{index}")).collect();
+        let mut all = vec!["h0"];
+        all.extend(names.iter().map(String::as_str));
+        let done = bench.controller().run(loads(&all), &bench.key, &bench.stop, &mut |_| {});
+        end.store(true, Ordering::Relaxed);
+        let done = done.unwrap();
+        assert!(matches!(done.hosts[0].outcome, HostOutcome::Finished(_)), "{:?}", done.hosts[0]);
+        let expected = ["hash", "larger than", "too small", "does not belong"];
+        for (host, expected) in done.hosts[1..].iter().zip(expected) {
+            let HostOutcome::Lost(sentence) = &host.outcome else { panic!("{host:?}") };
+            assert!(sentence.contains(expected), "{expected}: {sentence}");
+        }
+    });
+}
+
+pub(crate) fn hellos_without_end_keep_no_controller_out() {
+    let bench = or_skip!(Bench::new(1));
+    let end = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            run(async {
+                let client = client(&bench.server.url()).await;
+                while !end.load(Ordering::Relaxed) {
+                    // More at once than an agent remembers challenges.
+                    for _ in 0..100 {
+                        client.publish_with_reply("diskspd.v1.hello.6830", "nobody", "{}".into()).await.unwrap();
+                    }
+                    client.flush().await.unwrap();
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            });
+        });
+        let done = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {});
+        end.store(true, Ordering::Relaxed);
+        assert!(matches!(done.unwrap().hosts[0].outcome, HostOutcome::Finished(_)));
+    });
+}
+
+pub(crate) fn nobody_makes_an_agent_speak_for_a_run() {
+    let bench = or_skip!(Bench::new(1));
+    run(async {
+        let client = client(&bench.server.url()).await;
+        let mut all = client.subscribe("diskspd.v1.run.>").await.unwrap();
+        let forged = format!("diskspd.v1.run.{}.6830.heartbeat", "0".repeat(32));
+        // An answer to hello has all that a heartbeat must have.
+        for subject in ["diskspd.v1.hello", "diskspd.v1.hello.6830"] {
+            client.publish_with_reply(subject, forged.clone(), "{}".into()).await.unwrap();
+        }
+        hello(&client, "h0").await; // answered later than these
+        client.flush().await.unwrap();
+        let heard = tokio::time::timeout(Duration::from_millis(300), all.next()).await;
+        assert!(heard.is_err(), "{heard:?}");
+    });
 }

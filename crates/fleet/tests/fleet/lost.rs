@@ -1,6 +1,6 @@
 //! Agents, controllers and servers that go away while a load runs.
 
-use crate::bench::{Bench, RunningAgent, loads, wait};
+use crate::bench::{Bench, RunningAgent, document, loads, wait};
 use crate::relay::Relay;
 use fleet::{AgentState, Collected, Connection, Controller, FleetRun, HostOutcome, Progress, name};
 use std::sync::atomic::Ordering;
@@ -46,13 +46,13 @@ pub(crate) fn a_lost_agent_stops_its_load_and_keeps_the_result_and_the_others_go
     });
     let run = run.unwrap();
     assert!(matches!(&run.hosts[1].outcome, HostOutcome::Lost(_)), "{:?}", run.hosts[1].outcome);
-    assert_eq!(finished(&run, 0).result["stopped"], false);
+    assert_eq!(document(finished(&run, 0))["stopped"], false);
     wait(|| bench.agents[1].host.has("stopped"));
     relay.cut(false);
     wait(|| bench.controller().hosts(None).unwrap().iter().filter(|info| info.state == AgentState::Idle).count() == 2);
     let kept = collected(&bench);
     assert_eq!((kept.len(), &kept[0].host, &kept[0].run), (1, &"far".to_owned(), &id));
-    assert_eq!(kept[0].finished.result["stopped"], true);
+    assert_eq!(document(&kept[0].finished)["stopped"], true);
     assert!(collected(&bench).is_empty(), "what was saved is still kept");
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn a_silent_controller_ends_the_load_and_its_results_can_be_collected
     assert!(failed.unwrap_err().to_string().contains("disk full"));
     let kept = collected(&bench);
     assert_eq!(kept.len(), 2);
-    assert!(kept.iter().all(|kept| kept.finished.result["stopped"] == true));
+    assert!(kept.iter().all(|kept| document(&kept.finished)["stopped"] == true));
 }
 
 pub(crate) fn a_silent_controller_before_the_start_starts_nothing() {
@@ -119,8 +119,8 @@ pub(crate) fn a_restarted_server_does_not_end_the_run() {
         }
     });
     let run = run.unwrap();
-    assert_eq!(finished(&run, 0).result["stopped"], false);
-    assert_eq!(finished(&run, 1).result["stopped"], false);
+    assert_eq!(document(finished(&run, 0))["stopped"], false);
+    assert_eq!(document(finished(&run, 1))["stopped"], false);
     assert!(restarted && folder.path().is_dir());
 }
 
@@ -202,8 +202,23 @@ pub(crate) fn a_second_controller_is_refused_and_a_stop_is_taken_from_it() {
     let run = run.unwrap();
     assert!(!run.stopped && !bench.stop.load(Ordering::Relaxed));
     for host in 0..2 {
-        assert_eq!(finished(&run, host).result["stopped"], true);
+        assert_eq!(document(finished(&run, host))["stopped"], true);
     }
+}
+
+pub(crate) fn a_network_that_is_slow_on_one_way_makes_the_clock_less_sure_and_not_wrong() {
+    let mut bench = or_skip!(Bench::new(1));
+    let relay = Relay::delaying(bench.server.port, Duration::from_millis(20));
+    let slow = bench.agent_at("slow", &relay.url());
+    bench.agents.push(slow);
+    wait(|| bench.agents[1].is_ready());
+    let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+    for host in &run.hosts {
+        // All clocks are the same, and half of the delay looks like a difference.
+        assert!(host.clock.offset_ns.unsigned_abs() <= host.clock.uncertainty_ns, "{:?}", host.clock);
+    }
+    let slow = &run.hosts[1].clock;
+    assert!(slow.uncertainty_ns >= 10_000_000 && slow.offset_ns.abs() >= 5_000_000, "{slow:?}");
 }
 
 pub(crate) fn a_failure_that_nobody_foresaw_ends_neither_agent_nor_controller() {

@@ -20,6 +20,11 @@ pub(crate) struct Relay {
 
 impl Relay {
     pub(crate) fn to(server_port: u16) -> Self {
+        Self::delaying(server_port, Duration::ZERO)
+    }
+
+    /// What goes to the server comes this much later; what comes from it does not.
+    pub(crate) fn delaying(server_port: u16, delay: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let relay = Self {
@@ -38,10 +43,10 @@ impl Relay {
                 let far = TcpStream::connect(("127.0.0.1", server_port));
                 let Some(far) = far.ok().filter(|_| !cut.load(Ordering::Relaxed)) else { continue };
                 near.set_nonblocking(false).unwrap();
-                for (from, to) in [(&near, &far), (&far, &near)] {
+                for (from, to, delay) in [(&near, &far, delay), (&far, &near, Duration::ZERO)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
                     let flags = [&silent, &cut, &end].map(Arc::clone);
-                    std::thread::spawn(move || pass(from, to, &flags));
+                    std::thread::spawn(move || pass(from, to, delay, &flags));
                 }
             }
         });
@@ -67,7 +72,7 @@ impl Drop for Relay {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, [silent, cut, end]: &[Arc<AtomicBool>; 3]) {
+fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration, [silent, cut, end]: &[Arc<AtomicBool>; 3]) {
     from.set_read_timeout(Some(PAUSE)).unwrap();
     let mut buffer = vec![0; 64 << 10];
     while !cut.load(Ordering::Relaxed) && !end.load(Ordering::Relaxed) {
@@ -78,6 +83,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, [silent, cut, end]: &[Arc<Atomic
         match from.read(&mut buffer) {
             Ok(0) => break,
             Ok(read) => {
+                std::thread::sleep(delay);
                 if to.write_all(&buffer[..read]).is_err() {
                     break;
                 }

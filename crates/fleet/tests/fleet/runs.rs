@@ -1,6 +1,6 @@
 //! Runs that go well, and runs that hosts refuse or fail.
 
-use crate::bench::{Bench, LONG, loads, noise, wait};
+use crate::bench::{Bench, LONG, document, loads, noise, wait};
 use fleet::{AgentState, FleetError, HostOutcome, Progress, Service};
 use serde_json::json;
 use std::sync::Arc;
@@ -36,8 +36,8 @@ fn go_well(hosts: usize) {
     for (index, (host, agent)) in run.hosts.iter().zip(&bench.agents).enumerate() {
         assert_eq!((&host.name, host.index), (&agent.name, index));
         let HostOutcome::Finished(finished) = &host.outcome else { panic!("{:?}", host.outcome) };
-        assert_eq!(finished.result["host"], agent.name.as_str());
-        assert_eq!(finished.result["profile"]["index"], index);
+        assert_eq!(document(finished)["host"], agent.name.as_str());
+        assert_eq!(document(finished)["profile"]["index"], index);
         let timing = finished.timing;
         assert!(timing.started_ns >= timing.planned_start_ns, "started before its time");
         // All are on one machine, so the true difference of the clocks is 0.
@@ -150,7 +150,7 @@ pub(crate) fn a_stop_during_the_load_ends_it_and_keeps_its_figures() {
     assert!(run.stopped);
     for host in &run.hosts {
         let HostOutcome::Finished(finished) = &host.outcome else { panic!("{:?}", host.outcome) };
-        assert_eq!(finished.result["stopped"], true);
+        assert_eq!(document(finished)["stopped"], true);
     }
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn results_larger_than_a_message_come_in_parts() {
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
     for host in &run.hosts {
         let HostOutcome::Finished(finished) = &host.outcome else { panic!("{:?}", host.outcome) };
-        assert_eq!(finished.result["text"], noise(300_000));
+        assert_eq!(document(finished)["text"], noise(300_000));
     }
 }
 

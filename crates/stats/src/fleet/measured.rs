@@ -52,13 +52,13 @@ impl Numbers {
     pub(super) fn after(self, span: Option<&TimeSpan>, span_result: &TimeSpanResult) -> Self {
         let targets = span.map_or(0, |span| span.targets.len()).max(span_result.engines.len());
         let Some(measured) = &span_result.measured else {
-            return Self { target: self.target + targets, ..self };
+            return Self { target: self.target.saturating_add(targets), ..self };
         };
         let of_rows = measured.rows.iter().map(|row| row.thread.saturating_add(1)).max().unwrap_or(0);
         let of_submissions = measured.submissions.as_ref().map_or(0, |submissions| submissions.threads.len() as u32);
         let threads = measured.thread_count.max(of_rows).max(of_submissions);
-        let of_rows = measured.rows.iter().map(|row| row.target + 1).max().unwrap_or(0);
-        Self { thread: self.thread.saturating_add(threads), target: self.target + targets.max(of_rows) }
+        let of_rows = measured.rows.iter().map(|row| row.target.saturating_add(1)).max().unwrap_or(0);
+        Self { thread: self.thread.saturating_add(threads), target: self.target.saturating_add(targets.max(of_rows)) }
     }
 }
 
@@ -216,7 +216,7 @@ fn record(series: &Series, sections: &[model::course::Section]) -> TimeSpanRecor
 
 fn skews(parts: &[HostPart<'_>]) -> Vec<SkewFigures> {
     let name = |skew: &mut SkewFigures, part: &HostPart<'_>| {
-        skew.target += part.numbers.target;
+        skew.target = skew.target.saturating_add(part.numbers.target);
         skew.path = host_path(part.name, &skew.path);
     };
     of_targets(parts, |measured| &measured.skews, name)
@@ -224,7 +224,7 @@ fn skews(parts: &[HostPart<'_>]) -> Vec<SkewFigures> {
 
 fn reductions(parts: &[HostPart<'_>]) -> Vec<ReductionFigures> {
     let name = |reduction: &mut ReductionFigures, part: &HostPart<'_>| {
-        reduction.target += part.numbers.target;
+        reduction.target = reduction.target.saturating_add(part.numbers.target);
         reduction.path = host_path(part.name, &reduction.path);
     };
     of_targets(parts, |measured| &measured.reductions, name)
@@ -330,7 +330,7 @@ fn rows(parts: &[HostPart<'_>], layout: Option<&over_time::Layout>) -> (Vec<Dist
         for row in &part.measured.rows {
             rows.push(Row {
                 thread: thread(row.thread),
-                target: row.target + part.numbers.target,
+                target: row.target.saturating_add(part.numbers.target),
                 path: host_path(part.name, &row.path),
                 intervals: layout.map(|layout| layout.select(host, &row.intervals)).unwrap_or_default(),
                 distribution: row.distribution.and_then(|index| places.get(index).copied()),
@@ -572,7 +572,7 @@ fn streams(parts: &[HostPart<'_>]) -> Vec<StreamFigures> {
     let mut all: Vec<(Vec<usize>, Vec<&StreamFigures>)> = Vec::new();
     for part in parts {
         for stream in &part.measured.streams {
-            let targets = stream.targets.iter().map(|target| target + part.numbers.target);
+            let targets = stream.targets.iter().map(|target| target.saturating_add(part.numbers.target));
             match all.iter_mut().find(|(_, of)| of.iter().any(|of| of.name == stream.name)) {
                 Some((known, of)) => {
                     known.extend(targets);
@@ -600,7 +600,7 @@ fn slowest(parts: &[HostPart<'_>], window: Option<&Window>) -> Vec<SlowIo> {
         |measured| &measured.slowest,
         |io: &mut SlowIo, part| {
             io.thread = io.thread.saturating_add(part.numbers.thread);
-            io.target += part.numbers.target;
+            io.target = io.target.saturating_add(part.numbers.target);
             io.ended_at_ns = moved_ns(part, window, io.ended_at_ns);
         },
     );

@@ -1,0 +1,358 @@
+//! Hosts that are far apart: agents in network namespaces of their own, with clocks that differ by hours; and agents,
+//! controllers and servers that stand still or die at any moment of a load.
+
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use testkit::{Running, Workplace, or_skip, tool, workplace};
+
+/// Longest wait for something that takes a moment.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// Longest life of an agent or a server.
+const LIFE: Duration = Duration::from_mins(10);
+/// Set to a number, that many measurements of clocks are made (CONTRIBUTING.md).
+const MEASUREMENTS: &str = "DISKSPD_TEST_CLOCKS";
+/// Set, every kind of disturbance is tried in every phase.
+const ALL_DISTURBANCES: &str = "DISKSPD_TEST_DISTURBANCES";
+
+/// Network namespaces of agents, and one of the server and the controller, which a bridge connects.
+struct Network {
+    place: Workplace,
+    stem: String,
+    hosts: usize,
+}
+
+impl Network {
+    fn new(place: Workplace, hosts: usize) -> Result<Self, String> {
+        if !testkit::is_root() {
+            return Err("needs root".to_owned());
+        }
+        for program in ["ip", "unshare", "nats-server"] {
+            tool(program)?;
+        }
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let stem = format!("dsk{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let network = Self { place, stem, hosts };
+        let bus = network.space("bus");
+        let mut lines = vec![
+            format!("netns add {bus}"),
+            format!("-n {bus} link set lo up"),
+            format!("-n {bus} link add br0 type bridge"),
+            format!("-n {bus} addr add 10.0.0.254/24 dev br0"),
+            format!("-n {bus} link set br0 up"),
+        ];
+        for host in 1..=hosts {
+            let space = network.space(&format!("h{host}"));
+            lines.push(format!("netns add {space}"));
+            lines.push(format!("-n {space} link set lo up"));
+            lines.push(format!("-n {bus} link add v{host} type veth peer name eth0 netns {space}"));
+            lines.push(format!("-n {bus} link set v{host} master br0 up"));
+            lines.push(format!("-n {space} addr add 10.0.0.{host}/24 dev eth0"));
+            lines.push(format!("-n {space} link set eth0 up"));
+        }
+        for line in lines {
+            let run = network.place.tool("ip").args(&line).run();
+            if run.code() != Some(0) {
+                return Err(format!("not possible here: ip {line}: {}", run.stderr.trim()));
+            }
+        }
+        let time = network.place.tool("unshare").args("-T --monotonic 1 --fork true").run();
+        if time.code() == Some(0) {
+            Ok(network)
+        } else {
+            Err(format!("no time namespaces here: unshare: {}", time.stderr.trim()))
+        }
+    }
+
+    fn space(&self, name: &str) -> String {
+        format!("{}-{name}", self.stem)
+    }
+
+    /// A program in the namespace of a host or of the `bus`.
+    fn inside(&self, name: &str, words: &str) -> testkit::Program {
+        self.place.tool("ip").args("netns exec").arg(self.space(name)).args(words).limit(LIFE)
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        let names = (1..=self.hosts).map(|host| format!("h{host}")).chain(["bus".to_owned()]);
+        for name in names {
+            let _ = self.place.tool("ip").args("netns del").arg(self.space(&name)).run();
+        }
+    }
+}
+
+/// Seconds by which the clocks of hosts differ from the controller's: ahead by up to hours, and behind by as much as clocks
+/// that count from the start of the machine can be.
+fn clock_offsets(hosts: usize) -> Vec<i64> {
+    let uptime = fs::read_to_string("/proc/uptime").expect("there");
+    let uptime = uptime.split('.').next().and_then(|seconds| seconds.parse::<i64>().ok()).expect("a number");
+    let behind = |seconds: i64| -seconds.min(uptime / 2);
+    let all = [86_400, behind(7200), 3, behind(5), 0, 500_000, behind(100_000), 1];
+    all.into_iter().cycle().take(hosts).collect()
+}
+
+/// Loads on hosts in namespaces: how far each clock was off, which must be within the bound that the result gives.
+fn measure_clocks(hosts: usize, measurements: usize) -> Result<(), String> {
+    let network = Network::new(workplace!(), hosts)?;
+    let place = &network.place;
+    place.diskspd("fleet key --output fleet").run().expect_status(0);
+    let nats = tool("nats-server")?;
+    let mut server = network.inside("bus", "").arg(nats).args("-a 0.0.0.0 -p 4222 -V").start();
+    server.wait_for_stderr("Server is ready");
+    let access = "--no-tls --anonymous";
+    let offsets = clock_offsets(hosts);
+    let mut agents = Vec::new();
+    for (index, offset) in offsets.iter().enumerate() {
+        let name = format!("h{}", index + 1);
+        let room = place.path(&format!("room-{name}"));
+        fs::create_dir(&room).expect("made");
+        let words = format!("unshare -T --monotonic={offset} --boottime={offset} --fork --kill-child");
+        let agent = network.inside(&name, &words).arg(place.program());
+        let words =
+            format!("agent --server nats://10.0.0.254 {access} --trust fleet.pub --name {name} --state state-{name}");
+        agents.push(agent.args(&words).arg("--allow").arg(room).start());
+    }
+    for agent in &mut agents {
+        agent.wait_for_stderr("waits for orders");
+    }
+    let (mut measured, mut skews) = (0, Vec::new());
+    while measured < measurements {
+        let run = network.inside("bus", "").arg(place.program()).args(&format!("--on=nats://10.0.0.254/h* {access}"));
+        let words = "--key=fleet.key -c64K -b4K -r -o1 -t1 -d60 --max-ios=100 -W0 -L --json r.json";
+        run.args(words).arg(place.path("room-{host}/t.dat")).run().expect_status(0);
+        let result: Value = serde_json::from_slice(&place.content("r.json")).expect("JSON");
+        let fleet = &result["fleet"];
+        let of_hosts = fleet["hosts"].as_array().expect("a list");
+        assert_eq!(of_hosts.len(), hosts);
+        for host in of_hosts {
+            let index: usize = host["name"].as_str().and_then(|name| name[1..].parse().ok()).expect("a number");
+            let true_ns = offsets[index - 1] * 1_000_000_000;
+            let offset_ns = host["clock"]["offset_ns"].as_i64().expect("a number");
+            let uncertainty_ns = host["clock"]["uncertainty_ns"].as_u64().expect("a number");
+            let wrong_ns = offset_ns.abs_diff(true_ns);
+            assert!(wrong_ns <= uncertainty_ns, "off by {wrong_ns} ns: {host}");
+            measured += 1;
+        }
+        skews.extend(fleet["start_skew_ns"].as_u64());
+        let total = &result["time_spans"][0]["measured"];
+        assert_eq!(total["total"]["total"]["ios"], 100 * hosts, "{}", total["total"]);
+        assert_eq!(total["total_latency"]["total"]["count"], 100 * hosts);
+    }
+    skews.sort_unstable();
+    let median = skews.get(skews.len() / 2).copied().unwrap_or(0);
+    eprintln!("{measured} clocks of {hosts} hosts; first I/Os of {} loads: median skew {median} ns", skews.len());
+    Ok(())
+}
+
+fn measurements() -> Option<usize> {
+    std::env::var(MEASUREMENTS).ok().map(|number| number.parse().expect("a number of measurements"))
+}
+
+// Shows switches: --no-tls
+#[test]
+fn clocks_of_eight_hosts_differ_by_what_the_result_says() {
+    or_skip!(measure_clocks(8, measurements().unwrap_or(8)));
+}
+
+#[test]
+fn clocks_of_three_hosts_differ_by_what_the_result_says() {
+    if let Some(measurements) = measurements() {
+        or_skip!(measure_clocks(3, measurements));
+    }
+}
+
+/// What is disturbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    Agent,
+    Controller,
+    Server,
+}
+
+/// How.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// It stands still for less than the 10 s after which it counts as lost.
+    Pause,
+    /// For longer.
+    LongPause,
+    /// It is killed; a server is started again.
+    Kill,
+}
+
+/// What goes on then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Preparing,
+    Waiting,
+    Running,
+    Ending,
+}
+
+/// A server and three agents on this machine.
+struct Three {
+    place: Workplace,
+    port: u16,
+    server: Option<Running>,
+    agents: Vec<Option<Running>>,
+}
+
+impl Three {
+    fn start() -> Result<Self, String> {
+        let (place, nats) = (workplace!(), tool("nats-server")?);
+        let mut server = place.tool(nats).args("-a 127.0.0.1 -p -1 -V").limit(LIFE).start();
+        let listens = "Listening for client connections on 127.0.0.1:";
+        server.wait_for_stderr("Server is ready");
+        let log = server.stderr();
+        let (_, after) = log.split_once(listens).expect("it listens");
+        let port = after.lines().next().and_then(|port| port.trim().parse().ok()).expect("a port");
+        place.diskspd("fleet key --output fleet").run().expect_status(0);
+        let mut agents = Vec::new();
+        for host in 1..=3 {
+            let room = place.path(&format!("room-h{host}"));
+            fs::create_dir(&room).expect("made");
+            let words = format!(
+                "agent --server nats://127.0.0.1:{port} --trust fleet.pub --name h{host} --state state-h{host}"
+            );
+            let mut agent = place.diskspd(&words).arg("--allow").arg(room).limit(LIFE).start();
+            agent.wait_for_stderr("waits for orders");
+            agents.push(Some(agent));
+        }
+        Ok(Self { place, port, server: Some(server), agents })
+    }
+
+    fn files_of(&self, folder: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.place.path(folder)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+
+    /// Does it to the agent of the first host, the controller or the server.
+    fn disturb(&mut self, who: Who, how: How, controller: &mut Option<Running>) {
+        let victim = match who {
+            Who::Agent => self.agents[0].as_ref(),
+            Who::Controller => controller.as_ref(),
+            Who::Server => self.server.as_ref(),
+        };
+        let victim = victim.expect("it runs");
+        match how {
+            How::Pause | How::LongPause => {
+                victim.pause();
+                std::thread::sleep(Duration::from_secs(if how == How::Pause { 4 } else { 14 }));
+                victim.go_on();
+            }
+            How::Kill => match who {
+                Who::Agent => self.agents[0].take().expect("it runs").kill_hard(),
+                Who::Controller => controller.take().expect("it runs").kill_hard(),
+                Who::Server => {
+                    self.server.take().expect("it runs").kill_hard();
+                    let nats = tool("nats-server").expect("it was there");
+                    let words = format!("-a 127.0.0.1 -p {} -V", self.port);
+                    let mut server = self.place.tool(nats).args(&words).limit(LIFE).start();
+                    server.wait_for_stderr("Server is ready");
+                    self.server = Some(server);
+                }
+            },
+        }
+    }
+
+    /// Waits until all agents that live have forgotten the run.
+    fn wait_until_idle(&self) {
+        let live = self.agents.iter().flatten().count();
+        let began = Instant::now();
+        loop {
+            let hosts = format!("fleet hosts --json --server nats://127.0.0.1:{}", self.port);
+            let hosts: Value = serde_json::from_str(&self.place.diskspd(&hosts).run().stdout).unwrap_or_default();
+            let idle = hosts.as_array().into_iter().flatten().filter(|host| host["state"] == "idle").count();
+            if idle == live {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "not all are idle: {hosts}");
+        }
+    }
+}
+
+/// One load that is disturbed. Whatever happens: the controller comes to an end, agents are free again, no file is left of a
+/// load that did not start, and a load that started has its result with the controller or with the agent.
+fn disturbed(who: Who, how: How, phase: Phase) -> Result<(), String> {
+    let case = format!("{who:?} {how:?} {phase:?}");
+    let mut three = Three::start()?;
+    let size = if phase == Phase::Preparing { "-c300M" } else { "-c1M" };
+    let seconds = if phase == Phase::Ending { 2 } else { 25 };
+    let words = format!(
+        "--on=nats://127.0.0.1:{}/h* --key=fleet.key {size} -b4K -r -o1 -g400 -W0 -L -d{seconds} --json r.json",
+        three.port
+    );
+    let target = three.place.path("room-{host}/t.dat");
+    let mut controller = Some(three.place.diskspd(&words).arg(target).limit(PATIENCE * 2).start());
+    let word = match phase {
+        Phase::Preparing => ": preparing",
+        Phase::Waiting => ": waiting for the start",
+        Phase::Running => "",
+        Phase::Ending => ": finished",
+    };
+    let hosts = format!("fleet hosts --json --server nats://127.0.0.1:{}", three.port);
+    let is_so = |_: &Running| match phase {
+        Phase::Running => three.place.diskspd(&hosts).run().stdout.matches("\"running\"").count() == 3,
+        _ => three.agents[0].as_ref().is_some_and(|agent| agent.stderr().contains(word)),
+    };
+    controller.as_mut().expect("it runs").wait_until("the phase", is_so);
+    three.disturb(who, how, &mut controller);
+    let ended = controller.map(Running::finish);
+    if let Some(ended) = &ended {
+        assert!(matches!(ended.code(), Some(0 | 1 | 3)), "{case}: {ended}");
+    }
+    three.wait_until_idle();
+    let has_result = three.place.path("r.json").exists();
+    for host in 1..=3 {
+        if three.agents[host - 1].is_none() {
+            continue; // who is killed leaves what it made
+        }
+        let log = three.agents[host - 1].as_ref().map(Running::stderr).unwrap_or_default();
+        let started = log.contains(": finished");
+        let made = !three.files_of(&format!("room-h{host}")).is_empty();
+        assert_eq!(made, started, "{case}: h{host}: {log}");
+        let kept = !three.files_of(&format!("state-h{host}")).is_empty();
+        assert!(!started || kept || has_result, "{case}: h{host} lost its result: {log}");
+    }
+    if how == How::Pause && who != Who::Controller && phase == Phase::Running {
+        let ended = ended.expect("it was not killed");
+        ended.expect_status(0);
+        assert!(!ended.stdout.contains("lost-host"), "{case}: {ended}");
+    }
+    eprintln!("{case}: as it should be");
+    Ok(())
+}
+
+fn all_disturbances() -> Vec<(Who, How, Phase)> {
+    let mut all = Vec::new();
+    for who in [Who::Agent, Who::Controller, Who::Server] {
+        for how in [How::Pause, How::LongPause, How::Kill] {
+            for phase in [Phase::Preparing, Phase::Waiting, Phase::Running, Phase::Ending] {
+                all.push((who, how, phase));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn whatever_stands_still_or_dies_leaves_no_host_busy_and_no_file_behind() {
+    let cases = match std::env::var_os(ALL_DISTURBANCES) {
+        Some(_) => all_disturbances(),
+        None => vec![(Who::Server, How::Kill, Phase::Waiting), (Who::Controller, How::Kill, Phase::Waiting)],
+    };
+    for some in cases.chunks(4) {
+        let skipped: Vec<String> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                some.iter().map(|&(who, how, phase)| scope.spawn(move || disturbed(who, how, phase))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().expect("as it should be").err()).collect()
+        });
+        if let Some(reason) = skipped.into_iter().next() {
+            or_skip!(Err::<(), String>(reason));
+        }
+    }
+}
