@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn slow_ios_at_random_times_have_no_period() {
-        let alarms = coverage_percent(1000, |rng| {
+        let alarms = coverage_percent(500, |rng| {
             let slow = |_| slow(uniform(rng) * MINUTE_NS, 20e6 * (1.0 + exponential(rng)));
             let slowest: Vec<SlowIo> = (0..100).map(slow).collect();
             of_slowest(&slowest, 1e6, MINUTE_NS).is_some()

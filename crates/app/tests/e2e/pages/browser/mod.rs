@@ -4,7 +4,7 @@ mod driver;
 mod kinds;
 mod use_of_page;
 
-use crate::{fixed, page};
+use super::{fixed, page};
 use driver::{Browser, OPTIONS, chromium};
 use testkit::{skip, workplace};
 

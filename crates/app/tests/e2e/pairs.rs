@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fs;
 use testkit::{Workplace, or_skip, workplace};
 
-const SCHEMA: &str = include_str!("../../../docs/formats/diskspd-sweep.schema.json");
+const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema.json");
 
 /// An ab.json, which must be what the schema says.
 fn document(place: &Workplace, name: &str) -> Value {

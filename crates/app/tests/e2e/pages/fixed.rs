@@ -2,12 +2,15 @@
 //! A short run gives the frame: profile, targets, environment. All figures that pages draw are replaced, from a seed: latencies
 //! and rates of any magnitude, equal, close together or far apart.
 
+use crate::rate_search;
 use model::course::{CpuCourse, Section, SectionFigures, Series, SeriesCounts};
 use model::figures::{LatencyDistribution, LatencyFigures, Percentile};
 use model::packed_counts::PackedCounts;
 use model::record::SlowIo;
 use model::result::{CpuUsage, Measured, RunResult};
 use model::storage_course::{DeviceCourse, DeviceFigures, DeviceRequests, DeviceStep};
+use serde_json::Value;
+use std::fs;
 use std::sync::OnceLock;
 use testkit::Workplace;
 
@@ -26,6 +29,21 @@ pub(crate) fn result(place: &Workplace, name: &str, seed: u64) {
     let mut text = Vec::new();
     render::json::write(&random(place, seed), &mut text).expect("memory takes all");
     place.file(name, &text);
+}
+
+/// Writes the directory `limit` of a search for the highest rate into a workplace. That it was confirmed depends on luck,
+/// so it is said of this one.
+pub(crate) fn search(place: &Workplace) {
+    let search = rate_search::made(place);
+    let folder = place.path("limit");
+    fs::create_dir(&folder).expect("our own folder");
+    for (name, content) in &search.files {
+        fs::write(folder.join(name), content).expect("the file fits");
+    }
+    let mut sweep = search.sweep();
+    sweep["limit"]["noise"] = Value::Null;
+    sweep["limit"]["is_confirmed"] = true.into();
+    place.file("limit/sweep.json", sweep.to_string().as_bytes());
 }
 
 /// A result by its seed.

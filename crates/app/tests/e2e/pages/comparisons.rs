@@ -1,6 +1,6 @@
 //! Pages of several results.
 
-use crate::{charts, load, page, series, words};
+use super::{charts, load, page, series, words};
 use testkit::workplace;
 
 #[test]

@@ -1,7 +1,7 @@
 //! The guide is true: what its pages say that a command prints is what it prints, and no command that they, or
 //! other pages, show is refused.
 //!
-//! `GUIDE_REWRITE=/path/to/diskspd cargo test --test guide` writes what that program prints here into the pages,
+//! `GUIDE_REWRITE=/path/to/diskspd cargo test --test e2e guide::` writes what that program prints here into the pages,
 //! in place of what they say it printed: after a change of the output, and because every figure in the guide is
 //! to be one that was measured.
 

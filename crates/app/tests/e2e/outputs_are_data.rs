@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use testkit::{Finished, LoopDevice, Mounted, Snapshot, Workplace, or_skip, workplace};
 
 /// `DiskSpd`'s own report, as it prints it on Windows.
-const WINDOWS_TEXT: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix.txt");
-const WINDOWS_XML: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix.xml");
+const WINDOWS_TEXT: &[u8] = include_bytes!("../../../import/tests/data/01-basic_mix.txt");
+const WINDOWS_XML: &[u8] = include_bytes!("../../../import/tests/data/01-basic_mix.xml");
 
 /// Short runs.
 const RUN: &str = "-d30 -W0 -b4K --max-ios=9";

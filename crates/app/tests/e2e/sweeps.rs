@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fs;
 use testkit::{Workplace, workplace};
 
-const SCHEMA: &str = include_str!("../../../docs/formats/diskspd-sweep.schema.json");
+const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema.json");
 
 fn json(place: &Workplace, name: &str) -> Value {
     serde_json::from_slice(&place.content(name)).expect("it is JSON")
@@ -195,31 +195,6 @@ fn repeats_print_each_run_their_average_and_median() {
         .run()
         .expect_status(3)
         .expect_stderr(&["--dir 'r' already holds a repeat; --resume r continues it"]);
-}
-
-#[test]
-fn the_highest_rate_that_keeps_a_limit_is_found_and_confirmed() {
-    let place = workplace!();
-    // The null engine answers at once: what fails is the rate that this machine can reach, however busy it is.
-    let words =
-        "sweep --limit mean=30s --probe 1s --confirm 1s --dir s -- -c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat";
-    let run = place.diskspd(words).run();
-    run.expect_status(0).expect_stdout(&["highest rate that meets mean response time <= 30000.000 ms: "]);
-    let sweep: Value = serde_json::from_slice(&place.content("s/sweep.json")).expect("it is JSON");
-    let found = &sweep["limit"];
-    let rate = |which: &str| -> Option<f64> {
-        let point = found[which].as_u64()? as usize;
-        sweep["points"][point]["settings"][0]["value"].as_str()?.parse().ok()
-    };
-    let capacity = found["capacity_iops"].as_f64().expect("it is measured first");
-    let holds = rate("holds").expect("a rate");
-    assert!(holds > 0.0 && holds <= capacity && rate("fails").is_none_or(|fails| fails > holds), "{found}");
-    assert_eq!(sweep["visits"][0]["purpose"], "capacity");
-    let visits = sweep["visits"].as_array().expect("a list");
-    assert!(visits.len() >= 3 && visits.iter().any(|visit| visit["purpose"] == "confirm"), "{}", visits.len());
-    assert!(run.stdout.lines().any(|line| line.starts_with("Param -o 8 -t 1 --rate ")), "{}", run.stdout);
-    let refused = place.diskspd("sweep --limit p99=1 -- -c1M b.dat").run();
-    refused.expect_status(3).expect_stderr(&["as in p99=1ms"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Pages of single results.
 
-use crate::{charts, fixed, load, page, series, words};
+use super::{charts, fixed, load, page, series, words};
 use serde_json::Value;
 use std::path::Path;
 use testkit::{Corrupting, Corruption, Occasion, Workplace, or_skip, workplace};

@@ -1,6 +1,6 @@
 //! Pages of sweeps and repeats.
 
-use crate::{charts, load, page, series, words};
+use super::{charts, fixed, load, page, series, words};
 use serde_json::{Value, json};
 use testkit::{Workplace, workplace};
 
@@ -127,11 +127,14 @@ fn answers_are_no_better_than_the_verdicts_of_their_runs() {
     for (words_of_set, folder, file) in [
         ("sweep --vary o=1,2", "depths", "sweep.json"),
         ("sweep --vary b=4K,8K", "blocks", "sweep.json"),
-        ("sweep --limit mean=30s --probe 1s --confirm 1s", "limit", "sweep.json"),
+        ("", "limit", "sweep.json"),
         ("repeat --runs 2", "repeat", "repeat.json"),
         ("ab --a --rate=200 --b --rate=300 --pairs 3", "pairs", "ab.json"),
     ] {
-        place.diskspd(&format!("{words_of_set} --dir {folder} -- {load}")).run();
+        match words_of_set {
+            "" => fixed::search(&place),
+            words => drop(place.diskspd(&format!("{words} --dir {folder} -- {load}")).run()),
+        }
         let file = format!("{folder}/{file}");
         for (severity, warnings, tone, told) in [
             ("note", &[][..], None, None),
@@ -207,9 +210,7 @@ fn pairs_say_whether_one_side_is_better() {
 #[test]
 fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     let place = workplace!();
-    let search =
-        "sweep --limit mean=30s --probe 1s --confirm 1s --dir limit -- -c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat";
-    place.diskspd(search).run().expect_status(0);
+    fixed::search(&place);
     let page = page(&place, "limit");
     let line = load(&page);
     assert!(

@@ -16,7 +16,7 @@ const ROWS: usize = 15;
 
 #[test]
 fn captured_runs_end_with_the_same_status() {
-    let text = include_str!("../../cli/tests/data/command-lines.jsonl");
+    let text = include_str!("../../../cli/tests/data/command-lines.jsonl");
     let mut rows = 0;
     for line in text.lines() {
         let row: Value = serde_json::from_str(line).expect("a row is JSON");

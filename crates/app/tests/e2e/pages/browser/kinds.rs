@@ -1,11 +1,12 @@
 //! What holds for pages of every kind: accessible, nothing too wide, nothing over something else.
 
+use super::super::fixed;
+use super::super::recordings::record;
 use super::driver::{Browser, chromium};
-use crate::fixed;
-use crate::recordings::record;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use testkit::{Program, Workplace, skip, workplace};
 
 /// Widths of a telephone, a tablet, a laptop and a large screen, in pixels.
@@ -109,7 +110,12 @@ fn page_of(place: &Workplace, kind: &'static str, sources: &str) -> (&'static st
 }
 
 /// The source of axe-core, from npm; kept between runs.
-fn axe() -> Option<String> {
+fn axe() -> Option<&'static str> {
+    static SOURCE: OnceLock<Option<String>> = OnceLock::new();
+    SOURCE.get_or_init(fetched_axe).as_deref()
+}
+
+fn fetched_axe() -> Option<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axe-core");
     let file = folder.join("package/axe.min.js");
     if !file.exists() {
@@ -178,34 +184,30 @@ fn check(browser: &mut Browser, pages: Vec<(&'static str, PathBuf)>, axe: Option
     }
 }
 
-/// Pages of presets, of a search for a rate, and of pairs.
-fn pages_of_methods(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
-    let run = |words: &str| {
-        place.diskspd(words).run();
-    };
+/// Pages of presets.
+fn pages_of_presets(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
     let desktop = place.diskspd("preset show desktop --toml").run().stdout.replace("repeats = 5", "repeats = 2");
     place.file("desktop.toml", desktop.as_bytes());
-    let own = "-c8M -d1 -W0 --json";
-    run(&format!("preset run ./desktop.toml {own} desktop.json d.dat"));
-    run(&format!("preset run sql-log {own} log.json l.dat"));
-    run(&format!("preset run sql {own} sql.json s.dat"));
-    run("sweep --limit mean=30s --probe 1s --confirm 1s --dir limit -- -c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat");
-    run("ab --vary o=1,2 --pairs 3 --dir pairs -- -c1M -d1 -W0 -b4K -r -L a.dat");
+    for words in
+        ["./desktop.toml --json desktop.json d.dat", "sql-log --json log.json l.dat", "sql --json sql.json s.dat"]
+    {
+        place.diskspd("preset run -c8M -d1 -W0").args(words).run();
+    }
+    let kinds = [("desktop", "desktop.json"), ("sql-log", "log.json"), ("sql", "sql.json")];
+    kinds.into_iter().map(|(kind, source)| page_of(place, kind, source)).collect()
+}
+
+/// Pages of a search for a rate, of pairs, and of streams together and alone.
+fn pages_of_methods(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
+    fixed::search(place);
+    place.diskspd("ab --vary o=1,2 --pairs 3 --dir pairs -- -c1M -d1 -W0 -b4K -r -L a.dat").run();
     let streams = ["oltp-of-a-database: -b4K -r -w30 -t2", "backup: -b64K -o4"];
     let streams =
         |program: Program| streams.iter().fold(program, |program, stream| program.arg("--stream").arg(stream));
     streams(place.diskspd("-c1M -d1 -W0 -L --verify --json streams.json")).arg("s.dat").run().expect_status(0);
     let together = streams(place.diskspd("interference --dir together -- -c1M -d1 -W0")).arg("a.dat").run();
     together.expect_status(0);
-    let kinds = [
-        ("desktop", "desktop.json"),
-        ("sql-log", "log.json"),
-        ("sql", "sql.json"),
-        ("limit", "limit"),
-        ("pairs", "pairs"),
-        ("streams", "streams.json"),
-        ("interference", "together"),
-    ];
+    let kinds = [("limit", "limit"), ("pairs", "pairs"), ("streams", "streams.json"), ("interference", "together")];
     kinds.into_iter().map(|(kind, source)| page_of(place, kind, source)).collect()
 }
 
@@ -269,6 +271,11 @@ fn pages_fit_all_widths_and_are_accessible() {
 }
 
 #[test]
+fn pages_of_presets_fit_all_widths_and_are_accessible() {
+    check_all(pages_of_presets);
+}
+
+#[test]
 fn pages_of_methods_fit_all_widths_and_are_accessible() {
     check_all(pages_of_methods);
 }
@@ -281,7 +288,7 @@ fn check_all(made: fn(&Workplace) -> Vec<(&'static str, PathBuf)>) {
     let place = workplace!();
     let mut browser = Browser::start(&program, &place.path("profile"));
     let axe = axe();
-    check(&mut browser, made(&place), axe.as_deref());
+    check(&mut browser, made(&place), axe);
     if axe.is_none() {
         skip!("axe-core cannot be had from npm: accessibility was not checked");
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 use testkit::{Workplace, workplace};
 
-const SCHEMA: &str = include_str!("../../../docs/formats/diskspd-result.schema.json");
+const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-result.schema.json");
 
 /// The document in a file, which must be what the schema says.
 fn document(place: &Workplace, name: &str) -> Value {

@@ -1,7 +1,7 @@
 //! The readers of foreign bytes stand what the fuzzer tries: its corpora, the project's other examples, and
 //! both with parts changed. Crashes that fuzzing found are files in `fuzz/corpus`, named after what was wrong.
 
-#[path = "../../../fuzz/src/lib.rs"]
+#[path = "../../../../fuzz/src/lib.rs"]
 #[allow(dead_code, unreachable_pub)] // a library of its own elsewhere
 mod fuzzed;
 

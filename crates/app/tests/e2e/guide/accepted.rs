@@ -1,6 +1,6 @@
 //! Commands that are not run here, for want of a cluster, a share or an hour: are they at least understood?
 
-use crate::page::Page;
+use super::page::Page;
 use cli::subcommand::preset::PresetCommand;
 use cli::{Command, Environment, Subcommand, preset};
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! What a build can leave out, by the features that these tests are built with: with a feature its commands work,
-//! without it they are refused and name it. `cargo test -p app --no-default-features --test features`.
+//! without it they are refused and name it. `cargo test -p app --no-default-features --test e2e features::`.
 
 use testkit::{Finished, Workplace, or_skip, tool, workplace};
 

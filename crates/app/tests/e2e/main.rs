@@ -1,0 +1,66 @@
+//! Tests that drive the program, or compare the project with itself, at the same time: most wait for a run of a second, so
+//! one program for all of them takes a fraction of the time of one after another. What needs the machine or a device
+//! for itself is a program of its own beside this folder, and cargo runs those one after another.
+
+mod after_cut;
+mod appending;
+mod architecture;
+mod block_latencies;
+mod checks;
+mod comparisons;
+mod confidence;
+#[cfg(all(feature = "fleet", feature = "pages"))] // it tries the reader of pages and what agents admit, too
+mod corpora;
+mod corrupt_storage;
+mod course_of_a_run;
+mod creation;
+mod documents;
+mod ending_early;
+mod events;
+mod exits_and_streams;
+mod expectations;
+mod explanations;
+mod faults_of_targets;
+mod faults_of_the_machine;
+mod features;
+mod foreign_text;
+mod guide;
+mod how_ios_are_issued;
+mod how_much_is_issued;
+mod interference;
+mod job_files;
+mod kept_results;
+mod live_figures;
+mod loop_devices;
+mod man_pages_and_completions;
+mod many_hosts;
+mod marked_files;
+mod names_and_surroundings;
+mod operations;
+mod other_peoples_files;
+mod outputs_are_data;
+mod pages;
+mod pairs;
+mod presets;
+mod profiles_from_xml;
+mod published_command_lines;
+mod published_parsers;
+mod rate_search;
+mod reading_back;
+mod reading_back_in_doubt;
+mod reducible_data;
+mod requirements;
+mod results;
+mod results_agree;
+mod results_of_hosts;
+mod signals;
+mod sizes;
+mod skewed_access;
+mod streams;
+mod sweeps;
+mod systemd_unit;
+mod the_captured_runs;
+mod typing_errors;
+mod verification;
+mod what_is_written;
+mod where_the_offsets_fall;

@@ -1,0 +1,61 @@
+//! A search for the highest rate that keeps a limit: what it finds, for the tests and for pages.
+
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fs;
+use std::sync::OnceLock;
+use testkit::{Workplace, workplace};
+
+/// What a search printed and the files of its directory.
+#[derive(Debug)]
+pub(crate) struct Search {
+    pub(crate) stdout: String,
+    pub(crate) files: Vec<(OsString, Vec<u8>)>,
+}
+
+impl Search {
+    /// Its sweep.json.
+    pub(crate) fn sweep(&self) -> Value {
+        let file = self.files.iter().find(|(name, _)| name == "sweep.json");
+        serde_json::from_slice(&file.expect("it is kept").1).expect("it is JSON")
+    }
+}
+
+/// The one search that all tests look at. The null engine answers at once: what fails is the rate that this machine can
+/// reach, however busy it is, and that takes long to find on a busy one.
+pub(crate) fn made(place: &Workplace) -> &'static Search {
+    static SEARCH: OnceLock<Search> = OnceLock::new();
+    SEARCH.get_or_init(|| {
+        let load = "-c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat";
+        let words = format!("sweep --limit mean=30s --probe 1s --confirm 1s --dir searched -- {load}");
+        let run = place.diskspd(&words).run();
+        run.expect_status(0);
+        let entries = fs::read_dir(place.path("searched")).expect("it was made");
+        let entries = entries.map(|entry| entry.expect("an entry"));
+        let files = entries.map(|entry| (entry.file_name(), fs::read(entry.path()).expect("a result"))).collect();
+        Search { stdout: run.stdout, files }
+    })
+}
+
+#[test]
+fn the_highest_rate_that_keeps_a_limit_is_found_and_confirmed() {
+    let place = workplace!();
+    let search = made(&place);
+    let answer = "highest rate that meets mean response time <= 30000.000 ms: ";
+    assert!(search.stdout.contains(answer), "{}", search.stdout);
+    let sweep = search.sweep();
+    let found = &sweep["limit"];
+    let rate = |which: &str| -> Option<f64> {
+        let point = found[which].as_u64()? as usize;
+        sweep["points"][point]["settings"][0]["value"].as_str()?.parse().ok()
+    };
+    let capacity = found["capacity_iops"].as_f64().expect("it is measured first");
+    let holds = rate("holds").expect("a rate");
+    assert!(holds > 0.0 && holds <= capacity && rate("fails").is_none_or(|fails| fails > holds), "{found}");
+    assert_eq!(sweep["visits"][0]["purpose"], "capacity");
+    let visits = sweep["visits"].as_array().expect("a list");
+    assert!(visits.len() >= 3 && visits.iter().any(|visit| visit["purpose"] == "confirm"), "{}", visits.len());
+    assert!(search.stdout.lines().any(|line| line.starts_with("Param -o 8 -t 1 --rate ")), "{}", search.stdout);
+    let refused = place.diskspd("sweep --limit p99=1 -- -c1M b.dat").run();
+    refused.expect_status(3).expect_stderr(&["as in p99=1ms"]);
+}
