@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use testkit::{Finished, Program, Running, Workplace, or_skip, tool, workplace};
 
 /// Longest wait for something that takes a moment.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A NATS server, a key, and agents.
 struct Fleet {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use testkit::{Finished, LoopDevice, Running, Workplace, is_root, or_skip, skip, tool, workplace};
 
 /// Longest wait for something that takes a moment.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A file of the packages.
 fn packaged(name: &str) -> PathBuf {
