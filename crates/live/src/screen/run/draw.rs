@@ -277,6 +277,7 @@ mod tests {
                 total: load(iops),
                 targets: vec![load(iops / 2.0); 2],
                 threads: vec![load(iops / 2.0); 2],
+                hosts: Vec::new(),
             };
             let interval = LiveInterval {
                 phase: LivePhase::Measurement,
