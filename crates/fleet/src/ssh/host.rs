@@ -334,7 +334,7 @@ mod tests {
     fn a_host_that_talks_without_end_fills_no_memory() {
         let mut lines = LastLines::default();
         let mut count = 0;
-        each_line(&[b'x'; 100_000][..], |line| {
+        each_line(&vec![b'x'; 100_000][..], |line| {
             count += 1;
             lines.add(&line);
         });
