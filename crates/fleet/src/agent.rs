@@ -283,13 +283,12 @@ impl Server {
             _ => {}
         }
         let now = Now { monotonic_ns: monotonic_ns(), unix_ms: unix_ms() };
-        let challenge = match self.agent.gatekeeper.shared_challenge(now) {
-            Some(challenge) => challenge,
-            None => {
-                let challenge = name::new_id()?;
-                self.agent.gatekeeper.give_challenge(challenge.clone(), false, now);
-                challenge
-            }
+        let challenge = if let Some(challenge) = self.agent.gatekeeper.shared_challenge(now) {
+            challenge
+        } else {
+            let challenge = name::new_id()?;
+            self.agent.gatekeeper.give_challenge(challenge.clone(), false, now);
+            challenge
         };
         let answer = HelloAnswer {
             schema: SCHEMA,

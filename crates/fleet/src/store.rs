@@ -333,8 +333,8 @@ mod tests {
             store.keep(RUN, &finished(&index.to_string())).unwrap();
         }
         for (index, store) in stores.iter().enumerate() {
-            let stored = store.find(RUN).unwrap();
-            assert_eq!(unpacked(&fetched(store, &stored, 1000)).unwrap(), finished(&index.to_string()));
+            let kept = store.find(RUN).unwrap();
+            assert_eq!(unpacked(&fetched(store, &kept, 1000)).unwrap(), finished(&index.to_string()));
             assert_eq!(store.list().len(), 1);
             store.remove(RUN);
             assert!(store.list().is_empty());

@@ -17,6 +17,9 @@ const MEASUREMENTS: &str = "DISKSPD_TEST_CLOCKS";
 /// Set, every kind of disturbance is tried in every phase.
 const ALL_DISTURBANCES: &str = "DISKSPD_TEST_DISTURBANCES";
 
+/// Networks that were made, for names of their own.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
 /// Network namespaces of agents, and one of the server and the controller, which a bridge connects.
 struct Network {
     place: Workplace,
@@ -32,7 +35,6 @@ impl Network {
         for program in ["ip", "unshare", "nats-server"] {
             tool(program)?;
         }
-        static COUNT: AtomicU32 = AtomicU32::new(0);
         let stem = format!("dsk{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let network = Self { place, stem, hosts };
         let bus = network.space("bus");

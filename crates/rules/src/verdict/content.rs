@@ -27,7 +27,8 @@ fn shrinking_data(context: &RuleContext<'_>) -> Vec<Observation> {
     let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
     let mut written: BTreeMap<usize, u64> = BTreeMap::new();
     for row in &context.measured.rows {
-        *written.entry(row.target).or_default() += row.figures.write.bytes;
+        let bytes = written.entry(row.target).or_default();
+        *bytes = bytes.saturating_add(row.figures.write.bytes);
     }
     let written = |index| written.get(&index).copied().unwrap_or_default();
     targets.filter_map(|(index, target)| shrinking(context, index, target, written(index))).collect()
