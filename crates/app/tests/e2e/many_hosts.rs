@@ -147,7 +147,10 @@ fn hosts_carry_out_one_load_together() {
     }
     let text = String::from_utf8(fleet.place.content("r.txt")).expect("a text");
     assert!(text.contains("h1:/") && text.contains("h2:/") && text.contains("Hosts"), "{text}");
-    fleet.place.diskspd("report r.json --output r.html").run();
+    fleet.place.diskspd("report r.json --output r.html").run().expect_status(0);
+    let page = String::from_utf8(fleet.place.content("r.html")).expect("a page");
+    assert!(page.contains("data-chart=\"hosts-cpu\""), "each host's CPU usage is drawn");
+    assert!(!page.contains("CPU usage of the machine"), "the CPUs of one machine are not missed");
     for ended in fleet.end() {
         ended.expect_status(0);
     }
