@@ -393,7 +393,7 @@ fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<St
             (low, high) => format!("{low} to {high}"),
         }
     };
-    (word, std::iter::once(runs.len().to_string()).chain(response_limits(found).map(times)).collect())
+    (word, response_limits(found).map(times).chain([runs.len().to_string()]).collect())
 }
 
 fn table(sweep: &Sweep) -> Table {
@@ -411,8 +411,8 @@ fn table(sweep: &Sweep) -> Table {
     let mut searched = Vec::new();
     if let Some(found) = &sweep.limit {
         judged.push(Column::text("within the limit"));
-        searched.push(Column::number("runs"));
         searched.extend(response_limits(found).map(|limit| Column::number(&response(limit.figure))));
+        searched.push(Column::number("runs"));
     }
     let figures = searched.into_iter().chain(figures.into_iter().map(Column::number));
     let columns = settings.chain(judged).chain(figures).collect();

@@ -219,7 +219,7 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     );
     let words = words(&page);
     assert!(!words.contains("failed"), "{words}");
-    for column in ["within the limit", "runs", "p99 response"] {
+    for column in ["within the limit", "runs", "mean response"] {
         assert!(page.contains(&format!(">{column}</th>")), "{column}: {words}");
     }
     let limit = series(&page, "settings-latency", "limit");
