@@ -236,7 +236,7 @@ impl Picture {
 /// A chart that is not there.
 #[derive(Debug, Serialize)]
 pub(super) struct Missing {
-    title: &'static str,
+    pub(super) title: &'static str,
     reason: String,
 }
 
@@ -333,6 +333,10 @@ impl Column {
 
     pub(super) fn number(name: &str) -> Self {
         Self { name: name.to_owned(), is_number: true }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 }
 

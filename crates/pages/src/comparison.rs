@@ -5,11 +5,13 @@ use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, differences, overlays};
 use super::environment::{command, facts, subtitle};
 use super::foreign_text::text;
+use super::quantity::size;
 use super::repeat::{name, shown};
 use super::warnings::{Explain, NamedRun, banner, warnings};
 use model::headline::Headline;
+use model::metric::Metric;
 use model::result::RunResult;
-use render::compare::{SameRuns, drift, equivalent, system_differences, word};
+use render::compare::{SameRuns, drift, equivalent, incomplete, system_differences, word};
 use render::load_line;
 use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, compare};
 use std::io;
@@ -134,11 +136,20 @@ fn other_differences(sides: &[Side]) -> Vec<Vec<String>> {
         });
         for [name, a, b] in settings.chain(system_differences(first, other)) {
             let mut row = vec![String::new(); sides.len() + 1];
+            let (name, [a, b]) = readable(&name, [&a, &b]);
             (row[0], row[1], row[number + 1]) = (text(name.as_bytes()), text(a.as_bytes()), text(b.as_bytes()));
             rows.push(row);
         }
     }
     rows
+}
+
+/// A place in a result and its values, in words and units where it is one that often differs.
+fn readable(name: &str, values: [&str; 2]) -> (String, [String; 2]) {
+    if name != "machine.memory.available_bytes" {
+        return (name.to_owned(), values.map(str::to_owned));
+    }
+    ("available memory".to_owned(), values.map(|value| value.parse().map_or_else(|_| value.to_owned(), size)))
 }
 
 /// The metrics that are better, worse, equivalent or inconclusive.
@@ -150,6 +161,8 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     let (equivalent, open) = (of(ComparisonVerdict::NoDifference), of(ComparisonVerdict::CannotTell));
     let same = SameRuns::of(&first.results, &second.results);
     let told = same.map(|same| sentence(&same.words()));
+    let incomplete = incomplete(&first.results, &second.results);
+    let lacks_iops = incomplete.is_some() && found.iter().all(|difference| difference.figure != Metric::Iops);
     let headline = match (better.is_empty(), worse.is_empty()) {
         _ if matches!(same, Some(SameRuns::All { .. })) => {
             return Statement {
@@ -160,12 +173,14 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
             };
         }
         _ if found.is_empty() => "No metrics in common".to_owned(),
-        (false, true) => format!("{} is better", second.name),
-        (true, false) => format!("{} is worse", second.name),
-        (false, false) => format!("{} is better in some metrics, worse in others", second.name),
+        _ if lacks_iops => "Cannot tell: IOPS cannot be compared".to_owned(),
+        (false, true) => format!("{} is better in {}", second.name, listed(&better)),
+        (true, false) => format!("{} is worse in {}", second.name, listed(&worse)),
+        (false, false) => format!("{} is better in {}, worse in {}", second.name, listed(&better), listed(&worse)),
         (true, true) => open.first().map_or_else(equal, |open| cannot_tell(open)),
     };
     let tone = match (better.is_empty(), worse.is_empty()) {
+        _ if lacks_iops => Tone::Warn,
         _ if found.is_empty() => Tone::Plain,
         (false, true) => Tone::Good,
         (true, false) => Tone::Bad,
@@ -177,7 +192,7 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
         format!("{} {:+.1} %{}", name(found.figure), found.percent, interval.unwrap_or_default())
     };
     let change = |found: &Difference| format!("{} {:+.1} %", name(found.figure), found.percent);
-    let mut sentences = Vec::new();
+    let mut sentences: Vec<String> = incomplete.iter().map(|words| sentence(words)).collect();
     let mut add = |heading: &str, of: &[&Difference], words: &dyn Fn(&Difference) -> String| {
         if !of.is_empty() {
             let words: Vec<String> = of.iter().map(|found| words(found)).collect();
@@ -200,6 +215,17 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
         );
     }
     Statement { tone, about: String::new(), headline, sentences }
+}
+
+/// `IOPS, mean and p99`; MiB/s goes with IOPS.
+fn listed(found: &[&Difference]) -> String {
+    let has_iops = found.iter().any(|found| found.figure == Metric::Iops);
+    let told = found.iter().filter(|found| !has_iops || found.figure != Metric::MibPerS);
+    let names: Vec<String> = told.map(|found| name(found.figure)).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// [`equivalent`] at the start of a sentence.
@@ -259,7 +285,6 @@ fn lengths(first: &Side, second: &Side) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::metric::Metric;
 
     fn side(name: &str) -> Side {
         Side { name: name.to_owned(), results: Vec::new() }
@@ -273,6 +298,13 @@ mod tests {
     fn told(found: &[Difference]) -> (Tone, String, Vec<String>) {
         let Statement { tone, headline, sentences, .. } = statement(found, &side("old"), &side("new"));
         (tone, headline, sentences)
+    }
+
+    #[test]
+    fn available_memory_is_shown_in_words_and_units() {
+        let found = readable("machine.memory.available_bytes", ["1073741824", "null"]);
+        assert_eq!(found, ("available memory".to_owned(), ["1 GiB", "null"].map(str::to_owned)));
+        assert_eq!(readable("machine.kernel", ["5", "6"]).0, "machine.kernel");
     }
 
     #[test]
@@ -304,7 +336,11 @@ mod tests {
         assert_eq!((tone, headline.as_str()), (Tone::Plain, "Equivalent within 5 %"));
         let better = difference(Metric::Iops, 9.0, Some(1.0), ComparisonVerdict::Better);
         let (tone, headline, sentences) = told(&[better, equal(Metric::Mean)]);
-        assert_eq!((tone, headline.as_str()), (Tone::Good, "new is better"));
+        assert_eq!((tone, headline.as_str()), (Tone::Good, "new is better in IOPS"));
+        let p50 = difference(Metric::P50, 9.0, Some(1.0), ComparisonVerdict::Worse);
+        let p99 = difference(Metric::P99, 9.0, Some(1.0), ComparisonVerdict::Worse);
+        let bytes = difference(Metric::MibPerS, 9.0, Some(1.0), ComparisonVerdict::Better);
+        assert_eq!(told(&[better, bytes, p50, p99]).1, "new is better in IOPS, worse in p50 and p99");
         assert_eq!(sentences, ["Better: IOPS +9.0 %.", "Equivalent within 5 %: mean."]);
         assert_eq!(word(ComparisonVerdict::NoDifference), "equivalent within 5 %");
     }

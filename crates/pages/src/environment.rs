@@ -2,11 +2,11 @@
 
 use super::block::{Block, Fact, Section};
 use super::foreign_text::{text, text_of_path};
+use super::quantity::{size, spaced};
 use model::block_device::BlockDevice;
 use model::environment::{Backing, Environment, Hypervisor, MountedFileSystem, TargetEnvironment};
 use model::profile::ResultFormat;
 use model::result::{RunResult, Tool};
-use model::units::Bytes;
 use render::system::{known, utc};
 use std::path::Path;
 
@@ -79,7 +79,7 @@ fn machine(result: &RunResult) -> Vec<Fact> {
         named("computer", Some(&system.computer_name)),
         named("processor", system.processor_name.as_deref()),
         (!topology.cpus.is_empty()).then(|| fact("CPUs", cpus)),
-        environment.memory_bytes.map(|bytes| fact("memory", Bytes(bytes).to_string())),
+        environment.memory_bytes.map(|bytes| fact("memory", size(bytes))),
         named("virtual machine", hypervisor.map(Hypervisor::words)),
         named("system", environment.distribution.as_deref()),
         named("kernel", environment.kernel_release.as_deref().or(Some(&system.kernel_release))),
@@ -98,7 +98,7 @@ fn machine(result: &RunResult) -> Vec<Fact> {
 fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> Vec<Fact> {
     let measured = result.time_spans.iter().filter_map(|span| span.measured.as_ref());
     let mut rows = measured.flat_map(|measured| &measured.rows);
-    let size = rows.find(|row| row.path == path).map(|row| format!(" ({})", Bytes(row.target_size_bytes)));
+    let size = rows.find(|row| row.path == path).map(|row| format!(" ({})", size(row.target_size_bytes)));
     let mut facts = vec![fact("target", format!("{}{}", text_of_path(path), size.unwrap_or_default()))];
     facts.extend(environment.mount.as_ref().map(|mount| fact("\u{2003}file system", mounted(mount))));
     let place = match &environment.backing {
@@ -111,7 +111,7 @@ fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> V
     facts.extend(place.map(|place| fact("\u{2003}on", text(place.as_bytes()))));
     facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk))));
     let placement = result.targets.placements.get(path);
-    facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(placement.words().as_bytes()))));
+    facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(spaced(&placement.words()).as_bytes()))));
     facts
 }
 
@@ -127,7 +127,7 @@ fn described(disk: &BlockDevice) -> String {
     let parts = [
         Some(disk.name.clone()),
         Some(hardware).filter(|hardware| !hardware.is_empty()),
-        disk.size_bytes.map(|bytes| Bytes(bytes).to_string()),
+        disk.size_bytes.map(size),
         disk.queue.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
         disk.queue.rotational.map(|turns| if turns { "rotational" } else { "not rotational" }.to_owned()),
     ];

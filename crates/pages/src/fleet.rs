@@ -2,10 +2,11 @@
 
 use super::axis::Axis;
 use super::block::{Block, Column, Section, Table, charts};
-use super::chart::{Chart, Marks, Points, Series};
+use super::chart::{Cell, Chart, Marks, Points, Series};
+use super::charts::{OF_ONE_MACHINE, Shown};
 use super::foreign_text::text;
 use super::palette::Role;
-use super::quantity::Quantity;
+use super::quantity::{Quantity, significant};
 use model::fleet::{FleetTimeSpan, HostTimeSpan};
 use model::result::RunResult;
 use render::host_table::{COLUMNS, notes, rows, window_words};
@@ -34,15 +35,56 @@ pub(super) fn sections(result: &RunResult, index: usize) -> io::Result<Vec<Secti
         ..Table::default()
     };
     let mut blocks = vec![Block::Table(table)];
-    if let Some(chart) = over_time(time_span) {
-        blocks.extend(charts(&[Ok(chart)])?);
-    }
+    let shown: Vec<Shown> = [over_time(time_span), cpus(time_span)].into_iter().flatten().map(Ok).collect();
+    blocks.extend(charts(&shown)?);
     let mut sections = vec![Section::new("Hosts", blocks)];
     let sentences: Vec<String> = notes(time_span).iter().map(|note| text(note.as_bytes())).collect();
     if !sentences.is_empty() {
         sections.push(Section::new("Notes of the hosts", vec![Block::Notes { heading: String::new(), sentences }]));
     }
     Ok(sections)
+}
+
+/// Each host has CPUs of its own: those of one machine are no part that a page of many could lack.
+pub(super) fn without_cpus_of_one_machine(section: &mut Section) {
+    for block in &mut section.blocks {
+        if let Block::Absent { charts } = block {
+            charts.retain(|missing| !OF_ONE_MACHINE.contains(&missing.title));
+        }
+    }
+    section.blocks.retain(|block| !matches!(block, Block::Absent { charts } if charts.is_empty()));
+}
+
+/// CPU usage of each host.
+fn cpus(time_span: &FleetTimeSpan) -> Option<Chart> {
+    let known = |host: &HostTimeSpan| Some((text(host.host.as_bytes()), host.headline.as_ref()?.cpu_percent));
+    let hosts: Vec<(String, f64)> = time_span.hosts.iter().filter_map(known).collect();
+    let cell = |(index, (name, percent)): (usize, &(String, f64))| {
+        let middle = index as f64 + 1.0;
+        Cell {
+            x: (middle - 0.38, middle + 0.38),
+            y: (0.0, *percent),
+            value: *percent,
+            strength: 1.0,
+            label: String::new(),
+            text: format!("{name}: {} %", significant(*percent)),
+        }
+    };
+    let names = hosts.iter().enumerate().map(|(index, (name, _))| (index as f64 + 1.0, name.clone()));
+    (!hosts.is_empty()).then(|| Chart {
+        name: "hosts-cpu",
+        title: "CPU usage of each host".to_owned(),
+        caption: "What all programs together used, mean of the CPUs of the host.".to_owned(),
+        x: Axis::named("", Quantity::Count, (0.4, hosts.len() as f64 + 0.6), names.collect()),
+        y: Axis::linear("of the measured time", Quantity::Percent, 0.0, 100.0),
+        right: None,
+        series: vec![Series {
+            name: String::new(),
+            role: Role::User,
+            marks: Marks::Cells(hosts.iter().enumerate().map(cell).collect()),
+        }],
+        markers: Vec::new(),
+    })
 }
 
 /// I/Os per second of each host; of many hosts the lowest, the median and the highest at each time.
@@ -123,6 +165,7 @@ fn band(hosts: &[&Points]) -> [Points; 3] {
 mod tests {
     use super::*;
     use model::fleet::HostSeries;
+    use model::headline::Headline;
 
     fn host(name: &str, begins_ns: i64, ios: &[u64]) -> HostTimeSpan {
         HostTimeSpan {
@@ -150,6 +193,20 @@ mod tests {
         };
         let found: Vec<_> = found.iter().map(|(name, points)| (name.as_str(), rounded(points))).collect();
         assert_eq!(found, [("h1", vec![(0, 100), (100, 200)]), ("h2", vec![(50, 50)])]);
+    }
+
+    #[test]
+    fn each_host_has_a_bar_of_its_cpus() {
+        let used = |name: &str, cpu_percent| HostTimeSpan {
+            headline: Some(Headline { cpu_percent, ..Headline::default() }),
+            ..host(name, 0, &[])
+        };
+        let hosts = vec![used("h1", 25.0), host("h2", 0, &[]), used("h3", 75.0)];
+        let chart = cpus(&FleetTimeSpan { hosts, ..FleetTimeSpan::default() }).expect("a chart");
+        let Marks::Cells(cells) = &chart.series[0].marks else { panic!("another form") };
+        let texts: Vec<&str> = cells.iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(texts, ["h1: 25 %", "h3: 75 %"]);
+        assert!(cpus(&FleetTimeSpan::default()).is_none());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
 use super::sweep::{command, verdicts};
 use super::warnings::Explain;
-use model::interference::{StreamHeadline, StreamInRun, StreamInterference};
+use model::interference::{Interference, StreamHeadline, StreamInRun, StreamInterference};
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::mib;
@@ -30,15 +30,10 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     let answers = statements.into_iter().map(|statement| Answer::resting_on(measured(), statement)).collect();
     let mut first = vec![Block::Answers { answers }];
     if let Some(found) = &sweep.interference {
-        let table = render::interference::table(found);
         let capped = example.and_then(|example| render::interference::capped(&example.profile));
         let notes = std::iter::once(render::interference::rounds(rounds)).chain(capped);
         let note = notes.map(|words| sentence(&words)).collect::<Vec<_>>().join(" ");
-        // Telephones show each figure below its name alone.
-        let names =
-            ["stream", "IOPS alone", "IOPS together", "IOPS share", "p99 ms alone", "p99 ms together", "p99 factor"];
-        let names = names.map(str::to_owned);
-        first.push(Block::Table(Table { label: "Streams", note, ..Table::judged_first(&table, &names) }));
+        first.push(Block::Table(Table { note, ..of_streams(found) }));
     }
     first.extend(verdicts(sweep, explain, run));
     let mut sections = vec![Section::new("", first)];
@@ -50,6 +45,31 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     sections.push(command("interference", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
     Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("Interference")
+}
+
+/// A row for each stream.
+fn of_streams(found: &Interference) -> Table {
+    let row = |of: &StreamInterference| {
+        let unknown = || "-".to_owned();
+        let p99 = |of: &StreamHeadline| of.p99_ns.map_or_else(unknown, latency);
+        vec![
+            of.name.to_string(),
+            grouped(of.alone.iops),
+            grouped(of.together.iops),
+            of.iops_share_percent.map_or_else(unknown, |share| format!("{share:.1} %")),
+            p99(&of.alone),
+            p99(&of.together),
+            of.p99_factor.map_or_else(unknown, |factor| format!("{factor:.2}")),
+        ]
+    };
+    // Telephones show each figure below its name alone.
+    let numbers = ["IOPS alone", "IOPS together", "IOPS share", "p99 alone", "p99 together", "p99 factor"];
+    Table {
+        label: "Streams",
+        columns: std::iter::once(Column::text("stream")).chain(numbers.map(Column::number)).collect(),
+        rows: found.streams.iter().map(row).collect(),
+        ..Table::default()
+    }
 }
 
 fn statement(of: &StreamInterference, rounds: u32) -> Statement {

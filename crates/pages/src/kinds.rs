@@ -2,10 +2,10 @@
 
 use crate::block::{Column, Table};
 use crate::foreign_text::{text, text_of_path};
-use crate::quantity::{Quantity, grouped, latency};
+use crate::quantity::{Quantity, grouped, latency, size};
 use model::figures::{Figures, LatencyDistribution, OperationFigures, RotationFigures, SizeFigures};
 use model::result::{Measured, StreamFigures, TimeSpanResult};
-use model::units::{Bytes, mib};
+use model::units::mib;
 use model::verification::{CorruptUnit, CorruptUnits, NearMessage, places_words};
 
 const P50_PPB: u64 = 500_000_000;
@@ -15,8 +15,7 @@ const P99_PPB: u64 = 990_000_000;
 pub(crate) fn sizes(measured: &Measured) -> Option<Table> {
     let row = |of: &SizeFigures| {
         let SizeFigures { operation, size_bytes, drawn_percent, figures, p50_ns, p99_ns, .. } = of;
-        let mut cells =
-            vec![operation.name().to_owned(), Bytes(*size_bytes).to_string(), format!("{drawn_percent:.2} %")];
+        let mut cells = vec![operation.name().to_owned(), size(*size_bytes), format!("{drawn_percent:.2} %")];
         cells.extend(rates(figures));
         cells.extend(times(figures, *p50_ns, *p99_ns));
         cells
@@ -105,8 +104,8 @@ pub(crate) fn verification(span_result: &TimeSpanResult) -> Option<Table> {
     let mut rows = vec![
         row("units checked", grouped(found.checked_units as f64)),
         row("units not checkable", format!("{}{unchecked}", grouped(found.unchecked_units as f64))),
-        row("I/Os that waited for another one on the same units", grouped(found.waiting_ios as f64)),
-        row("reads that failed, in no rate or latency", grouped(found.unreadable_ios as f64)),
+        row("I/Os that waited for another I/O on the same units", grouped(found.waiting_ios as f64)),
+        row("failed reads (not in rates and latencies)", grouped(found.unreadable_ios as f64)),
         row("corrupt units", grouped(found.corrupt_units() as f64)),
     ];
     let class = |class: &CorruptUnits| {
@@ -228,7 +227,7 @@ mod tests {
             ..Measured::default()
         };
         let table = sizes(&measured).expect("there is one");
-        assert_eq!(table.rows[0][..4], ["discard", "4KiB", "100.00 %", "7"].map(str::to_owned));
+        assert_eq!(table.rows[0][..4], ["discard", "4 KiB", "100.00 %", "7"].map(str::to_owned));
         assert_eq!((table.rows[0].len(), &*table.rows[0][7]), (table.columns.len(), "-"));
         let table = without_data(&measured).expect("there is one");
         assert_eq!((table.rows[0].len(), &*table.rows[0][0]), (table.columns.len(), "discard"));

@@ -1,8 +1,9 @@
 //! What the page of a preset begins with: how many of its loads pass, which of them can be trusted, and their figures.
 
-use super::answer::{Answer, Statement};
-use super::block::{Block, Section, Table, Tone};
+use super::answer::{Answer, Statement, sentence};
+use super::block::{Block, Column, Section, Table, Tone};
 use super::foreign_text::text;
+use super::quantity::{grouped, latency, significant};
 use super::warnings::{Explain, NamedRun, banner, warnings};
 use super::weak;
 use model::finding::Severity;
@@ -114,11 +115,37 @@ fn table(preset: &PresetRun, result: &RunResult) -> Option<Table> {
                 }
             }
         }
+        for column in 1..table.columns.len() {
+            let name = table.columns[column].name();
+            if name != "IOPS" && !name.ends_with("/s") {
+                continue;
+            }
+            for cell in table.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+                if let Ok(value) = cell.parse::<f64>() {
+                    *cell = if value >= 1000.0 { grouped(value) } else { significant(value) };
+                }
+            }
+        }
         table.note = weak::note(is_any_weak);
         let of_row = |row: &LoadRow| word(headlines.get(row.time_span).and_then(|(_, run)| severity(run)));
         let verdicts = rows.iter().map(of_row);
         table.insert(1, "run verdict", verdicts.collect::<Vec<_>>());
         return Some(table);
+    }
+    for column in 1..table.columns.len() {
+        let name = table.columns[column].name().to_owned();
+        for cell in table.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+            let Ok(value) = cell.parse::<f64>() else { continue };
+            *cell = if name.ends_with(" us") { latency(value * 1e3) } else { grouped(value) };
+        }
+        if let Some(direction) = name.strip_suffix(" us") {
+            table.columns[column] = Column::number(&format!("{direction} latency"));
+        }
+    }
+    if let Some(first) = table.columns.first_mut() {
+        // What the text explains in the corner of its table.
+        table.note = sentence(first.name());
+        *first = Column::text("load");
     }
     // Loads of one name share a row.
     let verdict = |row: &Vec<String>| {

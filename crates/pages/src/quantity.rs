@@ -1,5 +1,7 @@
 //! Figures with their units, short enough for axes and tiles.
 
+use model::units::Bytes;
+
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
@@ -77,6 +79,25 @@ pub(crate) fn latency(ns: f64) -> String {
     format!("{} {unit}", significant(value))
 }
 
+/// `23.54 GiB`
+pub(crate) fn size(bytes: u64) -> String {
+    spaced(&Bytes(bytes).to_string())
+}
+
+/// Words of the text report with a space before each binary unit, as everywhere on pages.
+pub(crate) fn spaced(words: &str) -> String {
+    let mut text = String::with_capacity(words.len() + 4);
+    for (index, character) in words.char_indices() {
+        let rest = &words[index..];
+        let is_unit = ["KiB", "MiB", "GiB", "TiB", "PiB"].iter().any(|unit| rest.starts_with(unit));
+        if is_unit && text.ends_with(|before: char| before.is_ascii_digit()) {
+            text.push(' ');
+        }
+        text.push(character);
+    }
+    text
+}
+
 /// Three significant digits, or all before the point; no zeros at the end.
 pub(crate) fn significant(value: f64) -> String {
     let decimals = match value.abs() {
@@ -152,6 +173,13 @@ mod tests {
         ] {
             assert_eq!(latency(ns), text);
         }
+    }
+
+    #[test]
+    fn sizes_have_a_space_before_the_unit() {
+        assert_eq!((size(64 << 20), size(25_275_760_640)), ("64 MiB".to_owned(), "23.54 GiB".to_owned()));
+        assert_eq!(spaced("vda 100 % (64MiB in 1 extent)"), "vda 100 % (64 MiB in 1 extent)");
+        assert_eq!((spaced("aMiB 5 MiB"), size(512)), ("aMiB 5 MiB".to_owned(), Bytes(512).to_string()));
     }
 
     #[test]

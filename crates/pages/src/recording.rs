@@ -4,11 +4,11 @@ use super::block::{Block, Column, Page, Section, Table, charts};
 use super::charts::Shown;
 use super::charts::device::{self, Span};
 use super::foreign_text::text;
-use super::quantity::{Quantity, grouped, latency, significant};
+use super::quantity::{Quantity, grouped, latency, significant, size};
 use model::device_interval::Recording;
 use model::device_interval::{DeviceInterval, WatchedDevice};
 use model::result::{Measured, RunResult};
-use model::units::{self, Bytes, UnixTime};
+use model::units::{self, UnixTime};
 use render::system::utc;
 use stats::device_course::{active_devices, course};
 use std::io;
@@ -20,7 +20,7 @@ const DEVICES_MAX: usize = 12;
 pub(super) fn page(recording: &Recording, name: &str) -> io::Result<Page> {
     let mut sections = vec![Section::new("", overview(recording))];
     sections.extend(of_devices(recording, whole(recording), "")?);
-    Ok(Page::new(name.to_owned(), String::new(), subtitle(recording), sections))
+    Ok(Page::new(format!("Block device activity: {name}"), String::new(), subtitle(recording), sections))
 }
 
 /// Machine and time, on a line.
@@ -80,7 +80,7 @@ fn described(recording: &Recording, name: &str) -> String {
         Some(mapped.unwrap_or_else(|| name.to_owned())),
         Some(facts.kind.clone()).filter(|kind| !kind.is_empty()),
         facts.model.clone(),
-        facts.size_bytes.map(|bytes| Bytes(bytes).to_string()),
+        facts.size_bytes.map(size),
     ];
     text(parts.into_iter().flatten().collect::<Vec<_>>().join(", ").as_bytes())
 }

@@ -45,6 +45,12 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, 
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let heading = heading(result, index, several);
         let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
+        if result.fleet.is_some() {
+            of_span.iter_mut().for_each(fleet::without_cpus_of_one_machine);
+        }
+        if let Some(first) = of_span.first_mut().filter(|_| is_unjudged(result, span_result)) {
+            first.blocks.insert(0, unjudged());
+        }
         if let Some(first) = of_span.first_mut().filter(|_| several) {
             first.blocks.insert(0, Block::Load { line: load_line::of_time_span(result, index) });
         }
@@ -69,10 +75,31 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, 
 fn heading(result: &RunResult, index: usize, several: bool) -> String {
     let name = result.preset.as_ref().and_then(|preset| preset.loads.get(index)).map(|name| text(name.as_bytes()));
     match (several, name) {
-        (true, Some(name)) => format!("Timespan {}: {name}", index + 1),
+        (true, Some(name)) => format!("Timespan {}: {name}{}", index + 1, which_run(result, index)),
         (true, None) => format!("Timespan {}", index + 1),
         (false, name) => name.unwrap_or_default(),
     }
+}
+
+/// `, write, run 2 of 5`: which of the timespans of one name this is; nothing of a name of its own.
+fn which_run(result: &RunResult, index: usize) -> String {
+    let kind = |index: usize| {
+        let total = &result.time_spans.get(index)?.measured.as_ref()?.total;
+        match (total.read.ios > 0, total.write.ios > 0) {
+            (true, false) => Some("read"),
+            (false, true) => Some("write"),
+            _ => None,
+        }
+    };
+    let loads = result.preset.as_ref().map(|preset| &preset.loads[..]).unwrap_or_default();
+    let of_name: Vec<usize> = (0..loads.len()).filter(|other| loads.get(*other) == loads.get(index)).collect();
+    if of_name.len() < 2 {
+        return String::new();
+    }
+    let alike: Vec<usize> = of_name.into_iter().filter(|other| kind(*other) == kind(index)).collect();
+    let kind = kind(index).map(|kind| format!(", {kind}")).unwrap_or_default();
+    let number = alike.iter().position(|other| *other == index).map_or(0, |before| before + 1);
+    if alike.len() < 2 { kind } else { format!("{kind}, run {number} of {}", alike.len()) }
 }
 
 /// The first label, or the name of the file.
@@ -160,6 +187,16 @@ const fn ended(outcome: Ending) -> &'static str {
         Ending::Stopped => "this timespan was stopped before its measurement began",
         Ending::Completed | Ending::Failed => "the result has no measurements",
     }
+}
+
+/// Measured by another program, which makes no verdict.
+fn is_unjudged(result: &RunResult, span_result: &TimeSpanResult) -> bool {
+    span_result.verdict.is_none() && span_result.measured.is_some() && result.tool.implementation.is_none()
+}
+
+fn unjudged() -> Block {
+    let headline = "No verdict: DiskSpd does not check for conditions that invalidate or bias its results".to_owned();
+    Block::Verdict(Banner { tone: Tone::Plain, headline, findings: Vec::new() })
 }
 
 /// The verdict with its findings, the gravest first.
@@ -334,8 +371,14 @@ fn totals(measured: &Measured) -> Table {
 /// The percentiles that reports show, with those named that are weaker than their sample.
 fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistribution>>) -> Option<Table> {
     let sides = [("reads", &latencies.read), ("writes", &latencies.write), ("total", &latencies.total)];
-    let sides: Vec<(&str, &LatencyDistribution)> =
+    let mut sides: Vec<(&str, &LatencyDistribution)> =
         sides.into_iter().filter_map(|(name, side)| Some((name, side.as_ref()?))).collect();
+    // A total of reads alone is that of the reads.
+    if let [(_, one), (_, total)] = sides[..]
+        && one.count == total.count
+    {
+        sides.truncate(1);
+    }
     let mut is_any_weak = false;
     let mut cell = |side: &LatencyDistribution, rank_ppb: u64| {
         let found = side.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);

@@ -6,12 +6,13 @@ use super::charts::{Shown, grids, over_depth, over_settings};
 use super::environment::{environment, subtitle};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
-use super::repeat::MACHINE_CPU;
+use super::repeat::{MACHINE_CPU, name};
 use super::run::time_span;
 use super::warnings::{Explain, NamedRun, banner, warnings};
 use super::weak;
 use model::headline::Headline;
-use model::limit::LimitFound;
+use model::limit::{Limit, LimitFound};
+use model::metric::Metric;
 use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{
@@ -28,8 +29,11 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
     first.extend(verdicts(sweep, explain, settings_of));
     let mut sections = vec![Section::new("", first)];
     sections.push(Section::new("The points", charts(&shown(sweep))?));
-    if let Some(block) = sections.last_mut() {
-        block.blocks.push(Block::Table(table(sweep)));
+    let points = table(sweep);
+    if points.rows.is_empty() {
+        sections.pop();
+    } else if let Some(block) = sections.last_mut() {
+        block.blocks.push(Block::Table(points));
     }
     if let (Some(result), Some(point)) = (chosen, stats::sweep::recommended(sweep)) {
         let settings = Setting::typed_all(&sweep.points[point].settings);
@@ -79,8 +83,18 @@ fn answers(sweep: &Sweep) -> Vec<Answer> {
     if !sweep.block_sizes.is_empty() {
         return sweep.block_sizes.iter().map(|series| of_points(&series.points, of_blocks(sweep, series))).collect();
     }
-    let statement = range_of_load(sweep).map(of_load).or_else(|| best(sweep));
-    statement.map(|statement| Answer::resting_on(sweep.measured(), statement)).into_iter().collect()
+    let statement = range_of_load(sweep).map(of_load).or_else(|| best(sweep)).unwrap_or_else(nothing);
+    Some(statement).map(|statement| Answer::resting_on(sweep.measured(), statement)).into_iter().collect()
+}
+
+/// The sweep ended before its first point.
+fn nothing() -> Statement {
+    Statement {
+        tone: Tone::Warn,
+        about: String::new(),
+        headline: "No point was measured".to_owned(),
+        sentences: vec!["Run the command again: its error message says why it ended.".to_owned()],
+    }
 }
 
 /// What was measured, where no value is better than another.
@@ -343,6 +357,45 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
 /// What the column of this name means.
 const FRONT: &str = "Pareto front: no other point beats this one in throughput, latency and CPU usage.";
 
+/// Which runs a row of a search has.
+const SEARCHED: &str = "Response times count from the intended start of an I/O, other latencies from its actual start. \
+                        Response times are those of all runs that decide at this rate, other figures those of the run with \
+                        the median IOPS.";
+
+/// The limits of a search that are response times; CPU usage has a column of its own.
+fn response_limits(found: &LimitFound) -> impl Iterator<Item = &Limit> {
+    found.limits.iter().filter(|limit| limit.figure != Metric::Cpu)
+}
+
+/// `p99 response`
+fn response(figure: Metric) -> String {
+    format!("{} response", name(figure))
+}
+
+/// Whether the runs at a rate meet the limits, how many they are, and their response times.
+fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<String>) {
+    let runs: Vec<&Headline> = stats::sweep::runs(sweep, point).into_iter().filter_map(Visit::headline).collect();
+    let meets = |run: &&&Headline| {
+        found.limits.iter().all(|limit| run.response_value(limit.figure).is_some_and(|value| value <= limit.at_most))
+    };
+    let met = runs.iter().filter(meets).count();
+    let word = match met {
+        0 => "no".to_owned(),
+        all if all == runs.len() => "yes".to_owned(),
+        met => format!("in {met} of {} runs", runs.len()),
+    };
+    let times = |limit: &Limit| {
+        let values = || runs.iter().filter_map(|run| run.response_value(limit.figure));
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        match (latency(low), latency(high)) {
+            _ if low > high => "-".to_owned(),
+            (low, high) if low == high => low,
+            (low, high) => format!("{low} to {high}"),
+        }
+    };
+    (word, response_limits(found).map(times).chain([runs.len().to_string()]).collect())
+}
+
 fn table(sweep: &Sweep) -> Table {
     let settings = names(sweep).into_iter().map(|name| Column::number(&text(dashed(&name).as_bytes())));
     // What decides stands where small screens show it.
@@ -350,13 +403,28 @@ fn table(sweep: &Sweep) -> Table {
     if sweep.devices.is_some() {
         figures.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"]);
     }
-    let judged = ["verdict", "Pareto front"].map(Column::text);
-    let columns = settings.chain(judged).chain(figures.into_iter().map(Column::number)).collect();
+    let mut judged = vec![Column::text("verdict")];
+    if !sweep.front.is_empty() {
+        judged.push(Column::text("Pareto front"));
+    }
+    // What a search decides by.
+    let mut searched = Vec::new();
+    if let Some(found) = &sweep.limit {
+        judged.push(Column::text("within the limit"));
+        searched.extend(response_limits(found).map(|limit| Column::number(&response(limit.figure))));
+        searched.push(Column::number("runs"));
+    }
+    let figures = searched.into_iter().chain(figures.into_iter().map(Column::number));
+    let columns = settings.chain(judged).chain(figures).collect();
     let tried = |point: &usize| sweep.visits.iter().any(|visit| visit.is_of_point() && visit.point == *point);
     let points: Vec<usize> = (0..sweep.points.len()).filter(tried).collect();
     let mut figures = points.iter().filter_map(|point| stats::sweep::figures(sweep, *point));
     let weak = weak::note(figures.any(|figures| weak::p99(figures).is_weak));
-    let front = if sweep.front.is_empty() { "" } else { FRONT };
+    let front = match (&sweep.limit, sweep.front.is_empty()) {
+        (Some(_), _) => SEARCHED,
+        (None, false) => FRONT,
+        (None, true) => "",
+    };
     let note = [front, weak.as_str()].join(" ").trim().to_owned();
     let rows = points.iter().map(|point| row(sweep, *point)).collect();
     Table { columns, rows, note, label: "Points", ..Table::default() }
@@ -370,9 +438,16 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
         return cells;
     };
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
+    if !sweep.front.is_empty() {
+        cells.push(if sweep.front.contains(&point) { "yes" } else { "" }.to_owned());
+    }
+    if let Some(found) = &sweep.limit {
+        let (word, searched) = of_search(sweep, found, point);
+        cells.push(word);
+        cells.extend(searched);
+    }
     cells.extend([
-        figures.severity.map_or("", |severity| severity.word()).to_owned(),
-        if sweep.front.contains(&point) { "yes" } else { "" }.to_owned(),
         grouped(figures.iops),
         known(figures.mean_ns.map(latency)),
         weak::p99(figures).text,

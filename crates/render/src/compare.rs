@@ -131,7 +131,27 @@ pub fn text(
 /// What a difference may be due to: the verdicts of the results, or that they were measured one after the other.
 pub fn cautions(first: &[RunResult], second: &[RunResult]) -> Vec<String> {
     let same = SameRuns::of(first, second).map(SameRuns::words);
-    same.into_iter().chain(verdicts(first, second)).chain(drift(first, second).map(str::to_owned)).collect()
+    let incomplete = incomplete(first, second);
+    same.into_iter()
+        .chain(incomplete)
+        .chain(verdicts(first, second))
+        .chain(drift(first, second).map(str::to_owned))
+        .collect()
+}
+
+/// Which figures are not compared, and why; `None` if all are.
+pub fn incomplete(first: &[RunResult], second: &[RunResult]) -> Option<String> {
+    let left_out: Vec<&str> = stats::compare::left_out(first, second).into_iter().map(label).collect();
+    if left_out.is_empty() {
+        return None;
+    }
+    let stalled = stats::compare::without_ios(first) + stats::compare::without_ios(second);
+    let why = match stalled {
+        0 => "not all results have them".to_owned(),
+        1 => "one result has no I/Os; find out why, and measure it again".to_owned(),
+        stalled => format!("{stalled} results have no I/Os; find out why, and measure them again"),
+    };
+    Some(format!("not compared: {}: {why}", left_out.join(", ")))
 }
 
 /// Runs that are on both sides of a comparison.

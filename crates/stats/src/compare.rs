@@ -64,6 +64,27 @@ pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
     known.iter().zip(levels).map(|((figure, change), level)| change.difference(*figure, level)).collect()
 }
 
+/// Figures that some results have and [`compare`] leaves out, because others have none or 0: a run that stalled has no
+/// IOPS that a ratio could be made of.
+pub fn left_out(first: &[RunResult], second: &[RunResult]) -> Vec<Metric> {
+    let has = |run: &RunResult, figure: Metric| {
+        let headline = run.time_spans.first().and_then(headline);
+        headline.and_then(|headline| headline.value(figure)).is_some_and(|value| value > 0.0)
+    };
+    let is_left_out = |figure: &Metric| {
+        let mut have = first.iter().chain(second).map(|run| has(run, *figure));
+        have.clone().any(|has| has) && !have.all(|has| has)
+    };
+    Headline::METRICS.into_iter().filter(is_left_out).collect()
+}
+
+/// Results without a completed I/O.
+pub fn without_ios(runs: &[RunResult]) -> usize {
+    let is_empty =
+        |run: &&RunResult| run.time_spans.first().and_then(headline).is_some_and(|headline| headline.iops <= 0.0);
+    runs.iter().filter(is_empty).count()
+}
+
 /// The level of each figure's test: the smallest chance is compared with the share of one among all figures, the next
 /// with that of one among the rest, and so on until one is larger.
 fn levels(known: &[(Metric, Change)]) -> Vec<f64> {

@@ -62,7 +62,10 @@ fn series(sweep: &Sweep) -> Vec<DepthSeries> {
         knee: None,
         recommended: None,
     });
-    series.collect()
+    let mut series: Vec<DepthSeries> = series.collect();
+    // As given: 16K sorts before 4K.
+    series.sort_by_key(|series| series.points.iter().copied().min());
+    series
 }
 
 /// What the runs of a sweep say together, kept in it.

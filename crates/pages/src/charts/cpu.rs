@@ -7,7 +7,7 @@ use crate::palette::Role;
 use crate::quantity::{Quantity, significant};
 use model::result::{CpuUsage, Measured};
 
-const TITLE: &str = "CPU usage of the machine";
+pub(super) const TITLE: &str = "CPU usage of the machine";
 
 pub(super) fn chart(measured: &Measured) -> Shown {
     if measured.cpus.is_empty() {

@@ -7,7 +7,7 @@ use crate::palette::Role;
 use crate::quantity::Quantity;
 use model::result::Measured;
 
-const TITLE: &str = "CPU usage of the machine over time";
+pub(super) const TITLE: &str = "CPU usage of the machine over time";
 
 pub(super) fn chart(measured: &Measured) -> Shown {
     let course = &measured.cpu_course;

@@ -34,6 +34,9 @@ use model::figures::Directions;
 use model::profile::TimeSpan;
 use model::result::Measured;
 
+/// Charts of the CPUs of one machine.
+pub(super) const OF_ONE_MACHINE: [&str; 2] = [cpu::TITLE, cpu_course::TITLE];
+
 /// A chart, or why there is none.
 pub(super) type Shown = Result<Chart, Absent>;
 

@@ -6,6 +6,7 @@ use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
 use model::headline::Headline;
+use model::metric::Metric;
 use model::sweep::{Setting, Sweep};
 
 /// One for throughput and one for latency, as far as there are figures.
@@ -14,7 +15,7 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
     let tried: Vec<(usize, &Headline)> =
         (0..sweep.points.len()).filter_map(|point| Some((point, stats::sweep::figures(sweep, point)?))).collect();
     let (places, across) = across(sweep, &tried);
-    let line = |name: &str, role, of: fn(&Headline) -> Option<f64>| {
+    let line = |name: &str, role, of: &dyn Fn(&Headline) -> Option<f64>| {
         let figure = |(place, (_, figures)): (&f64, &(usize, &Headline))| Some((*place, of(figures)?));
         let values: Vec<(f64, f64)> = places.iter().zip(&tried).filter_map(figure).collect();
         (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::DottedLine(values) })
@@ -31,12 +32,32 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
             markers: Vec::new(),
         })
     };
-    let rates: Vec<Series> = line("", Role::Read, |figures| Some(figures.iops)).into_iter().collect();
-    let latencies = [
-        line("mean", Role::Half, |figures| figures.mean_ns),
-        line("99th", Role::Hundredth, |figures| figures.p99_ns.map(|ns| ns as f64)),
-        line("99th response", Role::Thousandth, |figures| figures.response_p99_ns.map(|ns| ns as f64)),
+    let rates: Vec<Series> = line("", Role::Read, &|figures| Some(figures.iops)).into_iter().collect();
+    let mut latencies = vec![
+        line("mean", Role::Half, &|figures| figures.mean_ns),
+        line("99th", Role::Hundredth, &|figures| figures.p99_ns.map(|ns| ns as f64)),
+        line("99th response", Role::Thousandth, &|figures| figures.response_p99_ns.map(|ns| ns as f64)),
     ];
+    // What a search decides by, and its limit.
+    let limits = sweep.limit.iter().flat_map(|found| &found.limits).filter(|limit| limit.figure != Metric::Cpu);
+    for (index, limit) in limits.enumerate() {
+        let name = match limit.figure {
+            Metric::P50 => "50th",
+            Metric::P99 => "99th",
+            Metric::P999 => "99.9th",
+            _ => "mean",
+        };
+        if limit.figure != Metric::P99 {
+            let response = |figures: &Headline| figures.response_value(limit.figure);
+            latencies.push(line(&format!("{name} response"), Role::of_line(index), &response));
+        }
+        let name = if index == 0 { "limit".to_owned() } else { format!("limit of {name}") };
+        latencies.push((places.len() > 1).then(|| Series {
+            name,
+            role: Role::Bad,
+            marks: Marks::Line(places.iter().map(|place| (*place, limit.at_most)).collect()),
+        }));
+    }
     [
         chart("settings-throughput", "Throughput by setting", rates, |lines| {
             Axis::from_zero("IOPS", Quantity::Iops, values(lines).map(|(_, y)| y))

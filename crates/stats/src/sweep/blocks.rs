@@ -26,7 +26,10 @@ pub fn block_sizes(sweep: &Sweep) -> Vec<BlockSeries> {
         }
     }
     let several = groups.into_iter().filter(|(_, sizes)| sizes.len() > 1);
-    several.map(|(settings, sizes)| series(sweep, settings, &sizes)).collect()
+    let mut found: Vec<BlockSeries> = several.map(|(settings, sizes)| series(sweep, settings, &sizes)).collect();
+    // As given: 16 sorts before 4.
+    found.sort_by_key(|series| series.points.iter().copied().min());
+    found
 }
 
 /// Mean size of an I/O.

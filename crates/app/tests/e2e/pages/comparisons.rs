@@ -1,6 +1,6 @@
 //! Pages of several results.
 
-use super::{charts, load, page, series, words};
+use super::{charts, fixed, load, page, series, words};
 use testkit::workplace;
 
 #[test]
@@ -75,4 +75,24 @@ fn a_run_compared_with_itself_is_called_the_same() {
     place.diskspd("-c1M -d1 -W0 -b4K -r -L --json b.json a.dat").run().expect_status(0);
     let other = place.diskspd("compare a.json b.json").run();
     assert!(!other.stdout.contains("both sides"), "{other}");
+}
+
+/// A run that stalled took IOPS and latencies out of the comparison, and what was left was called equivalent.
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let place = workplace!();
+    fixed::result(&place, "a.json", fixed::USUAL);
+    fixed::result(&place, "b.json", 5);
+    let mut stalled: serde_json::Value = serde_json::from_slice(&place.content("b.json")).expect("JSON");
+    stalled["command_line"] = "another run".into();
+    let measured = &mut stalled["time_spans"][0]["measured"];
+    for kind in ["read", "write", "total"] {
+        measured["total"][kind]["iops"] = 0.0.into();
+        measured["total"][kind]["bytes_per_s"] = 0.0.into();
+    }
+    place.file("b.json", stalled.to_string().as_bytes());
+    let told = words(&page(&place, "a.json b.json"));
+    assert!(told.contains("Cannot tell: IOPS cannot be compared"), "{told}");
+    assert!(told.contains("Not compared: IOPS, MiB/s: one result has no I/Os"), "{told}");
+    place.diskspd("compare a.json b.json").run().expect_stdout(&["not compared: IOPS, MiB/s: one result has no I/Os"]);
 }

@@ -55,7 +55,7 @@ fn a_recording_is_drawn_device_by_device() {
     assert_eq!(charts(&page), [CHARTS, CHARTS].concat(), "the busiest first, and none of what did nothing");
     let text = words(&page);
     for part in
-        ["<b>&amp;", "sda, disk, ACME <9000>, 1TiB", "Means over 4 s of recording, in 4 intervals", "2027/01/15"]
+        ["<b>&amp;", "sda, disk, ACME <9000>, 1 TiB", "Means over 4 s of recording, in 4 intervals", "2027/01/15"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }

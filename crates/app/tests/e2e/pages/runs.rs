@@ -80,6 +80,22 @@ fn a_preset_begins_with_its_table_and_names_its_timespans() {
     assert!(at("Timespan 2: the writes") < at("4 KiB random write, QD 3 (1 thread x 3), page cache, 1 MiB file on "));
 }
 
+/// Forty timespans had four names, and nothing told reads from writes.
+#[test]
+fn timespans_of_one_name_are_numbered() {
+    let place = workplace!();
+    place.diskspd("preset run desktop -c8M -d60 -W0 --max-ios=4 --json r.json a.dat").run().expect_status(0);
+    let words = words(&page(&place, "r.json"));
+    for expected in [
+        "Timespan 1: SEQ1M Q8T1, read, run 1 of 5",
+        "Timespan 40: RND4K Q1T1, write, run 5 of 5",
+        "read latency",
+        "MB: 10^6 bytes.",
+    ] {
+        assert!(words.contains(expected), "{expected}: {words}");
+    }
+}
+
 /// PASS stood beside WARN, and nothing said what that means.
 #[test]
 fn a_preset_says_which_of_its_loads_can_be_trusted() {
@@ -235,6 +251,10 @@ fn results_of_other_tools_give_what_they_have() {
         assert_eq!(words.contains("<Profile>") && words.contains("diskspd -Xload.xml"), !is_typed, "{name}");
     }
     let mix = page(&place, &format!("{data}01-basic_mix.xml"));
+    assert!(
+        super::words(&mix).contains("No verdict: DiskSpd does not check for conditions"),
+        "whether it can be trusted"
+    );
     assert!(load(&mix).starts_with("4 KiB random 70/30 read/write, QD 8 (2 threads x 4), cached, "), "{}", load(&mix));
     assert_eq!(
         charts(&mix),

@@ -219,6 +219,36 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     );
     let words = words(&page);
     assert!(!words.contains("failed"), "{words}");
+    for column in ["within the limit", "runs", "mean response"] {
+        assert!(page.contains(&format!(">{column}</th>")), "{column}: {words}");
+    }
+    let limit = series(&page, "settings-latency", "limit");
+    assert!(limit.y.windows(2).all(|pair| pair[0] == pair[1]) && limit.y.len() > 1, "{:?}", limit.y);
     let tried = series(&page, "settings-throughput", "");
     assert!(tried.x.iter().all(|rate| *rate > 100.0), "the axis is that of the rates: {:?}", tried.x);
+}
+
+/// A page of such a search had an empty table and no answer.
+#[test]
+fn a_search_that_ended_at_once_says_so() {
+    let place = workplace!();
+    fixed::search(&place);
+    let mut sweep: Value = serde_json::from_slice(&place.content("limit/sweep.json")).expect("JSON");
+    (sweep["limit"], sweep["visits"], sweep["findings"]) = (Value::Null, serde_json::json!([]), serde_json::json!([]));
+    place.file("limit/sweep.json", sweep.to_string().as_bytes());
+    let page = page(&place, "limit");
+    assert!(words(&page).contains("No point was measured"), "{}", words(&page));
+    assert!(!page.contains("Pareto front"), "there is no table");
+}
+
+/// The series were sorted as words: 16K, 4K, 64K.
+#[test]
+fn series_are_in_the_order_of_their_values() {
+    let place = workplace!();
+    let load = "-c1M -d60 --max-ios=50 -W0 -r -L a.dat";
+    place.diskspd(&format!("sweep --vary b=4K,16K --vary o=1,2 --dir s -- {load}")).run().expect_status(0);
+    let page = page(&place, "s");
+    let words = words(&page);
+    let at = |what: &str| words.find(what).unwrap_or_else(|| panic!("{what}: {words}"));
+    assert!(at("with -b4K") < at("with -b16K"), "{words}");
 }

@@ -58,6 +58,34 @@ const OUT_OF_ORDER: &str = r#"(() => {
   return found;
 })()"#;
 
+/// Charts with texts of another size than those beside them, or too small or too large to read; charts of a row whose
+/// plots are not level; and, on a large screen, rows that leave room empty.
+const UNEVEN_CHARTS: &str = r#"(() => {
+  const found = [];
+  for (const charts of document.querySelectorAll(".charts")) {
+    const seen = [...charts.querySelectorAll(":scope > figure")].map((figure) => {
+      const plot = [...figure.querySelectorAll(".plot")].find((plot) => plot.checkVisibility());
+      const svg = plot.querySelector("svg");
+      const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+      const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize) * scale);
+      return { name: figure.dataset.chart, box: figure.getBoundingClientRect(), plot: plot.getBoundingClientRect(), sizes };
+    });
+    const sizes = seen.flatMap(({ sizes }) => sizes);
+    const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+    if (least < 9.5 || most > 14.5 || most > 1.15 * least) found.push(`texts of ${least} to ${most} pixels`);
+    seen.slice(1).forEach(({ name, box, plot }, i) => {
+      const before = seen[i];
+      if (Math.abs(box.top - before.box.top) > 1) return;
+      if (Math.abs(plot.top - before.plot.top) > 1) found.push(`${name} is not level with ${before.name}`);
+    });
+    if (innerWidth < 1900) continue;
+    const right = charts.getBoundingClientRect().right;
+    const ends = seen.filter(({ box }, i) => seen.length > 1 && (i + 1 === seen.length || seen[i + 1].box.top > box.top + 1));
+    for (const { name, box } of ends) if (box.right < right - 1) found.push(`${name}: room beside it is empty`);
+  }
+  return found;
+})()"#;
+
 /// Tables that are wider than their place and neither say so nor can be reached with keys, and others that claim it.
 const WIDE_TABLES_WITHOUT_CUE: &str = r#"[...document.querySelectorAll(".table")].filter(box => {
   const cue = box.previousElementSibling?.matches(".cue") && box.previousElementSibling.checkVisibility();
@@ -151,6 +179,8 @@ fn check(browser: &mut Browser, pages: Vec<(&'static str, PathBuf)>, axe: Option
             assert_eq!(overlaps, Value::Array(Vec::new()), "{kind} at {width}");
             let moved = browser.value(OUT_OF_ORDER);
             assert_eq!(moved, Value::Array(Vec::new()), "{kind} at {width}: charts in another order");
+            let uneven = browser.value(UNEVEN_CHARTS);
+            assert_eq!(uneven, Value::Array(Vec::new()), "{kind} at {width}");
             let silent = browser.value(WIDE_TABLES_WITHOUT_CUE);
             assert_eq!(silent, Value::Array(Vec::new()), "{kind} at {width}: columns lost without a cue");
             if width == WIDTHS[0] {
@@ -191,7 +221,7 @@ fn pages_of_presets(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
     for words in
         ["./desktop.toml --json desktop.json d.dat", "sql-log --json log.json l.dat", "sql --json sql.json s.dat"]
     {
-        place.diskspd("preset run -c8M -d1 -W0").args(words).run();
+        place.diskspd("preset run").args(words).args("-c8M -d1 -W0").run();
     }
     let kinds = [("desktop", "desktop.json"), ("sql-log", "log.json"), ("sql", "sql.json")];
     kinds.into_iter().map(|(kind, source)| page_of(place, kind, source)).collect()

@@ -1,6 +1,7 @@
 //! Hosts that are far apart: agents in network namespaces of their own, with clocks that differ by hours; and agents,
 //! controllers and servers that stand still or die at any moment of a load.
 
+use crate::turn::Turn;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ struct Network {
     place: Workplace,
     stem: String,
     hosts: usize,
+    _turn: Turn,
 }
 
 impl Network {
@@ -36,7 +38,7 @@ impl Network {
             tool(program)?;
         }
         let stem = format!("dsk{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let network = Self { place, stem, hosts };
+        let network = Self { place, stem, hosts, _turn: Turn::take() };
         let bus = network.space("bus");
         let mut lines = vec![
             format!("netns add {bus}"),
@@ -201,11 +203,12 @@ struct Three {
     port: u16,
     server: Option<Running>,
     agents: Vec<Option<Running>>,
+    _turn: Turn,
 }
 
 impl Three {
     fn start() -> Result<Self, String> {
-        let (place, nats) = (workplace!(), tool("nats-server")?);
+        let (place, nats, turn) = (workplace!(), tool("nats-server")?, Turn::take());
         let mut server = place.tool(nats).args("-a 127.0.0.1 -p -1 -V").limit(LIFE).start();
         let listens = "Listening for client connections on 127.0.0.1:";
         server.wait_for_stderr("Server is ready");
@@ -224,7 +227,7 @@ impl Three {
             agent.wait_for_stderr("waits for orders");
             agents.push(Some(agent));
         }
-        Ok(Self { place, port, server: Some(server), agents })
+        Ok(Self { place, port, server: Some(server), agents, _turn: turn })
     }
 
     fn files_of(&self, folder: &str) -> Vec<PathBuf> {

@@ -1,6 +1,7 @@
 //! `--on=root@h1,h2`: hosts that ssh reaches. In most tests a script stands in the place of ssh, which runs its command on
 //! this machine; in the last ones it is ssh, with an sshd of the test's own.
 
+use crate::turn::Turn;
 use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use testkit::{Finished, Program, Running, Workplace, is_root, or_skip, skip, tool, workplace};
 
 /// Longest wait for something that takes a moment.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -36,6 +37,7 @@ const ENDLESS: &str = "-c1M -b4K -r -w50 -o4 -t2 -d600 -W0 -L";
 /// Hosts on this machine, each with a directory `room-HOST`.
 struct Hosts {
     place: Workplace,
+    _turn: Turn,
 }
 
 impl Hosts {
@@ -49,7 +51,7 @@ impl Hosts {
         }
         script(&place, "bin/ssh", ssh);
         symlink(place.program(), place.path("bin/diskspd")).expect("made");
-        Ok(Self { place })
+        Ok(Self { place, _turn: Turn::take() })
     }
 
     /// With the script for ssh.

@@ -4,6 +4,7 @@
 mod live;
 mod series;
 
+use crate::turn::Turn;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -20,6 +21,7 @@ struct Fleet {
     port: u16,
     server: Option<Running>,
     agents: Vec<(String, Running)>,
+    _turn: Turn,
 }
 
 impl Fleet {
@@ -30,6 +32,7 @@ impl Fleet {
     /// With more options of the server.
     fn start_with(place: Workplace, options: &str, names: &[&str]) -> Result<Self, String> {
         let nats = tool("nats-server")?;
+        let turn = Turn::take();
         let options = format!("-a 127.0.0.1 -p -1 -V {options}");
         let mut server = place.tool(nats).args(&options).limit(Duration::from_mins(5)).start();
         let listens = "Listening for client connections on ";
@@ -40,7 +43,7 @@ impl Fleet {
         let address = after.lines().next().unwrap_or_default().trim();
         let port = address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port");
         place.diskspd("fleet key --output fleet").run().expect_status(0);
-        let mut fleet = Self { place, port, server: Some(server), agents: Vec::new() };
+        let mut fleet = Self { place, port, server: Some(server), agents: Vec::new(), _turn: turn };
         for name in names {
             fleet.add(name);
         }
@@ -151,7 +154,10 @@ fn hosts_carry_out_one_load_together() {
     }
     let text = String::from_utf8(fleet.place.content("r.txt")).expect("a text");
     assert!(text.contains("h1:/") && text.contains("h2:/") && text.contains("Hosts"), "{text}");
-    fleet.place.diskspd("report r.json --output r.html").run();
+    fleet.place.diskspd("report r.json --output r.html").run().expect_status(0);
+    let page = String::from_utf8(fleet.place.content("r.html")).expect("a page");
+    assert!(page.contains("data-chart=\"hosts-cpu\""), "each host's CPU usage is drawn");
+    assert!(!page.contains("CPU usage of the machine"), "the CPUs of one machine are not missed");
     for ended in fleet.end() {
         ended.expect_status(0);
     }
