@@ -54,7 +54,9 @@ fn change(value: &mut Value, path: &str, chosen: &str, random: &mut Random) {
     match value {
         Value::Number(number) if path == chosen && random.below(3) > 0 => *number = random.number(number),
         Value::Array(values) => {
-            values.iter_mut().for_each(|value| change(value, &format!("{path}/*"), chosen, random));
+            for value in values {
+                change(value, &format!("{path}/*"), chosen, random);
+            }
         }
         Value::Object(fields) => {
             fields.iter_mut().for_each(|(name, value)| change(value, &format!("{path}/{name}"), chosen, random));
