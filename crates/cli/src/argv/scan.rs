@@ -3,9 +3,10 @@
 use super::{Command, TypedStream};
 use crate::builder::{Builder, Given};
 use crate::completions::Shell;
-use crate::options::{self, Kind, OptionRow};
+use crate::options::{self, Kind, OptionRow, Repeat};
 use crate::request::{Environment, Overrides, ParseFailure, RunOptions};
 use crate::{file_name, help, subcommand, targets};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -30,6 +31,8 @@ pub(super) struct Line {
     pub(super) streams: Vec<TypedStream>,
     pub(super) targets: Vec<OsString>,
     pub(super) warnings: Vec<String>,
+    /// Options of ours that cannot be given again.
+    given_once: BTreeSet<&'static str>,
 }
 
 /// An option that begins with one dash.
@@ -172,12 +175,15 @@ fn answer_completions(shell: &str) -> Result<Scanned, ParseFailure> {
 }
 
 fn apply_own(
-    row: &OptionRow,
+    row: &'static OptionRow,
     argument: &str,
     value: &str,
     line: &mut Line,
     environment: &dyn Environment,
 ) -> Result<(), ParseFailure> {
+    if row.repeat == Repeat::Error && !line.given_once.insert(row.name) {
+        return Err(ParseFailure::because(format!("option '{argument}': {} was already given", row.name)));
+    }
     let mut builder = Builder {
         options: std::mem::take(&mut line.options),
         overrides: std::mem::take(&mut line.overrides),

@@ -92,6 +92,18 @@ fn repeating_an_example_does_what_its_row_says() {
     }
 }
 
+/// Of options of ours the last one counted, also where the help says that it is refused.
+#[test]
+fn options_of_ours_that_can_be_given_once_are_refused_twice() {
+    let once: Vec<&OptionRow> = all().filter(|row| row.is_long() && row.repeat == Repeat::Error).collect();
+    assert!(once.iter().any(|row| row.name == "--on") && once.iter().any(|row| row.name == "--journal"));
+    for row in once {
+        let args: Vec<OsString> = [row.example, row.example, "f"].iter().map(OsString::from).collect();
+        let failure = crate::parse(&args, &FakeEnv).expect_err(row.example).messages.join("\n");
+        assert!(failure.contains(&format!("{} was already given", row.name)), "{failure}");
+    }
+}
+
 #[test]
 fn only_what_may_stand_beside_a_profile_does() {
     for row in all().filter(|row| !row.is_long() && row.name != "-X") {

@@ -451,7 +451,7 @@ mod tests {
             ("--vary o=1 --copies 2 -- a", "--copies needs --ssds"),
             ("--vary o=1 --on nats://bus/h -- --on=nats://bus/i a", "--on"),
             ("--vary on=nats://bus/h,nats://bus/i -- a", "the same for all runs"),
-            ("--vary o=1 --on bus -- a", "nats://"),
+            ("--vary o=1 --on ftp://bus/h -- a", "unknown scheme"),
             ("--outptu o=1 -- a", "invalid option '--outptu'; put the workload's options after --"),
             ("--resume x --vary o=1 -- a", "--resume allows only --run-commands"),
             ("--run-commands --vary o=1 -- a", "omit --run-commands"),

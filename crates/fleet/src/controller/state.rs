@@ -12,6 +12,8 @@ use serde_json::Value;
 
 /// An agent that is not heard for this long is lost.
 const SILENCE_NS: u64 = 10_000_000_000;
+/// A controller to which nothing came and no time passed for this long stood still: time passes for it each few milliseconds.
+const STOOD_STILL_NS: u64 = 1_000_000_000;
 /// Hosts that have not ended, removed what they prepared or given their result this long after they were told to end are
 /// not waited for.
 const GIVE_UP_NS: u64 = 60_000_000_000;
@@ -80,6 +82,8 @@ struct Host {
     live: Vec<Value>,
     /// When it was heard last; `None` = it does not know the run yet.
     heard_ns: Option<u64>,
+    /// How long this controller itself stood still since then: nobody could be heard.
+    deaf_ns: u64,
     plan: Option<HostPlan>,
     /// It has answered the plan, or will not.
     plan_answered: bool,
@@ -112,6 +116,8 @@ pub(crate) struct Conductor {
     /// When hosts are no longer waited for; `None` = they were not told to end.
     give_up_ns: Option<u64>,
     sentences: Vec<String>,
+    /// The last time that anything came or passed.
+    last_ns: Option<u64>,
     last_beat_ns: u64,
     last_live_ns: u64,
     steps: Vec<Step>,
@@ -130,6 +136,7 @@ impl Conductor {
                 last: AgentHeartbeat::default(),
                 live: Vec::new(),
                 heard_ns: None,
+                deaf_ns: 0,
                 plan: None,
                 plan_answered: false,
                 start_acknowledged: false,
@@ -153,6 +160,7 @@ impl Conductor {
             stopped: false,
             give_up_ns: None,
             sentences: Vec::new(),
+            last_ns: None,
             last_beat_ns: 0,
             last_live_ns: 0,
             steps,
@@ -186,8 +194,9 @@ impl Conductor {
 
     /// An agent said how its run goes.
     pub(crate) fn heard(&mut self, host: usize, heartbeat: AgentHeartbeat, now_ns: u64) {
+        self.time_is(now_ns);
         let of = &mut self.hosts[host];
-        of.heard_ns = Some(now_ns);
+        of.hears(now_ns);
         of.last = heartbeat;
         if of.live.len() == WAITING_LIVE {
             of.live.remove(0);
@@ -199,8 +208,9 @@ impl Conductor {
 
     /// An order was answered, or (`None`) not, after all attempts.
     pub(crate) fn answered(&mut self, host: usize, verb: Verb, answer: Option<AnswerBody>, now_ns: u64) {
+        self.time_is(now_ns);
         if answer.is_some() {
-            self.hosts[host].heard_ns = Some(now_ns);
+            self.hosts[host].hears(now_ns);
         }
         match (self.phase, verb) {
             (Phase::Planning, Verb::Plan) => self.plan_answered(host, answer),
@@ -304,8 +314,18 @@ impl Conductor {
         self.order_all(Verb::Undo, |_| Value::Null);
     }
 
+    /// If this process stood still, what came meanwhile has not been read: no host is lost because another's message is
+    /// the first of them.
+    fn time_is(&mut self, now_ns: u64) {
+        let passed_ns = now_ns.saturating_sub(self.last_ns.replace(now_ns).unwrap_or(now_ns));
+        if passed_ns > STOOD_STILL_NS {
+            self.hosts.iter_mut().for_each(|host| host.deaf_ns += passed_ns);
+        }
+    }
+
     /// Time passed.
     pub(crate) fn tick(&mut self, now_ns: u64) {
+        self.time_is(now_ns);
         if now_ns.saturating_sub(self.last_beat_ns) >= HEARTBEAT_NS {
             self.beat(now_ns);
         }
@@ -559,8 +579,13 @@ impl Conductor {
 }
 
 impl Host {
+    fn hears(&mut self, now_ns: u64) {
+        self.heard_ns = Some(now_ns);
+        self.deaf_ns = 0;
+    }
+
     fn is_lost(&self, now_ns: u64) -> bool {
-        self.heard_ns.is_none_or(|heard| now_ns.saturating_sub(heard) > SILENCE_NS)
+        self.heard_ns.is_none_or(|heard| now_ns.saturating_sub(heard) > SILENCE_NS.saturating_add(self.deaf_ns))
     }
 
     /// True if it said just now that it will start.
@@ -578,5 +603,29 @@ impl Host {
             || self.released
             || self.has_ended()
             || matches!(self.last.state, AgentState::Starting | AgentState::Idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_controller_that_stood_still_loses_no_host_that_spoke() {
+        let hosts = ["h1", "h2"].into_iter().enumerate().map(|(index, name)| (name.to_owned(), index, Value::Null));
+        let mut conductor = Conductor::new(hosts.collect(), false);
+        let second = 1_000_000_000;
+        for now_ns in [second, 2 * second] {
+            conductor.heard(0, AgentHeartbeat::default(), now_ns);
+            conductor.heard(1, AgentHeartbeat::default(), now_ns);
+        }
+        conductor.heard(0, AgentHeartbeat::default(), 14 * second);
+        assert!(!conductor.hosts[1].is_lost(14 * second));
+        for tenth in 140..241 {
+            conductor.tick(tenth * second / 10);
+        }
+        assert!(conductor.hosts[0].is_lost(241 * second / 10) && conductor.hosts[1].is_lost(241 * second / 10));
+        conductor.heard(1, AgentHeartbeat::default(), 242 * second / 10);
+        assert!(!conductor.hosts[1].is_lost(25 * second) && conductor.hosts[1].is_lost(35 * second));
     }
 }
