@@ -66,11 +66,13 @@ const TYPED: [(&str, &str); 10] = [
 /// A counter, whose name holds what shells read as something else.
 const COUNTER: &str = r"\PhysicalDisk(*)\Disk Reads/sec";
 
-/// What is typed before a block device of this machine, and the device.
+/// What is typed before a block device of this machine, and the device: none that other tests make and remove.
 fn typed_device() -> Option<(String, String)> {
     let devices = std::fs::read_dir("/dev").ok()?.filter_map(Result::ok);
     let is_block = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_block_device());
-    let device = devices.filter(is_block).find_map(|entry| entry.path().to_str().map(str::to_owned))?;
+    let stays = |path: &String| !["loop", "zram", "dm-"].iter().any(|kind| path.starts_with(&format!("/dev/{kind}")));
+    let paths = devices.filter(is_block).filter_map(|entry| entry.path().to_str().map(str::to_owned));
+    let device = paths.filter(stays).min()?;
     Some((format!("diskspd monitor {}", &device[..device.len() - 1]), device))
 }
 
