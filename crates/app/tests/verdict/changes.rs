@@ -1,6 +1,6 @@
 //! Changes within a run: a file system that becomes slower, one that stalls once, and one that stalls again and again.
 
-use super::{found, is_found};
+use super::{found, is_found, with_cpus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use testkit::{Faulty, Service, or_skip, skip, workplace};
@@ -13,6 +13,7 @@ const LATE_MAX: Duration = Duration::from_millis(10);
 
 #[test]
 fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
+    let _cpus = with_cpus();
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     faulty.serve(Service::Each(Duration::from_millis(5)));
@@ -42,6 +43,7 @@ fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
 #[test]
 fn stalls_that_come_back_are_reported_with_their_period() {
     const PERIOD: Duration = Duration::from_millis(1200);
+    let _cpus = with_cpus();
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     faulty.serve(Service::Each(Duration::from_millis(5)));
@@ -67,6 +69,7 @@ fn stalls_that_come_back_are_reported_with_their_period() {
 
 #[test]
 fn a_single_stall_is_reported_with_its_time_at_the_top_of_the_page() {
+    let _cpus = with_cpus();
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     faulty.serve(Service::Each(Duration::from_millis(5)));

@@ -1,12 +1,13 @@
 //! CPU time that the run did not get, or used up.
 
-use crate::{document, findings, found, inside, is_found};
+use crate::{document, findings, found, inside, is_found, with_cpus, without_others};
 use std::time::Duration;
 use testkit::{Cgroup, Faulty, Mounted, Running, Service, or_skip, skip, workplace};
 
 // Shows verdict: io-workers
 #[test]
 fn ios_that_would_wait_go_to_kernel_threads() {
+    let _cpus = with_cpus();
     let place = workplace!();
     // A tmpfs takes no write without waiting.
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "16M"));
@@ -74,6 +75,7 @@ fn threads_away_from_the_interrupts_are_noted() {
 // Shows verdict: cpu-limited
 #[test]
 fn a_limit_of_cpu_time_is_warned_of() {
+    let _cpus = with_cpus();
     let place = workplace!();
     let group = or_skip!(Cgroup::of_cpu(20));
     place.made("a.dat", "-c1M");
@@ -90,6 +92,7 @@ fn a_limit_of_cpu_time_is_warned_of() {
 // Shows verdict: cpu-bound
 #[test]
 fn threads_that_never_wait_are_warned_of() {
+    let _cpus = with_cpus();
     let place = workplace!();
     // Memory answers at once, so that a thread that copies from it has nothing to wait for.
     let run = place.diskspd("-d3 -W0 -b4K -o1 -f1M -n --json r.json /dev/zero").run();
@@ -108,15 +111,16 @@ fn threads_that_never_wait_are_warned_of() {
 // Shows verdict: cpu-contention
 #[test]
 fn threads_that_wait_for_a_cpu_are_warned_of() {
+    let _cpus = without_others();
     let place = workplace!();
     if std::fs::read_to_string("/proc/self/schedstat").is_err() {
         skip!("this kernel does not count how long threads wait for a CPU");
     }
-    // Three for each CPU: beside two of them, the thread waits for more than half of the time. With less it would be
-    // reported as bound by the CPU.
+    // Beside two of them, the thread waits for more than half of the time; with less it would be reported as bound by the
+    // CPU. The kernel may leave more on one CPU than on another, so there are five for each.
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let busy = |_| place.tool("sh").arg("-c").arg("echo busy; while :; do :; done").start();
-    let mut others: Vec<Running> = (0..3 * cpus).map(busy).collect();
+    let mut others: Vec<Running> = (0..5 * cpus).map(busy).collect();
     for other in &mut others {
         other.wait_for_stdout("busy");
     }

@@ -1,6 +1,6 @@
 //! Load that was not what it was meant to be, for limits, others and the way to the device.
 
-use crate::{document, found, inside, is_found};
+use crate::{document, found, inside, is_found, with_cpus};
 use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Cgroup, Faulty, LoopDevice, Service, Workplace, or_skip, skip, workplace};
@@ -39,6 +39,7 @@ fn ios_that_the_kernel_cuts_up_are_noted() {
 // Shows verdict: shallow-queue
 #[test]
 fn a_queue_that_does_not_fill_is_told() {
+    let _cpus = with_cpus();
     let place = workplace!();
     let device = or_skip!(written_device(&place, 64));
     let queue = PathBuf::from("/sys/block").join(device.name()).join("queue/nr_requests");
@@ -69,6 +70,7 @@ fn a_queue_that_does_not_fill_is_told() {
 // Shows verdict: submission-limited
 #[test]
 fn a_queue_that_this_program_does_not_fill_is_its_own_fault() {
+    let _cpus = with_cpus();
     let place = workplace!();
     let device = or_skip!(written_device(&place, 64));
     // A batch of all requests: none is submitted before the last one is back.
@@ -126,6 +128,7 @@ fn a_limit_of_io_is_warned_of() {
 // Shows verdict: starts-not-made
 #[test]
 fn starts_that_come_late_or_never_are_warned_of() {
+    let _cpus = with_cpus();
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let run = place.diskspd("-d1 -W0 -r -b4K -o1 --rate=20000000 --json r.json a.dat").run();
@@ -149,6 +152,7 @@ fn starts_that_come_late_or_never_are_warned_of() {
 // Shows verdict: unfinished-ios
 #[test]
 fn latencies_without_those_of_the_last_ios_are_warned_of() {
+    let _cpus = with_cpus();
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     // Four complete, and four more are outstanding at the end.

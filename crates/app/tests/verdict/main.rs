@@ -8,7 +8,21 @@ mod form;
 mod load;
 
 use serde_json::Value;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use testkit::{Cgroup, Finished, Program, Workplace};
+
+/// Taken by tests that need CPU time, and alone by the one that takes it all.
+static CPUS: RwLock<()> = RwLock::new(());
+
+/// Until it is dropped, no test takes all CPU time.
+fn with_cpus() -> RwLockReadGuard<'static, ()> {
+    CPUS.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Until it is dropped, no test needs CPU time.
+fn without_others() -> RwLockWriteGuard<'static, ()> {
+    CPUS.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// `r.json`.
 fn document(place: &Workplace) -> Value {
