@@ -8,26 +8,22 @@ use cli::Form;
 use model::fleet::{ClockOffset, HostTiming};
 use serde_json::{Number, Value};
 use std::path::Path;
+use testkit::Random;
 
 const SAMPLE: &[u8] = include_bytes!("../../../import/tests/json/version-1.json");
 const CASES: u64 = 60;
 
-struct Random(u64);
+fn one_of<'a, T>(values: &'a [T], random: &mut Random) -> &'a T {
+    &values[random.below(values.len() as u64) as usize]
+}
 
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit.max(1)
-    }
-
-    fn number(&mut self, old: &Number) -> Number {
+/// An unusual number of the same kind.
+fn unusual(old: &Number, random: &mut Random) -> Number {
+    if old.is_f64() {
+        Number::from_f64(*one_of(&[0.0, -1.0, 1e-300, 1e300, -1e300, 1e19], random)).expect("finite")
+    } else {
         let whole = [0, 1, u64::from(u32::MAX), 1 << 32, i64::MAX as u64, 1 << 63, u64::MAX];
-        let broken = [0.0, -1.0, 1e-300, 1e300, -1e300, 1e19];
-        if old.is_f64() {
-            Number::from_f64(broken[self.below(broken.len())]).expect("finite")
-        } else {
-            whole[self.below(whole.len())].into()
-        }
+        (*one_of(&whole, random)).into()
     }
 }
 
@@ -52,7 +48,7 @@ fn numbers(value: &Value, path: &str, all: &mut Vec<String>) {
 /// Changes the numbers at one of these paths.
 fn change(value: &mut Value, path: &str, chosen: &str, random: &mut Random) {
     match value {
-        Value::Number(number) if path == chosen && random.below(3) > 0 => *number = random.number(number),
+        Value::Number(number) if path == chosen && random.below(3) > 0 => *number = unusual(number, random),
         Value::Array(values) => {
             for value in values {
                 change(value, &format!("{path}/*"), chosen, random);
@@ -66,8 +62,8 @@ fn change(value: &mut Value, path: &str, chosen: &str, random: &mut Random) {
 }
 
 fn host(index: usize, document: &Value, random: &mut Random) -> HostRun {
-    let offset_ns = [0, i64::MAX, i64::MIN, 5][random.below(4)];
-    let mut time = |usual: u64| [usual, usual, usual, 0, u64::MAX][random.below(5)];
+    let offset_ns = *one_of(&[0, i64::MAX, i64::MIN, 5], random);
+    let mut time = |usual: u64| *one_of(&[usual, usual, usual, 0, u64::MAX], random);
     let timing = HostTiming {
         planned_start_ns: time(1_000_000_000),
         started_ns: time(1_000_100_000),
@@ -90,11 +86,11 @@ fn no_numbers_of_a_host_break_the_controller() {
     assert!(paths.len() > 100, "{}", paths.len());
     let cases = std::env::var("DISKSPD_TEST_LIES").ok().map_or(CASES, |cases| cases.parse().expect("a number"));
     for case in 0..cases {
-        let mut random = Random(case);
+        let mut random = Random::new(case);
         let mut lie = document.clone();
         let mut changed = Vec::new();
         for _ in 0..=random.below(3) {
-            let chosen = paths[random.below(paths.len())].clone();
+            let chosen = one_of(&paths, &mut random).clone();
             change(&mut lie, "", &chosen, &mut random);
             changed.push(chosen);
         }

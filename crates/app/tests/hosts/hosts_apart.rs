@@ -208,13 +208,8 @@ struct Three {
 
 impl Three {
     fn start() -> Result<Self, String> {
-        let (place, nats, turn) = (workplace!(), tool("nats-server")?, Turn::take());
-        let mut server = place.tool(nats).args("-a 127.0.0.1 -p -1 -V").limit(LIFE).start();
-        let listens = "Listening for client connections on 127.0.0.1:";
-        server.wait_for_stderr("Server is ready");
-        let log = server.stderr();
-        let (_, after) = log.split_once(listens).expect("it listens");
-        let port = after.lines().next().and_then(|port| port.trim().parse().ok()).expect("a port");
+        let (place, turn) = (workplace!(), Turn::take());
+        let (server, port) = crate::server::start(&place, "")?;
         place.diskspd("fleet key --output fleet").run().expect_status(0);
         let mut agents = Vec::new();
         for host in 1..=3 {

@@ -4,5 +4,6 @@
 mod hosts_apart;
 mod many_hosts;
 mod over_ssh;
+mod server;
 mod systemd_unit;
 mod turn;

@@ -31,17 +31,8 @@ impl Fleet {
 
     /// With more options of the server.
     fn start_with(place: Workplace, options: &str, names: &[&str]) -> Result<Self, String> {
-        let nats = tool("nats-server")?;
         let turn = Turn::take();
-        let options = format!("-a 127.0.0.1 -p -1 -V {options}");
-        let mut server = place.tool(nats).args(&options).limit(Duration::from_mins(5)).start();
-        let listens = "Listening for client connections on ";
-        server.wait_for_stderr(listens);
-        server.wait_for_stderr("Server is ready");
-        let log = server.stderr();
-        let (_, after) = log.split_once(listens).expect("it listens");
-        let address = after.lines().next().unwrap_or_default().trim();
-        let port = address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port");
+        let (server, port) = crate::server::start(&place, options)?;
         place.diskspd("fleet key --output fleet").run().expect_status(0);
         let mut fleet = Self { place, port, server: Some(server), agents: Vec::new(), _turn: turn };
         for name in names {

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use testkit::{Finished, LoopDevice, Running, Workplace, is_root, or_skip, skip, tool, workplace};
+use testkit::{Finished, LoopDevice, is_root, or_skip, skip, tool, workplace};
 
 /// Longest wait for something that takes a moment.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -146,20 +146,7 @@ fn drop_in(device: &Path) -> String {
     example.join("\n").replace("/dev/nvme1n1", &device.to_string_lossy()) + "\n"
 }
 
-/// A server on a free port, and its address.
-fn server(place: &Workplace) -> Result<(Running, String), String> {
-    let mut server =
-        place.tool(tool("nats-server")?).args("-a 127.0.0.1 -p -1 -V").limit(Duration::from_mins(5)).start();
-    let listens = "Listening for client connections on 127.0.0.1:";
-    server.wait_for_stderr(listens);
-    server.wait_for_stderr("Server is ready");
-    let log = server.stderr();
-    let port = log.split_once(listens).and_then(|(_, after)| after.lines().next()).expect("a port").trim();
-    let url = format!("nats://127.0.0.1:{port}");
-    Ok((server, url))
-}
-
-/// True once something holds; false if it does not within a minute.
+/// True once something holds; false if it does not within [`PATIENCE`].
 fn comes(is_so: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !is_so() {
@@ -183,7 +170,8 @@ fn an_agent_of_the_unit_opens_what_its_drop_in_names_and_nothing_else() {
     let unshare = or_skip!(tool("unshare"));
     let image = place.file("disk.img", &vec![7; 1 << 20]);
     let device = or_skip!(LoopDevice::over(&place, &image));
-    let (_server, url) = or_skip!(server(&place));
+    let (_server, port) = or_skip!(crate::server::start(&place, ""));
+    let url = format!("nats://127.0.0.1:{port}");
     place.diskspd("fleet key --output fleet").run().expect_status(0);
     let options = format!(
         "--server {url} --trust /etc/diskspd/fleet.pub --name h1 --allow '/mnt/data' --allow {}",
