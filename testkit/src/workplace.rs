@@ -87,6 +87,11 @@ impl Workplace {
         self.diskspd("-d30 -W0 -v").args(words)
     }
 
+    /// A run of some hundred I/Os, however long they take here; a minute at most.
+    pub fn short_run(&self, words: &str) -> Program {
+        self.diskspd("-d60 -W0 --max-ios=500").args(words)
+    }
+
     /// The program with these words, in the folder, in a cleared environment.
     pub fn diskspd(&self, words: &str) -> Program {
         self.tool(&self.program).args(words)

@@ -287,7 +287,7 @@ fn presets_are_killed_again_and_again_without_a_finding() {
 fn the_storage_comes_back_whatever_ends_a_series() {
     let place = workplace!();
     fs::create_dir(place.path("journal")).expect("a new directory");
-    let load = "-c1M -b4K -r -w100 -d2 -W0 --overwrite --journal-here";
+    let load = "-c1M -b4K -r -w100 -d2 -W0 -g2000i --overwrite --journal-here";
     let series = |cycles: &str, cut: &str, target: &str| {
         let words = ["verify", "--cycles", cycles, "--cut", cut, "--back", "touch back", "--journal", "journal", "--"];
         words.into_iter().fold(place.diskspd(""), Program::arg).args(load).arg(target)

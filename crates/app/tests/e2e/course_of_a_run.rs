@@ -32,7 +32,7 @@ fn number(cell: &str) -> u64 {
 #[test]
 fn every_run_has_a_series_of_all_its_ios() {
     let place = workplace!();
-    let words = "-c1M -d2 -W0 -b4K -r -w30 -o4 -t2 --json r.json a.dat";
+    let words = "-c1M -d2 -W0 -b4K -r -w30 -o4 -t2 -g1000i --json r.json a.dat";
     for (latencies, sections) in [("", 0), ("-L", 20), ("-D500", 4), ("-D500 -L", 4)] {
         place.diskspd(&format!("{latencies} {words}")).run().expect_status(0);
         let measured = measured(&place, "r.json");

@@ -113,10 +113,10 @@ fn targets_that_cannot_be_used_end_with_status_1_and_a_report() {
         ("-b4K -B1T a.dat", ["a.dat", "-B"]),
         (".", [".", "directory"]),
     ] {
-        impossible(&place.diskspd("-d1 -W0").args(words).run(), &parts);
+        impossible(&place.short_run("").args(words).run(), &parts);
     }
     // All of them are told, not only the first.
-    impossible(&place.diskspd("-d1 -W0 missing.dat a.dat empty.dat").run(), &["missing.dat", "empty.dat"]);
+    impossible(&place.short_run("missing.dat a.dat empty.dat").run(), &["missing.dat", "empty.dat"]);
 }
 
 // Shows switches: -Su
@@ -126,12 +126,12 @@ fn direct_io_that_does_not_fit_the_device_is_refused_before_the_run() {
     or_skip!(place.direct_io());
     place.file("a.dat", &vec![0; 65_536]);
     for words in ["-Su -b1000", "-Su -b4K -r100", "-Su -b4K -B100"] {
-        let run = place.diskspd("-d1 -W0").args(words).args("a.dat").run();
+        let run = place.short_run("").args(words).args("a.dat").run();
         assert_ne!(run.code(), Some(0), "{run}");
         run.expect_stderr(&["a.dat"]);
         assert!(!run.stdout.contains("Total IO"), "{run}");
     }
-    place.diskspd("-d1 -W0 -b1000 -r100 -B100 a.dat").run().expect_status(0);
+    place.short_run("-b1000 -r100 -B100 a.dat").run().expect_status(0);
 }
 
 // Shows switches: -v
@@ -342,7 +342,7 @@ fn a_report_that_cannot_be_written_is_an_error() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let Ok(full) = File::options().write(true).open("/dev/full") else { skip!("no /dev/full") };
-    let run = place.diskspd("-d1 -W0 -b4K a.dat").stdout(full).run();
+    let run = place.short_run("-b4K a.dat").stdout(full).run();
     run.expect_status(1).expect_stderr(&["stdout", "No space left on device"]);
 }
 

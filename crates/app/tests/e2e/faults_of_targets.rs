@@ -152,7 +152,7 @@ fn a_target_that_hangs_for_a_moment_only_shows_in_the_latencies() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
     let begun = Instant::now();
-    let mut run = place.diskspd("-d10 -W0 -b4K -o4 -L -v").arg(&faulty.file).start();
+    let mut run = place.diskspd("-d10 -W0 -b4K -o4 -g100i -L -v").arg(&faulty.file).start();
     run.wait_for_stderr("starting measurements");
     faulty.hold();
     run.wait_until("an I/O to hang", |_| faulty.held() > 0);

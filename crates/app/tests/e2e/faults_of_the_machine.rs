@@ -52,19 +52,19 @@ fn without_io_uring_aio_takes_its_place_and_the_result_says_why() {
     place.made("a.dat", "-c1M");
     for (errno, answer) in [(EPERM, "EPERM"), (ENOSYS, "ENOSYS")] {
         for words in ["-o8 -t2", "-o8 -w50", "-o8 -g64"] {
-            let program = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat");
+            let program = place.short_run("-b4K").args(words).arg("a.dat");
             let run = or_skip!(run_without(program, &NO_IO_URING, errno));
             run.expect_status(0).expect_stdout(&["using Linux AIO", "NOTE: Linux AIO is used instead of io_uring:"]);
             run.expect_stdout(&[&format!("io_uring_setup returned {answer}"), "seccomp filter of a container"]);
             assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
         }
         // One outstanding I/O needs neither.
-        let run = or_skip!(run_without(place.diskspd("-d1 -W0 -b4K -o1 -t2 a.dat"), &NO_IO_URING, errno));
+        let run = or_skip!(run_without(place.short_run("-b4K -o1 -t2 a.dat"), &NO_IO_URING, errno));
         run.expect_status(0);
         assert!(!run.stdout.contains("NOTE: Linux AIO"), "{run}");
         // What was asked for by name is not replaced.
         for words in ["-o8 -u", "-o8 --engine io_uring"] {
-            let program = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat");
+            let program = place.short_run("-b4K").args(words).arg("a.dat");
             impossible(&or_skip!(run_without(program, &NO_IO_URING, errno)), &["io_uring was requested", answer]);
         }
     }
@@ -88,7 +88,7 @@ fn buffers_that_cannot_be_registered_are_used_all_the_same() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     for errno in [EINVAL, EPERM] {
-        let program = place.diskspd("-d1 -W0 -b4K -o8 -w30 a.dat");
+        let program = place.short_run("-b4K -o8 -w30 a.dat");
         let run = or_skip!(run_without(program, &[registration(REGISTER_BUFFERS)], errno));
         run.expect_status(0).expect_stdout(&["using io_uring", "NOTE: I/O buffers are not registered with io_uring:"]);
         let report = Report::of(&run.stdout);
@@ -145,7 +145,7 @@ fn a_quarter_of_a_million_requests_run() {
     assert_eq!(report.total.rows.len(), 64);
     assert!(report.total.sum.ios > 0 && report.total.sum.bytes == report.total.sum.ios * 512, "{run}");
     // AIO has a limit for the whole machine, 65536 unless somebody raised it.
-    let run = place.diskspd("-d1 -W0 -b512 -r -t64 -o4096 -x a.dat").run();
+    let run = place.short_run("-b512 -r -t64 -o4096 -x a.dat").run();
     if run.code() != Some(0) {
         impossible(&run, &["cannot set up Linux AIO: ", "sysctl fs.aio-max-nr"]);
     }

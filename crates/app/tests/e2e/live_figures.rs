@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use testkit::{Running, Workplace, or_skip, tool, workplace};
 
-const LOAD: &str = "-c4M -b4K -r -w30 -t2 -o4 --live-interval=100";
+const LOAD: &str = "-c4M -b4K -r -w30 -t2 -o4 -g2000i --live-interval=100";
 
 fn lines(bytes: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(bytes).expect("it is text");

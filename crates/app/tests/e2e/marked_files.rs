@@ -157,7 +157,7 @@ fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
         place.refused(words, &path, &["is still active or was killed", "--overwrite"]);
     }
     // Reading it is fine; made anew, it is ours again.
-    place.diskspd("-d1 -W0 -b4K killed.dat").run().expect_status(0);
+    place.short_run("-b4K killed.dat").run().expect_status(0);
     place.allowed("-c64K --overwrite", &path);
     place.allowed("-w100 -b4K", &path);
 }
@@ -233,10 +233,10 @@ fn each_way_in_which_a_run_ends_closes_its_files() {
     let path = place.made("t.dat", "-c1M");
     let is_closed = || place.mark(&path).is_some_and(|mark| mark.contains("state=closed"));
     assert!(is_closed());
-    place.diskspd("-d1 -W0 -w100 -b4K t.dat").run().expect_status(0);
+    place.short_run("-w100 -b4K t.dat").run().expect_status(0);
     assert!(is_closed(), "after its time");
-    place.diskspd("-d1 -W0 -w50 -b4K -Sw t.dat").run().expect_status(0);
-    place.diskspd("-d1 -W0 -w50 -b4K -Sm t.dat").run().expect_status(0);
+    place.short_run("-w50 -b4K -Sw t.dat").run().expect_status(0);
+    place.short_run("-w50 -b4K -Sm t.dat").run().expect_status(0);
     assert!(is_closed(), "mapped");
     let mut run = place.diskspd("-d60 -W0 -v -w100 -b4K t.dat").start();
     run.wait_for_stderr("starting measurements");
@@ -245,7 +245,7 @@ fn each_way_in_which_a_run_ends_closes_its_files() {
     assert!(is_closed(), "after Ctrl+C");
     // A refused run does not open it.
     let before = place.mark(&path);
-    place.diskspd("-d1 -W0 -w100 -b4K t.dat missing.dat").run().expect_status(1);
+    place.short_run("-w100 -b4K t.dat missing.dat").run().expect_status(1);
     assert_eq!(place.mark(&path), before);
     place.allowed("-w100 -b4K", &path);
 }
@@ -279,7 +279,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
 fn an_empty_file_of_somebody_may_be_filled_and_is_not_deleted() {
     let place = workplace!();
     let path = place.file("lock", b"");
-    place.diskspd("-d1 -W0 -b4K -c64K --delete-after").arg(&path).run().expect_status(0);
+    place.short_run("-b4K -c64K --delete-after").arg(&path).run().expect_status(0);
     assert!(path.exists(), "a file that was there before was deleted");
 }
 

@@ -150,7 +150,7 @@ fn other_peoples_files_need_the_permission_of_writes() {
     ] {
         place.refused(words, &path, &["may hold data that diskspd did not write", harm, "--overwrite"]);
     }
-    let profile = place.diskspd("-Rpxml -d1 -W0 -b4K --discard=10 *1").run();
+    let profile = place.diskspd("-d1 -W0 -Rpxml -b4K --discard=10 *1").run();
     profile.expect_status(0).expect_stdout(&["<Linux>", "<Discard>10</Discard>"]);
     fs::write(place.path("p.xml"), &profile.stdout).expect("a small file");
     let before = Snapshot::of(&path);
@@ -174,7 +174,7 @@ fn what_cannot_be_is_refused_and_touches_nothing() {
         ("-w0 --fsync-every=8", &["--fsync-every needs writes"]),
     ] {
         let before = Snapshot::of(&path);
-        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg(&path).run();
+        let run = place.short_run("-b4K").args(words).arg(&path).run();
         run.expect_status(3).expect_stderr(parts);
         assert_eq!((Snapshot::of(&path), &*run.stdout), (before, ""), "{words}");
     }
@@ -186,7 +186,7 @@ fn a_file_system_that_cannot_zero_is_named() {
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4m"));
     let path = memory.path.join("a.dat");
     place.diskspd("-d1 -W0 -b4K -c64K --max-ios=1").arg(&path).run().expect_status(0);
-    let run = place.diskspd("-d1 -W0 -b4K --write-zeroes=1").arg(&path).run();
+    let run = place.short_run("-b4K --write-zeroes=1").arg(&path).run();
     run.expect_stderr(&["--write-zeroes cannot be used on", "tmpfs cannot zero a range of a file"]);
     assert_eq!(run.code(), Some(1));
 }

@@ -305,7 +305,7 @@ fn a_run_does_not_destroy_the_file_that_describes_it() {
         assert_eq!(place.content(name), text.as_bytes());
     }
     // It may be read.
-    let reads = place.diskspd("-Rpxml -b512 -d1 -W0 *1").run().stdout;
+    let reads = place.diskspd("-d1 -W0 -Rpxml -b512 *1").run().stdout;
     place.file("reads.xml", reads.as_bytes());
     place.diskspd("-Xreads.xml reads.xml").run().expect_status(0);
 }

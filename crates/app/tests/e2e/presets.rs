@@ -132,13 +132,13 @@ fn the_suite_for_sql_server_checks_first() {
 #[test]
 fn a_plain_run_is_judged_in_bands() {
     let place = workplace!();
-    let run = place.diskspd("-c1M -d1 -W0 -b4K -o1 -r --bands sql a.dat").run();
+    let run = place.short_run("-c1M -b4K -o1 -r --bands sql a.dat").run();
     run.expect_status(0).expect_stdout(&["PASS    mean latency up to 20 ms: mean latency was ", "ideal (up to 10 ms)"]);
     // How long a commit takes is up to the device.
-    let log = place.diskspd("-d1 -W0 -b4K -o1 -s -w100 --fdatasync-every=1 --bands=sql-log a.dat").run();
+    let log = place.short_run("-b4K -o1 -s -w100 --fdatasync-every=1 --bands=sql-log a.dat").run();
     assert!(log.stdout.contains("commit was ") && matches!(log.code(), Some(0 | 4)), "{log}");
     assert_eq!(log.code() == Some(4), log.stdout.contains("  FAIL    commit up to"), "{log}");
-    let reads = place.diskspd("-d1 -W0 -b4K -o1 --bands=sql-log a.dat").run();
+    let reads = place.short_run("-b4K -o1 --bands=sql-log a.dat").run();
     reads.expect_status(6).expect_stdout(&["UNKNOWN commit up to", "commit was not measured"]);
     place.diskspd("-b4K --bands=oracle a.dat").run().expect_status(3).expect_stderr(&["(expected: sql, sql-log)"]);
 }
@@ -149,7 +149,7 @@ fn what_is_shown_can_be_run_again_by_hand() {
     let xml = place.diskspd("preset show fleet-vdi --maxdop 1 --xml").run();
     xml.expect_status(0);
     place.file("p.xml", xml.stdout.as_bytes());
-    place.diskspd("-c4M -d1 -W0 a.dat").run().expect_status(0);
+    place.short_run("-c4M a.dat").run().expect_status(0);
     place.diskspd("-Xp.xml -d1 -W0 a.dat").run().expect_status(0).expect_stdout(&["write", "total"]);
     let lines = place.diskspd("preset show oltp --maxdop 3").run();
     lines.expect_status(0).expect_stdout(&["diskspd -b8K -r -w30 -t3 -o8 -Sh", "<target>"]);

@@ -47,7 +47,7 @@ fn requirements_are_told_in_every_form_and_kept() {
 #[test]
 fn what_is_met_ends_well_and_without_requirements_nothing_is_said() {
     let place = workplace!();
-    let run = place.diskspd("-c1M -d1 -W0 -b4K --require iops>=1 a.dat").run();
+    let run = place.short_run("-c1M -b4K --require iops>=1 a.dat").run();
     run.expect_status(0).expect_stdout(&["Requirements: all met\n"]);
     let run = place.diskspd("-d1 -W0 -b4K --json r.json a.dat").run();
     run.expect_status(0);
@@ -59,7 +59,7 @@ fn what_is_met_ends_well_and_without_requirements_nothing_is_said() {
 fn profiles_and_presets_are_held_to_them_in_every_timespan() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let profile = place.diskspd("-d1 -W0 -b4K -Rpxml a.dat").run();
+    let profile = place.short_run("-b4K -Rpxml a.dat").run();
     profile.expect_status(0);
     place.file("p.xml", profile.stdout.as_bytes());
     let run = place.diskspd("-Xp.xml -Rtext --require mean<1h --require max>1us").run();
@@ -73,7 +73,7 @@ fn profiles_and_presets_are_held_to_them_in_every_timespan() {
 #[test]
 fn a_run_that_fails_fails_whatever_it_was_held_to() {
     let place = workplace!();
-    let run = place.diskspd("-d1 -W0 --require iops>1 nowhere.dat").run();
+    let run = place.short_run("--require iops>1 nowhere.dat").run();
     run.expect_status(1)
         .expect_stdout(&["Requirements: 1 of 1 not measured\n  UNKNOWN iops>1: iops was not measured\n"]);
 }

@@ -113,7 +113,7 @@ fn stdout_is_text_or_xml_as_r_says() {
     let place = workplace!();
     place.file("a.dat", &vec![0; 65_536]);
     for (words, is_xml) in [("", false), ("-Rtext", false), ("-Rxml", true)] {
-        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat").run();
+        let run = place.short_run("-b4K").args(words).arg("a.dat").run();
         run.expect_status(0);
         let xml = roxmltree::Document::parse(&run.stdout);
         assert_eq!(xml.is_ok_and(|xml| xml.root_element().has_tag_name("Results")), is_xml, "{run}");
@@ -241,7 +241,7 @@ fn a_subcommands_name_is_no_target() {
         .expect_status(3)
         .expect_stderr(&["ERROR: FILE is missing; see diskspd report --help"]);
     place.diskspd("report --help").run().expect_status(0).expect_stdout(&["Usage: diskspd report FILE..."]);
-    place.diskspd("-d1 -W0 report").run().expect_status(0).expect_stdout(&["report (64KiB)"]);
+    place.short_run("report").run().expect_status(0).expect_stdout(&["report (64KiB)"]);
     place.diskspd("./report -d1").run().expect_status(3).expect_stderr(&["parameters (-d1) must come before targets"]);
     place.diskspd("--help").run().expect_status(0).expect_stdout(&["\n  report "]);
 }

@@ -193,16 +193,16 @@ fn what_does_not_go_together_is_refused_and_touches_nothing() {
         ("--sizes=4K/50:64K/50 -w100 -Z32K", &["largest size (--sizes)", "65536"]),
     ] {
         let before = Snapshot::of(&path);
-        let run = place.diskspd("-d1 -W0").args(words).arg(&path).run();
+        let run = place.short_run("").args(words).arg(&path).run();
         run.expect_status(3).expect_stderr(parts);
         assert_eq!((Snapshot::of(&path), &*run.stdout), (before, ""), "{words}");
     }
     let before = Snapshot::of(&path);
-    let run = place.diskspd("-d1 -W0 -w100 --sizes=4K/50:2M/50").arg(&path).run();
+    let run = place.short_run("-w100 --sizes=4K/50:2M/50").arg(&path).run();
     run.expect_status(1).expect_stderr(&["too small", "2MiB"]);
     assert_eq!(Snapshot::of(&path), before);
     or_skip!(place.direct_io());
-    let run = place.diskspd("-d1 -W0 -Su --sizes=4K/50:4100/50").arg(&path).run();
+    let run = place.short_run("-Su --sizes=4K/50:4100/50").arg(&path).run();
     run.expect_status(3).expect_stderr(&["direct I/O", "the size (--sizes) is 4100 bytes"]);
 }
 

@@ -101,7 +101,7 @@ fn streams_share_a_file_which_is_created_once_and_guarded() {
     assert!(told[&("a".to_owned(), "write".to_owned())] > 0 && told[&("b".to_owned(), "read".to_owned())] > 0);
     let theirs = place.file("theirs.dat", &vec![7; 1 << 20]);
     let before = Snapshot::of(&theirs);
-    with_streams(place.diskspd("-d1 -W0"), &["a: -b4K", "b: -b4K -w1"]).arg(&theirs).run().expect_status(3);
+    with_streams(place.short_run(""), &["a: -b4K", "b: -b4K -w1"]).arg(&theirs).run().expect_status(3);
     assert_eq!(Snapshot::of(&theirs), before);
 }
 
@@ -122,7 +122,7 @@ fn what_is_wrong_with_a_stream_is_said_with_its_place_and_nothing_is_touched() {
         (&["a: -b4K", "a: -b8K"], "", "stream 'a' is given twice"),
         (&["a/b: -b4K"], "", "'a/b' is not a name of a stream"),
     ] {
-        let program = place.diskspd("-c1M -d1 -W0").args(words);
+        let program = place.short_run("-c1M").args(words);
         let run = with_streams(program, streams).arg("f.dat").run();
         run.expect_status(3).expect_stderr(&["ERROR: ", expected]);
         assert!(!place.path("f.dat").exists(), "{streams:?}");

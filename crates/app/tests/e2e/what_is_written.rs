@@ -22,7 +22,7 @@ fn by_default_bytes_00_to_ff() {
     let starts = or_skip!(starts(&place, "-b4K -r"));
     assert!(!starts.is_empty() && starts.iter().all(|start| *start == ramp));
     // As a file: whole blocks of it, wherever they went.
-    place.diskspd("-d1 -W0 -w100 -b4K -o4 a.dat").run().expect_status(0);
+    place.short_run("-w100 -b4K -o4 a.dat").run().expect_status(0);
     assert!(place.content("a.dat").iter().enumerate().all(|(index, byte)| *byte == index as u8));
 }
 
@@ -33,7 +33,7 @@ fn zeros_with_z() {
     place.made("a.dat", "-c256K");
     let starts = or_skip!(starts(&place, "-b4K -Z"));
     assert!(!starts.is_empty() && starts.iter().all(|start| *start == [0; 64]));
-    place.diskspd("-d1 -W0 -w100 -b64K -o4 -Z a.dat").run().expect_status(0);
+    place.short_run("-w100 -b64K -o4 -Z a.dat").run().expect_status(0);
     assert!(place.content("a.dat").iter().all(|byte| *byte == 0));
 }
 
@@ -45,7 +45,7 @@ fn new_random_bytes_for_every_write_with_zr() {
     let distinct: BTreeSet<&Vec<u8>> = starts.iter().collect();
     assert!(starts.len() > 100);
     assert_eq!(distinct.len(), starts.len(), "the same bytes twice");
-    place.diskspd("-d1 -W0 -w100 -b4K -o4 -Zr a.dat").run().expect_status(0);
+    place.short_run("-w100 -b4K -o4 -Zr a.dat").run().expect_status(0);
     let content = place.content("a.dat");
     let blocks: BTreeSet<&[u8]> = content.chunks(4096).collect();
     assert_eq!(blocks.len(), 64);
@@ -96,10 +96,10 @@ fn a_source_that_cannot_be_read_ends_the_run() {
     let place = place();
     place.file("empty", b"");
     for source in ["missing", "empty"] {
-        let run = place.diskspd(&format!("-d1 -W0 -w100 -b4K -Z8K,{source} a.dat")).run();
+        let run = place.short_run(&format!("-w100 -b4K -Z8K,{source} a.dat")).run();
         assert!(matches!(run.code(), Some(1 | 3)), "{run}");
         run.expect_stderr(&[source]);
     }
-    place.diskspd("-d1 -W0 -w100 -b64K -Z4K a.dat").run().expect_status(3).expect_stderr(&["-Z"]);
+    place.short_run("-w100 -b64K -Z4K a.dat").run().expect_status(3).expect_stderr(&["-Z"]);
     assert!(place.content("a.dat").iter().all(|byte| *byte == 0));
 }

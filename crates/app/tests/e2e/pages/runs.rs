@@ -384,7 +384,7 @@ fn pages_begin_with_what_verification_found() {
 fn streams_come_before_the_charts() {
     let place = workplace!();
     let streams = ["oltp: -b4K -r -w30", "backup: -b64K"];
-    let run = streams.iter().fold(place.diskspd("-c1M -d1 -W0 -L"), |run, stream| run.arg("--stream").arg(stream));
+    let run = streams.iter().fold(place.short_run("-c1M -L"), |run, stream| run.arg("--stream").arg(stream));
     run.args("--json r.json a.dat").run().expect_status(0);
     let page = page(&place, "r.json");
     let line = load(&page);
