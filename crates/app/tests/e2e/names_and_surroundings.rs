@@ -15,7 +15,7 @@ const PATH_BYTES_MAX: usize = 4095;
 /// A run on a target of this name, written in every form; gives the XML and the JSON.
 fn run_on(place: &Workplace, name: &OsStr) -> (String, Value) {
     let run = place
-        .diskspd("-c64K -d1 -W0 -b4K -o1 -t1 --max-ios=8 -L --json=r.json --xml=r.xml --csv=r.csv")
+        .diskspd("-c64K -d60 -W0 -b4K -o1 -t1 --max-ios=8 -L --json=r.json --xml=r.xml --csv=r.csv")
         .arg(name)
         .run();
     run.expect_status(0);
@@ -113,7 +113,7 @@ fn numbers_are_the_same_in_every_locale() {
         assert_eq!((run.stdout, run.stderr), (plain.stdout.clone(), plain.stderr.clone()), "{locale}");
     }
     place.made("a.dat", "-c64K");
-    let run = place.diskspd("-d1 -W0 -b4K -L a.dat").env("LC_ALL", "de_DE.UTF-8").run();
+    let run = place.diskspd("-d60 -W0 -b4K -L --max-ios=500 a.dat").env("LC_ALL", "de_DE.UTF-8").run();
     run.expect_status(0);
     let total = run.stdout.lines().find(|line| line.starts_with("total:")).expect("a total");
     assert!(total.contains('.') && !total.contains(','), "{total}");
