@@ -125,8 +125,9 @@ fn a_socket_gets_the_lines_and_a_dead_reader_costs_nothing_but_a_warning() {
     assert_eq!(lines.last().map(|line| &line["kind"]), Some(&"result".into()));
     // Now one that goes away at once.
     let quitter = std::thread::spawn(move || listener.accept().map(drop));
-    let run = place.diskspd(&words.replace("-d1 ", "-d600 ")).start();
+    let mut run = place.diskspd(&words.replace("-d1 ", "-d600 -v ")).start();
     quitter.join().expect("it accepts").expect("it is connected to");
+    run.wait_for_stderr("starting measurements");
     // What it sends as it ends finds nobody.
     run.interrupt();
     let run = run.finish();
@@ -220,7 +221,7 @@ fn the_screen_shows_the_run_and_gives_the_terminal_back() {
          until test -e seen; do sleep 0.1; done; kill -TERM $!; wait $!"
     );
     let mut run = place.tool("script").env("TERM", "xterm").args("-q -e -f -c").arg(command).arg("screen.txt").start();
-    let screen = || String::from_utf8_lossy(&place.content("screen.txt")).into_owned();
+    let screen = || String::from_utf8_lossy(&std::fs::read(place.path("screen.txt")).unwrap_or_default()).into_owned();
     // Blanks that were there already are not sent again, so only words can be looked for.
     let parts = ["measuring", "I/Os", "p99.9", "CPU", "threads"];
     run.wait_until("the screen", |_| parts.iter().all(|part| screen().contains(part)));
