@@ -87,7 +87,7 @@ fn of_load(calls: &[Call]) -> &[Call] {
 #[test]
 fn each_thread_writes_at_the_end_of_its_own_file_and_truncates_it_when_it_is_full() {
     let place = workplace!();
-    let words = "-d30 -W0 -b4K -o1 -t2 --append=64K --max-ios=200 --json r.json --text r.txt log.dat";
+    let words = "-d600 -W0 -b4K -o1 -t2 --append=64K --max-ios=200 --json r.json --text r.txt log.dat";
     let calls = or_skip!(calls(&place, words));
     assert_eq!(calls.keys().collect::<Vec<_>>(), ["log.dat.0", "log.dat.1"]);
     let (mut writes, mut rotations) = (0, 0);
@@ -128,7 +128,7 @@ fn each_thread_writes_at_the_end_of_its_own_file_and_truncates_it_when_it_is_ful
 #[test]
 fn preallocated_files_are_reserved_before_each_first_write_and_keep_their_length() {
     let place = workplace!();
-    let words = "-d30 -W0 -b4K -o1 --append=64K,preallocate --max-ios=40 --json r.json log.dat";
+    let words = "-d600 -W0 -b4K -o1 --append=64K,preallocate --max-ios=40 --json r.json log.dat";
     let calls = or_skip!(calls(&place, words));
     assert_eq!(calls[UNNAMED], [Call::Reserve { length: 64 * KIB }]);
     let calls = &calls["log.dat.0"];
@@ -157,7 +157,7 @@ fn preallocated_files_are_reserved_before_each_first_write_and_keep_their_length
 fn recycled_files_are_overwritten_and_never_truncated() {
     let place = workplace!();
     let path = place.path("log.dat");
-    let words = format!("-d30 -W0 -b4K -o1 --append=64K,recycle,single --max-ios=40 --json r.json {}", path.display());
+    let words = format!("-d600 -W0 -b4K -o1 --append=64K,recycle,single --max-ios=40 --json r.json {}", path.display());
     place.made("log.dat", "-c64K");
     let before = Snapshot::of(&path);
     let ios = or_skip!(place.traced(&words));
@@ -171,7 +171,7 @@ fn recycled_files_are_overwritten_and_never_truncated() {
 #[test]
 fn every_nth_write_is_followed_by_a_flush_of_its_own_file() {
     let place = workplace!();
-    let words = "-d30 -W0 -b4K -o1 -t2 --append=1M --fdatasync-every=8 --max-ios=160 --json r.json log.dat";
+    let words = "-d600 -W0 -b4K -o1 -t2 --append=1M --fdatasync-every=8 --max-ios=160 --json r.json log.dat";
     let calls = or_skip!(calls(&place, words));
     for (log, calls) in &calls {
         let mut unflushed = 0;
@@ -196,7 +196,7 @@ fn every_engine_keeps_files_whole_with_many_writes_outstanding() {
     let place = workplace!();
     for words in ["--engine=sync -o4", "--engine=io_uring -o8", "--engine=io_uring -o4 -u", "--engine=aio -o8"] {
         // Not a multiple of the file: the last of it is there in the end.
-        let words = format!("-d30 -W0 -b4K {words} --append=80K --max-ios=70 --json r.json log.dat");
+        let words = format!("-d600 -W0 -b4K {words} --append=80K --max-ios=70 --json r.json log.dat");
         let run = place.diskspd(&words).run();
         if run.code() != Some(0) && run.stderr.contains("not available") {
             continue;
@@ -213,7 +213,7 @@ fn every_engine_keeps_files_whole_with_many_writes_outstanding() {
 #[test]
 fn drawn_sizes_follow_each_other_until_the_largest_does_not_fit() {
     let place = workplace!();
-    let words = "-d30 -W0 -o1 --sizes=4K/50:12K/50 --append=64K --max-ios=200 --json r.json log.dat";
+    let words = "-d600 -W0 -o1 --sizes=4K/50:12K/50 --append=64K --max-ios=200 --json r.json log.dat";
     let calls = or_skip!(calls(&place, words));
     let mut end = 0;
     let mut lengths = BTreeMap::<u64, u32>::new();
@@ -257,7 +257,7 @@ fn files_of_ours_are_appended_to_again_and_bear_their_mark() {
     let place = workplace!();
     or_skip!(place.attributes());
     for _ in 0..2 {
-        place.diskspd("-d30 -W0 -b4K -o1 --append=64K --max-ios=20 log.dat").run().expect_status(0);
+        place.diskspd("-d600 -W0 -b4K -o1 --append=64K --max-ios=20 log.dat").run().expect_status(0);
         let mark = place.mark(&place.path("log.dat.0")).expect("a mark");
         assert!(mark.contains("state=closed size=16384 fill=mixed"), "{mark}");
     }
@@ -289,7 +289,7 @@ fn an_interrupted_run_leaves_files_that_the_next_may_use() {
     let length = fs::metadata(&path).expect("it stays").len();
     assert!(length <= 64 * KIB && length.is_multiple_of(4 * KIB), "{length}");
     assert!(place.mark(&path).expect("a mark").contains("state=closed"));
-    place.diskspd("-d30 -W0 -b4K --append=64K --max-ios=4 --delete-after log.dat").run().expect_status(0);
+    place.diskspd("-d600 -W0 -b4K --append=64K --max-ios=4 --delete-after log.dat").run().expect_status(0);
     assert!(!path.exists());
 }
 

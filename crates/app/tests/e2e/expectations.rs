@@ -7,7 +7,7 @@ use testkit::workplace;
 #[test]
 fn ceilings_are_told_in_every_form_and_kept() {
     let place = workplace!();
-    let words = "-c1M -d1 -W0 -b4K -r -w50 -L --json r.json --xml r.xml --expect vm-iops=1,hba=12Gx4 \
+    let words = "-c1M -d60 -W0 -b4K -r -w50 -L --max-ios=5000 --json r.json --xml r.xml --expect vm-iops=1,hba=12Gx4 \
                  --expect raid=5,drives=3,drive-write=450M a.dat";
     let run = place.diskspd(words).run();
     run.expect_status(0).expect_stdout(&[

@@ -15,7 +15,7 @@ const PATH_BYTES_MAX: usize = 4095;
 /// A run on a target of this name, written in every form; gives the XML and the JSON.
 fn run_on(place: &Workplace, name: &OsStr) -> (String, Value) {
     let run = place
-        .diskspd("-c64K -d1 -W0 -b4K -o1 -t1 --max-ios=8 -L --json=r.json --xml=r.xml --csv=r.csv")
+        .diskspd("-c64K -d60 -W0 -b4K -o1 -t1 --max-ios=8 -L --json=r.json --xml=r.xml --csv=r.csv")
         .arg(name)
         .run();
     run.expect_status(0);

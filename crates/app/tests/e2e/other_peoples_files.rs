@@ -103,9 +103,10 @@ fn a_file_that_another_process_has_mapped_is_never_touched() {
 fn a_program_that_runs_is_never_touched() {
     let place = workplace!();
     let sleep = or_skip!(testkit::tool("sleep"));
-    let copy = place.path("sleep");
-    fs::copy(sleep, &copy).expect("it can be copied");
-    let _running = place.tool(&copy).args("60").start();
+    // A program that anybody has open for writing, as children of other tests may for a moment, cannot be started.
+    let copy = place.file("sleep", &fs::read(sleep).expect("it can be read"));
+    fs::set_permissions(&copy, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("our file");
+    let _running = place.tool(&copy).args("600").start();
     always_refused(&place, &copy, &["in use"]);
 }
 
@@ -232,11 +233,11 @@ fn a_read_test_never_changes_a_byte() {
     for path in targets {
         let before = Snapshot::of(&path);
         for words in ["-r -b4K -o8 -t2", "-w0 -o1 -b4K", "-Sw -b4K", "-si -t2 -b4K -Z -L -D"] {
-            place.diskspd("-d30 -W0 --max-ios=2000").args(words).arg(&path).run().expect_status(0);
+            place.diskspd("-d600 -W0 --max-ios=2000").args(words).arg(&path).run().expect_status(0);
             assert_eq!(Snapshot::of(&path), before, "{words} changed the file");
         }
         if place.direct_io().is_ok() {
-            place.diskspd("-d30 -W0 --max-ios=200 -Sh -r -b4K -o4").arg(&path).run().expect_status(0);
+            place.diskspd("-d600 -W0 --max-ios=200 -Sh -r -b4K -o4").arg(&path).run().expect_status(0);
             assert_eq!(Snapshot::of(&path), before, "-Sh changed the file");
         }
     }
@@ -345,12 +346,25 @@ fn what_is_written_into_a_target_between_two_timespans_is_kept() {
     let place = workplace!();
     place.file("job.toml", BETWEEN_TIMESPANS.as_bytes());
     for words in ["", "--overwrite "] {
-        let mut running = place.diskspd(&format!("run job.toml -v {words}ours.dat other.dat")).start();
-        running.wait_for_stderr("Generating requests for timespan 2.");
         let path = place.path("ours.dat");
+        let mut left = 5;
+        let running = loop {
+            let mut running = place.diskspd(&format!("run job.toml -v {words}ours.dat other.dat")).start();
+            running.wait_for_stderr("Generating requests for timespan 2.");
+            running.pause();
+            if !running.stderr().contains("Generating requests for timespan 3.") {
+                break running;
+            }
+            // This thread was kept waiting for three seconds, so it begins again.
+            running.kill_hard();
+            fs::remove_file(&path).expect("it was made above");
+            left -= 1;
+            assert!(left > 0, "the second timespan is always over before it is seen");
+        };
         let file = File::options().write(true).open(&path).expect("it opens");
         file.write_all_at(b"somebody's words", 8192).expect("written");
         drop(file);
+        running.go_on();
         let run = running.finish();
         run.expect_status(1)
             .expect_stderr(&["ours.dat' was changed by another process after the check", "was not touched"]);
