@@ -6,7 +6,7 @@ mod report;
 
 use crate::interrupt;
 use crate::status::{Status, fail};
-use crate::target_reading::{OpenedTarget, Refusal, is_same_path, open, print_report, progress_bar};
+use crate::target_reading::{OpenedTarget, Refusal, find_saved, open, print_report, progress_bar};
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
@@ -55,11 +55,8 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
 
 fn target<'a>(path: &Path, logs: &'a Logs) -> Result<Target<'a>, Refusal> {
     let OpenedTarget { identity, size_bytes, .. } = open(path)?;
-    let targets = &logs.history.targets;
-    // After a restart, file systems and devices may have other numbers: the path counts more.
-    let by_path = targets.iter().find(|history| is_same_path(&history.logged.target.path, path));
-    let by_identity = || targets.iter().find(|history| history.logged.target.identity == identity);
-    let Some(history) = by_path.or_else(by_identity) else {
+    let found = find_saved(&logs.history.targets, |history| &history.logged.target, path, identity);
+    let Some(history) = found else {
         return Err(Refusal::of_other_run(path));
     };
     Ok(Target { path: path.to_owned(), size_bytes, history })

@@ -352,11 +352,9 @@ impl TargetHistory {
                 let is_wrong = durable.is_some() || is_certain;
                 if is_wrong { AfterCut::Wrong(Class::Misdirected) } else { AfterCut::NotCheckable }
             }
-            Some(header) => match durable {
-                Some(_) if header.unit == place.unit => AfterCut::Wrong(Class::Lost),
-                Some(_) => AfterCut::Wrong(Class::Foreign),
-                None => never_there(history),
-            },
+            // What an earlier run left there.
+            Some(_) if durable.is_some() => AfterCut::Wrong(Class::Lost),
+            Some(_) => never_there(history),
             None => self.compare_damaged(history, place, bytes, ends_early),
         }
     }

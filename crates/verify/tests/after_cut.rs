@@ -2,14 +2,16 @@
 //! device itself knows, whether it keeps its promises or not.
 
 use hot::rng::Rng;
+use model::corruption::CorruptionClass as Class;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
+use verify::generation::Generation;
 use verify::history::{AfterCut, History};
 use verify::log::{self, Change, Encoder, Flush, Kind, LogReader, LoggedTarget};
 use verify::map::GenerationMap;
 use verify::saved::SavedTarget;
 use verify::target::{self, VerifiedTarget, WriteIo};
-use verify::unit::{Pool, UnitSize};
+use verify::unit::{Header, Pool, UnitSize};
 
 const RUN: u64 = 77;
 const UNITS: u64 = 24;
@@ -303,7 +305,7 @@ fn truth(device: &Device, unit: u64) -> AfterCut {
     let versions: Vec<u64> = sectors.iter().map(|sector| sector.medium.0).collect();
     let completed = device.completed.get(&unit).copied().unwrap_or(0);
     if sectors.iter().any(|sector| sector.medium.0 < sector.durable) {
-        return AfterCut::Wrong(model::corruption::CorruptionClass::Lost);
+        return AfterCut::Wrong(Class::Lost);
     }
     match versions[0] {
         first if versions.iter().any(|version| *version != first) => AfterCut::Torn,
@@ -361,4 +363,29 @@ fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_
         }
     }
     assert!(wrong > 1000, "{wrong}");
+}
+
+#[test]
+fn data_of_an_earlier_run_is_a_lost_write_whatever_its_place() {
+    let device = run(1, 4096, Honesty::Honest, false);
+    let history = device.history(0);
+    let target = &history.targets[0];
+    let unit = (0..UNITS).find(|unit| target.of(*unit).durable.is_some()).expect("a flush completed");
+    for other in [unit, unit + 1] {
+        let mut bytes = vec![0; 4096];
+        let header = Header {
+            run: RUN - 1,
+            target: 0,
+            unit: other,
+            generation: Generation::new(1, 1),
+            thread: 0,
+            sequence: 1,
+            distance: 0,
+            length: 1,
+            unit_bytes: 4096,
+            is_mapped: false,
+        };
+        Pool::new(header.run).write(&mut bytes, &header);
+        assert_eq!(target.check(unit, &bytes, false), AfterCut::Wrong(Class::Lost), "{other}");
+    }
 }
