@@ -33,15 +33,31 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
     // Messages that come while targets are read are evidence.
     let root = Root::machine();
     let mut kernel_log = HealthWatch::begin(&root, [], sys::clock::monotonic_ns());
-    let mut reports = Vec::new();
-    let ends_early = logs.history.ends_early;
-    for target in &targets {
-        match target.read(ends_early, &signals.interrupted, &bar) {
-            Ok(report) => reports.push(report),
-            Err(error) => return fail(&format!("cannot read '{}': {error}", target.path.display())),
-        }
+    let read = |ends_early| -> Result<Vec<TargetReport>, Status> {
+        let one = |target: &Target<'_>| {
+            let report = target.read(ends_early, &signals.interrupted, &bar);
+            report.map_err(|error| fail(&format!("cannot read '{}': {error}", target.path.display())))
+        };
+        targets.iter().map(one).collect()
+    };
+    let (seem_whole, last_logged) = (!logs.history.ends_early, logs.history.last_ticket());
+    let mut reports = match read(!seem_whole) {
+        Ok(reports) => reports,
+        Err(status) => return status,
+    };
+    // A change is logged before it is submitted: logs that lack one have lost their ends.
+    let are_behind = reports.iter().any(|report| report.last_change_there > Some(last_logged));
+    if are_behind && seem_whole {
+        bar.reset();
+        reports = match read(true) {
+            Ok(reports) => reports,
+            Err(status) => return status,
+        };
     }
     bar.finish_and_clear();
+    if are_behind {
+        logs.are_behind();
+    }
     kernel_log.look(sys::clock::monotonic_ns());
     unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = AfterCutReport::new(logs, reports);

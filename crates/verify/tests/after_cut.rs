@@ -265,7 +265,10 @@ impl Device {
             let mut log = reader(thread);
             history.take_flushes(|| log.next_entry()).expect("memory");
             assert!(!log.ended_early());
+            history.take_tickets(log.tickets());
         }
+        // Whatever began has a record.
+        assert!(lost_words > 0 || history.missing(0) == 0, "{history:?}");
         for thread in 0..THREADS {
             let mut log = reader(thread);
             history.take_changes(|| log.next_entry()).expect("memory");
@@ -344,12 +347,13 @@ fn each_answer_after_a_cut_equals_what_the_device_knows() {
 
 #[test]
 fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_is_not() {
-    let mut wrong = 0;
+    let (mut wrong, mut missing) = (0, 0);
     for seed in 1000..1600 {
         let honesty = [Honesty::Honest, Honesty::LosesSome][seed as usize % 2];
         let device = run(seed, [4096, 512][seed as usize / 2 % 2], honesty, seed % 3 > 0);
         for lost_words in [0, 1, 7, 100] {
             let history = device.history(lost_words);
+            missing += u64::from(history.missing(THREADS) > 0);
             for unit in 0..UNITS {
                 let (bytes, _) = device.unit(unit);
                 let found = history.targets[0].check(unit, &bytes, history.ends_early);
@@ -362,7 +366,7 @@ fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_
             }
         }
     }
-    assert!(wrong > 1000, "{wrong}");
+    assert!(wrong > 1000 && missing > 100, "{wrong} {missing}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(super) struct TargetReport {
     corrupt_units: u64,
     corrupt_by_class: BTreeMap<&'static str, u64>,
     /// The last change that is there; null = none.
-    last_change_there: Option<u64>,
+    pub(super) last_change_there: Option<u64>,
     /// Of the first corrupt units, those whose flush began before the last change that is there.
     lost_before_last: u64,
     /// The first 100 in the order of their offsets.

@@ -182,9 +182,13 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
     wait_for_records(&mut run, &place.path("journal"), 30_000);
     run.kill_hard();
     let log = place.path("journal/log.0");
-    let whole = fs::read(&log).expect("the log");
+    let other_log = place.path("journal/log.1");
+    let (whole, other_whole) = (fs::read(&log).expect("the log"), fs::read(&other_log).expect("the other log"));
     let file = || File::options().write(true).open(&log).expect("the log");
-    let restore = || fs::write(&log, &whole).expect("room");
+    let restore = || {
+        fs::write(&log, &whole).expect("room");
+        fs::write(&other_log, &other_whole).expect("room");
+    };
     let check = |what: &str, is_early: bool| {
         let report = verify(&place, &place.path("a.dat"), 0);
         assert_eq!(
@@ -205,6 +209,17 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
     check("another head", true);
     fs::remove_file(&log).expect("ours");
     check("missing", true);
+    // As if nothing more had been logged: the tickets of the other log tell, or the changes that are on the target.
+    let zeros_after = |path: &Path, whole: &[u8], bytes: usize| {
+        let kept = &whole[..HEAD_BYTES as usize + bytes];
+        fs::write(path, [kept, &vec![0; whole.len() - kept.len()]].concat()).expect("room");
+    };
+    zeros_after(&log, &whole, 40 * 100);
+    check("a log without its end", true);
+    // The first record alone.
+    zeros_after(&log, &whole, 32);
+    zeros_after(&other_log, &other_whole, 0);
+    check("logs without their ends", true);
     // The machine was started again.
     let run_file = place.path("journal/run");
     let content = fs::read(&run_file).expect("the file");
