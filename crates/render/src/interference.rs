@@ -34,7 +34,7 @@ pub fn summary(sweep: &Sweep, profile: Option<&Profile>, out: &mut dyn Write) ->
     if let Some(capped) = profile.and_then(capped) {
         writeln!(out, "{capped}")?;
     }
-    verdict_block::of_runs(out, &sweep.findings)
+    verdict_block::of_runs(out, sweep)
 }
 
 /// How many rounds there were, and whether they can tell.

@@ -3,6 +3,7 @@
 use crate::figure_words::{cell, label, shown_figure};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
+use model::doubt::NotedRuns;
 use model::finding::{Finding, Severity, Source};
 use model::headline::Headline;
 use model::interference::StreamHeadline;
@@ -227,7 +228,28 @@ fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::
         }
         writeln!(out, "{} {} ({}): {}", finding.severity, shown_name(finding), loads.join("; "), finding.figure)?;
     }
-    Ok(())
+    let headlines: Vec<Headline> = result.time_spans.iter().filter_map(stats::headline).collect();
+    let noted = NotedRuns::of(&headlines).map(|noted| noted.to_string());
+    let sentences: Vec<String> = noted.into_iter().chain(busy_cpus(&headlines)).collect();
+    if !sentences.is_empty() {
+        writeln!(out)?;
+    }
+    sentences.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))
+}
+
+/// From this usage of all CPUs on they may be what limits a load.
+const BUSY_PERCENT: f64 = 95.0;
+
+/// How many runs left the machine no CPU time: `the CPUs of the machine were busy for 95 % of the time or more in 3 of 13 runs`.
+pub fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<String> {
+    let busy: Vec<bool> = runs.into_iter().map(|run| run.cpu_percent >= BUSY_PERCENT).collect();
+    let count = busy.iter().filter(|is_busy| **is_busy).count();
+    let of = if busy.len() == 1 { String::new() } else { format!(" in {count} of {} runs", busy.len()) };
+    (count > 0).then(|| {
+        format!(
+            "the CPUs of the machine were busy for {BUSY_PERCENT} % of the time or more{of}: they may limit the figures"
+        )
+    })
 }
 
 /// The name of a rule, or the requirement.
