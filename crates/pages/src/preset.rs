@@ -13,7 +13,7 @@ use model::preset::{PresetRun, PresetTable};
 use model::result::RunResult;
 use render::figure_words::label;
 use render::load_line;
-use render::preset::{LoadRow, busy_cpus};
+use render::preset::{LoadRow, busy_cpus, limits_of_disks};
 
 /// The percentiles that the table shows, and their ranks in parts per billion.
 const PERCENTILES: [(Metric, u64); 2] = [(Metric::P99, 990_000_000), (Metric::P999, 999_000_000)];
@@ -29,7 +29,9 @@ pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let loads = if preset.table == PresetTable::Loads { headlines.len() } else { table.rows.len() };
     let statement = statement(loads, requirements.as_ref(), &runs);
     let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement);
-    let note = [runs_of_rows(preset, result), table.note.clone()].join(" ").trim().to_owned();
+    let limits = limits_of_disks(result).map(|words| sentence(&words)).unwrap_or_default();
+    let notes = [runs_of_rows(preset, result), limits, table.note.clone()];
+    let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
     let table = Table { note, ..table };
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
     blocks.extend(banner(warnings(&runs, explain)));

@@ -37,11 +37,11 @@ pub(super) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
     let is_warning = |name: &String| causes.iter().any(|(cause, _)| cause == name);
     let warned = causes.iter().map(|(name, count)| warning(name, *count, runs, explain));
     // What is a warning in other runs stands there.
-    let noted = notes.iter().filter(|(name, _)| !is_warning(name)).map(|(name, count)| {
+    let milder = notes.iter().filter(|(name, _)| !is_warning(name)).map(|(name, count)| {
         let (tone, word) = (Tone::Plain, Severity::Note.word().to_owned());
         Found { tone, word, ..warning(name, *count, runs, explain) }
     });
-    warned.chain(noted).collect()
+    warned.chain(milder).collect()
 }
 
 /// What was found in several runs, if anything was.

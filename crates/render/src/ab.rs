@@ -61,7 +61,7 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
 pub fn averages(answer: &AbAnswer) -> String {
     let pairs = answer.pairs;
     format!(
-        "A and B: geometric means of {pairs} runs each (CPU: arithmetic); change: geometric mean of B / A in each pair"
+        "A and B: geometric means of {pairs} runs each (CPU: arithmetic); change: geometric mean of B / A over the pairs"
     )
 }
 

@@ -4,6 +4,7 @@ use crate::figure_words::{cell, label, shown_figure};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
 use model::doubt::NotedRuns;
+use model::environment::Hypervisor;
 use model::finding::{Finding, Severity, Source};
 use model::headline::Headline;
 use model::interference::StreamHeadline;
@@ -230,7 +231,8 @@ fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::
     }
     let headlines: Vec<Headline> = result.time_spans.iter().filter_map(stats::headline).collect();
     let noted = NotedRuns::of(&headlines).map(|noted| noted.to_string());
-    let sentences: Vec<String> = noted.into_iter().chain(busy_cpus(&headlines)).collect();
+    let sentences: Vec<String> =
+        noted.into_iter().chain(busy_cpus(&headlines)).chain(limits_of_disks(result)).collect();
     if !sentences.is_empty() {
         writeln!(out)?;
     }
@@ -250,6 +252,22 @@ pub fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Str
             "the CPUs of the machine were busy for {BUSY_PERCENT} % of the time or more{of}: they may limit the figures"
         )
     })
+}
+
+/// Why commits were rated by the limits of disks: the kernel's word, which is worth little in a virtual machine.
+pub fn limits_of_disks(result: &RunResult) -> Option<String> {
+    let preset = result.preset.as_ref().filter(|preset| preset.has_latency_bands)?;
+    let mut kinds = (0..preset.loads.len()).map(|index| preset.band(index));
+    if !stats::latency_band::is_rotational(result) || kinds.all(|kind| kind != Some(BandKind::Log)) {
+        return None;
+    }
+    let hypervisor = result.environment.as_ref().and_then(|environment| environment.hypervisor.as_ref());
+    let guest = if hypervisor.is_some_and(|hypervisor| *hypervisor != Hypervisor::None) {
+        "; in this virtual machine it does not see the disks of the host: on flash, the limits are 1 and 5 ms"
+    } else {
+        ""
+    };
+    Some(format!("limits on a disk: the kernel reports the device as rotational{guest}"))
 }
 
 /// The name of a rule, or the requirement.
