@@ -90,7 +90,13 @@ pub struct Cgroup {
 impl Cgroup {
     /// One that may use so much memory, or why there can be none.
     pub fn of_memory(bytes: u64) -> Result<Self, String> {
-        Self::of("memory", [("memory.limit_in_bytes", bytes.to_string()), ("memory.max", bytes.to_string())])
+        let group =
+            Self::of("memory", [("memory.limit_in_bytes", bytes.to_string()), ("memory.max", bytes.to_string())])?;
+        // Files that other tests swap to for a moment must not change. Each hierarchy has only one of these.
+        for (file, value) in [("memory.swappiness", "0"), ("memory.swap.max", "0")] {
+            let _ = std::fs::write(group.folder.join(file), value);
+        }
+        Ok(group)
     }
 
     /// One whose processes may use so many percent of one CPU, or why there can be none.

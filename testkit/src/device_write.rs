@@ -8,7 +8,7 @@ use std::path::Path;
 impl Workplace {
     /// Writes to a device for a moment, or would.
     pub fn write_to(&self, options: &[&str], device: &Path) -> Finished {
-        let program = options.iter().fold(self.diskspd("-d1 -W0 -b4K -w100 --max-ios=100"), Program::arg);
+        let program = options.iter().fold(self.diskspd("-d60 -W0 -b4K -w100 --max-ios=100"), Program::arg);
         program.arg(device).run()
     }
 

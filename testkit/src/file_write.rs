@@ -15,7 +15,7 @@ impl Workplace {
     /// The run is refused before anything happens: exit 3, no report, the file named and untouched.
     pub fn refused(&self, words: &str, path: &Path, parts: &[&str]) -> Finished {
         let before = Snapshot::of(path);
-        let run = self.diskspd("-d1 -W0").args(words).arg(path).run();
+        let run = self.short_run("").args(words).arg(path).run();
         run.expect_status(3).expect_stderr(&[&path.display().to_string()]).expect_stderr(parts);
         assert_eq!(run.stdout, "", "a refused run has no report");
         assert_eq!(Snapshot::of(path), before, "{words} changed a file that it refused");

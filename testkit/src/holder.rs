@@ -14,13 +14,13 @@ pub struct Holder {
 impl Holder {
     /// Has the file open for reading and does nothing with it.
     pub fn open(place: &Workplace, path: &Path) -> Self {
-        let script = r#"exec 3<"$1"; echo ready; exec sleep 60"#;
+        let script = r#"exec 3<"$1"; echo ready; exec sleep 600"#;
         Self::ready(place.tool("sh").args("-c").arg(script).arg("sh").arg(path).start())
     }
 
     /// The same, with what stands in front of the shell, like `["unshare", "-m"]`.
     pub fn open_inside(place: &Workplace, wrapper: &[&str], path: &Path) -> Self {
-        let script = r#"exec 3<"$1"; echo ready; exec sleep 60"#;
+        let script = r#"exec 3<"$1"; echo ready; exec sleep 600"#;
         let words = wrapper[1..].join(" ");
         let program = place.tool(wrapper[0]).args(&words).args("sh -c").arg(script).arg("sh").arg(path);
         Self::ready(program.start())
@@ -39,7 +39,7 @@ impl Holder {
                       \x20       try: os.close(int(n))\n\
                       \x20       except OSError: pass\n\
                       print('ready', flush=True)\n\
-                      time.sleep(60)\n";
+                      time.sleep(600)\n";
         Ok(Self::ready(place.tool(python).arg("-c").arg(script).arg(path).start()))
     }
 

@@ -303,6 +303,19 @@ impl Running {
         }
     }
 
+    /// Waits until it has measured I/Os that completed from now on, as its answers to `kill -USR1` say. It must measure
+    /// already, without a warm-up.
+    pub fn wait_for_ios(&mut self) {
+        let begin = self.stderr.so_far().len();
+        self.wait_until("I/Os to complete", |running| {
+            running.ask_status();
+            let said = running.stderr.so_far();
+            // The first answer may be of the time before.
+            let told = said[begin..].lines().filter(|line| line.starts_with("measuring, "));
+            told.filter(|line| line.ends_with(" mean latency")).count() > 1
+        });
+    }
+
     /// Its threads, without the first: name and CPUs that they may run on, in order of start.
     pub fn threads(&self) -> Vec<(String, String)> {
         let mut ids: Vec<u32> = numbers_in(&format!("/proc/{}/task", self.id()));

@@ -84,7 +84,12 @@ impl Workplace {
 
     /// A run that is ended when its measurement has begun: with its preparation, but without its time.
     pub fn briefly(&self, words: &str) -> Program {
-        self.diskspd("-d30 -W0 -v").args(words)
+        self.diskspd("-d600 -W0 -v").args(words)
+    }
+
+    /// A run of some hundred I/Os, however long they take here; a minute at most.
+    pub fn short_run(&self, words: &str) -> Program {
+        self.diskspd("-d60 -W0 --max-ios=500").args(words)
     }
 
     /// The program with these words, in the folder, in a cleared environment.

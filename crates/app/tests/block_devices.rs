@@ -104,7 +104,7 @@ fn mounted_in_another_namespace() {
     let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
     let unshare = or_skip!(tool("unshare"));
     std::fs::create_dir(place.path("point")).expect("a new folder");
-    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep 60"#;
+    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep 600"#;
     let program = place.tool(unshare).args("--mount --propagation private sh -c").arg(script).arg("sh");
     let mut other: Running = program.arg(&device.path).arg(place.path("point")).start();
     other.wait_for_stdout("ready");
@@ -173,7 +173,7 @@ fn a_disk_with_a_partition_in_use() {
 fn a_run_keeps_the_device_for_itself_until_its_end() {
     let place = workplace!();
     let (image, device) = or_skip!(blank(&place, "kept.img"));
-    let program = place.diskspd("-d30 -W0 -v -b4K -w100 -g10i").arg(destroy(&image)).arg(&device.path);
+    let program = place.diskspd("-d600 -W0 -v -b4K -w100 -g10i").arg(destroy(&image)).arg(&device.path);
     let mut running = program.start();
     let is_kept = || testkit::claimed(&device.path).is_err();
     running.wait_until("it writes", |running| running.descriptors_of(&device.path).len() >= 2);
@@ -195,7 +195,7 @@ fn a_scratch_disk_is_written_to_as_long_as_nothing_is_on_it() {
     let (image, device) = or_skip!(blank(&place, "scratch.img"));
     let unshare = or_skip!(tool("unshare"));
     let script = r#"mount -t tmpfs -o mode=0755 none /etc && mkdir -m 755 /etc/diskspd && umask "$3" &&
-                    echo "$2 # a test" > /etc/diskspd/scratch && exec "$1" -d1 -W0 -b4K -w100 "$4""#;
+                    echo "$2 # a test" > /etc/diskspd/scratch && exec "$1" -d60 -W0 -b4K -w100 --max-ios=100 "$4""#;
     let with_list = |name: &str, umask: &str, device: &Path| {
         let program = place.tool(&unshare).args("--mount --propagation private sh -c").arg(script).arg("sh");
         program.arg(place.program()).arg(name).arg(umask).arg(device).run()

@@ -20,7 +20,7 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
     let log = or_skip!(KernelLog::from_now());
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
     let (device, image) = or_skip!(LoopDevice::failing(&memory));
-    let words = format!("-d2 -W0 -w100 -b64K -Su -o2 -L --json r.json --xml r.xml --destroy={}", image.display());
+    let words = format!("-d60 -W0 -w100 -b64K -Su -o2 -L --json r.json --xml r.xml --destroy={}", image.display());
     let run_once = || {
         let run = place.diskspd(&words).arg(&device.path).run();
         run.expect_status(1);

@@ -131,7 +131,7 @@ fn a_thousand_threads_end_well_and_each_counts() {
     for words in ["-b4K -r -t1024 -o1 -g20i", "-b4K -r -t1024 -o2 -g20i -L"] {
         let plan = place.diskspd("--plan").args(words).arg("a.dat").run();
         let planned = planned_bytes(&plan.expect_status(0).stdout);
-        let run = place.diskspd("-d3 -W0").args(words).arg("a.dat").limit(PATIENCE).run_counted();
+        let run = place.diskspd("-d60 -W0 --max-ios=20480").args(words).arg("a.dat").limit(PATIENCE).run_counted();
         let kernel = or_skip!(whole(&run, 1024));
         let report = Report::of(&run.stdout);
         assert!(report.total.rows.iter().all(|row| row.ios > 0), "{run}");

@@ -8,11 +8,17 @@ fn document(place: &Workplace) -> Value {
     serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
 }
 
-/// The measured part of a run's JSON.
+/// The measured part of the JSON of a run of a second. A busy machine may give it no time in that; it gets other chances.
 fn measured(place: &Workplace, words: &str) -> Value {
-    let run = place.diskspd(&format!("-c1M -d1 -W0 -b4K -r --json r.json {words} a.dat")).run();
-    run.expect_status(0);
-    document(place)["time_spans"][0]["measured"].clone()
+    for _ in 0..5 {
+        let run = place.diskspd(&format!("-c1M -d1 -W0 -b4K -r --json r.json {words} a.dat")).run();
+        run.expect_status(0);
+        let measured = document(place)["time_spans"][0]["measured"].clone();
+        if measured["total"]["total"]["ios"].as_u64() > Some(0) {
+            return measured;
+        }
+    }
+    panic!("{words}: no I/Os in five runs");
 }
 
 fn text(place: &Workplace, name: &str) -> String {
@@ -61,7 +67,9 @@ fn random_starts_are_as_many_as_the_rate_means() {
 fn the_report_tells_how_many_ios_were_outstanding() {
     let place = workplace!();
     for words in ["-t2 -o4 -w30", "-t2 -o4 --rate=2000"] {
-        let run = place.diskspd(&format!("-c1M -d1 -W0 -b4K -r -L {words} --json r.json --xml r.xml a.dat")).run();
+        let run = place
+            .diskspd(&format!("-c1M -d60 -W0 -b4K -r -L --max-ios=1000 {words} --json r.json --xml r.xml a.dat"))
+            .run();
         run.expect_status(0);
         let summary = &document(&place)["time_spans"][0]["summary"];
         for direction in ["read", "total"] {

@@ -3,9 +3,15 @@
 //! [`serve`] is an agent: it carries out signed orders by a [`LoadHost`]. [`Controller`] finds agents and drives a load on
 //! them: plan, prepare, start, collect. What a load is, this crate does not know: profiles and results are JSON values.
 //! The protocol and the reasons for it: `docs/decisions/0019-fleet.md`.
+//!
+//! The feature `nats` brings the network; keys, orders and clocks can be had without it.
 
+#![cfg_attr(not(feature = "nats"), allow(dead_code, unused_imports, reason = "agents and controllers use all of it"))]
+
+#[cfg(feature = "nats")]
 mod agent;
 pub mod clock;
+#[cfg(feature = "nats")]
 mod controller;
 mod error;
 pub mod key;
@@ -13,13 +19,18 @@ mod load;
 mod message;
 pub mod name;
 pub mod order;
+#[cfg(feature = "nats")]
 #[cfg(test)]
 mod simulation;
+#[cfg(feature = "nats")]
 pub mod ssh;
 mod store;
+#[cfg(feature = "nats")]
 mod transport;
 
+#[cfg(feature = "nats")]
 pub use agent::{AgentOptions, Log, Service, serve};
+#[cfg(feature = "nats")]
 pub use controller::{
     Collected, Controller, FleetRun, HostInfo, HostLive, HostOutcome, HostPlan, HostRun, Progress, Stopped,
 };
@@ -27,4 +38,5 @@ pub use error::FleetError;
 pub use key::{PublicKey, SigningKey, Trusted};
 pub use load::{Finished, Load, LoadHost, Planned, Prepared, StartGate};
 pub use message::{AgentState, Kept};
+#[cfg(feature = "nats")]
 pub use transport::Connection;

@@ -67,7 +67,9 @@ fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
     assert!(durable > 0);
     // The next run replaces the logs, and one that ends well leaves the map alone.
     place
-        .diskspd("-c4M -b4K -r -w50 -d1 -W0 --verify --overwrite --journal=journal --journal-here a.dat")
+        .diskspd(
+            "-c4M -b4K -r -w50 -d60 -W0 --max-ios=2000 --verify --overwrite --journal=journal --journal-here a.dat",
+        )
         .run()
         .expect_status(0);
     let names: Vec<_> = fs::read_dir(place.path("journal"))
@@ -196,7 +198,7 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
 fn a_run_that_goes_on_is_not_verified_and_its_journal_is_not_taken() {
     let place = workplace!();
     fs::create_dir(place.path("journal")).expect("a new directory");
-    let words = "-c1M -b4K -r -w50 -d60 -W0 --verify --journal=journal --journal-here";
+    let words = "-c1M -b4K -r -w50 -d600 -W0 --verify --journal=journal --journal-here";
     let mut run = place.diskspd(words).arg("a.dat").start();
     wait_for_records(&mut run, &place.path("journal"), 64);
     place.diskspd("verify --journal journal a.dat").run().expect_status(3).expect_stderr(&["is still under way"]);
@@ -237,7 +239,8 @@ fn series(place: &Workplace, disk: &Volatile, cycles: u32, status: i32) -> Value
     let (off, on) = (format!("echo off > {}", disk.power.display()), format!("echo on > {}", disk.power.display()));
     let cycles = cycles.to_string();
     let words = ["verify", "--json", "--cycles", &cycles, "--cut", &off, "--back", &on, "--journal", "journal", "--"];
-    let load = "-b4K -r -w100 -o8 -t2 -Su --fdatasync-every=50 -d3 -W0 --overwrite";
+    // The cut falls into the three seconds; if it comes late, the load still goes on.
+    let load = "-b4K -r -w100 -o8 -t2 -Su --fdatasync-every=50 -d3 -W0 -C600 --overwrite";
     let program = words.into_iter().fold(place.diskspd(""), Program::arg);
     let run = program.args(load).arg(&disk.file).run();
     run.expect_status(status);
@@ -272,7 +275,7 @@ fn presets_are_killed_again_and_again_without_a_finding() {
         fs::create_dir(place.path(preset)).expect("a new directory");
         let words = ["verify", "--cycles", "3", "--cut", "kill -KILL $DISKSPD_PID", "--journal", preset, "--"];
         let program = words.into_iter().fold(place.diskspd(""), Program::arg);
-        let load = format!("preset run {preset} -c4M -d2 --overwrite --journal-here {preset}.dat");
+        let load = format!("preset run {preset} -c4M -d2 -C600 --overwrite --journal-here {preset}.dat");
         let run = program.args(&load).run();
         run.expect_status(0).expect_stdout(&[
             "cycle 1: cut after ",
@@ -287,7 +290,7 @@ fn presets_are_killed_again_and_again_without_a_finding() {
 fn the_storage_comes_back_whatever_ends_a_series() {
     let place = workplace!();
     fs::create_dir(place.path("journal")).expect("a new directory");
-    let load = "-c1M -b4K -r -w100 -d2 -W0 --overwrite --journal-here";
+    let load = "-c1M -b4K -r -w100 -d2 -W0 -C600 -g2000i --overwrite --journal-here";
     let series = |cycles: &str, cut: &str, target: &str| {
         let words = ["verify", "--cycles", cycles, "--cut", cut, "--back", "touch back", "--journal", "journal", "--"];
         words.into_iter().fold(place.diskspd(""), Program::arg).args(load).arg(target)
@@ -359,7 +362,7 @@ fn files_that_are_appended_to_are_verified_after_a_kill_and_after_a_good_end() {
         run.kill_hard();
         verify(&place, &place.path("w.0"), 0);
         empty_journal(&place);
-        place.diskspd(&format!("-d1 {load}")).run().expect_status(0);
+        place.diskspd(&format!("-d60 --max-ios=100 {load}")).run().expect_status(0);
         place
             .diskspd("verify --journal journal w.0")
             .run()
@@ -385,7 +388,7 @@ fn a_map_beside_the_logs_of_another_run_is_not_used() {
     let place = workplace!();
     empty_journal(&place);
     let load = "-c1M -b4K -r -w100 -Su -W0 --verify --overwrite --journal=journal --journal-here a.dat";
-    place.diskspd(&format!("-d1 {load}")).run().expect_status(0);
+    place.diskspd(&format!("-d60 --max-ios=100 {load}")).run().expect_status(0);
     fs::rename(place.path("journal/map"), place.path("older map")).expect("kept");
     let mut run = place.diskspd(&format!("-d60 {load}")).start();
     wait_for_records(&mut run, &place.path("journal"), 1000);
@@ -404,7 +407,7 @@ fn logs_that_need_more_memory_than_there_is_are_refused() {
     empty_journal(&place);
     // Each write is on pages of its own, of the map of all units.
     let words = "-b4K -r -w100 -o8 -d600 -W0 --verify --overwrite --journal=journal --journal-here a.dat";
-    let mut run = place.diskspd(words).start();
+    let mut run = place.diskspd(words).limit(Duration::from_mins(10)).start();
     wait_for_records(&mut run, &place.path("journal"), 24 * 20_000);
     run.kill_hard();
     let inside = format!("echo $$ > {} || exit 99; exec \"$0\" \"$@\"", group.door().display());

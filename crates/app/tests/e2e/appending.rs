@@ -87,7 +87,7 @@ fn of_load(calls: &[Call]) -> &[Call] {
 #[test]
 fn each_thread_writes_at_the_end_of_its_own_file_and_truncates_it_when_it_is_full() {
     let place = workplace!();
-    let words = "-d30 -W0 -b4K -o1 -t2 --append=64K --max-ios=200 --json r.json --text r.txt log.dat";
+    let words = "-d600 -W0 -b4K -o1 -t2 --append=64K --max-ios=200 --json r.json --text r.txt log.dat";
     let calls = or_skip!(calls(&place, words));
     assert_eq!(calls.keys().collect::<Vec<_>>(), ["log.dat.0", "log.dat.1"]);
     let (mut writes, mut rotations) = (0, 0);
@@ -128,7 +128,7 @@ fn each_thread_writes_at_the_end_of_its_own_file_and_truncates_it_when_it_is_ful
 #[test]
 fn preallocated_files_are_reserved_before_each_first_write_and_keep_their_length() {
     let place = workplace!();
-    let words = "-d30 -W0 -b4K -o1 --append=64K,preallocate --max-ios=40 --json r.json log.dat";
+    let words = "-d600 -W0 -b4K -o1 --append=64K,preallocate --max-ios=40 --json r.json log.dat";
     let calls = or_skip!(calls(&place, words));
     assert_eq!(calls[UNNAMED], [Call::Reserve { length: 64 * KIB }]);
     let calls = &calls["log.dat.0"];
@@ -157,7 +157,7 @@ fn preallocated_files_are_reserved_before_each_first_write_and_keep_their_length
 fn recycled_files_are_overwritten_and_never_truncated() {
     let place = workplace!();
     let path = place.path("log.dat");
-    let words = format!("-d30 -W0 -b4K -o1 --append=64K,recycle,single --max-ios=40 --json r.json {}", path.display());
+    let words = format!("-d600 -W0 -b4K -o1 --append=64K,recycle,single --max-ios=40 --json r.json {}", path.display());
     place.made("log.dat", "-c64K");
     let before = Snapshot::of(&path);
     let ios = or_skip!(place.traced(&words));
@@ -171,7 +171,7 @@ fn recycled_files_are_overwritten_and_never_truncated() {
 #[test]
 fn every_nth_write_is_followed_by_a_flush_of_its_own_file() {
     let place = workplace!();
-    let words = "-d30 -W0 -b4K -o1 -t2 --append=1M --fdatasync-every=8 --max-ios=160 --json r.json log.dat";
+    let words = "-d600 -W0 -b4K -o1 -t2 --append=1M --fdatasync-every=8 --max-ios=160 --json r.json log.dat";
     let calls = or_skip!(calls(&place, words));
     for (log, calls) in &calls {
         let mut unflushed = 0;
@@ -196,7 +196,7 @@ fn every_engine_keeps_files_whole_with_many_writes_outstanding() {
     let place = workplace!();
     for words in ["--engine=sync -o4", "--engine=io_uring -o8", "--engine=io_uring -o4 -u", "--engine=aio -o8"] {
         // Not a multiple of the file: the last of it is there in the end.
-        let words = format!("-d30 -W0 -b4K {words} --append=80K --max-ios=70 --json r.json log.dat");
+        let words = format!("-d600 -W0 -b4K {words} --append=80K --max-ios=70 --json r.json log.dat");
         let run = place.diskspd(&words).run();
         if run.code() != Some(0) && run.stderr.contains("not available") {
             continue;
@@ -213,7 +213,7 @@ fn every_engine_keeps_files_whole_with_many_writes_outstanding() {
 #[test]
 fn drawn_sizes_follow_each_other_until_the_largest_does_not_fit() {
     let place = workplace!();
-    let words = "-d30 -W0 -o1 --sizes=4K/50:12K/50 --append=64K --max-ios=200 --json r.json log.dat";
+    let words = "-d600 -W0 -o1 --sizes=4K/50:12K/50 --append=64K --max-ios=200 --json r.json log.dat";
     let calls = or_skip!(calls(&place, words));
     let mut end = 0;
     let mut lengths = BTreeMap::<u64, u32>::new();
@@ -241,7 +241,7 @@ fn somebodys_file_is_refused_and_stays_as_it_is() {
     let theirs = place.somebodys("log.dat.1");
     for words in ["--append=64K", "--append=64K,preallocate", "--append=64K,recycle"] {
         let before = Snapshot::of(&theirs);
-        let run = place.diskspd("-d1 -W0 -b4K -t2").args(words).arg(place.path("log.dat")).run();
+        let run = place.short_run("-b4K -t2").args(words).arg(place.path("log.dat")).run();
         run.expect_status(3).expect_stderr(&["log.dat.1", "may hold data that diskspd did not write", "--overwrite"]);
         assert_eq!((Snapshot::of(&theirs), &*run.stdout), (before, ""), "{words}");
         assert!(!place.path("log.dat.0").exists(), "{words}");
@@ -257,7 +257,7 @@ fn files_of_ours_are_appended_to_again_and_bear_their_mark() {
     let place = workplace!();
     or_skip!(place.attributes());
     for _ in 0..2 {
-        place.diskspd("-d30 -W0 -b4K -o1 --append=64K --max-ios=20 log.dat").run().expect_status(0);
+        place.diskspd("-d600 -W0 -b4K -o1 --append=64K --max-ios=20 log.dat").run().expect_status(0);
         let mark = place.mark(&place.path("log.dat.0")).expect("a mark");
         assert!(mark.contains("state=closed size=16384 fill=mixed"), "{mark}");
     }
@@ -268,7 +268,7 @@ fn files_that_do_not_fit_together_are_refused_before_any_is_made() {
     let place = workplace!();
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4m"));
     let path = memory.path.join("log.dat");
-    let run = place.diskspd("-d1 -W0 -b4K -t4 --append=1536K").arg(&path).run();
+    let run = place.short_run("-b4K -t4 --append=1536K").arg(&path).run();
     assert!(matches!(run.code(), Some(1 | 3)), "{run:?}");
     run.expect_stderr(&["no space for", "6MiB needed", "log.dat.3"]);
     assert_eq!(fs::read_dir(&memory.path).expect("a folder").count(), 0);
@@ -289,7 +289,7 @@ fn an_interrupted_run_leaves_files_that_the_next_may_use() {
     let length = fs::metadata(&path).expect("it stays").len();
     assert!(length <= 64 * KIB && length.is_multiple_of(4 * KIB), "{length}");
     assert!(place.mark(&path).expect("a mark").contains("state=closed"));
-    place.diskspd("-d30 -W0 -b4K --append=64K --max-ios=4 --delete-after log.dat").run().expect_status(0);
+    place.diskspd("-d600 -W0 -b4K --append=64K --max-ios=4 --delete-after log.dat").run().expect_status(0);
     assert!(!path.exists());
 }
 
@@ -316,16 +316,16 @@ fn what_is_no_log_is_refused_and_touches_nothing() {
         ("--append -w0", &["--append writes", "-w0"]),
         ("--append=1M,single -t2", &["single", "one thread"]),
     ] {
-        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg(&path).run();
+        let run = place.short_run("-b4K").args(words).arg(&path).run();
         run.expect_status(3).expect_stderr(parts);
         assert_eq!(run.stdout, "", "{words}");
         let names: Vec<_> = fs::read_dir(place.folder()).expect("a folder").flatten().map(|e| e.file_name()).collect();
         assert!(names.iter().all(|name| !name.to_string_lossy().contains("log.dat")), "{words}: {names:?}");
     }
-    let run = place.diskspd("-d1 -W0 -b4K --append /dev/null").run();
+    let run = place.short_run("-b4K --append /dev/null").run();
     run.expect_status(3).expect_stderr(&["/dev/null", "is a device", "--append needs files"]);
     assert!(!Path::new("/dev/null.0").exists());
-    let run = place.diskspd("-d1 -W0 -b4K --append").arg(&path).arg(&path).run();
+    let run = place.short_run("-b4K --append").arg(&path).arg(&path).run();
     run.expect_status(3).expect_stderr(&["used by 2 targets"]);
 }
 
@@ -339,17 +339,17 @@ fn a_file_under_two_names_is_not_appended_to_twice() {
         &["--stream", "a: --append=64K log", "--stream", "b: -r ./log.0"],
         &["--stream", "a: -c1M new", "--stream", "b: -w3 -c2M ./new"],
     ] {
-        let run = words.iter().fold(place.diskspd("-d1 -W0 -b8K"), Program::arg).run();
+        let run = words.iter().fold(place.short_run("-b8K"), Program::arg).run();
         run.expect_status(3).expect_stderr(&["are the same file"]);
         for name in ["log.0", "new"] {
             assert!(!place.path(name).exists(), "{words:?} made {name}");
         }
     }
     fs::remove_file(place.path("log.1")).expect("it was made above");
-    place.diskspd("-d1 -W0 -b8K --append=64K log").run().expect_status(0);
+    place.short_run("-b8K --append=64K log").run().expect_status(0);
     fs::hard_link(place.path("log.0"), place.path("log.1")).expect("a second name");
     let before = Snapshot::of(place.path("log.0"));
-    let run = place.diskspd("-d1 -W0 -b8K --append=64K -t2 log").run();
+    let run = place.short_run("-b8K --append=64K -t2 log").run();
     run.expect_status(3).expect_stderr(&["'log.0' and 'log.1' are the same file"]);
     assert_eq!(Snapshot::of(place.path("log.0")), before);
 }
@@ -357,7 +357,7 @@ fn a_file_under_two_names_is_not_appended_to_twice() {
 #[test]
 fn a_job_that_is_a_log_file_is_not_destroyed() {
     let place = workplace!();
-    let job = place.diskspd("-Rptoml -d1 -W0 -b8K --append=64K log").run();
+    let job = place.diskspd("-d1 -W0 -Rptoml -b8K --append=64K log").run();
     job.expect_status(0);
     fs::write(place.path("log.0"), &job.stdout).expect("a small file");
     let run = place.diskspd("run log.0 --overwrite").run();
@@ -368,10 +368,10 @@ fn a_job_that_is_a_log_file_is_not_destroyed() {
 #[test]
 fn a_profile_a_job_and_the_plan_say_the_same() {
     let place = workplace!();
-    let profile = place.diskspd("-Rpxml -d1 -W0 -b4K -t2 --append=64K,preallocate *1").run();
+    let profile = place.diskspd("-d1 -W0 -Rpxml -b4K -t2 --append=64K,preallocate *1").run();
     profile.expect_status(0).expect_stdout(&["<Append>64K,preallocate</Append>", "<WriteRatio>100</WriteRatio>"]);
     fs::write(place.path("p.xml"), &profile.stdout).expect("a small file");
-    let job = place.diskspd("-Rptoml -d1 -W0 -b4K -t2 --append=64K,preallocate log.dat").run();
+    let job = place.diskspd("-d1 -W0 -Rptoml -b4K -t2 --append=64K,preallocate log.dat").run();
     job.expect_status(0).expect_stdout(&["append = \"64K,preallocate\""]);
     fs::write(place.path("job.toml"), &job.stdout).expect("a small file");
     for words in
@@ -405,12 +405,12 @@ fn directories_and_data_to_be_written_are_no_targets() {
     let place = workplace!();
     std::fs::create_dir(place.path("logs")).expect("our folder");
     for path in ["logs", "logs/", "missing/", "/"] {
-        let run = place.diskspd("-d1 -W0 --append=1M").arg(path).run();
+        let run = place.short_run("--append=1M").arg(path).run();
         run.expect_status(3).expect_stderr(&[&format!("'{path}' is a directory: give the name of a log file in it")]);
     }
     assert_eq!(std::fs::read_dir(place.path("logs")).expect("our folder").count(), 0);
     place.file("data", &vec![7; 1 << 20]);
-    let run = place.diskspd("-d1 -W0 -w100 -Z64K,data --overwrite ./data").run();
+    let run = place.short_run("-w100 -Z64K,data --overwrite ./data").run();
     run.expect_status(3).expect_stderr(&["'./data' holds the data to be written (-Z) ('data')"]);
     assert!(place.content("data") == vec![7; 1 << 20]);
 }

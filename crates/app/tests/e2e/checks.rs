@@ -106,10 +106,20 @@ fn others_who_use_the_device_are_seen() {
             }
         });
         begins.recv().expect("it writes");
-        let busy = place.diskspd("check --json c.json").arg(&device.path).run();
+        let look = || {
+            let run = place.diskspd("check --json c.json").arg(&device.path).run();
+            (findings(&place, "other-io").swap_remove(0), run)
+        };
+        let (mut found, mut busy) = look();
+        // A busy machine may have kept the writer from writing for as long as the check looked.
+        for _ in 0..10 {
+            if found["outcome"] == "warn" {
+                break;
+            }
+            (found, busy) = look();
+        }
         ends.store(true, Ordering::Relaxed);
         busy.expect_status(0);
-        let found = &findings(&place, "other-io")[0];
         assert_eq!(found["outcome"], "warn", "{busy}");
         assert_eq!(found["subject"], device.name().as_str());
     });
@@ -120,10 +130,11 @@ fn others_who_use_the_device_are_seen() {
 fn processors_are_kept_awake_for_the_whole_run_where_that_is_allowed() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let mut run = place.diskspd("-d2 -W0 -b4K -v --hold-latency a.dat").start();
+    let mut run = place.diskspd("-d600 -W0 -b4K -v --hold-latency a.dat").start();
     run.wait_for_stderr("starting measurements");
     let door = Path::new("/dev/cpu_dma_latency");
     let held = run.descriptors_of(door).len();
+    run.interrupt();
     let finished = run.finish();
     finished.expect_status(0);
     if held == 1 {

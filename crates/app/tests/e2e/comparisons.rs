@@ -18,7 +18,7 @@ fn altered(place: &Workplace, from: &str, to: &str, iops: f64) {
 #[test]
 fn results_are_compared_and_limits_are_heeded() {
     let place = workplace!();
-    let words = "-c1M -d2 -W0 -b4K -r -o4 -L --json a.json a.dat";
+    let words = "-c1M -d60 -W0 -b4K -r -o4 -L --max-ios=50000 --json a.json a.dat";
     place.diskspd(words).run().expect_status(0);
     altered(&place, "a.json", "a.json", 1.0);
     altered(&place, "a.json", "slow.json", 0.5);
@@ -46,9 +46,11 @@ fn results_are_compared_and_limits_are_heeded() {
 #[test]
 fn unlike_loads_are_refused_unless_told() {
     let place = workplace!();
-    for line in ["-b4K --json a.json --xml a.xml a.dat", "-b8K --rate=100 --max-ios=50 --json b.json --xml b.xml b.dat"]
-    {
-        place.diskspd(&format!("-c1M -d1 -W0 -r -L {line}")).run().expect_status(0);
+    for line in [
+        "-b4K --max-bytes=4M --json a.json --xml a.xml a.dat",
+        "-b8K --rate=100 --max-ios=50 --json b.json --xml b.xml b.dat",
+    ] {
+        place.diskspd(&format!("-c1M -d60 -W0 -r -L {line}")).run().expect_status(0);
     }
     let [of_json, of_xml] = ["json", "xml"].map(|form| {
         let run = place.diskspd(&format!("compare a.{form} b.{form}")).run();
@@ -70,7 +72,7 @@ fn unlike_loads_are_refused_unless_told() {
 fn directories_of_repeats_are_sides_of_many_runs() {
     let place = workplace!();
     for folder in ["r", "s"] {
-        let words = format!("repeat --runs 3 --dir {folder} -- -c1M -d1 -W0 -b4K -r -L a.dat");
+        let words = format!("repeat --runs 3 --dir {folder} -- -c1M -d60 -W0 -b4K -r -L --max-ios=20000 a.dat");
         place.diskspd(&words).run().expect_status(0);
     }
     let run = place.diskspd("compare r s").run();

@@ -198,7 +198,7 @@ fn a_million_units_on_each_storage_are_not_accused() {
     for device in [LoopDevice::over(&place, &image).map(Device::Loop), Zram::of(32 << 20).map(Device::Zram)] {
         match device {
             Ok(device) => {
-                let refused = place.diskspd("-b4K -w100 -d1 -W0").arg(device.path()).run();
+                let refused = place.short_run("-b4K -w100").arg(device.path()).run();
                 let named = refused.stderr.split_once("--destroy=").unwrap_or_else(|| panic!("no name\n{refused}")).1;
                 let name = named.split([' ', '\n', '\'', ',', ';', ')']).next().unwrap_or_default();
                 expect_a_million_sound(&place, device.path(), &format!("--destroy={name}"));

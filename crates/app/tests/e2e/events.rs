@@ -17,14 +17,14 @@ fn name(place: &Workplace, name: &str) -> String {
     format!("{}/{name}", place.folder().display())
 }
 
-/// A run of 30 seconds with these event options (kind and name), on a small file.
+/// A run of ten minutes with these event options (kind and name), on a small file.
 fn reader(place: &Workplace, words: &str, events: &[(&str, &str)]) -> Program {
     let mut file = place.path("read.dat");
     // Not written anew under those that read it.
     if !file.exists() {
         file = place.file("read.dat", &vec![0; 1 << 16]);
     }
-    let mut program = place.diskspd(&format!("-v -W0 -d30 -b4K -o1 {words}"));
+    let mut program = place.diskspd(&format!("-v -W0 -d600 -b4K -o1 {words}"));
     for (kind, event) in events {
         program = program.arg(format!("-y{kind}{event}"));
     }
@@ -146,17 +146,17 @@ fn begin_and_end_of_the_measurement_are_announced() {
     let (at_start, at_finish) = (hold(&started), hold(&finished));
     let begun_ns = monotonic_ns();
     let words = [("s", started.as_str()), ("f", &finished), ("p", &stop)];
-    let run = reader(&place, "-W1 -d60", &words).start();
+    let run = reader(&place, "-W1", &words).start();
     let started_ns = stamp(at_start).join().expect("it is set");
     assert!(started_ns - begun_ns >= 1_000_000_000, "before the warm-up was over");
-    // The measurement takes a minute unless it is stopped.
+    // The measurement takes ten minutes unless it is stopped.
     assert!(!at_finish.is_set(), "before the measurement ended");
     signal(&place, &stop).expect_status(0);
     stamp(at_finish).join().expect("it is set");
     run.finish().expect_status(0);
     let at_finish = hold(&finished);
     let begun_ns = monotonic_ns();
-    let run = reader(&place, "-W0 -d1 -C120", &[("f", &finished)]).start();
+    let run = reader(&place, "-W0 -d1 -C600", &[("f", &finished)]).start();
     // Fails if it is not set before the cool-down is over.
     let finished_ns = stamp(at_finish).join().expect("it is set");
     assert!(finished_ns - begun_ns >= 1_000_000_000, "before the measurement ended");

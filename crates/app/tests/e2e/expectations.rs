@@ -7,7 +7,7 @@ use testkit::workplace;
 #[test]
 fn ceilings_are_told_in_every_form_and_kept() {
     let place = workplace!();
-    let words = "-c1M -d1 -W0 -b4K -r -w50 -L --json r.json --xml r.xml --expect vm-iops=1,hba=12Gx4 \
+    let words = "-c1M -d60 -W0 -b4K -r -w50 -L --max-ios=5000 --json r.json --xml r.xml --expect vm-iops=1,hba=12Gx4 \
                  --expect raid=5,drives=3,drive-write=450M a.dat";
     let run = place.diskspd(words).run();
     run.expect_status(0).expect_stdout(&[
@@ -40,7 +40,7 @@ fn ceilings_are_told_in_every_form_and_kept() {
 #[test]
 fn without_it_nothing_is_said_and_nonsense_is_refused() {
     let place = workplace!();
-    let run = place.diskspd("-c1M -d1 -W0 -b4K a.dat").run();
+    let run = place.short_run("-c1M -b4K a.dat").run();
     run.expect_status(0);
     assert!(!run.stdout.contains("Expectation"), "{}", run.stdout);
     place
@@ -56,8 +56,7 @@ fn a_volume_has_the_caps_of_its_table_and_the_lower_limit_is_named() {
     let place = workplace!();
     let table = "form = \"diskspd-volumes/1\"\n[[volume]]\nname = \"tiny\"\niops = 2\nmib_per_s = 1000000\n";
     place.file("mine.toml", table.as_bytes());
-    let run =
-        place.diskspd("-c1M -d1 -W0 -b4K -r --expect volumes=mine.toml,volume=tiny,vm-iops=900000000 a.dat").run();
+    let run = place.short_run("-c1M -b4K -r --expect volumes=mine.toml,volume=tiny,vm-iops=900000000 a.dat").run();
     run.expect_status(0).expect_stdout(&[
         "Expectation: the limit with the least headroom is volume-iops\n",
         " of 900000000.00 I/O per s, ",
@@ -67,7 +66,7 @@ fn a_volume_has_the_caps_of_its_table_and_the_lower_limit_is_named() {
         " of 1048576.00 MB/s, ",
         " % of volume-iops\n          possible causes: burst credit",
     ]);
-    let run = place.diskspd("-c1M -d1 -W0 -b4K -r --expect volume=gp3,vm-iops=2 a.dat").run();
+    let run = place.short_run("-c1M -b4K -r --expect volume=gp3,vm-iops=2 a.dat").run();
     run.expect_status(0).expect_stdout(&[
         "Expectation: the limit with the least headroom is vm-iops\n",
         " of 3000.00 I/O per s, ",

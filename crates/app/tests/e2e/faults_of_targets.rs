@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
-use testkit::{Faulty, Finished, Mounted, Report, or_skip, workplace};
+use testkit::{Faulty, Finished, Mounted, Report, Running, SlowRead, or_skip, skip, workplace};
 
 /// One line for each way of doing I/O to a target that cannot be mapped.
 const WAYS: [(&str, &str); 4] =
@@ -32,7 +32,7 @@ fn an_io_error_ends_the_run_with_its_place_and_the_figures_so_far() {
         for (way, words) in WAYS {
             faulty.fail_blocks(4096, 0);
             let mix = if write { "-w100 --overwrite" } else { "-w0" };
-            let mut run = place.diskspd("-d30 -W0 -C30 -b4K -v").args(mix).args(words).arg(&faulty.file).start();
+            let mut run = place.diskspd("-d600 -W0 -C600 -b4K -v").args(mix).args(words).arg(&faulty.file).start();
             run.wait_for_stderr("starting measurements");
             faulty.fail_blocks(4096, 5);
             let run = run.finish();
@@ -45,7 +45,7 @@ fn an_io_error_ends_the_run_with_its_place_and_the_figures_so_far() {
             assert_eq!((block + 1) % 5, 0, "{way}: not a block that fails: {line}");
             run.expect_stdout(&[line, "The test was interrupted by an error after", "cover that time only"]);
             let report = Report::of(&run.stdout);
-            assert!(report.seconds < 29.0, "{run}");
+            assert!(report.seconds < 599.0, "{run}");
             let sums = [report.read.sum, report.write.sum];
             assert_eq!(sums[usize::from(!write)].ios, 0, "{run}");
             let done = &sums[usize::from(write)];
@@ -69,12 +69,22 @@ fn a_target_that_hangs_does_not_hang_the_run() {
 fn expect_no_hang(way: &str, words: &str) {
     let place = workplace!();
     let faulty = Faulty::mounted(&place, "faulty").expect("it could be mounted before");
-    let started = Instant::now();
-    let mut run = place.diskspd("-d10 -W0 -b4K -v").args(words).arg(&faulty.file).start();
-    run.wait_for_stderr("starting measurements");
-    let before = faulty.answered();
-    run.wait_until("some I/O", |_| faulty.answered() > before + 20);
-    faulty.hold();
+    let (started, mut run) = loop {
+        let started = Instant::now();
+        let mut run = place.diskspd("-d10 -W0 -b4K -v").args(words).arg(&faulty.file).start();
+        run.wait_for_stderr("starting measurements");
+        let before = faulty.answered();
+        let is_over = |run: &Running| run.stderr().contains("stopped measurements");
+        run.wait_until("some I/O", |run| is_over(run) || faulty.answered() > before + 20);
+        faulty.hold();
+        run.wait_until("an I/O to hang", |run| is_over(run) || faulty.held() > 0);
+        if !is_over(&run) {
+            break (started, run);
+        }
+        // This thread was kept waiting for ten seconds, so it begins again.
+        faulty.release();
+        run.kill_hard();
+    };
     // It is the report that comes while the target still hangs.
     run.wait_for_stdout("had not completed when the run ended");
     let until_report = started.elapsed().as_secs_f64();
@@ -99,10 +109,23 @@ fn a_queue_that_takes_long_to_drain_is_waited_for() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
     // 3.5 s are left of them after the end: less than 5 s, which are hanging, and more than the 2 s that go untold.
-    faulty.slow_down_all(Duration::from_millis(4500));
-    let run = place.diskspd("-d1 -W0 -b4K -r -o8").arg(&faulty.file).run();
-    run.expect_status(0).expect_stdout(&["NOTE: the 8 I/Os outstanding at the end took "]);
-    assert!(!run.stdout.contains("had not completed") && !run.stdout.contains("lost-ios"), "{run}");
+    let time = Duration::from_millis(4500);
+    faulty.slow_down_all(time);
+    for _ in 0..5 {
+        let started = Instant::now();
+        let run = place.diskspd("-d1 -W0 -b4K -r -o8").arg(&faulty.file).run();
+        let took = started.elapsed();
+        // Answers, or what comes before and after them, may be late on a busy machine.
+        let reads = faulty.take_slow_reads();
+        let is_late = |read: &SlowRead| read.answered - read.arrived > time + Duration::from_millis(300);
+        if took > time + Duration::from_millis(1500) || reads.iter().any(is_late) {
+            continue;
+        }
+        run.expect_status(0).expect_stdout(&["NOTE: the 8 I/Os outstanding at the end took "]);
+        assert!(!run.stdout.contains("had not completed") && !run.stdout.contains("lost-ios"), "{run}");
+        return;
+    }
+    skip!("the machine is too busy: reads of 4.5 s took longer in each of 5 runs");
 }
 
 // Shows faults: A target hangs, and the run is interrupted
@@ -127,14 +150,14 @@ fn no_timespan_begins_while_ios_of_the_one_before_hang() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
     let span = format!(
-        "<TimeSpan><Duration>10</Duration><Warmup>0</Warmup><Targets><Target><Path>{}</Path>\
+        "<TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets><Target><Path>{}</Path>\
          <BlockSize>4096</BlockSize></Target></Targets></TimeSpan>",
         faulty.file.display()
     );
     place.file("three.xml", format!("<Profile><TimeSpans>{span}{span}{span}</TimeSpans></Profile>").as_bytes());
-    let mut run = place.diskspd("-v -Xthree.xml").start();
-    run.wait_for_stderr("starting measurements");
+    // From its first I/O on: the file is not read before.
     faulty.hold();
+    let mut run = place.diskspd("-v -Xthree.xml").start();
     run.wait_for_stdout("Results for timespan 3:");
     assert!(faulty.held() > 0, "nothing hung");
     faulty.release();
@@ -152,9 +175,8 @@ fn a_target_that_hangs_for_a_moment_only_shows_in_the_latencies() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
     let begun = Instant::now();
-    let mut run = place.diskspd("-d10 -W0 -b4K -o4 -L -v").arg(&faulty.file).start();
-    run.wait_for_stderr("starting measurements");
     faulty.hold();
+    let mut run = place.diskspd("-d600 -W0 -b4K -o4 -L --max-ios=1000").arg(&faulty.file).start();
     run.wait_until("an I/O to hang", |_| faulty.held() > 0);
     std::thread::sleep(Duration::from_millis(500));
     faulty.release();
@@ -173,13 +195,15 @@ fn a_file_that_vanishes_is_used_to_the_end() {
     let place = workplace!();
     for (words, mapped) in [("-o1", false), ("-o8", false), ("-o8 -x", false), ("-Sm", true)] {
         let path = place.made("a.dat", "-c1M");
-        let mut run = place.diskspd("-d1 -W0 -b4K -w50 -v").args(words).arg(&path).start();
+        let mut run = place.diskspd("-d600 -W0 -b4K -w50 -v").args(words).arg(&path).start();
         run.wait_for_stderr("starting measurements");
         fs::remove_file(&path).expect("our file");
+        run.wait_for_ios();
+        run.interrupt();
         let run = run.finish();
         run.expect_status(0);
         let report = Report::of(&run.stdout);
-        assert!(report.seconds >= 0.99 && report.read.sum.ios > 0, "mapped: {mapped}\n{run}");
+        assert!(report.read.sum.ios > 0 && report.write.sum.ios > 0, "mapped: {mapped}\n{run}");
         assert!(!path.exists(), "it is not made again");
     }
 }
@@ -190,7 +214,7 @@ fn a_file_that_vanishes_while_the_start_is_waited_for_is_used_all_the_same() {
     let place = workplace!();
     let path = place.made("a.dat", "-c1M");
     let event = format!("vanishing-{}", std::process::id());
-    let mut run = place.diskspd(&format!("-d1 -W0 -b4K -v -yr{event} a.dat")).start();
+    let mut run = place.diskspd(&format!("-d60 -W0 -b4K -v --max-ios=1000 -yr{event} a.dat")).start();
     run.wait_for_stderr("waiting for the start event");
     fs::remove_file(&path).expect("our file");
     place.diskspd(&format!("-ye{event}")).run().expect_status(0);
@@ -239,7 +263,7 @@ fn a_file_that_grows_holes_into_a_full_file_system_is_an_error() {
         ("-Sm", "the mapped page cannot be accessed"),
     ] {
         File::create(&path).and_then(|file| file.set_len(64 << 20)).expect("a sparse file");
-        let run = place.diskspd("-d30 -W0 -w100 --overwrite -b64K").args(words).arg(&path).run();
+        let run = place.diskspd("-d600 -W0 -w100 --overwrite -b64K").args(words).arg(&path).run();
         run.expect_status(1).expect_stderr(&["writing 65536 bytes at offset ", reason]);
         run.expect_stdout(&[reason, "The test was interrupted by an error after"]);
         let written = Report::of(&run.stdout).write.sum;

@@ -64,7 +64,7 @@ fn errors_show_what_was_typed_and_not_all_of_it() {
     place.file("bad.xml", "<Profile><\u{202e}x>\u{9b}31m</\u{202e}x></Profile>".as_bytes());
     let long = "\u{1b}".repeat(100_000);
     for (words, argument) in [
-        ("-c1M", NAME),
+        ("-c1M -d60 -W0 --max-ios=10", NAME),
         ("-d1", "-b\u{1b}[31m"),
         ("-d1", "--lable=\u{1b}\u{202e}"),
         ("--label", "\u{1b}\n"),
@@ -106,7 +106,7 @@ fn the_backing_file_of_a_device_is_shown() {
         run.expect_status(0);
         expect_printable(words, &run.stdout);
     }
-    let refused = place.diskspd("-d1 -W0 -w100 -b4K").arg(&device.path).run();
+    let refused = place.short_run("-w100 -b4K").arg(&device.path).run();
     refused.expect_status(3).expect_stderr(&["--destroy="]);
     expect_printable("the line to paste", &refused.stderr);
 }

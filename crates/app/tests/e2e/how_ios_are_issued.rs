@@ -19,7 +19,7 @@ fn measuring(place: &Workplace, words: &str) -> Running {
 
 /// Calls of these kinds, with all of their arguments, in a run of at most so many I/Os.
 fn calls(place: &Workplace, kinds: &str, ios: u32, words: &str) -> Result<Vec<String>, String> {
-    let line = format!("-d30 -W0 -b4K --max-ios={ios} {words} a.dat");
+    let line = format!("-d600 -W0 -b4K --max-ios={ios} {words} a.dat");
     let text = place.system_calls(&format!("-s 4096 -e trace={kinds}"), &line)?;
     // Behind the thread's id.
     Ok(text.lines().filter_map(|line| Some(line.split_once(' ')?.1.trim_start().to_owned())).collect())
@@ -94,10 +94,18 @@ fn a_kernel_thread_that_submits_is_waited_for_at_the_end_and_with_a_rate() {
     or_skip!(rings(&place));
     // At the end, at each pause between starts, and with batches.
     for words in ["-o8 -t3", "-o8 -t3 -g1000i", "-o8 -t2 -u4 -g1000i", "-o8 -t3 --verify"] {
-        let run = or_skip!(with_sqpoll(&place, words));
-        run.expect_status(0);
-        assert!(!run.stderr.contains("panicked") && !run.stderr.contains("ERROR"), "{words}: {run}");
-        assert!(Report::of(&run.stdout).total.sum.ios > 0, "{words}: {run}");
+        // A busy machine may give a run no time in one second; it gets other chances.
+        let mut ios = 0;
+        for _ in 0..5 {
+            let run = or_skip!(with_sqpoll(&place, words));
+            run.expect_status(0);
+            assert!(!run.stderr.contains("panicked") && !run.stderr.contains("ERROR"), "{words}: {run}");
+            ios = Report::of(&run.stdout).total.sum.ios;
+            if ios > 0 {
+                break;
+            }
+        }
+        assert!(ios > 0, "{words}");
     }
 }
 
@@ -212,12 +220,20 @@ const APART: u64 = 2 << 20;
 fn buffers_are_apart_or_where_the_allocator_puts_them() {
     let place = place();
     let first_buffers = |words: &str| -> Result<BTreeSet<u64>, String> {
-        let line = format!("-d1 -W0 -b4K -o2 -t2 -si --engine aio -i2 -j100 {words} a.dat");
-        let text = place.system_calls("-s 4096 -e trace=io_submit", &line)?;
-        let calls: Vec<String> =
-            text.lines().filter_map(|l| Some(l.split_once(' ')?.1.trim_start().to_owned())).collect();
-        let all = submitted(&calls, "aio_buf").into_iter().zip(submitted(&calls, "aio_data"));
-        Ok(all.filter(|(_, request)| *request == 0).map(|(address, _)| address).collect())
+        // A thread that a busy machine gives no time in one second has no I/O; it gets other chances.
+        let mut found = BTreeSet::new();
+        for _ in 0..5 {
+            let line = format!("-d1 -W0 -b4K -o2 -t2 -si --engine aio -i2 -j100 {words} a.dat");
+            let text = place.system_calls("-s 4096 -e trace=io_submit", &line)?;
+            let calls: Vec<String> =
+                text.lines().filter_map(|l| Some(l.split_once(' ')?.1.trim_start().to_owned())).collect();
+            let all = submitted(&calls, "aio_buf").into_iter().zip(submitted(&calls, "aio_data"));
+            found = all.filter(|(_, request)| *request == 0).map(|(address, _)| address).collect();
+            if found.len() > 1 {
+                break;
+            }
+        }
+        Ok(found)
     };
     for words in ["", "-bsp"] {
         let buffers = or_skip!(first_buffers(words));

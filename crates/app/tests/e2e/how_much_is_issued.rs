@@ -24,9 +24,18 @@ fn reads(place: &Workplace, words: &str) -> Result<(u64, u64), String> {
 fn the_kernel_is_asked_as_often_as_is_reported() {
     let place = place();
     for words in ["-d1 -W0 -g100i", "-d1 -W0 -g100i -t3 -si", "-d1 -W0 -i20 -j50"] {
-        let (asked, reported) = or_skip!(reads(&place, words));
-        // What comes back behind the end is not counted: one for each thread.
-        assert!(reported > 20 && (reported..=reported + 3).contains(&asked), "{words}: {asked} asked, {reported} told");
+        // A busy machine may give a run little time in one second; it gets other chances.
+        let mut most = 0;
+        for _ in 0..5 {
+            let (asked, reported) = or_skip!(reads(&place, words));
+            // What comes back behind the end is not counted: one for each thread.
+            assert!((reported..=reported + 3).contains(&asked), "{words}: {asked} asked, {reported} told");
+            most = most.max(reported);
+            if most > 20 {
+                break;
+            }
+        }
+        assert!(most > 20, "{words}: {most} told");
     }
 }
 
@@ -36,9 +45,18 @@ fn a_rate_in_ios_or_bytes_is_that_of_the_system_calls() {
     let place = place();
     // 410 bytes a millisecond are a hundred blocks and a bit in a second.
     for (words, limit) in [("-g100i", 100), ("-g410", 101), ("-g50i -t2 -si", 100)] {
-        let (asked, _) = or_skip!(reads(&place, &format!("-d2 -W0 {words}")));
-        // A second is lost at most on a busy machine, and each thread has a first I/O at once.
-        assert!((limit..=2 * limit + 4).contains(&asked), "{words}: {asked}");
+        let mut most = 0;
+        for _ in 0..5 {
+            let (asked, _) = or_skip!(reads(&place, &format!("-d2 -W0 {words}")));
+            // Each thread has a first I/O at once.
+            assert!(asked <= 2 * limit + 4, "{words}: {asked}");
+            most = most.max(asked);
+            if most >= limit {
+                break;
+            }
+        }
+        // A second is lost at most, or the machine was too busy five times.
+        assert!(most >= limit, "{words}: {most}");
     }
 }
 
@@ -49,16 +67,15 @@ fn warm_up_and_cool_down_are_load_that_is_not_counted() {
     let place = place();
     for words in ["-d1 -W1 -C0", "-d1 -W0 -C1"] {
         // What a busy machine kept from starting in the warm-up starts behind it, so it gets other chances.
-        let mut most = 0;
-        let is_counted = (0..4).any(|_| match reads(&place, &format!("{words} -g100i")) {
+        let mut seen = Vec::new();
+        let is_counted = (0..6).any(|_| match reads(&place, &format!("{words} -g100i")) {
             Ok((asked, reported)) => {
-                assert!(reported > 20 && asked > reported + 20, "{words}: {asked} asked, {reported} told");
-                most = reported;
-                reported <= 102
+                seen.push((asked, reported));
+                reported > 20 && reported <= 102 && asked > reported + 20
             }
             Err(_) => true,
         });
-        assert!(is_counted, "{words}: {most} told");
+        assert!(is_counted, "{words}: asked and told: {seen:?}");
         or_skip!(reads(&place, "-d1 -W0 -g100i"));
     }
 }
@@ -70,9 +87,9 @@ fn warm_up_and_cool_down_are_load_that_is_not_counted() {
 fn nothing_is_asked_for_beyond_a_limit() {
     let place = place();
     for words in ["--max-ios=77", "--max-bytes=308K", "--max-ios=77 -t3 -si", "--max-bytes=311K"] {
-        let counts = or_skip!(reads(&place, &format!("-d30 -W0 {words}")));
+        let counts = or_skip!(reads(&place, &format!("-d600 -W0 {words}")));
         assert_eq!(counts, (77, 77), "{words}");
     }
-    let ios = or_skip!(place.traced("-d30 -W0 -b4K -o1 -w100 --max-write=308K a.dat"));
+    let ios = or_skip!(place.traced("-d600 -W0 -b4K -o1 -w100 --max-write=308K a.dat"));
     assert_eq!(ios.iter().filter(|io| io.write).count(), 77);
 }

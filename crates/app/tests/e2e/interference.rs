@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
-use testkit::{Program, Workplace, workplace};
+use testkit::{Program, Workplace, skip, workplace};
 
 const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema.json");
 
@@ -62,6 +62,12 @@ fn each_stream_runs_alone_then_all_together_and_the_table_is_of_these_runs() {
             .as_f64()
             .expect("a rate")
     };
+    // Of the streams of each run, by threads.
+    let asked = [&[400.0][..], &[200.0], &[400.0, 200.0]];
+    let keeps = |visit: usize| asked[visit % 3].iter().zip(0..).all(|(rate, stream)| iops(visit, stream) > 0.9 * rate);
+    if !(0..6).all(keeps) {
+        skip!("others leave so little of the CPUs that 400 I/Os per second are too many");
+    }
     let told = &found["interference"]["streams"];
     for (stream, [alone, together]) in [[(0, 0), (2, 0)], [(1, 0), (2, 1)]].into_iter().enumerate() {
         let median = |(visit, index): (usize, usize)| f64::midpoint(iops(visit, index), iops(visit + 3, index));

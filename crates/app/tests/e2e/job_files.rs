@@ -6,7 +6,7 @@ const JOB: &str = r#"form = "diskspd-job/1"
 require = ["iops>0", "p99<1h"]
 
 [[time_spans]]
-duration_s = 1
+duration_s = 60
 warm_up_s = 0
 
 [[time_spans.targets]]
@@ -24,7 +24,7 @@ write_percent = 100
 outstanding = 1
 
 [[time_spans]]
-duration_s = 1
+duration_s = 60
 warm_up_s = 0
 
 [[time_spans.targets]]
@@ -38,7 +38,7 @@ fn a_job_runs_its_timespans_on_its_targets_and_is_judged_by_its_requirements() {
     place.file("job.toml", JOB.as_bytes());
     let run = place.diskspd("run job.toml --json r.json --require iops>1000G first.dat").run();
     run.expect_status(3).expect_stderr(&["'1000G' is not a bound for iops"]);
-    let run = place.diskspd("run job.toml --json r.json --require mib>0 first.dat").run();
+    let run = place.diskspd("run job.toml --json r.json --max-ios=1000 --require mib>0 first.dat").run();
     run.expect_status(0);
     let sizes = ["first.dat", "second.dat"].map(|name| std::fs::metadata(place.path(name)).expect("made").len());
     assert_eq!(sizes, [1 << 20, 2 << 20]);
@@ -52,9 +52,9 @@ fn a_job_runs_its_timespans_on_its_targets_and_is_judged_by_its_requirements() {
     }
     let span = &result["profile"]["time_spans"][0];
     // A requirement of a latency needs it measured.
-    assert_eq!((&span["measure_latency"], &span["duration_s"]), (&true.into(), &1.into()));
+    assert_eq!((&span["measure_latency"], &span["duration_s"]), (&true.into(), &60.into()));
     assert_eq!(span["targets"][1]["write_percent"], 100);
-    let failed = place.diskspd("run job.toml --require iops<1 -d1 first.dat").run();
+    let failed = place.diskspd("run job.toml --require iops<1 -d60 --max-ios=1000 first.dat").run();
     failed.expect_status(4);
 }
 

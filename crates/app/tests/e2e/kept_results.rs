@@ -49,7 +49,7 @@ fn a_directory_that_cannot_take_results_is_refused_before_anything_is_touched() 
     let place = workplace!();
     place.file("file", b"");
     for (folder, expected) in [("nowhere", "No such file or directory"), ("file", "it is not a directory")] {
-        let run = place.diskspd("-c1M -d1 -W0 f").env(VARIABLE, folder).run();
+        let run = place.short_run("-c1M f").env(VARIABLE, folder).run();
         run.expect_status(3).expect_stderr(&["ERROR: DISKSPD_RESULTS '", expected]);
         assert!(!place.path("f").exists());
     }
@@ -60,11 +60,11 @@ fn a_full_directory_is_refused_before_the_run() {
     let place = workplace!();
     let full = or_skip!(Mounted::tmpfs(&place, "full", "1M"));
     std::fs::write(full.path.join("filler"), vec![1; 900 << 10]).expect("room for it");
-    let run = place.diskspd("-c1M -d1 -W0 f").env(VARIABLE, "full").run();
+    let run = place.short_run("-c1M f").env(VARIABLE, "full").run();
     run.expect_status(3).expect_stderr(&["ERROR: DISKSPD_RESULTS 'full': no room for a result", "No space left"]);
     assert!(!place.path("f").exists());
     std::fs::remove_file(full.path.join("filler")).expect("it is there");
-    place.diskspd("-c1M -d1 -W0 f").env(VARIABLE, "full").run().expect_status(0);
+    place.short_run("-c1M f").env(VARIABLE, "full").run().expect_status(0);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn results_are_not_written_to_the_device_that_is_measured() {
     let place = workplace!();
     let mounted = or_skip!(Mounted::ext4(&place, "mounted", 64 << 20));
     let device = mounted.device.as_ref().map(|device| device.path.clone()).expect("it is on one");
-    let refused = place.diskspd("-b4K -d1 -W0").arg(&device).env(VARIABLE, "mounted").run();
+    let refused = place.short_run("-b4K").arg(&device).env(VARIABLE, "mounted").run();
     refused
         .expect_status(3)
         .expect_stderr(&["DISKSPD_RESULTS 'mounted': it lies on /dev/loop", "a target of this run"]);

@@ -6,9 +6,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::time::Instant;
 use testkit::{Running, Workplace, or_skip, tool, workplace};
 
-const LOAD: &str = "-c4M -b4K -r -w30 -t2 -o4 --live-interval=100";
+const LOAD: &str = "-c4M -b4K -r -w30 -t2 -o4 -g2000i --live-interval=100";
 
 fn lines(bytes: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(bytes).expect("it is text");
@@ -124,8 +125,12 @@ fn a_socket_gets_the_lines_and_a_dead_reader_costs_nothing_but_a_warning() {
     assert_eq!(lines.last().map(|line| &line["kind"]), Some(&"result".into()));
     // Now one that goes away at once.
     let quitter = std::thread::spawn(move || listener.accept().map(drop));
-    let run = place.diskspd(&words).run();
+    let mut run = place.diskspd(&words.replace("-d1 ", "-d600 -v ")).start();
     quitter.join().expect("it accepts").expect("it is connected to");
+    run.wait_for_stderr("starting measurements");
+    // What it sends as it ends finds nobody.
+    run.interrupt();
+    let run = run.finish();
     run.expect_status(0).expect_stderr(&["WARNING: --live-json: ", "Broken pipe"]);
     assert!(run.stdout.contains("Total IO"), "the report is there");
 }
@@ -135,8 +140,9 @@ fn a_reader_that_does_not_read_loses_lines_and_is_told_how_many() {
     let place = workplace!();
     // Open for both, so that there is a reader, who never reads.
     let _reader = or_skip!(place.small_fifo("fifo"));
-    // 64 lines wait for the reader at most; the FIFO holds none as long as those of many targets.
-    let words = "-c64K -b4K -o1 -F2 -d10 -W0 --live-interval=100 --engine=null --live-json fifo --json r.json";
+    // 64 lines wait for the reader at most; the FIFO holds none as long as those of many targets. A busy machine may miss
+    // half of the 200 intervals.
+    let words = "-c64K -b4K -o1 -F2 -d20 -W0 -g100i --live-interval=100 --engine=null --live-json fifo --json r.json";
     let run = place.diskspd(words).args("a b c d e f g h").run();
     run.expect_status(0).expect_stderr(&[
         "WARNING: --live-json: ",
@@ -181,13 +187,21 @@ fn what_lines_cannot_go_to_is_refused_before_anything_is_made() {
 #[test]
 fn intervals_are_as_long_as_they_were_asked_to_be() {
     let place = workplace!();
-    place.diskspd("-c1M -b4K -d2 -W0 --live-interval=250 --live-json live.jsonl a.dat").run().expect_status(0);
+    let begun = Instant::now();
+    let mut run = place.diskspd("-c1M -b4K -d600 -W0 --live-interval=250 --live-json live.jsonl a.dat").start();
+    run.wait_until("intervals", |_| {
+        let text = std::fs::read_to_string(place.path("live.jsonl")).unwrap_or_default();
+        text.lines().filter(|line| line.contains("\"interval\"")).count() > 3
+    });
+    run.end().expect_status(0);
+    let most = begun.elapsed().as_millis() / 250 + 1;
     let lines = lines(&place.content("live.jsonl"));
     assert_eq!(lines[0]["interval_ns"], 250_000_000);
-    let of_measurement = of_kind(&lines, "interval").count();
+    let of_measurement = of_kind(&lines, "interval").filter(|line| line["left_ns"] != 0).count();
     // A busy machine may miss some; each that there is ends at or after its time.
-    assert!((2..=8).contains(&of_measurement), "{of_measurement}");
-    let ends = of_kind(&lines, "interval").map(|line| count(&line["elapsed_ns"]));
+    assert!(of_measurement >= 3 && of_measurement as u128 <= most, "{of_measurement} of {most}");
+    // The last one, which the signal ended, is not among them.
+    let ends = of_kind(&lines, "interval").take(3).map(|line| count(&line["elapsed_ns"]));
     for (end, times) in ends.zip(1..) {
         assert!(end >= times * 250_000_000, "the {times}. interval ended after {end} ns");
     }
@@ -201,16 +215,23 @@ fn the_screen_shows_the_run_and_gives_the_terminal_back() {
     or_skip!(tool("script"));
     // In a terminal of its own, whose output goes to a file.
     let program = place.program().display();
-    let command =
-        format!("stty cols 80 rows 24; {program} --live -c4M -b4K -o4 -d3 -W0 --live-interval=200 a.dat >report.txt");
-    let run = place.tool("script").env("TERM", "xterm").args("-q -e -c").arg(command).arg("screen.txt").run();
-    run.expect_status(0);
-    let screen = String::from_utf8_lossy(&place.content("screen.txt")).into_owned();
+    // It ends when the test has seen all that it looks for.
+    let command = format!(
+        "stty cols 80 rows 24; {program} --live -c4M -b4K -o4 -d600 -W0 --live-interval=200 a.dat >report.txt & \
+         until test -e seen; do sleep 0.1; done; kill -TERM $!; wait $!"
+    );
+    let mut run = place.tool("script").env("TERM", "xterm").args("-q -e -f -c").arg(command).arg("screen.txt").start();
+    let screen = || String::from_utf8_lossy(&std::fs::read(place.path("screen.txt")).unwrap_or_default()).into_owned();
+    // Blanks that were there already are not sent again, so only words can be looked for.
+    let parts = ["measuring", "I/Os", "p99.9", "CPU", "threads"];
+    run.wait_until("the screen", |_| parts.iter().all(|part| screen().contains(part)));
+    place.file("seen", b"");
+    run.finish().expect_status(0);
+    let screen = screen();
     let (enter, leave) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
     let (_, shown) = screen.split_once(enter).expect("another screen is taken");
     let (shown, _) = shown.split_once(leave).expect("the screen is given back");
-    // Blanks that were there already are not sent again, so only words can be looked for.
-    for part in ["measuring", "I/Os", "p99.9", "CPU", "threads"] {
+    for part in parts {
         assert!(shown.contains(part), "no '{part}' in {shown:?}");
     }
     assert!(String::from_utf8_lossy(&place.content("report.txt")).contains("Total IO"));
@@ -247,26 +268,31 @@ fn serving(place: &Workplace, words: &str) -> (Running, String) {
 #[test]
 fn metrics_count_what_the_run_counts() {
     let place = workplace!();
-    let (run, address) =
-        serving(&place, "-c4M -b4K -r -w30 -o4 -g500i -d60 -W0 --live-interval=100 --metrics=0 --json r.json a.dat");
+    let (mut run, address) =
+        serving(&place, "-c4M -b4K -r -w30 -o4 -g500i -d600 -W0 --live-interval=100 --metrics=0 --json r.json a.dat");
     assert!(address.starts_with("127.0.0.1:"), "{address}");
-    let page = scrape(&address, "application/openmetrics-text");
-    let of = |family: &str, direction: &str| {
+    let of = |page: &str, family: &str, direction: &str| {
         let name = format!("diskspd_{family}{{target=\"a.dat\",direction=\"{direction}\"}}");
-        sample(&page, &name).unwrap_or_else(|| panic!("no {name} in {page}"))
+        sample(page, &name).unwrap_or_else(|| panic!("no {name} in {page}"))
     };
-    for direction in ["read", "write"] {
-        let ios = of("ios_total", direction);
-        assert!((of("transferred_bytes_total", direction) - ios * 4096.0).abs() < 0.5);
-        // The two are read one after the other, while the run goes on: a hundred I/Os are a fifth of a second.
-        let (measured, tolerance) = (of("io_latency_seconds_count", direction), 100.0 + ios / 100.0);
-        assert!((measured - ios).abs() <= tolerance, "{measured} of {ios}, and there was no warm-up");
-    }
+    // The two are read one after the other, while the run goes on: a hundred I/Os are a fifth of a second. There was no
+    // warm-up, so they are the same but for those.
+    let agree = |page: &str, direction: &str| {
+        let (ios, measured) = (of(page, "ios_total", direction), of(page, "io_latency_seconds_count", direction));
+        assert!((of(page, "transferred_bytes_total", direction) - ios * 4096.0).abs() < 0.5, "{page}");
+        (measured - ios).abs() <= 100.0 + ios / 100.0
+    };
+    let page = std::cell::RefCell::new(String::new());
+    run.wait_until("counts that agree", |_| {
+        page.replace(scrape(&address, "application/openmetrics-text"));
+        ["read", "write"].into_iter().all(|direction| agree(&page.borrow(), direction))
+    });
+    let page = page.into_inner();
     run.interrupt();
     run.finish().expect_status(0);
     let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
     let reads = count(&document["time_spans"][0]["measured"]["total"]["read"]["ios"]) as f64;
-    assert!(of("ios_total", "read") <= reads, "it was before the end");
+    assert!(of(&page, "ios_total", "read") <= reads, "it was before the end");
     assert!(TcpStream::connect(&address).is_err(), "nobody listens any more");
 }
 
@@ -275,7 +301,7 @@ fn metrics_count_what_the_run_counts() {
 fn promtool_accepts_the_metrics() {
     let place = workplace!();
     or_skip!(tool("promtool"));
-    let (run, address) = serving(&place, "-c4M -b4K -o1 -d60 -W0 --live-interval=100 --metrics=0 a.dat");
+    let (run, address) = serving(&place, "-c4M -b4K -o1 -d600 -W0 --live-interval=100 --metrics=0 a.dat");
     let page = scrape(&address, "text/plain");
     run.end();
     let mut promtool = std::process::Command::new("promtool")
@@ -318,7 +344,7 @@ fn labels_of(query: &str) -> BTreeSet<&str> {
 #[test]
 fn the_grafana_dashboard_shows_what_is_served_and_nothing_else() {
     let place = workplace!();
-    let (run, address) = serving(&place, "-c4M -b4K -r -w30 -o1 -d60 -W0 --live-interval=100 --metrics=0 a.dat");
+    let (run, address) = serving(&place, "-c4M -b4K -r -w30 -o1 -d600 -W0 --live-interval=100 --metrics=0 a.dat");
     let page = scrape(&address, "text/plain");
     run.end();
     let samples: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
@@ -363,9 +389,14 @@ fn calls_while_working(trace: &str) -> Vec<&str> {
 #[test]
 fn looking_causes_no_system_call_in_a_worker() {
     let place = workplace!();
+    or_skip!(place.system_calls("-e trace=openat", "--version"));
     // The null engine makes none of its own.
     let words = "-c4M -b4K -o4 -d2 -W0 --engine=null --live-json live.jsonl --metrics=0 --live-interval=100 a.dat";
-    let trace = or_skip!(place.system_calls("", words));
-    assert_eq!(calls_while_working(&trace), [""; 0]);
-    assert!(of_kind(&lines(&place.content("live.jsonl")), "interval").count() > 1, "it was looked at");
+    // A busy machine may not look at it in two seconds; it gets other chances.
+    let is_looked_at = (0..5).any(|_| {
+        let trace = place.system_calls("", words).expect("traced before");
+        assert_eq!(calls_while_working(&trace), [""; 0]);
+        of_kind(&lines(&place.content("live.jsonl")), "interval").count() > 1
+    });
+    assert!(is_looked_at, "it was looked at");
 }

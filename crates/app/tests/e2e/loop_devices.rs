@@ -105,7 +105,7 @@ fn over_a_device_that_is_mounted_in_another_namespace() {
     let upper = or_skip!(LoopDevice::over(&place, &disk.path));
     let unshare = or_skip!(tool("unshare"));
     fs::create_dir(place.path("point")).expect("a new folder");
-    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep 60"#;
+    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep 600"#;
     let program = place.tool(unshare).args("--mount --propagation private sh -c").arg(script).arg("sh");
     let mut other: Running = program.arg(&disk.path).arg(place.path("point")).start();
     other.wait_for_stdout("ready");
@@ -271,7 +271,7 @@ fn over_a_file_that_another_process_has_open_or_mapped() {
     fs::hard_link(&image, &link).expect("linked");
     let device = or_skip!(LoopDevice::over(&place, &image));
     for redirection in ["3<", "3<>", "3>>"] {
-        let script = format!(r#"exec {redirection}"$1"; echo ready; exec sleep 60"#);
+        let script = format!(r#"exec {redirection}"$1"; echo ready; exec sleep 600"#);
         let mut holder = place.tool("sh").args("-c").arg(script).arg("sh").arg(&link).start();
         holder.wait_for_stdout("ready");
         let process = format!("is in use (process {}", holder.id());
@@ -295,7 +295,7 @@ fn what_the_report_goes_to_is_not_behind_a_target() {
     let device = or_skip!(LoopDevice::over(&place, &image));
     let before = Snapshot::of(&image).checksum;
     let stdout = File::options().append(true).open(&image).expect("opens");
-    let program = place.diskspd("-d1 -W0 -b4K -w100").arg(format!("--destroy={}", image.display()));
+    let program = place.short_run("-b4K -w100").arg(format!("--destroy={}", image.display()));
     program.arg(&device.path).stdout(stdout).run().expect_status(3).expect_stderr(&["standard output"]);
     assert_eq!(Snapshot::of(&image).checksum, before);
 }
@@ -307,7 +307,7 @@ fn the_whole_chain_is_kept_until_the_end_of_the_run() {
     let image = blank(&place, "disk.img");
     let lower = or_skip!(LoopDevice::over(&place, &image));
     let upper = or_skip!(LoopDevice::over(&place, &lower.path));
-    let program = place.diskspd("-d30 -W0 -v -b4K -w100 -g10i").arg(format!("--destroy={}", lower.path.display()));
+    let program = place.diskspd("-d600 -W0 -v -b4K -w100 -g10i").arg(format!("--destroy={}", lower.path.display()));
     let mut running = program.arg(&upper.path).start();
     running.wait_until("it writes", |running| running.descriptors_of(&upper.path).len() >= 2);
     for device in [&lower.path, &upper.path] {
@@ -318,7 +318,7 @@ fn the_whole_chain_is_kept_until_the_end_of_the_run() {
         assert!(testkit::claimed(device).is_ok(), "{} is free after the run", device.display());
     }
     // What is only read is not claimed.
-    let mut running = place.diskspd("-d30 -W0 -v -b4K -g10i").arg(&upper.path).start();
+    let mut running = place.diskspd("-d600 -W0 -v -b4K -g10i").arg(&upper.path).start();
     running.wait_for_stderr("starting measurements");
     assert!(!running.descriptors_of(&upper.path).is_empty(), "it reads");
     assert!(testkit::claimed(&lower.path).is_ok());

@@ -149,7 +149,7 @@ fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
     let place = workplace!();
     or_skip!(place.attributes());
     let path = place.made("killed.dat", "-c64K");
-    let mut run = place.diskspd("-d60 -W0 -v -w100 -b4K killed.dat").start();
+    let mut run = place.diskspd("-d600 -W0 -v -w100 -b4K killed.dat").start();
     run.wait_for_stderr("starting measurements");
     run.kill_hard();
     assert!(place.mark(&path).is_some_and(|mark| mark.contains("state=open")));
@@ -157,7 +157,7 @@ fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
         place.refused(words, &path, &["is still active or was killed", "--overwrite"]);
     }
     // Reading it is fine; made anew, it is ours again.
-    place.diskspd("-d1 -W0 -b4K killed.dat").run().expect_status(0);
+    place.short_run("-b4K killed.dat").run().expect_status(0);
     place.allowed("-c64K --overwrite", &path);
     place.allowed("-w100 -b4K", &path);
 }
@@ -215,10 +215,18 @@ fn leftovers_of_a_killed_creation_are_removed_by_the_next() {
         names.sort();
         names
     };
-    let mut run = place.diskspd("-c1G -d1 -W0 -v").arg(mounted.folder.join("big.dat")).start();
-    run.wait_for_stderr("Creating file");
-    run.kill_hard();
-    let left = names();
+    let mut left = Vec::new();
+    for _ in 0..5 {
+        let mut run = place.diskspd("-c1G -d600 -W0 -v").arg(mounted.folder.join("big.dat")).start();
+        run.wait_for_stderr("Creating file");
+        run.kill_hard();
+        left = names();
+        // This thread was kept waiting until the file was whole, so it begins again.
+        if left != ["big.dat"] {
+            break;
+        }
+        fs::remove_file(mounted.folder.join("big.dat")).expect("it was made above");
+    }
     assert!(left.len() == 1 && left[0].starts_with(".diskspd-new-"), "{left:?}");
     fs::write(mounted.folder.join(".diskspd-new-theirs"), b"somebody's").expect("written");
     place.allowed("-c64K", &mounted.folder.join("ours.dat"));
@@ -233,19 +241,19 @@ fn each_way_in_which_a_run_ends_closes_its_files() {
     let path = place.made("t.dat", "-c1M");
     let is_closed = || place.mark(&path).is_some_and(|mark| mark.contains("state=closed"));
     assert!(is_closed());
-    place.diskspd("-d1 -W0 -w100 -b4K t.dat").run().expect_status(0);
+    place.short_run("-w100 -b4K t.dat").run().expect_status(0);
     assert!(is_closed(), "after its time");
-    place.diskspd("-d1 -W0 -w50 -b4K -Sw t.dat").run().expect_status(0);
-    place.diskspd("-d1 -W0 -w50 -b4K -Sm t.dat").run().expect_status(0);
+    place.short_run("-w50 -b4K -Sw t.dat").run().expect_status(0);
+    place.short_run("-w50 -b4K -Sm t.dat").run().expect_status(0);
     assert!(is_closed(), "mapped");
-    let mut run = place.diskspd("-d60 -W0 -v -w100 -b4K t.dat").start();
+    let mut run = place.diskspd("-d600 -W0 -v -w100 -b4K t.dat").start();
     run.wait_for_stderr("starting measurements");
     run.interrupt();
     run.finish().expect_status(0);
     assert!(is_closed(), "after Ctrl+C");
     // A refused run does not open it.
     let before = place.mark(&path);
-    place.diskspd("-d1 -W0 -w100 -b4K t.dat missing.dat").run().expect_status(1);
+    place.short_run("-w100 -b4K t.dat missing.dat").run().expect_status(1);
     assert_eq!(place.mark(&path), before);
     place.allowed("-w100 -b4K", &path);
 }
@@ -257,7 +265,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
     or_skip!(place.attributes());
     let path = place.made("t.dat", "-c1M");
     for words in ["-w100 -b4K", "-w0 -b4K -c2M --overwrite"] {
-        let mut run = place.diskspd("-d60 -W0 -v").args(words).arg(&path).start();
+        let mut run = place.diskspd("-d600 -W0 -v").args(words).arg(&path).start();
         run.wait_for_stderr("starting measurements");
         let writer = fs::OpenOptions::new().write(true).open(&path).expect("opens");
         run.interrupt();
@@ -268,7 +276,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
     // Readers are in nobody's way.
     place.allowed("-c1M --overwrite", &path);
     let reader = fs::File::open(&path).expect("opens");
-    let mut run = place.diskspd("-d60 -W0 -v -b4K").arg(&path).start();
+    let mut run = place.diskspd("-d600 -W0 -v -b4K").arg(&path).start();
     run.wait_for_stderr("starting measurements");
     run.end();
     drop(reader);
@@ -279,7 +287,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
 fn an_empty_file_of_somebody_may_be_filled_and_is_not_deleted() {
     let place = workplace!();
     let path = place.file("lock", b"");
-    place.diskspd("-d1 -W0 -b4K -c64K --delete-after").arg(&path).run().expect_status(0);
+    place.short_run("-b4K -c64K --delete-after").arg(&path).run().expect_status(0);
     assert!(path.exists(), "a file that was there before was deleted");
 }
 
@@ -294,7 +302,7 @@ fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     place.refused("-c64K -Z --delete-after", &path, &["may hold data"]);
     // Somebody writes to it while the run reads it.
     let path = place.made("read.dat", "-c64K");
-    let mut run = place.diskspd("-d60 -W0 -v -b4K -c64K --delete-after read.dat").start();
+    let mut run = place.diskspd("-d600 -W0 -v -b4K -c64K --delete-after read.dat").start();
     run.wait_for_stderr("starting measurements");
     fs::write(&path, b"somebody's data").expect("written");
     run.interrupt();
@@ -302,7 +310,7 @@ fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     run.expect_stderr(&["read.dat", "was not deleted"]);
     assert_eq!(fs::read(&path).expect("it is still there"), b"somebody's data");
     // Somebody has put another file in its place.
-    let mut run = place.diskspd("-d60 -W0 -v -w100 -b4K -c64K --delete-after new.dat").start();
+    let mut run = place.diskspd("-d600 -W0 -v -w100 -b4K -c64K --delete-after new.dat").start();
     run.wait_for_stderr("starting measurements");
     let theirs = place.somebodys("theirs");
     fs::rename(&theirs, place.path("new.dat")).expect("renamed");

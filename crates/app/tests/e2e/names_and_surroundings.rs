@@ -15,7 +15,7 @@ const PATH_BYTES_MAX: usize = 4095;
 /// A run on a target of this name, written in every form; gives the XML and the JSON.
 fn run_on(place: &Workplace, name: &OsStr) -> (String, Value) {
     let run = place
-        .diskspd("-c64K -d1 -W0 -b4K -o1 -t1 --max-ios=8 -L --json=r.json --xml=r.xml --csv=r.csv")
+        .diskspd("-c64K -d60 -W0 -b4K -o1 -t1 --max-ios=8 -L --json=r.json --xml=r.xml --csv=r.csv")
         .arg(name)
         .run();
     run.expect_status(0);
@@ -97,7 +97,7 @@ fn the_longest_path_works_and_a_longer_one_is_refused() {
     assert_eq!(json["profile"]["time_spans"][0]["targets"][0]["path"].as_str(), name.to_str());
     // Longer than the kernel takes, as a whole or a part of it.
     for name in ["x".repeat(5000), format!("./{}", "y/".repeat(3000)), format!("{}/file", "z".repeat(256))] {
-        let run = place.diskspd("-c64K -d1 -W0").arg(&name).run();
+        let run = place.short_run("-c64K").arg(&name).run();
         run.expect_status(1).expect_stderr(&["File name too long"]);
     }
 }
@@ -113,7 +113,7 @@ fn numbers_are_the_same_in_every_locale() {
         assert_eq!((run.stdout, run.stderr), (plain.stdout.clone(), plain.stderr.clone()), "{locale}");
     }
     place.made("a.dat", "-c64K");
-    let run = place.diskspd("-d1 -W0 -b4K -L a.dat").env("LC_ALL", "de_DE.UTF-8").run();
+    let run = place.short_run("-b4K -L a.dat").env("LC_ALL", "de_DE.UTF-8").run();
     run.expect_status(0);
     let total = run.stdout.lines().find(|line| line.starts_with("total:")).expect("a total");
     assert!(total.contains('.') && !total.contains(','), "{total}");

@@ -62,7 +62,7 @@ const ZERO: &str = "FALLOC_FL_KEEP_SIZE|FALLOC_FL_ZERO_RANGE";
 /// A file system here may have no holes, or the temporary directory be on tmpfs, which cannot zero.
 fn can(place: &Workplace, words: &str) -> Result<(), String> {
     place.made("probe.dat", "-c64K");
-    let run = place.diskspd("-d1 -W0 -b4K -o1 --max-ios=1").args(words).arg("probe.dat").run();
+    let run = place.diskspd("-d60 -W0 -b4K -o1 --max-ios=1").args(words).arg("probe.dat").run();
     if run.code() == Some(0) { Ok(()) } else { Err(format!("{words} cannot be done here: {}", run.stderr.trim())) }
 }
 
@@ -73,7 +73,7 @@ fn the_kernel_is_asked_for_what_the_results_count() {
     let place = workplace!();
     or_skip!(can(&place, "--discard=50 --write-zeroes=50"));
     place.made("a.dat", "-c1M");
-    let words = "-d30 -W0 -b4K -o1 -r -w50 --discard=20 --write-zeroes=30 --max-ios=2000 --json r.json a.dat";
+    let words = "-d600 -W0 -b4K -o1 -r -w50 --discard=20 --write-zeroes=30 --max-ios=2000 --json r.json a.dat";
     let text = or_skip!(place.system_calls("-y -e trace=fallocate,pread64,pwrite64", words));
     let span_result = span_result(&place);
     let calls: Vec<Call> =
@@ -104,7 +104,7 @@ fn discards_leave_holes_and_write_zeroes_do_not_with_every_engine() {
         let before = fs::metadata(&path).expect("the file").blocks();
         assert!(before * 512 >= MIB, "a created file is allocated");
         for (option, operation) in [("--write-zeroes=100", "write_zeroes"), ("--discard=100", "discard")] {
-            let words = format!("-d30 -W0 -b64K -s {engine} {option} --max-ios=32 --json r.json");
+            let words = format!("-d600 -W0 -b64K -s {engine} {option} --max-ios=32 --json r.json");
             place.diskspd(&words).arg(&path).run().expect_status(0);
             assert_eq!(counted(&span_result(&place), operation), (32, 32 * 64 * 1024), "{words}");
             let metadata = fs::metadata(&path).expect("the file");
@@ -122,7 +122,7 @@ fn only_the_ranges_that_were_counted_change() {
     or_skip!(can(&place, "--discard=100"));
     let path = place.made("a.dat", "-c1M");
     place
-        .diskspd("-d30 -W0 -b4K -B64K:64K -s -o1 --discard=100 --max-ios=4 --json r.json a.dat")
+        .diskspd("-d600 -W0 -b4K -B64K:64K -s -o1 --discard=100 --max-ios=4 --json r.json a.dat")
         .run()
         .expect_status(0);
     let content = fs::read(&path).expect("the file");
@@ -150,7 +150,7 @@ fn other_peoples_files_need_the_permission_of_writes() {
     ] {
         place.refused(words, &path, &["may hold data that diskspd did not write", harm, "--overwrite"]);
     }
-    let profile = place.diskspd("-Rpxml -d1 -W0 -b4K --discard=10 *1").run();
+    let profile = place.diskspd("-d1 -W0 -Rpxml -b4K --discard=10 *1").run();
     profile.expect_status(0).expect_stdout(&["<Linux>", "<Discard>10</Discard>"]);
     fs::write(place.path("p.xml"), &profile.stdout).expect("a small file");
     let before = Snapshot::of(&path);
@@ -174,7 +174,7 @@ fn what_cannot_be_is_refused_and_touches_nothing() {
         ("-w0 --fsync-every=8", &["--fsync-every needs writes"]),
     ] {
         let before = Snapshot::of(&path);
-        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg(&path).run();
+        let run = place.short_run("-b4K").args(words).arg(&path).run();
         run.expect_status(3).expect_stderr(parts);
         assert_eq!((Snapshot::of(&path), &*run.stdout), (before, ""), "{words}");
     }
@@ -186,7 +186,7 @@ fn a_file_system_that_cannot_zero_is_named() {
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4m"));
     let path = memory.path.join("a.dat");
     place.diskspd("-d1 -W0 -b4K -c64K --max-ios=1").arg(&path).run().expect_status(0);
-    let run = place.diskspd("-d1 -W0 -b4K --write-zeroes=1").arg(&path).run();
+    let run = place.short_run("-b4K --write-zeroes=1").arg(&path).run();
     run.expect_stderr(&["--write-zeroes cannot be used on", "tmpfs cannot zero a range of a file"]);
     assert_eq!(run.code(), Some(1));
 }
@@ -196,7 +196,7 @@ fn a_file_system_that_cannot_zero_is_named() {
 fn fsync_is_called_after_every_n_writes() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let words = "-d30 -W0 -b4K -o1 -w100 -L --fsync-every=8 --max-ios=64 --json r.json --text r.txt a.dat";
+    let words = "-d600 -W0 -b4K -o1 -w100 -L --fsync-every=8 --max-ios=64 --json r.json --text r.txt a.dat";
     let text = or_skip!(place.system_calls("-y -e trace=fsync,fdatasync", words));
     let of_target = text.lines().filter(|line| line.contains(" fsync(") && line.contains("/a.dat>"));
     let mut calls = BTreeMap::<&str, u64>::new();
@@ -220,7 +220,7 @@ fn reports_have_a_table_of_what_transfers_no_data() {
     let place = workplace!();
     or_skip!(can(&place, "--discard=100"));
     place.made("a.dat", "-c1M");
-    let words = "-d30 -W0 -b4K -o1 -r -L --discard=50 --max-ios=100 --json r.json --csv r.csv --text r.txt a.dat";
+    let words = "-d600 -W0 -b4K -o1 -r -L --discard=50 --max-ios=100 --json r.json --csv r.csv --text r.txt a.dat";
     place.diskspd(words).run().expect_status(0);
     let span_result = span_result(&place);
     let (ios, bytes) = counted(&span_result, "discard");
@@ -260,7 +260,7 @@ fn devices_discard_and_zero_with_every_engine() {
         let Some(before) = discarded_bytes(&device.name()) else { skip!("this kernel counts no discards") };
         let destroy = format!("--destroy={}", image.display());
         // Half of it.
-        let words = format!("-d30 -W0 -b64K -f512K -s {engine} {option} --max-ios=8 --json r.json");
+        let words = format!("-d600 -W0 -b64K -f512K -s {engine} {option} --max-ios=8 --json r.json");
         let run = place.diskspd(&words).arg(&destroy).arg(&device.path).run();
         if run.stderr.contains("does not support discards") || run.stderr.contains("needs Linux 6.12") {
             skip!("{}", run.stderr.trim());
@@ -291,8 +291,7 @@ fn discards_of_two_devices_stay_on_their_own() {
     let (first, second) =
         (or_skip!(LoopDevice::over(&place, &images[0])), or_skip!(LoopDevice::over(&place, &images[1])));
     let ranges = [2 * MIB..4 * MIB, 5 * MIB..8 * MIB];
-    let span =
-        "form = \"diskspd-job/1\"\n[[time_spans]]\nthread_count = 1\nrequest_count = 16\nduration_s = 1\nwarm_up_s = 0";
+    let span = "form = \"diskspd-job/1\"\n[[time_spans]]\nthread_count = 1\nrequest_count = 16\nduration_s = 60\nwarm_up_s = 0";
     let target = |(device, range): (&LoopDevice<'_>, &std::ops::Range<u64>)| {
         format!(
             "[[time_spans.targets]]\npath = \"{}\"\nbase_offset = {}\nmax_offset = {}\nblock_size = \"4K\"\nrandom = \
@@ -306,7 +305,7 @@ fn discards_of_two_devices_stay_on_their_own() {
     let job = format!("{span}\n{}", targets.join("\n"));
     place.file("job.toml", job.as_bytes());
     let destroy = images.each_ref().map(|image| format!("--destroy={}", image.display()));
-    let run = place.diskspd("run job.toml --engine=io_uring").args(&destroy.join(" ")).run();
+    let run = place.diskspd("run job.toml --engine=io_uring --max-ios=500").args(&destroy.join(" ")).run();
     if run.stderr.contains("does not support discards") || run.stderr.contains("needs Linux 6.12") {
         skip!("{}", run.stderr.trim());
     }

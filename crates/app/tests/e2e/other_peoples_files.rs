@@ -17,7 +17,7 @@ fn always_refused(place: &Workplace, path: &Path, parts: &[&str]) {
         place.refused(&format!("--overwrite {words}"), path, parts);
     }
     let before = Snapshot::of(path);
-    let program = place.diskspd("-d1 -W0 -w100 -b4K").env("DISKSPD_OVERWRITE", "1");
+    let program = place.short_run("-w100 -b4K").env("DISKSPD_OVERWRITE", "1");
     program.arg(path).run().expect_status(3).expect_stderr(parts);
     assert_eq!(Snapshot::of(path), before);
 }
@@ -32,7 +32,7 @@ fn a_file_that_we_did_not_make_is_refused_with_the_reason_and_the_flag() {
     }
     // Only the exact value counts, so that DISKSPD_OVERWRITE=0 does not allow what it denies.
     let before = Snapshot::of(&path);
-    place.diskspd("-d1 -W0 -w100").env("DISKSPD_OVERWRITE", "0").arg(&path).run().expect_status(3);
+    place.short_run("-w100").env("DISKSPD_OVERWRITE", "0").arg(&path).run().expect_status(3);
     assert_eq!(Snapshot::of(&path), before);
 }
 
@@ -43,11 +43,11 @@ fn overwrite_allows_it_by_flag_and_by_environment() {
     for words in HARMFUL {
         let path = place.somebodys("theirs.dat");
         let before = Snapshot::of(&path);
-        place.diskspd("-d1 -W0 --overwrite -Z").args(words).arg(&path).run().expect_status(0);
+        place.short_run("--overwrite -Z").args(words).arg(&path).run().expect_status(0);
         assert_ne!(Snapshot::of(&path).checksum, before.checksum, "--overwrite {words} wrote nothing");
     }
     let path = place.somebodys("theirs.dat");
-    let run = place.diskspd("-d1 -W0 -w100 -b4K -v").env("DISKSPD_OVERWRITE", "1").arg(&path).run();
+    let run = place.short_run("-w100 -b4K -v").env("DISKSPD_OVERWRITE", "1").arg(&path).run();
     run.expect_status(0).expect_stderr(&["DISKSPD_OVERWRITE=1"]);
     assert!(!run.stdout.contains("DISKSPD_OVERWRITE"), "stdout carries the report only");
 }
@@ -77,7 +77,7 @@ fn a_file_that_another_process_has_open_is_never_touched() {
         let process = format!("process {}", holder.id());
         always_refused(&place, &path, &["in use", &process, "--overwrite"]);
         // Reading disturbs nobody.
-        place.diskspd("-d1 -W0 -b4K").arg(&path).run().expect_status(0);
+        place.short_run("-b4K").arg(&path).run().expect_status(0);
     }
 }
 
@@ -103,9 +103,10 @@ fn a_file_that_another_process_has_mapped_is_never_touched() {
 fn a_program_that_runs_is_never_touched() {
     let place = workplace!();
     let sleep = or_skip!(testkit::tool("sleep"));
-    let copy = place.path("sleep");
-    fs::copy(sleep, &copy).expect("it can be copied");
-    let _running = place.tool(&copy).args("60").start();
+    // A program that anybody has open for writing, as children of other tests may for a moment, cannot be started.
+    let copy = place.file("sleep", &fs::read(sleep).expect("it can be read"));
+    fs::set_permissions(&copy, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("our file");
+    let _running = place.tool(&copy).args("600").start();
     always_refused(&place, &copy, &["in use"]);
 }
 
@@ -115,7 +116,7 @@ fn the_file_that_the_report_goes_to_is_never_touched() {
     let path = place.made("ours.dat", "-c64K");
     let before = Snapshot::of(&path);
     let stdout = fs::OpenOptions::new().append(true).open(&path).expect("our file");
-    let run = place.diskspd("-d1 -W0 -w100 -b4K --overwrite ours.dat").stdout(stdout).run();
+    let run = place.short_run("-w100 -b4K --overwrite ours.dat").stdout(stdout).run();
     run.expect_status(3).expect_stderr(&["ours.dat", "standard output"]);
     assert_eq!(Snapshot::of(&path), before);
 }
@@ -216,7 +217,7 @@ fn what_is_no_storage_is_not_created_on() {
             continue;
         }
         for words in ["-c64K", "--overwrite -c64K -w100"] {
-            let run = place.diskspd("-d1 -W0").args(words).arg(&target).run();
+            let run = place.short_run("").args(words).arg(&target).run();
             run.expect_status(3).expect_stderr(&[&target, what]);
             assert_eq!(run.stdout, "");
         }
@@ -232,11 +233,11 @@ fn a_read_test_never_changes_a_byte() {
     for path in targets {
         let before = Snapshot::of(&path);
         for words in ["-r -b4K -o8 -t2", "-w0 -o1 -b4K", "-Sw -b4K", "-si -t2 -b4K -Z -L -D"] {
-            place.diskspd("-d30 -W0 --max-ios=2000").args(words).arg(&path).run().expect_status(0);
+            place.diskspd("-d600 -W0 --max-ios=2000").args(words).arg(&path).run().expect_status(0);
             assert_eq!(Snapshot::of(&path), before, "{words} changed the file");
         }
         if place.direct_io().is_ok() {
-            place.diskspd("-d30 -W0 --max-ios=200 -Sh -r -b4K -o4").arg(&path).run().expect_status(0);
+            place.diskspd("-d600 -W0 --max-ios=200 -Sh -r -b4K -o4").arg(&path).run().expect_status(0);
             assert_eq!(Snapshot::of(&path), before, "-Sh changed the file");
         }
     }
@@ -250,13 +251,13 @@ fn if_the_last_target_is_refused_nothing_happens_to_the_first() {
     let before = (Snapshot::of(&theirs), Snapshot::of(&ours));
     let folder = fs::read_dir(place.folder()).expect("our folder").count();
     for words in ["-c128K", "-c128K -w100", "-c64K --recreate", "-w100 -b4K"] {
-        let run = place.diskspd("-d1 -W0").args(words).args("ours.dat new.dat deep/new.dat theirs.dat").run();
+        let run = place.short_run("").args(words).args("ours.dat new.dat deep/new.dat theirs.dat").run();
         assert_ne!(run.code(), Some(0), "{run}");
         run.expect_stderr(&["theirs.dat"]);
         assert_eq!((Snapshot::of(&theirs), Snapshot::of(&ours)), before, "{words}");
     }
     // Without a folder that is missing, only theirs stands in the way.
-    let run = place.diskspd("-d1 -W0 -c128K ours.dat new.dat theirs.dat").run();
+    let run = place.short_run("-c128K ours.dat new.dat theirs.dat").run();
     run.expect_status(3).expect_stderr(&["theirs.dat"]);
     assert_eq!((Snapshot::of(&theirs), Snapshot::of(&ours)), before);
     assert!(!place.path("new.dat").exists() && !place.path("deep").exists());
@@ -271,11 +272,11 @@ fn block_devices_are_read_and_never_written() {
     let name = device.path.display().to_string();
     let before = Snapshot::of(&path).checksum;
     for words in ["-o1 -b4K", "-o8 -r -b64K -L", "-o1 -b4K -c1M"] {
-        let run = place.diskspd("-d1 -W0").args(words).arg(&device.path).run();
+        let run = place.short_run("").args(words).arg(&device.path).run();
         run.expect_status(0).expect_stdout(&[&format!("path: '{name}'"), &format!("{name} (8MiB)")]);
     }
     for words in ["-w100", "-w1 --overwrite", "-w50 -c8M --overwrite"] {
-        let run = place.diskspd("-d1 -W0").args(words).arg(&device.path).run();
+        let run = place.short_run("").args(words).arg(&device.path).run();
         run.expect_status(3).expect_stderr(&[&name, "block device"]);
     }
     assert_eq!(Snapshot::of(&path).checksum, before);
@@ -311,7 +312,7 @@ fn names_of_windows_are_refused_before_anything_is_made() {
     }
     // A file of that name is a file.
     place.file("X:", &vec![0; 65_536]);
-    place.diskspd("-d1 -W0 -b4K X:").run().expect_status(0);
+    place.short_run("-b4K X:").run().expect_status(0);
 }
 
 #[test]
@@ -345,12 +346,25 @@ fn what_is_written_into_a_target_between_two_timespans_is_kept() {
     let place = workplace!();
     place.file("job.toml", BETWEEN_TIMESPANS.as_bytes());
     for words in ["", "--overwrite "] {
-        let mut running = place.diskspd(&format!("run job.toml -v {words}ours.dat other.dat")).start();
-        running.wait_for_stderr("Generating requests for timespan 2.");
         let path = place.path("ours.dat");
+        let mut left = 5;
+        let running = loop {
+            let mut running = place.diskspd(&format!("run job.toml -v {words}ours.dat other.dat")).start();
+            running.wait_for_stderr("Generating requests for timespan 2.");
+            running.pause();
+            if !running.stderr().contains("Generating requests for timespan 3.") {
+                break running;
+            }
+            // This thread was kept waiting for three seconds, so it begins again.
+            running.kill_hard();
+            fs::remove_file(&path).expect("it was made above");
+            left -= 1;
+            assert!(left > 0, "the second timespan is always over before it is seen");
+        };
         let file = File::options().write(true).open(&path).expect("it opens");
         file.write_all_at(b"somebody's words", 8192).expect("written");
         drop(file);
+        running.go_on();
         let run = running.finish();
         run.expect_status(1)
             .expect_stderr(&["ours.dat' was changed by another process after the check", "was not touched"]);

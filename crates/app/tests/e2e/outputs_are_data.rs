@@ -10,15 +10,15 @@ const WINDOWS_TEXT: &[u8] = include_bytes!("../../../import/tests/data/01-basic_
 const WINDOWS_XML: &[u8] = include_bytes!("../../../import/tests/data/01-basic_mix.xml");
 
 /// Short runs.
-const RUN: &str = "-d30 -W0 -b4K --max-ios=9";
+const RUN: &str = "-d600 -W0 -b4K --max-ios=9";
 
 /// Every way to write a document, with the words before the name and behind it. It needs `a.dat` and `r.json`.
 const OUTPUTS: [(&str, &str, &str); 18] = [
-    ("json", "-d30 -W0 -b4K --max-ios=9 --json", "a.dat"),
-    ("xml", "-d30 -W0 -b4K --max-ios=9 --xml", "a.dat"),
-    ("text", "-d30 -W0 -b4K --max-ios=9 --text", "a.dat"),
-    ("csv", "-d30 -W0 -b4K --max-ios=9 --csv", "a.dat"),
-    ("live.jsonl", "-d30 -W0 -b4K --max-ios=9 --live-json", "a.dat"),
+    ("json", "-d600 -W0 -b4K --max-ios=9 --json", "a.dat"),
+    ("xml", "-d600 -W0 -b4K --max-ios=9 --xml", "a.dat"),
+    ("text", "-d600 -W0 -b4K --max-ios=9 --text", "a.dat"),
+    ("csv", "-d600 -W0 -b4K --max-ios=9 --csv", "a.dat"),
+    ("live.jsonl", "-d600 -W0 -b4K --max-ios=9 --live-json", "a.dat"),
     ("report.json", "report r.json --output", ""),
     ("report.xml", "report r.json --output", ""),
     ("report.txt", "report r.json --output", ""),
@@ -37,7 +37,7 @@ const OUTPUTS: [(&str, &str, &str); 18] = [
 /// With a target that this program made and a result.
 fn with_result() -> Workplace {
     let place = workplace!();
-    place.diskspd("-c1M -d30 -W0 -b4K --max-ios=9 --json r.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d600 -W0 -b4K --max-ios=9 --json r.json a.dat").run().expect_status(0);
     place
 }
 
@@ -99,11 +99,11 @@ fn overwrite_does_not_concern_outputs_and_replace_output_does() {
     for output in outputs() {
         let path = place.file(output.0, b"somebody's");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("our file");
-        if output.1.starts_with("-d30") {
+        if output.1.starts_with("-d600") {
             expect_refused(&place, output, "--overwrite", &["--replace-output"]);
         }
         // A subcommand comes first.
-        let option = if output.1.starts_with("-d30") { "--replace-output" } else { "" };
+        let option = if output.1.starts_with("-d600") { "--replace-output" } else { "" };
         let later = if option.is_empty() { format!("{} --replace-output", output.2) } else { output.2.to_owned() };
         expect_written(&place, (output.0, output.1, &later), option);
         assert!(!place.content(output.0).starts_with(b"somebody's"), "{}", output.0);
@@ -218,12 +218,12 @@ fn a_text_without_a_line_of_ours_is_ours_as_long_as_nobody_changes_it() {
 fn a_run_that_is_ended_early_replaces_if_it_has_figures() {
     let place = with_result();
     let before = place.content("r.json");
-    let mut waiting = place.diskspd("-d30 -W30 -v -b4K --json r.json a.dat").start();
+    let mut waiting = place.diskspd("-d600 -W600 -v -b4K --json r.json a.dat").start();
     waiting.wait_for_stderr("starting warm up");
     waiting.interrupt();
     waiting.finish().expect_status(130).expect_stderr(&["this run has no results"]);
     assert_eq!(place.content("r.json"), before);
-    place.diskspd("-d30 -W0 -v -b4K --json r.json a.dat").run_until_measuring().expect_status(0);
+    place.diskspd("-d600 -W0 -v -b4K --json r.json a.dat").run_until_measuring().expect_status(0);
     assert_ne!(place.content("r.json"), before);
 }
 
@@ -235,10 +235,11 @@ fn what_is_put_there_meanwhile_stays_and_the_figures_are_beside_it() {
         if !existed {
             fs::remove_file(place.path("r.json")).expect("our file");
         }
-        let mut running = place.diskspd("-d2 -W0 -v -b4K --json r.json a.dat").start();
+        let mut running = place.diskspd("-d600 -W0 -v -b4K --json r.json a.dat").start();
         running.wait_for_stderr("starting measurements");
         place.file("theirs", b"somebody's");
         fs::rename(place.path("theirs"), place.path("r.json")).expect("our folder");
+        running.interrupt();
         let run = running.finish();
         run.expect_status(1).expect_stderr(&["it was not overwritten", "r.json.1'"]);
         assert_eq!(place.content("r.json"), b"somebody's");
@@ -305,7 +306,7 @@ fn a_run_does_not_destroy_the_file_that_describes_it() {
         assert_eq!(place.content(name), text.as_bytes());
     }
     // It may be read.
-    let reads = place.diskspd("-Rpxml -b512 -d1 -W0 *1").run().stdout;
+    let reads = place.diskspd("-d1 -W0 -Rpxml -b512 *1").run().stdout;
     place.file("reads.xml", reads.as_bytes());
     place.diskspd("-Xreads.xml reads.xml").run().expect_status(0);
 }
@@ -494,7 +495,7 @@ fn private_names_of_others_stay() {
     }
     place.diskspd(RUN).args("--json r.json a.dat").run().expect_status(0);
     assert_eq!(entries(&place), 5);
-    let mut running = place.diskspd("-d30 -W0 -v -b4K --json r.json --live-json l a.dat").start();
+    let mut running = place.diskspd("-d600 -W0 -v -b4K --json r.json --live-json l a.dat").start();
     running.wait_for_stderr("starting measurements");
     assert_eq!(entries(&place), 6, "a run keeps no private file before it ends");
     running.end();

@@ -1,7 +1,7 @@
 //! Presets are loads that a user could have typed, and end with a table of their own.
 
 use serde_json::Value;
-use testkit::{Workplace, workplace};
+use testkit::{Finished, Workplace, workplace};
 
 /// A preset's run, short and over a small file.
 fn run(place: &Workplace, words: &str) -> Value {
@@ -35,7 +35,7 @@ fn a_mix_does_its_sizes_in_the_shares_of_their_weights() {
 #[test]
 fn the_two_ways_to_write_durably_are_told_apart() {
     let place = workplace!();
-    let run = place.diskspd("preset run sql-log -b4K -c8M -d1 -W0 --json r.json a.dat").run();
+    let run = place.diskspd("preset run sql-log -b4K -c8M -d60 -W0 --max-ios=50 --json r.json a.dat").run();
     run.expect_status(0).expect_stdout(&[
         "load",
         "fdatasync/s",
@@ -62,7 +62,7 @@ fn the_table_of_desktop_benchmarks_has_four_lines() {
     let toml = place.diskspd("preset show desktop --toml").run();
     assert!(toml.stdout.contains("repeats = 5"), "{toml}");
     place.file("twice.toml", toml.stdout.replace("repeats = 5", "repeats = 2").as_bytes());
-    let run = place.diskspd("preset run twice.toml -c8M -d30 -W0 --max-ios=200 --json r.json a.dat").run();
+    let run = place.diskspd("preset run twice.toml -c8M -d600 -W0 --max-ios=200 --json r.json a.dat").run();
     run.expect_status(0).expect_stdout(&["MB: 10^6 bytes", "read MB/s", "read best", "write IOPS", "write us"]);
     let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
     assert_eq!(result["time_spans"].as_array().map(Vec::len), Some(16), "each load runs twice");
@@ -81,7 +81,7 @@ fn judging(log: &str) -> String {
         form = "diskspd-preset/1"
         title = "Judged"
         judge = true
-        options = "-d1 -W0 -L -b4K -o1 -t1"
+        options = "-d60 -W0 -L -b4K -o1 -t1 --max-ios=20000"
         [[load]]
         name = "data"
         bands = "data"
@@ -89,7 +89,7 @@ fn judging(log: &str) -> String {
         [[load]]
         name = "log"
         bands = "log"
-        options = "-s -w100 {log}"
+        options = "-s -w100 --engine=null {log}"
         [[load]]
         name = "scan"
         options = "-s -w0"
@@ -132,13 +132,13 @@ fn the_suite_for_sql_server_checks_first() {
 #[test]
 fn a_plain_run_is_judged_in_bands() {
     let place = workplace!();
-    let run = place.diskspd("-c1M -d1 -W0 -b4K -o1 -r --bands sql a.dat").run();
+    let run = place.diskspd("-c1M -d60 -W0 -b4K -o1 -r --max-ios=20000 --bands sql a.dat").run();
     run.expect_status(0).expect_stdout(&["PASS    mean latency up to 20 ms: mean latency was ", "ideal (up to 10 ms)"]);
     // How long a commit takes is up to the device.
-    let log = place.diskspd("-d1 -W0 -b4K -o1 -s -w100 --fdatasync-every=1 --bands=sql-log a.dat").run();
+    let log = place.diskspd("-d60 -W0 -b4K -o1 -s -w100 --max-ios=20 --fdatasync-every=1 --bands=sql-log a.dat").run();
     assert!(log.stdout.contains("commit was ") && matches!(log.code(), Some(0 | 4)), "{log}");
     assert_eq!(log.code() == Some(4), log.stdout.contains("  FAIL    commit up to"), "{log}");
-    let reads = place.diskspd("-d1 -W0 -b4K -o1 --bands=sql-log a.dat").run();
+    let reads = place.short_run("-b4K -o1 --bands=sql-log a.dat").run();
     reads.expect_status(6).expect_stdout(&["UNKNOWN commit up to", "commit was not measured"]);
     place.diskspd("-b4K --bands=oracle a.dat").run().expect_status(3).expect_stderr(&["(expected: sql, sql-log)"]);
 }
@@ -149,7 +149,7 @@ fn what_is_shown_can_be_run_again_by_hand() {
     let xml = place.diskspd("preset show fleet-vdi --maxdop 1 --xml").run();
     xml.expect_status(0);
     place.file("p.xml", xml.stdout.as_bytes());
-    place.diskspd("-c4M -d1 -W0 a.dat").run().expect_status(0);
+    place.short_run("-c4M a.dat").run().expect_status(0);
     place.diskspd("-Xp.xml -d1 -W0 a.dat").run().expect_status(0).expect_stdout(&["write", "total"]);
     let lines = place.diskspd("preset show oltp --maxdop 3").run();
     lines.expect_status(0).expect_stdout(&["diskspd -b8K -r -w30 -t3 -o8 -Sh", "<target>"]);
@@ -183,28 +183,40 @@ fn what_is_wrong_is_refused_before_anything_is_made() {
     assert!(shown.stdout.lines().next().is_some_and(|line| line.contains("two ")), "{}", shown.stdout);
 }
 
-/// The names of the streams of each load that does I/O in all of them.
+/// The names of the streams of each load.
 fn streams(document: &Value) -> Vec<Vec<String>> {
     let spans = document["time_spans"].as_array().expect("timespans");
-    let of_span = |span: &Value| {
-        assert!(span["measured"]["total"]["total"]["ios"].as_u64() > Some(0), "{span}");
-        let streams = span["measured"]["streams"].as_array().expect("a list");
-        let name = |stream: &Value| {
-            assert!(stream["figures"]["total"]["ios"].as_u64() > Some(0), "{stream}");
-            stream["name"].as_str().expect("a name").to_owned()
-        };
-        streams.iter().map(name).collect()
-    };
+    let name = |stream: &Value| stream["name"].as_str().expect("a name").to_owned();
+    let of_span = |span: &Value| span["measured"]["streams"].as_array().expect("a list").iter().map(name).collect();
     spans.iter().map(of_span).collect()
+}
+
+/// The result of a run in which each load, and each stream of it, did I/O. A busy machine or a slow disk gets more time than
+/// two seconds.
+fn run_of_all_streams(place: &Workplace, words: &str) -> (Finished, Value) {
+    let mut seconds = 2;
+    loop {
+        let run = place.diskspd(&format!("preset run {words} -c64M -d{seconds} --json r.json a.dat")).run();
+        run.expect_status(0);
+        let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        let has_ios = |figures: &Value| figures["ios"].as_u64() > Some(0);
+        let is_whole = document["time_spans"].as_array().expect("timespans").iter().all(|span| {
+            let measured = &span["measured"];
+            let streams = measured["streams"].as_array().expect("a list");
+            has_ios(&measured["total"]["total"]) && streams.iter().all(|stream| has_ios(&stream["figures"]["total"]))
+        });
+        if is_whole {
+            return (run, document);
+        }
+        seconds *= 3;
+        assert!(seconds < 60, "a stream without I/Os: {document:#}");
+    }
 }
 
 /// A preset runs these streams in its loads, and names its sources.
 fn expect_streams(name: &str, expected: &[&[&str]]) {
     let place = workplace!();
-    let words = format!("preset run {name} --maxdop 2 -c64M -d2 -W0 --json r.json a.dat");
-    let run = place.diskspd(&words).run();
-    run.expect_status(0);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let (run, document) = run_of_all_streams(&place, &format!("{name} --maxdop 2 -W0"));
     assert_eq!(streams(&document), expected, "{name}");
     for stream in expected.concat() {
         assert!(run.stdout.lines().any(|line| line.trim_start().starts_with(&format!("- {stream} "))), "{run}");
@@ -248,9 +260,7 @@ fn options_that_are_typed_win_inside_of_streams() {
 #[test]
 fn the_users_of_sqliosim_are_verified() {
     let place = workplace!();
-    let run = place.diskspd("preset run sqliosim -c64M -d2 --json r.json a.dat").run();
-    run.expect_status(0);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let (_, document) = run_of_all_streams(&place, "sqliosim");
     assert_eq!(streams(&document), [["random", "log", "audit", "read-ahead", "bulk-update", "checkpoint"]]);
     let found = &document["time_spans"][0]["verification"];
     assert_eq!((&found["unit_bytes"], &found["corrupt"]), (&4096.into(), &Value::Array(vec![])), "{found}");

@@ -65,7 +65,6 @@ fn timespans_run_in_turn_on_files_made_before_the_first_each_target_with_its_own
     let files: Vec<&str> = first.total.rows.iter().map(file).collect();
     assert_eq!(files, ["a.dat (4MiB)", "b.dat (2MiB)", "b.dat (2MiB)"]);
     for (row, block_bytes) in first.total.rows.iter().zip([65536, 4096, 4096]) {
-        assert!(row.ios > 0, "{run}");
         assert_eq!(row.bytes, row.ios * block_bytes, "{run}");
     }
     let (all, written) = (&first.total.rows, &first.write.rows);
@@ -75,9 +74,17 @@ fn timespans_run_in_turn_on_files_made_before_the_first_each_target_with_its_own
     assert_eq!(second.total.rows.len(), 1, "{run}");
     assert_eq!(file(&second.total.rows[0]), "a.dat (4MiB)");
     assert_eq!(second.total.sum.bytes, second.total.sum.ios * 8192, "{run}");
-    let share = second.write.sum.ios as f64 / second.total.sum.ios as f64;
-    assert!((share - 0.3).abs() < 0.05, "{share} written\n{run}");
     assert!(second.total.sum_of("AvgLat").is_some(), "{run}");
+    // A busy machine may give them too little time in one second.
+    let mut reports = reports;
+    let mut seconds = 1;
+    while reports[0].total.rows.iter().any(|row| row.ios == 0) || reports[1].total.sum.ios < 2000 {
+        seconds *= 4;
+        assert!(seconds < 100, "rows without I/Os: {reports:?}");
+        reports = timespans(&place.diskspd(&format!("-d{seconds} -Xtwo.xml a.dat b.dat")).run().stdout);
+    }
+    let [written, all] = [&reports[1].write.sum, &reports[1].total.sum].map(|sum| sum.ios as f64);
+    assert!((written / all - 0.3).abs() < 0.05, "{written} of {all} written");
 }
 
 #[test]
@@ -199,7 +206,7 @@ fn a_thread_without_a_target_is_refused() {
 #[test]
 fn a_command_line_becomes_a_template_that_runs_on_any_target() {
     let place = testkit::workplace!();
-    let shown = place.diskspd("-b4K -r -w50 -c1M -d1 -W0 -L -Rpxml *1").run();
+    let shown = place.short_run("-b4K -r -w50 -c1M -L -Rpxml *1").run();
     shown.expect_status(0);
     profile(&place, "template.xml", &shown.stdout);
     for target in ["a.dat", "b&<>\u{e4}.dat"] {

@@ -73,6 +73,8 @@ fn a_map_does_not_accuse_what_a_later_run_wrote() {
     let mut run = place.diskspd("-b64K -r4K -w90 -o8 -d60 -W0 -v --verify --overwrite a.dat").start();
     run.wait_for_stderr("starting measurements");
     run.wait_until("a write", |_| modified() != before);
+    let first = modified();
+    run.wait_until("another one, after the first", |_| modified() != first);
     std::thread::sleep(Duration::from_millis(100));
     run.kill_hard();
     let run = place.diskspd("verify a.dat --journal journal --json").run();

@@ -35,7 +35,7 @@ fn reductions(place: &Workplace, document: &str) -> Value {
 fn files_are_created_and_written_with_data_that_compresses() {
     let place = workplace!();
     for (ratio, tolerance) in [(1.0, 0.01), (2.0, 0.05), (5.0, 0.15), (10.0, 0.6)] {
-        place.diskspd(&format!("-c4M -d1 -W0 -b64K --max-ios=1 --compress={ratio} a.dat")).run().expect_status(0);
+        place.diskspd(&format!("-c4M -d60 -W0 -b64K --max-ios=1 --compress={ratio} a.dat")).run().expect_status(0);
         let created = place.content("a.dat");
         let found = gzip_ratio(&created);
         assert!((found - ratio).abs() <= tolerance, "created: {found} instead of {ratio}");
@@ -145,7 +145,7 @@ fn plans_profiles_and_jobs_name_it() {
     let run = place.diskspd("-b4K -w30 --compress=2.50 --dedupe=10 -Rpxml a.dat").run();
     run.expect_status(0).expect_stdout(&["<Compress>2.5</Compress>", "<Dedupe>10</Dedupe>"]);
     place.file("p.xml", run.stdout.as_bytes());
-    let job = "form = \"diskspd-job/1\"\n[[time_spans]]\nduration_s = 1\nwarm_up_s = 0\n[[time_spans.targets]]\n\
+    let job = "form = \"diskspd-job/1\"\n[[time_spans]]\nduration_s = 60\nwarm_up_s = 0\n[[time_spans.targets]]\n\
                path = \"a.dat\"\nblock_size = \"4K\"\nwrite_percent = 50\ncompress_ratio = 1.5\ndedupe_percent = 5\n";
     place.file("j.toml", job.as_bytes());
     place.diskspd("run j.toml --max-ios=500 --json r.json").run().expect_status(0);
@@ -157,9 +157,9 @@ fn plans_profiles_and_jobs_name_it() {
     let run = place.diskspd("run odd.toml").run();
     run.expect_status(3);
     assert!(run.stderr.contains("compress_ratio: '0.5' is not a compression ratio"), "{}", run.stderr);
-    place.diskspd("-Xp.xml -d1 -W0 --max-ios=500 --json r.json").run().expect_status(0);
+    place.diskspd("-Xp.xml -d60 -W0 --max-ios=500 --json r.json").run().expect_status(0);
     assert_eq!(reductions(&place, "r.json")[0]["asked"]["compress_ratio_millionths"], 2_500_000);
-    place.diskspd("-Xp.xml -d1 -W0 --max-ios=500 --json r.json --compress=4").run().expect_status(0);
+    place.diskspd("-Xp.xml -d60 -W0 --max-ios=500 --json r.json --compress=4").run().expect_status(0);
     assert_eq!(reductions(&place, "r.json")[0]["asked"]["compress_ratio_millionths"], 4_000_000);
 }
 

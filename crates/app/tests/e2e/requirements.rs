@@ -11,7 +11,7 @@ fn document(place: &Workplace, name: &str) -> Value {
 #[test]
 fn requirements_are_told_in_every_form_and_kept() {
     let place = workplace!();
-    let words = "-c1M -d1 -W0 -b4K -r -w50 --json r.json --xml r.xml --require iops>1 --require p99<=1ns \
+    let words = "-c1M -d60 -W0 -b4K -r -w50 --max-ios=100000 --json r.json --xml r.xml --require iops>1 --require p99<=1ns \
                  --require=cpu<=100% a.dat";
     let run = place.diskspd(words).run();
     run.expect_status(4).expect_stdout(&[
@@ -47,7 +47,7 @@ fn requirements_are_told_in_every_form_and_kept() {
 #[test]
 fn what_is_met_ends_well_and_without_requirements_nothing_is_said() {
     let place = workplace!();
-    let run = place.diskspd("-c1M -d1 -W0 -b4K --require iops>=1 a.dat").run();
+    let run = place.short_run("-c1M -b4K --require iops>=1 a.dat").run();
     run.expect_status(0).expect_stdout(&["Requirements: all met\n"]);
     let run = place.diskspd("-d1 -W0 -b4K --json r.json a.dat").run();
     run.expect_status(0);
@@ -59,12 +59,12 @@ fn what_is_met_ends_well_and_without_requirements_nothing_is_said() {
 fn profiles_and_presets_are_held_to_them_in_every_timespan() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let profile = place.diskspd("-d1 -W0 -b4K -Rpxml a.dat").run();
+    let profile = place.short_run("-b4K -Rpxml a.dat").run();
     profile.expect_status(0);
     place.file("p.xml", profile.stdout.as_bytes());
     let run = place.diskspd("-Xp.xml -Rtext --require mean<1h --require max>1us").run();
     run.expect_status(0).expect_stdout(&["  PASS    mean<1h: mean was ", "  PASS    max>1us: max was "]);
-    let run = place.diskspd("preset run sql-log -c1M -d1 -W0 --require iops<1 --json r.json b.dat").run();
+    let run = place.diskspd("preset run sql-log -c1M -d60 -W0 --max-ios=60 --require iops<1 --json r.json b.dat").run();
     run.expect_status(4).expect_stdout(&["\nFAIL iops<1 ("]);
     let spans = document(&place, "r.json")["time_spans"].as_array().expect("a list").clone();
     assert!(spans.len() > 1 && spans.iter().all(|span| span["requirements"][0]["severity"] == "fail"), "{run}");
@@ -73,7 +73,7 @@ fn profiles_and_presets_are_held_to_them_in_every_timespan() {
 #[test]
 fn a_run_that_fails_fails_whatever_it_was_held_to() {
     let place = workplace!();
-    let run = place.diskspd("-d1 -W0 --require iops>1 nowhere.dat").run();
+    let run = place.short_run("--require iops>1 nowhere.dat").run();
     run.expect_status(1)
         .expect_stdout(&["Requirements: 1 of 1 not measured\n  UNKNOWN iops>1: iops was not measured\n"]);
 }
@@ -83,7 +83,8 @@ fn every_run_of_a_repeat_is_held_to_them() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     for (folder, bound, status) in [("met", "iops>=1", 0), ("missed", "iops<1", 4)] {
-        let words = format!("repeat --runs 2 --rest 0s --dir {folder} -- -d1 -W0 -b4K --require {bound} a.dat");
+        let words =
+            format!("repeat --runs 2 --rest 0s --dir {folder} -- -d60 -W0 -b4K --max-ios=100 --require {bound} a.dat");
         place.diskspd(&words).run().expect_status(status);
     }
 }

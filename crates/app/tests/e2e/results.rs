@@ -82,7 +82,7 @@ fn stdout_carries_the_one_document_asked_for() {
 #[test]
 fn metrics_have_the_figures_of_the_summary() {
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -w30 -o4 -L --json r.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d60 -W0 -b4K -r -w30 -o4 -L --max-ios=5000 --json r.json a.dat").run().expect_status(0);
     place.diskspd("report r.json --output r.prom").run().expect_status(0);
     let metrics = String::from_utf8(place.content("r.prom")).expect("text");
     let sample = |name: &str| -> f64 {
@@ -113,7 +113,7 @@ fn stdout_is_text_or_xml_as_r_says() {
     let place = workplace!();
     place.file("a.dat", &vec![0; 65_536]);
     for (words, is_xml) in [("", false), ("-Rtext", false), ("-Rxml", true)] {
-        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat").run();
+        let run = place.short_run("-b4K").args(words).arg("a.dat").run();
         run.expect_status(0);
         let xml = roxmltree::Document::parse(&run.stdout);
         assert_eq!(xml.is_ok_and(|xml| xml.root_element().has_tag_name("Results")), is_xml, "{run}");
@@ -133,7 +133,7 @@ fn a_run_that_fails_or_is_ended_writes_what_there_is() {
     assert_eq!(report(&place, "r.json"), run.stdout);
 
     place.file("a.dat", &vec![0; 65_536]);
-    let mut running = place.diskspd("-d30 -W0 -b4K -v --json r.json a.dat").start();
+    let mut running = place.diskspd("-d600 -W0 -b4K -v --json r.json a.dat").start();
     running.wait_for_stderr("starting measurements");
     std::thread::sleep(Duration::from_millis(100));
     let run = running.end();
@@ -196,7 +196,7 @@ fn earlier_results_stay_until_there_are_new_ones() {
     let run = place.diskspd("-c1M -d1 --json r.json mine.dat").run();
     run.expect_status(3).expect_stderr(&["mine.dat"]);
     assert_eq!(place.content("r.json"), earlier);
-    let running = place.diskspd("-c1M -d30 -W0 -v --json r.json a.dat").start();
+    let running = place.diskspd("-c1M -d600 -W0 -v --json r.json a.dat").start();
     let mut running = running;
     running.wait_for_stderr("starting measurements");
     assert_eq!(place.content("r.json"), earlier);
@@ -241,7 +241,7 @@ fn a_subcommands_name_is_no_target() {
         .expect_status(3)
         .expect_stderr(&["ERROR: FILE is missing; see diskspd report --help"]);
     place.diskspd("report --help").run().expect_status(0).expect_stdout(&["Usage: diskspd report FILE..."]);
-    place.diskspd("-d1 -W0 report").run().expect_status(0).expect_stdout(&["report (64KiB)"]);
+    place.short_run("report").run().expect_status(0).expect_stdout(&["report (64KiB)"]);
     place.diskspd("./report -d1").run().expect_status(3).expect_stderr(&["parameters (-d1) must come before targets"]);
     place.diskspd("--help").run().expect_status(0).expect_stdout(&["\n  report "]);
 }

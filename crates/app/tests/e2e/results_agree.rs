@@ -45,7 +45,7 @@ struct Run {
 fn run() -> Run {
     let place = workplace!();
     place.file("p.xml", PROFILE.as_bytes());
-    let run = place.diskspd("-Xp.xml --xml r.xml --json r.json --csv r.csv").run();
+    let run = place.diskspd("-d60 --max-ios=30000 -Xp.xml --xml r.xml --json r.json --csv r.csv").run();
     run.expect_status(0);
     let content = |name| String::from_utf8(place.content(name)).expect("documents are UTF-8");
     let csv = content("r.csv");

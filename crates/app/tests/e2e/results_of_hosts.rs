@@ -36,7 +36,14 @@ fn host(place: &Workplace, number: usize, offset_ns: i64) -> HostResult {
 fn fleet(place: &Workplace, name: &str, requirements: &[Requirement]) -> RunResult {
     for number in [1, 2] {
         let words = format!("-c1M -d2 -W0 -b4K -r -w30 -o4 -t2 -L -D500 --json h{number}.json a.dat");
-        place.diskspd(&words).run().expect_status(0);
+        // A busy machine may give a run too little time in two seconds; it gets other chances.
+        let has_series = (0..5).any(|_| {
+            place.diskspd(&words).run().expect_status(0);
+            let result = read(place, &format!("h{number}.json"));
+            let measured = result.time_spans[0].measured.as_ref().expect("it measured");
+            measured.total.total.ios > 5000 && measured.confidence.as_ref().is_some_and(|known| known.total.is_some())
+        });
+        assert!(has_series, "fewer than 5000 I/Os from the page cache in 2 s");
     }
     let hosts = vec![host(place, 1, 0), host(place, 2, 3600 * S.cast_signed())];
     let mut result = rules::judged(merge(hosts), None, requirements, &[]);

@@ -17,9 +17,9 @@ fn signals_that_end_a_program_end_the_run_gracefully() {
             say_skipped(format_args!("SIGHUP: these tests run under nohup, and so do the programs that they start"));
             continue;
         }
-        let mut run = place.diskspd("-d30 -W0 -C30 -b4K -o8 -t2 -v a.dat").start();
+        let mut run = place.diskspd("-d600 -W0 -C600 -b4K -o8 -t2 -v a.dat").start();
         run.wait_for_stderr("starting measurements");
-        std::thread::sleep(Duration::from_millis(200));
+        run.wait_for_ios();
         send(&run);
         if name == "HUP" {
             // The kernel and the shell both send it when a terminal is closed.
@@ -28,7 +28,7 @@ fn signals_that_end_a_program_end_the_run_gracefully() {
         let run = run.finish();
         run.expect_status(0).expect_stderr(&["*** Interrupted by Ctrl-C."]);
         let report = Report::of(&run.stdout);
-        assert!(report.seconds > 0.0 && report.seconds < 29.0, "{name}\n{run}");
+        assert!(report.seconds > 0.0 && report.seconds < 599.0, "{name}\n{run}");
         assert!(report.total.sum.ios > 0, "{name}\n{run}");
     }
 }
@@ -100,19 +100,27 @@ fn the_second_signal_ends_a_creation_that_hangs() {
 fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let mut run = place.diskspd("-d4 -W0 -b4K -L -v a.dat").start();
+    let begun = Instant::now();
+    let mut run = place.diskspd("-d600 -W0 -b4K -L -v a.dat").start();
     run.wait_for_stderr("starting measurements");
-    std::thread::sleep(Duration::from_millis(300));
+    run.wait_for_ios();
+    let measuring = Instant::now();
     run.pause();
     let paused_at = Instant::now();
     std::thread::sleep(Duration::from_millis(1500));
     run.go_on();
+    run.wait_for_ios();
+    let at_least = measuring.elapsed().as_secs_f64();
+    run.interrupt();
     let run = run.finish();
     let at_most = paused_at.elapsed().as_secs_f64();
     run.expect_status(0);
     let report = Report::of(&run.stdout);
     // The time goes on while the process does not.
-    assert!(report.seconds >= 3.99, "{run}");
+    assert!(
+        report.seconds >= at_least - 0.01 && report.seconds <= begun.elapsed().as_secs_f64(),
+        "{at_least} s\n{run}"
+    );
     assert!((report.total.sum.ios as f64 / report.total.sum.ios_per_s - report.seconds).abs() <= 0.006, "{run}");
     let note = "NOTE: the process did not run for ";
     let line = run.stdout.lines().find_map(|line| line.strip_prefix(note)).unwrap_or_else(|| panic!("no note\n{run}"));
@@ -126,17 +134,22 @@ fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
 fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    for words in ["-o1", "-o8 -x", "-o8 -g64"] {
-        let mut run = place.diskspd("-d3 -W0 -b4K -v").args(words).arg("a.dat").start();
+    // All at the same time; this thread may be kept waiting for nine seconds.
+    let start = |words| {
+        let mut run = place.diskspd("-d10 -W0 -b4K -v").args(words).arg("a.dat").start();
         run.wait_for_stderr("starting measurements");
         std::thread::sleep(Duration::from_millis(300));
         run.pause();
-        std::thread::sleep(Duration::from_millis(3200));
+        run
+    };
+    let runs = ["-o1", "-o8 -x", "-o8 -g64"].map(start);
+    std::thread::sleep(Duration::from_millis(10_200));
+    for run in runs {
         run.go_on();
         let run = run.finish();
         run.expect_status(0).expect_stdout(&["NOTE: the process did not run for ", "lasted until the end"]);
         let report = Report::of(&run.stdout);
-        assert!((2.99..3.1).contains(&report.seconds), "what came after the end was measured too\n{run}");
+        assert!((9.99..10.1).contains(&report.seconds), "what came after the end was measured too\n{run}");
     }
 }
 
@@ -147,7 +160,7 @@ fn streams_that_nobody_reads_do_not_end_a_run() {
     place.made("a.dat", "-c1M");
     let sh = or_skip!(tool("bash"));
     // The reader of stderr is gone before the first line.
-    let script = r#"( sleep 0.3; exec "$0" -d1 -W0 -b4K -v -P10 a.dat ) 2> >(true) > report.txt; echo "status $?""#;
+    let script = r#"( sleep 0.3; exec "$0" -d60 -W0 -b4K -v -P10 --max-ios=1000 a.dat ) 2> >(true) > report.txt; echo "status $?""#;
     let run = place.tool(&sh).args("-c").arg(script).arg(place.program()).run();
     assert_eq!(run.stdout, "status 0\n", "{run}");
     assert!(Report::of(&String::from_utf8_lossy(&place.content("report.txt"))).total.sum.ios > 0);

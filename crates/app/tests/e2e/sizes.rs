@@ -44,7 +44,7 @@ fn is_share(count: u64, of: u64, percent: f64) -> bool {
 fn sizes_and_offsets_are_those_that_were_drawn_and_told() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let words = "-d30 -W0 -o1 -r -w30 -L --sizes=4K/50:12K/30:64K/20 --max-ios=3000 --json r.json --text r.txt a.dat";
+    let words = "-d600 -W0 -o1 -r -w30 -L --sizes=4K/50:12K/30:64K/20 --max-ios=3000 --json r.json --text r.txt a.dat";
     let ios = or_skip!(place.traced(words));
     let measured = measured(&place);
     let (seen, told) = (seen(&ios), told(&measured));
@@ -72,7 +72,7 @@ fn reads_and_writes_have_sizes_of_their_own_and_b_is_a_unit() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let run = |words: &str| -> Result<Vec<(String, u64)>, String> {
-        let words = format!("-d30 -W0 -o1 -r -w50 --max-ios=300 --json r.json {words} a.dat");
+        let words = format!("-d600 -W0 -o1 -r -w50 --max-ios=300 --json r.json {words} a.dat");
         let seen = seen(&place.traced(&words)?);
         assert_eq!(seen, told(&measured(&place)), "{words}");
         Ok(seen.into_keys().collect())
@@ -91,7 +91,7 @@ fn sequential_ios_follow_each_other_without_gaps() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     for words in ["", "-si -t2"] {
-        let words = format!("-d30 -W0 -o1 -B64K:512K --sizes=4K/50:12K/30:64K/20 --max-ios=500 {words} a.dat");
+        let words = format!("-d600 -W0 -o1 -B64K:512K --sizes=4K/50:12K/30:64K/20 --max-ios=500 {words} a.dat");
         let mut ios = or_skip!(place.traced(&words));
         if words.contains("-si") {
             // Of two threads neither begins in the order in which it claimed: between wraps all of it is read once.
@@ -112,7 +112,7 @@ fn a_seed_gives_the_same_ios() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let run = |words: &str| -> Result<Vec<(bool, u64, u64)>, String> {
-        let ios = place.traced(&format!("-d30 -W0 -o1 -w40 --sizes=4K/70:16K/30 --max-ios=300 {words} a.dat"))?;
+        let ios = place.traced(&format!("-d600 -W0 -o1 -w40 --sizes=4K/70:16K/30 --max-ios=300 {words} a.dat"))?;
         Ok(ios.iter().map(|io| (io.write, io.offset, io.length)).collect())
     };
     for words in ["-r", "-rs50 -r4K", "-r -rdpct90/10"] {
@@ -131,7 +131,7 @@ fn every_engine_writes_as_much_as_it_says() {
     for engine in ["--engine=sync -o1", "--engine=io_uring -o8", "--engine=io_uring -o8 -u", "--engine=aio -o4", "-Sm"]
     {
         let path = place.made("a.dat", "-c1M --recreate");
-        let words = format!("-d30 -W0 -w100 -Z --sizes=1K/50:3K/50 --max-ios=100 --json r.json {engine}");
+        let words = format!("-d600 -W0 -w100 -Z --sizes=1K/50:3K/50 --max-ios=100 --json r.json {engine}");
         place.diskspd(&words).arg(&path).run().expect_status(0);
         let measured = measured(&place);
         let bytes = measured["total"]["write"]["bytes"].as_u64().expect("a number");
@@ -151,20 +151,24 @@ fn a_limit_in_bytes_counts_the_bytes_that_were_drawn() {
     place.made("a.dat", "-c1M");
     // 1 MiB/s, of which the first I/O is due at once.
     let words = "-d2 -W0 -o1 -r -g1049 --sizes=4K/90:64K/10 --json r.json a.dat";
-    place.diskspd(words).run().expect_status(0);
-    let measured = measured(&place);
-    let bytes = measured["total"]["total"]["bytes"].as_u64().expect("a number");
-    let elapsed_ns = measured["elapsed_ns"].as_u64().expect("a number");
-    let limit = u128::from(elapsed_ns) * 1049 / 1_000_000 + 64 * 1024;
-    // As paced by the largest size, it would be a sixth.
-    assert!(u128::from(bytes) <= limit && u128::from(bytes) > limit / 3, "{bytes} of {limit}");
+    // As paced by the largest size, it would be a sixth; a busy machine may give a run no more, too.
+    let has_enough = (0..5).any(|_| {
+        place.diskspd(words).run().expect_status(0);
+        let measured = measured(&place);
+        let bytes = measured["total"]["total"]["bytes"].as_u64().expect("a number");
+        let elapsed_ns = measured["elapsed_ns"].as_u64().expect("a number");
+        let limit = u128::from(elapsed_ns) * 1049 / 1_000_000 + 64 * 1024;
+        assert!(u128::from(bytes) <= limit, "{bytes} of {limit}");
+        u128::from(bytes) > limit / 3
+    });
+    assert!(has_enough, "less than a third of the rate in each of five runs");
 }
 
 #[test]
 fn discards_have_the_sizes_too() {
     let place = workplace!();
     let path = place.made("a.dat", "-c1M");
-    let run = place.diskspd("-d30 -W0 -o1 --discard=100 --sizes=4K/50:16K/50 --max-ios=20 --json r.json a.dat").run();
+    let run = place.diskspd("-d600 -W0 -o1 --discard=100 --sizes=4K/50:16K/50 --max-ios=20 --json r.json a.dat").run();
     if run.code() != Some(0) {
         testkit::skip!("no holes here: {}", run.stderr.trim());
     }
@@ -193,16 +197,16 @@ fn what_does_not_go_together_is_refused_and_touches_nothing() {
         ("--sizes=4K/50:64K/50 -w100 -Z32K", &["largest size (--sizes)", "65536"]),
     ] {
         let before = Snapshot::of(&path);
-        let run = place.diskspd("-d1 -W0").args(words).arg(&path).run();
+        let run = place.short_run("").args(words).arg(&path).run();
         run.expect_status(3).expect_stderr(parts);
         assert_eq!((Snapshot::of(&path), &*run.stdout), (before, ""), "{words}");
     }
     let before = Snapshot::of(&path);
-    let run = place.diskspd("-d1 -W0 -w100 --sizes=4K/50:2M/50").arg(&path).run();
+    let run = place.short_run("-w100 --sizes=4K/50:2M/50").arg(&path).run();
     run.expect_status(1).expect_stderr(&["too small", "2MiB"]);
     assert_eq!(Snapshot::of(&path), before);
     or_skip!(place.direct_io());
-    let run = place.diskspd("-d1 -W0 -Su --sizes=4K/50:4100/50").arg(&path).run();
+    let run = place.short_run("-Su --sizes=4K/50:4100/50").arg(&path).run();
     run.expect_status(3).expect_stderr(&["direct I/O", "the size (--sizes) is 4100 bytes"]);
 }
 

@@ -87,10 +87,21 @@ fn hot_positions_are_scattered_and_the_same_for_all_threads_of_a_seed() {
     let place = place_with(1024);
     // Of each thread, the hottest blocks in order: their probabilities are far apart.
     let hottest = |words: &str| {
-        let ios = at_least(&place, 4000, &format!("-r --skew=zipf:2.0 {words}"))?;
-        let mut threads: BTreeMap<u32, Vec<TracedIo>> = BTreeMap::new();
-        for io in ios {
-            threads.entry(io.thread).or_default().push(io);
+        let traced = || {
+            let mut threads: BTreeMap<u32, Vec<TracedIo>> = BTreeMap::new();
+            for io in at_least(&place, 4000, &format!("-r --skew=zipf:2.0 {words}"))? {
+                threads.entry(io.thread).or_default().push(io);
+            }
+            Ok::<_, String>(threads)
+        };
+        // On a busy machine, one of two threads may do nearly all I/Os; they get other chances.
+        let count = if words.contains("-t2") { 2 } else { 1 };
+        let mut threads = traced()?;
+        for _ in 0..5 {
+            if threads.len() == count && threads.values().all(|ios| ios.len() > 1000) {
+                break;
+            }
+            threads = traced()?;
         }
         let of_thread = |ios: Vec<TracedIo>| {
             let mut blocks: Vec<(u64, u64)> =
@@ -171,7 +182,7 @@ fn the_report_tells_what_was_drawn() {
 fn every_engine_draws_by_the_law() {
     let place = place_with(20_000);
     for engine in ["", "--engine=sync", "--engine=aio", "-u4", "--engine=null", "-Sm", "-F2 -O8", "--rate=20000"] {
-        let words = format!("-d1 -W0 -b4K -t2 -o4 -r --skew=zipf:0.9 --json r.json {engine} a.dat");
+        let words = format!("-d60 -W0 -b4K -t2 -o4 -r --skew=zipf:0.9 --max-ios=20000 --json r.json {engine} a.dat");
         let words = if engine.starts_with("-F") { words.replace("-t2 -o4 ", "") } else { words };
         place.diskspd(&words).run().expect_status(0);
         let measured = measured(&place);
@@ -201,9 +212,9 @@ fn plans_profiles_and_errors_name_it() {
     run.expect_status(0);
     assert!(run.stdout.contains("<Skew>zipf:0.95,contiguous</Skew>"), "{}", run.stdout);
     place.file("p.xml", run.stdout.as_bytes());
-    place.diskspd("-Xp.xml -d1 -W0 --json r.json").run().expect_status(0);
+    place.diskspd("-Xp.xml -d60 -W0 --max-ios=500 --json r.json").run().expect_status(0);
     assert_eq!(measured(&place)["skews"][0]["skew"]["parameter_millionths"], 950_000);
-    place.diskspd("-Xp.xml -d1 -W0 --json r.json --skew=zipf:2").run().expect_status(0);
+    place.diskspd("-Xp.xml -d60 -W0 --max-ios=500 --json r.json --skew=zipf:2").run().expect_status(0);
     assert_eq!(measured(&place)["skews"][0]["skew"]["parameter_millionths"], 2_000_000);
     let before = place.content("a.dat");
     for (words, expected) in [

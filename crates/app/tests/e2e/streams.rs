@@ -1,7 +1,7 @@
 //! `--stream`: what the kernel sees of each stream is what its figures say, in every form of the results.
 
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use testkit::{Program, Snapshot, Workplace, or_skip, workplace};
 
@@ -40,7 +40,15 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
     assert!(job.stdout.contains("stream = \"point\"") && job.stdout.contains("path = \"log file.dat\""), "{job}");
     place.file("job.toml", job.stdout.as_bytes());
     let words = "run job.toml --max-ios=2000 --json r.json --text r.txt --xml r.xml";
-    let ios = or_skip!(place.traced(words));
+    let mut ios = or_skip!(place.traced(words));
+    // On a busy machine, some threads may do all I/Os before another one begins; they get other chances.
+    for _ in 0..5 {
+        let kinds: BTreeSet<_> = ios.iter().map(|io| (io.length, io.write)).collect();
+        if kinds.len() == 4 {
+            break;
+        }
+        ios = or_skip!(place.traced(words));
+    }
     let measured = measured(&place, "r.json");
     let mut seen: BTreeMap<(String, String), u64> = BTreeMap::new();
     for io in &ios {
@@ -95,13 +103,17 @@ fn streams_share_a_file_which_is_created_once_and_guarded() {
     assert_eq!(plan.stdout.matches("before: creates 1MiB of zeros").count(), 1, "{plan}");
     assert!(plan.stdout.contains("    stream b, 'a.dat', 1MiB"), "{plan}");
     assert!(!place.path("a.dat").exists());
-    run("-c1M -d1 -W0 --json r.json").run().expect_status(0);
-    assert_eq!(fs::metadata(place.path("a.dat")).expect("made").len(), 1 << 20);
-    let told = told(&measured(&place, "r.json"));
-    assert!(told[&("a".to_owned(), "write".to_owned())] > 0 && told[&("b".to_owned(), "read".to_owned())] > 0);
+    // A busy machine may give a thread no time in one second; it gets other chances.
+    let are_there = (0..5).any(|_| {
+        run("-c1M -d1 -W0 --json r.json").run().expect_status(0);
+        assert_eq!(fs::metadata(place.path("a.dat")).expect("made").len(), 1 << 20);
+        let told = told(&measured(&place, "r.json"));
+        told[&("a".to_owned(), "write".to_owned())] > 0 && told[&("b".to_owned(), "read".to_owned())] > 0
+    });
+    assert!(are_there, "a stream without I/Os");
     let theirs = place.file("theirs.dat", &vec![7; 1 << 20]);
     let before = Snapshot::of(&theirs);
-    with_streams(place.diskspd("-d1 -W0"), &["a: -b4K", "b: -b4K -w1"]).arg(&theirs).run().expect_status(3);
+    with_streams(place.short_run(""), &["a: -b4K", "b: -b4K -w1"]).arg(&theirs).run().expect_status(3);
     assert_eq!(Snapshot::of(&theirs), before);
 }
 
@@ -122,7 +134,7 @@ fn what_is_wrong_with_a_stream_is_said_with_its_place_and_nothing_is_touched() {
         (&["a: -b4K", "a: -b8K"], "", "stream 'a' is given twice"),
         (&["a/b: -b4K"], "", "'a/b' is not a name of a stream"),
     ] {
-        let program = place.diskspd("-c1M -d1 -W0").args(words);
+        let program = place.short_run("-c1M").args(words);
         let run = with_streams(program, streams).arg("f.dat").run();
         run.expect_status(3).expect_stderr(&["ERROR: ", expected]);
         assert!(!place.path("f.dat").exists(), "{streams:?}");

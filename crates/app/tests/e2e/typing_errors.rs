@@ -128,7 +128,7 @@ fn on_a_terminal_errors_come_last() {
     assert!(run.stdout.lines().all(|line| line.trim_end().chars().count() <= 40), "{run}");
     assert!(run.stdout.contains("write -d1, without a\r\nspace between"), "{run}");
     // Scripts get the report that they know.
-    let run = place.diskspd("-d1 -W0 nowhere").run();
+    let run = place.short_run("nowhere").run();
     run.expect_status(1).expect_stdout(&["Command Line:"]).expect_stderr(&["ERROR: 'nowhere'"]);
 }
 

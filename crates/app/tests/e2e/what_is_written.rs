@@ -9,9 +9,9 @@ fn place() -> Workplace {
     place
 }
 
-/// First bytes of each write of a run.
-fn starts(place: &Workplace, words: &str) -> Result<Vec<Vec<u8>>, String> {
-    let ios = place.traced(&format!("-d1 -W0 -o1 -w100 {words} a.dat"))?;
+/// First bytes of each of so many writes of a run.
+fn starts(place: &Workplace, ios: u32, words: &str) -> Result<Vec<Vec<u8>>, String> {
+    let ios = place.traced(&format!("-d100 -W0 -o1 -w100 --max-ios={ios} {words} a.dat"))?;
     Ok(ios.into_iter().map(|io| io.start).filter(|start| !start.is_empty()).collect())
 }
 
@@ -19,10 +19,10 @@ fn starts(place: &Workplace, words: &str) -> Result<Vec<Vec<u8>>, String> {
 fn by_default_bytes_00_to_ff() {
     let place = place();
     let ramp: Vec<u8> = (0..64).collect();
-    let starts = or_skip!(starts(&place, "-b4K -r"));
+    let starts = or_skip!(starts(&place, 2000, "-b4K -r"));
     assert!(!starts.is_empty() && starts.iter().all(|start| *start == ramp));
     // As a file: whole blocks of it, wherever they went.
-    place.diskspd("-d1 -W0 -w100 -b4K -o4 a.dat").run().expect_status(0);
+    place.short_run("-w100 -b4K -o4 a.dat").run().expect_status(0);
     assert!(place.content("a.dat").iter().enumerate().all(|(index, byte)| *byte == index as u8));
 }
 
@@ -31,9 +31,9 @@ fn by_default_bytes_00_to_ff() {
 fn zeros_with_z() {
     let place = place();
     place.made("a.dat", "-c256K");
-    let starts = or_skip!(starts(&place, "-b4K -Z"));
+    let starts = or_skip!(starts(&place, 2000, "-b4K -Z"));
     assert!(!starts.is_empty() && starts.iter().all(|start| *start == [0; 64]));
-    place.diskspd("-d1 -W0 -w100 -b64K -o4 -Z a.dat").run().expect_status(0);
+    place.short_run("-w100 -b64K -o4 -Z a.dat").run().expect_status(0);
     assert!(place.content("a.dat").iter().all(|byte| *byte == 0));
 }
 
@@ -41,11 +41,11 @@ fn zeros_with_z() {
 #[test]
 fn new_random_bytes_for_every_write_with_zr() {
     let place = place();
-    let starts = or_skip!(starts(&place, "-b4K -Zr -g1000i"));
+    let starts = or_skip!(starts(&place, 2000, "-b4K -Zr"));
     let distinct: BTreeSet<&Vec<u8>> = starts.iter().collect();
     assert!(starts.len() > 100);
     assert_eq!(distinct.len(), starts.len(), "the same bytes twice");
-    place.diskspd("-d1 -W0 -w100 -b4K -o4 -Zr a.dat").run().expect_status(0);
+    place.short_run("-w100 -b4K -o4 -Zr a.dat").run().expect_status(0);
     let content = place.content("a.dat");
     let blocks: BTreeSet<&[u8]> = content.chunks(4096).collect();
     assert_eq!(blocks.len(), 64);
@@ -55,14 +55,14 @@ fn new_random_bytes_for_every_write_with_zr() {
 #[test]
 fn pieces_of_a_random_source_with_a_size() {
     let place = place();
-    let starts = or_skip!(starts(&place, "-b4K -Z8K"));
+    let starts = or_skip!(starts(&place, 2000, "-b4K -Z8K"));
     // 4097 places to start from, so many writes repeat a piece, and none is made of one byte.
     let distinct: BTreeSet<&Vec<u8>> = starts.iter().collect();
     assert!(distinct.len() <= 4097, "{} pieces of a source with 4097", distinct.len());
     assert!(distinct.len() > starts.len().min(1000) / 2, "{} pieces in {} writes", distinct.len(), starts.len());
     assert!(distinct.iter().all(|start| start.iter().collect::<BTreeSet<_>>().len() > 16));
     // The source does not depend on -z, so that runs can be compared.
-    let again = or_skip!(self::starts(&place, "-b4K -Z8K -z5"));
+    let again = or_skip!(self::starts(&place, 2000, "-b4K -Z8K -z5"));
     let known = again.iter().filter(|start| distinct.contains(start)).count();
     // Each run meets a part of the pieces only; random bytes of another source would meet none.
     assert!(known > 0, "none of {} pieces is of the same source", again.len());
@@ -78,14 +78,14 @@ fn pieces_of_a_file() {
     for (words, length) in [("-b4K -Z20000,source", 20_000), ("-b4K -Z5000,source", 5000)] {
         let source: Vec<u8> = text.iter().copied().cycle().take(length).collect();
         let pieces: BTreeSet<&[u8]> = source.windows(64).collect();
-        let starts = or_skip!(starts(&place, words));
+        let starts = or_skip!(starts(&place, 2000, words));
         assert!(!starts.is_empty() && starts.iter().all(|start| pieces.contains(&start[..])), "{words}");
         let distinct: BTreeSet<&Vec<u8>> = starts.iter().collect();
         assert!(distinct.len() > 100, "{words}: always the same piece");
     }
     // Past the cache, pieces start where the device can take them from.
     if place.direct_io().is_ok() {
-        let starts = or_skip!(starts(&place, "-b4K -Z9K,source -Su -g2000i"));
+        let starts = or_skip!(starts(&place, 200, "-b4K -Z9K,source -Su"));
         let pieces: BTreeSet<&[u8]> = (0..=10).map(|step| &text[step * 512..step * 512 + 64]).collect();
         assert!(!starts.is_empty() && starts.iter().all(|start| pieces.contains(&start[..])));
     }
@@ -96,10 +96,10 @@ fn a_source_that_cannot_be_read_ends_the_run() {
     let place = place();
     place.file("empty", b"");
     for source in ["missing", "empty"] {
-        let run = place.diskspd(&format!("-d1 -W0 -w100 -b4K -Z8K,{source} a.dat")).run();
+        let run = place.short_run(&format!("-w100 -b4K -Z8K,{source} a.dat")).run();
         assert!(matches!(run.code(), Some(1 | 3)), "{run}");
         run.expect_stderr(&[source]);
     }
-    place.diskspd("-d1 -W0 -w100 -b64K -Z4K a.dat").run().expect_status(3).expect_stderr(&["-Z"]);
+    place.short_run("-w100 -b64K -Z4K a.dat").run().expect_status(3).expect_stderr(&["-Z"]);
     assert!(place.content("a.dat").iter().all(|byte| *byte == 0));
 }

@@ -377,9 +377,29 @@ impl Sshd {
         for name in ["host_key", "key", "other_key"] {
             place.tool(&keygen).args("-q -t ed25519 -N").arg("").arg("-f").arg(name).run().expect_status(0);
         }
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
-        let folder = place.folder().display().to_string();
         fs::copy(place.path("key.pub"), place.path("authorized_keys")).expect("copied");
+        // Others may take a port between the two moments.
+        let mut listening = None;
+        for _ in 0..10 {
+            let port =
+                TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+            listening = Self::listening(&hosts, &sshd, port)?;
+            if listening.is_some() {
+                break;
+            }
+        }
+        let sshd = listening.ok_or("no port for an sshd here")?;
+        let reached = place.tool("bin/ssh").args("h1 true").run();
+        if reached.code() != Some(0) {
+            return Err(format!("not possible here: ssh to this machine: {}", reached.stderr.trim()));
+        }
+        Ok(Self { hosts, _sshd: sshd })
+    }
+
+    /// An sshd at this port; none if the port is taken.
+    fn listening(hosts: &Hosts, sshd: &Path, port: u16) -> Result<Option<Running>, String> {
+        let place = &hosts.place;
+        let folder = place.folder().display().to_string();
         let lines = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host_key\nAuthorizedKeysFile {folder}/authorized_keys\n\
              PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n\
@@ -414,14 +434,13 @@ impl Sshd {
             if sshd.stderr().contains("mount:") || sshd.stderr().contains("unshare:") {
                 return Err(format!("not possible here: {}", sshd.stderr().trim()));
             }
+            if sshd.stderr().contains("Cannot bind any address") {
+                return Ok(None);
+            }
             assert!(began.elapsed() < PATIENCE, "sshd does not listen: {}", sshd.stderr());
             std::thread::sleep(Duration::from_millis(5));
         }
-        let reached = place.tool("bin/ssh").args("h1 true").run();
-        if reached.code() != Some(0) {
-            return Err(format!("not possible here: ssh to this machine: {}", reached.stderr.trim()));
-        }
-        Ok(Self { hosts, _sshd: sshd })
+        Ok(Some(sshd))
     }
 
     fn run(&self, hosts: &str) -> Finished {

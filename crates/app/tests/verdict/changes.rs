@@ -19,7 +19,9 @@ fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     faulty.serve(Service::Each(Duration::from_millis(5)));
     let mut run = place.diskspd(LOAD).arg(&faulty.file).start();
     run.wait_for_stderr("starting measurements");
+    let begun = Instant::now();
     sleep(Duration::from_secs(18));
+    let until_change_s = begun.elapsed().as_secs_f64();
     faulty.serve(Service::Each(Duration::from_millis(20)));
     let run = run.finish();
     run.expect_status(0);
@@ -34,7 +36,7 @@ fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     assert!(figure.ends_with("burst credit or cache exhausted"), "{finding}");
     let (_, rest) = figure.split_once(" for ").expect(figure);
     let first_s: f64 = rest.split_once(" s").and_then(|(seconds, _)| seconds.parse().ok()).expect(figure);
-    assert!((17.0..20.0).contains(&first_s), "{finding}");
+    assert!((-1.0..2.0).contains(&(first_s - until_change_s)), "{until_change_s} s: {finding}");
     // A quarter of the rate; answers are later than ordered on a busy machine.
     assert!(finding["value"].as_f64().is_some_and(|change| (-85.0..-50.0).contains(&change)), "{finding}");
     assert!(!is_found(&place, "drift") && !is_found(&place, "periodic-stalls"), "{run}");
@@ -81,6 +83,12 @@ fn a_single_stall_is_reported_with_its_time_at_the_top_of_the_page() {
     faulty.serve(Service::Each(Duration::from_millis(5)));
     let run = run.finish();
     run.expect_status(0);
+    if faulty.latest() > LATE_MAX {
+        skip!("the measurement was disturbed: an answer was {} ms late", faulty.latest().as_millis());
+    }
+    if let Some(name) = ["process-paused", "cpu-contention"].iter().find(|name| is_found(&place, name)) {
+        skip!("the machine is too busy: {name}");
+    }
     let finding = found(&place, &run, "stall");
     // It may be longer on a busy machine.
     assert!(finding["value"].as_f64().is_some_and(|length_s| (2.0..5.0).contains(&length_s)), "{finding}");

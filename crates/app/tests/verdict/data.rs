@@ -240,7 +240,7 @@ fn buffered_writes_that_memory_still_holds_are_warned_of() {
         skip!("this machine writes dirty pages at once, or does not say when");
     }
     // Once each block: less than the kernel begins to write of its own accord.
-    let run = place.diskspd("-d2 -W0 -s -b64K -w100 --max-bytes=64M --json r.json a.dat").run();
+    let run = place.diskspd("-d60 -W0 -s -b64K -w100 --max-bytes=64M --json r.json a.dat").run();
     run.expect_status(0);
     assert_eq!(found(&place, &run, "writes-in-memory")["severity"], "warn");
 }

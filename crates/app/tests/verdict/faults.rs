@@ -9,7 +9,7 @@ use testkit::{Faulty, KernelLog, LoopDevice, Mounted, or_skip, skip, workplace};
 fn an_error_makes_it_invalid_and_stays_a_failure() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
-    let mut run = place.diskspd("-d30 -W0 -b4K -o1 -v --strict --json r.json").arg(&faulty.file).start();
+    let mut run = place.diskspd("-d600 -W0 -b4K -o1 -v --strict --json r.json").arg(&faulty.file).start();
     run.wait_for_stderr("starting measurements");
     faulty.fail_blocks(4096, 5);
     let run = run.finish();
@@ -26,7 +26,7 @@ fn a_device_that_fails_makes_it_invalid() {
     let log = or_skip!(KernelLog::from_now());
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
     let (device, image) = or_skip!(LoopDevice::failing(&memory));
-    let words = format!("-d2 -W0 -w100 -b64K -Su -o2 --json r.json --destroy={}", image.display());
+    let words = format!("-d60 -W0 -w100 -b64K -Su -o2 --json r.json --destroy={}", image.display());
     let run_once = || {
         let run = place.diskspd(&words).arg(&device.path).run();
         run.expect_status(1).expect_stdout(&["\nVerdict: INVALID\n"]);
@@ -52,12 +52,14 @@ fn a_device_that_fails_makes_it_invalid() {
 fn a_pause_is_warned_of() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let mut run = place.diskspd("-d4 -W0 -b4K -g1 -v --json r.json a.dat").start();
+    let mut run = place.diskspd("-d600 -W0 -b4K -g100i -v --json r.json a.dat").start();
     run.wait_for_stderr("starting measurements");
-    std::thread::sleep(Duration::from_millis(300));
+    run.wait_for_ios();
     run.pause();
     std::thread::sleep(Duration::from_millis(2500));
     run.go_on();
+    run.wait_for_ios();
+    run.interrupt();
     let run = run.finish();
     run.expect_status(0);
     let finding = found(&place, &run, "process-paused");

@@ -2,7 +2,7 @@
 
 use crate::{findings, found, is_found};
 use std::time::Duration;
-use testkit::{Faulty, or_skip, skip, workplace};
+use testkit::{Faulty, Running, or_skip, skip, workplace};
 
 /// What the report begins its verdict with where nothing is worse than a note.
 const SOUND: &str = "Verdict: no conditions found that invalidate ";
@@ -44,11 +44,21 @@ fn strict_turns_invalid_figures_into_status_4() {
         let place = workplace!();
         let faulty = Faulty::mounted(&place, "faulty").expect("it could be mounted before");
         let words = format!("-d4 -W0 -b4K -o1 -v --json r.json {strict}");
-        let mut run = place.diskspd(&words).arg(&faulty.file).start();
-        run.wait_for_stderr("starting measurements");
-        let before = faulty.answered();
-        run.wait_until("some I/O", |_| faulty.answered() > before + 20);
-        faulty.hold();
+        let mut run = loop {
+            let mut run = place.diskspd(&words).arg(&faulty.file).start();
+            run.wait_for_stderr("starting measurements");
+            let before = faulty.answered();
+            let is_over = |run: &Running| run.stderr().contains("stopped measurements");
+            run.wait_until("some I/O", |run| is_over(run) || faulty.answered() > before + 20);
+            faulty.hold();
+            run.wait_until("an I/O to hang", |run| is_over(run) || faulty.held() > 0);
+            if !is_over(&run) {
+                break run;
+            }
+            // This thread was kept waiting for four seconds, so it begins again.
+            faulty.release();
+            run.kill_hard();
+        };
         run.wait_for_stdout("\nVerdict: INVALID\n");
         faulty.release();
         let run = run.finish();
@@ -71,7 +81,7 @@ fn strict_turns_invalid_figures_into_status_4() {
 fn a_run_that_is_stopped_says_so() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let mut run = place.diskspd("-d30 -W0 -b4K -g1 -v --json r.json a.dat").start();
+    let mut run = place.diskspd("-d600 -W0 -b4K -g1 -v --json r.json a.dat").start();
     run.wait_for_stderr("starting measurements");
     std::thread::sleep(Duration::from_millis(200));
     let run = run.end();
@@ -83,11 +93,11 @@ fn a_run_that_is_stopped_says_so() {
 fn percentiles_of_few_ios_are_named() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let run = place.diskspd("-d1 -W0 -b4K -o1 -L --max-ios=500 --json r.json a.dat").run();
+    let run = place.diskspd("-d60 -W0 -b4K -o1 -L --max-ios=500 --json r.json a.dat").run();
     run.expect_status(0);
     assert_eq!(found(&place, &run, "weak-percentiles")["figure"], "unreliable at and above the 99th of 500 reads");
     // Without -L there are none.
-    place.diskspd("-d1 -W0 -b4K -o1 --max-ios=500 --json r.json a.dat").run().expect_status(0);
+    place.diskspd("-d60 -W0 -b4K -o1 --max-ios=500 --json r.json a.dat").run().expect_status(0);
     assert!(!is_found(&place, "weak-percentiles"));
 }
 

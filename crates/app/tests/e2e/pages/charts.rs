@@ -5,7 +5,7 @@ use testkit::workplace;
 #[test]
 fn one_chart_is_a_file_of_its_own() {
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -L --json r.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d60 -W0 -b4K -r -L --max-ios=100000 --json r.json a.dat").run().expect_status(0);
     for (words, title) in
         [("", "I/Os per second"), ("--chart heat", "Latency heat map"), ("--chart cpu", "CPU usage of the machine")]
     {

@@ -8,7 +8,14 @@ fn differences_are_shown_with_their_intervals() {
     let place = workplace!();
     for name in ["a", "b"] {
         let words = format!("-c1M -d2 -W0 -b4K -r -L -D100 --json {name}.json a.dat");
-        place.diskspd(&words).run().expect_status(0);
+        // A busy machine may give a run too little time in two seconds for all figures; it gets other chances.
+        let has_enough = (0..5).any(|_| {
+            place.diskspd(&words).run().expect_status(0);
+            let result: serde_json::Value =
+                serde_json::from_slice(&place.content(&format!("{name}.json"))).expect("it is JSON");
+            result["time_spans"][0]["measured"]["total"]["total"]["ios"].as_u64() > Some(5000)
+        });
+        assert!(has_enough, "{name}: fewer than 5000 I/Os from the page cache in 2 s");
     }
     let page = page(&place, "a.json b.json");
     assert_eq!(charts(&page), ["differences", "iops", "read-percentiles"]);
@@ -41,7 +48,7 @@ fn differences_are_shown_with_their_intervals() {
 fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
     let place = workplace!();
     for (name, options) in [("a", "-b4K"), ("b", "-b8K"), ("c", "-b4K"), ("d", "-b4K -D200")] {
-        let words = format!("-c1M -d1 -W0 -r -L {options} --json {name}.json a.dat");
+        let words = format!("-c1M -d60 -W0 -r -L {options} -g500i --max-ios=1000 --json {name}.json a.dat");
         place.diskspd(&words).run().expect_status(0);
     }
     let page = page(&place, "a.json c.json d.json");
@@ -67,12 +74,12 @@ fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
 #[test]
 fn a_run_compared_with_itself_is_called_the_same() {
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -L --json a.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d60 -W0 -b4K -r -L --max-ios=5000 --json a.json a.dat").run().expect_status(0);
     place.file("copy.json", &place.content("a.json"));
     let page = words(&page(&place, "a.json copy.json"));
     assert!(page.contains("Both sides are the same run"), "{page}");
     place.diskspd("compare a.json copy.json").run().expect_stdout(&["\nboth sides are the same run\n"]);
-    place.diskspd("-c1M -d1 -W0 -b4K -r -L --json b.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d60 -W0 -b4K -r -L --max-ios=5000 --json b.json a.dat").run().expect_status(0);
     let other = place.diskspd("compare a.json b.json").run();
     assert!(!other.stdout.contains("both sides"), "{other}");
 }

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use testkit::Workplace;
 
 /// The load of these results.
-pub(crate) const LOAD: &str = "-c1M -d1 -W0 -b4K -r -w30 -t2 -o4 -L -D100 --json frame.json a.dat";
+pub(crate) const LOAD: &str = "-c1M -d60 -W0 -b4K -r -w30 -t2 -o4 -L -D100 --max-ios=5000 --json frame.json a.dat";
 
 /// Figures that look like those of a disk: reads of 200 µs and writes of 1 ms over two seconds.
 pub(crate) const USUAL: u64 = 0;

@@ -103,7 +103,10 @@ fn a_preset_says_which_of_its_loads_can_be_trusted() {
     let preset = "form = \"diskspd-preset/1\"\ntitle = \"Two loads\"\noptions = \"-b4K -d1 -W0 -L\"\n\
                   [[load]]\nname = \"the reads\"\n[[load]]\nname = \"the writes\"\noptions = \"-w100 -r -o3\"\n";
     place.file("two.toml", preset.as_bytes());
-    place.diskspd("preset run two.toml -c1M --require iops>=1 --json r.json a.dat").run().expect_status(0);
+    place
+        .diskspd("preset run two.toml -c1M -d60 --max-ios=1000 --require iops>=1 --json r.json a.dat")
+        .run()
+        .expect_status(0);
     let mut result = json(&place, "r.json");
     for span in result["time_spans"].as_array_mut().expect("timespans") {
         span["verdict"]["findings"] = serde_json::json!([]);
@@ -148,7 +151,7 @@ fn a_preset_says_which_of_its_loads_can_be_trusted() {
 #[test]
 fn percentiles_of_few_samples_are_marked() {
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -L --rate=100 --json r.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d60 -W0 -b4K -r -L --rate=200 --max-ios=100 --json r.json a.dat").run().expect_status(0);
     let told = words(&page(&place, "r.json"));
     for weak in ["99th percentile few samples", "99.9th percentile few samples", "99th pct. response time few samples"]
     {
@@ -160,8 +163,13 @@ fn percentiles_of_few_samples_are_marked() {
 #[test]
 fn cpu_usage_over_time_is_that_of_the_result() {
     let place = workplace!();
-    place.diskspd("-c1M -d3 -W0 -b4K -r --json r.json a.dat").run().expect_status(0);
-    let course = json(&place, "r.json")["time_spans"][0]["measured"]["cpu_course"].take();
+    let measured = || {
+        place.diskspd("-c1M -d3 -W0 -b4K -r --json r.json a.dat").run().expect_status(0);
+        json(&place, "r.json")["time_spans"][0]["measured"]["cpu_course"].take()
+    };
+    // A busy machine may not look at its CPUs in the middle of three seconds; it gets other chances.
+    let is_parted = |course: &Value| course["end_ns"].as_array().is_some_and(|ends| ends.len() >= 2);
+    let course = (0..4).map(|_| measured()).find(is_parted).unwrap_or_else(measured);
     let numbers = |name: &str| -> Vec<f64> {
         let found = course[name].as_array().unwrap_or_else(|| panic!("{name}: {course}"));
         found.iter().map(|number| number.as_f64().expect("a number")).collect()
@@ -201,7 +209,7 @@ fn the_load_line_has_the_depth_that_was_in_effect() {
         ("--engine=null -o4 a.dat", 4),
         ("--rate=100 -o4 a.dat", 4),
     ] {
-        place.diskspd(&format!("-c1M -d1 -W0 -b4K --json r.json {options}")).run().expect_status(0);
+        place.diskspd(&format!("-c1M -d60 -W0 -b4K --max-ios=50 --json r.json {options}")).run().expect_status(0);
         let result = json(&place, "r.json");
         let of_loop = &result["time_spans"][0]["measured"]["load_loop"];
         let in_effect = of_loop["closed"]["depth"].as_u64().or_else(|| of_loop["open"]["depth"].as_u64());
@@ -325,7 +333,7 @@ fn a_long_run_stays_small() {
 #[test]
 fn a_share_is_shown_beside_the_run() {
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -L --json r.json a.dat").run().expect_status(0);
+    fixed::result(&place, "r.json", fixed::USUAL);
     let mut result = json(&place, "r.json");
     let times = serde_json::json!({
         "execute_mean_ns": 3.5e6, "queue_mean_ns": 1e6, "round_trip_mean_ns": 2.25e6, "retransmissions_per_s": 0.5
@@ -362,13 +370,13 @@ fn a_share_is_shown_beside_the_run() {
 #[test]
 fn pages_begin_with_what_verification_found() {
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -w50 --verify --json r.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d60 -W0 -b4K -r -w50 --max-ios=5000 --verify --json r.json a.dat").run().expect_status(0);
     let sound = words(&page(&place, "r.json"));
     let told = sound.find(" units checked, none corrupt").expect("it is told");
     assert!(sound.find("Charts").is_some_and(|charts| told < charts), "{sound}");
     let disk = or_skip!(Corrupting::mounted(&place, "disk", 1 << 20));
     disk.order(Corruption::Zeros, Occasion::every(101).at_most(20));
-    let words_of_run = "-b4K -r -w50 -d1 -W0 -Su --verify --overwrite --json=r.json";
+    let words_of_run = "-b4K -r -w50 -d60 -W0 -Su --max-ios=6000 --verify --overwrite --json=r.json";
     place.diskspd(words_of_run).arg(&disk.file).run().expect_status(5);
     let corrupt = words(&page(&place, "r.json"));
     assert!(corrupt.contains("INVALID: do not use these results") && corrupt.contains(" corrupt units"), "{corrupt}");
@@ -384,7 +392,7 @@ fn pages_begin_with_what_verification_found() {
 fn streams_come_before_the_charts() {
     let place = workplace!();
     let streams = ["oltp: -b4K -r -w30", "backup: -b64K"];
-    let run = streams.iter().fold(place.diskspd("-c1M -d1 -W0 -L"), |run, stream| run.arg("--stream").arg(stream));
+    let run = streams.iter().fold(place.short_run("-c1M -L"), |run, stream| run.arg("--stream").arg(stream));
     run.args("--json r.json a.dat").run().expect_status(0);
     let page = page(&place, "r.json");
     let line = load(&page);

@@ -111,7 +111,7 @@ fn a_host_that_is_lost_makes_its_run_of_a_series_invalid() {
     let target = fleet.place.path("room-{host}/t.dat");
     let on = format!("--on={}/h1,h2", fleet.url());
     let repeat = fleet.place.diskspd("repeat --key fleet.key --runs 2 --dir d").arg(&on);
-    let mut run = repeat.args("-- -c1M -b4K -r -d12 -g100i -W0 -L").arg(&target).limit(PATIENCE * 3).start();
+    let mut run = repeat.args("-- -c1M -b4K -r -d20 -g100i -W0 -L").arg(&target).limit(PATIENCE * 3).start();
     run.wait_for_stderr("2 runs");
     fleet.wait_for("h2", "running");
     let (_, agent) = fleet.agents.pop().expect("an agent");
