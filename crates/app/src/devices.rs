@@ -65,7 +65,7 @@ fn print_json(devices: &impl Serialize) -> Status {
 }
 
 fn table(devices: &[DeviceRow]) -> String {
-    let header = ["NAME", "SIZE", "KIND", "MODEL", "IDENTITY", "ROTATES", "SCHEDULER", "MOUNTED", "USED BY"];
+    let header = ["NAME", "SIZE", "KIND", "MODEL", "IDENTITY", "ROTA", "SCHEDULER", "MOUNTED", "USED BY"];
     let mut table = PlainTable::new(header, [1]);
     for device in devices {
         table.add(cells(device));

@@ -113,6 +113,50 @@ impl Doubt {
     }
 }
 
+/// The notes in the verdicts of several runs: limits that the runs have although their results are valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotedRuns {
+    /// All runs.
+    pub runs: usize,
+    /// Names of the notes, each with the number of its runs, the most frequent first. Older documents do not tell.
+    pub notes: Vec<(String, usize)>,
+}
+
+impl NotedRuns {
+    /// `None` if no verdict has a note.
+    pub fn of<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Self> {
+        let runs: Vec<&Headline> = runs.into_iter().collect();
+        let mut notes: Vec<(String, usize)> = Vec::new();
+        for name in runs.iter().flat_map(|run| &run.notes) {
+            match notes.iter_mut().find(|(known, _)| known == name) {
+                Some((_, count)) => *count += 1,
+                None => notes.push((name.clone(), 1)),
+            }
+        }
+        // Notes of one frequency stay in the order of the verdict.
+        notes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        (!notes.is_empty()).then_some(Self { runs: runs.len(), notes })
+    }
+}
+
+/// `notes: short-run in all 6 runs, small-for-host in 2 of 6`
+impl fmt::Display for NotedRuns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, notes } = self;
+        f.write_str("notes")?;
+        for (index, (name, count)) in notes.iter().enumerate() {
+            let separator = if index == 0 { ": " } else { ", " };
+            match (*count, *runs) {
+                (1, 1) => write!(f, "{separator}{name}"),
+                (2, 2) => write!(f, "{separator}{name} in both runs"),
+                (count, runs) if count == runs => write!(f, "{separator}{name} in all {runs} runs"),
+                (count, runs) => write!(f, "{separator}{name} in {count} of {runs}"),
+            }?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +168,18 @@ mod tests {
 
     fn words(runs: &[Headline]) -> String {
         Doubt::of(runs).map(|doubt| format!("{} {doubt}", doubt.worst)).unwrap_or_default()
+    }
+
+    #[test]
+    fn notes_are_counted() {
+        let run =
+            |notes: &[&str]| Headline { notes: notes.iter().map(ToString::to_string).collect(), ..Headline::default() };
+        let words = |runs: &[Headline]| NotedRuns::of(runs).map(|noted| noted.to_string()).unwrap_or_default();
+        assert_eq!(words(&[run(&[])]), "");
+        assert_eq!(words(&[run(&["short-run", "small-for-host"])]), "notes: short-run, small-for-host");
+        let (both, one) = (run(&["small-for-host", "short-run"]), run(&["short-run"]));
+        assert_eq!(words(&[both.clone(), one.clone()]), "notes: short-run in both runs, small-for-host in 1 of 2");
+        assert_eq!(words(&[both, one.clone(), one]), "notes: short-run in all 3 runs, small-for-host in 1 of 3");
     }
 
     #[test]

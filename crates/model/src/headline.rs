@@ -51,9 +51,29 @@ pub struct Headline {
     /// The figure of each of these findings, in the same order; empty in older documents.
     #[serde(default)]
     pub warning_figures: Vec<String>,
+    /// Names of the verdict's notes; empty in older documents.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// The figure of each note, in the same order; empty in older documents.
+    #[serde(default)]
+    pub note_figures: Vec<String>,
 }
 
 impl Headline {
+    /// Names of all findings of the verdict, the gravest first.
+    pub fn finding_names(&self) -> impl Iterator<Item = &str> {
+        self.warnings.iter().chain(&self.notes).map(String::as_str)
+    }
+
+    /// The figure of a finding of this name, if it has one and the document tells it.
+    pub fn finding_figure(&self, name: &str) -> Option<&str> {
+        let of_note = || {
+            let at = self.notes.iter().position(|note| note == name)?;
+            self.note_figures.get(at).map(String::as_str)
+        };
+        self.warning_figure(name).or_else(of_note)
+    }
+
     /// The figure of a warning of this name, if it has one and the document tells it.
     pub fn warning_figure(&self, name: &str) -> Option<&str> {
         let at = self.warnings.iter().position(|warning| warning == name)?;

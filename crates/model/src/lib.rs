@@ -16,6 +16,7 @@ pub mod check;
 pub mod confidence;
 pub mod corruption;
 pub mod course;
+pub mod cpu_shares;
 pub mod device_guard;
 pub mod device_interval;
 pub mod doubt;

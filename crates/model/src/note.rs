@@ -415,16 +415,28 @@ impl fmt::Display for Note {
     }
 }
 
+/// Samples below which ten I/Os do not lie beyond the percentile.
+const SAMPLES_OF_P50: u64 = 20;
+const SAMPLES_OF_P99: u64 = 1000;
+
 /// Median and 99th percentile in nanoseconds, taken in both ways.
 fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submission_ns: [u64; 2]) -> fmt::Result {
+    f.write_str("latency is timed from the previous completion batch, not from each submission")?;
     let ([slot_p50, slot_p99], [submission_p50, submission_p99]) =
         (slot_ns.map(|ns| ns as f64 / 1e6), submission_ns.map(|ns| ns as f64 / 1e6));
-    write!(
-        f,
-        "latency is timed from the previous completion batch, not from each submission: p50 {slot_p50:.4} ms, p99 \
-         {slot_p99:.4} ms; timed from submission: p50 {submission_p50:.4} ms, p99 {submission_p99:.4} ms (a sample of \
-         {ios})"
-    )
+    match ios {
+        SAMPLES_OF_P99.. => write!(
+            f,
+            ": p50 {slot_p50:.4} ms, p99 {slot_p99:.4} ms; timed from submission: p50 {submission_p50:.4} ms, p99 \
+             {submission_p99:.4} ms (a sample of {ios})"
+        ),
+        SAMPLES_OF_P50.. => write!(
+            f,
+            ": p50 {slot_p50:.4} ms; timed from submission: p50 {submission_p50:.4} ms (a sample of {ios}, too few for a \
+             p99)"
+        ),
+        _ => write!(f, "; too few I/Os were timed in both ways to show the difference: {ios}"),
+    }
 }
 
 fn cpu_stolen(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {
@@ -509,4 +521,25 @@ fn clock_steps(f: &mut fmt::Formatter<'_>, step_ns: u64) -> fmt::Result {
          in /sys/devices/system/clocksource/clocksource0/available_clocksource)",
         step_ns as f64 / 1e3
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_of_tiny_samples_are_not_told() {
+        let note = |ios| {
+            let (slot_p50_ns, slot_p99_ns) = (200_000, 6_000_000);
+            let (submission_p50_ns, submission_p99_ns) = (190_000, 5_000_000);
+            Note::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns }.to_string()
+        };
+        let head = "latency is timed from the previous completion batch, not from each submission";
+        let both =
+            ": p50 0.2000 ms, p99 6.0000 ms; timed from submission: p50 0.1900 ms, p99 5.0000 ms (a sample of 1000)";
+        assert_eq!(note(1000), format!("{head}{both}"));
+        let median = ": p50 0.2000 ms; timed from submission: p50 0.1900 ms (a sample of 999, too few for a p99)";
+        assert_eq!(note(999), format!("{head}{median}"));
+        assert_eq!(note(2), format!("{head}; too few I/Os were timed in both ways to show the difference: 2"));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::block::Tone;
 use super::foreign_text::text;
-use model::doubt::Doubt;
+use model::doubt::{Doubt, NotedRuns};
 use model::headline::Headline;
 use serde::Serialize;
 
@@ -37,7 +37,11 @@ impl Answer {
         which: &str,
         statement: Statement,
     ) -> Self {
+        let runs: Vec<&Headline> = runs.into_iter().collect();
         let Statement { tone, about, mut headline, mut sentences } = statement;
+        if let Some(noted) = NotedRuns::of(runs.iter().copied()) {
+            sentences.insert(0, sentence(&noted.to_string()));
+        }
         let Some(doubt) = Doubt::of(runs) else { return Self { tone, about, headline, sentences } };
         // Printed in black and white, colours say nothing.
         if let Some(words) = doubt.of_all() {
@@ -86,5 +90,10 @@ mod tests {
         assert_eq!(found.sentences[0], "Both runs have warnings: steal in 2.");
         assert_eq!(found.headline, "Use -o8, measured in runs with warnings (steal)");
         assert_eq!(answer(Tone::Good, &[Some(Severity::Warn), None]).headline, "Use -o8", "one run is sound");
+        let noted = Headline { notes: vec!["short-run".to_owned()], ..Headline::default() };
+        let statement =
+            Statement { tone: Tone::Good, about: String::new(), headline: "Use -o8".to_owned(), sentences: Vec::new() };
+        let found = Answer::resting_on([&noted, &Headline::default()], statement);
+        assert_eq!((found.tone, found.sentences), (Tone::Good, vec!["Notes: short-run in 1 of 2.".to_owned()]));
     }
 }

@@ -2,18 +2,24 @@
 
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
+use super::chart::Chart;
 use super::charts::{Shown, differences, overlays};
-use super::environment::{command, facts, subtitle};
+use super::environment::{command, facts, place_time_tool};
 use super::foreign_text::text;
 use super::quantity::size;
 use super::repeat::{name, shown};
 use super::warnings::{Explain, NamedRun, banner, warnings};
+use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
-use render::compare::{SameRuns, drift, equivalent, incomplete, system_differences, word};
+use render::compare::{
+    AVAILABLE_MEMORY, NOT_COMPARED, NOTHING_DIFFERS, SameRuns, averages, drift, equivalent, incomplete, measured,
+    system_differences, without_intervals, word,
+};
 use render::load_line;
-use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, compare};
+use render::system::utc;
+use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, compare, left_out, median, without_ios};
 use std::io;
 
 /// One side of a comparison.
@@ -31,14 +37,20 @@ pub(super) fn page(sides: &[Side], explain: Explain) -> io::Result<Page> {
         return Ok(Page::new("Nothing to compare".to_owned(), String::new(), String::new(), Vec::new()));
     };
     let mut sections = Vec::new();
+    let environments = environments(sides);
     for other in others {
         sections.extend(comparison(first, other, others.len() > 1, explain)?);
+    }
+    if let Some(first) = sections.first_mut() {
+        let place = first.blocks.len().min(1);
+        let blocks = [Block::Facts { facts: vec![varied(&environments, sides)] }, Block::Table(runs(sides))];
+        first.blocks.splice(place..place, blocks);
     }
     let shown = overlaid(sides);
     if !shown.is_empty() {
         sections.push(Section::new("All on the same axes", charts(&shown)?));
     }
-    sections.push(environments(sides));
+    sections.push(Section::new("Environment", vec![Block::Table(environments)]));
     for side in sides {
         let Some(result) = side.results.first() else { continue };
         let mut section = command(result);
@@ -46,8 +58,84 @@ pub(super) fn page(sides: &[Side], explain: Explain) -> io::Result<Page> {
         sections.push(section);
     }
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-    let subtitle = first.results.first().map(subtitle).unwrap_or_default();
-    Ok(Page::new(names.join(" / "), load(sides).join(" / "), subtitle, sections).of_method("Comparison"))
+    Ok(Page::new(names.join(" / "), load(sides).join(" / "), subtitle(sides), sections).of_method("Comparison"))
+}
+
+/// Machine, times and program of all sides: each once if it is the same.
+pub(super) fn subtitle(sides: &[Side]) -> String {
+    let known: Vec<[String; 3]> =
+        sides.iter().filter_map(|side| Some(place_time_tool(side.results.first()?, measured(&side.results)))).collect();
+    let of_all = |part: usize| {
+        let mut values: Vec<&str> = known.iter().map(|parts| parts[part].as_str()).collect();
+        values.dedup();
+        values.join(" / ")
+    };
+    [0, 1, 2].map(of_all).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
+/// What is not the same on all sides: what was varied, as far as results tell.
+fn varied(environments: &Table, sides: &[Side]) -> Fact {
+    let loads = load(sides);
+    let mut found = if loads.len() > 1 { vec!["the load, as above".to_owned()] } else { Vec::new() };
+    for row in &environments.rows {
+        let [name, values @ .., differs] = &row[..] else { continue };
+        if !differs.is_empty() && name != AVAILABLE {
+            found.push(format!("{name} ({})", values.join(" / ")));
+        }
+    }
+    let more = found.len().saturating_sub(VARIED_MAX);
+    found.truncate(VARIED_MAX);
+    let more = if more == 0 { String::new() } else { format!("; {more} more under Environment") };
+    let value = if found.is_empty() { NOTHING_DIFFERS.to_owned() } else { found.join("; ") + &more };
+    Fact { name: "what differs", value }
+}
+
+/// Differences that are named at the head.
+const VARIED_MAX: usize = 4;
+
+/// The memory that no program uses, which is never the same.
+const AVAILABLE: &str = "available memory";
+
+/// A row for each run, and one for the median of a side with several.
+fn runs(sides: &[Side]) -> Table {
+    const FIGURES: [Metric; 6] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P50, Metric::P99, Metric::Cpu];
+    let mut rows = Vec::new();
+    let cell = |value: Option<f64>, figure| value.map_or_else(|| "-".to_owned(), |value| shown(figure, value));
+    for side in sides {
+        for (number, result) in (1..).zip(&side.results) {
+            let headline = result.time_spans.first().and_then(stats::headline);
+            let word = match &headline {
+                None => "not measured",
+                Some(headline) if headline.iops <= 0.0 => "no I/Os",
+                Some(headline) => headline.severity.map_or("", Severity::word),
+            };
+            let mut row = vec![run_name(side, number), utc(result.started_at), word.to_owned()];
+            let value = |figure| headline.as_ref().and_then(|headline| headline.value(figure));
+            row.extend(FIGURES.map(|figure| cell(value(figure), figure)));
+            rows.push(row);
+        }
+        if side.results.len() > 1 {
+            let mut row =
+                vec![format!("{}, median of {}", side.name, side.results.len()), String::new(), String::new()];
+            row.extend(FIGURES.map(|figure| cell(median(&side.results, figure), figure)));
+            rows.push(row);
+        }
+    }
+    let has_several = sides.iter().flat_map(|side| &side.results).any(|result| result.time_spans.len() > 1);
+    let first = if has_several { "Figures of the first timespans. " } else { "" };
+    let columns = ["run", "started", "verdict"].map(Column::text);
+    Table {
+        label: "Runs",
+        columns: columns.into_iter().chain(FIGURES.map(|figure| Column::number(&name(figure)))).collect(),
+        rows,
+        note: format!("{first}{}", lengths(sides)),
+        ..Table::default()
+    }
+}
+
+/// The name of a run on the page.
+fn run_name(side: &Side, number: usize) -> String {
+    if side.results.len() == 1 { side.name.clone() } else { format!("{}, run {number}", side.name) }
 }
 
 /// The load, or that of each side.
@@ -64,22 +152,33 @@ fn comparison(first: &Side, second: &Side, several: bool, explain: Explain) -> i
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
     blocks.extend(banner(warnings(&runs, explain)));
     let mut sections = vec![Section::new(&heading, blocks)];
-    if let Some(chart) = differences(&found) {
-        let mut blocks = charts(&[Ok(chart)])?;
-        blocks.push(Block::Table(table(&found, first, second)));
+    // What is left without IOPS is the CPU usage, which makes no chart.
+    let chart = if lacks_iops(&found, first, second) { None } else { differences(&found) };
+    let mut blocks = chart.map_or_else(|| Ok(Vec::new()), |chart| charts(&[Ok(chart)]))?;
+    let table = table(&found, first, second);
+    if !table.rows.is_empty() {
+        blocks.push(Block::Table(table));
         sections.push(Section::new("Differences", blocks));
     }
     Ok(sections)
 }
 
+/// True if runs without I/Os leave nothing to compare.
+fn lacks_iops(found: &[Difference], first: &Side, second: &Side) -> bool {
+    left_out(&first.results, &second.results).contains(&Metric::Iops)
+        && found.iter().all(|difference| difference.figure != Metric::Iops)
+}
+
+/// Both sides with their names.
+fn named<'a>(first: &'a Side, second: &'a Side) -> [(&'a str, &'a [RunResult]); 2] {
+    [first, second].map(|side| (side.name.as_str(), &side.results[..]))
+}
+
 /// The figures of a side's runs: those of their first timespans, which are compared.
 fn named_headlines(side: &Side) -> Vec<(String, Headline)> {
-    let name = |number: usize| match side.results.len() {
-        1 => side.name.clone(),
-        _ => format!("{}, run {number}", side.name),
-    };
     let headline = |result: &RunResult| stats::headline(result.time_spans.first()?);
-    (1..).zip(&side.results).filter_map(|(number, result)| Some((name(number), headline(result)?))).collect()
+    let runs = (1..).zip(&side.results);
+    runs.filter_map(|(number, result)| Some((run_name(side, number), headline(result)?))).collect()
 }
 
 /// Rates over time and percentiles of the first run of each side.
@@ -87,11 +186,26 @@ pub(super) fn overlaid(sides: &[Side]) -> Vec<Shown> {
     let measured = |side: &'_ Side| -> Option<_> { side.results.first()?.time_spans.first()?.measured.clone() };
     let known: Vec<_> = sides.iter().filter_map(|side| Some((side.name.as_str(), measured(side)?))).collect();
     let known: Vec<_> = known.iter().map(|(name, measured)| (*name, measured)).collect();
-    overlays(&known).into_iter().map(Ok).collect()
+    let caption = one_run_of_each(sides);
+    let with_caption = |chart: Chart| Chart { caption: format!("{caption} {}", chart.caption), ..chart };
+    overlays(&known).into_iter().map(with_caption).map(Ok).collect()
+}
+
+/// Which runs the lines of a chart are.
+fn one_run_of_each(sides: &[Side]) -> String {
+    let several: Vec<String> = sides
+        .iter()
+        .filter(|side| side.results.len() > 1)
+        .map(|side| format!("run 1 of {} of {}", side.results.len(), side.name))
+        .collect();
+    let several = if several.is_empty() { String::new() } else { format!(": {}", several.join(", ")) };
+    let stalled = |side: &&Side| without_ios(&side.results[..side.results.len().min(1)]) > 0;
+    let stalled: Vec<String> = sides.iter().filter(stalled).map(|side| format!(" {}: no I/Os.", side.name)).collect();
+    format!("Each line is a single run{several}.{}", stalled.concat())
 }
 
 /// One table of machines, storage, programs and settings that do not change the load: first what differs.
-fn environments(sides: &[Side]) -> Section {
+fn environments(sides: &[Side]) -> Table {
     let of_sides: Vec<Vec<Fact>> =
         sides.iter().map(|side| side.results.first().map(facts).unwrap_or_default()).collect();
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -113,7 +227,7 @@ fn environments(sides: &[Side]) -> Section {
     rows.sort_by_key(|row| row.last().is_some_and(String::is_empty));
     let names = sides.iter().map(|side| Column::text(&side.name));
     let columns = [Column::text("")].into_iter().chain(names).chain([Column::text("")]).collect();
-    Section::new("Environment", vec![Block::Table(Table { label: "Environment", columns, rows, ..Table::default() })])
+    Table { label: "Environment", columns, rows, ..Table::default() }
 }
 
 /// Each fact with how many of its name came before it.
@@ -146,10 +260,10 @@ fn other_differences(sides: &[Side]) -> Vec<Vec<String>> {
 
 /// A place in a result and its values, in words and units where it is one that often differs.
 fn readable(name: &str, values: [&str; 2]) -> (String, [String; 2]) {
-    if name != "machine.memory.available_bytes" {
+    if name != AVAILABLE_MEMORY {
         return (name.to_owned(), values.map(str::to_owned));
     }
-    ("available memory".to_owned(), values.map(|value| value.parse().map_or_else(|_| value.to_owned(), size)))
+    (AVAILABLE.to_owned(), values.map(|value| value.parse().map_or_else(|_| value.to_owned(), size)))
 }
 
 /// The metrics that are better, worse, equivalent or inconclusive.
@@ -161,8 +275,9 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     let (equivalent, open) = (of(ComparisonVerdict::NoDifference), of(ComparisonVerdict::CannotTell));
     let same = SameRuns::of(&first.results, &second.results);
     let told = same.map(|same| sentence(&same.words()));
-    let incomplete = incomplete(&first.results, &second.results);
-    let lacks_iops = incomplete.is_some() && found.iter().all(|difference| difference.figure != Metric::Iops);
+    let incomplete = incomplete(named(first, second));
+    let lacks_iops = lacks_iops(found, first, second);
+    let stalled = render::compare::without_ios(named(first, second));
     let headline = match (better.is_empty(), worse.is_empty()) {
         _ if matches!(same, Some(SameRuns::All { .. })) => {
             return Statement {
@@ -173,7 +288,10 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
             };
         }
         _ if found.is_empty() => "No metrics in common".to_owned(),
-        _ if lacks_iops => "Cannot tell: IOPS cannot be compared".to_owned(),
+        _ if lacks_iops => match &stalled {
+            Some(stalled) => format!("Cannot tell: {}", text(stalled.as_bytes())),
+            None => "Cannot tell: IOPS cannot be compared".to_owned(),
+        },
         (false, true) => format!("{} is better in {}", second.name, listed(&better)),
         (true, false) => format!("{} is worse in {}", second.name, listed(&worse)),
         (false, false) => format!("{} is better in {}, worse in {}", second.name, listed(&better), listed(&worse)),
@@ -204,7 +322,8 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     add(&equal(), &equivalent, &|found| name(found.figure));
     let (noisy, unknown): (Vec<_>, Vec<_>) = open.iter().partition(|found| found.interval.is_some());
     add("Cannot tell, within the noise", &noisy, &with_interval);
-    add("Cannot tell, scatter unknown", &unknown, &with_interval);
+    add("Cannot tell, no 95 % interval", &unknown, &with_interval);
+    sentences.extend(without_intervals(found, named(first, second)).iter().map(|words| sentence(words)));
     sentences.extend(told);
     sentences.extend(drift(&first.results, &second.results).map(sentence));
     if first.results.len() == 1 || second.results.len() == 1 {
@@ -240,7 +359,7 @@ fn cannot_tell(open: &Difference) -> String {
         Some(_) => {
             format!("Cannot tell: the difference of {:.1} % in {figure} is within the noise", open.percent.abs())
         }
-        None => format!("Cannot tell: the scatter of {figure} is unknown"),
+        None => format!("Cannot tell: no 95 % interval of {figure}"),
     }
 }
 
@@ -256,6 +375,12 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
             shown(figure, second),
         ]
     };
+    let left_out = left_out(&first.results, &second.results).into_iter().map(|figure| {
+        let [a, b] = [first, second]
+            .map(|side| median(&side.results, figure).map_or_else(|| "-".to_owned(), |value| shown(figure, value)));
+        vec![name(figure), NOT_COMPARED.to_owned(), "-".to_owned(), "-".to_owned(), a, b]
+    });
+    let rows = found.iter().map(row).chain(left_out).collect();
     let runs = |side: &Side| match side.results.len() {
         1 => side.name.clone(),
         runs => format!("{} ({runs} runs)", side.name),
@@ -268,17 +393,19 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
         Column::number(&runs(first)),
         Column::number(&runs(second)),
     ];
-    let note = lengths(first, second);
-    Table { columns, rows: found.iter().map(row).collect(), label: "Differences", note, ..Table::default() }
+    let note = averages(found, &first.results, &second.results).map(|words| sentence(&words)).unwrap_or_default();
+    Table { columns, rows, label: "Differences", note, ..Table::default() }
 }
 
-/// How long the runs of both sides were.
-fn lengths(first: &Side, second: &Side) -> String {
+/// How long the runs of the sides were.
+fn lengths(sides: &[Side]) -> String {
     let length = |side: &Side| Some(load_line::length(side.results.first()?.profile.time_spans.first()?));
-    match (length(first), length(second)) {
-        (Some(a), Some(b)) if a == b => format!("Each run: {a}."),
-        (Some(a), Some(b)) => format!("Each run of {}: {a}; of {}: {b}.", first.name, second.name),
-        _ => String::new(),
+    let known: Vec<(&str, String)> =
+        sides.iter().filter_map(|side| Some((side.name.as_str(), length(side)?))).collect();
+    match &known[..] {
+        [] => String::new(),
+        [(_, first), others @ ..] if others.iter().all(|(_, length)| length == first) => format!("Each run: {first}."),
+        _ => known.iter().map(|(name, length)| format!("Each run of {name}: {length}.")).collect::<Vec<_>>().join(" "),
     }
 }
 
@@ -325,8 +452,9 @@ mod tests {
         );
         let unknown = difference(Metric::P99, -3.0, None, ComparisonVerdict::CannotTell);
         let (_, headline, sentences) = told(&[unknown]);
-        assert_eq!(headline, "Cannot tell: the scatter of p99 is unknown");
-        assert_eq!(sentences, ["Cannot tell, scatter unknown: p99 -3.0 %."]);
+        assert_eq!(headline, "Cannot tell: no 95 % interval of p99");
+        assert_eq!(sentences[0], "Cannot tell, no 95 % interval: p99 -3.0 %.");
+        assert!(sentences[1].starts_with("No 95 % interval of p99: a single run does not tell it"), "{sentences:?}");
     }
 
     #[test]

@@ -12,8 +12,13 @@ use std::path::Path;
 
 /// Machine and time, on a line.
 pub(super) fn subtitle(result: &RunResult) -> String {
-    let started = utc(result.started_at);
-    format!("{} · {started} · {}", text(known(Some(&result.system.computer_name)).as_bytes()), tool(&result.tool))
+    place_time_tool(result, None).join(" · ")
+}
+
+/// Machine, time and program; `started` is the time if it is not that of the result.
+pub(super) fn place_time_tool(result: &RunResult, started: Option<String>) -> [String; 3] {
+    let started = started.unwrap_or_else(|| utc(result.started_at));
+    [text(known(Some(&result.system.computer_name)).as_bytes()), started, tool(&result.tool)]
 }
 
 /// The machine, its storage and the program.
@@ -63,6 +68,12 @@ fn fact(name: &'static str, value: String) -> Fact {
     Fact { name, value }
 }
 
+/// What the system runs on; `None` of hardware, or if it is unknown.
+fn hypervisor(result: &RunResult) -> Option<&Hypervisor> {
+    let known = result.environment.as_ref()?.hypervisor.as_ref()?;
+    Some(known).filter(|hypervisor| **hypervisor != Hypervisor::None)
+}
+
 fn machine(result: &RunResult) -> Vec<Fact> {
     let system = &result.system;
     let nothing = Environment::default();
@@ -74,13 +85,12 @@ fn machine(result: &RunResult) -> Vec<Fact> {
     let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let cpus = [(topology.cpus.len(), "CPU"), (topology.core_count(), "core"), (topology.socket_count(), "socket")];
     let cpus = cpus.map(|(count, noun)| counted(count, noun)).join(", ");
-    let hypervisor = environment.hypervisor.as_ref().filter(|hypervisor| **hypervisor != Hypervisor::None);
     [
         named("computer", Some(&system.computer_name)),
         named("processor", system.processor_name.as_deref()),
         (!topology.cpus.is_empty()).then(|| fact("CPUs", cpus)),
         environment.memory_bytes.map(|bytes| fact("memory", size(bytes))),
-        named("virtual machine", hypervisor.map(Hypervisor::words)),
+        named("virtual machine", hypervisor(result).map(Hypervisor::words)),
         named("system", environment.distribution.as_deref()),
         named("kernel", environment.kernel_release.as_deref().or(Some(&system.kernel_release))),
         named("power", system.power_scheme.as_deref()),
@@ -109,7 +119,8 @@ fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> V
         Backing::Unknown | Backing::Devices(_) | Backing::Overlay { .. } => None,
     };
     facts.extend(place.map(|place| fact("\u{2003}on", text(place.as_bytes()))));
-    facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk))));
+    let is_virtual = hypervisor(result).is_some();
+    facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk, is_virtual))));
     let placement = result.targets.placements.get(path);
     facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(spaced(&placement.words()).as_bytes()))));
     facts
@@ -120,8 +131,8 @@ fn mounted(mount: &MountedFileSystem) -> String {
     text(format!("{} from {}, {options}", mount.file_system, mount.source).as_bytes())
 }
 
-/// `nvme0n1, Some Model, 1.9TiB, scheduler none`
-fn described(disk: &BlockDevice) -> String {
+/// `nvme0n1, Some Model, 1.9TiB, scheduler none, the kernel reports it as not rotational`
+fn described(disk: &BlockDevice, is_virtual: bool) -> String {
     let hardware = [disk.identity.vendor.as_deref(), disk.identity.model.as_deref()];
     let hardware = hardware.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let parts = [
@@ -129,7 +140,34 @@ fn described(disk: &BlockDevice) -> String {
         Some(hardware).filter(|hardware| !hardware.is_empty()),
         disk.size_bytes.map(size),
         disk.queue.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
-        disk.queue.rotational.map(|turns| if turns { "rotational" } else { "not rotational" }.to_owned()),
+        disk.queue.rotational.map(|is_rotational| rotational(is_rotational, is_virtual)),
     ];
     text(parts.into_iter().flatten().collect::<Vec<_>>().join(", ").as_bytes())
+}
+
+/// The kernel's word: of a virtual disk it knows nothing but a flag that the hypervisor may leave as it is.
+fn rotational(is_rotational: bool, is_virtual: bool) -> String {
+    let not = if is_rotational { "" } else { "not " };
+    if is_virtual {
+        format!("the guest's kernel reports it as {not}rotational, but does not see the disks of the host")
+    } else {
+        format!("the kernel reports it as {not}rotational")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_kernel_that_says_whether_a_disk_is_rotational() {
+        let mut disk = BlockDevice { name: "vda".to_owned(), ..BlockDevice::default() };
+        assert_eq!(described(&disk, true), "vda");
+        disk.queue.rotational = Some(true);
+        assert_eq!(described(&disk, false), "vda, the kernel reports it as rotational");
+        let guest = "vda, the guest's kernel reports it as rotational, but does not see the disks of the host";
+        assert_eq!(described(&disk, true), guest);
+        disk.queue.rotational = Some(false);
+        assert_eq!(described(&disk, false), "vda, the kernel reports it as not rotational");
+    }
 }

@@ -174,7 +174,7 @@ fn about(subject: &Subject<'_>) -> Vec<String> {
             (vec![load_line::of_runs(sweep, example)], example.map(environment::subtitle))
         }
         Subject::Comparison { sides } => {
-            let place = sides.first().and_then(|side| side.results.first()).map(environment::subtitle);
+            let place = sides.iter().any(|side| !side.results.is_empty()).then(|| comparison::subtitle(sides));
             (comparison::load(sides), place)
         }
     };

@@ -14,7 +14,7 @@ use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
-use render::ab::{DETECTABLE, detectable, is_doubtful};
+use render::ab::{DETECTABLE, averages, detectable, found_below_detectable, is_doubtful};
 use render::load_line;
 use render::repeat::EVERY_RUN_WARNED;
 use std::io;
@@ -121,6 +121,7 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
         vec![format!("{} pairs of runs, in random order within each pair; B is compared with A.", found.pairs)];
     sentences.extend(rest.into_iter().flatten().filter(|_| !better.is_empty() || !worse.is_empty()));
     sentences.push(format!("The {DETECTABLE}: {}.", detectable(found)));
+    sentences.extend(found_below_detectable(found).map(|words| sentence(&words)));
     if !found.is_decided() {
         sentences.push("For an answer, use longer runs (-d) or more pairs (--pairs).".to_owned());
     }
@@ -136,7 +137,8 @@ fn figures(answer: &AbAnswer, [a, b]: &[String; 2]) -> Table {
         _ => name.clone(),
     };
     let names: Vec<String> = written.header().iter().map(side).collect();
-    let mut table = Table { label: "B against A", ..Table::judged_first(&written, &names) };
+    let note = sentence(&averages(answer));
+    let mut table = Table { label: "B against A", note, ..Table::judged_first(&written, &names) };
     // Values with their units, as everywhere on the page: behind the name and the verdict stand A and B.
     let cpu = (Metric::Cpu, answer.cpu_percent.0, answer.cpu_percent.1);
     let values = answer.figures.iter().map(|found| (found.figure, found.a, found.b)).chain([cpu]);

@@ -13,7 +13,7 @@ use model::preset::{PresetRun, PresetTable};
 use model::result::RunResult;
 use render::figure_words::label;
 use render::load_line;
-use render::preset::LoadRow;
+use render::preset::{LoadRow, busy_cpus, limits_of_disks};
 
 /// The percentiles that the table shows, and their ranks in parts per billion.
 const PERCENTILES: [(Metric, u64); 2] = [(Metric::P99, 990_000_000), (Metric::P999, 999_000_000)];
@@ -29,7 +29,9 @@ pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let loads = if preset.table == PresetTable::Loads { headlines.len() } else { table.rows.len() };
     let statement = statement(loads, requirements.as_ref(), &runs);
     let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement);
-    let note = [runs_of_rows(preset, result), table.note.clone()].join(" ").trim().to_owned();
+    let limits = limits_of_disks(result).map(|words| sentence(&words)).unwrap_or_default();
+    let notes = [runs_of_rows(preset, result), limits, table.note.clone()];
+    let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
     let table = Table { note, ..table };
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
     blocks.extend(banner(warnings(&runs, explain)));
@@ -70,13 +72,18 @@ fn statement(loads: usize, requirements: Option<&(Severity, String)>, runs: &[Na
     }
     sound.retain(|name| !doubtful.contains(name));
     let worst = runs.iter().filter_map(|(_, run)| run.severity).max().filter(|worst| *worst >= Severity::Warn);
+    let has_notes = runs.iter().any(|(_, run)| !run.notes.is_empty());
     let trusted = match worst {
+        None if has_notes => "No run has a verdict of WARN or worse; the notes limit what the figures show.".to_owned(),
         None => "No run has a verdict of WARN or worse.".to_owned(),
         Some(worst) => {
             let which = match (sound.len(), doubtful.len()) {
                 (0, _) => "None of the loads can be trusted until the causes are removed".to_owned(),
                 // The shorter list is read.
-                (sounds, doubts) if sounds < doubts => format!("Only these loads can be trusted: {}", sound.join("; ")),
+                (sounds, doubts) if sounds < doubts => {
+                    let limits = if has_notes { ", within the limits of their notes" } else { "" };
+                    format!("Only these loads can be trusted{limits}: {}", sound.join("; "))
+                }
                 _ => format!("These loads cannot be trusted: {}", doubtful.join("; ")),
             };
             format!("Worst verdict: {worst}. {which}.")
@@ -90,6 +97,7 @@ fn statement(loads: usize, requirements: Option<&(Severity, String)>, runs: &[Na
                 .to_owned(),
         );
     }
+    sentences.extend(busy_cpus(runs.iter().map(|(_, run)| *run)).map(|words| sentence(&words)));
     Statement { tone, about: String::new(), headline, sentences }
 }
 
@@ -100,7 +108,7 @@ fn table(preset: &PresetRun, result: &RunResult) -> Option<Table> {
     let headlines = headlines(preset, result);
     let severity = |headline: &Option<Headline>| headline.as_ref().and_then(|headline| headline.severity);
     let word = |severity: Option<Severity>| {
-        severity.filter(|worst| *worst >= Severity::Warn).map_or("ok", Severity::word).to_owned()
+        severity.filter(|worst| *worst >= Severity::Note).map_or("ok", Severity::word).to_owned()
     };
     if let Some(rows) = rows {
         let mut is_any_weak = false;
@@ -189,6 +197,13 @@ mod tests {
         );
         let most = [("a, b", Severity::Warn), ("c", Severity::Warn), ("d", Severity::Note)];
         assert_eq!(told(None, &most).2, ["Worst verdict: WARN. Only these loads can be trusted: d."]);
+        let noted = Headline { notes: vec!["short-run".to_owned()], cpu_percent: 99.0, ..run(Severity::Note) };
+        let runs = [("reads".to_owned(), &noted), ("writes".to_owned(), &noted)];
+        let Statement { sentences, .. } = statement(2, None, &runs);
+        assert_eq!(sentences[0], "No run has a verdict of WARN or worse; the notes limit what the figures show.");
+        assert!(
+            sentences[1].starts_with("The CPUs of the machine were busy for 95 % of the time or more in 2 of 2 runs")
+        );
         let (tone, _, sentences) = told(Some((Severity::Fail, "1 FAIL")), &[("reads", Severity::Note)]);
         assert_eq!((tone, sentences), (Tone::Bad, vec!["No run has a verdict of WARN or worse.".to_owned()]));
     }

@@ -11,7 +11,7 @@ use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
 use super::storage;
 use super::warnings::Explain;
-use model::confidence::Interval;
+use model::confidence::{HalfWidths, Interval};
 use model::device_interval::Recording;
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
@@ -22,9 +22,9 @@ use model::result::{
 use model::units::mib;
 use model::verdict::Verdict;
 use model::verification::VerificationFigures;
-use render::confidence::{of_bytes, of_iops, of_mean_latency};
+use render::confidence::{WithoutInterval, of_bytes, of_iops, of_mean_latency, without_interval};
 use render::load_line;
-use render::verdict_block::{SOUND, requirements_summary};
+use render::verdict_block::{requirements_summary, sum_up};
 use stats::NAMED_PERCENTILES;
 use stats::overview::Stall;
 use std::io;
@@ -259,7 +259,8 @@ pub(super) fn verdict(verdict: &Verdict) -> Block {
         Some(Severity::Warn) => {
             "WARN: something other than the target affected the results; remove the causes and measure again".to_owned()
         }
-        Some(Severity::Note | Severity::Unknown | Severity::Pass) | None => format!("Sound: {SOUND}"),
+        Some(Severity::Note | Severity::Unknown | Severity::Pass) => format!("Valid: {}", sum_up(verdict)),
+        None => format!("Sound: {}", sum_up(verdict)),
     };
     let findings = verdict.findings.iter().map(|finding| found(finding, &finding.name)).collect();
     Block::Verdict(Banner { tone: Tone::of(severity), headline, findings })
@@ -304,8 +305,15 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
     let Some(headline) = stats::headline(span_result) else { return Vec::new() };
     let confidence = measured.confidence.as_ref().and_then(|confidence| confidence.total.as_ref());
     let figures = &measured.total.total;
-    let between = |found: Option<Interval>, shown: fn(f64) -> String| {
-        found.map(|found| format!("{} to {}", shown(found.low), shown(found.high))).unwrap_or_default()
+    let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
+    let count = latencies.map_or(figures.ios, |latencies| latencies.count);
+    let between = |found: Option<Interval>, rank_ppb: Option<u64>, shown: fn(f64) -> String| match found {
+        Some(found) => format!("95 % interval: {} to {}", shown(found.low), shown(found.high)),
+        None => match without_interval(measured, rank_ppb, count) {
+            Some(WithoutInterval::Reason(reason)) => format!("no 95 % interval: {reason}"),
+            Some(WithoutInterval::Withheld { remedy, .. }) => format!("no 95 % interval: {remedy}"),
+            None => String::new(),
+        },
     };
     let tile = |label: &str, value: String, unit: &str, beside: String| Tile {
         label: label.to_owned(),
@@ -319,13 +327,13 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
             "I/Os per second",
             grouped(headline.iops),
             "",
-            between(confidence.and_then(|found| of_iops(figures, found)), grouped),
+            between(confidence.and_then(|found| of_iops(figures, found)), None, grouped),
         ),
         tile(
             "Throughput",
             Quantity::MibPerS.value(mib(headline.bytes_per_s)).replace(" MiB/s", ""),
             "MiB/s",
-            between(confidence.and_then(|found| of_bytes(figures, found)), |bytes| significant(mib(bytes))),
+            between(confidence.and_then(|found| of_bytes(figures, found)), None, |bytes| significant(mib(bytes))),
         ),
     ];
     let mut add_latency = |label: &str, ns: Option<f64>, beside: String, is_weak: bool| {
@@ -335,18 +343,19 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         tiles.push(Tile { is_weak, ..tile(label, value.to_owned(), unit, beside) });
     };
     let rank = |rank_ppb: u64, ns: Option<u64>| {
-        let found = confidence?.percentiles.iter().find(|found| found.rank_ppb == rank_ppb)?;
-        let around = || Some(Interval::around(ns? as f64, found.half_width_ns));
-        Some(between(found.interval_ns.or_else(around), latency))
+        let of_rank = |found: &HalfWidths| found.percentiles.iter().find(|found| found.rank_ppb == rank_ppb).copied();
+        let found = confidence.and_then(of_rank).and_then(|found| {
+            let around = || Some(Interval::around(ns? as f64, found.half_width_ns));
+            found.interval_ns.or_else(around)
+        });
+        between(found, Some(rank_ppb), latency)
     };
-    let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), latency);
+    let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), None, latency);
     add_latency("Mean latency", headline.mean_ns, mean, false);
     let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
-    let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
-    let count = latencies.map_or(figures.ios, |latencies| latencies.count);
     for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
         let is_weak = stats::is_weak(count, rank_ppb);
-        add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb, ns).unwrap_or_default(), is_weak);
+        add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb, ns), is_weak);
     }
     let responses = match &measured.load_loop {
         Some(LoadLoop::Open(open)) => open.response_time.total.as_ref().map_or(0, |responses| responses.count),
@@ -358,9 +367,8 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         "from the intended start".to_owned(),
         stats::is_weak(responses, 990_000_000),
     );
-    let own =
-        stats::program_cpu_percent(span_result).map(|percent| format!("; diskspd itself {} %", significant(percent)));
-    let beside = format!("all programs, mean of all CPUs{}", own.unwrap_or_default());
+    let shares = stats::cpu_shares(span_result).map(|shares| format!(": {shares}"));
+    let beside = format!("mean of all CPUs{}", shares.unwrap_or_default());
     tiles.push(tile("CPU of the machine", significant(headline.cpu_percent), "%", beside));
     tiles
 }
@@ -414,10 +422,29 @@ fn totals(measured: &Measured) -> Table {
             measured.thread_count,
             if measured.thread_count == 1 { "thread" } else { "threads" },
             if measured.is_partial { "; it ended early" } else { "" }
-        ),
+        ) + &intervals(measured),
         label: "Figures",
         ..Table::default()
     }
+}
+
+/// What the intervals of the tiles are, and why some figures have none.
+fn intervals(measured: &Measured) -> String {
+    let Some(confidence) = &measured.confidence else { return String::new() };
+    let total = confidence.total.as_ref();
+    let has_iops = total.is_some_and(|total| of_iops(&measured.total.total, total).is_some());
+    let missing = match without_interval(measured, None, measured.total.total.ios) {
+        Some(WithoutInterval::Withheld { reason, .. }) if has_iops => format!(" Some figures have none: {reason}."),
+        Some(WithoutInterval::Withheld { reason, .. }) => {
+            format!(
+                " I/Os per second have none: {reason}. Each figure is judged by itself, so percentiles may have one."
+            )
+        }
+        Some(WithoutInterval::Reason(_)) | None => String::new(),
+    };
+    let is_any = total.is_some_and(|total| has_iops || !total.percentiles.is_empty());
+    let known = " 95 % intervals cover the variation within this run, not that from run to run.";
+    if is_any { format!("{known}{missing}") } else { String::new() }
 }
 
 /// The percentiles that reports show, with those named that are weaker than their sample.

@@ -2,7 +2,7 @@
 
 use super::block::{Banner, Block, Found, Tone};
 use super::foreign_text::text;
-use model::doubt::Doubt;
+use model::doubt::{Doubt, NotedRuns};
 use model::finding::Severity;
 use model::headline::Headline;
 
@@ -29,22 +29,34 @@ pub type Explain = fn(name: &str) -> Option<Meaning>;
 /// A run and its name on the page.
 pub(super) type NamedRun<'a> = (String, &'a Headline);
 
-/// A line for each finding of the runs, the most frequent first.
+/// A line for each finding of the runs: warnings, then notes, the most frequent first.
 pub(super) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
-    let Some(doubt) = Doubt::of(runs.iter().map(|(_, run)| *run)) else { return Vec::new() };
-    doubt.causes.iter().map(|(name, count)| warning(name, *count, runs, explain)).collect()
+    let headlines = || runs.iter().map(|(_, run)| *run);
+    let causes = Doubt::of(headlines()).map(|doubt| doubt.causes).unwrap_or_default();
+    let notes = NotedRuns::of(headlines()).map(|noted| noted.notes).unwrap_or_default();
+    let is_warning = |name: &String| causes.iter().any(|(cause, _)| cause == name);
+    let warned = causes.iter().map(|(name, count)| warning(name, *count, runs, explain));
+    // What is a warning in other runs stands there.
+    let milder = notes.iter().filter(|(name, _)| !is_warning(name)).map(|(name, count)| {
+        let (tone, word) = (Tone::Plain, Severity::Note.word().to_owned());
+        Found { tone, word, ..warning(name, *count, runs, explain) }
+    });
+    warned.chain(milder).collect()
 }
 
 /// What was found in several runs, if anything was.
 pub(super) fn banner(findings: Vec<Found>) -> Option<Block> {
     let tone = findings.iter().map(|found| found.tone).max()?;
-    let headline =
-        if tone == Tone::Bad { "Some runs failed or are invalid" } else { "Look at these before using the results" };
+    let headline = match tone {
+        Tone::Bad => "Some runs failed or are invalid",
+        Tone::Warn => "Look at these before using the results",
+        Tone::Plain | Tone::Good => "The results are valid, with these limits",
+    };
     Some(Block::Verdict(Banner { tone, headline: headline.to_owned(), findings }))
 }
 
 fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) -> Found {
-    let affected = || runs.iter().filter(|(_, run)| run.warnings.iter().any(|warning| warning == name));
+    let affected = || runs.iter().filter(|(_, run)| run.finding_names().any(|found| found == name));
     // The rule may be graver than what it found.
     let worst = affected().filter_map(|(_, run)| run.severity).max().unwrap_or(Severity::Warn);
     let meaning = explain(name);
@@ -81,7 +93,7 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
 /// `run 1: 12.3 % of the CPU time was stolen`, for the first runs that it affects.
 fn figures(affected: &[&NamedRun<'_>], name: &str) -> Option<String> {
     let figure =
-        |(run, headline): &&NamedRun<'_>| Some(format!("{run}: {}", text(headline.warning_figure(name)?.as_bytes())));
+        |(run, headline): &&NamedRun<'_>| Some(format!("{run}: {}", text(headline.finding_figure(name)?.as_bytes())));
     let shown: Vec<String> = affected.iter().take(FIGURES_MAX).filter_map(figure).collect();
     let more = if affected.len() > FIGURES_MAX { " · ..." } else { "" };
     (!shown.is_empty()).then(|| shown.join(" · ") + more)
@@ -152,6 +164,36 @@ mod tests {
         assert_eq!(of_steal(&named[..2]), "in both runs. run 1: 1 % stolen · run 2: 2 % stolen");
         let all = "in all 4 runs. run 1: 1 % stolen · run 2: 2 % stolen · ...";
         assert_eq!(of_steal(&named), all);
+    }
+
+    #[test]
+    fn notes_follow_the_warnings() {
+        let short = Headline {
+            notes: vec!["short-run".to_owned()],
+            note_figures: vec!["measured for 1.0 s".to_owned()],
+            ..run(Severity::Note, &[])
+        };
+        let warned = Headline { notes: short.notes.clone(), ..run(Severity::Warn, &["steal"]) };
+        let told = |runs: &[&Headline]| {
+            let named: Vec<NamedRun<'_>> =
+                (1..).zip(runs).map(|(number, run)| (format!("run {number}"), *run)).collect();
+            let found = warnings(&named, explain);
+            let lines = found.iter().map(|found| format!("{} {}: {}", found.word, found.name, found.figure)).collect();
+            let Some(Block::Verdict(banner)) = banner(found) else { panic!("no banner") };
+            let lines: Vec<String> = lines;
+            (banner.headline, lines)
+        };
+        let (headline, lines) = told(&[&short, &short]);
+        assert_eq!(headline, "The results are valid, with these limits");
+        let figures = "run 1: measured for 1.0 s \u{b7} run 2: measured for 1.0 s";
+        assert_eq!(lines, [format!("NOTE short-run: in both runs. {figures}")]);
+        let (headline, lines) = told(&[&warned, &short]);
+        assert_eq!(headline, "Look at these before using the results");
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].starts_with("WARN steal: in 1 of 2 runs: run 1")
+                && lines[1].starts_with("NOTE short-run: in both")
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::plain_table::PlainTable;
 use crate::repeat::EVERY_RUN_WARNED;
 use crate::sweep::figures_of_line;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
+use model::doubt::NotedRuns;
 use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
@@ -34,6 +35,7 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
         writeln!(out, "{side}: {name}")?;
     }
     table(answer).write(out)?;
+    writeln!(out, "\n{}", averages(answer))?;
     let looks = match &answer.looks[..] {
         [_] => String::new(),
         looks => {
@@ -41,13 +43,26 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
             format!(", tested after {}", looks.join(", "))
         }
     };
-    writeln!(out, "\n{} pairs{looks}; the confidence intervals hold jointly for all figures and tests", answer.pairs)?;
+    writeln!(out, "{} pairs{looks}; the confidence intervals hold jointly for all figures and tests", answer.pairs)?;
     let what = if is_noise_floor { format!("noise floor ({DETECTABLE})") } else { DETECTABLE.to_owned() };
     writeln!(out, "{what}: {}", detectable(answer))?;
+    if let Some(words) = found_below_detectable(answer) {
+        writeln!(out, "{words}")?;
+    }
     if is_doubtful(&pairs) {
         writeln!(out, "{EVERY_RUN_WARNED}")?;
     }
-    verdicts(&pairs, out)
+    verdicts(&pairs, out)?;
+    let noted = NotedRuns::of(pairs.iter().flat_map(|(a, b)| [*a, *b]));
+    noted.map_or(Ok(()), |noted| writeln!(out, "{noted}"))
+}
+
+/// Which averages the table shows.
+pub fn averages(answer: &AbAnswer) -> String {
+    let pairs = answer.pairs;
+    format!(
+        "A and B: geometric means of {pairs} runs each (CPU: arithmetic); change: geometric mean of B / A over the pairs"
+    )
 }
 
 /// True if every run has a warning.
@@ -58,22 +73,33 @@ pub fn is_doubtful(pairs: &[(&Headline, &Headline)]) -> bool {
 /// What [`detectable`] lists.
 pub const DETECTABLE: &str = "smallest difference that this number of pairs detects with 90 % probability";
 
-/// A difference beyond this is none that anybody looks for: the pairs cannot tell.
+/// Beyond this it does not matter how large the difference is.
 const DETECTABLE_PERCENT_MAX: f64 = 100.0;
 
-/// `IOPS 1.2 %, mean ms 2.3 %`
+/// `IOPS 1.2 %, mean ms 2.3 %, p99 ms above 100 %`
 pub fn detectable(answer: &AbAnswer) -> String {
-    const NONE: &str = "these pairs cannot tell: they vary too much";
-    let is_known = |found: &&AbFigure| found.detectable_percent <= DETECTABLE_PERCENT_MAX;
-    let of = |found: &AbFigure| format!("{} {:.1} %", label(found.figure), found.detectable_percent);
-    let known: Vec<String> = answer.figures.iter().filter(is_known).map(of).collect();
-    let unknown = answer.figures.iter().filter(|found| !is_known(found)).map(|found| label(found.figure));
-    let unknown: Vec<&str> = unknown.collect();
-    match (known.is_empty(), unknown.is_empty()) {
-        (_, true) => known.join(", "),
-        (true, false) => NONE.to_owned(),
-        (false, false) => format!("{}; of {}, {NONE}", known.join(", "), unknown.join(" and ")),
-    }
+    let of = |found: &AbFigure| match found.detectable_percent {
+        percent if percent <= DETECTABLE_PERCENT_MAX => format!("{} {percent:.1} %", label(found.figure)),
+        _ => format!("{} above {DETECTABLE_PERCENT_MAX} %", label(found.figure)),
+    };
+    answer.figures.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// That differences which were found are smaller than those that are found nearly always; `None` if none is.
+pub fn found_below_detectable(answer: &AbAnswer) -> Option<String> {
+    let is_found = |found: &&AbFigure| matches!(found.verdict, AbVerdict::Better | AbVerdict::Worse);
+    // A fall to 1 / (1 + d) is as far as a rise by d.
+    let size = |percent: f64| (percent / 100.0).ln_1p().abs();
+    let is_smaller = |found: &&AbFigure| size(found.percent) < size(found.detectable_percent);
+    let names = answer.figures.iter().filter(is_found).filter(is_smaller).map(|found| label(found.figure));
+    let names: Vec<&str> = names.collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the difference found in {} is smaller than that and significant all the same: another series of so many pairs \
+             might miss it",
+            names.join(" and ")
+        )
+    })
 }
 
 /// A row for each figure.
@@ -132,6 +158,31 @@ mod tests {
         assert!(!is_doubtful(&[(&warned, &warned), (&warned, &sound)]) && !is_doubtful(&[]));
     }
 
+    /// "Of p99, these pairs cannot tell" stood below "worse in p99".
+    #[test]
+    fn a_found_difference_may_be_smaller_than_the_detectable_one() {
+        let found = |figure, percent, detectable_percent, verdict| AbFigure {
+            figure,
+            a: 1.0,
+            b: 1.0,
+            percent,
+            low_percent: percent,
+            high_percent: percent,
+            verdict,
+            is_within_margin: false,
+            detectable_percent,
+        };
+        let figures = vec![
+            found(Metric::Iops, -12.0, 11.0, AbVerdict::Worse),
+            found(Metric::Mean, 5.0, 40.0, AbVerdict::CannotTell),
+            found(Metric::P99, 80.0, 130.0, AbVerdict::Worse),
+        ];
+        let answer = AbAnswer { pairs: 6, looks: vec![6], margin: 0.02, figures, cpu_percent: (1.0, 1.0) };
+        let words = found_below_detectable(&answer).expect("p99 is one");
+        assert!(words.starts_with("the difference found in p99 ms is smaller than that and significant"), "{words}");
+        assert!(averages(&answer).starts_with("A and B: geometric means of 6 runs each"));
+    }
+
     #[test]
     fn pairs_that_vary_too_much_detect_nothing() {
         let figure = |figure, detectable_percent| AbFigure {
@@ -148,9 +199,9 @@ mod tests {
         let answer = |figures| AbAnswer { pairs: 3, looks: vec![3], margin: 0.02, figures, cpu_percent: (1.0, 1.0) };
         let (iops, p99) = (figure(Metric::Iops, 1.24), figure(Metric::P99, 1331.0));
         assert_eq!(detectable(&answer(vec![iops])), "IOPS 1.2 %");
-        let mixed = "IOPS 1.2 %; of p99 ms, these pairs cannot tell: they vary too much";
-        assert_eq!(detectable(&answer(vec![iops, p99])), mixed);
-        assert_eq!(detectable(&answer(vec![p99])), "these pairs cannot tell: they vary too much");
+        assert_eq!(detectable(&answer(vec![iops, p99])), "IOPS 1.2 %, p99 ms above 100 %");
+        assert_eq!(detectable(&answer(vec![p99])), "p99 ms above 100 %");
+        assert_eq!(found_below_detectable(&answer(vec![iops, p99])), None, "nothing was found");
         let interval = table(&answer(vec![p99])).rows()[0][4].clone();
         assert_eq!(interval, "-5.0 % to above +1000 %");
     }

@@ -18,7 +18,7 @@ pub struct ClosingLine {
     pub figures: String,
     /// The gravest finding above a note.
     pub severity: Option<Severity>,
-    /// `sound`, or the severity and the names of what was found.
+    /// `sound`, `valid, notes: ` with their names, or the severity and the names of what was found.
     pub verdict: String,
     /// The load.
     pub load: String,
@@ -38,9 +38,12 @@ pub fn closing_line(result: &RunResult) -> Option<ClosingLine> {
     let severity = found.clone().map(|finding| finding.severity).max();
     let names: BTreeSet<&str> = found.map(|finding| name(finding)).collect();
     let is_judged = result.time_spans.iter().any(|span_result| span_result.verdict.is_some());
+    let notes = findings.iter().filter(|finding| finding.severity == Severity::Note);
+    let notes: BTreeSet<&str> = notes.map(|finding| name(finding)).collect();
     let verdict = match severity {
         Some(severity) => format!("{severity} {}", listed(&names)),
-        None if is_judged => "sound".to_owned(),
+        None if is_judged && notes.is_empty() => "sound".to_owned(),
+        None if is_judged => format!("valid, notes: {}", listed(&notes)),
         None => "not judged".to_owned(),
     };
     Some(ClosingLine { figures, severity, verdict, load: load_line::of_result(result) })

@@ -1,13 +1,18 @@
 //! Two sets of results beside each other.
 
+use crate::confidence::{self, WithoutInterval};
 use crate::figure_words::{label, shown_figure};
 use crate::load_line;
 use crate::plain_table::PlainTable;
+use crate::system::utc;
+use model::doubt::NotedRuns;
 use model::finding::Severity;
+use model::headline::Headline;
+use model::metric::Metric;
 use model::result::RunResult;
 use serde::Serialize;
 use serde_json::Value;
-use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT};
+use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, median};
 use std::io::{self, Write};
 
 /// What is not the same in two results, with the place of each.
@@ -32,10 +37,27 @@ pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
     unlike
 }
 
-/// What differs of machine and program: the place of each, and both values.
+/// What differs of labels, machine and program: the place of each, and both values.
 pub fn system_differences(first: &RunResult, second: &RunResult) -> Vec<[String; 3]> {
     let machine = differences("machine", &first.system, &second.system);
-    machine.into_iter().chain(differences("tool", &first.tool, &second.tool)).collect()
+    let tool = differences("tool", &first.tool, &second.tool);
+    labels(first, second).into_iter().chain(machine).chain(tool).collect()
+}
+
+/// Labels that are not the same; they name what was varied.
+fn labels(first: &RunResult, second: &RunResult) -> Vec<[String; 3]> {
+    let value = |run: &RunResult, key: &str| {
+        let found = run.labels.iter().find(|(known, _)| known == key);
+        found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
+    };
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in first.labels.iter().chain(&second.labels) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    let both = keys.into_iter().map(|key| [format!("label {key}"), value(first, key), value(second, key)]);
+    both.filter(|[_, a, b]| a != b).collect()
 }
 
 /// Each leaf that differs: its place, and both values.
@@ -93,6 +115,10 @@ pub fn text(
     for line in load_line::of_sides([("first", first.first()), ("second", second.first())].into_iter()) {
         writeln!(out, "load: {line}")?;
     }
+    if let (Some(first), Some(second)) = (measured(first), measured(second)) {
+        writeln!(out, "measured: first {first}; second {second}")?;
+    }
+    writeln!(out, "differs: {}", differing(unlike))?;
     writeln!(out)?;
     let mut table = PlainTable::new(["", "first", "second", "change", "95 % interval", "verdict"], 1..5);
     for found in differences {
@@ -106,7 +132,25 @@ pub fn text(
             word(found.verdict),
         ]);
     }
+    for figure in stats::compare::left_out(first, second) {
+        let shown = |runs| median(runs, figure).map_or("-".to_owned(), |value| shown_figure(figure, value, 3));
+        let nothing = || "-".to_owned();
+        table.add([
+            label(figure).to_owned(),
+            shown(first),
+            shown(second),
+            nothing(),
+            nothing(),
+            NOT_COMPARED.to_owned(),
+        ]);
+    }
     table.write(out)?;
+    if let Some(words) = averages(differences, first, second) {
+        writeln!(out, "\n{words}")?;
+    }
+    for words in without_intervals(differences, [("first", first), ("second", second)]) {
+        writeln!(out, "\n{words}")?;
+    }
     for caution in cautions(first, second) {
         writeln!(out, "\n{caution}")?;
     }
@@ -128,30 +172,148 @@ pub fn text(
     Ok(())
 }
 
+/// The verdict of a figure that one side lacks.
+pub const NOT_COMPARED: &str = "not compared";
+
+/// When the runs of a side were made: `2026/11/26 02:10:25 UTC`, or the starts of the first and the last.
+pub fn measured(runs: &[RunResult]) -> Option<String> {
+    let (from, to) = stats::compare::starts(runs)?;
+    match runs.len() {
+        1 => Some(utc(from)),
+        count => Some(format!("{} to {} (starts of {count} runs)", utc(from), utc(to))),
+    }
+}
+
+/// Differences that a line names at most.
+const DIFFERING_MAX: usize = 4;
+
+/// What was varied between the sides, as far as the results tell.
+fn differing(unlike: &Unlike) -> String {
+    // Free memory is never the same.
+    let other = unlike.other.iter().filter(|text| !text.starts_with(AVAILABLE_MEMORY));
+    let all: Vec<&str> = unlike.load.iter().chain(other).map(String::as_str).collect();
+    match all.len() {
+        0 => NOTHING_DIFFERS.to_owned(),
+        count if count > DIFFERING_MAX => {
+            format!("{}; {} more below", all[..DIFFERING_MAX].join("; "), count - DIFFERING_MAX)
+        }
+        _ => all.join("; "),
+    }
+}
+
+/// The place of a figure that differs from run to run.
+pub const AVAILABLE_MEMORY: &str = "machine.memory.available_bytes";
+
+/// Said of sides that differ in nothing that results have.
+pub const NOTHING_DIFFERS: &str =
+    "nothing that the results record: load, settings, machine, program (--label notes what else was changed)";
+
+/// What the values of sides with several runs are.
+pub fn averages(differences: &[Difference], first: &[RunResult], second: &[RunResult]) -> Option<String> {
+    let has_several = first.len() > 1 || second.len() > 1;
+    let is_left_out = !stats::compare::left_out(first, second).is_empty();
+    match (has_several && !differences.is_empty(), has_several && is_left_out) {
+        (false, false) => None,
+        (_, false) => Some("several runs of a side: geometric mean".to_owned()),
+        (false, true) => Some(format!("several runs of a side: median ({NOT_COMPARED})")),
+        (true, true) => Some(format!("several runs of a side: geometric mean; median where {NOT_COMPARED}")),
+    }
+}
+
+/// Why differences have no interval, those of one reason together: `no 95 % interval of IOPS, MiB/s: first: ...`.
+pub fn without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for figure in differences.iter().filter(|found| found.interval.is_none()).map(|found| found.figure) {
+        let [a, b] = sides.map(|(name, runs)| without_interval(figure, runs).map(|reason| (name, reason)));
+        let why = match (a, b) {
+            (Some((_, a)), Some((_, b))) if a == b => a,
+            (a, b) => {
+                let of_side = |(name, reason): (&str, String)| format!("{name}: {reason}");
+                a.into_iter().chain(b).map(of_side).collect::<Vec<_>>().join("; ")
+            }
+        };
+        let name = without_unit(figure);
+        match found.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => found.push((why, vec![name])),
+        }
+    }
+    let words = |(why, names): (String, Vec<String>)| format!("no 95 % interval of {}: {why}", names.join(", "));
+    found.into_iter().map(words).collect()
+}
+
+/// The name of a figure without its unit.
+fn without_unit(figure: Metric) -> String {
+    let label = label(figure);
+    label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label).to_owned()
+}
+
+/// Why a side does not tell how far a figure may be off; `None` if it does.
+fn without_interval(figure: Metric, runs: &[RunResult]) -> Option<String> {
+    if stats::compare::has_scatter(runs, figure) {
+        return None;
+    }
+    let measured = || runs.first()?.time_spans.first()?.measured.as_ref();
+    let of_figure = || {
+        let (measured, rank_ppb) = match figure {
+            Metric::P50 => (measured()?, Some(500_000_000)),
+            Metric::P99 => (measured()?, Some(990_000_000)),
+            Metric::P999 => (measured()?, Some(999_000_000)),
+            Metric::Iops | Metric::MibPerS | Metric::Mean => (measured()?, None),
+            Metric::P90 | Metric::Max | Metric::Cpu => return None,
+        };
+        confidence::without_interval(measured, rank_ppb, measured.total.total.ios)
+    };
+    Some(match of_figure() {
+        Some(WithoutInterval::Reason(reason)) => reason.to_owned(),
+        Some(WithoutInterval::Withheld { reason, .. }) => reason,
+        None => "a single run does not tell it".to_owned(),
+    })
+}
+
 /// What a difference may be due to: the verdicts of the results, or that they were measured one after the other.
 pub fn cautions(first: &[RunResult], second: &[RunResult]) -> Vec<String> {
     let same = SameRuns::of(first, second).map(SameRuns::words);
-    let incomplete = incomplete(first, second);
+    let incomplete = incomplete([("the first side", first), ("the second side", second)]);
     same.into_iter()
         .chain(incomplete)
         .chain(verdicts(first, second))
+        .chain(notes(first, second))
         .chain(drift(first, second).map(str::to_owned))
         .collect()
 }
 
 /// Which figures are not compared, and why; `None` if all are.
-pub fn incomplete(first: &[RunResult], second: &[RunResult]) -> Option<String> {
-    let left_out: Vec<&str> = stats::compare::left_out(first, second).into_iter().map(label).collect();
+pub fn incomplete([first, second]: [(&str, &[RunResult]); 2]) -> Option<String> {
+    let left_out = stats::compare::left_out(first.1, second.1);
     if left_out.is_empty() {
         return None;
     }
-    let stalled = stats::compare::without_ios(first) + stats::compare::without_ios(second);
-    let why = match stalled {
-        0 => "not all results have them".to_owned(),
-        1 => "one result has no I/Os; find out why, and measure it again".to_owned(),
-        stalled => format!("{stalled} results have no I/Os; find out why, and measure them again"),
+    let stalled = without_ios([first, second]);
+    let why = stalled.map_or_else(
+        || "not all results have them".to_owned(),
+        |stalled| format!("{stalled}; find out why, and measure again"),
+    );
+    Some(format!("{NOT_COMPARED}: {}: {why}", left_out.into_iter().map(label).collect::<Vec<_>>().join(", ")))
+}
+
+/// Which runs completed no I/O: `a.json has no I/Os`; `None` if all did.
+pub fn without_ios(sides: [(&str, &[RunResult]); 2]) -> Option<String> {
+    let of_side = |(name, runs): (&str, &[RunResult])| match (stats::compare::without_ios(runs), runs.len()) {
+        (0, _) => None,
+        (1, 1) => Some(format!("{name} has no I/Os")),
+        (1, all) => Some(format!("1 of {all} runs of {name} has no I/Os")),
+        (count, all) => Some(format!("{count} of {all} runs of {name} have no I/Os")),
     };
-    Some(format!("not compared: {}: {why}", left_out.join(", ")))
+    let found: Vec<String> = sides.into_iter().filter_map(of_side).collect();
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+/// The notes of the results.
+fn notes(first: &[RunResult], second: &[RunResult]) -> Option<String> {
+    let of = |run: &RunResult| stats::headline(run.time_spans.first()?);
+    let headlines: Vec<Headline> = first.iter().chain(second).filter_map(of).collect();
+    NotedRuns::of(&headlines).map(|noted| noted.to_string())
 }
 
 /// Runs that are on both sides of a comparison.
@@ -245,5 +407,54 @@ pub(crate) fn end(percent: f64) -> String {
         wide if wide >= WIDE_PERCENT => format!("above +{WIDE_PERCENT} %"),
         wide if wide <= -WIDE_PERCENT => format!("below -{WIDE_PERCENT} %"),
         percent => format!("{percent:+.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::figures::{Directions, Figures};
+    use model::result::{Measured, TimeSpanResult};
+    use model::units::UnixTime;
+
+    fn run(iops: f64, second: i128, label: &str) -> RunResult {
+        let total = Directions { total: Figures { iops, ..Figures::default() }, ..Directions::default() };
+        let measured = Measured { total, ..Measured::default() };
+        RunResult {
+            time_spans: vec![TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }],
+            started_at: UnixTime(second * 1_000_000_000),
+            labels: vec![("scheduler".to_owned(), label.to_owned())],
+            ..RunResult::default()
+        }
+    }
+
+    /// A page said "one result has no I/Os" and showed the CPU usage alone.
+    #[test]
+    fn the_side_without_ios_is_named() {
+        let (none, some) = ([run(0.0, 1, "none")], [run(5.0, 2, "none"), run(0.0, 3, "none")]);
+        let sides: [(&str, &[RunResult]); 2] = [("a.json", &none), ("b", &some)];
+        assert_eq!(without_ios(sides).as_deref(), Some("a.json has no I/Os, 1 of 2 runs of b has no I/Os"));
+        assert_eq!(without_ios([sides[0]; 2].map(|_| ("c", &some[..1]))), None);
+        let words = incomplete([("a.json", &none[..]), ("b", &some[..1])]).expect("IOPS are left out");
+        assert_eq!(words, "not compared: IOPS: a.json has no I/Os; find out why, and measure again");
+    }
+
+    #[test]
+    fn times_and_labels_of_both_sides_are_told() {
+        let (first, second) = ([run(4.0, 60, "none")], [run(5.0, 120, "bfq"), run(5.0, 180, "bfq")]);
+        let unlike = unlike(&first[0], &second[0]);
+        let mut out = Vec::new();
+        let differences = stats::compare::compare(&first, &second);
+        text(&differences, (&first, &second), &unlike, &mut out).expect("written");
+        let out = String::from_utf8(out).expect("text");
+        let times = "measured: first 1970/01/01 00:01:00 UTC; second 1970/01/01 00:02:00 UTC to 1970/01/01 00:03:00 UTC \
+                     (starts of 2 runs)\n";
+        assert!(out.contains(times), "{out}");
+        assert!(out.contains("\ndiffers: label scheduler: none, bfq\n"), "{out}");
+        assert!(out.contains("\nseveral runs of a side: geometric mean\n"), "{out}");
+        assert!(out.contains("\nno 95 % interval of IOPS: first: a single run does not tell it\n"), "{out}");
+        assert_eq!(differing(&Unlike::default()), NOTHING_DIFFERS);
+        let many = Unlike { load: vec!["x".to_owned(); 6], other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")] };
+        assert_eq!(differing(&many), "x; x; x; x; 2 more below");
     }
 }

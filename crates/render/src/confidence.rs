@@ -10,8 +10,8 @@ use std::io::{self, Write};
 
 /// What each line begins with.
 pub(crate) const HEAD: &str = "95 % confidence";
-/// Instead of figures.
-pub(crate) const NONE: &str = "none, the run has fewer than 10 full intervals of 100 ms";
+/// Why no figure has an interval.
+const FEW_SAMPLES: &str = "the run has fewer than 10 full intervals of 100 ms";
 
 /// Two lines for all I/Os, and for reads and writes if there were both.
 pub(crate) fn lines(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
@@ -19,7 +19,7 @@ pub(crate) fn lines(out: &mut dyn Write, measured: &Measured) -> io::Result<()> 
     if measured.load_loop.is_none() {
         writeln!(out)?;
     }
-    let Some(total) = &confidence.total else { return writeln!(out, "{HEAD}: {NONE}") };
+    let Some(total) = &confidence.total else { return writeln!(out, "{HEAD}: none, {FEW_SAMPLES}") };
     let latencies = measured.total_latency.as_ref();
     direction(out, "all", &measured.total.total, total, latencies.and_then(|latencies| latencies.total.as_ref()))?;
     if let (Some(read), Some(write)) = (&confidence.read, &confidence.write) {
@@ -131,6 +131,32 @@ pub fn of_mean_latency(figures: &Figures, intervals: &HalfWidths) -> Option<Inte
     intervals.latency_mean_interval_ns.or_else(earlier)
 }
 
+/// Why a figure of all I/Os has no interval, if that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WithoutInterval {
+    /// The whole reason.
+    Reason(&'static str),
+    /// The run is too short for how long its values depend on each other.
+    Withheld {
+        /// As the report says it.
+        reason: String,
+        /// What helps: `measure for 15 s or longer`.
+        remedy: String,
+    },
+}
+
+/// Of a rate, of the mean latency, or of the percentile of a rank; `ios` are those that it is of.
+pub fn without_interval(measured: &Measured, rank_ppb: Option<u64>, ios: u64) -> Option<WithoutInterval> {
+    let Some(total) = measured.confidence.as_ref()?.total.as_ref() else {
+        return Some(WithoutInterval::Reason(FEW_SAMPLES));
+    };
+    if rank_ppb.is_some_and(|rank_ppb| stats::is_weak(ios, rank_ppb)) {
+        return Some(WithoutInterval::Reason("too few I/Os"));
+    }
+    let withheld = total.withheld.as_ref()?;
+    Some(WithoutInterval::Withheld { reason: reason(withheld), remedy: remedy(withheld) })
+}
+
 /// `[12.3 - 14.5]`
 fn shown(interval: Interval, decimals: usize) -> String {
     format!("[{:.decimals$} - {:.decimals$}]", interval.low, interval.high)
@@ -138,14 +164,16 @@ fn shown(interval: Interval, decimals: usize) -> String {
 
 /// Why figures have no interval, and what to do.
 pub(crate) fn reason(withheld: &Withheld) -> String {
-    let measure_s = withheld.measure_s;
+    let remedy = remedy(withheld);
     match withheld.dependence_s {
         Some(dependence_s) if dependence_s >= 1.0 => {
-            format!("samples are correlated over about {dependence_s:.0} s: measure for {measure_s:.0} s or longer")
+            format!("samples are correlated over about {dependence_s:.0} s: {remedy}")
         }
-        Some(dependence_s) => {
-            format!("samples are correlated over about {dependence_s:.1} s: measure for {measure_s:.0} s or longer")
-        }
-        None => format!("the run is too short to tell: measure for {measure_s:.0} s or longer"),
+        Some(dependence_s) => format!("samples are correlated over about {dependence_s:.1} s: {remedy}"),
+        None => format!("the run is too short to tell: {remedy}"),
     }
+}
+
+fn remedy(withheld: &Withheld) -> String {
+    format!("measure for {:.0} s or longer", withheld.measure_s)
 }

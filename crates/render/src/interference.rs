@@ -43,7 +43,7 @@ pub fn summary(sweep: &Sweep, profile: Option<&Profile>, out: &mut dyn Write) ->
     if let Some(few) = few(found.rounds) {
         writeln!(out, "{few}")?;
     }
-    verdict_block::of_runs(out, &sweep.findings)
+    verdict_block::of_runs(out, sweep)
 }
 
 /// Rounds whose median one disturbed round does not decide.

@@ -3,6 +3,8 @@
 use crate::figure_words::{cell, label, shown_figure};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
+use model::doubt::NotedRuns;
+use model::environment::Hypervisor;
 use model::finding::{Finding, Severity, Source};
 use model::headline::Headline;
 use model::interference::StreamHeadline;
@@ -227,7 +229,45 @@ fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::
         }
         writeln!(out, "{} {} ({}): {}", finding.severity, shown_name(finding), loads.join("; "), finding.figure)?;
     }
-    Ok(())
+    let headlines: Vec<Headline> = result.time_spans.iter().filter_map(stats::headline).collect();
+    let noted = NotedRuns::of(&headlines).map(|noted| noted.to_string());
+    let sentences: Vec<String> =
+        noted.into_iter().chain(busy_cpus(&headlines)).chain(limits_of_disks(result)).collect();
+    if !sentences.is_empty() {
+        writeln!(out)?;
+    }
+    sentences.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))
+}
+
+/// From this usage of all CPUs on they may be what limits a load.
+const BUSY_PERCENT: f64 = 95.0;
+
+/// How many runs left the machine no CPU time: `the CPUs of the machine were busy for 95 % of the time or more in 3 of 13 runs`.
+pub fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<String> {
+    let busy: Vec<bool> = runs.into_iter().map(|run| run.cpu_percent >= BUSY_PERCENT).collect();
+    let count = busy.iter().filter(|is_busy| **is_busy).count();
+    let of = if busy.len() == 1 { String::new() } else { format!(" in {count} of {} runs", busy.len()) };
+    (count > 0).then(|| {
+        format!(
+            "the CPUs of the machine were busy for {BUSY_PERCENT} % of the time or more{of}: they may limit the figures"
+        )
+    })
+}
+
+/// Why commits were rated by the limits of disks: the kernel's word, which is worth little in a virtual machine.
+pub fn limits_of_disks(result: &RunResult) -> Option<String> {
+    let preset = result.preset.as_ref().filter(|preset| preset.has_latency_bands)?;
+    let mut kinds = (0..preset.loads.len()).map(|index| preset.band(index));
+    if !stats::latency_band::is_rotational(result) || kinds.all(|kind| kind != Some(BandKind::Log)) {
+        return None;
+    }
+    let hypervisor = result.environment.as_ref().and_then(|environment| environment.hypervisor.as_ref());
+    let guest = if hypervisor.is_some_and(|hypervisor| *hypervisor != Hypervisor::None) {
+        "; in this virtual machine it does not see the disks of the host: on flash, the limits are 1 and 5 ms"
+    } else {
+        ""
+    };
+    Some(format!("limits on a disk: the kernel reports the device as rotational{guest}"))
 }
 
 /// The name of a rule, or the requirement.

@@ -50,7 +50,7 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     } else if found.is_doubtful {
         writeln!(out, "\n{EVERY_RUN_WARNED}")?;
     }
-    verdict_block::of_runs(out, &sweep.findings)?;
+    verdict_block::of_runs(out, sweep)?;
     sweep.steady_state.as_ref().map_or(Ok(()), |found| steady_state(found, out))
 }
 

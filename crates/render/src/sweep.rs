@@ -88,7 +88,7 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     table(sweep, out)?;
     advice::write(sweep, out)?;
-    verdict_block::of_runs(out, &sweep.findings)
+    verdict_block::of_runs(out, sweep)
 }
 
 /// Figures of the table.

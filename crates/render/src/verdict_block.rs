@@ -4,30 +4,44 @@
 //! Lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
 
 use crate::foreign;
+use model::doubt::NotedRuns;
 use model::expectation::{Ceiling, Expectation};
 use model::finding::{Finding, Severity};
+use model::sweep::Sweep;
 use model::verdict::Verdict;
 use std::io::{self, Write};
 
-/// What the head line says where nothing is worse than a note.
-pub const SOUND: &str = "no conditions found that invalidate or bias the results";
+/// What the head line says where nothing was found.
+const SOUND: &str = "no conditions found that invalidate or bias the results";
+
+/// What it says where nothing is worse than a note, before the names of the notes.
+const VALID: &str = "no conditions found that invalidate the results; notes limit what they show";
+
+/// What is said first of a verdict without warnings: its notes are named, or it would contradict them.
+pub fn sum_up(verdict: &Verdict) -> String {
+    let mut names: Vec<&str> = verdict.findings.iter().map(|finding| finding.name.as_str()).collect();
+    names.dedup();
+    if names.is_empty() { SOUND.to_owned() } else { format!("{VALID}: {}", names.join(", ")) }
+}
 
 /// The block, beginning with an empty line: a head line, then two lines for each finding.
 pub(crate) fn block(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
     let head = match verdict.severity() {
-        Some(severity) if severity > Severity::Note => severity.word(),
-        _ => SOUND,
+        Some(severity) if severity > Severity::Note => severity.word().to_owned(),
+        _ => sum_up(verdict),
     };
     writeln!(out, "\nVerdict: {head}")?;
     verdict.findings.iter().try_for_each(|found| finding(out, found))
 }
 
-/// What several runs say together, after an empty line; nothing if they say nothing.
-pub(crate) fn of_runs(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
-    if !findings.is_empty() {
+/// What the runs of a sweep say together, and the notes that they have, after an empty line; nothing if they say nothing.
+pub(crate) fn of_runs(out: &mut dyn Write, sweep: &Sweep) -> io::Result<()> {
+    let noted = NotedRuns::of(sweep.measured());
+    if !sweep.findings.is_empty() || noted.is_some() {
         writeln!(out)?;
     }
-    findings.iter().try_for_each(|found| finding(out, found))
+    sweep.findings.iter().try_for_each(|found| finding(out, found))?;
+    noted.map_or(Ok(()), |noted| writeln!(out, "{noted}"))
 }
 
 /// Two lines.

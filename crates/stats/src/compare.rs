@@ -85,6 +85,29 @@ pub fn without_ios(runs: &[RunResult]) -> usize {
     runs.iter().filter(is_empty).count()
 }
 
+/// The median of a figure over the runs of a side that have it; `None` if none has.
+pub fn median(runs: &[RunResult], figure: Metric) -> Option<f64> {
+    let mut values: Vec<f64> = runs.iter().filter_map(|run| headline(run.time_spans.first()?)?.value(figure)).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
+/// True if the runs of a side tell how far their figure may be off.
+pub fn has_scatter(runs: &[RunResult], figure: Metric) -> bool {
+    Side::of(figure, runs).is_some_and(|side| side.scatter.is_some())
+}
+
+/// When the first run of a side and its last one started; `None` if it is unknown.
+pub fn starts(runs: &[RunResult]) -> Option<(UnixTime, UnixTime)> {
+    let starts = || runs.iter().map(|run| run.started_at);
+    starts().min().zip(starts().max()).filter(|(from, _)| *from != UnixTime::UNKNOWN)
+}
+
 /// The level of each figure's test: the smallest chance is compared with the share of one among all figures, the next
 /// with that of one among the rest, and so on until one is larger.
 fn levels(known: &[(Metric, Change)]) -> Vec<f64> {
@@ -167,11 +190,7 @@ pub fn on_both_sides(first: &[RunResult], second: &[RunResult]) -> usize {
 
 /// True if all runs of one side were made before those of the other: drift looks like a difference then.
 pub fn is_in_blocks(first: &[RunResult], second: &[RunResult]) -> bool {
-    let ends = |runs: &[RunResult]| {
-        let starts = || runs.iter().map(|run| run.started_at);
-        starts().min().zip(starts().max()).filter(|(from, _)| *from != UnixTime::UNKNOWN)
-    };
-    let (Some((first_from, first_to)), Some((second_from, second_to))) = (ends(first), ends(second)) else {
+    let (Some((first_from, first_to)), Some((second_from, second_to))) = (starts(first), starts(second)) else {
         return false;
     };
     first_to < second_from || second_to < first_from
@@ -277,6 +296,16 @@ mod tests {
 
     fn normals(rng: &mut Rng, count: usize, mean: f64, deviation: f64) -> Vec<RunResult> {
         (0..count).map(|_| run(mean + deviation * normal(rng), None)).collect()
+    }
+
+    #[test]
+    fn a_side_has_a_median_and_may_have_scatter() {
+        let runs = |iops: &[f64]| iops.iter().map(|iops| run(*iops, None)).collect::<Vec<_>>();
+        assert_eq!(median(&runs(&[3.0, 1.0, 2.0]), Metric::Iops), Some(2.0));
+        assert_eq!(median(&runs(&[4.0, 0.0]), Metric::Iops), Some(2.0));
+        assert_eq!((median(&runs(&[4.0]), Metric::P50), median(&[], Metric::Iops)), (None, None));
+        assert!(has_scatter(&runs(&[4.0, 5.0]), Metric::Iops) && !has_scatter(&runs(&[4.0]), Metric::Iops));
+        assert!(has_scatter(&[run(4.0, Some(1.0))], Metric::Iops));
     }
 
     fn iops(first: &[RunResult], second: &[RunResult]) -> Difference {

@@ -1,10 +1,11 @@
 //! CPU columns from clock ticks.
 
 use model::course::CpuCourse;
+use model::cpu_shares::CpuShares;
 use model::note::Note;
 use model::plan::TimeSpanPlan;
 use model::record::{CounterReading, CpuTimes, CpuWait, ThreadRecord};
-use model::result::{CpuUsage, TimeSpanResult};
+use model::result::{CpuUsage, Measured, TimeSpanResult};
 use model::topology::Topology;
 use std::collections::BTreeSet;
 
@@ -84,13 +85,34 @@ pub(crate) fn weighted_average(usages: &[(&CpuUsage, f64)]) -> CpuUsage {
     }
 }
 
-/// What this program used of all CPUs during the measurement, in percent; `None` = unknown.
-pub fn program_cpu_percent(span_result: &TimeSpanResult) -> Option<f64> {
+/// Who had the CPUs during the measurement; `None` = unknown.
+pub fn cpu_shares(span_result: &TimeSpanResult) -> Option<CpuShares> {
     let around = span_result.kernel_counters.as_ref()?;
-    let spent_ms = around.after.since(&around.before).process?.cpu_time_ms?;
+    let spent = around.after.since(&around.before).process?;
+    let (spent_ms, user_ms) = (spent.cpu_time_ms?, spent.user_time_ms?);
     let measured = span_result.measured.as_ref().filter(|measured| !measured.cpus.is_empty())?;
-    let available_ms = measured.elapsed_ns as f64 / 1e6 * measured.cpus.len() as f64;
-    (available_ms > 0.0).then(|| spent_ms as f64 / available_ms * 100.0)
+    let CpuUsage { user_percent, kernel_percent, idle_percent, .. } = average(&measured.cpus);
+    // The columns of the CPUs are shares of the time without steal.
+    let available_ms = measured.elapsed_ns as f64 / 1e6 * measured.cpus.len() as f64 * (1.0 - stolen(measured));
+    let share = |ms: u64| ms as f64 / available_ms * 100.0;
+    // The counters of the process and of the CPUs are read a moment apart.
+    let own_user = share(user_ms).min(user_percent);
+    let own_kernel = share(spent_ms.saturating_sub(user_ms)).min(kernel_percent);
+    (available_ms > 0.0).then_some(CpuShares {
+        program_percent: own_user + own_kernel,
+        others_percent: user_percent - own_user,
+        kernel_percent: kernel_percent - own_kernel,
+        idle_percent,
+    })
+}
+
+/// The share of steal time in the time of all CPUs, from 0 to 1; 0 if it is unknown.
+fn stolen(measured: &Measured) -> f64 {
+    let CpuCourse { end_ns, steal_percent, .. } = &measured.cpu_course;
+    let starts_ns = std::iter::once(0).chain(end_ns.iter().copied());
+    let parts = starts_ns.zip(end_ns).zip(steal_percent);
+    let stolen_ns: f64 = parts.map(|((start, end), percent)| end.saturating_sub(start) as f64 * percent / 100.0).sum();
+    end_ns.last().map_or(0.0, |end| stolen_ns / (*end).max(1) as f64)
 }
 
 /// The CPUs that threads run on; `None` = any.
@@ -146,24 +168,37 @@ mod tests {
         format!("{usage_percent:.2} {user_percent:.2} {kernel_percent:.2} {idle_percent:.2}")
     }
 
+    /// "other programs 53 %" and "diskspd 7.8 %" stood beside a usage of 99.8 %.
     #[test]
-    fn the_programs_share_is_of_all_cpus() {
-        let counters = |cpu_time_ms| {
-            let process = Some(ProcessCounters { cpu_time_ms: Some(cpu_time_ms), ..ProcessCounters::default() });
+    fn shares_of_the_cpus_add_up() {
+        let counters = |cpu_time_ms, user_time_ms| {
+            let (cpu_time_ms, user_time_ms) = (Some(cpu_time_ms), Some(user_time_ms));
+            let process = Some(ProcessCounters { cpu_time_ms, user_time_ms, ..ProcessCounters::default() });
             KernelCounters { process, ..KernelCounters::default() }
         };
         let mut result = TimeSpanResult {
-            kernel_counters: Some(KernelCountersAround { before: counters(500), after: counters(2500) }),
+            kernel_counters: Some(KernelCountersAround { before: counters(500, 100), after: counters(2500, 600) }),
             measured: Some(Measured {
                 elapsed_ns: 4_000_000_000,
-                cpus: vec![CpuUsage::default(); 2],
+                cpus: usages(&[times(50, 40, 10, 0), times(70, 30, 0, 0)]),
                 ..Measured::default()
             }),
             ..TimeSpanResult::default()
         };
-        assert_eq!(program_cpu_percent(&result), Some(25.0));
+        let words = |result: &TimeSpanResult| cpu_shares(result).expect("they are known").to_string();
+        let all = "diskspd 25.0 %, other programs 53.8 %, kernel outside diskspd 16.2 %, idle 5.0 %";
+        assert_eq!(words(&result), all);
+        let measured = result.measured.as_mut().expect("it is there");
+        measured.cpu_course = CpuCourse {
+            end_ns: vec![1_000_000_000, 4_000_000_000],
+            steal_percent: vec![80.0, 40.0],
+            ..CpuCourse::default()
+        };
+        // Half of the time was stolen, so the program had twice the share of the rest, and no more kernel time than all.
+        let stolen = "diskspd 47.5 %, other programs 47.5 %, kernel outside diskspd 0.0 %, idle 5.0 %";
+        assert_eq!(words(&result), stolen);
         result.kernel_counters = None;
-        assert_eq!(program_cpu_percent(&result), None);
+        assert_eq!(cpu_shares(&result), None);
     }
 
     #[test]

@@ -54,7 +54,9 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         None => (None, None),
     };
     let rank = |latencies: Option<&LatencyDistribution>, rank_ppb| latencies?.at(rank_ppb);
-    let (warnings, warning_figures) = span_result.verdict.as_ref().map(warnings).unwrap_or_default();
+    let verdict = span_result.verdict.as_ref();
+    let (warnings, warning_figures) = verdict.map(|verdict| named(verdict, WARNINGS)).unwrap_or_default();
+    let (notes, note_figures) = verdict.map(|verdict| named(verdict, NOTES)).unwrap_or_default();
     let writes = measured.total.write.ios;
     Some(Headline {
         ios,
@@ -72,16 +74,20 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         cpu_percent: measured.cpu_average.usage_percent,
         threads: measured.thread_count,
         depth,
-        severity: span_result.verdict.as_ref().and_then(Verdict::severity),
+        severity: verdict.and_then(Verdict::severity),
         warnings,
         warning_figures,
+        notes,
+        note_figures,
     })
 }
 
-/// Names and figures of what is graver than a note; of findings of one name, the first.
-fn warnings(verdict: &Verdict) -> (Vec<String>, Vec<String>) {
-    let mut grave: Vec<&Finding> =
-        verdict.findings.iter().filter(|finding| finding.severity >= Severity::Warn).collect();
-    grave.dedup_by_key(|finding| &finding.name);
-    grave.into_iter().map(|finding| (finding.name.clone(), finding.figure.clone())).unzip()
+const WARNINGS: fn(Severity) -> bool = |severity| severity >= Severity::Warn;
+const NOTES: fn(Severity) -> bool = |severity| severity == Severity::Note;
+
+/// Names and figures of the findings of some severities; of findings of one name, the first.
+fn named(verdict: &Verdict, is_wanted: fn(Severity) -> bool) -> (Vec<String>, Vec<String>) {
+    let mut found: Vec<&Finding> = verdict.findings.iter().filter(|finding| is_wanted(finding.severity)).collect();
+    found.dedup_by_key(|finding| &finding.name);
+    found.into_iter().map(|finding| (finding.name.clone(), finding.figure.clone())).unzip()
 }

@@ -52,7 +52,7 @@ pub mod verification;
 
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled, pooled_latency};
-pub use cpu::{program_cpu_percent, usages};
+pub use cpu::{cpu_shares, usages};
 pub use headline::{headline, summary};
 pub use kernel_events::level_figures;
 pub use knee::{DEPTHS_MIN, DepthSample, knee};

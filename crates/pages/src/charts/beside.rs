@@ -37,7 +37,10 @@ const DEVICE_IOPS: Kind = Kind {
 const DEVICE_LATENCY: Kind = Kind {
     name: "beside-latency",
     title: "Mean latency: program and devices",
-    caption: "The gap between diskspd's line and a device's line is time spent in this machine, above the device.",
+    caption: "Means of each interval, of different requests. diskspd: its own I/Os. Devices: requests of all programs, \
+              including write-back of cached data. Where a device's line is below diskspd's, the gap is mainly time spent \
+              in this machine, above the device. Where it is above, a cache completed I/Os of diskspd, or the device had \
+              other, slower requests.",
     own: |moment| moment.latency_mean_ns,
     axis: latency,
 };

@@ -35,8 +35,8 @@ pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
         name: "differences",
         title: "Differences".to_owned(),
         caption:
-            "Change of the second side relative to the first, with 95 % confidence intervals. Green: better; red: worse; grey: \
-             equivalent, or unknown."
+            "Change of the second side, all its runs, relative to the first, with 95 % confidence intervals. Green: better; \
+             red: worse; grey: equivalent, or unknown."
                 .to_owned(),
         x: across,
         y: Axis::named("", Quantity::Count, (0.4, rows + 0.6), names.collect()),

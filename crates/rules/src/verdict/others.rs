@@ -14,9 +14,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "time for which the threads were runnable but waited for a CPU (run delay in \
                         /proc/thread-self/schedstat, from the start of the load to its end), as a share of the \
-                        threads' total time, if above 2 %. The finding also shows the user time of all other processes \
-                        (/proc/stat). Their kernel time is not counted, because it may be work for this run. Not \
-                        checked on kernels without schedstat",
+                        threads' total time, if above 2 %. If other processes had more than 2 % of the time of all CPUs, \
+                        the finding also shows the shares (/proc/stat, without steal time): this program, user time of \
+                        other programs, kernel time outside this program, some of which may be work for this run, and \
+                        idle time. Not checked on kernels without schedstat",
         advice: "stop other programs, or use no more threads than CPUs: while a thread waits for a CPU, its I/Os \
                  appear slower",
         evaluate: contention,
@@ -48,22 +49,11 @@ pub(super) fn contention(context: &RuleContext<'_>) -> Vec<Observation> {
 fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation> {
     let Note::CpuAwaited { percent_hundredths } = note else { return None };
     let share = f64::from(*percent_hundredths) / 10_000.0;
-    let others = others_cpu_share(context).filter(|share| *share > super::WORTH_A_WARNING);
-    let others = others.map(|share| format!("; other programs took {} of all CPU time", percent(share)));
-    let figure =
-        format!("the threads waited for a CPU for {} of their time{}", percent(share), others.unwrap_or_default());
+    let shares = stats::cpu_shares(context.span_result);
+    let shares = shares.filter(|shares| shares.others_percent / 100.0 > super::WORTH_A_WARNING);
+    let shares = shares.map(|shares| format!("; time of all CPUs: {shares}")).unwrap_or_default();
+    let figure = format!("the threads waited for a CPU for {} of their time{shares}", percent(share));
     (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0))
-}
-
-/// Share of all CPU time that other programs spent, in their own code. Time in the kernel may be
-/// spent on our behalf, by its threads and interrupts.
-fn others_cpu_share(context: &RuleContext<'_>) -> Option<f64> {
-    let around = context.span_result.kernel_counters.as_ref()?;
-    let own_s = around.after.since(&around.before).process?.user_time_ms? as f64 / 1e3;
-    let cpus = &context.measured.cpus;
-    let all_s: f64 = cpus.iter().map(|cpu| cpu.user_percent / 100.0 * context.elapsed_s()).sum();
-    let whole_s = cpus.len() as f64 * context.elapsed_s();
-    (whole_s > 0.0).then(|| (all_s - own_s).max(0.0) / whole_s)
 }
 
 /// Bytes that went through a device and were not ours.
@@ -111,12 +101,16 @@ mod tests {
     fn the_cpu_time_of_other_programs_is_named_beside_the_wait() {
         let mut built = Built::sound();
         built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
-        let cpu = CpuUsage { user_percent: 60.0, ..CpuUsage::default() };
+        let cpu = CpuUsage { user_percent: 60.0, kernel_percent: 38.0, idle_percent: 2.0, ..CpuUsage::default() };
         built.measured().cpus = vec![cpu, cpu];
         let around = built.span_result().kernel_counters.get_or_insert_default();
-        let process = |ms| Some(ProcessCounters { user_time_ms: Some(ms), ..ProcessCounters::default() });
+        let process = |ms| {
+            let (cpu_time_ms, user_time_ms) = (Some(3 * ms), Some(ms));
+            Some(ProcessCounters { cpu_time_ms, user_time_ms, ..ProcessCounters::default() })
+        };
         (around.before.process, around.after.process) = (process(0), process(20_000));
-        assert!(built.found(RULES)[0].ends_with("; other programs took 50.0 % of all CPU time"));
+        let shares = "diskspd 30.0 %, other programs 50.0 %, kernel outside diskspd 18.0 %, idle 2.0 %";
+        assert!(built.found(RULES)[0].ends_with(&format!("; time of all CPUs: {shares}")), "{:?}", built.found(RULES));
     }
 
     /// Reads past the cache; the disk counted `bytes`.

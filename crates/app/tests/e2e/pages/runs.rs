@@ -20,7 +20,7 @@ fn a_run_is_shown_with_the_values_of_its_result() {
     let others = ["distribution", "percentiles", "heat", "cpu", "cpu-time", "slowest"];
     assert_eq!(charts(&page), [over_time, others].concat());
     let told = words(&page);
-    assert!(told.contains("CPU of the machine") && told.contains("; diskspd itself "), "{told}");
+    assert!(told.contains("CPU of the machine") && told.contains("mean of all CPUs: diskspd "), "{told}");
     let counts = |side: &str| -> Vec<f64> {
         let ios = measured["series"][side]["ios"].as_array().expect("a series");
         ios.iter().map(|ios| ios.as_u64().expect("a number") as f64).collect()
