@@ -59,6 +59,9 @@ fn shape(line: &str) -> String {
         let (token, behind) = if let Some(behind) = judgement.filter(|_| is_apart) {
             // Figures "above 1000 %" are none that could be told.
             (if behind.starts_with(['+', '-']) { "" } else { "!" }, behind)
+        } else if let Some(behind) = rest.strip_prefix("N/A").filter(|_| is_apart) {
+            // A thread that a busy machine kept from its I/Os has no figure.
+            ("#", behind)
         } else if has_figure {
             ("#", unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
         } else if next == ' ' {
@@ -88,6 +91,7 @@ mod tests {
             ("total:  1.5 MiB/s", "total: 10234.75 MiB/s", true),
             ("total: 1 MiB/s", "total: 1 KiB/s", false),
             ("change +20.1 %", "change -3 %", true),
+            ("| 0.394 | 0.271", "| 0.000 |   N/A", true),
             ("a-b", "a-1", false),
             ("-----", "--------", true),
             ("iops  1 better", "iops 22   equivalent within 5 %", true),

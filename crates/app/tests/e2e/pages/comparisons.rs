@@ -48,7 +48,7 @@ fn differences_are_shown_with_their_intervals() {
 fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
     let place = workplace!();
     for (name, options) in [("a", "-b4K"), ("b", "-b8K"), ("c", "-b4K"), ("d", "-b4K -D200")] {
-        let words = format!("-c1M -d60 -W0 -r -L {options} --max-ios=5000 --json {name}.json a.dat");
+        let words = format!("-c1M -d60 -W0 -r -L {options} -g500i --max-ios=1000 --json {name}.json a.dat");
         place.diskspd(&words).run().expect_status(0);
     }
     let page = page(&place, "a.json c.json d.json");
