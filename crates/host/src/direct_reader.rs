@@ -29,7 +29,7 @@ impl DirectReader {
         match sys::block::open_past_cache(path) {
             Ok(file) => Ok(Self::with(file, true, bytes_max)),
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                Ok(Self::with(File::open(path)?, false, bytes_max))
+                Ok(Self::with(sys::file::open_to_look(path)?, false, bytes_max))
             }
             Err(error) => Err(error),
         }

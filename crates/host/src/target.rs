@@ -32,7 +32,9 @@ pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, T
 }
 
 fn look(root: &Root, file_systems: &mut FileSystems<'_>, question: &TargetQuestion) -> TargetFacts {
-    let resolved = resolve::through_links(&question.path);
+    // A confined process follows no links below what it may open, and opens what it may by the paths that it knows.
+    let is_confined = sys::confinement::covers(&question.path);
+    let resolved = if is_confined { None } else { resolve::through_links(&question.path) };
     let place = resolved.as_deref().unwrap_or(&question.path);
     TargetFacts { kind: kind(root, file_systems, place, question), resolved }
 }

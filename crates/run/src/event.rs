@@ -26,7 +26,7 @@ pub struct Events {
 pub struct AgreedStart<'a> {
     /// When the load begins, in nanoseconds of this machine's `CLOCK_MONOTONIC`.
     pub start_ns: u64,
-    /// Asked just before: true if the hosts have agreed.
+    /// Asked a tenth of a second before: true if the hosts have agreed.
     pub is_agreed: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -38,6 +38,10 @@ impl std::fmt::Debug for AgreedStart<'_> {
 
 /// What control gets before an agreed start, to mark the targets as being written to.
 const MARKING_NS: u64 = 500_000_000;
+
+/// How much earlier control wakes up than it must: on a busy machine, it wakes up late by up to this, and threads that were
+/// told when to start begin in time all the same.
+const EARLY_NS: u64 = 100_000_000;
 
 /// What became of the wait for the start event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +123,7 @@ impl StopSources<'_> {
     pub(crate) fn start_ns(&self, lead_ns: u64, observer: &mut dyn Observer) -> Option<u64> {
         let soonest = || sys::clock::monotonic_ns() + lead_ns;
         let Some(agreed) = self.agreed_start else { return Some(soonest()) };
-        if !self.wait_until(agreed.start_ns.saturating_sub(lead_ns), observer) {
+        if !self.wait_until(agreed.start_ns.saturating_sub(lead_ns + EARLY_NS), observer) {
             return None;
         }
         if !(agreed.is_agreed)() {

@@ -94,6 +94,9 @@ pub fn discard(device: impl AsFd, offset_bytes: u64, length_bytes: u64) -> io::R
 /// another process has one.
 pub fn claim(path: &Path) -> io::Result<File> {
     let flags = OFlags::EXCL | OFlags::NONBLOCK | OFlags::NOCTTY;
+    if let Some(opened) = crate::confinement::open_covered(path, OFlags::RDONLY | OFlags::CLOEXEC | flags) {
+        return opened.map(File::from);
+    }
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
@@ -101,6 +104,9 @@ pub fn claim(path: &Path) -> io::Result<File> {
 /// sectors.
 pub fn open_past_cache(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECT | OFlags::NONBLOCK | OFlags::NOCTTY;
+    if let Some(opened) = crate::confinement::open_covered(path, OFlags::RDONLY | OFlags::CLOEXEC | flags) {
+        return opened.map(File::from);
+    }
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 

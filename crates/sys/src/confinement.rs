@@ -71,6 +71,12 @@ impl Confinement {
         HERE.get()
     }
 
+    /// True if a path begins as those of targets do. Others are paths of the program itself, as of devices below a target.
+    fn covers(&self, path: &Path) -> bool {
+        self.folders.iter().any(|(folder, _)| path.starts_with(folder))
+            || self.devices.iter().any(|(own, _)| own == path)
+    }
+
     /// What stands at a path.
     ///
     /// # Errors
@@ -148,6 +154,16 @@ fn told_of_openat2(error: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, reason)
 }
 
+/// True if this process opens a path as its confinement allows, whatever links somebody puts there.
+pub fn covers(path: &Path) -> bool {
+    HERE.get().is_some_and(|confinement| confinement.covers(path))
+}
+
+/// Opens a path if this process is confined and it [is one of a target](covers); `None` otherwise.
+pub(crate) fn open_covered(path: &Path, flags: OFlags) -> Option<io::Result<OwnedFd>> {
+    HERE.get().filter(|confinement| confinement.covers(path)).map(|confinement| confinement.open(path, flags))
+}
+
 fn refused(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
@@ -211,6 +227,9 @@ mod tests {
         assert_eq!(confinement.place(&at("allowed/new")).expect("allowed"), Place::Free);
         let opened = confinement.open(&at("allowed/deep/file"), OFlags::RDONLY).expect("allowed");
         assert_eq!(std::io::read_to_string(fs::File::from(opened)).expect("read"), "ours");
+        for (path, expected) in [("allowed", true), ("allowed/x/y", true), ("allowed-too/x", false), ("other", false)] {
+            assert_eq!(confinement.covers(&at(path)), expected, "{path}");
+        }
         confinement.open(&at("allowed"), OFlags::PATH | OFlags::DIRECTORY).expect("the folder itself");
         assert!(confinement.place(&at("allowed/deep")).is_err());
     }

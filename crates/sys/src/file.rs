@@ -1,5 +1,6 @@
 //! Opening without side effects, and what the kernel tells about the place of a file.
 
+use crate::confinement;
 use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, StatVfsMountFlags};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,26 +12,30 @@ use std::path::Path;
 /// holder of a lease, never become a terminal's session.
 const LOOK: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
-fn open(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
+fn open(path: &Path, options: &mut OpenOptions, access: OFlags, flags: OFlags) -> io::Result<File> {
+    if let Some(opened) = confinement::open_covered(path, access | flags | OFlags::CLOEXEC) {
+        return opened.map(File::from);
+    }
     // Open flags fit into an int on every architecture.
     options.custom_flags(flags.bits().cast_signed()).open(path)
 }
 
 /// Opens what exists at `path` for reading; does not block.
 pub fn open_to_look(path: &Path) -> io::Result<File> {
-    open(path, OpenOptions::new().read(true), LOOK)
+    open(path, OpenOptions::new().read(true), OFlags::RDONLY, LOOK)
 }
 
 /// Opens what exists at `path` for writing, without creating or truncating anything; does not
 /// block.
 pub fn open_to_try_writing(path: &Path) -> io::Result<File> {
-    open(path, OpenOptions::new().write(true), LOOK)
+    open(path, OpenOptions::new().write(true), OFlags::WRONLY, LOOK)
 }
 
 /// A descriptor that stands for a place alone: it needs no rights on what is there and opens
 /// nothing.
 pub fn open_place(path: &Path) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    confinement::open_covered(path, flags).unwrap_or_else(|| Ok(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
 /// Whether this process may write to `path`, by its effective ids; also refused for read-only

@@ -118,14 +118,15 @@ fn a_queue_that_takes_long_to_drain_is_waited_for() {
         // Answers, or what comes before and after them, may be late on a busy machine.
         let reads = faulty.take_slow_reads();
         let is_late = |read: &SlowRead| read.answered - read.arrived > time + Duration::from_millis(300);
-        if took > time + Duration::from_millis(1500) || reads.iter().any(is_late) {
+        let is_paused = run.stdout.contains("NOTE: the process did not run for ");
+        if is_paused || took > time + Duration::from_millis(1500) || reads.iter().any(is_late) {
             continue;
         }
         run.expect_status(0).expect_stdout(&["NOTE: the 8 I/Os outstanding at the end took "]);
         assert!(!run.stdout.contains("had not completed") && !run.stdout.contains("lost-ios"), "{run}");
         return;
     }
-    skip!("the machine is too busy: reads of 4.5 s took longer in each of 5 runs");
+    skip!("the machine is too busy: none of 5 runs had the time that it needs");
 }
 
 // Shows faults: A target hangs, and the run is interrupted

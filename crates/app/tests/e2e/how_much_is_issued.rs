@@ -19,6 +19,13 @@ fn reads(place: &Workplace, words: &str) -> Result<(u64, u64), String> {
     Ok((ios.len() as u64, Report::of(&report).total.sum.ios))
 }
 
+/// Why the last run had too little time, if it says so.
+fn had_time(place: &Workplace) -> Result<(), String> {
+    let report = String::from_utf8(place.content("r.txt")).expect("a text");
+    let note = report.lines().find(|line| line.starts_with("NOTE: the process did not run for "));
+    note.map_or(Ok(()), |note| Err(format!("the machine is too busy: {note}")))
+}
+
 // Shows switches: -d<seconds>
 #[test]
 fn the_kernel_is_asked_as_often_as_is_reported() {
@@ -34,6 +41,9 @@ fn the_kernel_is_asked_as_often_as_is_reported() {
             if most > 20 {
                 break;
             }
+        }
+        if most <= 20 {
+            or_skip!(had_time(&place));
         }
         assert!(most > 20, "{words}: {most} told");
     }
@@ -56,6 +66,9 @@ fn a_rate_in_ios_or_bytes_is_that_of_the_system_calls() {
             }
         }
         // A second is lost at most, or the machine was too busy five times.
+        if most < limit {
+            or_skip!(had_time(&place));
+        }
         assert!(most >= limit, "{words}: {most}");
     }
 }
@@ -75,6 +88,9 @@ fn warm_up_and_cool_down_are_load_that_is_not_counted() {
             }
             Err(_) => true,
         });
+        if !is_counted {
+            or_skip!(had_time(&place));
+        }
         assert!(is_counted, "{words}: asked and told: {seen:?}");
         or_skip!(reads(&place, "-d1 -W0 -g100i"));
     }

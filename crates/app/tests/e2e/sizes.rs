@@ -152,8 +152,9 @@ fn a_limit_in_bytes_counts_the_bytes_that_were_drawn() {
     // 1 MiB/s, of which the first I/O is due at once.
     let words = "-d2 -W0 -o1 -r -g1049 --sizes=4K/90:64K/10 --json r.json a.dat";
     // As paced by the largest size, it would be a sixth; a busy machine may give a run no more, too.
+    let mut said = String::new();
     let has_enough = (0..5).any(|_| {
-        place.diskspd(words).run().expect_status(0);
+        said = place.diskspd(words).run().expect_status(0).stdout.clone();
         let measured = measured(&place);
         let bytes = measured["total"]["total"]["bytes"].as_u64().expect("a number");
         let elapsed_ns = measured["elapsed_ns"].as_u64().expect("a number");
@@ -161,6 +162,9 @@ fn a_limit_in_bytes_counts_the_bytes_that_were_drawn() {
         assert!(u128::from(bytes) <= limit, "{bytes} of {limit}");
         u128::from(bytes) > limit / 3
     });
+    if !has_enough && said.contains("NOTE: the process did not run for ") {
+        testkit::skip!("the machine is too busy: the process stood still in each of five runs");
+    }
     assert!(has_enough, "less than a third of the rate in each of five runs");
 }
 
