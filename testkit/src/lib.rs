@@ -43,7 +43,9 @@ pub use figures::{Report, Row, Table};
 pub use holder::Holder;
 pub use huge_pages::HugePages;
 pub use kernel_log::KernelLog;
-pub use machine::{LoopDevice, Mounted, Partition, Swap, Zram, claimed, is_root, nobody_can_run, processes_of, tool};
+pub use machine::{
+    LoopDevice, Mounted, Partition, Swap, Zram, claimed, is_root, nobody_can_run, processes_of, tool, unless_swapping,
+};
 pub use metronome::Metronome;
 pub use process::{Finished, KernelIo, OpenMode, Program, Running};
 pub use random::Random;

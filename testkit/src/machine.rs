@@ -253,6 +253,25 @@ impl Drop for Mounted<'_> {
     }
 }
 
+/// Pages that the kernel has swapped out so far, to whatever it swaps to.
+fn swapped_out_pages() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/vmstat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("pswpout "))?.trim().parse().ok()
+}
+
+/// What comes of an attempt and whether it left content alone; of another one if it did not while the kernel swapped, which
+/// changes what is swapped to.
+pub fn unless_swapping<T>(attempt: impl Fn() -> (T, bool)) -> (T, bool) {
+    for _ in 0..20 {
+        let before = swapped_out_pages();
+        let (found, is_left_alone) = attempt();
+        if is_left_alone || swapped_out_pages() == before {
+            return (found, is_left_alone);
+        }
+    }
+    attempt()
+}
+
 /// An active swap file.
 #[derive(Debug)]
 pub struct Swap<'a> {

@@ -279,6 +279,11 @@ impl Running {
         KernelIo::of(self.id()).map_or(0, |io| io.transferred_bytes)
     }
 
+    /// What it has written to stdout so far.
+    pub fn stdout(&self) -> String {
+        self.stdout.so_far()
+    }
+
     /// What it has written to stderr so far.
     pub fn stderr(&self) -> String {
         self.stderr.so_far()

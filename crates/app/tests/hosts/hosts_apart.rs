@@ -125,9 +125,13 @@ fn measure_clocks(hosts: usize, measurements: usize) -> Result<(), String> {
     }
     let (mut measured, mut skews) = (0, Vec::new());
     while measured < measurements {
-        let run = network.inside("bus", "").arg(place.program()).args(&format!("--on=nats://10.0.0.254/h* {access}"));
-        let words = "--key=fleet.key -c64K -b4K -r -o1 -t1 -d60 --max-ios=100 -W0 -L --json r.json";
-        run.args(words).arg(place.path("room-{host}/t.dat")).run().expect_status(0);
+        let load = || {
+            let run = network.inside("bus", "").arg(place.program());
+            let run = run.args(&format!("--on=nats://10.0.0.254/h* {access}"));
+            let words = "--key=fleet.key -c64K -b4K -r -o1 -t1 -d60 --max-ios=100 -W0 -L --json r.json";
+            run.args(words).arg(place.path("room-{host}/t.dat"))
+        };
+        crate::server::run_in_time(load).expect_status(0);
         let result: Value = serde_json::from_slice(&place.content("r.json")).expect("JSON");
         let fleet = &result["fleet"];
         let of_hosts = fleet["hosts"].as_array().expect("a list");

@@ -4,6 +4,7 @@
 mod live;
 mod series;
 
+use crate::server::{run_in_time, start_in_time};
 use crate::turn::Turn;
 use serde_json::Value;
 use std::fs;
@@ -72,16 +73,20 @@ impl Fleet {
     /// Waits until `fleet hosts` shows an agent in a state.
     fn wait_for(&self, name: &str, state: &str) {
         let began = Instant::now();
-        loop {
-            let hosts = self.place.diskspd(&format!("fleet hosts --json --server {}", self.url())).run();
-            // There is none if the server does not answer in time.
-            let hosts: Value = serde_json::from_str(&hosts.stdout).unwrap_or_default();
-            let found = hosts.as_array().into_iter().flatten().find(|host| host["name"] == name);
-            if found.is_some_and(|host| host["state"] == state) {
-                return;
-            }
-            assert!(began.elapsed() < PATIENCE, "{name} is not {state}: {hosts}");
+        while !self.are(&[name], state) {
+            assert!(began.elapsed() < PATIENCE, "{name} is not {state}");
         }
+    }
+
+    /// True if `fleet hosts` shows all these agents in a state.
+    fn are(&self, names: &[&str], state: &str) -> bool {
+        let hosts = self.place.diskspd(&format!("fleet hosts --json --server {}", self.url())).run();
+        // There is none if the server does not answer in time.
+        let hosts: Value = serde_json::from_str(&hosts.stdout).unwrap_or_default();
+        let is_so = |name: &&str| {
+            hosts.as_array().into_iter().flatten().any(|host| host["name"] == **name && host["state"] == state)
+        };
+        names.iter().all(is_so)
     }
 
     /// A load on some hosts, on a target in the room of each.
@@ -119,7 +124,7 @@ impl Fleet {
 fn hosts_carry_out_one_load_together() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
     let words = "-c1M -b4K -r -w50 -o4 -t2 -d60 -W0 -L --max-ios=100000 --json r.json --text r.txt";
-    let run = fleet.load("h1,h2", words).run();
+    let run = run_in_time(|| fleet.load("h1,h2", words));
     run.expect_status(0).expect_stderr(&["2 hosts checked the load: h1, h2", "start in "]);
     for host in ["h1", "h2"] {
         assert_eq!(fs::metadata(fleet.room(host).join("t.dat")).expect("made").len(), 1 << 20);
@@ -259,7 +264,7 @@ fn limits_of_an_agent_are_kept() {
     fleet.load("h1", "-d1 -W0 -c2M").run().expect_status(3).expect_stderr(&["--max-file"]);
     fleet.load("h1", "-d1 -W0 -c1M -t3").run().expect_status(3).expect_stderr(&["--max-threads"]);
     assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
-    fleet.load("h1", "-d1 -W0 -c1M -t2").run().expect_status(0);
+    run_in_time(|| fleet.load("h1", "-d1 -W0 -c1M -t2")).expect_status(0);
 }
 
 #[test]
@@ -292,10 +297,10 @@ fn hosts_write_to_files_of_their_own() {
     let run = fleet.load_without_target("h1,h2", "-d1 -W0 -c1M").arg(&target).run();
     run.expect_status(3).expect_stderr(&["{host}"]);
     assert!(!target.exists());
-    fleet.load_without_target("h1", "-d1 -W0 -c1M").arg(&target).run().expect_status(0);
+    run_in_time(|| fleet.load_without_target("h1", "-d1 -W0 -c1M").arg(&target)).expect_status(0);
     // Reading needs no permission.
     let words = "-d1 -W0 -b4K -r --json r.json";
-    fleet.load_without_target("h1,h2", words).arg(&target).run().expect_status(0);
+    run_in_time(|| fleet.load_without_target("h1,h2", words).arg(&target)).expect_status(0);
     assert_eq!(fleet.result("r.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
     let writes = "-d1 -W0 -b4K -r -w50";
     fleet.load_without_target("h1,h2", writes).arg(&target).run().expect_status(3);
@@ -364,7 +369,8 @@ fn the_permissions_of_the_guide_are_enough_and_no_more() {
     let mut agent = fleet.agent("h1").args(access).arg("--allow").arg(fleet.room("h1")).start();
     agent.wait_for_stderr("h1 waits for orders");
     fleet.agents.push(("h1".to_owned(), agent));
-    fleet.load("h1", "-c1M -d1 -W0 --creds=controller.creds --inbox=_INBOX_controller").run().expect_status(0);
+    run_in_time(|| fleet.load("h1", "-c1M -d1 -W0 --creds=controller.creds --inbox=_INBOX_controller"))
+        .expect_status(0);
     // A host that is broken into orders nothing, even with the key.
     let run = fleet.load("h1", "-c2M -d1 -W0 --creds=h1.creds --inbox=_INBOX_h1").run();
     assert_ne!(run.code(), Some(0), "{run}");
@@ -490,10 +496,8 @@ fn who_asks_for_tls_does_not_go_on_without() {
 #[test]
 fn ctrl_c_ends_the_load_everywhere_with_a_result() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
-    let mut run = fleet.load("h1,h2", "-c1M -b4K -r -w50 -g100i -d600 -W0 -L --json r.json").start();
-    run.wait_for_stderr("start in");
-    fleet.wait_for("h1", "running");
-    fleet.wait_for("h2", "running");
+    let words = "-c1M -b4K -r -w50 -g100i -d600 -W0 -L --json r.json";
+    let mut run = start_in_time(|| fleet.load("h1,h2", words), |_| fleet.are(&["h1", "h2"], "running"));
     // Writes change the files' times.
     let times = || {
         ["h1", "h2"]
@@ -512,9 +516,8 @@ fn ctrl_c_ends_the_load_everywhere_with_a_result() {
 #[test]
 fn a_host_that_is_lost_makes_the_result_invalid() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
-    let mut run = fleet.load("h1,h2", "-c1M -b4K -r -d30 -g100i -W0 -L --json r.json").start();
-    run.wait_for_stderr("start in");
-    fleet.wait_for("h2", "running");
+    let words = "-c1M -b4K -r -d30 -g100i -W0 -L --json r.json";
+    let run = start_in_time(|| fleet.load("h1,h2", words), |_| fleet.are(&["h2"], "running"));
     let (_, agent) = fleet.agents.pop().expect("an agent");
     agent.kill_hard();
     let run = run.finish();
@@ -527,9 +530,8 @@ fn a_host_that_is_lost_makes_the_result_invalid() {
 #[test]
 fn the_result_of_a_lost_controller_is_kept_and_collected() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
-    let mut run = fleet.load("h1", "-c1M -b4K -r -g100i -d600 -W0").start();
-    run.wait_for_stderr("start in");
-    fleet.wait_for("h1", "running");
+    let words = "-c1M -b4K -r -g100i -d600 -W0";
+    let run = start_in_time(|| fleet.load("h1", words), |_| fleet.are(&["h1"], "running"));
     run.kill_hard();
     // Its silence ends the load.
     fleet.wait_for("h1", "idle");

@@ -1,8 +1,10 @@
 //! `--on=root@h1,h2`: hosts that ssh reaches. In most tests a script stands in the place of ssh, which runs its command on
 //! this machine; in the last ones it is ssh, with an sshd of the test's own.
 
+use crate::server::{run_in_time, start_in_time};
 use crate::turn::Turn;
 use serde_json::Value;
+use std::cell::Cell;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -116,17 +118,19 @@ impl Hosts {
 
     /// Starts an endless load on both hosts and waits until it runs on both.
     fn start_endless(&self) -> Running {
-        let mut run = self.load("root@h1,h2", ENDLESS).args("--json r.json").arg(self.target()).start();
-        run.wait_for_stderr("start in ");
-        // Each load overwrites its file's beginning.
-        let is_written = |host: &str| {
-            let path = self.file_of(host);
-            let made = fs::metadata(&path).and_then(|file| file.modified()).expect("there");
-            move || fs::metadata(&path).and_then(|file| file.modified()).expect("there") > made
-        };
-        let written = ["h1", "h2"].map(is_written);
-        run.wait_until("I/Os", |_| written.iter().all(|is_written| is_written()));
-        run
+        let load = || self.load("root@h1,h2", ENDLESS).args("--json r.json").arg(self.target());
+        // Each load overwrites its file's beginning, after the file was made.
+        let times = || ["h1", "h2"].map(|host| fs::metadata(self.file_of(host)).and_then(|file| file.modified()).ok());
+        let made = Cell::new(None);
+        start_in_time(load, |run| {
+            if !run.stderr().contains("start in ") {
+                made.set(None);
+                return false;
+            }
+            let before = made.get().unwrap_or_else(times);
+            made.set(Some(before));
+            times().iter().zip(&before).all(|(now, before)| now > before)
+        })
     }
 
     fn result(&self) -> Value {
@@ -169,7 +173,10 @@ fn expect_no_secret_in(folder: &Path) {
 #[test]
 fn hosts_that_ssh_reaches_carry_out_one_load() {
     let hosts = or_skip!(Hosts::fake(workplace!()));
-    let run = hosts.load("root@h1,h2", BRIEF).args("--json r.json").arg(hosts.target()).run();
+    let run = run_in_time(|| {
+        let _ = fs::remove_file(hosts.place.path("ssh.log"));
+        hosts.load("root@h1,h2", BRIEF).args("--json r.json").arg(hosts.target())
+    });
     run.expect_status(0).expect_stderr(&["connecting over ssh: root@h1, h2", "2 hosts checked the load: h1, h2"]);
     let result = hosts.result();
     for host in ["h1", "h2"] {
@@ -196,8 +203,12 @@ fn hosts_that_ssh_reaches_carry_out_one_load() {
 fn runs_of_a_sweep_use_one_connection() {
     let hosts = or_skip!(Hosts::fake(workplace!()));
     let words = format!("sweep --on h1,h2 --vary o=1,2 --dir d -- {BRIEF}");
-    let sweep = hosts.place.diskspd(&words).arg(hosts.target()).limit(Duration::from_mins(5));
-    let run = sweep.env("PATH", hosts.path()).env("TMPDIR", hosts.place.path("tmp")).run();
+    let run = run_in_time(|| {
+        let _ = fs::remove_file(hosts.place.path("ssh.log"));
+        let _ = fs::remove_dir_all(hosts.place.path("d"));
+        let sweep = hosts.place.diskspd(&words).arg(hosts.target()).limit(Duration::from_mins(5));
+        sweep.env("PATH", hosts.path()).env("TMPDIR", hosts.place.path("tmp"))
+    });
     run.expect_status(0).expect_stderr(&["; on 2 hosts"]);
     let log = String::from_utf8(hosts.place.content("ssh.log")).expect("text");
     assert_eq!(log.lines().count(), 2, "{log}");
@@ -444,7 +455,7 @@ impl Sshd {
     }
 
     fn run(&self, hosts: &str) -> Finished {
-        self.hosts.load(hosts, BRIEF).args("--json r.json").arg(self.hosts.target()).run()
+        run_in_time(|| self.hosts.load(hosts, BRIEF).args("--json r.json").arg(self.hosts.target()))
     }
 
     /// Processes of agents.

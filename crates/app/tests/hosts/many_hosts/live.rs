@@ -1,6 +1,7 @@
 //! `--live`, `--live-json` and `--metrics` with `--on`.
 
 use super::{Fleet, PATIENCE};
+use crate::server::{run_in_time, start_in_time};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -19,7 +20,7 @@ fn live_lines_show_all_hosts_and_add_up_to_the_result() {
     let of_phase =
         |lines: &[Value], phase: &str| lines.iter().filter(|line| line["phase"] == phase).cloned().collect::<Vec<_>>();
     let run = || {
-        fleet.load("h1,h2", words).run().expect_status(0);
+        run_in_time(|| fleet.load("h1,h2", words)).expect_status(0);
         lines(&fleet.place.content("live.jsonl"))
     };
     // A busy machine may show nothing of a warm-up of one second; it gets other chances.
@@ -63,7 +64,7 @@ fn a_reader_of_live_lines_that_does_not_read_keeps_no_host_waiting() {
     let _reader = or_skip!(fleet.place.small_fifo("fifo"));
     // The FIFO does not even hold the first line.
     let words = "-c1M -b4K -r -d60 --max-ios=1000 -W0 --live-interval=100 --live-json fifo --json r.json";
-    let run = fleet.load("h1", words).run();
+    let run = run_in_time(|| fleet.load("h1", words));
     run.expect_status(0).expect_stderr(&["WARNING: --live-json: ", "the reader did not read the remaining lines"]);
     let result = fleet.result("r.json");
     assert_eq!(result["time_spans"][0]["outcome"], "completed");
@@ -74,7 +75,8 @@ fn a_reader_of_live_lines_that_does_not_read_keeps_no_host_waiting() {
 fn metrics_have_a_target_for_each_host() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
     let words = "-c1M -b4K -r -g200i -d600 -W0 --live-interval=250 --metrics=0";
-    let mut run = fleet.load("h1,h2", words).limit(PATIENCE * 3).start();
+    let load = || fleet.load("h1,h2", words).limit(PATIENCE * 3);
+    let mut run = start_in_time(load, |_| fleet.are(&["h1", "h2"], "running"));
     run.wait_for_stderr("/metrics\n");
     let stderr = run.stderr();
     let address =

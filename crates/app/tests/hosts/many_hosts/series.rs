@@ -1,8 +1,9 @@
 //! `sweep`, `repeat`, `ab` and presets with `--on`.
 
 use super::{Fleet, PATIENCE};
+use crate::server::{run_in_time, start_in_time};
 use std::fs;
-use testkit::{or_skip, workplace};
+use testkit::{Running, or_skip, workplace};
 
 #[test]
 fn runs_of_a_sweep_are_runs_of_all_hosts() {
@@ -18,7 +19,11 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
     }
     assert!(!fleet.place.path("d").exists());
     let load = "--key fleet.key --vary o=1,2 --dir d -- -c1M -b4K -r -w50 -d60 --max-ios=200 -W0";
-    let run = sweep(load).arg(&target).run();
+    // What started nowhere in time is made in another attempt.
+    let run = run_in_time(|| {
+        let _ = fs::remove_dir_all(fleet.place.path("d"));
+        sweep(load).arg(&target)
+    });
     run.expect_status(0).expect_stdout(&["Param -o 1 -t 1, ", "Param -o 2 -t 1, ", "depth"]);
     run.expect_stderr(&["; on 2 hosts", "2MiB to create targets"]);
     for (point, depth) in [("d/point-0001.json", 1), ("d/point-0002.json", 2)] {
@@ -47,14 +52,19 @@ fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
     let target = fleet.place.path("room-{host}/t.dat");
     let on = format!("--on={}/h*", fleet.url());
     let load = "-c1M -b4K -r -w50 -d60 --max-ios=200 -W0 -L";
-    let run =
-        fleet.place.diskspd("repeat --runs 2 --dir r").arg(&on).args("--key fleet.key --").args(load).arg(&target);
-    let run = run.limit(PATIENCE * 2).run();
+    let run = run_in_time(|| {
+        let _ = fs::remove_dir_all(fleet.place.path("r"));
+        let repeat = fleet.place.diskspd("repeat --runs 2 --dir r").arg(&on).args("--key fleet.key --").args(load);
+        repeat.arg(&target).limit(PATIENCE * 2)
+    });
     run.expect_status(0).expect_stderr(&["2 runs"]);
     assert_eq!(fleet.result("r/point-0002.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
     let on = format!("--on={}/h1", fleet.url());
-    let run = fleet.place.diskspd("ab --pairs 3 --vary o=1,2 --dir ab").arg(&on).args("--key fleet.key --").args(load);
-    let run = run.arg(&target).limit(PATIENCE * 3).run();
+    let run = run_in_time(|| {
+        let _ = fs::remove_dir_all(fleet.place.path("ab"));
+        let pairs = fleet.place.diskspd("ab --pairs 3 --vary o=1,2 --dir ab").arg(&on).args("--key fleet.key --");
+        pairs.args(load).arg(&target).limit(PATIENCE * 3)
+    });
     // Three pairs may tell nothing.
     assert!(matches!(run.code(), Some(0 | 6)), "{run}");
     run.expect_stderr(&["3 pairs"]);
@@ -77,7 +87,7 @@ fn loads_of_a_preset_are_runs_of_all_hosts() {
 ==",
     ]);
     assert_eq!(fs::read_dir(fleet.room("h1")).expect("there").count(), 0);
-    preset(&words).limit(PATIENCE * 3).run().expect_status(0);
+    run_in_time(|| preset(&words).limit(PATIENCE * 3)).expect_status(0);
     let result = fleet.result("r.json");
     let spans = result["time_spans"].as_array().expect("a list");
     assert_eq!((spans.len(), result["fleet"]["time_spans"].as_array().map(Vec::len)), (2, Some(2)));
@@ -93,10 +103,14 @@ fn ctrl_c_ends_a_sweep_on_all_hosts_with_the_points_so_far() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
     let target = fleet.place.path("room-{host}/t.dat");
     let on = format!("--on={}/h*", fleet.url());
-    let sweep = fleet.place.diskspd("sweep --key fleet.key --vary d=1,600 --dir d").arg(&on);
-    let mut run = sweep.args("-- -c1M -b4K -r -W0").arg(&target).limit(PATIENCE * 3).start();
-    run.wait_for_stdout(" -d 1, ");
-    fleet.wait_for("h1", "running");
+    let sweep = || {
+        let _ = fs::remove_dir_all(fleet.place.path("d"));
+        let sweep = fleet.place.diskspd("sweep --key fleet.key --vary d=1,600 --dir d").arg(&on);
+        sweep.args("-- -c1M -b4K -r -W0 -g100i").arg(&target).limit(PATIENCE * 3)
+    };
+    // The second point is under way.
+    let is_under_way = |run: &Running| run.stdout().contains(" -d 1, ") && fleet.are(&["h1"], "running");
+    let run = start_in_time(sweep, is_under_way);
     run.interrupt();
     run.finish().expect_status(0).expect_stdout(&["verdict"]).expect_stderr(&["stopped; continue with"]);
     fleet.wait_for("h1", "idle");
@@ -110,10 +124,12 @@ fn a_host_that_is_lost_makes_its_run_of_a_series_invalid() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
     let target = fleet.place.path("room-{host}/t.dat");
     let on = format!("--on={}/h1,h2", fleet.url());
-    let repeat = fleet.place.diskspd("repeat --key fleet.key --runs 2 --dir d").arg(&on);
-    let mut run = repeat.args("-- -c1M -b4K -r -d20 -g100i -W0 -L").arg(&target).limit(PATIENCE * 3).start();
-    run.wait_for_stderr("2 runs");
-    fleet.wait_for("h2", "running");
+    let repeat = || {
+        let _ = fs::remove_dir_all(fleet.place.path("d"));
+        let repeat = fleet.place.diskspd("repeat --key fleet.key --runs 2 --dir d").arg(&on);
+        repeat.args("-- -c1M -b4K -r -d20 -g100i -W0 -L").arg(&target).limit(PATIENCE * 3)
+    };
+    let run = start_in_time(repeat, |_| fleet.are(&["h2"], "running"));
     let (_, agent) = fleet.agents.pop().expect("an agent");
     agent.kill_hard();
     // The other run has one host less than it was told to have.
