@@ -56,9 +56,10 @@ pub fn lend(path: &Path, run: &str, is_written: bool) -> Result<(), String> {
 pub fn check(path: &Path, run: &str, is_written: bool) -> Result<(), String> {
     let name = path.display();
     let file = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
-    let is_it = match is_written {
-        true => of_run(&file, run).map(|lent| lent.is_some_and(|lent| lent.is_unchanged)),
-        false => written_files::own_mark(&file).and_then(|mark| Ok(mark.is_some() && is_named(&file, run)?)),
+    let is_it = if is_written {
+        of_run(&file, run).map(|lent| lent.is_some_and(|lent| lent.is_unchanged))
+    } else {
+        written_files::own_mark(&file).and_then(|mark| Ok(mark.is_some() && is_named(&file, run)?))
     };
     match is_it {
         Ok(true) => Ok(()),

@@ -118,10 +118,10 @@ fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
 
 /// Closes what was written to, unless I/Os are still on their way: a flush would wait for them.
 fn close_files(preparer: &mut Preparer, record: &Record, observer: &mut dyn Observer) {
-    if !record.time_spans.iter().any(|span| span.notes.iter().any(|note| drain::left_behind(note).is_some())) {
-        preparer.close_files(observer);
-    } else {
+    if record.time_spans.iter().any(|span| span.notes.iter().any(|note| drain::left_behind(note).is_some())) {
         preparer.files.keep_lent_open();
+    } else {
+        preparer.close_files(observer);
     }
 }
 

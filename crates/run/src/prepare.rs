@@ -186,11 +186,11 @@ impl Preparer {
                 // Clocks of hosts differ a little.
                 let margin_ns = 100_000_000;
                 let start_ns = self.agreed_start_ns.unwrap_or(u64::MAX);
-                let looked = self.files.compare_lent(file, &target.path, checked(target), run, true);
+                let looked = written_files::compare_lent(file, &target.path, checked(target), run, true);
                 if looked.is_ok() || sys::clock::monotonic_ns().saturating_add(margin_ns) < start_ns {
                     return looked;
                 }
-                self.files.compare_lent(file, &target.path, checked(target), run, false)
+                written_files::compare_lent(file, &target.path, checked(target), run, false)
             }
         }
     }
@@ -252,7 +252,7 @@ impl Preparer {
             check_users(&alone, &host::users_of_files(&self.root, &alone))?;
             for (_, file) in lent {
                 let users = host::users_of_shared_file(&self.root, &file.0, file.1);
-                check_users(&[file.clone()], &BTreeMap::from([(file.1, users)]))?;
+                check_users(std::slice::from_ref(&file), &BTreeMap::from([(file.1, users)]))?;
             }
         }
         let mut works = vec![Vec::new(); plan.targets.len()];

@@ -99,24 +99,6 @@ impl WrittenFiles {
         Ok(found)
     }
 
-    /// As [`compare`](Self::compare) for a file that other hosts write to, too, once all have begun (`is_unwritten` = no host
-    /// can have).
-    pub(crate) fn compare_lent(
-        &self,
-        file: &File,
-        path: &Path,
-        checked: Option<FileStamp>,
-        run: &str,
-        is_unwritten: bool,
-    ) -> Result<FileStamp, String> {
-        let found = stamp(file).map_err(|error| format!("cannot check '{}': {error}", path.display()))?;
-        if checked.is_none_or(|checked| checked.identity != found.identity || checked.size_bytes != found.size_bytes) {
-            return Err(format!("'{}' is no longer the file that was checked; it was not touched", path.display()));
-        }
-        lending::content(file, path, run, is_unwritten)?;
-        Ok(found)
-    }
-
     /// As [`begin`](Self::begin) for a file that other hosts write to, too.
     pub(crate) fn begin_lent(
         &mut self,
@@ -250,6 +232,23 @@ impl WrittenFiles {
         self.by_identity.remove(&identity);
         self.created.retain(|_, created| *created != identity);
     }
+}
+
+/// As [`WrittenFiles::compare`] for a file that other hosts write to, too, once all have begun (`is_unwritten` = no host
+/// can have).
+pub(crate) fn compare_lent(
+    file: &File,
+    path: &Path,
+    checked: Option<FileStamp>,
+    run: &str,
+    is_unwritten: bool,
+) -> Result<FileStamp, String> {
+    let found = stamp(file).map_err(|error| format!("cannot check '{}': {error}", path.display()))?;
+    if checked.is_none_or(|checked| checked.identity != found.identity || checked.size_bytes != found.size_bytes) {
+        return Err(format!("'{}' is no longer the file that was checked; it was not touched", path.display()));
+    }
+    lending::content(file, path, run, is_unwritten)?;
+    Ok(found)
 }
 
 pub(crate) fn cannot_mark(path: &Path, error: &io::Error) -> String {

@@ -283,7 +283,7 @@ fn an_agent_limits_the_memory_of_loads() {
 }
 
 // Shows switches: --shared
-// Shows data-safety: a file that several hosts write to
+// Shows data-safety: a file that several hosts write to, with its extended attributes user.diskspd and user.diskspd.run
 #[test]
 fn hosts_write_to_files_of_their_own_unless_they_share_one() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
