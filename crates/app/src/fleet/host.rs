@@ -34,7 +34,7 @@ const LIVE_MS_MIN: u32 = 100;
 const NS_PER_MS: u64 = 1_000_000;
 
 /// How long a file that another host has made may take to be seen.
-const SEEN_WITHIN: Duration = Duration::from_secs(60);
+const SEEN_WITHIN: Duration = Duration::from_mins(1);
 
 /// How often an agent's wish to stop is passed on to a run.
 const PASS_ON: Duration = Duration::from_millis(20);
@@ -344,7 +344,9 @@ impl LoadHost for ThisHost {
         let understood = self.understand(load)?;
         let shared = SharedUse::all(&understood);
         let (written, read): (Vec<_>, Vec<_>) = shared.iter().partition(|file| file.is_written);
-        read.iter().for_each(|file| run::lending::take_back(&file.path, &load.run));
+        for file in read {
+            run::lending::take_back(&file.path, &load.run);
+        }
         let errors: Vec<String> =
             written.iter().filter_map(|file| run::lending::settle(&file.path, &load.run).err()).collect();
         if errors.is_empty() { Ok(()) } else { Err(errors) }
