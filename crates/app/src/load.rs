@@ -24,7 +24,7 @@ use model::record::Record;
 use model::result::{RunResult, TimeSpanResult};
 use model::units::UnixTime;
 use model::validate::{Findings, Purpose, validate};
-use plan::{Choices, Refusal, RefusalKind, Reuse};
+use plan::{Choices, Refusal, RefusalKind, Reuse, SharedFiles};
 use run::event::Events;
 use std::io::IsTerminal as _;
 use std::os::unix::fs::FileTypeExt as _;
@@ -235,6 +235,7 @@ pub(crate) fn choices(request: &RunRequest) -> Choices {
         reuse: if request.options.recreate { Reuse::Nothing } else { Reuse::AsMade },
         delete_after: request.options.delete_after,
         destroy: request.options.destroy.clone(),
+        shared: SharedFiles::default(),
     }
 }
 

@@ -16,7 +16,7 @@ use model::plan::{Plan, Preparation};
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
-use plan::{Choices, Refusal};
+use plan::{Choices, Refusal, SharedFiles, SharedStage};
 use render::load_line::{KnownTargets, load_line};
 use run::Machine;
 use run::event::{AgreedStart, Events, StopSources};
@@ -77,7 +77,13 @@ impl<'a> Measurement<'a> {
     ///
     /// Why it cannot be run.
     pub(crate) fn plan(&mut self, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
-        self.facts.targets = host::targets(&self.machine, &plan::questions(&self.request.profile));
+        let mut questions = plan::questions(&self.request.profile);
+        let SharedFiles { paths, run, stage } = &choices.shared;
+        for question in questions.iter_mut().filter(|question| paths.contains(&question.path)) {
+            question.shared = true;
+            question.lent_to = (*stage == SharedStage::Uses).then(|| run.clone());
+        }
+        self.facts.targets = host::targets(&self.machine, &questions);
         self.facts.disks = disks(self.environments());
         plan::plan(&self.request.profile, &self.facts, choices)
     }

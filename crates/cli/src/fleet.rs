@@ -33,6 +33,10 @@ pub(crate) struct OnArguments {
     /// with hosts on a NATS server: sign orders to them with this key
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    /// targets with the same path on all hosts are one file: the first host creates it, the others check that it is there, and
+    /// all write to it
+    #[arg(long)]
+    shared: bool,
     #[command(flatten)]
     access: ServerAccess,
 }
@@ -57,6 +61,8 @@ pub struct FleetOption {
     pub key: Option<PathBuf>,
     /// How the server is reached.
     pub access: ServerAccess,
+    /// `--shared`: targets with the same path on all hosts are one file.
+    pub shared: bool,
 }
 
 /// Longest name of a host.

@@ -353,6 +353,7 @@ impl Server {
             Job::Prepare(_) => |sentences| JobEnd::Prepare(Err(sentences)),
             Job::Run(..) => |sentences| JobEnd::Run(Err(sentences)),
             Job::Undo(_) => |_| JobEnd::Undo,
+            Job::Settle(_) => |sentences| JobEnd::Settle(Err(sentences)),
         };
         tokio::spawn(async move {
             let done = tokio::task::spawn_blocking(move || carry_out(job, &*host, &store, &stop)).await;
@@ -441,6 +442,7 @@ fn carry_out(job: Job, host: &dyn LoadHost, store: &Store, stop: &AtomicBool) ->
             host.undo(&prepared);
             JobEnd::Undo
         }
+        Job::Settle(load) => JobEnd::Settle(host.settle(&load).map_err(bounded)),
     }
 }
 

@@ -133,6 +133,8 @@ pub struct FleetRun {
     pub start_at_ns: u64,
     /// True if it was stopped by the caller.
     pub stopped: bool,
+    /// Why the first host did not settle what the hosts of a shared load used together: sentences. Empty = it did, or the load is not shared.
+    pub unsettled: Vec<String>,
     /// The hosts, in the order of their loads.
     pub hosts: Vec<HostRun>,
 }
@@ -346,6 +348,7 @@ impl Controller {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<FleetRun, FleetError> {
         let run = checked_run(&loads)?;
+        let shared = loads.iter().any(|load| load.shared);
         let names: Vec<String> = loads.iter().map(|load| load.host.clone()).collect();
         let infos = self.select(&names, Some(key))?;
         let sentences: Vec<String> = infos.iter().filter_map(|info| self.objection(info, key)).collect();
@@ -361,14 +364,14 @@ impl Controller {
         let mut bodies = Vec::new();
         for load in loads {
             let version = self.version.clone();
-            let Load { host, index, hosts, profile, options, .. } = load;
-            let body = PlanBody { version, host: host.clone(), index, hosts, profile, options };
+            let Load { host, index, hosts, shared, profile, options, .. } = load;
+            let body = PlanBody { version, host: host.clone(), index, hosts, shared, profile, options };
             let body = serde_json::to_value(body)
                 .map_err(|error| FleetError::failed(format!("cannot write the load of {host}: {error}")))?;
             bodies.push((host, index, body));
         }
         let mut drive = Drive {
-            conductor: Conductor::new(bodies, plan_only),
+            conductor: Conductor::new(bodies, plan_only, shared),
             hosts: peers.iter().enumerate().map(|(host, peer)| (name::token(&peer.name), host)).collect(),
             peers,
             tasks: FuturesUnordered::new(),

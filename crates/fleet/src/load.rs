@@ -18,6 +18,9 @@ pub struct Load {
     pub index: usize,
     /// How many hosts carry it out together.
     pub hosts: usize,
+    /// The hosts use files together: the first of them prepares before the others, and settles at last
+    /// ([`LoadHost::settle`]).
+    pub shared: bool,
     /// What is to be done.
     pub profile: Value,
     /// What else the program needs to know.
@@ -74,6 +77,13 @@ pub trait LoadHost: Send + Sync + 'static {
         gate: &StartGate,
         stop: &AtomicBool,
     ) -> Result<Finished, Vec<String>>;
+
+    /// Closes what the hosts of a shared load used together. Called on the first host, after its load, if the load has ended
+    /// on all hosts with a result.
+    fn settle(&self, load: &Load) -> Result<(), Vec<String>> {
+        let _ = load;
+        Ok(())
+    }
 }
 
 /// When a load starts, and whether it may.

@@ -34,6 +34,8 @@ pub enum AgentState {
     Stopping,
     /// The load has ended; its result is here.
     Finished,
+    /// The load has ended on all hosts; it closes what they used together.
+    Settling,
     /// Planning, preparing or the load failed.
     Failed,
     /// It removes what it prepared.
@@ -56,6 +58,7 @@ impl AgentState {
             Self::Running => "running",
             Self::Stopping => "stopping",
             Self::Finished => "finished",
+            Self::Settling => "settling",
             Self::Failed => "failed",
             Self::Undoing => "undoing",
             Self::Undone => "undone",
@@ -156,6 +159,7 @@ pub(crate) struct PlanBody {
     pub(crate) host: String,
     pub(crate) index: usize,
     pub(crate) hosts: usize,
+    pub(crate) shared: bool,
     pub(crate) profile: Value,
     pub(crate) options: Value,
 }
@@ -220,6 +224,9 @@ pub(crate) struct AgentHeartbeat {
     /// The load has begun.
     #[serde(default)]
     pub(crate) entered: bool,
+    /// It closed what the hosts used together, or the sentences say why it cannot.
+    #[serde(default)]
+    pub(crate) settled: bool,
     /// Since the load began.
     #[serde(default)]
     pub(crate) ios: u64,

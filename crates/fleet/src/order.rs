@@ -55,11 +55,13 @@ pub enum Verb {
     Stop,
     /// Give a part of the result.
     Result,
+    /// Close what the hosts used together.
+    Settle,
 }
 
 impl Verb {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Plan,
         Self::Prepare,
         Self::Start,
@@ -69,6 +71,7 @@ impl Verb {
         Self::Heartbeat,
         Self::Stop,
         Self::Result,
+        Self::Settle,
     ];
 
     /// The last part of the subject.
@@ -83,6 +86,7 @@ impl Verb {
             Self::Heartbeat => "heartbeat",
             Self::Stop => "stop",
             Self::Result => "result",
+            Self::Settle => "settle",
         }
     }
 

@@ -42,6 +42,8 @@ enum Fault {
 #[derive(Clone, Debug)]
 struct Course {
     hosts: Vec<Fault>,
+    /// The hosts use files together.
+    shared: bool,
     /// Hours by which the hosts' clocks differ from the controller's.
     offsets: Vec<i64>,
     seed: u64,
@@ -80,6 +82,9 @@ struct Pending {
 #[derive(Default)]
 struct Machine {
     prepared: bool,
+    /// Its preparation has ended.
+    is_ready: bool,
+    settled: bool,
     undone: bool,
     stop: bool,
     entered_ns: Option<u64>,
@@ -122,6 +127,7 @@ impl World {
                 host: format!("h{host}"),
                 index: host,
                 hosts,
+                shared: course.shared,
                 profile: Value::Null,
                 options: Value::Null,
             };
@@ -135,7 +141,7 @@ impl World {
             events: BTreeMap::new(),
             agents: agents.collect(),
             machines: (0..hosts).map(|_| Machine::default()).collect(),
-            conductor: Conductor::new((0..hosts).map(plan).collect(), false),
+            conductor: Conductor::new((0..hosts).map(plan).collect(), false, course.shared),
             key,
             sequences: vec![0; hosts],
             pending: BTreeMap::new(),
@@ -300,6 +306,8 @@ impl World {
             }
             Job::Prepare(_) => {
                 assert!(self.planned, "prepared before all had planned");
+                let first = &self.machines[0];
+                assert!(host == 0 || !self.course.shared || first.is_ready, "prepared before the first host had");
                 self.machines[host].ever_prepared = true;
                 let failed = fault == Fault::FailsToPrepare;
                 let end = if failed { Err(vec!["no space".into()]) } else { Ok(Prepared::default()) };
@@ -311,6 +319,13 @@ impl World {
                 self.machines[host].gate_made = true;
                 let left = gate.start_at_ns().saturating_sub(self.agent_now(host));
                 self.after(left, Event::StartTime { host, gate });
+            }
+            Job::Settle(_) => {
+                assert!(self.course.shared && host == 0 && !self.machines[host].settled);
+                // Also of a host that is lost by now, nobody knows that it has ended.
+                assert!(self.machines.iter().all(|machine| machine.ended_ns.is_some()), "one may still write");
+                self.machines[host].settled = true;
+                self.after(30 * MS, Event::JobEnds { host, end: JobEnd::Settle(Ok(())) });
             }
             Job::Undo(_) => {
                 assert!(self.machines[host].prepared && self.machines[host].entered_ns.is_none());
@@ -374,6 +389,7 @@ impl World {
             Event::Measured { host, sample } => self.conductor.measured(host, sample, self.now),
             Event::Fetched { host, fetched } => self.fetched(host, fetched),
             Event::JobEnds { host, end } => {
+                self.machines[host].is_ready |= matches!(end, JobEnd::Prepare(Ok(_)));
                 let actions = self.agents[host].job_ended(end);
                 self.act(host, None, actions);
             }
@@ -494,6 +510,12 @@ impl World {
 
     fn check_run(&self, run: &FleetRun) -> Result<(), TestCaseError> {
         let undisturbed = self.course.lost == 0 && self.course.user_stops_ms.is_none();
+        let all_finished = run.hosts.iter().all(|host| matches!(host.outcome, HostOutcome::Finished(_)));
+        let settled = self.machines[0].settled;
+        if self.course.shared && all_finished && run.unsettled.is_empty() {
+            prop_assert!(settled, "left open, and nobody was told");
+        }
+        prop_assert!(!settled || self.course.shared);
         let starts: Vec<u64> = self.machines.iter().filter_map(|machine| machine.entered_ns).collect();
         if let (Some(first), Some(last)) = (starts.iter().min(), starts.iter().max()) {
             prop_assert!(last - first <= 1000, "the loads started {} ns apart", last - first);
@@ -532,9 +554,11 @@ fn courses() -> impl Strategy<Value = Course> {
         1_u64..4000,
         maybe(),
         maybe(),
+        any::<bool>(),
     )
-        .prop_map(|(hosts, seed, (lost, delay_ms), prepare_ms, load_ms, controller_dies_ms, user_stops_ms)| {
-            Course {
+        .prop_map(
+            |(hosts, seed, (lost, delay_ms), prepare_ms, load_ms, controller_dies_ms, user_stops_ms, shared)| Course {
+                shared,
                 offsets: hosts.iter().map(|(_, offset)| *offset).collect(),
                 hosts: hosts.into_iter().map(|(fault, _)| fault).collect(),
                 seed,
@@ -545,13 +569,14 @@ fn courses() -> impl Strategy<Value = Course> {
                 controller_dies_ms,
                 user_stops_ms,
                 held_back_from_ms: None,
-            }
-        })
+            },
+        )
 }
 
 fn undisturbed(hosts: usize) -> Course {
     Course {
         hosts: vec![Fault::None; hosts],
+        shared: false,
         offsets: [-80, -43, 0, 37, 74].into_iter().cycle().take(hosts).collect(),
         seed: 1,
         lost: 0,
@@ -602,6 +627,22 @@ fn a_host_that_dies_while_the_load_runs_is_lost_and_the_others_are_not() {
     assert!(matches!(run.hosts[1].outcome, HostOutcome::Lost(_)));
     assert!(matches!(run.hosts[0].outcome, HostOutcome::Finished(_)));
     assert!(world.machines[1].entered_ns.is_some(), "it died before the load");
+}
+
+#[test]
+fn files_that_hosts_share_are_closed_by_the_first_when_all_have_ended() {
+    let (world, result) = outcome(Course { shared: true, ..undisturbed(3) });
+    let run = result.unwrap().unwrap();
+    assert!(world.machines[0].settled && run.unsettled.is_empty(), "{run:?}");
+    assert!(run.hosts.iter().all(|host| matches!(host.outcome, HostOutcome::Finished(_))));
+    // Nobody knows what a lost host still writes.
+    let mut course = Course { shared: true, ..undisturbed(3) };
+    course.load_ms = 20_000;
+    course.hosts[1] = Fault::Dies(6000);
+    let (world, result) = outcome(course);
+    let run = result.unwrap().unwrap();
+    assert!(!world.machines[0].settled && run.unsettled.len() == 1, "{run:?}");
+    assert!(matches!(run.hosts[0].outcome, HostOutcome::Finished(_)));
 }
 
 #[test]

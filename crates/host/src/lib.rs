@@ -69,7 +69,7 @@ pub use machine_counters::machine_counters;
 pub use memory::{dirty_parts, free_memory_bytes, huge_page_bytes};
 pub use model::facts::TargetQuestion;
 pub use named_device::{NamedDevice, named_device};
-pub use openers::users_of_files;
+pub use openers::{users_of_files, users_of_shared_file};
 pub use overlay::identity as file_identity;
 pub use placement::{
     BtrfsChunks, FileExtent, PlacementSource, device_places, device_places_from, placement, placement_from,

@@ -17,7 +17,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::lease::WriteLease;
 
 /// Most users of a file that are named one by one.
@@ -70,6 +70,37 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
     }
 }
 
+/// How long processes of this program that have a shared file open and cannot be found get to go away.
+const SHARED_PATIENCE: Duration = Duration::from_secs(20);
+
+/// As [`of`], for a file that several hosts use together: processes of this same program, which are other hosts on this
+/// machine, are no users.
+pub(crate) fn of_shared(root: &Root, file: &File, path: &Path) -> Openers {
+    let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else { return of(root, file, path) };
+    let began = Instant::now();
+    loop {
+        let mut found = search(root, &[(path.to_owned(), identity)], &[]);
+        let who = found.users.remove(&identity).unwrap_or_default();
+        let peers = found.peers.remove(&identity).unwrap_or_default();
+        if peers > 0 && peers == who.len() && found.unidentified.is_empty() {
+            return Openers::None;
+        }
+        // One that has just closed it is not found here, and one that opens it at this moment is found there.
+        match of(root, file, path) {
+            Openers::Some { .. } if peers == who.len() && began.elapsed() < SHARED_PATIENCE => {}
+            openers => return openers,
+        }
+    }
+}
+
+/// As [`users_of_files`] for one file that several hosts use together, without processes of this same program.
+pub fn users_of_shared_file(root: &Root, path: &Path, identity: FileIdentity) -> Vec<String> {
+    let mut found = search(root, &[(path.to_owned(), identity)], &[]);
+    let who = found.users.remove(&identity).unwrap_or_default();
+    let peers = found.peers.remove(&identity).unwrap_or_default();
+    if peers == who.len() { Vec::new() } else { shortened(who) }
+}
+
 /// Users of each of these regular files, as phrases: "process 7 (postgres)", "loop device /dev/loop0",
 /// "active swap". Files without users are absent.
 ///
@@ -119,6 +150,8 @@ fn shortened(mut who: Vec<String>) -> Vec<String> {
 pub(crate) struct Found {
     /// By file, those of others.
     pub(crate) users: BTreeMap<FileIdentity, Vec<String>>,
+    /// By file, how many of `users` are processes of this same program.
+    pub(crate) peers: BTreeMap<FileIdentity, usize>,
     /// By file, descriptors of this process.
     pub(crate) own_descriptors: BTreeMap<FileIdentity, Vec<i32>>,
     /// Processes whose descriptors may not be looked at.
@@ -284,10 +317,21 @@ impl Search<'_> {
         }
         let status = self.root.text(format!("/proc/{process}/status")).unwrap_or_default();
         let command = labelled(&status, "Name").map(|name| format!(" ({name})")).unwrap_or_default();
+        let is_peer = self.is_this_program(process);
         for &file in opened.union(&mapped) {
+            if is_peer {
+                *found.peers.entry(file).or_default() += 1;
+            }
             let how = if opened.contains(&file) { "" } else { ", which has it mapped" };
             found.add(file, format!("process {process}{command}{how}"));
         }
+    }
+
+    /// True if a process runs the same file as this one.
+    fn is_this_program(&self, process: u32) -> bool {
+        let program = |process: &str| fs::metadata(self.root.path(format!("/proc/{process}/exe")));
+        let identities = program("self").ok().zip(program(&process.to_string()).ok());
+        identities.is_some_and(|(own, other)| identity(&own) == identity(&other))
     }
 
     fn mapped(&self, process: &str) -> BTreeSet<FileIdentity> {

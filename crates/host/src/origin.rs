@@ -1,7 +1,7 @@
 //! Who made a file: this tool, by the mark it left, or anybody else. And what is on a device, by samples.
 
 use model::facts::Origin;
-use model::mark::{ATTRIBUTE, Mark, Seen};
+use model::mark::{ATTRIBUTE, Mark, RUN_ATTRIBUTE, Seen};
 use std::fs::File;
 use std::io;
 use std::iter;
@@ -18,16 +18,17 @@ const SAMPLES_MAX: u64 = 1000;
 /// Maximum number of separate data extents.
 const SEGMENTS_MAX: usize = 10_000;
 
-/// Finds out who made `file`, and whether anything has written to it since.
-pub(crate) fn of(file: &File, state: &FileState) -> Origin {
+/// Finds out who made `file`, and whether anything has written to it since. A file that is open for the run `lent_to` is ours:
+/// its first host has found that out.
+pub(crate) fn of(file: &File, state: &FileState, lent_to: Option<&str>) -> Origin {
     let mark = sys::xattr::get(file, ATTRIBUTE);
     if state.size_bytes == 0 {
         // It holds nobody's data, but may have been made by somebody.
-        let marked = mark.ok().flatten().map(|value| by_mark(file, state, &value));
+        let marked = mark.ok().flatten().map(|value| by_mark(file, state, &value, lent_to));
         return marked.filter(|origin| matches!(origin, Origin::Ours { .. })).unwrap_or(Origin::Empty);
     }
     match mark {
-        Ok(Some(value)) => by_mark(file, state, &value),
+        Ok(Some(value)) => by_mark(file, state, &value, lent_to),
         Ok(None) => foreign("it has no diskspd mark"),
         Err(error) if error.kind() == io::ErrorKind::Unsupported => foreign(
             "its file system does not support extended attributes, so diskspd cannot mark files that it creates",
@@ -40,13 +41,19 @@ fn foreign(evidence: impl Into<String>) -> Origin {
     Origin::Foreign { evidence: evidence.into() }
 }
 
-fn by_mark(file: &File, state: &FileState, value: &[u8]) -> Origin {
+fn by_mark(file: &File, state: &FileState, value: &[u8], lent_to: Option<&str>) -> Origin {
     let identity = match sys::file_identity::lasting_identity(file) {
         Ok(identity) => identity,
         Err(error) => return foreign(format!("its inode or birth time cannot be read: {error}")),
     };
     let FileState { size_bytes, modified_ns, .. } = *state;
-    match Mark::fitting(value, Seen { size_bytes, modified_ns, file: &identity }) {
+    let seen = Seen { size_bytes, modified_ns, file: &identity };
+    let is_lent = lent_to
+        .is_some_and(|run| matches!(sys::xattr::get(file, RUN_ATTRIBUTE), Ok(Some(found)) if found == run.as_bytes()));
+    if let Some(Mark { size_bytes, fill, .. }) = Mark::open(value, seen).filter(|_| is_lent) {
+        return Origin::Ours { size_bytes, fill };
+    }
+    match Mark::fitting(value, seen) {
         Ok(Mark { size_bytes, fill, .. }) => Origin::Ours { size_bytes, fill },
         Err(why) => foreign(why.to_string()),
     }

@@ -96,7 +96,7 @@ impl PlacementSource for Kernel<'_> {
 /// Where the bytes of the regular file at `path` lie, which stands on `environment`; `None` if it is no regular file, or
 /// stands on no block devices.
 pub fn placement(root: &Root, path: &Path, environment: &TargetEnvironment) -> Option<Placement> {
-    let path = resolve::on_machine(root, path);
+    let path = resolve::to_open(root, path);
     let is_file = std::fs::metadata(root.path(&path)).is_ok_and(|found| found.is_file());
     is_file.then(|| placement_from(root, &Kernel(root), &path, environment)).flatten()
 }

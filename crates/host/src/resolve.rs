@@ -44,6 +44,12 @@ pub fn on_machine(root: &Root, path: &Path) -> PathBuf {
     place.and_then(|place| root.on_machine(&place)).unwrap_or(absolute)
 }
 
+/// As [`on_machine`] for a path that is then opened: a confined process opens what it may by the paths that it knows, and
+/// follows no links that somebody put there since.
+pub(crate) fn to_open(root: &Root, path: &Path) -> PathBuf {
+    if sys::confinement::covers(path) { path.to_owned() } else { on_machine(root, path) }
+}
+
 /// The nearest directory above `path` that exists, as written; an empty path is the current one.
 pub(crate) fn existing_directory(path: &Path) -> Option<PathBuf> {
     let exists = |part: &&Path| part.as_os_str().is_empty() || part.is_dir();

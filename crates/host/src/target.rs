@@ -24,6 +24,8 @@ pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, T
         let all = merged.entry(&question.path).or_insert_with(|| question.clone());
         all.writes |= question.writes;
         all.direct |= question.direct;
+        all.shared |= question.shared;
+        all.lent_to = all.lent_to.take().or_else(|| question.lent_to.clone());
         all.creates = all.creates.into_iter().chain(question.creates).max_by_key(|(size, _)| *size);
     }
     let mut file_systems = FileSystems::new(root);
@@ -178,7 +180,7 @@ fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, questio
         facts.unwritten = unwritten(&file, facts.size_bytes);
     }
     if question.writes || question.creates.is_some() {
-        look_for_owners(root, &file, path, &state, question.creates.is_some(), &mut facts);
+        look_for_owners(root, &file, path, &state, question, &mut facts);
     }
     TargetKind::Regular(facts)
 }
@@ -208,7 +210,7 @@ fn look_for_owners(
     file: &File,
     path: &Path,
     state: &FileState,
-    is_created: bool,
+    question: &TargetQuestion,
     facts: &mut RegularFacts,
 ) {
     if facts.file_system.is_pseudo {
@@ -218,11 +220,11 @@ fn look_for_owners(
         facts.not_writable = Some(format!("it is on {name}, a pseudo file system without storage"));
         return;
     }
-    facts.origin = origin::of(file, state);
-    if is_created && matches!(facts.origin, Origin::Ours { .. }) {
+    facts.origin = origin::of(file, state, question.lent_to.as_deref());
+    if question.creates.is_some() && matches!(facts.origin, Origin::Ours { .. }) {
         facts.fully_written = sys::extents::is_fully_written(file, facts.size_bytes).ok();
     }
-    facts.openers = openers::of(root, file, path);
+    facts.openers = if question.shared { openers::of_shared(root, file, path) } else { openers::of(root, file, path) };
     facts.not_writable = not_writable(path, facts);
 }
 

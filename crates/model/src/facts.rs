@@ -43,6 +43,11 @@ pub struct TargetQuestion {
     pub creates: Option<(Bytes, Fill)>,
     /// True if it is opened past the cache (`-Su`), so that its alignment matters.
     pub direct: bool,
+    /// True if several hosts use the file together (`--shared`): processes of this same program that have it open are no
+    /// users.
+    pub shared: bool,
+    /// The run of several hosts whose first host may have marked the file as open for all of them.
+    pub lent_to: Option<String>,
 }
 
 /// The machine without its targets.

@@ -12,6 +12,9 @@ use std::str::FromStr;
 /// Name of the extended attribute.
 pub const ATTRIBUTE: &str = "user.diskspd";
 
+/// Name of the extended attribute with the run of several hosts that the file was made ready for (`--shared`).
+pub const RUN_ATTRIBUTE: &str = "user.diskspd.run";
+
 /// Times of the last change that are given to files, in seconds since 1970: 1985 to 1999. No clock of a machine
 /// that writes to a file gives such a time, so that any later write changes it.
 pub const MODIFIED_SECONDS: std::ops::Range<i64> = 473_385_600..946_684_800;
@@ -117,6 +120,16 @@ impl Mark {
             return Err(Unfit::Changed);
         }
         Ok(mark)
+    }
+}
+
+impl Mark {
+    /// The mark of a file that was marked as open before it was lent to other hosts, if this is that file. Whether it was
+    /// written to since then shows its time of the last change alone ([`Mark::modified_ns`]).
+    pub fn open(value: &[u8], seen: Seen<'_>) -> Option<Self> {
+        let mark: Self = std::str::from_utf8(value).ok()?.parse().ok()?;
+        let is_it = mark.state == MarkState::Open && mark.file == seen.file && mark.size_bytes == seen.size_bytes;
+        is_it.then_some(mark)
     }
 }
 
@@ -232,6 +245,12 @@ mod tests {
             assert_eq!(fitting(&mark(), other), Err(expected));
         }
         assert_eq!(fitting(&Mark { state: MarkState::Open, ..mark() }, seen), Err(Unfit::Open));
+        let open = Mark { state: MarkState::Open, ..mark() };
+        let lent = |mark: &Mark, seen| Mark::open(mark.to_string().as_bytes(), seen);
+        assert_eq!(lent(&open, Seen { modified_ns: 5, ..seen }), Some(open.clone()));
+        assert_eq!(lent(&mark(), seen), None, "closed");
+        assert_eq!(lent(&open, Seen { size_bytes: 1, ..seen }), None);
+        assert_eq!(lent(&open, Seen { file: "inode=13,birth=1763851942.012345678", ..seen }), None);
         assert_eq!(Mark::fitting(b"v1 size=1073741824 fill=ramp", seen), Err(Unfit::OldVersion));
         assert_eq!(Mark::fitting(b"\xff", seen), Err(Unfit::NotAMark));
     }

@@ -29,6 +29,43 @@ pub struct Choices {
     pub delete_after: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
+    /// `--shared`: files that several hosts use together.
+    pub shared: SharedFiles,
+}
+
+/// Files that several hosts use together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SharedFiles {
+    /// Their paths, the same on all hosts.
+    pub paths: BTreeSet<PathBuf>,
+    /// The run of all hosts, whose first host marks the files.
+    pub run: String,
+    /// What this host does with them.
+    pub stage: SharedStage,
+}
+
+/// What a host does with files that several hosts use together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SharedStage {
+    /// It creates them, as a host alone does: the first host.
+    #[default]
+    Creates,
+    /// It waits until the first host has created them: the other hosts, before that.
+    Waits,
+    /// It finds them as the first host made them.
+    Uses,
+}
+
+impl SharedFiles {
+    /// True if the file of this path was made by the first host, or will be.
+    fn is_of_another_host(&self, path: &Path) -> bool {
+        self.stage != SharedStage::Creates && self.paths.contains(path)
+    }
+
+    /// The run that a file is written to by, if other hosts write to it, too.
+    pub(crate) fn lent_to(&self, path: &Path) -> Option<String> {
+        (self.stage == SharedStage::Uses && self.paths.contains(path)).then(|| self.run.clone())
+    }
 }
 
 /// Which files that this tool made, of the size that `-c` wants, are reused.
@@ -141,6 +178,11 @@ impl<'a> Files<'a> {
         self.targets.get(path)
     }
 
+    /// See [`SharedFiles::lent_to`].
+    pub(crate) fn lent_to(&self, path: &Path) -> Option<String> {
+        self.choices.shared.lent_to(path)
+    }
+
     /// Refuses creations that do not fit together.
     pub(crate) fn check_space(&self, findings: &mut Findings) {
         self.space.check(findings);
@@ -177,6 +219,9 @@ impl<'a> Files<'a> {
         let target = self.target(path, findings)?;
         let name = words::path(path, target);
         match &target.kind {
+            TargetKind::Missing(_) | TargetKind::Regular(_) if self.choices.shared.is_of_another_host(path) => {
+                self.create_shared(path, target, wanted, findings)
+            }
             TargetKind::Missing(missing) => self.make(path, target, missing, wanted, findings),
             TargetKind::Regular(file) => self.remake(path, target, file, wanted, findings),
             TargetKind::Block(_) | TargetKind::Character(_) if wanted.option == APPEND => {
@@ -195,6 +240,52 @@ impl<'a> Files<'a> {
             TargetKind::Inaccessible { reason } => {
                 findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be checked: {reason}"));
                 None
+            }
+        }
+    }
+
+    /// What `-c` comes to where the first of several hosts makes the file for all.
+    fn create_shared(
+        &mut self,
+        path: &Path,
+        target: &TargetFacts,
+        wanted: Wanted,
+        findings: &mut Findings,
+    ) -> Option<Preparation> {
+        let name = words::path(path, target);
+        let key = file_key(path, target)?;
+        let is_there = self.choices.shared.stage == SharedStage::Uses;
+        let Wanted { size_bytes, .. } = wanted;
+        match &target.kind {
+            TargetKind::Regular(file) if is_there || is_good(file, wanted, self.choices.reuse) => {
+                let is_it = matches!(&file.origin, Origin::Ours { size_bytes: made, .. } if *made == size_bytes);
+                if !is_it || file.size_bytes != size_bytes {
+                    let found = guard::foreign(&file.origin).unwrap_or_else(|| format!("{} bytes", file.size_bytes));
+                    findings.refuse_file(
+                        RefusalKind::Impossible,
+                        format!("{name} is not the file of {size_bytes} bytes that the first host made: {found}"),
+                    );
+                    return None;
+                }
+                self.made.insert(key, Made::new(wanted, true));
+                Some(Preparation::Reuse { path: path.to_owned() })
+            }
+            TargetKind::Regular(file) => {
+                self.made.insert(key, Made::new(wanted, false));
+                let touch = Touch::Replace(wanted.option);
+                let may = guard::may_touch(&name, path, file, touch, self.choices.overwrite, findings);
+                may.then_some(Preparation::MadeBefore)
+            }
+            _ if is_there => {
+                findings.refuse_file(
+                    RefusalKind::Impossible,
+                    format!("{name} does not exist although the first host has made it: the hosts do not share its directory"),
+                );
+                None
+            }
+            _ => {
+                self.made.insert(key, Made::new(wanted, false));
+                Some(Preparation::MadeBefore)
             }
         }
     }

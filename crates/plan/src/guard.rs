@@ -106,7 +106,8 @@ pub(crate) fn may_touch(
     foreign.is_none() && users.is_none() && obstacle.is_none()
 }
 
-fn foreign(origin: &Origin) -> Option<String> {
+/// Why a file may hold somebody's data; `None` = it does not.
+pub(crate) fn foreign(origin: &Origin) -> Option<String> {
     match origin {
         Origin::Ours { .. } | Origin::Empty => None,
         Origin::Foreign { evidence } => Some(evidence.clone()),

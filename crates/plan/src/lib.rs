@@ -41,7 +41,7 @@ mod tests;
 
 pub use device_guard::scratch_name;
 pub use explain::explain;
-pub use files::{Choices, Reuse};
+pub use files::{Choices, Reuse, SharedFiles, SharedStage};
 pub use findings::{Refusal, RefusalKind};
 pub use limits::check_size;
 pub use placement::check_affinity;

@@ -50,9 +50,9 @@ mod tests {
         let spans = [vec![quiet, creator], vec![larger, writer, Target::new("*1")]];
         let time_spans = spans.map(|targets| TimeSpan { targets, ..TimeSpan::default() });
         let asked = questions(&Profile { time_spans: time_spans.into(), ..Profile::default() });
-        let a = TargetQuestion { path: "a".into(), writes: true, creates: None, direct: true };
-        let b =
-            TargetQuestion { path: "b".into(), writes: false, creates: Some((Bytes(7), Fill::Zero)), direct: false };
+        let a =
+            TargetQuestion { path: "a".into(), writes: true, creates: None, direct: true, ..TargetQuestion::default() };
+        let b = TargetQuestion { path: "b".into(), creates: Some((Bytes(7), Fill::Zero)), ..TargetQuestion::default() };
         assert_eq!(asked, [a, b]);
     }
 }

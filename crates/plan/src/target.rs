@@ -19,6 +19,14 @@ pub(crate) struct Planned {
     pub(crate) layout: Layout,
 }
 
+impl Planned {
+    /// As one that other hosts write to, too, if this one does.
+    fn lent_to(mut self, run: Option<String>) -> Self {
+        self.plan.lent_to = run.filter(|_| self.plan.open.write);
+        self
+    }
+}
+
 /// Plans all targets of a timespan; `threads_of` gives the relative numbers of a target's threads.
 /// `None` = at least one was refused.
 pub(crate) fn plan_all(
@@ -47,7 +55,9 @@ pub(crate) fn plan_all(
         let can_poll = !time_span.completion_polling || mechanism::may_poll(&target.path, polling, findings);
         let can_change = mechanism::may_change_without_data(target, &standing, kind, findings);
         if mechanism::check(target, &standing, &facts.system, findings) && can_poll && can_change {
-            planned.extend(plan(time_span, target, standing, preparation, threads, &mut counters, findings));
+            let lent_to = files.lent_to(&target.path);
+            let more = plan(time_span, target, standing, preparation, threads, &mut counters, findings);
+            planned.extend(more.map(|planned| planned.lent_to(lent_to)));
         }
     }
     for target in time_span.targets.iter().filter(|target| target.writes()) {
@@ -127,7 +137,7 @@ fn plan(
     };
     let write_source = content::write_source(target, direct);
     let (path, stream) = (target.path.clone(), target.stream.clone());
-    let plan = TargetPlan { path, stream, size_bytes, preparation, expect, open, write_source };
+    let plan = TargetPlan { path, stream, size_bytes, preparation, expect, open, write_source, lent_to: None };
     Some(Planned { plan, layout })
 }
 

@@ -25,6 +25,7 @@ mod io_workers;
 mod issue;
 pub mod journal;
 mod kernel_sampler;
+pub mod lending;
 mod life;
 mod live_counts;
 mod logs;
@@ -96,6 +97,7 @@ pub fn run(plan: &Plan, machine: Machine<'_>, stop_sources: StopSources<'_>, obs
     let mut sampler = KernelSampler::begin(machine.root, machine.environments, machine.counts_events);
     let hold = machine.holds_latency.then(LatencyHold::acquire);
     let mut preparer = Preparer::new(machine.root);
+    preparer.agreed_start_ns = stop_sources.agreed_start.map(|agreed| agreed.start_ns);
     let mut record = run_time_spans(plan, &mut preparer, &mut sampler, machine.journal, stop_sources, observer);
     delete::delete(plan, &mut preparer.files, observer);
     close_files(&mut preparer, &record, observer);
@@ -116,7 +118,9 @@ fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
 
 /// Closes what was written to, unless I/Os are still on their way: a flush would wait for them.
 fn close_files(preparer: &mut Preparer, record: &Record, observer: &mut dyn Observer) {
-    if !record.time_spans.iter().any(|span| span.notes.iter().any(|note| drain::left_behind(note).is_some())) {
+    if record.time_spans.iter().any(|span| span.notes.iter().any(|note| drain::left_behind(note).is_some())) {
+        preparer.files.keep_lent_open();
+    } else {
         preparer.close_files(observer);
     }
 }

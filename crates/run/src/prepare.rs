@@ -85,12 +85,20 @@ pub(crate) struct Preparer {
     looks: Vec<Look>,
     /// Held from before the first write to the end of the run.
     devices: Arc<DeviceGuards>,
+    /// When other hosts begin to write, in nanoseconds of the monotonic clock.
+    pub(crate) agreed_start_ns: Option<u64>,
 }
 
 impl Preparer {
     /// `root`: where the kernel's files are.
     pub(crate) fn new(root: &Root) -> Self {
-        Self { root: root.clone(), files: WrittenFiles::default(), looks: Vec::new(), devices: Arc::default() }
+        Self {
+            root: root.clone(),
+            files: WrittenFiles::default(),
+            looks: Vec::new(),
+            devices: Arc::default(),
+            agreed_start_ns: None,
+        }
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -151,12 +159,50 @@ impl Preparer {
             _ => None,
         });
         let written = plan.time_spans.iter().flat_map(|span| &span.targets).filter(|target| is_written_file(target));
-        let written = written.filter_map(|target| Some((&target.path, checked(target)?)));
+        let (lent, written): (Vec<&TargetPlan>, Vec<&TargetPlan>) =
+            written.partition(|target| target.lent_to.is_some());
+        let written = written.into_iter().filter_map(|target| Some((&target.path, checked(target)?)));
         let mut seen = BTreeSet::new();
         for (path, stamp) in anew.chain(written).filter(|(path, _)| seen.insert(*path)) {
             self.files.look(path, Some(stamp))?;
         }
-        Ok(())
+        lent.into_iter().try_for_each(|target| self.look_at(target).map(drop))
+    }
+
+    /// Opens a file that is about to be written to for reading, if it is what was checked; other than for
+    /// [`WrittenFiles::look`], others may have it open.
+    fn look_at(&self, target: &TargetPlan) -> Result<(File, FileStamp), String> {
+        let error = |error| format!("cannot check '{}': {error}", target.path.display());
+        let file = sys::file::open_to_look(&target.path).map_err(error)?;
+        let stamp = self.compare(&file, target)?;
+        Ok((file, stamp))
+    }
+
+    /// The file of a target is still what was checked.
+    fn compare(&self, file: &File, target: &TargetPlan) -> Result<FileStamp, String> {
+        match &target.lent_to {
+            None => self.files.compare(file, &target.path, checked(target)),
+            Some(run) => {
+                // Clocks of hosts differ a little.
+                let margin_ns = 100_000_000;
+                let start_ns = self.agreed_start_ns.unwrap_or(u64::MAX);
+                let looked = written_files::compare_lent(file, &target.path, checked(target), run, true);
+                if looked.is_ok() || sys::clock::monotonic_ns().saturating_add(margin_ns) < start_ns {
+                    return looked;
+                }
+                written_files::compare_lent(file, &target.path, checked(target), run, false)
+            }
+        }
+    }
+
+    /// Nobody else has the file of a target open, but for other hosts that write to it, too.
+    fn check_unused(&self, file: &File, target: &TargetPlan, identity: FileIdentity) -> Result<(), String> {
+        let unused = written_files::check_unused(file, &target.path);
+        if unused.is_err() && target.lent_to.is_some() {
+            let users = host::users_of_shared_file(&self.root, &target.path, identity);
+            return check_users(&[(target.path.clone(), identity)], &BTreeMap::from([(identity, users)]));
+        }
+        unused
     }
 
     /// Looks at each file that the timespan writes to.
@@ -164,15 +210,13 @@ impl Preparer {
         let mut seen: BTreeMap<FileIdentity, usize> = BTreeMap::new();
         let mut looks: Vec<Look> = Vec::new();
         for (index, target) in plan.targets.iter().enumerate().filter(|(_, target)| is_written_file(target)) {
-            let error = |error| format!("cannot check '{}': {error}", target.path.display());
-            let file = sys::file::open_to_look(&target.path).map_err(error)?;
-            let stamp = self.files.compare(&file, &target.path, checked(target))?;
+            let (file, stamp) = self.look_at(target)?;
             if let Some(known) = seen.get(&stamp.identity) {
                 // The descriptor is closed here: a second one would look like another user.
                 looks[*known].targets.push(index);
                 continue;
             }
-            written_files::check_unused(&file, &target.path)?;
+            self.check_unused(&file, target, stamp.identity)?;
             seen.insert(stamp.identity, looks.len());
             looks.push(Look { file, targets: vec![index] });
         }
@@ -194,14 +238,22 @@ impl Preparer {
         let mut files = Vec::with_capacity(looks.len());
         for Look { file, targets } in &looks {
             let target = &plan.targets[targets[0]];
-            let stamp = self.files.compare(file, &target.path, checked(target))?;
+            let stamp = self.compare(file, target)?;
             files.push((target.path.clone(), stamp.identity));
         }
         if has_waited {
             for (Look { file, .. }, (path, _)) in looks.iter().zip(&files) {
                 still_at_its_place(file, path)?;
             }
-            check_users(&files, &host::users_of_files(&self.root, &files))?;
+            let is_alone = |index: usize| plan.targets[looks[index].targets[0]].lent_to.is_none();
+            let (alone, lent): (Vec<_>, Vec<_>) =
+                files.iter().cloned().enumerate().partition(|(index, _)| is_alone(*index));
+            let alone: Vec<_> = alone.into_iter().map(|(_, file)| file).collect();
+            check_users(&alone, &host::users_of_files(&self.root, &alone))?;
+            for (_, file) in lent {
+                let users = host::users_of_shared_file(&self.root, &file.0, file.1);
+                check_users(std::slice::from_ref(&file), &BTreeMap::from([(file.1, users)]))?;
+            }
         }
         let mut works = vec![Vec::new(); plan.targets.len()];
         for work in plan.workers.iter().flat_map(|worker| &worker.targets) {
@@ -212,7 +264,11 @@ impl Preparer {
             let verifies = plan.verification.is_some();
             let keeps = |fill, work: &WorkerTarget| preserves(fill, work) && !(verifies && work.does(Operation::Write));
             let after = |fill| if works.all(|work| keeps(fill, work)) { fill } else { Fill::Mixed };
-            self.files.begin(file, &plan.targets[targets[0]].path, after)?;
+            let target = &plan.targets[targets[0]];
+            match &target.lent_to {
+                None => self.files.begin(file, &target.path, after)?,
+                Some(run) => self.files.begin_lent(file, &target.path, run, after)?,
+            }
         }
         Ok(())
     }
@@ -234,7 +290,8 @@ impl Preparer {
 
 /// Nobody else who can be seen uses these files.
 fn check_users(files: &[(PathBuf, FileIdentity)], users: &BTreeMap<FileIdentity, Vec<String>>) -> Result<(), String> {
-    let used = files.iter().find_map(|(path, identity)| Some((path, users.get(identity)?)));
+    let used =
+        files.iter().find_map(|(path, identity)| Some((path, users.get(identity).filter(|users| !users.is_empty())?)));
     used.map_or(Ok(()), |(path, users)| {
         let (path, users) = (path.display(), users.join(", "));
         Err(format!("'{path}' was in use ({users}) by the time the start event arrived; the file was not touched"))

@@ -40,6 +40,7 @@ fn target_plan(path: &str) -> TargetPlan {
         expect: Expected::Character,
         open: OpenPlan::default(),
         write_source: None,
+        lent_to: None,
     }
 }
 

@@ -13,15 +13,15 @@ use host::Root;
 use model::plan::Plan;
 use model::profile::{Profile, Target};
 use model::units::Bytes;
-use plan::{Choices, Reuse};
+use plan::{Choices, Reuse, SharedFiles, SharedStage};
 use run::event::{AgreedStart, Events, StopSources};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::confinement::Confinement;
 use sys::file_identity::FileState;
 use sys::folder::Folder;
@@ -32,6 +32,9 @@ pub(super) const CREATED: &str = "created";
 /// The shortest time between two looks of a controller at what was counted: that of a run on this machine.
 const LIVE_MS_MIN: u32 = 100;
 const NS_PER_MS: u64 = 1_000_000;
+
+/// How long a file that another host has made may take to be seen.
+const SEEN_WITHIN: Duration = Duration::from_mins(1);
 
 /// How often an agent's wish to stop is passed on to a run.
 const PASS_ON: Duration = Duration::from_millis(20);
@@ -65,6 +68,8 @@ pub(super) struct Options {
     pub(super) live_interval_ms: Option<u32>,
     /// Files that diskspd made are good though an earlier run of the same series wrote over them.
     pub(super) reuses_written: bool,
+    /// `--shared`: files that all hosts create or write to under one path.
+    pub(super) shared: BTreeSet<PathBuf>,
 }
 
 impl Options {
@@ -73,7 +78,15 @@ impl Options {
         let RunOptions { labels, recreate, delete_after, live, .. } = &request.options;
         let (recreate, delete_after) = (*recreate, *delete_after);
         let live_interval_ms = live.asked().next().map(|_| live.interval_ms);
-        Self { command_line, labels: labels.clone(), recreate, delete_after, live_interval_ms, reuses_written: false }
+        Self {
+            command_line,
+            labels: labels.clone(),
+            recreate,
+            delete_after,
+            live_interval_ms,
+            reuses_written: false,
+            shared: BTreeSet::new(),
+        }
     }
 
     fn reuse(&self) -> Reuse {
@@ -91,6 +104,8 @@ pub(super) struct ThisHost {
     limits: Limits,
     /// What preparations made, by path.
     made: Mutex<BTreeMap<String, FileState>>,
+    /// Files that the last preparation marked for all hosts of a run, with the run.
+    lent: Mutex<Vec<(PathBuf, String)>>,
 }
 
 /// A load, understood.
@@ -102,7 +117,17 @@ struct Understood {
 impl ThisHost {
     /// For targets within the confinement, which must be that of this process.
     pub(super) fn new(confinement: &'static Confinement, limits: Limits) -> Self {
-        Self { confinement, limits, made: Mutex::default() }
+        Self { confinement, limits, made: Mutex::default(), lent: Mutex::default() }
+    }
+
+    /// Marks a file for all hosts, or finds that the first host has.
+    fn share(&self, file: &SharedUse, load: &Load) -> Result<(), String> {
+        let SharedUse { path, is_written } = file;
+        if load.index > 0 {
+            return run::lending::check(path, &load.run, *is_written);
+        }
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), load.run.clone()));
+        run::lending::lend(path, &load.run, *is_written)
     }
 
     fn understand(&self, load: &Load) -> Result<Understood, Vec<String>> {
@@ -119,6 +144,9 @@ impl ThisHost {
             labels: options.labels.clone(),
             ..RunOptions::default()
         };
+        if !options.shared.is_empty() && options.delete_after {
+            return Err(one("files that hosts share are not deleted after the load".to_owned()));
+        }
         let request =
             RunRequest { profile, events: cli::Events::default(), options: run_options, warnings: Vec::new() };
         Ok(Understood { request, options })
@@ -160,12 +188,13 @@ impl ThisHost {
         Some(about(&target.path, &format!("{size}; this agent creates files of up to {most} (--max-file)")))
     }
 
-    fn choices(&self, understood: &Understood) -> Choices {
+    fn choices(&self, understood: &Understood, run: &str, stage: SharedStage) -> Choices {
         Choices {
             overwrite: false,
             reuse: understood.options.reuse(),
             delete_after: understood.options.delete_after,
             destroy: self.limits.destroy.clone(),
+            shared: SharedFiles { paths: understood.options.shared.clone(), run: run.to_owned(), stage },
         }
     }
 }
@@ -204,6 +233,45 @@ fn planned<'a>(
     }
 }
 
+/// A file that all hosts use.
+struct SharedUse {
+    path: PathBuf,
+    /// The load writes to it.
+    is_written: bool,
+}
+
+impl SharedUse {
+    fn all(understood: &Understood) -> Vec<Self> {
+        let targets = || understood.request.profile.time_spans.iter().flat_map(|span| &span.targets);
+        let is_written = |path: &Path| targets().any(|target| target.path == path && target.writes());
+        let of_path = |path: &PathBuf| Self { path: path.clone(), is_written: is_written(path) };
+        understood
+            .options
+            .shared
+            .iter()
+            .filter(|path| targets().any(|target| target.path == **path))
+            .map(of_path)
+            .collect()
+    }
+}
+
+/// Waits until the files that the first host has made are seen here: clients of network file systems remember for some time
+/// that a file was missing.
+fn wait_for_files(shared: &[SharedUse], stop: &AtomicBool) {
+    let until = Instant::now() + SEEN_WITHIN;
+    let is_missing = |file: &SharedUse| {
+        let folder = file.path.parent().and_then(|folder| Folder::open(folder).ok());
+        // Listing a directory makes a client ask its server.
+        folder.is_some_and(|folder| {
+            let _ = folder.names(sys::new_file::PRIVATE_PREFIX);
+            file.path.file_name().is_some_and(|name| matches!(folder.find(name), Ok(None)))
+        })
+    };
+    while shared.iter().any(is_missing) && !stop.load(Relaxed) && Instant::now() < until {
+        thread::sleep(PASS_ON * 10);
+    }
+}
+
 /// What stands at a path, and its folder.
 fn found_at(path: &Path) -> Option<(Folder, FileState)> {
     let folder = Folder::open(path.parent()?).ok()?;
@@ -214,7 +282,8 @@ fn found_at(path: &Path) -> Option<(Folder, FileState)> {
 impl LoadHost for ThisHost {
     fn plan(&self, load: &Load) -> Result<Planned, Vec<String>> {
         let understood = self.understand(load)?;
-        let (measurement, plan) = planned(&understood, &self.choices(&understood), self)?;
+        let stage = if load.index == 0 { SharedStage::Creates } else { SharedStage::Waits };
+        let (measurement, plan) = planned(&understood, &self.choices(&understood, &load.run, stage), self)?;
         let mut text = Vec::new();
         let explained = plan::explain(&plan, &measurement.facts, &mut text);
         explained.map_err(|error| vec![format!("the plan cannot be shown: {error}")])?;
@@ -230,7 +299,14 @@ impl LoadHost for ThisHost {
 
     fn prepare(&self, load: &Load, stop: &AtomicBool) -> Result<Prepared, Vec<String>> {
         let understood = self.understand(load)?;
-        let (_, plan) = planned(&understood, &self.choices(&understood), self)?;
+        let is_first = load.index == 0;
+        let stage = if is_first { SharedStage::Creates } else { SharedStage::Uses };
+        let shared = SharedUse::all(&understood);
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        if !is_first {
+            wait_for_files(&shared, stop);
+        }
+        let (_, plan) = planned(&understood, &self.choices(&understood, &load.run, stage), self)?;
         let new = plan.creations().filter(|creation| creation.replaces.is_none());
         let created: Vec<String> = new.map(|creation| creation.path.to_string_lossy().into_owned()).collect();
         let (no, events) = (AtomicBool::new(false), Events::default());
@@ -241,13 +317,18 @@ impl LoadHost for ThisHost {
         let made = created.iter().filter_map(|path| Some((path.clone(), found_at(Path::new(path))?.1)));
         self.made.lock().unwrap_or_else(PoisonError::into_inner).extend(made);
         let files = Prepared { created };
+        let prepared = prepared.map_err(|reason| reason.unwrap_or_else(|| "stopped".to_owned()));
+        let prepared = prepared.and_then(|()| shared.iter().try_for_each(|file| self.share(file, load)));
         prepared.map(|()| files.clone()).map_err(|reason| {
             self.undo(&files);
-            vec![reason.unwrap_or_else(|| "stopped".to_owned())]
+            vec![reason]
         })
     }
 
     fn undo(&self, prepared: &Prepared) {
+        for (path, run) in self.lent.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            run::lending::take_back(&path, &run);
+        }
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         for path in &prepared.created {
             let Some(state) = made.remove(path) else { continue };
@@ -259,6 +340,18 @@ impl LoadHost for ThisHost {
         }
     }
 
+    fn settle(&self, load: &Load) -> Result<(), Vec<String>> {
+        let understood = self.understand(load)?;
+        let shared = SharedUse::all(&understood);
+        let (written, read): (Vec<_>, Vec<_>) = shared.iter().partition(|file| file.is_written);
+        for file in read {
+            run::lending::take_back(&file.path, &load.run);
+        }
+        let errors: Vec<String> =
+            written.iter().filter_map(|file| run::lending::settle(&file.path, &load.run).err()).collect();
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
     fn run(
         &self,
         load: &Load,
@@ -267,7 +360,7 @@ impl LoadHost for ThisHost {
         stop: &AtomicBool,
     ) -> Result<Finished, Vec<String>> {
         let understood = self.understand(load)?;
-        let mut choices = self.choices(&understood);
+        let mut choices = self.choices(&understood, &load.run, SharedStage::Uses);
         if choices.reuse == Reuse::Nothing {
             // What was prepared is used.
             choices.reuse = Reuse::AsMade;

@@ -4,6 +4,7 @@ use super::host::Options;
 use super::meeting::Meeting;
 use super::told;
 use crate::interrupt::Signals;
+use crate::output::say;
 use crate::saved_results::result_in;
 use crate::status::Status;
 use ::fleet::{Controller, FleetError, FleetRun, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, name};
@@ -27,6 +28,8 @@ pub(super) struct Hosts<'a> {
     found: Vec<HostInfo>,
     signals: &'a Signals,
     meeting: Meeting,
+    /// `--shared`
+    shared: bool,
 }
 
 impl<'a> Hosts<'a> {
@@ -37,7 +40,7 @@ impl<'a> Hosts<'a> {
         let connected = Controller::connect(&meeting.connection, IMPLEMENTATION_VERSION);
         let mut controller = connected.map_err(|error| told(&error))?;
         let found = controller.select(&option.hosts, Some(&meeting.key)).map_err(|error| told(&error))?;
-        Ok(Self { controller, found, signals, meeting })
+        Ok(Self { controller, found, signals, meeting, shared: option.shared })
     }
 
     /// `1 host`, `8 hosts`
@@ -72,16 +75,19 @@ impl<'a> Hosts<'a> {
         let of_host = |(index, host): (usize, &HostInfo)| expanded(profile, &host.name, index);
         let profiles: Vec<Profile> = self.found.iter().enumerate().map(of_host).collect();
         let alike = alike(&profiles);
-        if !alike.is_empty() {
-            return Err(FleetError::Refused(alike));
+        if !self.shared && !alike.is_empty() {
+            return Err(FleetError::Refused(refusals(&alike)));
         }
         let run = name::new_id()?;
+        let options = Options { shared: alike, ..options.clone() };
+        let is_shared = !options.shared.is_empty();
         let options = serde_json::to_value(options).map_err(|error| FleetError::Usage(error.to_string()))?;
         let load = |(index, (host, profile)): (usize, (&HostInfo, &Profile))| Load {
             run: run.clone(),
             host: host.name.clone(),
             index,
             hosts: self.found.len(),
+            shared: is_shared,
             profile: cli::write_profile(profile, ResultFormat::Xml).into(),
             options: options.clone(),
         };
@@ -110,8 +116,8 @@ pub(super) fn expanded(profile: &Profile, host: &str, index: usize) -> Profile {
 }
 
 /// Files that several hosts would create or write to under one path.
-pub(super) fn alike(profiles: &[Profile]) -> Vec<String> {
-    let [first, others @ ..] = profiles else { return Vec::new() };
+pub(super) fn alike(profiles: &[Profile]) -> BTreeSet<PathBuf> {
+    let [first, others @ ..] = profiles else { return BTreeSet::new() };
     let changed = |target: &&Target| (target.create_size.is_some() || target.writes()) && !is_device(&target.path);
     let paths_of = |profile: &Profile| -> BTreeSet<PathBuf> {
         profile
@@ -123,11 +129,19 @@ pub(super) fn alike(profiles: &[Profile]) -> Vec<String> {
             .collect()
     };
     let others: BTreeSet<PathBuf> = others.iter().flat_map(paths_of).collect();
-    let both = paths_of(first).into_iter().filter(|path| others.contains(path));
-    both.map(|path| {
-        format!("'{}' would be written to by several hosts: put {HOST} or {INDEX} into the path", path.display())
-    })
-    .collect()
+    paths_of(first).into_iter().filter(|path| others.contains(path)).collect()
+}
+
+/// Why such files are refused.
+pub(super) fn refusals(alike: &BTreeSet<PathBuf>) -> Vec<String> {
+    let reason = |path: &PathBuf| {
+        format!(
+            "'{}' would be written to by several hosts: put {HOST} or {INDEX} into the path, or give --shared if all hosts \
+             see the same file there",
+            path.display()
+        )
+    };
+    alike.iter().map(reason).collect()
 }
 
 /// Devices of other hosts are known by their paths only.
@@ -137,6 +151,12 @@ pub(super) fn is_device(path: &Path) -> bool {
 
 /// One result of all hosts, which is yet to be judged.
 pub(super) fn merged(run: FleetRun) -> RunResult {
+    for reason in &run.unsettled {
+        say(&format!(
+            "WARNING: files that the hosts share may stay marked as being written to ({reason}): remove them before the next \
+             load that writes to them"
+        ));
+    }
     stats::fleet::merge(run.hosts.into_iter().map(sent).collect())
 }
 

@@ -104,6 +104,10 @@ pub(super) fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Ve
     ];
     let unusable = unusable.into_iter().filter(|(is_used, _)| *is_used);
     errors.extend(unusable.map(|(_, what)| format!("{what} cannot be used with --on")));
+    let unshared =
+        [(options.delete_after, "--delete-after"), (profile.time_spans.iter().any(|span| span.verify), "--verify")];
+    let unshared = unshared.into_iter().filter(|(is_used, _)| option.shared && *is_used);
+    errors.extend(unshared.map(|(_, what)| format!("{what} cannot be used with --shared")));
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
         if !target.path.is_absolute() {
             errors.push(format!("'{}': with --on, paths of targets are absolute", target.path.display()));

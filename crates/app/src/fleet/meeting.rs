@@ -1,6 +1,6 @@
 //! Where a controller meets its hosts: at a server that is there, or at one of its own to which ssh connects them.
 
-use super::hosts::{alike, expanded};
+use super::hosts::{alike, expanded, refusals};
 use super::{connection, told};
 use crate::output::{say, say_each};
 use crate::status::{Status, refuse_with};
@@ -32,8 +32,8 @@ impl Meeting {
         let profiles: Vec<Profile> = option.hosts.iter().enumerate().map(of_host).collect();
         // Known before anybody is asked.
         let alike = alike(&profiles);
-        if !alike.is_empty() {
-            say_each("ERROR", &alike);
+        if !option.shared && !alike.is_empty() {
+            say_each("ERROR", &refusals(&alike));
             return Err(Status::Refused);
         }
         let mut hosts = Vec::new();

@@ -287,8 +287,10 @@ fn an_agent_limits_the_memory_of_loads() {
     assert_eq!(hosts[0]["limits"]["max_memory_bytes"], 64 << 20);
 }
 
+// Shows switches: --shared
+// Shows data-safety: a file that several hosts write to, with its extended attributes user.diskspd and user.diskspd.run
 #[test]
-fn hosts_write_to_files_of_their_own() {
+fn hosts_write_to_files_of_their_own_unless_they_share_one() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
     let room = fleet.room("h1");
     let agent = fleet.agent("h2").arg("--allow").arg(&room);
@@ -304,6 +306,21 @@ fn hosts_write_to_files_of_their_own() {
     assert_eq!(fleet.result("r.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
     let writes = "-d1 -W0 -b4K -r -w50";
     fleet.load_without_target("h1,h2", writes).arg(&target).run().expect_status(3);
+    // One file for all: the first host makes it anew, both write to it, and it is closed at the end.
+    let shared = "--shared -d60 --max-ios=200 -W0 -c2M -b4K -r -w50 --json r.json";
+    fleet.load_without_target("h1,h2", shared).arg(&target).run().expect_status(0);
+    assert_eq!(fs::metadata(&target).expect("there").len(), 2 << 20);
+    let result = fleet.result("r.json");
+    let rows = result["time_spans"][0]["measured"]["rows"].as_array().expect("a list").clone();
+    assert!(rows.len() == 2 && rows.iter().all(|row| row["figures"]["write"]["ios"] != 0), "{rows:?}");
+    // A load of its own takes it for a file of diskspd that nobody else has written to.
+    let alone = fleet.place.diskspd("-d60 --max-ios=10 -W0 -b4K -w100").arg(&target).run();
+    alone.expect_status(0);
+    // Not so when somebody else has written to it.
+    fs::write(&target, vec![7; 2 << 20]).expect("written");
+    let run = fleet.load_without_target("h1,h2", shared).arg(&target).run();
+    run.expect_status(3).expect_stderr(&["h1: ", "h2: ", "another program has written"]);
+    assert!(fs::read(&target).expect("there") == vec![7; 2 << 20]);
 }
 
 #[test]
@@ -330,6 +347,8 @@ fn what_other_hosts_cannot_do_is_refused() {
         ("-ysgo", "an event"),
         ("--append", "--append cannot be used"),
         ("--live", "stderr to be a terminal"),
+        ("--shared --verify", "--verify cannot be used with --shared"),
+        ("--shared --delete-after", "--delete-after cannot be used with --shared"),
     ] {
         let run = place.diskspd("--on=nats://127.0.0.1:1/h1 --key=k -d1").args(words).arg("/a/{host}.dat").run();
         run.expect_status(3).expect_stderr(&[reason]);

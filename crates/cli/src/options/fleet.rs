@@ -17,10 +17,23 @@ pub(super) const ROWS: &[OptionRow] = &[
                to a NATS server; then --key is needed, and * in names stands for any characters. All hosts check the load first; nothing is \
                written before all agree. They start at the same moment, and their results are merged: counts are added, \
                and percentiles are of all I/Os together. In paths of targets, {host} \
-               becomes the name of the host (without the user) and {index} its number from 0; hosts write to files of their own. Paths are absolute. Several \
+               becomes the name of the host (without the user) and {index} its number from 0; hosts write to files of their own, unless --shared is given. Paths are absolute. Several \
                timespans are run one after the other, each from a common start. docs/fleet.md shows how to set up hosts.",
         example: "--on=nats://bus:4222/web*,db1",
         apply: |builder, given| option(builder).on(given.value),
+        ..OWN
+    },
+    OptionRow {
+        name: "--shared",
+        short: "with --on: hosts write to one file where the path is the same on all",
+        long: "For files of a cluster or network file system. The first host creates the file (-c) or checks it; then the others check that \
+               they see this very file. All hosts write to it, and the first one closes it when all have ended. The file system must keep \
+               extended attributes. --verify and --delete-after cannot be used with it.",
+        example: "--shared",
+        apply: |builder, _| {
+            option(builder).shared = true;
+            Ok(())
+        },
         ..OWN
     },
     OptionRow {

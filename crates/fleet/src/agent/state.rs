@@ -52,6 +52,7 @@ pub(crate) enum Job {
     Prepare(Load),
     Run(Load, Prepared, Arc<StartGate>),
     Undo(Prepared),
+    Settle(Load),
 }
 
 /// How a job ended.
@@ -62,6 +63,7 @@ pub(crate) enum JobEnd {
     /// The result is on the disk.
     Run(Result<Stored, Vec<String>>),
     Undo,
+    Settle(Result<(), Vec<String>>),
 }
 
 /// The run that the agent carries out.
@@ -82,6 +84,8 @@ struct Run {
     busy: bool,
     sentences: Vec<String>,
     stored: Option<Stored>,
+    /// What the hosts used together is closed, or cannot be.
+    settled: bool,
 }
 
 /// An agent.
@@ -121,6 +125,7 @@ impl Agent {
             sent_ns: 0,
             armed: run.gate.as_ref().is_some_and(|gate| gate.is_confirmed()),
             entered: run.gate.as_ref().is_some_and(|gate| gate.has_entered()),
+            settled: run.settled,
             ios,
             bytes,
             live: None,
@@ -159,6 +164,7 @@ impl Agent {
             Verb::Heartbeat => parsed(body).map(|body| self.heard(body, now_ns)),
             Verb::Stop => Ok(self.stop(admitted, reply.clone())),
             Verb::Undo => Ok(self.undo(reply.clone())),
+            Verb::Settle => Ok(self.settle(admitted, reply.clone())),
             Verb::Clock => Ok(reply.clone().map(Action::AnswerClock).into_iter().collect()),
             Verb::Result => parsed(body).map(|body| self.result(body, reply.clone())),
             Verb::Collect => {
@@ -196,6 +202,7 @@ impl Agent {
             host: body.host,
             index: body.index,
             hosts: body.hosts,
+            shared: body.shared,
             profile: body.profile,
             options: body.options,
         };
@@ -214,6 +221,7 @@ impl Agent {
             busy: true,
             sentences: Vec::new(),
             stored: None,
+            settled: false,
         });
         vec![Action::Log(log), Action::Begin(Job::Plan(load))]
     }
@@ -298,6 +306,20 @@ impl Agent {
         actions
     }
 
+    fn settle(&mut self, admitted: &Admitted, reply: Option<ReplyTo>) -> Vec<Action> {
+        let Some(run) = self.run_of(admitted) else { return refused(reply, vec!["this run was not planned".into()]) };
+        match run.state {
+            AgentState::Finished if !run.settled => {
+                run.state = AgentState::Settling;
+                run.busy = true;
+                let begin = Action::Begin(Job::Settle(run.load.clone()));
+                answered(reply, AnswerBody::Taken).into_iter().chain([begin]).collect()
+            }
+            AgentState::Finished | AgentState::Settling => answered(reply, AnswerBody::Taken),
+            state => refused(reply, vec![format!("it cannot settle while it is {}", state.text())]),
+        }
+    }
+
     fn result(&mut self, body: ResultBody, reply: Option<ReplyTo>) -> Vec<Action> {
         let stored = self.run.as_ref().and_then(|run| run.stored.clone());
         let Some(stored) = stored else { return refused(reply, vec!["it has no result of this run".into()]) };
@@ -343,6 +365,12 @@ impl Agent {
                 }
                 actions
             }
+            JobEnd::Settle(settled) => {
+                run.state = AgentState::Finished;
+                run.settled = true;
+                run.sentences = settled.err().unwrap_or_default();
+                Vec::new()
+            }
             JobEnd::Undo => {
                 run.state = if run.sentences.is_empty() { AgentState::Undone } else { AgentState::Failed };
                 vec![Action::Log(format!("run {}: removed what was prepared", run.load.run))]
@@ -385,7 +413,7 @@ impl Agent {
             self.release();
             return vec![log];
         }
-        if run.ending {
+        if run.ending || run.state == AgentState::Settling {
             return Vec::new();
         }
         let log = Action::Log(format!("run {}: no word from its controller for 10 s: ended", run.load.run));
@@ -401,7 +429,8 @@ impl Agent {
 impl Run {
     /// No more begins; what goes on is stopped; what was prepared is removed, unless the load has begun.
     fn end(&mut self, reason: Option<String>) -> Vec<Action> {
-        if self.ending || matches!(self.state, AgentState::Finished | AgentState::Failed | AgentState::Undone) {
+        let over = [AgentState::Finished, AgentState::Settling, AgentState::Failed, AgentState::Undone];
+        if self.ending || over.contains(&self.state) {
             return Vec::new();
         }
         self.ending = true;

@@ -66,6 +66,8 @@ enum Phase {
     /// All are confirmed; the time has not come.
     Going,
     Running,
+    /// The first host closes what all used together.
+    Settling,
     MeasuringAgain,
     Fetching,
     Undoing,
@@ -105,6 +107,10 @@ pub(crate) struct Conductor {
     hosts: Vec<Host>,
     phase: Phase,
     plan_only: bool,
+    /// The first host prepares before the others and settles at last.
+    shared: bool,
+    /// The others were not told to prepare yet.
+    others_wait: bool,
     plans_seen: bool,
     start_at_ns: u64,
     /// When the measurement of the clocks began.
@@ -115,6 +121,10 @@ pub(crate) struct Conductor {
     stopped: bool,
     /// When hosts are no longer waited for; `None` = they were not told to end.
     give_up_ns: Option<u64>,
+    /// When the first host is no longer waited for to settle.
+    settle_until_ns: u64,
+    /// Why it did not.
+    unsettled: Vec<String>,
     sentences: Vec<String>,
     /// The last time that anything came or passed.
     last_ns: Option<u64>,
@@ -125,7 +135,7 @@ pub(crate) struct Conductor {
 
 impl Conductor {
     /// For hosts with the bodies of their plans.
-    pub(crate) fn new(hosts: Vec<(String, usize, Value)>, plan_only: bool) -> Self {
+    pub(crate) fn new(hosts: Vec<(String, usize, Value)>, plan_only: bool, shared: bool) -> Self {
         let mut steps = Vec::new();
         let mut all = Vec::new();
         for (host, (name, index, body)) in hosts.into_iter().enumerate() {
@@ -152,6 +162,8 @@ impl Conductor {
             hosts: all,
             phase: Phase::Planning,
             plan_only,
+            shared,
+            others_wait: shared,
             plans_seen: false,
             start_at_ns: 0,
             measuring_since_ns: 0,
@@ -159,6 +171,8 @@ impl Conductor {
             stop: false,
             stopped: false,
             give_up_ns: None,
+            settle_until_ns: 0,
+            unsettled: Vec::new(),
             sentences: Vec::new(),
             last_ns: None,
             last_beat_ns: 0,
@@ -185,6 +199,11 @@ impl Conductor {
         for (host, of) in self.hosts.iter().enumerate().filter(|(_, of)| of.heard_ns.is_some()) {
             self.steps.push(Step::Order { host, verb, body: body(of) });
         }
+    }
+
+    fn order_those(&mut self, verb: Verb, which: impl Fn(usize) -> bool) {
+        let those = (0..self.hosts.len()).filter(|&host| which(host) && self.hosts[host].heard_ns.is_some());
+        self.steps.extend(those.map(|host| Step::Order { host, verb, body: Value::Null }));
     }
 
     fn complain(&mut self, host: usize, sentences: Vec<String>) {
@@ -226,6 +245,11 @@ impl Conductor {
                 Some(AnswerBody::Taken) => self.hosts[host].start_acknowledged = true,
                 Some(AnswerBody::Refused(sentences)) => self.fail(host, sentences),
                 _ => self.fail(host, vec!["no answer to the order to start".into()]),
+            },
+            (Phase::Settling, Verb::Settle) => match answer {
+                Some(AnswerBody::Refused(sentences)) => self.is_unsettled(now_ns, sentences),
+                None => self.is_unsettled(now_ns, vec!["no answer to the order to close them".into()]),
+                Some(_) => {}
             },
             (Phase::Undoing, Verb::Undo) => match answer {
                 None => self.hosts[host].undo_unanswered = true,
@@ -289,7 +313,7 @@ impl Conductor {
                 self.stop = true;
                 self.order_all(Verb::Stop, |_| Value::Null);
             }
-            Phase::MeasuringAgain | Phase::Fetching | Phase::Undoing | Phase::Done => {}
+            Phase::Settling | Phase::MeasuringAgain | Phase::Fetching | Phase::Undoing | Phase::Done => {}
             Phase::Planning | Phase::Planned | Phase::Preparing | Phase::Measuring | Phase::Starting | Phase::Going => {
                 self.undo();
             }
@@ -331,7 +355,8 @@ impl Conductor {
         }
         if self.phase == Phase::Planned && self.plans_seen && self.all_are_well(now_ns) {
             self.phase = Phase::Preparing;
-            self.order_all(Verb::Prepare, |_| Value::Null);
+            let first_alone = self.shared;
+            self.order_those(Verb::Prepare, |host| host == 0 || !first_alone);
         }
         if self.phase == Phase::Running && now_ns.saturating_sub(self.last_live_ns) >= LIVE_NS {
             self.tell_live(now_ns);
@@ -374,7 +399,14 @@ impl Conductor {
             Phase::Planning => self.after_planning(),
             Phase::Planned | Phase::Done => {}
             Phase::Preparing => {
-                if self.all_are_well(now_ns) && self.hosts.iter().all(|host| host.last.state == AgentState::Prepared) {
+                if !self.all_are_well(now_ns) {
+                    return;
+                }
+                if self.others_wait && self.hosts[0].last.state == AgentState::Prepared {
+                    self.others_wait = false;
+                    self.order_those(Verb::Prepare, |host| host > 0);
+                }
+                if self.hosts.iter().all(|host| host.last.state == AgentState::Prepared) {
                     self.say(Progress::Prepared);
                     self.phase = Phase::Measuring;
                     self.measuring_since_ns = now_ns;
@@ -404,13 +436,14 @@ impl Conductor {
                 }
             }
             Phase::Running => self.after_running(now_ns),
+            Phase::Settling => self.after_settling(now_ns),
             Phase::MeasuringAgain => {
                 if self.hosts.iter().all(|host| !host.measuring) {
                     self.fetch(now_ns);
                 }
             }
             Phase::Fetching => {
-                let is_fetched = |host: &Host| host.last.state != AgentState::Finished || host.result.is_some();
+                let is_fetched = |host: &Host| !host.has_result() || host.result.is_some();
                 if self.gives_up(now_ns) || self.hosts.iter().all(is_fetched) {
                     self.done(now_ns);
                 }
@@ -501,18 +534,54 @@ impl Conductor {
         let ended = |host: &Host| host.has_ended() || host.is_lost(now_ns);
         if self.gives_up(now_ns) || self.hosts.iter().all(ended) {
             self.tell_live(now_ns);
-            self.phase = Phase::MeasuringAgain;
-            self.say(Progress::Collecting);
-            self.measure(|host| host.last.state == AgentState::Finished && !host.is_lost(now_ns));
-            self.advance(now_ns);
+            let settled = self.shared.then(|| self.order_to_settle(now_ns));
+            if settled.is_none_or(|ordered| !ordered) {
+                self.measure_again(now_ns);
+            }
         }
+    }
+
+    /// False if the first host is not to settle, because what the others do is not known.
+    fn order_to_settle(&mut self, now_ns: u64) -> bool {
+        let unknown = |host: &&Host| host.last.state != AgentState::Finished || host.is_lost(now_ns);
+        let unknown: Vec<String> = self.hosts.iter().filter(unknown).map(|host| host.name.clone()).collect();
+        if !unknown.is_empty() {
+            self.unsettled = vec![format!("whether {} still writes to them is not known", unknown.join(", "))];
+            return false;
+        }
+        self.phase = Phase::Settling;
+        self.settle_until_ns = now_ns.saturating_add(GIVE_UP_NS);
+        self.order_those(Verb::Settle, |host| host == 0);
+        true
+    }
+
+    fn after_settling(&mut self, now_ns: u64) {
+        let first = &self.hosts[0];
+        if first.last.settled {
+            self.unsettled = first.last.sentences.clone();
+            self.measure_again(now_ns);
+        } else if first.is_lost(now_ns) || now_ns >= self.settle_until_ns {
+            self.is_unsettled(now_ns, vec![format!("{} did not confirm that it closed them", self.hosts[0].name)]);
+        }
+    }
+
+    fn is_unsettled(&mut self, now_ns: u64, sentences: Vec<String>) {
+        self.unsettled = bounded(sentences);
+        self.measure_again(now_ns);
+    }
+
+    fn measure_again(&mut self, now_ns: u64) {
+        self.phase = Phase::MeasuringAgain;
+        self.say(Progress::Collecting);
+        self.measure(|host| host.has_result() && !host.is_lost(now_ns));
+        self.advance(now_ns);
     }
 
     fn fetch(&mut self, now_ns: u64) {
         self.phase = Phase::Fetching;
         self.give_up_ns = None; // results take their own time
         for (host, of) in self.hosts.iter().enumerate() {
-            if of.last.state == AgentState::Finished {
+            if of.has_result() {
                 self.steps.push(Step::Fetch { host });
             }
         }
@@ -523,6 +592,7 @@ impl Conductor {
         self.phase = Phase::Done;
         let start_at_ns = self.start_at_ns;
         self.order_failed_to_forget();
+        let unsettled = std::mem::take(&mut self.unsettled);
         let hosts = self.hosts.iter_mut().map(|host| HostRun {
             name: host.name.clone(),
             index: host.index,
@@ -540,7 +610,7 @@ impl Conductor {
                 None => HostOutcome::Lost("no result within 60 s of the order to end".into()),
             },
         });
-        let run = FleetRun { start_at_ns, stopped: self.stopped, hosts: hosts.collect() };
+        let run = FleetRun { start_at_ns, stopped: self.stopped, unsettled, hosts: hosts.collect() };
         self.steps.push(Step::Done(Box::new(Ok(run))));
     }
 
@@ -593,8 +663,12 @@ impl Host {
         self.last.armed && self.heard_ns.is_some_and(|heard| now_ns.saturating_sub(heard) <= FRESH_NS)
     }
 
+    fn has_result(&self) -> bool {
+        matches!(self.last.state, AgentState::Finished | AgentState::Settling)
+    }
+
     fn has_ended(&self) -> bool {
-        matches!(self.last.state, AgentState::Finished | AgentState::Failed | AgentState::Undone)
+        self.has_result() || matches!(self.last.state, AgentState::Failed | AgentState::Undone)
     }
 
     /// True if it holds nothing that was made for this run.
@@ -613,7 +687,7 @@ mod tests {
     #[test]
     fn a_controller_that_stood_still_loses_no_host_that_spoke() {
         let hosts = ["h1", "h2"].into_iter().enumerate().map(|(index, name)| (name.to_owned(), index, Value::Null));
-        let mut conductor = Conductor::new(hosts.collect(), false);
+        let mut conductor = Conductor::new(hosts.collect(), false, false);
         let second = 1_000_000_000;
         for now_ns in [second, 2 * second] {
             conductor.heard(0, AgentHeartbeat::default(), now_ns);

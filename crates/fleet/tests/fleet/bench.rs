@@ -349,6 +349,7 @@ pub(crate) fn loads(names: &[&str]) -> Vec<Load> {
         host: (*name).into(),
         index,
         hosts,
+        shared: false,
         profile: json!({"block": 4096, "index": index}),
         options: Value::Null,
     };

@@ -22,7 +22,7 @@ pub fn device_places(
     environment: &TargetEnvironment,
     pieces: &[Range<u64>],
 ) -> Vec<Vec<DevicePlace>> {
-    let path = resolve::on_machine(root, path);
+    let path = resolve::to_open(root, path);
     let is_file = std::fs::metadata(root.path(&path)).is_ok_and(|found| found.is_file());
     device_places_from(root, &Kernel(root), &path, is_file, environment, pieces)
 }

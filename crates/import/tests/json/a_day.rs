@@ -103,6 +103,7 @@ fn plan(intervals: u64) -> TimeSpanPlan {
         expect: Expected::Character,
         open: OpenPlan::default(),
         write_source: None,
+        lent_to: None,
     };
     TimeSpanPlan {
         duration_ns: intervals * S,

@@ -1,7 +1,7 @@
 //! What happens to files, over all targets and timespans.
 
 use crate::fixture::{facts, missing, ours, planned, profile, refusals, span, target, theirs};
-use crate::{Choices, Reuse};
+use crate::{Choices, Reuse, SharedFiles, SharedStage};
 use model::facts::{BlockFacts, CharacterDevice, Facts, Fill, Openers, RegularFacts, TargetKind};
 use model::note::Note;
 use model::plan::{Expected, Plan, Preparation};
@@ -283,4 +283,34 @@ fn what_is_ignored_or_assumed_is_noted() {
         -i, -j has no effect: -g limits the rate instead
         'a' is 1048576 bytes long, less than the maximum offset (-f, -B) of 2097152 bytes; I/O ends at its last byte
         "#);
+}
+
+#[test]
+fn a_file_that_hosts_share_is_made_by_the_first_and_checked_by_the_others() {
+    let both = target("a", |target| (target.create_size, target.write_percent) = (Some(Bytes(MIB)), 10));
+    let wanted = profile(span([both]));
+    let choices = |stage| {
+        let shared = SharedFiles { paths: [PathBuf::from("a")].into(), run: "r".to_owned(), stage };
+        Choices { shared, ..Choices::default() }
+    };
+    let smaller = || regular(ours(1, MIB / 2, Fill::Ramp));
+    let mixed = || regular(ours(1, MIB, Fill::Mixed));
+    let refused = "refused";
+    for (kind, creates, waits, uses) in [
+        (missing(), "new 1", "before", refused),
+        (regular(ours(1, MIB, Fill::Ramp)), "reuse", "reuse", "reuse"),
+        (smaller(), "anew 1", "before", refused),
+        // Other hosts may write to it already.
+        (mixed(), "anew 1", "before", "reuse"),
+        (regular(theirs(1, MIB)), refused, refused, refused),
+    ] {
+        let facts = facts([("a", kind)]);
+        for (stage, step) in [(SharedStage::Creates, creates), (SharedStage::Waits, waits), (SharedStage::Uses, uses)] {
+            let plan = crate::plan(&wanted, &facts, &choices(stage));
+            let found = plan.as_ref().map_or(vec![refused.to_owned()], steps);
+            assert_eq!(found, [step], "{stage:?} {facts:?}");
+            let lent_to = plan.ok().and_then(|plan| plan.time_spans[0].targets[0].lent_to.clone());
+            assert_eq!(lent_to.is_some(), stage == SharedStage::Uses && step != refused);
+        }
+    }
 }

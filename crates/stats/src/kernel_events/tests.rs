@@ -32,6 +32,7 @@ fn plan() -> TimeSpanPlan {
         expect: Expected::Character,
         open: OpenPlan::default(),
         write_source: None,
+        lent_to: None,
     };
     TimeSpanPlan { targets: ["b", "a", "c", "d"].map(target).into(), ..TimeSpanPlan::default() }
 }
