@@ -52,7 +52,7 @@ pub use random::Random;
 pub use service::Service;
 pub use snapshot::Snapshot;
 pub use trace::TracedIo;
-pub use volatile::{Flushing, Volatile};
+pub use volatile::{AfterCut, Flushing, Volatile};
 pub use workplace::Workplace;
 
 use std::fmt;

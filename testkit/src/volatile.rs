@@ -32,11 +32,35 @@ pub enum Flushing {
     Partial,
 }
 
+/// Numbers of writes to a sector; 0 = none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    on_medium: u64,
+    /// The last that was said to be done.
+    acknowledged: u64,
+    /// The last that was said to be flushed.
+    flushed: u64,
+}
+
+/// What the disk's own log says of its sectors after a cut: their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AfterCut {
+    /// A write that was said to be flushed is gone.
+    pub lost: BTreeSet<u64>,
+    /// A write that was said to be done is gone, and no flush had covered it.
+    pub unflushed: BTreeSet<u64>,
+    /// The last write that was said to be done is there.
+    pub right: BTreeSet<u64>,
+}
+
 #[derive(Debug)]
 struct Disk {
     medium: Vec<u8>,
-    /// By number of the sector; the latest of each.
-    cache: BTreeMap<usize, Vec<u8>>,
+    /// By number of the sector; the latest of each, and which write it is of.
+    cache: BTreeMap<usize, (u64, Vec<u8>)>,
+    /// What the disk itself knows of each sector.
+    known: Vec<Known>,
+    writes: u64,
     flushing: Flushing,
     /// Sectors that a partial flush forgot.
     forgotten: BTreeSet<usize>,
@@ -53,7 +77,8 @@ impl Disk {
         if self.forgotten.contains(&sector) {
             return;
         }
-        if let Some(content) = self.cache.remove(&sector) {
+        if let Some((write, content)) = self.cache.remove(&sector) {
+            self.known[sector].on_medium = write;
             self.medium[sector * SECTOR_BYTES..][..SECTOR_BYTES].copy_from_slice(&content);
         }
     }
@@ -61,8 +86,10 @@ impl Disk {
     fn write(&mut self, offset: u64, data: &[u8], is_through: bool) {
         let first = offset as usize / SECTOR_BYTES;
         let sectors = first..first + data.len() / SECTOR_BYTES;
+        self.writes += 1;
         for (sector, content) in sectors.clone().zip(data.chunks_exact(SECTOR_BYTES)) {
-            self.cache.insert(sector, content.to_vec());
+            self.cache.insert(sector, (self.writes, content.to_vec()));
+            self.known[sector].acknowledged = self.writes;
             self.forgotten.remove(&sector);
         }
         if is_through {
@@ -79,6 +106,8 @@ impl Disk {
 
     fn flush(&mut self, sectors: &[usize]) {
         for sector in sectors {
+            let known = &mut self.known[*sector];
+            known.flushed = known.acknowledged;
             let is_eighth = self.random.below(8) == 0;
             match self.flushing {
                 Flushing::Partial if is_eighth => _ = self.forgotten.insert(*sector),
@@ -97,7 +126,7 @@ impl Disk {
         let offset = (offset as usize).min(self.medium.len());
         let end = (offset + bytes).min(self.medium.len());
         let mut data = self.medium[offset..end].to_vec();
-        for (sector, content) in self.cache.range(offset / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES)) {
+        for (sector, (_, content)) in self.cache.range(offset / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES)) {
             for (at, byte) in (sector * SECTOR_BYTES..).zip(content) {
                 if (offset..end).contains(&at) {
                     data[at - offset] = *byte;
@@ -119,6 +148,20 @@ impl Disk {
         self.dropped += self.cache.len() as u64;
         self.cache.clear();
     }
+
+    fn after_cut(&self) -> AfterCut {
+        let mut after = AfterCut::default();
+        for (sector, known) in (0..).zip(&self.known) {
+            let set = match known {
+                Known { acknowledged: 0, .. } => continue,
+                _ if known.on_medium < known.flushed => &mut after.lost,
+                _ if known.on_medium < known.acknowledged => &mut after.unflushed,
+                _ => &mut after.right,
+            };
+            set.insert(sector);
+        }
+        after
+    }
 }
 
 /// The file system, mounted until it is dropped.
@@ -138,6 +181,8 @@ impl Volatile {
         let disk = Disk {
             medium: vec![0; size_bytes as usize],
             cache: BTreeMap::new(),
+            known: vec![Known::default(); size_bytes as usize / SECTOR_BYTES],
+            writes: 0,
             flushing,
             forgotten: BTreeSet::new(),
             is_off: false,
@@ -160,6 +205,11 @@ impl Volatile {
     /// Gives the power back.
     pub fn back(&self) {
         lock(&self.disk).is_off = false;
+    }
+
+    /// What the disk itself knows of its sectors.
+    pub fn after_cut(&self) -> AfterCut {
+        lock(&self.disk).after_cut()
     }
 
     /// How often it was told to flush, how often the power was cut, and sectors that were lost by that.
@@ -326,6 +376,11 @@ mod tests {
             let unflushed = &all[512 << 10..];
             assert!(unflushed.contains(&0) && unflushed.contains(&2), "some of it is gone");
             assert_eq!(disk.counts().0, 1);
+            let after = disk.after_cut();
+            assert_eq!(after.lost.is_empty(), flushing == Flushing::Honest);
+            let is_gone = |sector: &u64| all[*sector as usize * SECTOR_BYTES] == 0;
+            assert!(after.lost.iter().chain(&after.unflushed).all(is_gone));
+            assert_eq!(after.right.len(), all.chunks(SECTOR_BYTES).filter(|sector| sector[0] > 0).count());
         }
     }
 }

@@ -6,7 +6,7 @@ mod report;
 
 use crate::interrupt;
 use crate::status::{Status, fail};
-use crate::target_reading::{OpenedTarget, Refusal, is_same_path, open, print_report, progress_bar};
+use crate::target_reading::{OpenedTarget, Refusal, find_saved, open, print_report, progress_bar};
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
@@ -33,15 +33,31 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
     // Messages that come while targets are read are evidence.
     let root = Root::machine();
     let mut kernel_log = HealthWatch::begin(&root, [], sys::clock::monotonic_ns());
-    let mut reports = Vec::new();
-    let ends_early = logs.history.ends_early;
-    for target in &targets {
-        match target.read(ends_early, &signals.interrupted, &bar) {
-            Ok(report) => reports.push(report),
-            Err(error) => return fail(&format!("cannot read '{}': {error}", target.path.display())),
-        }
+    let read = |ends_early| -> Result<Vec<TargetReport>, Status> {
+        let one = |target: &Target<'_>| {
+            let report = target.read(ends_early, &signals.interrupted, &bar);
+            report.map_err(|error| fail(&format!("cannot read '{}': {error}", target.path.display())))
+        };
+        targets.iter().map(one).collect()
+    };
+    let (seem_whole, last_logged) = (!logs.history.ends_early, logs.history.last_ticket());
+    let mut reports = match read(!seem_whole) {
+        Ok(reports) => reports,
+        Err(status) => return status,
+    };
+    // A change is logged before it is submitted: logs that lack one have lost their ends.
+    let are_behind = reports.iter().any(|report| report.last_change_there > Some(last_logged));
+    if are_behind && seem_whole {
+        bar.reset();
+        reports = match read(true) {
+            Ok(reports) => reports,
+            Err(status) => return status,
+        };
     }
     bar.finish_and_clear();
+    if are_behind {
+        logs.are_behind();
+    }
     kernel_log.look(sys::clock::monotonic_ns());
     unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = AfterCutReport::new(logs, reports);
@@ -55,11 +71,8 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
 
 fn target<'a>(path: &Path, logs: &'a Logs) -> Result<Target<'a>, Refusal> {
     let OpenedTarget { identity, size_bytes, .. } = open(path)?;
-    let targets = &logs.history.targets;
-    // After a restart, file systems and devices may have other numbers: the path counts more.
-    let by_path = targets.iter().find(|history| is_same_path(&history.logged.target.path, path));
-    let by_identity = || targets.iter().find(|history| history.logged.target.identity == identity);
-    let Some(history) = by_path.or_else(by_identity) else {
+    let found = find_saved(&logs.history.targets, |history| &history.logged.target, path, identity);
+    let Some(history) = found else {
         return Err(Refusal::of_other_run(path));
     };
     Ok(Target { path: path.to_owned(), size_bytes, history })

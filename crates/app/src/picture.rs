@@ -91,7 +91,11 @@ impl Found {
                     let recording = Box::new(recording_in(source, &bytes)?);
                     return Ok(Self::Recording { name, recording });
                 }
-                let result = Box::new(result_in(source, &bytes)?);
+                let mut result = Box::new(result_in(source, &bytes)?);
+                // Other programs make no verdict; some rules need only figures.
+                if result.tool.implementation.is_none() {
+                    verdict::judge(&mut result);
+                }
                 Ok(Self::Run { name, result, devices: None })
             }
         }

@@ -18,6 +18,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
+use verify::saved::SavedTarget;
 use verify::unit::UNIT_BYTES_MAX;
 
 /// What a thread reads at a time.
@@ -75,8 +76,20 @@ pub(crate) fn open(path: &Path) -> Result<OpenedTarget, Refusal> {
     Ok(OpenedTarget { metadata, identity, size_bytes })
 }
 
+/// The target of a journal that is at this path, or else is the same file or device under another one: after a restart or
+/// from a backup, files and devices have the numbers of others.
+pub(crate) fn find_saved<'a, T>(
+    targets: &'a [T],
+    saved: impl Fn(&T) -> &SavedTarget,
+    path: &Path,
+    identity: (u64, u64),
+) -> Option<&'a T> {
+    let by_path = targets.iter().find(|target| is_same_path(&saved(target).path, path));
+    by_path.or_else(|| targets.iter().find(|target| saved(target).identity == identity))
+}
+
 /// True if a path that a journal has leads to the same place.
-pub(crate) fn is_same_path(saved: &[u8], path: &Path) -> bool {
+fn is_same_path(saved: &[u8], path: &Path) -> bool {
     let saved = Path::new(OsStr::from_bytes(saved));
     saved == path || matches!((saved.canonicalize(), path.canonicalize()), (Ok(saved), Ok(path)) if saved == path)
 }
@@ -160,5 +173,28 @@ pub(crate) fn print_report(
     match show::text(&text()) {
         Status::Done => status,
         failed => failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_found_by_its_path_before_its_identity() {
+        let saved = |target: u32, path: &str| SavedTarget {
+            target,
+            path: path.into(),
+            identity: (1, target.into()),
+            size_bytes: 0,
+            unit_bytes: 4096,
+            is_exact: true,
+        };
+        let targets = [saved(0, "a.dat"), saved(1, "b.dat")];
+        let found = |path: &str, inode| find_saved(&targets, |target| target, Path::new(path), (1, inode));
+        let number = |path, inode| found(path, inode).map(|target| target.target);
+        // Restored from a backup, each has the other one's inode.
+        assert_eq!((number("a.dat", 1), number("b.dat", 0)), (Some(0), Some(1)));
+        assert_eq!((number("renamed.dat", 1), number("renamed.dat", 7)), (Some(1), None));
     }
 }

@@ -8,7 +8,7 @@ use crate::cut_cycles;
 use crate::interrupt;
 use crate::output::say_each;
 use crate::status::{Status, fail, refuse_with};
-use crate::target_reading::{OpenedTarget, Refusal, is_same_path, open, print_report, progress_bar};
+use crate::target_reading::{OpenedTarget, Refusal, find_saved, open, print_report, progress_bar};
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::time::SystemTime;
-use verify::saved::{self, FILE_NAME, ReadError, SavedMap, SavedTarget};
+use verify::saved::{self, FILE_NAME, ReadError, SavedMap};
 
 /// Runs `diskspd verify`.
 pub(crate) fn run(request: &VerifyRequest) -> Status {
@@ -99,9 +99,7 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
     let expectation = match map {
         None => Expectation::Alone,
         Some((map, _)) => {
-            let is_same = |saved: &SavedTarget| saved.identity == identity || is_same_path(&saved.path, path);
-            let found = map.targets.iter().find(|(saved, _)| is_same(saved));
-            let Some((saved, states)) = found else {
+            let Some((saved, states)) = find_saved(&map.targets, |(saved, _)| saved, path, identity) else {
                 return Err(Refusal::of_other_run(path));
             };
             // Without a map of what was written, it is not known what is gone.

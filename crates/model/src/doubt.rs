@@ -67,13 +67,34 @@ impl Doubt {
 /// `all 12 runs have warnings: cpu-contention in 10, steal in 3`
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, "")
+    }
+}
+
+/// The words of a doubt about some of the runs.
+struct Which<'a>(&'a Doubt, &'a str);
+
+impl fmt::Display for Which<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write(f, self.1)
+    }
+}
+
+impl Doubt {
+    /// The same of runs that are only some of those made: `which` says of which, as in `all 3 runs that decide have
+    /// warnings`.
+    pub fn of_which(&self, which: &str) -> String {
+        Which(self, &format!(" {which}")).to_string()
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, which: &str) -> fmt::Result {
         let Self { runs, warned, invalid, causes, .. } = self;
         match (*warned, *runs) {
-            (1, 1) => write!(f, "the run has warnings"),
-            (2, 2) => write!(f, "both runs have warnings"),
-            (warned, runs) if warned == runs => write!(f, "all {runs} runs have warnings"),
-            (1, runs) => write!(f, "1 of {runs} runs has warnings"),
-            (warned, runs) => write!(f, "{warned} of {runs} runs have warnings"),
+            (1, 1) => write!(f, "the run{which} has warnings"),
+            (2, 2) => write!(f, "both runs{which} have warnings"),
+            (warned, runs) if warned == runs => write!(f, "all {runs} runs{which} have warnings"),
+            (1, runs) => write!(f, "1 of {runs} runs{which} has warnings"),
+            (warned, runs) => write!(f, "{warned} of {runs} runs{which} have warnings"),
         }?;
         match *invalid {
             0 => Ok(()),
@@ -117,6 +138,8 @@ mod tests {
         assert_eq!(words(&[note.clone(), steal.clone()]), "WARN 1 of 2 runs has warnings: steal in 1");
         let all = [steal, both];
         assert_eq!(words(&all), "WARN both runs have warnings: steal in 2, cpu-contention in 1");
+        let of_some = Doubt::of(&all).map(|doubt| doubt.of_which("that decide"));
+        assert_eq!(of_some.as_deref(), Some("both runs that decide have warnings: steal in 2, cpu-contention in 1"));
         let three = [all[0].clone(), all[0].clone(), all[1].clone()];
         assert_eq!(words(&three), "WARN all 3 runs have warnings: steal in 3, cpu-contention in 1");
         let mixed = [note, all[0].clone(), invalid.clone()];

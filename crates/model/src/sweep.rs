@@ -218,8 +218,8 @@ pub struct Sweep {
     /// What streams alone and together say, if that was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,
-    /// Points that no other point beats in throughput, 99th percentile and CPU usage together; empty until the sweep is
-    /// complete.
+    /// Points that no other point beats in IOPS (MiB/s where block sizes differ), mean latency and CPU usage together; empty
+    /// until the sweep is complete.
     #[serde(default)]
     pub front: Vec<usize>,
     /// Where throughput stops growing, for each series of block sizes; empty until the sweep is complete, and where

@@ -28,13 +28,23 @@ pub(super) struct Answer {
 impl Answer {
     /// The only way to an answer: no page can leave out the verdicts.
     pub(super) fn resting_on<'a>(runs: impl IntoIterator<Item = &'a Headline>, statement: Statement) -> Self {
+        Self::resting_on_some(runs, "", statement)
+    }
+
+    /// The same of runs that are only some of those made: `which` says of which, as in `that decide`.
+    pub(super) fn resting_on_some<'a>(
+        runs: impl IntoIterator<Item = &'a Headline>,
+        which: &str,
+        statement: Statement,
+    ) -> Self {
         let Statement { tone, about, mut headline, mut sentences } = statement;
         let Some(doubt) = Doubt::of(runs) else { return Self { tone, about, headline, sentences } };
         // Printed in black and white, colours say nothing.
         if let Some(words) = doubt.of_all() {
             headline = format!("{headline}, {}", text(words.as_bytes()));
         }
-        sentences.insert(0, sentence(&doubt.to_string()));
+        let words = if which.is_empty() { doubt.to_string() } else { doubt.of_which(which) };
+        sentences.insert(0, sentence(&words));
         Self { tone: tone.max(Tone::of(Some(doubt.worst))), about, headline, sentences }
     }
 }

@@ -35,14 +35,18 @@ pub(super) fn sections(result: &RunResult, index: usize) -> io::Result<Vec<Secti
         ..Table::default()
     };
     let mut blocks = vec![Block::Table(table)];
-    let shown: Vec<Shown> = [over_time(time_span), cpus(time_span)].into_iter().flatten().map(Ok).collect();
-    blocks.extend(charts(&shown)?);
+    blocks.extend(charts(&shown(time_span))?);
     let mut sections = vec![Section::new("Hosts", blocks)];
     let sentences: Vec<String> = notes(time_span).iter().map(|note| text(note.as_bytes())).collect();
     if !sentences.is_empty() {
         sections.push(Section::new("Notes of the hosts", vec![Block::Notes { heading: String::new(), sentences }]));
     }
     Ok(sections)
+}
+
+/// The charts of the hosts of a timespan.
+pub(super) fn shown(time_span: &FleetTimeSpan) -> Vec<Shown> {
+    [over_time(time_span), cpus(time_span)].into_iter().flatten().map(Ok).collect()
 }
 
 /// Each host has CPUs of its own: those of one machine are no part that a page of many could lack.
@@ -164,8 +168,10 @@ fn band(hosts: &[&Points]) -> [Points; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::fleet::HostSeries;
+    use crate::{ChartFormat, Subject, chart};
+    use model::fleet::{Fleet, HostSeries};
     use model::headline::Headline;
+    use model::result::{Measured, TimeSpanResult};
 
     fn host(name: &str, begins_ns: i64, ios: &[u64]) -> HostTimeSpan {
         HostTimeSpan {
@@ -207,6 +213,21 @@ mod tests {
         let texts: Vec<&str> = cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(texts, ["h1: 25 %", "h3: 75 %"]);
         assert!(cpus(&FleetTimeSpan::default()).is_none());
+    }
+
+    #[test]
+    fn the_charts_of_hosts_can_be_asked_for() {
+        let hosts = vec![host("h1", 0, &[10, 20]), host("h2", 0, &[5, 5])];
+        let fleet = Fleet { time_spans: vec![FleetTimeSpan { hosts, ..FleetTimeSpan::default() }], ..Fleet::default() };
+        let measured = TimeSpanResult { measured: Some(Measured::default()), ..TimeSpanResult::default() };
+        let result = RunResult { fleet: Some(fleet), time_spans: vec![measured], ..RunResult::default() };
+        let of = |result: &RunResult| {
+            let subject = Subject::Run { name: "r.json", result, devices: None };
+            chart(&subject, Some("hosts"), ChartFormat::Svg)
+        };
+        let svg = String::from_utf8(of(&result).expect("a chart")).expect("text");
+        assert!(svg.contains("I/Os per second of each host"), "{svg}");
+        assert!(of(&RunResult { fleet: None, ..result }).is_err(), "of one machine there is none");
     }
 
     #[test]

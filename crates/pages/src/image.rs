@@ -70,11 +70,15 @@ pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
             Layer::Title => "title",
         };
         push(&mut svg, format_args!("<g class=\"{class}\""));
+        let marks = drawn(&drawing, &[layer], None)?;
+        // Axes are drawn again, mark by mark, when a page is zoomed: their marks stand in no group.
         if let Layer::Series(index) = layer {
-            attributes(&mut svg, chart, &drawing, index);
+            attributes(&mut svg, chart, &drawing, index, room);
+            push(&mut svg, format_args!(">\n{}", grouped(&marks)));
+        } else {
+            let (style, marks) = of_texts(marks);
+            push(&mut svg, format_args!("{style}>\n{marks}"));
         }
-        svg.push_str(">\n");
-        svg.push_str(&drawn(&drawing, &[layer], None)?);
         svg.push_str("</g>\n");
     }
     svg.push_str("</svg>");
@@ -143,7 +147,80 @@ fn drawn(drawing: &Drawing<'_>, layers: &[Layer], ground: Option<Role>) -> io::R
     let inside = svg.find('>').map_or(0, |end| end + 1)..svg.rfind("</svg>").unwrap_or(svg.len());
     // It is thorough: an opacity of 1 and no outline are so anyway.
     let slim = svg[inside].replace(" opacity=\"1\"", "").replace(" stroke=\"none\"", "");
-    Ok(slim.replace(" font-family=\"sans-serif\"", "").replace("\n</text>", "</text>"))
+    let slim = slim.replace(" font-family=\"sans-serif\"", "").replace("\n</text>", "</text>");
+    // What divides the size of a font does not divide it evenly.
+    Ok(slim.replace("font-size=\"119.99999999999999\"", "font-size=\"120\""))
+}
+
+/// What all texts of a layer are written with, for the layer, and its marks without that.
+fn of_texts(mut marks: String) -> (String, String) {
+    let mut style = String::new();
+    for key in [" font-size=\"", " fill=\""] {
+        let value = |text: &str| {
+            let value = text.split_once('>')?.0.split_once(key)?.1.split_once('"')?.0;
+            Some(format!("{key}{value}\""))
+        };
+        let mut values = marks.split("<text").skip(1).map(value);
+        let Some(Some(first)) = values.next() else { continue };
+        if values.all(|value| value.as_ref() == Some(&first)) {
+            marks = marks.replace(&first, "");
+            style += &first;
+        }
+    }
+    (style, marks)
+}
+
+/// Attributes that a group hands down to the marks in it.
+const HANDED_DOWN: [&str; 5] = ["fill", "stroke", "stroke-width", "fill-opacity", "stroke-opacity"];
+
+/// Marks of a series, in groups that have once what all of their marks are drawn with: a page has tens of thousands.
+fn grouped(marks: &str) -> String {
+    let mut svg = String::with_capacity(marks.len());
+    let mut open: Option<String> = None;
+    for line in marks.lines().filter(|line| !line.is_empty()) {
+        let shared = split(line);
+        let style = shared.as_ref().map(|(style, _)| style.clone());
+        if open != style {
+            svg.push_str(if open.is_some() { "</g>\n" } else { "" });
+            if let Some(style) = &style {
+                push(&mut svg, format_args!("<g{style}>\n"));
+            }
+            open = style;
+        }
+        svg.push_str(shared.as_ref().map_or(line, |(_, own)| own));
+        svg.push('\n');
+    }
+    svg.push_str(if open.is_some() { "</g>\n" } else { "" });
+    svg
+}
+
+/// What a mark shares with others, and what is left of it; `None` if it shares nothing.
+fn split(line: &str) -> Option<(String, String)> {
+    let (name, attributes) = line.strip_prefix('<')?.strip_suffix("/>")?.split_once(' ')?;
+    let is_line = name == "polyline" && attributes.starts_with("fill=\"none\"");
+    let is_dot = name == "circle" && !attributes.contains(" stroke=");
+    if !is_line && !is_dot {
+        return None;
+    }
+    let (mut style, mut own) = (String::new(), format!("<{name}"));
+    for attribute in attributes.split_inclusive('"').collect::<Vec<_>>().chunks(2) {
+        let [key, value] = attribute else { continue };
+        let key = key.trim_start().trim_end_matches("=\"");
+        // A group that is half transparent differs from marks that are: where they overlap.
+        let key = match key {
+            "opacity" if is_line => "stroke-opacity",
+            "opacity" => "fill-opacity",
+            "stroke-width" if is_dot => continue,
+            key => key,
+        };
+        let part = if HANDED_DOWN.contains(&key) { &mut style } else { &mut own };
+        push(
+            part,
+            format_args!(" {key}=\"{}", if key == "points" { value.replace(" \"", "\"") } else { (*value).to_owned() }),
+        );
+    }
+    own.push_str("/>");
+    Some((style, own))
 }
 
 fn failed(error: impl Debug) -> io::Error {
@@ -151,7 +228,9 @@ fn failed(error: impl Debug) -> io::Error {
 }
 
 /// The values of a series for those who look closely, and for tests: where each is, and what it says.
-fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, index: usize) {
+///
+/// A chart is drawn twice; what does not depend on the room is only in the wide drawing.
+fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, index: usize, room: Room) {
     let series = &chart.series[index];
     let quantity = chart.axis_of(index).quantity;
     svg.push_str(" data-series=\"");
@@ -194,11 +273,15 @@ fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, index: usi
             }
         }
     }
+    push(svg, format_args!(" data-places=\"{places}\""));
+    if room == Room::Narrow {
+        return;
+    }
     if let Marks::Events(events) = &series.marks {
         let began: Vec<String> = events.iter().map(|event| rounded(event.began).to_string()).collect();
         push(svg, format_args!(" data-began=\"{}\"", began.join(" ")));
     }
-    push(svg, format_args!(" data-x=\"{xs}\" data-y=\"{ys}\" data-places=\"{places}\" data-texts=\""));
+    push(svg, format_args!(" data-x=\"{xs}\" data-y=\"{ys}\" data-texts=\""));
     escape(svg, &texts);
     svg.push('"');
 }
@@ -222,5 +305,42 @@ fn escape(svg: &mut String, text: &str) {
             '"' => svg.push_str("&quot;"),
             other => svg.push(other),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_a_layer_say_once_how_they_are_written() {
+        let text = |x: u32, fill: &str| format!("<text x=\"{x}\" font-size=\"120\" fill=\"{fill}\">\nreads</text>\n");
+        let line = "<polyline fill=\"none\" stroke=\"#DDE2E8\" points=\"1,2 3,4\"/>\n";
+        let (style, marks) = of_texts(format!("{line}{}{}", text(1, "#5B6673"), text(2, "#5B6673")));
+        assert_eq!(style, " font-size=\"120\" fill=\"#5B6673\"");
+        assert_eq!(marks, format!("{line}<text x=\"1\">\nreads</text>\n<text x=\"2\">\nreads</text>\n"));
+        let (style, marks) = of_texts(format!("{}{}", text(1, "#5B6673"), text(2, "#0072B2")));
+        assert_eq!(style, " font-size=\"120\"", "they differ in colour");
+        assert!(marks.contains("<text x=\"2\" fill=\"#0072B2\">"), "{marks}");
+        assert_eq!(of_texts(line.to_owned()), (String::new(), line.to_owned()));
+    }
+
+    #[test]
+    fn marks_that_look_alike_say_so_once() {
+        let marks = "\n<polyline fill=\"none\" opacity=\"0.5\" stroke=\"#0072B2\" stroke-width=\"12\" points=\"1,2 3,4 \"/>\n\
+                     <polyline fill=\"none\" opacity=\"0.5\" stroke=\"#0072B2\" stroke-width=\"12\" points=\"5,6 7,8 \"/>\n\
+                     <circle cx=\"9\" cy=\"8\" r=\"32\" opacity=\"0.5\" fill=\"#0072B2\" stroke-width=\"1\"/>\n\
+                     <circle cx=\"9\" cy=\"8\" r=\"32\" fill=\"none\" stroke=\"#0072B2\" stroke-width=\"1\"/>\n\
+                     <polygon opacity=\"0.2\" fill=\"#0072B2\" points=\"1,2 3,4 5,6 \"/>\n";
+        let expected = "<g fill=\"none\" stroke-opacity=\"0.5\" stroke=\"#0072B2\" stroke-width=\"12\">\n\
+                        <polyline points=\"1,2 3,4\"/>\n\
+                        <polyline points=\"5,6 7,8\"/>\n\
+                        </g>\n\
+                        <g fill-opacity=\"0.5\" fill=\"#0072B2\">\n\
+                        <circle cx=\"9\" cy=\"8\" r=\"32\"/>\n\
+                        </g>\n\
+                        <circle cx=\"9\" cy=\"8\" r=\"32\" fill=\"none\" stroke=\"#0072B2\" stroke-width=\"1\"/>\n\
+                        <polygon opacity=\"0.2\" fill=\"#0072B2\" points=\"1,2 3,4 5,6 \"/>\n";
+        assert_eq!(grouped(marks), expected);
     }
 }

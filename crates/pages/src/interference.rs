@@ -8,6 +8,7 @@ use super::quantity::{Quantity, grouped, latency};
 use super::sweep::{command, verdicts};
 use super::warnings::Explain;
 use model::interference::{Interference, StreamHeadline, StreamInRun, StreamInterference};
+use model::profile::StreamName;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::mib;
@@ -17,25 +18,33 @@ use render::load_line;
 pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> Page {
     let streams = sweep.interference.as_ref().map(|found| &found.streams[..]).unwrap_or_default();
     let rounds = sweep.interference.as_ref().map_or(0, |found| found.rounds);
-    let mut statements: Vec<Statement> = streams.iter().map(|of| statement(of, rounds)).collect();
-    if statements.is_empty() {
-        statements.push(Statement {
+    // Runs of other streams alone say nothing of a stream.
+    let runs_of = |name: &StreamName| {
+        let has_it = |visit: &&Visit| visit.streams.iter().any(|stream| stream.name == *name);
+        sweep.visits.iter().filter(has_it).filter_map(Visit::headline).collect::<Vec<_>>()
+    };
+    let answer = |of: &StreamInterference| {
+        Answer::resting_on_some(runs_of(&of.name), &format!("of {}", of.name), statement(sweep, of, rounds))
+    };
+    let mut answers: Vec<Answer> = streams.iter().map(answer).collect();
+    if answers.is_empty() {
+        let statement = Statement {
             tone: Tone::Warn,
             about: String::new(),
             headline: "No round is complete".to_owned(),
             sentences: vec!["An answer needs a run of each stream alone, and one of all together.".to_owned()],
-        });
+        };
+        answers.push(Answer::resting_on(sweep.visits.iter().filter_map(Visit::headline), statement));
     }
-    let measured = || sweep.visits.iter().filter_map(Visit::headline);
-    let answers = statements.into_iter().map(|statement| Answer::resting_on(measured(), statement)).collect();
     let mut first = vec![Block::Answers { answers }];
     if let Some(found) = &sweep.interference {
         let capped = example.and_then(|example| render::interference::capped(&example.profile));
-        let notes = std::iter::once(render::interference::rounds(rounds)).chain(capped);
+        let notes = std::iter::once(render::interference::rounds(rounds)).chain(render::interference::few(rounds));
+        let notes = notes.chain(capped);
         let note = notes.map(|words| sentence(&words)).collect::<Vec<_>>().join(" ");
         first.push(Block::Table(Table { note, ..of_streams(found) }));
     }
-    first.extend(verdicts(sweep, explain, run));
+    first.extend(verdicts(sweep, explain, run_of_round));
     let mut sections = vec![Section::new("", first)];
     let runs = runs(sweep);
     if !runs.rows.is_empty() {
@@ -72,7 +81,7 @@ fn of_streams(found: &Interference) -> Table {
     }
 }
 
-fn statement(of: &StreamInterference, rounds: u32) -> Statement {
+fn statement(sweep: &Sweep, of: &StreamInterference, rounds: u32) -> Statement {
     let StreamInterference { name, alone, together, iops_share_percent, p99_factor } = of;
     let share = iops_share_percent.map(|share| format!("keeps {share:.1} % of its IOPS"));
     let factor = p99_factor.map(|factor| format!("p99 {factor:.2} times as long"));
@@ -81,6 +90,7 @@ fn statement(of: &StreamInterference, rounds: u32) -> Statement {
         let p99 = of.p99_ns.map(|ns| format!(" with a 99th percentile of {}", latency(ns))).unwrap_or_default();
         format!("{}{p99}", Quantity::Iops.value(of.iops))
     };
+    let spread = stats::interference::spread(sweep, name).as_ref().and_then(render::interference::spread);
     let one_round = if rounds == 1 { ", in one round" } else { "" };
     Statement {
         tone: if rounds == 1 { Tone::Warn } else { Tone::Plain },
@@ -90,9 +100,16 @@ fn statement(of: &StreamInterference, rounds: u32) -> Statement {
             if headline.is_empty() { "did no I/Os alone".to_owned() } else { headline.join(", ") }
         ),
         sentences: std::iter::once(format!("Alone {}, beside the others {}.", shown(alone), shown(together)))
+            .chain(spread.map(|words| format!("In single rounds: {words}.")))
             .chain((rounds == 1).then(|| sentence(&render::interference::rounds(rounds))))
             .collect(),
     }
+}
+
+/// The number of a run's round, and what it was of: `round 2, oltp alone`, `round 2, oltp+backup`.
+fn run_of_round(sweep: &Sweep, visit: &Visit) -> String {
+    let alone = if visit.streams.len() == 1 { " alone" } else { "" };
+    format!("round {}, {}{alone}", visit.run + 1, run(sweep, visit))
 }
 
 /// What a run was of: the name of a stream, or all of them.

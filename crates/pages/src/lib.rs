@@ -188,8 +188,14 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
         Subject::Run { result, .. } => {
             let spans = result.profile.time_spans.iter().map(Some).chain(std::iter::repeat(None));
             let measured = result.time_spans.iter().zip(spans);
-            let mut shown = measured.filter_map(|(span_result, span)| Some((span, span_result.measured.as_ref()?)));
-            shown.next().map(|(span, measured)| charts::of_time_span(span, measured)).unwrap_or_default()
+            let mut shown = measured
+                .enumerate()
+                .filter_map(|(index, (span_result, span))| Some((index, span, span_result.measured.as_ref()?)));
+            let of_first = |(index, span, measured)| {
+                let hosts = result.fleet.as_ref().and_then(|fleet| fleet.time_spans.get(index)).map(fleet::shown);
+                charts::of_time_span(span, measured).into_iter().chain(hosts.into_iter().flatten()).collect()
+            };
+            shown.next().map(of_first).unwrap_or_default()
         }
         Subject::Recording { recording, .. } => recording::shown(recording),
         Subject::Sweep { sweep, .. } => sweep::shown(sweep),

@@ -1,16 +1,18 @@
 //! The page of a recording of the monitor, and its devices under a run.
 
-use super::block::{Block, Column, Page, Section, Table, charts};
+use super::answer::{Answer, Statement};
+use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::Shown;
 use super::charts::device::{self, Span};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant, size};
 use model::device_interval::Recording;
-use model::device_interval::{DeviceInterval, WatchedDevice};
+use model::device_interval::{DeviceInterval, DeviceRates, WatchedDevice};
 use model::result::{Measured, RunResult};
+use model::shell::quoted;
 use model::units::{self, UnixTime};
 use render::system::utc;
-use stats::device_course::{active_devices, course};
+use stats::device_course::{Activity, active_devices, activity, course};
 use std::io;
 
 /// Devices that have charts; a machine may have hundreds.
@@ -18,9 +20,83 @@ const DEVICES_MAX: usize = 12;
 
 /// Everything about a recording.
 pub(super) fn page(recording: &Recording, name: &str) -> io::Result<Page> {
-    let mut sections = vec![Section::new("", overview(recording))];
+    let mut first = vec![Block::Answers { answers: vec![Answer::resting_on([], statement(recording, name))] }];
+    first.extend(overview(recording));
+    let mut sections = vec![Section::new("", first)];
     sections.extend(of_devices(recording, whole(recording), "")?);
     Ok(Page::new(format!("Block device activity: {name}"), String::new(), subtitle(recording), sections))
+}
+
+/// What the busiest device did, whether it was at its limit, and what to do next.
+fn statement(recording: &Recording, name: &str) -> Statement {
+    let active = active_devices(&recording.intervals);
+    let busiest = active.first().and_then(|(device, _)| Some((*device, activity(&recording.intervals, device)?)));
+    let Some((device, found)) = busiest else {
+        return Statement {
+            tone: Tone::Plain,
+            about: String::new(),
+            headline: "No device had a request".to_owned(),
+            sentences: vec!["Record again while the programs that you look for are running.".to_owned()],
+        };
+    };
+    let requests =
+        |rates: &DeviceRates| Quantity::Iops.value(rates.read.per_s + rates.write.per_s).replace("IOPS", "requests/s");
+    let mib =
+        |rates: &DeviceRates| Quantity::MibPerS.value(units::mib(rates.read.bytes_per_s + rates.write.bytes_per_s));
+    let at = |began_ns: u64| Quantity::TimeS.value(began_ns as f64 / 1e9);
+    let device = text(device.as_bytes());
+    let headline = format!(
+        "{device} did most: {} on average, at most {} ({})",
+        requests(&found.mean),
+        requests(&found.peak),
+        mib(&found.peak)
+    );
+    let mut sentences = vec![
+        "These are the requests of all programs, as the kernel counted them. The recording does not say which programs."
+            .to_owned(),
+        format!(
+            "Its peak began at {} of the recording: {} reads/s and {} writes/s{}.",
+            at(found.peak_began_ns),
+            grouped(found.peak.read.per_s),
+            grouped(found.peak.write.per_s),
+            found.peak.latency_ns.map(|ns| format!(", mean latency {}", latency(ns))).unwrap_or_default()
+        ),
+    ];
+    sentences.extend(found.mean.latency_ns.zip(found.slowest).map(|(mean, (slowest, began_ns))| {
+        format!(
+            "Mean latency of reads and writes: {}; in the slowest interval, at {}, {}.",
+            latency(mean),
+            at(began_ns),
+            latency(slowest)
+        )
+    }));
+    sentences.push(saturation(&device, &found));
+    sentences.push(format!(
+        "Next: see which programs do this I/O (pidstat -d 1, as root), and what the device can do: run diskspd sweep \
+         --vary o=1..64*2 -- -c4G -b8K -r -Su -L -d30 FILE, with FILE on the device, while nothing else uses it. If a result of diskspd was measured meanwhile, \
+         diskspd report RESULT.json --monitor {} --output page.html shows both on one time axis.",
+        text(quoted(name).as_bytes())
+    ));
+    Statement { tone: Tone::Plain, about: String::new(), headline, sentences }
+}
+
+/// Whether a device was at its limit, as far as its counters tell.
+fn saturation(device: &str, found: &Activity) -> String {
+    let Activity { busy_intervals, intervals, .. } = *found;
+    let queue = significant(found.queue_max);
+    if busy_intervals == 0 {
+        return format!(
+            "{device} was not saturated for a whole interval: in none did it have requests in flight all the time (at most {} % \
+             of an interval; at most {queue} requests in flight). Bursts shorter than an interval do not show.",
+            significant(found.busy_max_percent)
+        );
+    }
+    format!(
+        "{device} may have been saturated: in {busy_intervals} of {intervals} intervals it had requests in flight all the \
+         time, with up to {queue} at once. A single disk that is busy all the time is at its limit. SSDs and RAIDs serve \
+         several requests at once: they are at their limit where latency rises with the requests in flight, but requests \
+         per second no longer do."
+    )
 }
 
 /// Machine and time, on a line.

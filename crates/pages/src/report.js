@@ -116,10 +116,13 @@
 
     const names = all("g.names text", svg);
     const hasRight = svg.dataset.right !== undefined;
-    const series = all("g.series", svg).map((group) => {
-      const { series: name, marks, texts } = group.dataset;
-      const began = numbers(group.dataset.began);
-      const [xs, ys, drawn] = [numbers(group.dataset.x), numbers(group.dataset.y), numbers(group.dataset.places)];
+    // What does not depend on the room is only in the first drawing of a chart.
+    const told = all("g.series", svg.closest("figure")?.querySelector("svg") ?? svg);
+    const series = all("g.series", svg).map((group, i) => {
+      const { series: name, marks } = group.dataset;
+      const { x: valuesX, y: valuesY, texts, began: starts } = told[i].dataset;
+      const began = numbers(starts);
+      const [xs, ys, drawn] = [numbers(valuesX), numbers(valuesY), numbers(group.dataset.places)];
       const isFlat = marks === "cells" || marks === "intervals";
       const points = xs.map((value, i) => ({
         x: placeOn(x, value),

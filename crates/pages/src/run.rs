@@ -15,7 +15,7 @@ use model::confidence::Interval;
 use model::device_interval::Recording;
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
-use model::profile::{OfferedRate, TimeSpan};
+use model::profile::{CacheMode, OfferedRate, Target, TimeSpan};
 use model::result::{
     Ending, HottestShare, LoadLoop, Measured, ReductionFigures, RunResult, SkewFigures, TimeSpanResult,
 };
@@ -44,12 +44,23 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, 
     sections.extend(preset::section(result, explain));
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let heading = heading(result, index, several);
+        let is_imported = is_imported(result, span_result);
+        // What can be found in the figures of another program is not a verdict.
+        let (found, without_verdict);
+        let span_result = if is_imported {
+            found = span_result.verdict.clone().unwrap_or_default();
+            without_verdict = TimeSpanResult { verdict: None, ..span_result.clone() };
+            &without_verdict
+        } else {
+            found = Verdict::default();
+            span_result
+        };
         let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
         if result.fleet.is_some() {
             of_span.iter_mut().for_each(fleet::without_cpus_of_one_machine);
         }
-        if let Some(first) = of_span.first_mut().filter(|_| is_unjudged(result, span_result)) {
-            first.blocks.insert(0, unjudged());
+        if let Some(first) = of_span.first_mut().filter(|_| is_imported) {
+            first.blocks.splice(0..0, unjudged(result, result.profile.time_spans.get(index), &found));
         }
         if let Some(first) = of_span.first_mut().filter(|_| several) {
             first.blocks.insert(0, Block::Load { line: load_line::of_time_span(result, index) });
@@ -190,14 +201,55 @@ const fn ended(outcome: Ending) -> &'static str {
 }
 
 /// Measured by another program, which makes no verdict.
-fn is_unjudged(result: &RunResult, span_result: &TimeSpanResult) -> bool {
-    span_result.verdict.is_none() && span_result.measured.is_some() && result.tool.implementation.is_none()
+fn is_imported(result: &RunResult, span_result: &TimeSpanResult) -> bool {
+    span_result.measured.is_some() && result.tool.implementation.is_none()
 }
 
-fn unjudged() -> Block {
-    let headline = "No verdict: DiskSpd does not check for conditions that invalidate or bias its results".to_owned();
-    Block::Verdict(Banner { tone: Tone::Plain, headline, findings: Vec::new() })
+/// That there is no verdict, what the figures alone show, what the file says and does not say, and what to do.
+fn unjudged(result: &RunResult, span: Option<&TimeSpan>, found: &Verdict) -> [Block; 2] {
+    let shows = if found.findings.is_empty() { "" } else { "; this is what the figures alone show" };
+    let severity = found.severity().filter(|severity| *severity > Severity::Note);
+    let banner = Banner {
+        tone: severity.map_or(Tone::Plain, |severity| Tone::of(Some(severity))),
+        headline: format!(
+            "No verdict: DiskSpd does not check for conditions that invalidate or bias its results{shows}"
+        ),
+        findings: found.findings.iter().map(|finding| self::found(finding, &finding.name)).collect(),
+    };
+    let sentences = vec![said(result, span), UNSAID.to_owned(), NEXT.to_owned()];
+    [Block::Verdict(banner), Block::Notes { heading: String::new(), sentences }]
 }
+
+/// What a result of DiskSpd says of its computer and of caches.
+fn said(result: &RunResult, span: Option<&TimeSpan>) -> String {
+    let computer = Some(&result.system.computer_name).filter(|name| !name.is_empty());
+    let computer = computer.map(|name| format!(" on computer {}", text(name.as_bytes()))).unwrap_or_default();
+    let targets = span.map(|span| &span.targets[..]).unwrap_or_default();
+    let mut modes: Vec<&str> = targets.iter().map(cache_words).collect();
+    modes.dedup();
+    let caches = if modes.is_empty() { String::new() } else { format!(" Caches: {}.", modes.join("; ")) };
+    format!("This file says: measured with DiskSpd {}{computer}.{caches}", text(result.tool.version.as_bytes()))
+}
+
+/// Which caches of Windows an I/O went through.
+const fn cache_words(target: &Target) -> &'static str {
+    match (target.cache_mode, target.write_through) {
+        (CacheMode::Unbuffered, true) => "bypassed, with write-through (-Sh)",
+        (CacheMode::Unbuffered, false) => {
+            "the file system's cache was bypassed (-Su), the disk's own write cache was in use"
+        }
+        (_, true) => "the file system's cache was in use, with write-through (-Sw)",
+        (_, false) => "the file system's cache and the disk's own write cache were in use",
+    }
+}
+
+/// What results of DiskSpd do not contain.
+const UNSAID: &str = "This file does not say: the build of Windows, the memory, the disk and the file system, and whether other \
+                      programs used the CPUs or the disk meanwhile.";
+/// What to do with such a result.
+const NEXT: &str = "What to do next: note what the file does not say while it is known. Before you compare it with another \
+                    result, repeat the run a few times with the same load and see how much it varies: diskspd compare shows \
+                    the differences between results of DiskSpd and of this program.";
 
 /// The verdict with its findings, the gravest first.
 pub(super) fn verdict(verdict: &Verdict) -> Block {

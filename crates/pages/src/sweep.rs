@@ -8,8 +8,9 @@ use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::repeat::{MACHINE_CPU, name};
 use super::run::time_span;
-use super::warnings::{Explain, NamedRun, banner, warnings};
+use super::warnings::{Explain, NamedRun, banner, plain, warnings};
 use super::weak;
+use model::doubt::Doubt;
 use model::headline::Headline;
 use model::limit::{Limit, LimitFound};
 use model::metric::Metric;
@@ -19,13 +20,18 @@ use model::sweep::{
     BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit, VisitOutcome,
 };
 use model::units::mib;
+use render::limit::DECIDING;
 use render::load_line;
-use render::sweep::{NO_INTERVAL, Range, best_of_blocks, dashed, edge, names, range_of_load};
+use render::sweep::{
+    ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, dashed, edge, given_up, names,
+    range_of_load,
+};
+use stats::sweep::{AcrossBlocks, Shown as Why};
 use std::io;
 
 /// The page; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
 pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explain: Explain) -> io::Result<Page> {
-    let mut first = vec![Block::Answers { answers: answers(sweep) }];
+    let mut first = vec![Block::Answers { answers: answers(sweep, explain) }];
     first.extend(verdicts(sweep, explain, settings_of));
     let mut sections = vec![Section::new("", first)];
     sections.push(Section::new("The points", charts(&shown(sweep))?));
@@ -35,11 +41,15 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
     } else if let Some(block) = sections.last_mut() {
         block.blocks.push(Block::Table(points));
     }
-    if let (Some(result), Some(point)) = (chosen, stats::sweep::recommended(sweep)) {
+    if let (Some(result), Some((point, why))) = (chosen, stats::sweep::shown(sweep)) {
         let settings = Setting::typed_all(&sweep.points[point].settings);
+        let mut why = Some(Block::Notes { heading: String::new(), sentences: vec![why_shown(sweep, point, why)] });
         for (index, span_result) in result.time_spans.iter().enumerate() {
             let heading = format!("The run with {}", text(settings.as_bytes()));
-            let of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
+            let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
+            if let Some(first) = of_span.first_mut() {
+                first.blocks.splice(0..0, why.take());
+            }
             sections.extend(of_span.into_iter().map(|section| section.of_time(index)));
         }
         sections.push(environment(result));
@@ -47,6 +57,26 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
     sections.push(command("sweep", sweep));
     let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
     Ok(Page::new(name.to_owned(), load_line::of_runs(sweep, chosen), subtitle, sections).of_method("Sweep"))
+}
+
+/// Why this point has a section, and which of its runs is shown.
+fn why_shown(sweep: &Sweep, point: usize, why: Why) -> String {
+    let why = match why {
+        Why::Together => "these are all streams together",
+        Why::MeetsLimits => "it is the highest rate within the limit",
+        Why::MissesLimits => "it is the lowest rate tried, and not within the limit",
+        Why::Recommended => "it is the point of the answer above",
+        Why::Best => "it has the most throughput of all points",
+    };
+    let count = stats::sweep::runs(sweep, point).len();
+    let which = match count {
+        0 | 1 => "It was run once".to_owned(),
+        _ => {
+            let number = stats::sweep::median_run(sweep, point).map_or(0, |visit| visit.run + 1);
+            format!("Run {number}, the one with the median IOPS of its {count} runs")
+        }
+    };
+    format!("Shown because {why}. {which}.")
 }
 
 /// The charts of the points.
@@ -69,16 +99,20 @@ pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
 }
 
 /// The answer for each series of depths or of block sizes, or the best point.
-fn answers(sweep: &Sweep) -> Vec<Answer> {
+fn answers(sweep: &Sweep, explain: Explain) -> Vec<Answer> {
     if let Some(found) = &sweep.limit {
-        return vec![Answer::resting_on(render::limit::decisive(sweep, found), of_limits(sweep, found))];
+        let runs = render::limit::decisive(sweep, found);
+        let statement = of_limits(sweep, found, &how_to_remove(&runs, explain));
+        return vec![Answer::resting_on_some(runs, DECIDING, statement)];
     }
     let of_points = |points: &[usize], statement: Statement| {
         let runs = points.iter().flat_map(|point| stats::sweep::runs(sweep, *point)).filter_map(Visit::headline);
         Answer::resting_on(runs, statement)
     };
     if !sweep.depths.is_empty() {
-        return sweep.depths.iter().map(|series| of_points(&series.points, of_depths(sweep, series))).collect();
+        let across = of_all_blocks(sweep).map(|statement| Answer::resting_on(sweep.measured(), statement));
+        let of_series = sweep.depths.iter().map(|series| of_points(&series.points, of_depths(sweep, series)));
+        return across.into_iter().chain(of_series).collect();
     }
     if !sweep.block_sizes.is_empty() {
         return sweep.block_sizes.iter().map(|series| of_points(&series.points, of_blocks(sweep, series))).collect();
@@ -109,13 +143,31 @@ fn of_load(range: Range) -> Statement {
     }
 }
 
+/// Where block sizes and depths vary together: which block size to use.
+fn of_all_blocks(sweep: &Sweep) -> Option<Statement> {
+    let headline = across_blocks(sweep)?;
+    let AcrossBlocks { most_bytes, most_iops } = stats::sweep::across_blocks(sweep)?;
+    let figures = |point: usize| {
+        let figures = stats::sweep::figures(sweep, point)?;
+        let typed = text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+        let bytes = Quantity::MibPerS.value(mib(figures.bytes_per_s));
+        Some(format!("{typed}: {bytes}, {}.", rate_and_latency(figures)))
+    };
+    let mut points = vec![most_bytes, most_iops];
+    points.dedup();
+    let sentences = points.into_iter().filter_map(figures).chain([sentence(ACROSS_BLOCKS)]).collect();
+    let headline = sentence(&headline).trim_end_matches('.').to_owned();
+    Some(Statement { tone: Tone::Plain, about: String::new(), headline, sentences })
+}
+
 fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Statement {
     let about = text(Setting::typed_all(&series.settings).as_bytes());
     let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
-    let (tone, headline, sentence) = match series.knee {
+    let is_doubtful = series.knee.is_some() && stats::sweep::is_doubtful(sweep, &series.points);
+    let (tone, headline, why) = match series.knee {
         Some(BlockKnee::At { point, plateau_bytes_per_s }) => (
             Tone::Good,
-            format!("Use {}", typed(point)),
+            if is_doubtful { not_firm(&typed(point)) } else { format!("Use {}", typed(point)) },
             format!(
                 "Throughput there is within 5 % of its plateau of {}; larger blocks only add latency.",
                 Quantity::MibPerS.value(mib(plateau_bytes_per_s))
@@ -132,40 +184,57 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Statement {
             format!("To find where throughput stops growing, at least {} block sizes are needed.", stats::DEPTHS_MIN),
         ),
     };
-    let mut sentences = vec![sentence];
+    let mut sentences = vec![why];
     if let Some(BlockKnee::At { plateau_bytes_per_s, .. }) = series.knee {
         let highest =
             stats::sweep::above_plateau(sweep, &series.points, plateau_bytes_per_s, |figures| figures.bytes_per_s);
         sentences
             .extend(highest.map(|(point, bytes)| highest_measured(sweep, point, &Quantity::MibPerS.value(mib(bytes)))));
     }
+    sentences.extend(is_doubtful.then(|| sentence(NOT_FIRM)));
     Statement { tone, about, headline, sentences }
 }
 
+/// Causes of doubt whose remedy is named in the answer.
+const REMEDIES_MAX: usize = 2;
+
+/// What to do about the most frequent causes of doubt.
+fn how_to_remove(runs: &[&Headline], explain: Explain) -> Vec<String> {
+    let causes = Doubt::of(runs.iter().copied()).map(|doubt| doubt.causes).unwrap_or_default();
+    let remedy = |(name, _): &(String, usize)| {
+        let advice = plain(explain(name)?.advice);
+        Some(format!("To remove {}: {advice}.", text(name.as_bytes())))
+    };
+    causes.iter().filter_map(remedy).take(REMEDIES_MAX).collect()
+}
+
 /// The answer in short, then what the text says.
-fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
+fn of_limits(sweep: &Sweep, found: &LimitFound, remedies: &[String]) -> Statement {
     let mut written = Vec::new();
     // Writing to a vector cannot fail.
     let _ = render::limit::decision(sweep, found, &mut written);
     let mut sentences = text_of_lines(&written);
-    if found.noise.is_none() && found.holds.is_none() {
-        sentences.push("Find out what delays I/Os at this rate, or allow a larger limit, and search again.".to_owned());
-    }
+    sentences.extend_from_slice(remedies);
+    let limits = text(render::limit::limits(found).as_bytes());
     let rate = |point: usize| text(sweep.points[point].settings.first().map_or("?", |rate| &rate.value).as_bytes());
-    Statement {
-        tone: match (found.noise, found.holds) {
-            (Some(_), _) => Tone::Warn,
-            (None, Some(_)) => Tone::Good,
-            (None, None) => Tone::Bad,
-        },
-        about: String::new(),
-        headline: match (found.noise, found.holds) {
-            (Some(_), _) => "No answer: runs at the same rate vary across the limit".to_owned(),
-            (None, Some(point)) => format!("Up to {} I/Os per second within the limit", rate(point)),
-            (None, None) => "No rate within the limit".to_owned(),
-        },
-        sentences,
-    }
+    let (tone, headline) = match (found.noise, found.holds) {
+        (Some(_), _) => (Tone::Warn, format!("No answer: runs at the same rate vary across the limit ({limits})")),
+        (None, Some(point)) => (Tone::Good, format!("Up to {} I/Os per second with {limits}", rate(point))),
+        (None, None) => (Tone::Bad, format!("No rate with {limits}")),
+    };
+    let doubt = Doubt::of(render::limit::decisive(sweep, found)).and_then(|doubt| doubt.of_all());
+    let (tone, headline) = match doubt {
+        // What disturbed all runs may be why a limit is met by no rate, or by low ones only.
+        Some(_) if found.noise.is_none() => (Tone::Warn, format!("No firm answer: {}", lower_first(&headline))),
+        _ => (tone, headline),
+    };
+    Statement { tone, about: String::new(), headline, sentences }
+}
+
+/// The same words inside a sentence.
+fn lower_first(words: &str) -> String {
+    let mut characters = words.chars();
+    characters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(characters).collect()
 }
 
 fn text_of_lines(written: &[u8]) -> Vec<String> {
@@ -191,8 +260,9 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> Statement {
             Quantity::Iops.value(*plateau_iops),
         )),
         Saturation::StillRising { doubling_percent } => sentences.push(format!(
-            "Throughput still rises at the largest depth tried: twice the depth would give about {doubling_percent:.0} \
-             % more. Sweep larger depths to find the saturation point."
+            "If only throughput matters, use a larger depth: throughput still rises at the largest depth tried, and \
+             twice that depth would give about {doubling_percent:.0} % more. Sweep larger depths to find the saturation \
+             point."
         )),
     }
     if let Saturation::At { plateau_iops, .. } = saturation {
@@ -200,14 +270,21 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> Statement {
         sentences.extend(highest.map(|(point, iops)| highest_measured(sweep, point, &Quantity::Iops.value(iops))));
     }
     sentences.extend(instead(sweep, series, efficient));
-    if stats::sweep::is_doubtful(sweep, &series.points) {
-        sentences.push(sentence(NO_INTERVAL));
+    let used = series.recommended.and_then(|point| stats::sweep::figures(sweep, point)?.depth);
+    let named = depth_named(sweep, used.unwrap_or(efficient.depth), series.recommended);
+    let headline = if stats::sweep::is_doubtful(sweep, &series.points) {
+        sentences.push(sentence(NOT_FIRM));
+        not_firm(&named)
     } else {
         sentences.extend(how_sure(efficient, saturation));
-    }
-    let used = series.recommended.and_then(|point| stats::sweep::figures(sweep, point)?.depth);
-    let headline = format!("Use {}", depth_named(sweep, used.unwrap_or(efficient.depth), series.recommended));
+        format!("Use {named}")
+    };
     Statement { tone: Tone::Good, about, headline, sentences }
+}
+
+/// What is not recommended, because every run has a warning.
+fn not_firm(named: &str) -> String {
+    format!("No firm answer: {named} looks best")
 }
 
 /// Too few depths for a best one: what was measured.
@@ -240,7 +317,7 @@ fn instead(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> Op
     let point = series.recommended.filter(|point| *point != beaten)?;
     let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
     Some(format!(
-        "{} had no less throughput, no higher latency and no more CPU usage than {}.",
+        "{} had no less throughput, no higher mean latency and no more CPU usage than {}.",
         typed(point),
         typed(beaten)
     ))
@@ -273,21 +350,13 @@ fn rate_and_latency(figures: &Headline) -> String {
 
 fn why_efficient(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> String {
     let point = stats::sweep::point_at(sweep, series, efficient.depth);
-    let figures = point.and_then(|point| stats::sweep::figures(sweep, point));
-    let known = series.points.iter().filter_map(|point| stats::sweep::figures(sweep, *point));
-    let fastest = known.max_by(|a, b| a.iops.total_cmp(&b.iops));
-    let share = figures.zip(fastest).filter(|(one, other)| one.depth != other.depth).and_then(|(figures, fastest)| {
-        let beside = stats::sweep::beside(figures, fastest)?;
-        let latency =
-            beside.mean_percent.map(|percent| format!(" at {percent:.0} % of its latency")).unwrap_or_default();
-        let depth = fastest.depth.unwrap_or_default();
-        Some(format!(", {:.0} % of the peak throughput (depth {depth}){latency}", beside.iops_percent))
-    });
+    let figures = point.and_then(|point| stats::sweep::figures(sweep, point)).map(rate_and_latency);
+    let given_up = given_up(sweep, series, efficient).map(|given_up| format!(", {given_up}"));
     format!(
-        "Depth {} has the best ratio of throughput to latency: {}{}{}.",
+        "Depth {} has the {RULE}: {}{}{}.",
         efficient.depth,
-        figures.map(rate_and_latency).unwrap_or_default(),
-        share.unwrap_or_default(),
+        figures.unwrap_or_default(),
+        given_up.unwrap_or_default(),
         edge(sweep, series, efficient)
     )
 }
@@ -355,12 +424,26 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
 }
 
 /// What the column of this name means.
-const FRONT: &str = "Pareto front: no other point beats this one in throughput, latency and CPU usage.";
+fn of_front(sweep: &Sweep) -> String {
+    format!("Pareto front: no other point beats this one in {}.", compared(sweep))
+}
+
+/// In which order the rows are, and which of several runs they show.
+const ORDER: &str = "Rows are in the order in which the values were given.";
+const MEDIANS: &str = "Each row is one run: of several runs with the same settings, the one with the median IOPS.";
 
 /// Which runs a row of a search has.
 const SEARCHED: &str = "Response times count from the intended start of an I/O, other latencies from its actual start. \
-                        Response times are those of all runs that decide at this rate, other figures those of the run with \
-                        the median IOPS.";
+                        Where a rate has confirmed runs, these decide, else all that it has. Response times are those of all \
+                        runs that decide, other figures those of the one of them with the median IOPS.";
+
+/// How many runs a search made, and of what.
+fn made(sweep: &Sweep) -> String {
+    let measured = || sweep.visits.iter().filter(|visit| visit.headline().is_some());
+    let (of_rates, all) = (measured().filter(|visit| visit.is_of_point()).count(), measured().count());
+    let capacity = if all > of_rates { ", after one without a rate that measured the capacity" } else { "" };
+    format!("The search made {of_rates} runs at these rates{capacity}.")
+}
 
 /// The limits of a search that are response times; CPU usage has a column of its own.
 fn response_limits(found: &LimitFound) -> impl Iterator<Item = &Limit> {
@@ -393,7 +476,9 @@ fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<St
             (low, high) => format!("{low} to {high}"),
         }
     };
-    (word, response_limits(found).map(times).chain([runs.len().to_string()]).collect())
+    let of_rate = sweep.visits.iter().filter(|visit| visit.point == point && visit.is_of_point());
+    let all = of_rate.filter(|visit| visit.headline().is_some()).count();
+    (word, response_limits(found).map(times).chain([all.to_string(), runs.len().to_string()]).collect())
 }
 
 fn table(sweep: &Sweep) -> Table {
@@ -412,7 +497,7 @@ fn table(sweep: &Sweep) -> Table {
     if let Some(found) = &sweep.limit {
         judged.push(Column::text("within the limit"));
         searched.extend(response_limits(found).map(|limit| Column::number(&response(limit.figure))));
-        searched.push(Column::number("runs"));
+        searched.extend(["runs", "runs that decide"].map(Column::number));
     }
     let figures = searched.into_iter().chain(figures.into_iter().map(Column::number));
     let columns = settings.chain(judged).chain(figures).collect();
@@ -420,12 +505,15 @@ fn table(sweep: &Sweep) -> Table {
     let points: Vec<usize> = (0..sweep.points.len()).filter(tried).collect();
     let mut figures = points.iter().filter_map(|point| stats::sweep::figures(sweep, *point));
     let weak = weak::note(figures.any(|figures| weak::p99(figures).is_weak));
-    let front = match (&sweep.limit, sweep.front.is_empty()) {
-        (Some(_), _) => SEARCHED,
-        (None, false) => FRONT,
-        (None, true) => "",
+    let is_repeated = points.iter().any(|point| stats::sweep::runs(sweep, *point).len() > 1);
+    let mut notes = match (&sweep.limit, is_repeated) {
+        (Some(_), _) => vec![made(sweep), SEARCHED.to_owned()],
+        (None, false) => vec![ORDER.to_owned()],
+        (None, true) => vec![ORDER.to_owned(), MEDIANS.to_owned()],
     };
-    let note = [front, weak.as_str()].join(" ").trim().to_owned();
+    notes.extend((sweep.limit.is_none() && !sweep.front.is_empty()).then(|| of_front(sweep)));
+    notes.extend(Some(weak).filter(|weak| !weak.is_empty()));
+    let note = notes.join(" ");
     let rows = points.iter().map(|point| row(sweep, *point)).collect();
     Table { columns, rows, note, label: "Points", ..Table::default() }
 }
@@ -466,12 +554,102 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::finding::Severity;
+    use model::sweep::{Point, Purpose};
+
+    /// A run of a point with these settings, of blocks of so many bytes, so many of them outstanding.
+    fn add(sweep: &mut Sweep, settings: &[(&str, &str)], (bytes, depth, iops): (f64, u32, f64), severity: Severity) {
+        let headline = Headline {
+            iops,
+            bytes_per_s: iops * bytes,
+            mean_ns: Some(f64::from(depth) / iops * 1e9),
+            depth: Some(depth),
+            threads: 1,
+            severity: Some(severity),
+            warnings: if severity >= Severity::Warn { vec!["cpu-contention".to_owned()] } else { Vec::new() },
+            ..Headline::default()
+        };
+        let setting = |(name, value): &(&str, &str)| Setting { name: (*name).to_owned(), value: (*value).to_owned() };
+        let settings: Vec<Setting> = settings.iter().map(setting).collect();
+        let known = sweep.points.iter().position(|point| point.settings == settings);
+        let point = known.unwrap_or(sweep.points.len());
+        if known.is_none() {
+            sweep.points.push(Point { settings });
+        }
+        let run = sweep.visits.iter().filter(|visit| visit.point == point).count() as u32;
+        sweep.visits.push(Visit {
+            point,
+            run,
+            purpose: Purpose::Measure,
+            outcome: VisitOutcome::Measured { file: String::new(), headline },
+            limit: None,
+            sustained_iops: None,
+            streams: Vec::new(),
+        });
+    }
+
+    fn of_depths(severity: Severity) -> Sweep {
+        let mut sweep = Sweep::default();
+        let rates = [(1, 10e3), (2, 19e3), (4, 30e3), (8, 33e3), (16, 34e3), (32, 36e3)];
+        for (depth, iops) in rates {
+            add(&mut sweep, &[("o", &depth.to_string())], (4096.0, depth, iops), severity);
+        }
+        stats::sweep::conclude(&mut sweep);
+        sweep
+    }
+
+    #[test]
+    fn a_depth_is_recommended_with_what_it_gives_up_and_firmly_only_if_a_run_is_sound() {
+        let statement = |severity| {
+            let sweep = of_depths(severity);
+            let [series] = &sweep.depths[..] else { panic!("one series: {:?}", sweep.depths) };
+            super::of_depths(&sweep, series)
+        };
+        let sound = statement(Severity::Note);
+        assert_eq!(sound.headline, "Use depth 4 (-o4)");
+        let why = "Depth 4 has the best ratio of throughput to latency (IOPS / mean latency): 30,000 IOPS at a mean latency of \
+                   133 µs, 17 % fewer IOPS than depth 32, which has the most, for 85 % less mean latency.";
+        assert_eq!(sound.sentences[0], why);
+        let doubtful = statement(Severity::Warn);
+        assert_eq!(doubtful.headline, "No firm answer: depth 4 (-o4) looks best");
+        assert!(doubtful.sentences.contains(&sentence(NOT_FIRM)), "{:?}", doubtful.sentences);
+        assert!(!sound.sentences.contains(&sentence(NOT_FIRM)));
+    }
+
+    #[test]
+    fn a_grid_says_which_block_size_and_which_run() {
+        let mut sweep = Sweep::default();
+        for (block, bytes, rate) in [("4K", 4096.0, 40e3), ("64K", 65536.0, 9e3)] {
+            for depth in [1, 2] {
+                for iops in [rate * f64::from(depth), rate * f64::from(depth) * 1.1] {
+                    let settings = [("b", block), ("o", &*depth.to_string())];
+                    add(&mut sweep, &settings, (bytes, depth, iops), Severity::Note);
+                }
+            }
+        }
+        stats::sweep::conclude(&mut sweep);
+        let statement = of_all_blocks(&sweep).expect("there are several block sizes");
+        assert_eq!(statement.headline, "Of all block sizes: most MiB/s with -b64K -o2, most IOPS with -b4K -o2");
+        let (point, why) = stats::sweep::shown(&sweep).expect("a point");
+        assert_eq!(
+            why_shown(&sweep, point, why),
+            "Shown because it has the most throughput of all points. Run 1, the one with the median IOPS of its 2 runs."
+        );
+        let note = table(&sweep).note;
+        assert!(note.starts_with(&format!("{ORDER} {MEDIANS} Pareto front: ")), "{note}");
+        assert!(note.contains("beats this one in MiB/s, mean latency and CPU usage."), "{note}");
+        assert!(of_all_blocks(&of_depths(Severity::Note)).is_none(), "one block size");
+    }
 
     #[test]
     fn where_no_rate_meets_the_limit_the_page_says_what_to_do() {
-        let found = LimitFound::default();
-        let Statement { tone, headline, sentences, .. } = of_limits(&Sweep::default(), &found);
-        assert_eq!((tone, headline.as_str()), (Tone::Bad, "No rate within the limit"));
+        let limit = Limit { figure: Metric::P99, at_most: 5e6 };
+        let found = LimitFound { limits: vec![limit], ..LimitFound::default() };
+        let Statement { tone, headline, sentences, .. } = of_limits(&Sweep::default(), &found, &[]);
+        assert_eq!(
+            (tone, headline.as_str()),
+            (Tone::Bad, "No rate with 99th percentile of the response time <= 5.000 ms")
+        );
         assert!(sentences.iter().any(|sentence| sentence.ends_with("and search again.")), "{sentences:?}");
     }
 }

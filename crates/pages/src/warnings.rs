@@ -88,7 +88,7 @@ fn figures(affected: &[&NamedRun<'_>], name: &str) -> Option<String> {
 }
 
 /// Documentation without its marks of code.
-fn plain(documentation: &str) -> String {
+pub(super) fn plain(documentation: &str) -> String {
     documentation.replace('`', "")
 }
 

@@ -8,6 +8,7 @@ use model::interference::{Interference, StreamHeadline, StreamInterference};
 use model::metric::Metric;
 use model::profile::{Profile, StreamName, Throughput};
 use model::sweep::{Point, Sweep, Visit};
+use stats::interference::Spread;
 use std::io::{self, Write};
 
 /// One run: `Round 1 oltp, 1999.31 iops, 15.62 MB/sec, 0.225 ms, 22.36% CPU`.
@@ -34,8 +35,19 @@ pub fn summary(sweep: &Sweep, profile: Option<&Profile>, out: &mut dyn Write) ->
     if let Some(capped) = profile.and_then(capped) {
         writeln!(out, "{capped}")?;
     }
+    for StreamInterference { name, .. } in &found.streams {
+        if let Some(words) = stats::interference::spread(sweep, name).as_ref().and_then(spread) {
+            writeln!(out, "{name} in single rounds: {words}")?;
+        }
+    }
+    if let Some(few) = few(found.rounds) {
+        writeln!(out, "{few}")?;
+    }
     verdict_block::of_runs(out, &sweep.findings)
 }
+
+/// Rounds whose median one disturbed round does not decide.
+const ROUNDS_ENOUGH: u32 = 3;
 
 /// How many rounds there were, and whether they can tell.
 pub fn rounds(rounds: u32) -> String {
@@ -43,6 +55,21 @@ pub fn rounds(rounds: u32) -> String {
         1 => "one round cannot tell interference from the scatter between runs: repeat it (--rounds 5)".to_owned(),
         rounds => format!("medians of {rounds} rounds"),
     }
+}
+
+/// What several rounds, but not many, leave open.
+pub fn few(rounds: u32) -> Option<String> {
+    (2..ROUNDS_ENOUGH)
+        .contains(&rounds)
+        .then(|| format!("with {rounds} rounds, one that was disturbed moves the median: make more (--rounds 5)"))
+}
+
+/// How much the rounds differ: `share 57.4 % to 62.7 %, p99 factor 0.93 to 1.77`.
+pub fn spread(spread: &Spread) -> Option<String> {
+    let share = spread.iops_share_percent.map(|(low, high)| format!("share {low:.1} % to {high:.1} %"));
+    let factor = spread.p99_factor.map(|(low, high)| format!("p99 factor {low:.2} to {high:.2}"));
+    let both: Vec<String> = [share, factor].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join(", "))
 }
 
 /// Which streams have a rate of their own, and what that means; `None` if none has.
@@ -122,7 +149,11 @@ mod tests {
 
         medians of 2 rounds
         limited to a rate (-g): oltp: alone and together such a stream does at most that, so look at its latency
+        with 2 rounds, one that was disturbed moves the median: make more (--rounds 5)
         ");
         assert!(rounds(1).starts_with("one round cannot tell "));
+        let of_rounds = Spread { iops_share_percent: Some((57.41, 62.7)), p99_factor: Some((0.93, 1.77)) };
+        assert_eq!(spread(&of_rounds).as_deref(), Some("share 57.4 % to 62.7 %, p99 factor 0.93 to 1.77"));
+        assert_eq!(spread(&Spread::default()), None);
     }
 }

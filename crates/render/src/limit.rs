@@ -1,6 +1,7 @@
 //! The highest rate that meets limits, in words.
 
 use crate::numbers::ms;
+use model::doubt::Doubt;
 use model::finding::Severity;
 use model::headline::Headline;
 use model::limit::{LimitFound, NoiseRange};
@@ -19,28 +20,21 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
 
 /// What was found and at which runs.
 pub fn decision(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
-    let limits: Vec<String> = found
-        .limits
-        .iter()
-        .map(|limit| format!("{} <= {}", words(limit.figure), value(limit.figure, limit.at_most)))
-        .collect();
-    let limits = limits.join(" and ");
+    let limits = limits(found);
     if let Some(NoiseRange { first, last }) = found.noise {
         let of_range = |visit: &&Visit| visit.is_of_point() && (first..=last).contains(&visit.point);
         let runs: Vec<&Headline> = sweep.visits.iter().filter(of_range).filter_map(Visit::headline).collect();
         let (low, high) = (rate(sweep, first), rate(sweep, last));
         writeln!(out, "noise decides whether a rate meets {limits}: {}", ranges(found, &runs))?;
-        return writeln!(
-            out,
-            "  at every rate from {low} to {high} I/Os per s; lowering the rate does not help. Find out what disturbs \
-             the runs, measure longer (--confirm), or set another limit"
-        );
+        writeln!(out, "  at every rate from {low} to {high} I/Os per s; lowering the rate does not help")?;
+        return next_step(sweep, found).map_or(Ok(()), |step| writeln!(out, "  {step}"));
     }
     let Some(holds) = found.holds else {
         let lowest = found.fails.map(|fails| format!("; the lowest rate tried is {} I/Os per s", rate(sweep, fails)));
         writeln!(out, "no rate meets {limits}{}", lowest.unwrap_or_default())?;
         found.fails.map_or(Ok(()), |fails| at(sweep, found, fails, out))?;
-        return not_confirmed(found, out);
+        not_confirmed(found, out)?;
+        return next_step(sweep, found).map_or(Ok(()), |step| writeln!(out, "  {step}"));
     };
     writeln!(out, "highest rate that meets {limits}: {} I/Os per s", rate(sweep, holds))?;
     at(sweep, found, holds, out)?;
@@ -51,7 +45,37 @@ pub fn decision(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::R
         }
         (None, None) => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
     }
-    not_confirmed(found, out)
+    not_confirmed(found, out)?;
+    next_step(sweep, found).map_or(Ok(()), |step| writeln!(out, "  {step}"))
+}
+
+/// The limits: `99th percentile of the response time <= 5.000 ms`.
+pub fn limits(found: &LimitFound) -> String {
+    let each = found.limits.iter();
+    let each = each.map(|limit| format!("{} <= {}", words(limit.figure), value(limit.figure, limit.at_most)));
+    each.collect::<Vec<_>>().join(" and ")
+}
+
+/// Which runs are counted where not all of a search are.
+pub const DECIDING: &str = "that decide";
+
+/// What to do after the search; `None` if its answer needs nothing.
+fn next_step(sweep: &Sweep, found: &LimitFound) -> Option<String> {
+    let causes = Doubt::of(decisive(sweep, found)).map(|doubt| doubt.causes).filter(|causes| !causes.is_empty());
+    if let Some(causes) = causes {
+        let names: Vec<&str> = causes.iter().map(|(name, _)| name.as_str()).collect();
+        return Some(format!(
+            "next: remove the causes of the warnings of these runs ({}) and search again: they delay I/Os whatever the \
+             target does",
+            names.join(", ")
+        ));
+    }
+    let step = match (found.noise, found.holds) {
+        (Some(_), _) => "next: find out what disturbs the runs, measure longer (--confirm), or set another limit",
+        (None, Some(_)) => return None,
+        (None, None) => "next: find out what delays I/Os at this rate, or allow a larger limit, and search again",
+    };
+    Some(step.to_owned())
 }
 
 fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {

@@ -2,7 +2,9 @@
 
 mod advice;
 
-pub use advice::{NO_INTERVAL, Range, best_of_blocks, range_of_load};
+pub use advice::{
+    ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, given_up, range_of_load,
+};
 
 use crate::figure_words::{cell, label};
 use crate::foreign;

@@ -3,7 +3,7 @@
 use crate::rule::{self, Observation, Rule, RuleSet};
 use model::doubt::Doubt;
 use model::finding::{Finding, Severity, Source};
-use model::sweep::{Purpose, Sweep, Visit};
+use model::sweep::{Sweep, Visit};
 use stats::repeats::{Repeats, repeats};
 
 /// A rule about several runs.
@@ -131,7 +131,8 @@ fn first_run(repeats: &Repeats) -> Option<Observation> {
 }
 
 fn warned(sweep: &Sweep) -> Option<Observation> {
-    let measured = sweep.visits.iter().filter(|visit| visit.purpose != Purpose::Precondition);
+    // A run for the capacity of a target is of no point: its verdict is that of another load.
+    let measured = sweep.visits.iter().filter(|visit| visit.is_of_point());
     let doubt = Doubt::of(measured.filter_map(Visit::headline))?;
     Some(Observation::new(doubt.to_string(), doubt.warned as f64).with_severity(doubt.worst))
 }
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
     use model::headline::Headline;
     use model::sweep::SteadyState;
-    use model::sweep::{Point, VisitOutcome};
+    use model::sweep::{Point, Purpose, VisitOutcome};
 
     fn runs(headlines: impl IntoIterator<Item = Headline>) -> Sweep {
         let visit = |(run, headline)| {

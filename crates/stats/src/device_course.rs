@@ -50,6 +50,55 @@ pub fn active_devices(intervals: &[DeviceInterval]) -> Vec<(&str, u64)> {
     active
 }
 
+/// From this part of an interval on, in percent, a device counts as busy all the time.
+const BUSY_PERCENT: f64 = 95.0;
+
+/// What stands out in the course of a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Activity {
+    /// Everything that was recorded of it together.
+    pub mean: DeviceRates,
+    /// The interval with the most reads and writes per second.
+    pub peak: DeviceRates,
+    /// When that interval began, in nanoseconds since the first reading.
+    pub peak_began_ns: u64,
+    /// The highest mean latency of an interval, in nanoseconds, and when it began; `None` if none is known.
+    pub slowest: Option<(f64, u64)>,
+    /// The most requests in flight, as the mean of an interval.
+    pub queue_max: f64,
+    /// The largest part of an interval with any request in flight, in percent.
+    pub busy_max_percent: f64,
+    /// Intervals with requests in flight all the time.
+    pub busy_intervals: usize,
+    /// Intervals in which the device was there.
+    pub intervals: usize,
+}
+
+/// What stands out; `None` of a device that is in no interval.
+pub fn activity(intervals: &[DeviceInterval], device: &str) -> Option<Activity> {
+    let known = || {
+        let of_device = |interval: &DeviceInterval| {
+            let began_ns = interval.end_ns.saturating_sub(interval.interval_ns);
+            Some((began_ns, *interval.devices.get(device)?))
+        };
+        intervals.iter().filter_map(of_device)
+    };
+    let requests = |rates: &DeviceRates| rates.read.per_s + rates.write.per_s;
+    let (peak_began_ns, peak) = known().max_by(|(_, a), (_, b)| requests(a).total_cmp(&requests(b)))?;
+    let latencies = known().filter_map(|(began_ns, rates)| Some((rates.latency_ns?, began_ns)));
+    let highest = |of: fn(&DeviceRates) -> f64| known().map(|(_, rates)| of(&rates)).fold(0.0, f64::max);
+    Some(Activity {
+        mean: course(intervals, device, 1).pop()?.rates?,
+        peak,
+        peak_began_ns,
+        slowest: latencies.max_by(|(a, _), (b, _)| a.total_cmp(b)),
+        queue_max: highest(|rates| rates.queue_length),
+        busy_max_percent: highest(|rates| rates.busy_percent),
+        busy_intervals: known().filter(|(_, rates)| rates.busy_percent >= BUSY_PERCENT).count(),
+        intervals: known().count(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +144,24 @@ mod tests {
     fn the_busiest_device_comes_first() {
         let intervals = [interval(1, &[("sda", 1), ("sdb", 5), ("sdc", 0)]), interval(2, &[("sda", 1)])];
         assert_eq!(active_devices(&intervals), [("sdb", 5), ("sda", 2)]);
+    }
+
+    #[test]
+    fn peak_and_saturation_of_a_device_stand_out() {
+        let mut intervals: Vec<DeviceInterval> = [10, 30, 20].map(|count| interval(count, &[("sda", count)])).into();
+        for (number, interval) in (0..).zip(&mut intervals) {
+            interval.end_ns = (number + 1) * 1_000_000_000;
+            let rates = interval.devices.get_mut("sda").expect("it is there");
+            rates.read.per_s = rates.read.count as f64;
+            rates.latency_ns = Some(1000.0 * (3 - number) as f64);
+            rates.busy_percent = if number == 1 { 100.0 } else { 40.0 };
+        }
+        intervals.push(interval(4, &[]));
+        let found = activity(&intervals, "sda").expect("it is there");
+        assert_eq!((found.peak.read.per_s, found.peak_began_ns), (30.0, 1_000_000_000));
+        assert_eq!(found.slowest, Some((3000.0, 0)));
+        assert_eq!((found.busy_intervals, found.intervals, found.busy_max_percent), (1, 3, 100.0));
+        assert_eq!((found.mean.read.count, found.queue_max), (60, 1.0));
+        assert_eq!(activity(&intervals, "sdb"), None);
     }
 }

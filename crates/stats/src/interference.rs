@@ -24,44 +24,107 @@ pub fn streams(measured: &Measured) -> Vec<StreamInRun> {
     measured.streams.iter().map(of).collect()
 }
 
-/// What the complete rounds say. The last point is that of all streams, each other one that of a stream alone. `None`
-/// before the first complete round.
-pub fn answer(sweep: &Sweep) -> Option<Interference> {
-    let together = sweep.points.len().checked_sub(1)?;
-    let run_of = |point: usize, round: u32| -> Option<&Visit> {
+/// The rounds of a sweep over streams. The last point is that of all streams, each other one that of a stream alone.
+struct Rounds<'a> {
+    sweep: &'a Sweep,
+    /// The point of all together.
+    together: usize,
+    /// Those that are complete, ascending.
+    complete: Vec<u32>,
+}
+
+impl<'a> Rounds<'a> {
+    /// `None` before the first complete round.
+    fn of(sweep: &'a Sweep) -> Option<Self> {
+        let together = sweep.points.len().checked_sub(1)?;
+        let last = sweep.visits.iter().map(|visit| visit.run).max()?;
+        let mut rounds = Self { sweep, together, complete: Vec::new() };
+        let is_complete = |round: &u32| (0..=together).all(|point| rounds.run_of(point, *round).is_some());
+        rounds.complete = (0..=last).filter(is_complete).collect();
+        (!rounds.complete.is_empty()).then_some(rounds)
+    }
+
+    fn run_of(&self, point: usize, round: u32) -> Option<&'a Visit> {
         let is_it = |visit: &&Visit| (visit.point, visit.run) == (point, round) && visit.headline().is_some();
-        sweep.visits.iter().find(is_it)
-    };
-    let is_complete = |round: &u32| (0..=together).all(|point| run_of(point, *round).is_some());
-    let last = sweep.visits.iter().map(|visit| visit.run).max()?;
-    let rounds: Vec<u32> = (0..=last).filter(is_complete).collect();
-    let first = *rounds.first()?;
-    let median_of = |point: usize, name: &StreamName| {
-        let figures = |round: &u32| {
-            let found = run_of(point, *round)?.streams.iter().find(|stream| stream.name == *name)?;
-            Some(found.figures)
-        };
-        medians(&rounds.iter().filter_map(figures).collect::<Vec<_>>())
-    };
-    let alone_of = |name: &StreamName| {
-        (0..together).find(|point| {
-            let streams = run_of(*point, first).map(|visit| &visit.streams[..]).unwrap_or_default();
+        self.sweep.visits.iter().find(is_it)
+    }
+
+    /// The point of a stream alone.
+    fn alone_of(&self, name: &StreamName) -> Option<usize> {
+        let first = *self.complete.first()?;
+        (0..self.together).find(|point| {
+            let streams = self.run_of(*point, first).map(|visit| &visit.streams[..]).unwrap_or_default();
             streams.iter().any(|stream| stream.name == *name)
         })
-    };
+    }
+
+    /// The figures of a stream in a run.
+    fn figures(&self, point: usize, round: u32, name: &StreamName) -> Option<StreamHeadline> {
+        let found = self.run_of(point, round)?.streams.iter().find(|stream| stream.name == *name)?;
+        Some(found.figures)
+    }
+
+    /// Its figures in all complete rounds.
+    fn all_figures(&self, point: usize, name: &StreamName) -> Vec<StreamHeadline> {
+        self.complete.iter().filter_map(|round| self.figures(point, *round, name)).collect()
+    }
+}
+
+fn ratio(together: f64, alone: f64) -> Option<f64> {
+    (alone > 0.0).then(|| together / alone)
+}
+
+/// I/Os per second together, in percent of those alone.
+fn share_percent(alone: &StreamHeadline, together: &StreamHeadline) -> Option<f64> {
+    ratio(together.iops, alone.iops).map(|share| share * 100.0)
+}
+
+/// The 99th percentile together divided by that alone.
+fn p99_factor(alone: &StreamHeadline, together: &StreamHeadline) -> Option<f64> {
+    together.p99_ns.zip(alone.p99_ns).and_then(|(together, alone)| ratio(together, alone))
+}
+
+/// What the complete rounds say. `None` before the first of them.
+pub fn answer(sweep: &Sweep) -> Option<Interference> {
+    let rounds = Rounds::of(sweep)?;
     let of = |name: &StreamName| {
-        let (alone, together) = (median_of(alone_of(name)?, name)?, median_of(together, name)?);
-        let ratio = |together: f64, alone: f64| (alone > 0.0).then(|| together / alone);
+        let alone = medians(&rounds.all_figures(rounds.alone_of(name)?, name))?;
+        let together = medians(&rounds.all_figures(rounds.together, name))?;
         Some(StreamInterference {
             name: name.clone(),
             alone,
             together,
-            iops_share_percent: ratio(together.iops, alone.iops).map(|share| share * 100.0),
-            p99_factor: together.p99_ns.zip(alone.p99_ns).and_then(|(together, alone)| ratio(together, alone)),
+            iops_share_percent: share_percent(&alone, &together),
+            p99_factor: p99_factor(&alone, &together),
         })
     };
-    let names = run_of(together, first)?.streams.iter().map(|stream| &stream.name);
-    Some(Interference { rounds: rounds.len() as u32, streams: names.filter_map(of).collect() })
+    let first = *rounds.complete.first()?;
+    let names = rounds.run_of(rounds.together, first)?.streams.iter().map(|stream| &stream.name);
+    Some(Interference { rounds: rounds.complete.len() as u32, streams: names.filter_map(of).collect() })
+}
+
+/// The lowest and the highest of what single rounds say of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// I/Os per second together, in percent of those alone in the same round.
+    pub iops_share_percent: Option<(f64, f64)>,
+    /// 99th percentile together divided by that alone in the same round.
+    pub p99_factor: Option<(f64, f64)>,
+}
+
+/// How much the rounds differ in a stream; `None` with fewer than two complete rounds.
+pub fn spread(sweep: &Sweep, name: &StreamName) -> Option<Spread> {
+    let rounds = Rounds::of(sweep).filter(|rounds| rounds.complete.len() > 1)?;
+    let alone_of = rounds.alone_of(name)?;
+    let both =
+        |round: &u32| Some((rounds.figures(alone_of, *round, name)?, rounds.figures(rounds.together, *round, name)?));
+    let pairs: Vec<(StreamHeadline, StreamHeadline)> = rounds.complete.iter().filter_map(both).collect();
+    let range = |of: fn(&StreamHeadline, &StreamHeadline) -> Option<f64>| {
+        let values: Vec<f64> = pairs.iter().map(|(alone, together)| of(alone, together)).collect::<Option<_>>()?;
+        let low = values.iter().copied().min_by(f64::total_cmp)?;
+        Some((low, values.iter().copied().max_by(f64::total_cmp)?))
+    };
+    Some(Spread { iops_share_percent: range(share_percent), p99_factor: range(p99_factor) })
 }
 
 /// The median of each figure; of latencies, `None` if a run lacks it.
@@ -116,7 +179,8 @@ mod tests {
         let mut visits: Vec<Visit> = (0..).zip(rounds).flat_map(|(run, figures)| round(run, figures)).collect();
         // One that was interrupted says nothing.
         visits.push(visit(0, 3, vec![stream("a", 1.0, 1e9)]));
-        let found = answer(&sweep(visits)).expect("complete rounds");
+        let all = sweep(visits);
+        let found = answer(&all).expect("complete rounds");
         let [a, b] = &found.streams[..] else { panic!("{found:?}") };
         assert_eq!((found.rounds, a.name.as_str(), b.name.as_str()), (3, "a", "b"));
         assert_eq!((a.alone.iops, a.together.iops), (1000.0, 550.0));
@@ -125,6 +189,12 @@ mod tests {
         assert!((b.iops_share_percent.expect("known") - 90.0).abs() < 1e-9);
         assert_eq!(b.p99_factor, Some(2.0));
         assert_eq!(a.alone.mean_ns, None);
+        let spread_of = |name: &str| spread(&all, &StreamName::parse(name).expect("a name")).expect("three rounds");
+        let rounded = |range: Option<(f64, f64)>| range.map(|(low, high)| (low.round() as i64, high.round() as i64));
+        assert_eq!(rounded(spread_of("a").iops_share_percent), Some((46, 75)));
+        assert_eq!(rounded(spread_of("b").iops_share_percent), Some((80, 100)));
+        assert_eq!(spread_of("b").p99_factor, Some((1.0, 3.0)));
+        assert_eq!(spread(&sweep(round(0, rounds[0])), &a.name), None, "one round has no spread");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod advice;
 mod blocks;
 
-pub use advice::{above_plateau, front, is_doubtful, range, unbeaten, varied_load};
+pub use advice::{Compared, above_plateau, compared, front, is_doubtful, range, unbeaten, varied_load};
 pub use blocks::block_sizes;
 
 use crate::knee::{DepthSample, knee};
@@ -220,15 +220,38 @@ pub fn beside(figures: &Headline, other: &Headline) -> Option<Beside> {
     })
 }
 
+/// Why the run of a point gets a section of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All streams together.
+    Together,
+    /// The highest point that meets limits.
+    MeetsLimits,
+    /// No point meets limits; this is the lowest.
+    MissesLimits,
+    /// The point to use.
+    Recommended,
+    /// The most throughput of all points.
+    Best,
+}
+
+/// The point whose run gets its own section, see [`shown`].
+pub fn recommended(sweep: &Sweep) -> Option<usize> {
+    shown(sweep).map(|(point, _)| point)
+}
+
 /// The point whose run gets its own section: the highest that meets limits, or the lowest that does not; the one to use if
 /// there is one series of depths or of block sizes; or else the one with the most throughput.
-pub fn recommended(sweep: &Sweep) -> Option<usize> {
+pub fn shown(sweep: &Sweep) -> Option<(usize, Shown)> {
     if sweep.interference.is_some() {
-        // That of all streams together.
-        return sweep.points.len().checked_sub(1);
+        return Some((sweep.points.len().checked_sub(1)?, Shown::Together));
     }
-    if let Some(point) = sweep.limit.as_ref().and_then(|found| found.holds.or(found.fails)) {
-        return figures(sweep, point).map(|_| point);
+    if let Some(found) = &sweep.limit {
+        let met = found.holds.map(|point| (point, Shown::MeetsLimits));
+        let decided = met.or_else(|| found.fails.map(|point| (point, Shown::MissesLimits)));
+        if let Some((point, why)) = decided {
+            return figures(sweep, point).map(|_| (point, why));
+        }
     }
     let of_depths = match &sweep.depths[..] {
         [series] => series.recommended,
@@ -238,7 +261,31 @@ pub fn recommended(sweep: &Sweep) -> Option<usize> {
         [BlockSeries { knee: Some(BlockKnee::At { point, .. }), .. }] => Some(*point),
         _ => None,
     };
-    of_depths.or(of_blocks).or_else(|| best(sweep))
+    let to_use = of_depths.or(of_blocks).map(|point| (point, Shown::Recommended));
+    to_use.or_else(|| best(sweep).map(|point| (point, Shown::Best)))
+}
+
+/// Where block sizes and depths vary together: what has the most of each kind of throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcrossBlocks {
+    /// The point with the most bytes per second.
+    pub most_bytes: usize,
+    /// The point with the most I/Os per second.
+    pub most_iops: usize,
+}
+
+/// `None` unless points of several block sizes also differ in depth.
+pub fn across_blocks(sweep: &Sweep) -> Option<AcrossBlocks> {
+    let is_depth_varied = sweep.points.iter().flat_map(|point| &point.settings).any(Setting::is_depth);
+    if !is_depth_varied || !compared(sweep).by_bytes {
+        return None;
+    }
+    let highest = |of: fn(&Headline) -> f64| {
+        let known = (0..sweep.points.len()).filter_map(|point| Some((point, of(figures(sweep, point)?))));
+        known.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(point, _)| point)
+    };
+    let most_bytes = highest(|figures| figures.bytes_per_s)?;
+    Some(AcrossBlocks { most_bytes, most_iops: highest(|figures| figures.iops)? })
 }
 
 /// The best point of a series with this depth: that with the most throughput, of equal ones that with the lowest

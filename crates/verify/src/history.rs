@@ -5,7 +5,7 @@
 //! the largest tickets count, so the logs of the threads need no order.
 
 use crate::check::{self, Mixture, Place};
-use crate::log::{Change, Entry, Kind, LoggedTarget};
+use crate::log::{Change, Entry, Kind, LoggedTarget, Tickets};
 use crate::unit::{Header, UnitSize, is_intact};
 use model::corruption::CorruptionClass as Class;
 use std::io;
@@ -102,6 +102,8 @@ pub struct History {
     pub changes: u64,
     /// Flushes that completed.
     pub flushes: u64,
+    /// Tickets of all logs.
+    tickets: Tickets,
 }
 
 impl History {
@@ -122,7 +124,7 @@ impl History {
             Some(TargetHistory { logged, run, unit, units, cells, changed_bytes, flushed: None, emptied: 0 })
         };
         let targets = targets.iter().map(target).collect::<Option<_>>()?;
-        Some(Self { run, targets, ends_early: false, changes: 0, flushes: 0 })
+        Some(Self { run, targets, ends_early: false, changes: 0, flushes: 0, tickets: Tickets::default() })
     }
 
     fn target(&mut self, number: u32) -> Option<&mut TargetHistory> {
@@ -158,6 +160,23 @@ impl History {
             }
         }
         Ok(())
+    }
+
+    /// Takes in the tickets of a log that was read to its end, once.
+    pub fn take_tickets(&mut self, of_log: Tickets) {
+        let Tickets { count, last } = self.tickets;
+        self.tickets = Tickets { count: count + of_log.count, last: last.max(of_log.last) };
+    }
+
+    /// Records that the logs lack, of changes and flushes that began before the last one that is known. Each thread may
+    /// have been ended between its last ticket and the record of it.
+    pub fn missing(&self, threads: u32) -> u64 {
+        self.tickets.last.saturating_sub(self.tickets.count).saturating_sub(threads.into())
+    }
+
+    /// The largest ticket that the logs have.
+    pub fn last_ticket(&self) -> u64 {
+        self.tickets.last
     }
 
     /// Takes in the changes of a log.
@@ -352,11 +371,9 @@ impl TargetHistory {
                 let is_wrong = durable.is_some() || is_certain;
                 if is_wrong { AfterCut::Wrong(Class::Misdirected) } else { AfterCut::NotCheckable }
             }
-            Some(header) => match durable {
-                Some(_) if header.unit == place.unit => AfterCut::Wrong(Class::Lost),
-                Some(_) => AfterCut::Wrong(Class::Foreign),
-                None => never_there(history),
-            },
+            // What an earlier run left there.
+            Some(_) if durable.is_some() => AfterCut::Wrong(Class::Lost),
+            Some(_) => never_there(history),
             None => self.compare_damaged(history, place, bytes, ends_early),
         }
     }

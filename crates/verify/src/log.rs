@@ -225,8 +225,18 @@ pub struct LogReader<R> {
     encoder: Encoder,
     under_way: BTreeMap<u32, Change>,
     flush: Option<Flush>,
+    tickets: Tickets,
     /// How it ended: true = records may be missing.
     ended_early: Option<bool>,
+}
+
+/// The tickets of the records that were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tickets {
+    /// How many there were.
+    pub count: u64,
+    /// The largest.
+    pub last: u64,
 }
 
 impl<R: Read> LogReader<R> {
@@ -244,6 +254,7 @@ impl<R: Read> LogReader<R> {
             encoder: Encoder::new(run, thread),
             under_way: BTreeMap::new(),
             flush: None,
+            tickets: Tickets::default(),
             ended_early: (!is_right).then_some(true),
         })
     }
@@ -251,6 +262,15 @@ impl<R: Read> LogReader<R> {
     /// True if records after the last entry may be missing; only after the last.
     pub fn ended_early(&self) -> bool {
         self.ended_early.unwrap_or(true)
+    }
+
+    /// The tickets of all changes, flushes and emptyings that began so far.
+    pub fn tickets(&self) -> Tickets {
+        self.tickets
+    }
+
+    fn drew(&mut self, ticket: u64) {
+        self.tickets = Tickets { count: self.tickets.count + 1, last: self.tickets.last.max(ticket) };
     }
 
     /// The next entry; `None` = there are no more.
@@ -277,6 +297,7 @@ impl<R: Read> LogReader<R> {
             0 if word == 0 => Step::Zero,
             1..=4 => match self.change(word)? {
                 Some((request, change)) => {
+                    self.drew(change.ticket);
                     self.under_way.insert(request, change);
                     Step::Entry(Entry::Began(change))
                 }
@@ -300,14 +321,15 @@ impl<R: Read> LogReader<R> {
                 let [Some(target), Some(time_us)] = words else { return Ok(Step::Invalid) };
                 let target_number = (target >> LENGTH_BITS & ((1 << TARGET_BITS) - 1)) as u32;
                 let flush = Flush { ticket: word & ((1 << TICKET_BITS) - 1), target: target_number, time_us };
-                match kind {
-                    _ if self.encoder.of_target(kind, &flush) != [word, target, time_us] => self.cut_off()?,
-                    EMPTIED => Step::Entry(Entry::Emptied(flush)),
-                    _ => {
-                        self.flush = Some(flush);
-                        Step::Nothing
-                    }
+                if self.encoder.of_target(kind, &flush) != [word, target, time_us] {
+                    return self.cut_off();
                 }
+                self.drew(flush.ticket);
+                if kind == EMPTIED {
+                    return Ok(Step::Entry(Entry::Emptied(flush)));
+                }
+                self.flush = Some(flush);
+                Step::Nothing
             }
             FLUSHED | FLUSH_FAILED => match self.flush.take().filter(|_| self.encoder.short(kind, 0) == word) {
                 Some(flush) if kind == FLUSHED => Step::Entry(Entry::Flushed(flush)),

@@ -2,14 +2,16 @@
 //! device itself knows, whether it keeps its promises or not.
 
 use hot::rng::Rng;
+use model::corruption::CorruptionClass as Class;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
+use verify::generation::Generation;
 use verify::history::{AfterCut, History};
 use verify::log::{self, Change, Encoder, Flush, Kind, LogReader, LoggedTarget};
 use verify::map::GenerationMap;
 use verify::saved::SavedTarget;
 use verify::target::{self, VerifiedTarget, WriteIo};
-use verify::unit::{Pool, UnitSize};
+use verify::unit::{Header, Pool, UnitSize};
 
 const RUN: u64 = 77;
 const UNITS: u64 = 24;
@@ -263,7 +265,10 @@ impl Device {
             let mut log = reader(thread);
             history.take_flushes(|| log.next_entry()).expect("memory");
             assert!(!log.ended_early());
+            history.take_tickets(log.tickets());
         }
+        // Whatever began has a record.
+        assert!(lost_words > 0 || history.missing(0) == 0, "{history:?}");
         for thread in 0..THREADS {
             let mut log = reader(thread);
             history.take_changes(|| log.next_entry()).expect("memory");
@@ -303,7 +308,7 @@ fn truth(device: &Device, unit: u64) -> AfterCut {
     let versions: Vec<u64> = sectors.iter().map(|sector| sector.medium.0).collect();
     let completed = device.completed.get(&unit).copied().unwrap_or(0);
     if sectors.iter().any(|sector| sector.medium.0 < sector.durable) {
-        return AfterCut::Wrong(model::corruption::CorruptionClass::Lost);
+        return AfterCut::Wrong(Class::Lost);
     }
     match versions[0] {
         first if versions.iter().any(|version| *version != first) => AfterCut::Torn,
@@ -342,12 +347,13 @@ fn each_answer_after_a_cut_equals_what_the_device_knows() {
 
 #[test]
 fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_is_not() {
-    let mut wrong = 0;
+    let (mut wrong, mut missing) = (0, 0);
     for seed in 1000..1600 {
         let honesty = [Honesty::Honest, Honesty::LosesSome][seed as usize % 2];
         let device = run(seed, [4096, 512][seed as usize / 2 % 2], honesty, seed % 3 > 0);
         for lost_words in [0, 1, 7, 100] {
             let history = device.history(lost_words);
+            missing += u64::from(history.missing(THREADS) > 0);
             for unit in 0..UNITS {
                 let (bytes, _) = device.unit(unit);
                 let found = history.targets[0].check(unit, &bytes, history.ends_early);
@@ -360,5 +366,30 @@ fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_
             }
         }
     }
-    assert!(wrong > 1000, "{wrong}");
+    assert!(wrong > 1000 && missing > 100, "{wrong} {missing}");
+}
+
+#[test]
+fn data_of_an_earlier_run_is_a_lost_write_whatever_its_place() {
+    let device = run(1, 4096, Honesty::Honest, false);
+    let history = device.history(0);
+    let target = &history.targets[0];
+    let unit = (0..UNITS).find(|unit| target.of(*unit).durable.is_some()).expect("a flush completed");
+    for other in [unit, unit + 1] {
+        let mut bytes = vec![0; 4096];
+        let header = Header {
+            run: RUN - 1,
+            target: 0,
+            unit: other,
+            generation: Generation::new(1, 1),
+            thread: 0,
+            sequence: 1,
+            distance: 0,
+            length: 1,
+            unit_bytes: 4096,
+            is_mapped: false,
+        };
+        Pool::new(header.run).write(&mut bytes, &header);
+        assert_eq!(target.check(unit, &bytes, false), AfterCut::Wrong(Class::Lost), "{other}");
+    }
 }

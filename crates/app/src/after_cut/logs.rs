@@ -99,9 +99,14 @@ impl Logs {
         for thread in 0..threads {
             let Some(mut log) = logs.log(thread)? else { continue };
             logs.history.take_flushes(|| log.next_entry()).map_err(|error| logs.unreadable(thread, &error))?;
+            logs.history.take_tickets(log.tickets());
             if log.ended_early() {
                 logs.ends_early(thread, "has invalid records");
             }
+        }
+        let missing = logs.history.missing(threads);
+        if missing > 0 {
+            logs.lacks_records(&format!("the logs lack {missing} changes or flushes before the last one"));
         }
         enough_memory(logs.history.memory_bytes(), host::free_memory_bytes(&Root::machine()))?;
         for thread in 0..threads {
@@ -116,11 +121,19 @@ impl Logs {
     }
 
     fn ends_early(&mut self, thread: u32, reason: &str) {
+        self.lacks_records(&format!("{} {reason}", log_name(thread)));
+    }
+
+    fn lacks_records(&mut self, reason: &str) {
         self.history.ends_early = true;
-        let line = format!("{} {reason}", log_name(thread));
-        if !self.early.contains(&line) {
-            self.early.push(line);
+        if !self.early.iter().any(|known| known == reason) {
+            self.early.push(reason.to_owned());
         }
+    }
+
+    /// The targets have changes that the logs lack.
+    pub(super) fn are_behind(&mut self) {
+        self.lacks_records("the targets have later changes than the logs");
     }
 
     /// The log of a thread; `None` = it is gone.

@@ -135,7 +135,10 @@ impl Target<'_> {
         let home = classify::home(bytes)
             .filter(|home| (home.run, home.target) == (place.run, place.target))
             .and_then(|home| read(reader, home.unit.checked_mul(bytes.len() as u64)?, bytes.len() as u64).ok());
+        let is_cut_short = at + bytes.len() as u64 > self.size_bytes;
         let class = match class {
+            // The file ends within it.
+            Class::Rot | Class::Torn if is_cut_short => Class::Zeros,
             Class::Lost if is_right_now == Some(true) => Class::Stale,
             Class::Misdirected if home.as_deref() == Some(bytes) => Class::Duplicated,
             class => class,
@@ -149,7 +152,7 @@ impl Target<'_> {
             is_intact: header.map(|_| is_intact(bytes)),
             first_bytes: first_bytes(bytes),
             second_read_is_right: is_right_now,
-            is_beyond_end: at >= self.size_bytes,
+            is_beyond_end: is_cut_short,
             durable_ticket: history.of(unit).durable.map(|(point, _)| point.ticket),
             durable: None,
             error: None,

@@ -75,7 +75,7 @@ pub(super) struct TargetReport {
     corrupt_units: u64,
     corrupt_by_class: BTreeMap<&'static str, u64>,
     /// The last change that is there; null = none.
-    last_change_there: Option<u64>,
+    pub(super) last_change_there: Option<u64>,
     /// Of the first corrupt units, those whose flush began before the last change that is there.
     lost_before_last: u64,
     /// The first 100 in the order of their offsets.
@@ -95,7 +95,7 @@ pub(super) struct LostUnit {
     pub(super) first_bytes: String,
     /// A second read returned what is allowed.
     pub(super) second_read_is_right: Option<bool>,
-    /// The file ends before it.
+    /// The file ends before it, or within it.
     pub(super) is_beyond_end: bool,
     #[serde(skip)]
     pub(super) durable_ticket: Option<u64>,
@@ -199,7 +199,7 @@ impl LostUnit {
     fn lines(&self) -> Vec<String> {
         let damaged = if self.is_intact == Some(false) { ", with a wrong checksum" } else { "" };
         let found = match &self.found {
-            _ if self.is_beyond_end => "the end of the file is before it".to_owned(),
+            _ if self.is_beyond_end => "the file ends before its last byte".to_owned(),
             Some(write) => format!("{}{damaged}", write.words(self.found_run.as_deref())),
             None => "no header".to_owned(),
         };

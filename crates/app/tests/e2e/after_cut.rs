@@ -36,6 +36,12 @@ fn number(report: &Value, name: &str) -> u64 {
     report["targets"][0][name].as_u64().unwrap_or_else(|| panic!("{name}: {report}"))
 }
 
+/// How often something is done: a few times, or as often as this variable says.
+fn rounds(variable: &str, usual: u64) -> u64 {
+    let set = std::env::var(variable);
+    set.map_or(usual, |rounds| rounds.parse().unwrap_or_else(|_| panic!("{variable} is a number of rounds")))
+}
+
 // Shows data-safety: the files run and log.N in the directory of --journal, which stay if the run is killed or fails
 #[test]
 fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
@@ -50,8 +56,8 @@ fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
         "-b64K -r -w100 -o4 -t1 --engine=aio -Suw",
     ];
     let mut durable = 0;
-    for round in 0..18 {
-        let load = loads[round % loads.len()];
+    for round in 0..rounds("DISKSPD_TEST_KILLS", 18) {
+        let load = loads[round as usize % loads.len()];
         let cache = if load.contains("-S") { "" } else { "-Su" };
         let words = format!("-c4M {load} {cache} -d60 -W0 --verify --overwrite --journal=journal --journal-here a.dat");
         empty_journal(&place);
@@ -84,13 +90,13 @@ fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
         .expect_stdout(&["the map of the run (--journal)"]);
 }
 
-/// A load on a disk whose power is cut in the middle of it, and comes back.
-fn cut(place: &Workplace, name: &str, flushing: Flushing, load: &str) -> Result<Volatile, String> {
+/// A load on a disk whose power is cut in the middle of it, after so many bytes of records, and comes back.
+fn cut(place: &Workplace, name: &str, flushing: Flushing, load: &str, bytes: u64) -> Result<Volatile, String> {
     let disk = Volatile::mounted(place, name, 4 << 20, flushing)?;
     empty_journal(place);
-    let words = format!("{load} -Su -d60 -W0 --verify --overwrite --journal=journal");
+    let words = format!("{load} -Su -d600 -W0 --verify --overwrite --journal=journal");
     let mut run = place.diskspd(&words).arg(&disk.file).start();
-    wait_for_records(&mut run, &place.path("journal"), 30_000);
+    wait_for_records(&mut run, &place.path("journal"), bytes);
     disk.cut();
     let run = run.finish();
     disk.back();
@@ -104,7 +110,7 @@ fn an_honest_disk_loses_only_what_was_not_flushed() {
     for (number, load) in
         ["-b4K -r -w100 -o8 -t2 --fdatasync-every=200", "-b8K -r -w100 -o4 -t1 -Sw"].iter().enumerate()
     {
-        let disk = or_skip!(cut(&place, &format!("disk{number}"), Flushing::Honest, load));
+        let disk = or_skip!(cut(&place, &format!("disk{number}"), Flushing::Honest, load, 30_000));
         let report = verify(&place, &disk.file, 0);
         let count = |name| self::number(&report, name);
         assert_eq!((count("corrupt_units"), disk.counts().1), (0, 1), "{report}");
@@ -118,21 +124,49 @@ fn an_honest_disk_loses_only_what_was_not_flushed() {
 }
 
 #[test]
-fn a_disk_that_does_not_flush_is_found() {
+fn each_answer_after_a_cut_equals_the_disks_own_log() {
     let place = workplace!();
-    for (number, flushing) in [Flushing::Ignored, Flushing::Partial].into_iter().enumerate() {
-        // Units of a sector are there or not, and the cache keeps none of them long.
-        let load =
-            ["-b4K -r -w100 -o8 -t2 --fdatasync-every=20", "-b512 -r -w100 -o8 -t2 --fdatasync-every=20"][number];
-        let disk = or_skip!(cut(&place, &format!("disk{number}"), flushing, load));
-        let report = verify(&place, &disk.file, 5);
-        assert!(self::number(&report, "corrupt_units") > 0, "{report}");
-        let first = &report["targets"][0]["first"][0];
-        assert!(first["durable"]["change"].is_u64() && first["durable"]["flush"].is_u64(), "{report}");
+    let mut random = Random::new(3);
+    for round in 0..rounds("DISKSPD_TEST_CUTS", 2) {
+        let flushing = [Flushing::Ignored, Flushing::Partial, Flushing::Honest][round as usize % 3];
+        // What is in flight when a flush begins is only the disk's to know. Units of a sector are there or not.
+        let is_alone = round % 2 == 1;
+        let load = if is_alone { "-b512 -o1 -t1" } else { "-b4K -o8 -t2" };
+        let every = if round < 2 { 20 } else { 5 + random.below(100) };
+        let bytes = if round < 2 { 30_000 } else { 4_000 + random.below(60_000) };
+        let words = format!("{load} -r -w100 --fdatasync-every={every}");
+        let disk = or_skip!(cut(&place, &format!("disk{round}"), flushing, &words, bytes));
+        let known = disk.after_cut();
+        let run = place.diskspd("verify --json --journal journal").arg(&disk.file).run();
+        let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
+        let count = |name| self::number(&report, name);
+        let about = format!("{flushing:?} {words}: {report}");
+        assert!(flushing != Flushing::Honest || known.lost.is_empty(), "{known:?}");
+        let listed = report["targets"][0]["first"].as_array().expect("a list");
+        let (unit_bytes, offset) =
+            (count("unit_bytes"), |unit: &Value| unit["offset_bytes"].as_u64().expect("a number"));
+        for at in listed.iter().map(offset) {
+            assert!(known.lost.range(at / 512..(at + unit_bytes) / 512).next().is_some(), "{at}: {about}");
+        }
+        if is_alone {
+            let counts = (count("corrupt_units"), count("unflushed_units"));
+            assert_eq!(counts, (known.lost.len() as u64, known.unflushed.len() as u64), "{about}");
+            // And a unit whose first write failed.
+            let right = known.right.len() as u64;
+            assert!((right..=right + 1).contains(&count("right_units")), "{right}: {about}");
+        }
+        let Some(first) = listed.first() else {
+            // A write in flight may have torn the only units that are lost.
+            assert!(known.lost.is_empty() || !is_alone && round >= 2, "{about}");
+            run.expect_status(0);
+            continue;
+        };
+        run.expect_status(5);
+        assert!(first["durable"]["change"].is_u64() && first["durable"]["flush"].is_u64(), "{about}");
         let run = place.diskspd("verify --journal journal").arg(&disk.file).run();
         run.expect_status(5)
             .expect_stdout(&["Verification after a cut (experimental): CORRUPT", "  durable:   change "]);
-        if flushing == Flushing::Partial {
+        if round == 1 {
             // Reordered: later writes are there.
             assert!(self::number(&report, "lost_before_last") > 0, "{report}");
             run.expect_stdout(&["a flush was not honoured, or writes were reordered across it"]);
@@ -145,14 +179,18 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
     let place = workplace!();
     fs::create_dir(place.path("journal")).expect("a new directory");
     let words =
-        "-c2M -b4K -r -w100 -o8 -t2 -Su --fdatasync-every=16 -d60 -W0 --verify --journal=journal --journal-here a.dat";
+        "-c2M -b4K -r -w100 -o8 -t2 -Su --fdatasync-every=16 -d600 -W0 --verify --journal=journal --journal-here a.dat";
     let mut run = place.diskspd(words).start();
     wait_for_records(&mut run, &place.path("journal"), 30_000);
     run.kill_hard();
     let log = place.path("journal/log.0");
-    let whole = fs::read(&log).expect("the log");
+    let other_log = place.path("journal/log.1");
+    let (whole, other_whole) = (fs::read(&log).expect("the log"), fs::read(&other_log).expect("the other log"));
     let file = || File::options().write(true).open(&log).expect("the log");
-    let restore = || fs::write(&log, &whole).expect("room");
+    let restore = || {
+        fs::write(&log, &whole).expect("room");
+        fs::write(&other_log, &other_whole).expect("room");
+    };
     let check = |what: &str, is_early: bool| {
         let report = verify(&place, &place.path("a.dat"), 0);
         assert_eq!(
@@ -173,6 +211,17 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
     check("another head", true);
     fs::remove_file(&log).expect("ours");
     check("missing", true);
+    // As if nothing more had been logged: the tickets of the other log tell, or the changes that are on the target.
+    let zeros_after = |path: &Path, whole: &[u8], bytes: usize| {
+        let kept = &whole[..HEAD_BYTES as usize + bytes];
+        fs::write(path, [kept, &vec![0; whole.len() - kept.len()]].concat()).expect("room");
+    };
+    zeros_after(&log, &whole, 40 * 100);
+    check("a log without its end", true);
+    // The first record alone.
+    zeros_after(&log, &whole, 32);
+    zeros_after(&other_log, &other_whole, 0);
+    check("logs without their ends", true);
     // The machine was started again.
     let run_file = place.path("journal/run");
     let content = fs::read(&run_file).expect("the file");
@@ -211,7 +260,7 @@ fn a_run_that_goes_on_is_not_verified_and_its_journal_is_not_taken() {
 fn what_is_damaged_after_a_cut_is_found() {
     let place = workplace!();
     fs::create_dir(place.path("journal")).expect("a new directory");
-    let words = "-c1M -b4K -s -w100 -o1 -t1 -Sw -d60 -W0 --verify --journal=journal --journal-here a.dat";
+    let words = "-c1M -b4K -s -w100 -o1 -t1 -Sw -d600 -W0 --verify --journal=journal --journal-here a.dat";
     let mut run = place.diskspd(words).start();
     wait_for_records(&mut run, &place.path("journal"), 40 * 300);
     run.kill_hard();
@@ -337,15 +386,17 @@ fn a_file_that_is_shorter_than_the_logs_know_has_lost_what_was_flushed() {
     let place = workplace!();
     let path = place.path("a.dat");
     empty_journal(&place);
-    let words = "-c8M -Su -b4K -r -w100 -d60 -W0 --fdatasync-every=8 --verify --journal=journal --journal-here a.dat";
+    let words = "-c8M -Su -b4K -r -w100 -d600 -W0 --fdatasync-every=8 --verify --journal=journal --journal-here a.dat";
     let mut run = place.diskspd(words).start();
     wait_for_records(&mut run, &place.path("journal"), 30_000);
     run.kill_hard();
     let file = File::options().write(true).open(&path).expect("it opens");
-    for bytes in [4_100_000, 1 << 20, 0] {
+    // Within a unit, too.
+    for bytes in [4_100_000, (1 << 20) + 2500, 0] {
         file.set_len(bytes).expect("cut short");
         let report = verify(&place, &path, 5);
-        assert!(report["targets"][0]["corrupt_by_class"]["zeros"].as_u64() > Some(0), "{report}");
+        let by_class = report["targets"][0]["corrupt_by_class"].as_object().expect("classes");
+        assert!(by_class.keys().eq(["zeros"]), "{report}");
     }
 }
 
@@ -357,7 +408,7 @@ fn files_that_are_appended_to_are_verified_after_a_kill_and_after_a_good_end() {
             "{kind} -Su -o2 -b64K -W0 --fdatasync-every=8 --verify --overwrite --journal=journal --journal-here w"
         );
         empty_journal(&place);
-        let mut run = place.diskspd(&format!("-d60 {load}")).start();
+        let mut run = place.diskspd(&format!("-d600 {load}")).start();
         wait_for_records(&mut run, &place.path("journal"), 30_000);
         run.kill_hard();
         verify(&place, &place.path("w.0"), 0);
@@ -390,7 +441,7 @@ fn a_map_beside_the_logs_of_another_run_is_not_used() {
     let load = "-c1M -b4K -r -w100 -Su -W0 --verify --overwrite --journal=journal --journal-here a.dat";
     place.diskspd(&format!("-d60 --max-ios=100 {load}")).run().expect_status(0);
     fs::rename(place.path("journal/map"), place.path("older map")).expect("kept");
-    let mut run = place.diskspd(&format!("-d60 {load}")).start();
+    let mut run = place.diskspd(&format!("-d600 {load}")).start();
     wait_for_records(&mut run, &place.path("journal"), 1000);
     run.kill_hard();
     fs::remove_file(place.path("journal/run")).expect("removed");

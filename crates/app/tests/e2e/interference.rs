@@ -85,7 +85,8 @@ fn each_stream_runs_alone_then_all_together_and_the_table_is_of_these_runs() {
     assert!(page.contains("point+scan") && page.contains("of its IOPS"), "{page}");
     assert!(page.contains("; each run: 1 s, no warm-up</span></h1>"), "{page}");
     let limited = "limited to a rate (-g): point, scan: ";
-    run.expect_stdout(&[limited]);
+    run.expect_stdout(&[limited, "point in single rounds: share ", "scan in single rounds: share "]);
+    assert!(page.contains("In single rounds: share "), "{page}");
     assert!(page.contains("Limited to a rate (-g): point, scan: ") && !page.contains("in one round"), "{page}");
 }
 

@@ -8,7 +8,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-use crate::sweep;
+use crate::{limit, sweep};
 use model::by_path::ByPath;
 use model::environment::TargetEnvironment;
 use model::facts::TargetFacts;
@@ -81,7 +81,10 @@ pub fn of_sweep(sweep: &Sweep) -> String {
     match varied.len() {
         0 => sweep.load.clone(),
         // It began without a rate.
-        1 if sweep.limit.is_some() => printable(&format!("{}; searched: --rate", sweep.load)).into_owned(),
+        1 if let Some(found) = &sweep.limit => {
+            let limits = limit::limits(found);
+            printable(&format!("{}; searched: highest --rate with {limits}", sweep.load)).into_owned()
+        }
         // It names the streams.
         1 if varied[0] == Setting::STREAM => sweep.load.clone(),
         // The sides of pairs, which may differ in any options.

@@ -4,10 +4,20 @@ use super::edge;
 use crate::limit;
 use model::sweep::{BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
 use model::units::mib;
+use stats::sweep::{AcrossBlocks, Compared};
 use std::io::{self, Write};
 
-/// Why depths of runs that all have warnings have no interval: it comes from the points alone.
-pub const NO_INTERVAL: &str = "no 95 % confidence interval: every run has a warning";
+/// Why depths of runs that all have warnings are not firm and have no interval: it comes from the points alone.
+pub const NOT_FIRM: &str = "not firm, and no 95 % confidence interval: every run has a warning; remove the causes and run \
+                            the sweep again before you rely on it";
+
+/// By which rule the efficient depth is chosen.
+pub const RULE: &str = "best ratio of throughput to latency (IOPS / mean latency)";
+
+/// What figures of different block sizes say to each other.
+pub const ACROSS_BLOCKS: &str = "IOPS of different block sizes do not compare: a larger I/O transfers more bytes. Use the block \
+                                 size of your application; where it can be chosen, as for backups and copies, use the one \
+                                 with the most MiB/s at a latency that you accept";
 
 /// Points of the front that are named at most.
 const FRONT_MAX: usize = 12;
@@ -18,14 +28,14 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         let named = others.iter().take(FRONT_MAX - 1);
         let named = named.fold(typed(sweep, *first), |named, point| format!("{named}; {}", typed(sweep, *point)));
         let more = if sweep.front.len() > FRONT_MAX { "; ..." } else { "" };
-        writeln!(
-            out,
-            "\nPareto front: {named}{more}: no other point beats these in throughput, latency and CPU usage"
-        )?;
+        writeln!(out, "\nPareto front: {named}{more}: no other point beats these in {}", compared(sweep))?;
     }
     for series in &sweep.depths {
         writeln!(out)?;
         depths(sweep, series, out)?;
+    }
+    if let Some(across) = across_blocks(sweep) {
+        writeln!(out, "\n{across}\n{ACROSS_BLOCKS}")?;
     }
     if let Some(found) = &sweep.limit {
         writeln!(out)?;
@@ -48,6 +58,40 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         Some(best) => writeln!(out, "\nmost I/Os per second with {}", typed(sweep, best)),
         None => Ok(()),
     }
+}
+
+/// The figures by which points are compared: `IOPS, mean latency and CPU usage`.
+pub fn compared(sweep: &Sweep) -> String {
+    let Compared { by_bytes, has_latency } = stats::sweep::compared(sweep);
+    let rate = if by_bytes { "MiB/s" } else { "IOPS" };
+    if has_latency { format!("{rate}, mean latency and CPU usage") } else { format!("{rate} and CPU usage") }
+}
+
+/// What has the most of each kind of throughput where block sizes and depths vary together; `None` elsewhere.
+pub fn across_blocks(sweep: &Sweep) -> Option<String> {
+    let AcrossBlocks { most_bytes, most_iops } = stats::sweep::across_blocks(sweep)?;
+    let [most_bytes, most_iops] = [most_bytes, most_iops].map(|point| typed(sweep, point));
+    Some(format!("of all block sizes: most MiB/s with {most_bytes}, most IOPS with {most_iops}"))
+}
+
+/// What the depth costs and brings beside the one with the most throughput: `32 % fewer IOPS than depth 32, which has the
+/// most, for 81 % less mean latency`; `None` if it has the most itself.
+pub fn given_up(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> Option<String> {
+    let of_point = |point: usize| stats::sweep::figures(sweep, point);
+    let figures = of_point(stats::sweep::point_at(sweep, series, efficient.depth)?)?;
+    let known = series.points.iter().filter_map(|point| of_point(*point));
+    let fastest = known.max_by(|a, b| a.iops.total_cmp(&b.iops)).filter(|fastest| fastest.depth != figures.depth)?;
+    let beside = stats::sweep::beside(figures, fastest)?;
+    let latency = beside.mean_percent.map(|percent| {
+        let word = if percent > 100.0 { "more" } else { "less" };
+        format!(", for {:.0} % {word} mean latency", (100.0 - percent).abs())
+    });
+    Some(format!(
+        "{:.0} % fewer IOPS than depth {}, which has the most{}",
+        100.0 - beside.iops_percent,
+        fastest.depth.unwrap_or_default(),
+        latency.unwrap_or_default()
+    ))
 }
 
 fn typed(sweep: &Sweep, point: usize) -> String {
@@ -85,8 +129,9 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
     };
     writeln!(
         out,
-        "efficient depth:  {}: best ratio of throughput to latency{}",
+        "efficient depth:  {}: {RULE}{}{}",
         estimate(sweep, series, efficient),
+        given_up(sweep, series, efficient).map(|given_up| format!("; {given_up}")).unwrap_or_default(),
         edge(sweep, series, efficient)
     )?;
     match saturation {
@@ -106,13 +151,13 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
     if let (Some(beaten), Some(point)) = (efficient, series.recommended.filter(|point| Some(*point) != efficient)) {
         writeln!(
             out,
-            "use instead:      {}: no less throughput, no higher latency and no more CPU usage than {}",
+            "use instead:      {}: no less throughput, no higher mean latency and no more CPU usage than {}",
             typed(sweep, point),
             typed(sweep, beaten)
         )?;
     }
     if stats::sweep::is_doubtful(sweep, &series.points) {
-        writeln!(out, "{NO_INTERVAL}")?;
+        writeln!(out, "{NOT_FIRM}")?;
     }
     Ok(())
 }
@@ -147,6 +192,7 @@ fn blocks(sweep: &Sweep, series: &BlockSeries, out: &mut dyn Write) -> io::Resul
     if !series.settings.is_empty() {
         writeln!(out, "with {}:", Setting::typed_all(&series.settings))?;
     }
+    let is_doubtful = stats::sweep::is_doubtful(sweep, &series.points) && series.knee.is_some();
     match series.knee {
         Some(BlockKnee::At { point, plateau_bytes_per_s }) => writeln!(
             out,
@@ -167,5 +213,6 @@ fn blocks(sweep: &Sweep, series: &BlockSeries, out: &mut dyn Write) -> io::Resul
                 stats::DEPTHS_MIN
             )
         }
-    }
+    }?;
+    if is_doubtful { writeln!(out, "{NOT_FIRM}") } else { Ok(()) }
 }

@@ -17,6 +17,7 @@ mod faults;
 mod fleet;
 mod footprint;
 mod host_cache;
+mod imported;
 mod io_workers;
 mod limits;
 mod medium;
@@ -77,6 +78,7 @@ const SUBJECTS: &[&[VerdictRule]] = &[
     steadiness::RULES,
     changes::RULES,
     percentiles::RULES,
+    imported::RULES,
 ];
 
 /// A rule of the verdict.

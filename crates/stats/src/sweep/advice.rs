@@ -5,12 +5,18 @@ use model::headline::Headline;
 use model::sweep::{Point, Sweep, Visit};
 use std::cmp::Ordering;
 
+/// The figures by which points are compared, beside the CPU usage of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// True: bytes per second; false: I/Os per second.
+    pub by_bytes: bool,
+    /// True if the mean latency counts.
+    pub has_latency: bool,
+}
+
 /// What points are compared by.
 #[derive(Clone, Copy)]
-struct Scale {
-    by_bytes: bool,
-    latency: fn(&Headline) -> f64,
-}
+struct Scale(Compared);
 
 /// What makes one point better than another.
 #[derive(Clone, Copy, Debug)]
@@ -22,24 +28,23 @@ struct Merit {
 }
 
 impl Scale {
-    /// The 99th percentile where all points have it, else the mean; throughput in bytes where block sizes differ.
+    /// The mean latency where all points have it, else none; throughput in bytes where block sizes differ. Advice and
+    /// headlines speak of the same figures.
     fn of(sweep: &Sweep, points: &[usize]) -> Self {
-        let known: Vec<&Headline> = points.iter().filter_map(|point| figures(sweep, *point)).collect();
-        let p99: fn(&Headline) -> f64 = |figures| figures.p99_ns.unwrap_or_default() as f64;
-        let mean: fn(&Headline) -> f64 = |figures| figures.mean_ns.unwrap_or_default();
-        let latency = match () {
-            () if known.iter().all(|figures| figures.p99_ns.is_some()) => p99,
-            () if known.iter().all(|figures| figures.mean_ns.is_some()) => mean,
-            () => |_: &Headline| 0.0,
-        };
+        let mut known = points.iter().filter_map(|point| figures(sweep, *point));
+        let has_latency = known.all(|figures| figures.mean_ns.is_some());
         let block = |point: &usize| sweep.points[*point].settings.iter().find(|setting| setting.name == "b");
         let by_bytes = points.iter().any(|point| block(point) != points.first().and_then(block));
-        Self { by_bytes, latency }
+        Self(Compared { by_bytes, has_latency })
     }
 
     fn merit(self, figures: &Headline) -> Merit {
-        let throughput = if self.by_bytes { figures.bytes_per_s } else { figures.iops };
-        Merit { throughput, latency: (self.latency)(figures), cpu_percent: figures.cpu_percent }
+        let Compared { by_bytes, has_latency } = self.0;
+        Merit {
+            throughput: if by_bytes { figures.bytes_per_s } else { figures.iops },
+            latency: figures.mean_ns.filter(|_| has_latency).unwrap_or_default(),
+            cpu_percent: figures.cpu_percent,
+        }
     }
 }
 
@@ -70,7 +75,12 @@ pub(super) fn best_of(sweep: &Sweep, points: &[usize]) -> Option<usize> {
     merits.into_iter().rev().max_by(|(_, a), (_, b)| a.compare(b)).map(|(point, _)| point)
 }
 
-/// The points of these that no other one beats in throughput, latency and CPU usage.
+/// By which figures the points of a sweep are compared.
+pub fn compared(sweep: &Sweep) -> Compared {
+    Scale::of(sweep, &(0..sweep.points.len()).collect::<Vec<_>>()).0
+}
+
+/// The points of these that no other one beats in throughput, mean latency and CPU usage.
 pub fn front(sweep: &Sweep, points: &[usize]) -> Vec<usize> {
     let merits = merits(sweep, points);
     let is_beaten = |merit: &Merit| merits.iter().any(|(_, other)| other.beats(merit));

@@ -124,7 +124,8 @@ fn advice_is_never_beaten_by_a_row_of_its_own_table() {
     for _ in 0..3000 {
         let table = random_table(&mut rng);
         let row = |point: usize| figures(&table, point).unwrap();
-        let latency = |row: &Headline| row.p99_ns.map_or(row.mean_ns.unwrap(), |ns| ns as f64);
+        // The percentile, which may rank points in another order, does not count: advice speaks of the mean.
+        let latency = |row: &Headline| row.mean_ns.unwrap();
         let is_beaten = |point: usize| {
             let mine = row(point);
             (0..table.points.len()).map(row).any(|other| {

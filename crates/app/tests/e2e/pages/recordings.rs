@@ -54,9 +54,16 @@ fn a_recording_is_drawn_device_by_device() {
     let page = page(&place, "m.jsonl");
     assert_eq!(charts(&page), [CHARTS, CHARTS].concat(), "the busiest first, and none of what did nothing");
     let text = words(&page);
-    for part in
-        ["<b>&amp;", "sda, disk, ACME <9000>, 1 TiB", "Means over 4 s of recording, in 4 intervals", "2027/01/15"]
-    {
+    for part in [
+        "<b>&amp;",
+        "sda, disk, ACME <9000>, 1 TiB",
+        "Means over 4 s of recording, in 4 intervals",
+        "2027/01/15",
+        "sdb did most: 700 requests/s on average, at most 800 requests/s (3.12 MiB/s)",
+        "Its peak began at 3 s of the recording: 800 reads/s and 0 writes/s, mean latency 2 ms.",
+        "sdb was not saturated for a whole interval: ",
+        "Next: see which programs do this I/O",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("idle"), "{text}");

@@ -263,6 +263,16 @@ fn results_of_other_tools_give_what_they_have() {
         super::words(&mix).contains("No verdict: DiskSpd does not check for conditions"),
         "whether it can be trusted"
     );
+    for part in [
+        "imported-cached: the I/O went through the file system's cache",
+        "imported-rate: each thread was limited to 2000 bytes per ms",
+        "imported-outlier: the slowest I/O took 871.9 ms, 187 times the 99.9th percentile",
+        "This file says: measured with DiskSpd 2.2.0 on computer vm. Caches: ",
+        "This file does not say: the build of Windows, ",
+        "What to do next: ",
+    ] {
+        assert!(super::words(&mix).contains(part), "{part}: {}", super::words(&mix));
+    }
     assert!(load(&mix).starts_with("4 KiB random 70/30 read/write, QD 8 (2 threads x 4), cached, "), "{}", load(&mix));
     assert_eq!(
         charts(&mix),
