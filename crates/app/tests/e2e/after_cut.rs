@@ -17,10 +17,13 @@ fn empty_journal(place: &Workplace) {
 
 /// Waits until the log of the first thread has so many bytes of records.
 fn wait_for_records(run: &mut Running, journal: &Path, bytes: u64) {
-    let log = journal.join("log.0");
+    wait_for_records_in(run, &journal.join("log.0"), bytes);
+}
+
+fn wait_for_records_in(run: &mut Running, log: &Path, bytes: u64) {
     run.wait_until("records in the journal", |_| {
         let mut word = [0; 8];
-        let file = File::open(&log);
+        let file = File::open(log);
         file.and_then(|file| file.read_exact_at(&mut word, HEAD_BYTES + bytes)).is_ok() && word != [0; 8]
     });
 }
@@ -182,6 +185,8 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
         "-c2M -b4K -r -w100 -o8 -t2 -Su --fdatasync-every=16 -d600 -W0 --verify --journal=journal --journal-here a.dat";
     let mut run = place.diskspd(words).start();
     wait_for_records(&mut run, &place.path("journal"), 30_000);
+    // The other thread may have started late.
+    wait_for_records_in(&mut run, &place.path("journal/log.1"), 4000);
     run.kill_hard();
     let log = place.path("journal/log.0");
     let other_log = place.path("journal/log.1");
