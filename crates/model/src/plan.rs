@@ -176,8 +176,9 @@ pub struct TargetPlan {
     pub open: OpenPlan,
     /// `-Z<size>` source shared by the threads: size in bytes and file.
     pub write_source: Option<WriteSourcePlan>,
-    /// The run of several hosts that all write to it (`--shared`); null = it is of this host alone.
+    /// The run of several hosts that all write to it (`--shared`); absent = it is of this host alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub lent_to: Option<String>,
 }
 

@@ -182,7 +182,7 @@ fn order(hello: &Value) -> Order {
         challenge: hello["challenge"].as_str().map(Into::into),
         expires_at_unix_ms: unix_ms + VALIDITY_MS,
         sequence: 1,
-        body: json!({"version": VERSION, "host": "h0", "index": 0, "hosts": 1, "profile": {}, "options": null}),
+        body: json!({"version": VERSION, "host": "h0", "index": 0, "hosts": 1, "shared": false, "profile": {}, "options": null}),
     }
 }
 
