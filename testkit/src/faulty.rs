@@ -4,6 +4,7 @@
 //! fail, and which do not come back until the test says so.
 
 use crate::fuse::{self, Served, TTL, opened};
+use crate::process::Running;
 use crate::service::{Service, ServiceClock};
 use crate::workplace::Workplace;
 use fuser::{
@@ -182,6 +183,26 @@ impl Faulty {
     /// Lets all of them come back, and those to come.
     pub fn release(&self) {
         self.law().release();
+    }
+
+    /// A load (`-v`) whose I/Os hang since some were answered, and when it was started. One that was over before, because this
+    /// thread was kept waiting, is started again.
+    pub fn hold_load(&self, start: impl Fn() -> Running) -> (Instant, Running) {
+        loop {
+            let started = Instant::now();
+            let mut run = start();
+            run.wait_for_stderr("starting measurements");
+            let before = self.answered();
+            let is_over = |run: &Running| run.stderr().contains("stopped measurements");
+            run.wait_until("some I/O", |run| is_over(run) || self.answered() > before + 20);
+            self.hold();
+            run.wait_until("an I/O to hang", |run| is_over(run) || self.held() > 0);
+            if !is_over(&run) {
+                return (started, run);
+            }
+            self.release();
+            run.kill_hard();
+        }
     }
 }
 

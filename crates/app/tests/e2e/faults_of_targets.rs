@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
-use testkit::{Faulty, Finished, Mounted, Report, Running, SlowRead, or_skip, skip, workplace};
+use testkit::{Faulty, Finished, Mounted, Report, SlowRead, or_skip, skip, workplace};
 
 /// One line for each way of doing I/O to a target that cannot be mapped.
 const WAYS: [(&str, &str); 4] =
@@ -69,22 +69,8 @@ fn a_target_that_hangs_does_not_hang_the_run() {
 fn expect_no_hang(way: &str, words: &str) {
     let place = workplace!();
     let faulty = Faulty::mounted(&place, "faulty").expect("it could be mounted before");
-    let (started, mut run) = loop {
-        let started = Instant::now();
-        let mut run = place.diskspd("-d10 -W0 -b4K -v").args(words).arg(&faulty.file).start();
-        run.wait_for_stderr("starting measurements");
-        let before = faulty.answered();
-        let is_over = |run: &Running| run.stderr().contains("stopped measurements");
-        run.wait_until("some I/O", |run| is_over(run) || faulty.answered() > before + 20);
-        faulty.hold();
-        run.wait_until("an I/O to hang", |run| is_over(run) || faulty.held() > 0);
-        if !is_over(&run) {
-            break (started, run);
-        }
-        // This thread was kept waiting for ten seconds, so it begins again.
-        faulty.release();
-        run.kill_hard();
-    };
+    let load = || place.diskspd("-d10 -W0 -b4K -v").args(words).arg(&faulty.file).start();
+    let (started, mut run) = faulty.hold_load(load);
     // It is the report that comes while the target still hangs.
     run.wait_for_stdout("had not completed when the run ended");
     let until_report = started.elapsed().as_secs_f64();

@@ -2,7 +2,7 @@
 
 use crate::{findings, found, is_found};
 use std::time::Duration;
-use testkit::{Faulty, Running, or_skip, skip, workplace};
+use testkit::{Faulty, or_skip, skip, workplace};
 
 /// What the report begins its verdict with where nothing is worse than a note.
 const SOUND: &str = "Verdict: no conditions found that invalidate ";
@@ -44,21 +44,7 @@ fn strict_turns_invalid_figures_into_status_4() {
         let place = workplace!();
         let faulty = Faulty::mounted(&place, "faulty").expect("it could be mounted before");
         let words = format!("-d4 -W0 -b4K -o1 -v --json r.json {strict}");
-        let mut run = loop {
-            let mut run = place.diskspd(&words).arg(&faulty.file).start();
-            run.wait_for_stderr("starting measurements");
-            let before = faulty.answered();
-            let is_over = |run: &Running| run.stderr().contains("stopped measurements");
-            run.wait_until("some I/O", |run| is_over(run) || faulty.answered() > before + 20);
-            faulty.hold();
-            run.wait_until("an I/O to hang", |run| is_over(run) || faulty.held() > 0);
-            if !is_over(&run) {
-                break run;
-            }
-            // This thread was kept waiting for four seconds, so it begins again.
-            faulty.release();
-            run.kill_hard();
-        };
+        let (_, mut run) = faulty.hold_load(|| place.diskspd(&words).arg(&faulty.file).start());
         run.wait_for_stdout("\nVerdict: INVALID\n");
         faulty.release();
         let run = run.finish();
