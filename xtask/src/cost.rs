@@ -119,7 +119,14 @@ fn measure(program: &Path, row: &Row, targets: &[PathBuf; 2]) -> Result<u64, Sto
 
 /// The program as it is released.
 fn build(root: &Path) -> Result<PathBuf, Stop> {
-    let status = Command::new("cargo").current_dir(root).args(["build", "--release", "--locked", "-p", "app"]).status();
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root).args(["build", "--release", "--locked", "-p", "app"]);
+    // Those that cargo has set for this program would make build scripts that look at them build again.
+    let of_this_package = |name: &[u8]| name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| of_this_package(name.as_encoded_bytes())) {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status();
     if status.is_ok_and(|status| status.success()) {
         Ok(target_directory(root).join("release/diskspd"))
     } else {
