@@ -81,7 +81,7 @@ impl<'a> Measurement<'a> {
         let SharedFiles { paths, run, stage } = &choices.shared;
         for question in questions.iter_mut().filter(|question| paths.contains(&question.path)) {
             question.shared = true;
-            question.lent_to = (*stage == SharedStage::Uses).then(|| run.clone());
+            question.shared_run = (*stage == SharedStage::Uses).then(|| run.clone());
         }
         self.facts.targets = host::targets(&self.machine, &questions);
         self.facts.disks = disks(self.environments());

@@ -79,10 +79,8 @@ pub(crate) fn of_shared(root: &Root, file: &File, path: &Path) -> Openers {
     let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else { return of(root, file, path) };
     let began = Instant::now();
     loop {
-        let mut found = search(root, &[(path.to_owned(), identity)], &[]);
-        let who = found.users.remove(&identity).unwrap_or_default();
-        let peers = found.peers.remove(&identity).unwrap_or_default();
-        if peers > 0 && peers == who.len() && found.unidentified.is_empty() {
+        let SharedUsers { who, peers, all_are_known } = shared_users(root, path, identity);
+        if peers > 0 && peers == who.len() && all_are_known {
             return Openers::None;
         }
         // One that has just closed it is not found here, and one that opens it at this moment is found there.
@@ -95,10 +93,25 @@ pub(crate) fn of_shared(root: &Root, file: &File, path: &Path) -> Openers {
 
 /// As [`users_of_files`] for one file that several hosts use together, without processes of this same program.
 pub fn users_of_shared_file(root: &Root, path: &Path, identity: FileIdentity) -> Vec<String> {
-    let mut found = search(root, &[(path.to_owned(), identity)], &[]);
-    let who = found.users.remove(&identity).unwrap_or_default();
-    let peers = found.peers.remove(&identity).unwrap_or_default();
+    let SharedUsers { who, peers, .. } = shared_users(root, path, identity);
     if peers == who.len() { Vec::new() } else { shortened(who) }
+}
+
+/// Users of a file that several hosts use together.
+struct SharedUsers {
+    who: Vec<String>,
+    /// How many of them are processes of this same program.
+    peers: usize,
+    all_are_known: bool,
+}
+
+fn shared_users(root: &Root, path: &Path, identity: FileIdentity) -> SharedUsers {
+    let mut found = search(root, &[(path.to_owned(), identity)], &[]);
+    SharedUsers {
+        who: found.users.remove(&identity).unwrap_or_default(),
+        peers: found.peers.remove(&identity).unwrap_or_default(),
+        all_are_known: found.unidentified.is_empty(),
+    }
 }
 
 /// Users of each of these regular files, as phrases: "process 7 (postgres)", "loop device /dev/loop0",

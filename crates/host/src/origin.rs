@@ -18,17 +18,17 @@ const SAMPLES_MAX: u64 = 1000;
 /// Maximum number of separate data extents.
 const SEGMENTS_MAX: usize = 10_000;
 
-/// Finds out who made `file`, and whether anything has written to it since. A file that is open for the run `lent_to` is ours:
+/// Finds out who made `file`, and whether anything has written to it since. A file that is open for the run `shared_run` is ours:
 /// its first host has found that out.
-pub(crate) fn of(file: &File, state: &FileState, lent_to: Option<&str>) -> Origin {
+pub(crate) fn of(file: &File, state: &FileState, shared_run: Option<&str>) -> Origin {
     let mark = sys::xattr::get(file, ATTRIBUTE);
     if state.size_bytes == 0 {
         // It holds nobody's data, but may have been made by somebody.
-        let marked = mark.ok().flatten().map(|value| by_mark(file, state, &value, lent_to));
+        let marked = mark.ok().flatten().map(|value| by_mark(file, state, &value, shared_run));
         return marked.filter(|origin| matches!(origin, Origin::Ours { .. })).unwrap_or(Origin::Empty);
     }
     match mark {
-        Ok(Some(value)) => by_mark(file, state, &value, lent_to),
+        Ok(Some(value)) => by_mark(file, state, &value, shared_run),
         Ok(None) => foreign("it has no diskspd mark"),
         Err(error) if error.kind() == io::ErrorKind::Unsupported => foreign(
             "its file system does not support extended attributes, so diskspd cannot mark files that it creates",
@@ -41,16 +41,16 @@ fn foreign(evidence: impl Into<String>) -> Origin {
     Origin::Foreign { evidence: evidence.into() }
 }
 
-fn by_mark(file: &File, state: &FileState, value: &[u8], lent_to: Option<&str>) -> Origin {
+fn by_mark(file: &File, state: &FileState, value: &[u8], shared_run: Option<&str>) -> Origin {
     let identity = match sys::file_identity::lasting_identity(file) {
         Ok(identity) => identity,
         Err(error) => return foreign(format!("its inode or birth time cannot be read: {error}")),
     };
     let FileState { size_bytes, modified_ns, .. } = *state;
     let seen = Seen { size_bytes, modified_ns, file: &identity };
-    let is_lent = lent_to
+    let is_shared = shared_run
         .is_some_and(|run| matches!(sys::xattr::get(file, RUN_ATTRIBUTE), Ok(Some(found)) if found == run.as_bytes()));
-    if let Some(Mark { size_bytes, fill, .. }) = Mark::open(value, seen).filter(|_| is_lent) {
+    if let Some(Mark { size_bytes, fill, .. }) = Mark::open(value, seen).filter(|_| is_shared) {
         return Origin::Ours { size_bytes, fill };
     }
     match Mark::fitting(value, seen) {

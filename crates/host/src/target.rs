@@ -25,7 +25,7 @@ pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, T
         all.writes |= question.writes;
         all.direct |= question.direct;
         all.shared |= question.shared;
-        all.lent_to = all.lent_to.take().or_else(|| question.lent_to.clone());
+        all.shared_run = all.shared_run.take().or_else(|| question.shared_run.clone());
         all.creates = all.creates.into_iter().chain(question.creates).max_by_key(|(size, _)| *size);
     }
     let mut file_systems = FileSystems::new(root);
@@ -220,7 +220,7 @@ fn look_for_owners(
         facts.not_writable = Some(format!("it is on {name}, a pseudo file system without storage"));
         return;
     }
-    facts.origin = origin::of(file, state, question.lent_to.as_deref());
+    facts.origin = origin::of(file, state, question.shared_run.as_deref());
     if question.creates.is_some() && matches!(facts.origin, Origin::Ours { .. }) {
         facts.fully_written = sys::extents::is_fully_written(file, facts.size_bytes).ok();
     }

@@ -47,7 +47,7 @@ pub struct TargetQuestion {
     /// users.
     pub shared: bool,
     /// The run of several hosts whose first host may have marked the file as open for all of them.
-    pub lent_to: Option<String>,
+    pub shared_run: Option<String>,
 }
 
 /// The machine without its targets.

@@ -121,10 +121,8 @@ impl Mark {
         }
         Ok(mark)
     }
-}
 
-impl Mark {
-    /// The mark of a file that was marked as open before it was lent to other hosts, if this is that file. Whether it was
+    /// The mark of a file that was marked as open for several hosts before they use it, if this is that file. Whether it was
     /// written to since then shows its time of the last change alone ([`Mark::modified_ns`]).
     pub fn open(value: &[u8], seen: Seen<'_>) -> Option<Self> {
         let mark: Self = std::str::from_utf8(value).ok()?.parse().ok()?;
@@ -246,11 +244,11 @@ mod tests {
         }
         assert_eq!(fitting(&Mark { state: MarkState::Open, ..mark() }, seen), Err(Unfit::Open));
         let open = Mark { state: MarkState::Open, ..mark() };
-        let lent = |mark: &Mark, seen| Mark::open(mark.to_string().as_bytes(), seen);
-        assert_eq!(lent(&open, Seen { modified_ns: 5, ..seen }), Some(open.clone()));
-        assert_eq!(lent(&mark(), seen), None, "closed");
-        assert_eq!(lent(&open, Seen { size_bytes: 1, ..seen }), None);
-        assert_eq!(lent(&open, Seen { file: "inode=13,birth=1763851942.012345678", ..seen }), None);
+        let shared = |mark: &Mark, seen| Mark::open(mark.to_string().as_bytes(), seen);
+        assert_eq!(shared(&open, Seen { modified_ns: 5, ..seen }), Some(open.clone()));
+        assert_eq!(shared(&mark(), seen), None, "closed");
+        assert_eq!(shared(&open, Seen { size_bytes: 1, ..seen }), None);
+        assert_eq!(shared(&open, Seen { file: "inode=13,birth=1763851942.012345678", ..seen }), None);
         assert_eq!(Mark::fitting(b"v1 size=1073741824 fill=ramp", seen), Err(Unfit::OldVersion));
         assert_eq!(Mark::fitting(b"\xff", seen), Err(Unfit::NotAMark));
     }

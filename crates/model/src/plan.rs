@@ -179,7 +179,7 @@ pub struct TargetPlan {
     /// The run of several hosts that all write to it (`--shared`); absent = it is of this host alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub lent_to: Option<String>,
+    pub shared_run: Option<String>,
 }
 
 impl TargetPlan {

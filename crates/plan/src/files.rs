@@ -63,7 +63,7 @@ impl SharedFiles {
     }
 
     /// The run that a file is written to by, if other hosts write to it, too.
-    pub(crate) fn lent_to(&self, path: &Path) -> Option<String> {
+    pub(crate) fn shared_run(&self, path: &Path) -> Option<String> {
         (self.stage == SharedStage::Uses && self.paths.contains(path)).then(|| self.run.clone())
     }
 }
@@ -178,9 +178,9 @@ impl<'a> Files<'a> {
         self.targets.get(path)
     }
 
-    /// See [`SharedFiles::lent_to`].
-    pub(crate) fn lent_to(&self, path: &Path) -> Option<String> {
-        self.choices.shared.lent_to(path)
+    /// See [`SharedFiles::shared_run`].
+    pub(crate) fn shared_run(&self, path: &Path) -> Option<String> {
+        self.choices.shared.shared_run(path)
     }
 
     /// Refuses creations that do not fit together.

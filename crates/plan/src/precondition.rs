@@ -71,7 +71,7 @@ mod tests {
             expect: Expected::Character,
             open: OpenPlan::default(),
             write_source: None,
-            lent_to: None,
+            shared_run: None,
         };
         let targets = vec![target("a", (1 << 20) + 5), target("b", 64 << 10)];
         let plan = Plan { time_spans: vec![TimeSpanPlan { targets, ..TimeSpanPlan::default() }], ..Plan::default() };

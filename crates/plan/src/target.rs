@@ -21,8 +21,8 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// As one that other hosts write to, too, if this one does.
-    fn lent_to(mut self, run: Option<String>) -> Self {
-        self.plan.lent_to = run.filter(|_| self.plan.open.write);
+    fn shared_run(mut self, run: Option<String>) -> Self {
+        self.plan.shared_run = run.filter(|_| self.plan.open.write);
         self
     }
 }
@@ -55,9 +55,9 @@ pub(crate) fn plan_all(
         let can_poll = !time_span.completion_polling || mechanism::may_poll(&target.path, polling, findings);
         let can_change = mechanism::may_change_without_data(target, &standing, kind, findings);
         if mechanism::check(target, &standing, &facts.system, findings) && can_poll && can_change {
-            let lent_to = files.lent_to(&target.path);
+            let shared_run = files.shared_run(&target.path);
             let more = plan(time_span, target, standing, preparation, threads, &mut counters, findings);
-            planned.extend(more.map(|planned| planned.lent_to(lent_to)));
+            planned.extend(more.map(|planned| planned.shared_run(shared_run)));
         }
     }
     for target in time_span.targets.iter().filter(|target| target.writes()) {
@@ -137,7 +137,7 @@ fn plan(
     };
     let write_source = content::write_source(target, direct);
     let (path, stream) = (target.path.clone(), target.stream.clone());
-    let plan = TargetPlan { path, stream, size_bytes, preparation, expect, open, write_source, lent_to: None };
+    let plan = TargetPlan { path, stream, size_bytes, preparation, expect, open, write_source, shared_run: None };
     Some(Planned { plan, layout })
 }
 

@@ -161,7 +161,7 @@ mod tests {
             expect,
             open: OpenPlan { read: true, write, ..OpenPlan::default() },
             write_source: None,
-            lent_to: None,
+            shared_run: None,
         };
         let time_span = TimeSpanPlan { targets: vec![target], ..TimeSpanPlan::default() };
         Plan { time_spans: vec![time_span], ..Plan::default() }

@@ -25,7 +25,6 @@ mod io_workers;
 mod issue;
 pub mod journal;
 mod kernel_sampler;
-pub mod lending;
 mod life;
 mod live_counts;
 mod logs;
@@ -42,6 +41,7 @@ mod sections;
 mod seq_lock;
 mod setup;
 mod shape;
+pub mod shared_files;
 mod size_cells;
 pub mod skew;
 mod spread;
@@ -119,7 +119,7 @@ fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
 /// Closes what was written to, unless I/Os are still on their way: a flush would wait for them.
 fn close_files(preparer: &mut Preparer, record: &Record, observer: &mut dyn Observer) {
     if record.time_spans.iter().any(|span| span.notes.iter().any(|note| drain::left_behind(note).is_some())) {
-        preparer.files.keep_lent_open();
+        preparer.files.keep_shared_open();
     } else {
         preparer.close_files(observer);
     }

@@ -159,14 +159,14 @@ impl Preparer {
             _ => None,
         });
         let written = plan.time_spans.iter().flat_map(|span| &span.targets).filter(|target| is_written_file(target));
-        let (lent, written): (Vec<&TargetPlan>, Vec<&TargetPlan>) =
-            written.partition(|target| target.lent_to.is_some());
+        let (shared, written): (Vec<&TargetPlan>, Vec<&TargetPlan>) =
+            written.partition(|target| target.shared_run.is_some());
         let written = written.into_iter().filter_map(|target| Some((&target.path, checked(target)?)));
         let mut seen = BTreeSet::new();
         for (path, stamp) in anew.chain(written).filter(|(path, _)| seen.insert(*path)) {
             self.files.look(path, Some(stamp))?;
         }
-        lent.into_iter().try_for_each(|target| self.look_at(target).map(drop))
+        shared.into_iter().try_for_each(|target| self.look_at(target).map(drop))
     }
 
     /// Opens a file that is about to be written to for reading, if it is what was checked; other than for
@@ -180,17 +180,17 @@ impl Preparer {
 
     /// The file of a target is still what was checked.
     fn compare(&self, file: &File, target: &TargetPlan) -> Result<FileStamp, String> {
-        match &target.lent_to {
+        match &target.shared_run {
             None => self.files.compare(file, &target.path, checked(target)),
             Some(run) => {
                 // Clocks of hosts differ a little.
                 let margin_ns = 100_000_000;
                 let start_ns = self.agreed_start_ns.unwrap_or(u64::MAX);
-                let looked = written_files::compare_lent(file, &target.path, checked(target), run, true);
+                let looked = written_files::compare_shared(file, &target.path, checked(target), run, true);
                 if looked.is_ok() || sys::clock::monotonic_ns().saturating_add(margin_ns) < start_ns {
                     return looked;
                 }
-                written_files::compare_lent(file, &target.path, checked(target), run, false)
+                written_files::compare_shared(file, &target.path, checked(target), run, false)
             }
         }
     }
@@ -198,7 +198,7 @@ impl Preparer {
     /// Nobody else has the file of a target open, but for other hosts that write to it, too.
     fn check_unused(&self, file: &File, target: &TargetPlan, identity: FileIdentity) -> Result<(), String> {
         let unused = written_files::check_unused(file, &target.path);
-        if unused.is_err() && target.lent_to.is_some() {
+        if unused.is_err() && target.shared_run.is_some() {
             let users = host::users_of_shared_file(&self.root, &target.path, identity);
             return check_users(&[(target.path.clone(), identity)], &BTreeMap::from([(identity, users)]));
         }
@@ -245,12 +245,12 @@ impl Preparer {
             for (Look { file, .. }, (path, _)) in looks.iter().zip(&files) {
                 still_at_its_place(file, path)?;
             }
-            let is_alone = |index: usize| plan.targets[looks[index].targets[0]].lent_to.is_none();
-            let (alone, lent): (Vec<_>, Vec<_>) =
+            let is_alone = |index: usize| plan.targets[looks[index].targets[0]].shared_run.is_none();
+            let (alone, shared): (Vec<_>, Vec<_>) =
                 files.iter().cloned().enumerate().partition(|(index, _)| is_alone(*index));
             let alone: Vec<_> = alone.into_iter().map(|(_, file)| file).collect();
             check_users(&alone, &host::users_of_files(&self.root, &alone))?;
-            for (_, file) in lent {
+            for (_, file) in shared {
                 let users = host::users_of_shared_file(&self.root, &file.0, file.1);
                 check_users(std::slice::from_ref(&file), &BTreeMap::from([(file.1, users)]))?;
             }
@@ -265,9 +265,9 @@ impl Preparer {
             let keeps = |fill, work: &WorkerTarget| preserves(fill, work) && !(verifies && work.does(Operation::Write));
             let after = |fill| if works.all(|work| keeps(fill, work)) { fill } else { Fill::Mixed };
             let target = &plan.targets[targets[0]];
-            match &target.lent_to {
+            match &target.shared_run {
                 None => self.files.begin(file, &target.path, after)?,
-                Some(run) => self.files.begin_lent(file, &target.path, run, after)?,
+                Some(run) => self.files.begin_shared(file, &target.path, run, after)?,
             }
         }
         Ok(())

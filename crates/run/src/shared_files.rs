@@ -18,7 +18,7 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A file as a mark shows it that a run of several hosts set.
 #[derive(Debug)]
-struct Lent {
+struct Shared {
     mark: Mark,
     /// Nothing has been written to it since.
     is_unchanged: bool,
@@ -30,7 +30,7 @@ struct Lent {
 /// # Errors
 ///
 /// The error as a sentence.
-pub fn lend(path: &Path, run: &str, is_written: bool) -> Result<(), String> {
+pub fn mark_shared(path: &Path, run: &str, is_written: bool) -> Result<(), String> {
     let error = |error: io::Error| cannot_mark(path, &error);
     let file = sys::file::open_to_look(path).map_err(error)?;
     let mark = written_files::own_mark(&file).map_err(error)?.ok_or_else(|| {
@@ -57,7 +57,7 @@ pub fn check(path: &Path, run: &str, is_written: bool) -> Result<(), String> {
     let name = path.display();
     let file = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
     let is_it = if is_written {
-        of_run(&file, run).map(|lent| lent.is_some_and(|lent| lent.is_unchanged))
+        of_run(&file, run).map(|file_of_run| file_of_run.is_some_and(|file_of_run| file_of_run.is_unchanged))
     } else {
         written_files::own_mark(&file).and_then(|mark| Ok(mark.is_some() && is_named(&file, run)?))
     };
@@ -77,7 +77,7 @@ pub fn settle(path: &Path, run: &str) -> Result<(), String> {
     let name = path.display();
     let error = |error: io::Error| format!("cannot close '{name}': {error}");
     let file = sys::file::open_to_look(path).map_err(error)?;
-    let Some(Lent { mark, .. }) = of_run(&file, run).map_err(error)? else {
+    let Some(Shared { mark, .. }) = of_run(&file, run).map_err(error)? else {
         return Err(format!("'{name}' is no longer the file of this run, or a host did not end its writes"));
     };
     file.sync_all().map_err(error)?;
@@ -93,9 +93,9 @@ pub fn settle(path: &Path, run: &str) -> Result<(), String> {
 
 /// Closes a file that no host of the run has written to, because its load does not start. One that was written to stays
 /// open.
-pub fn take_back(path: &Path, run: &str) {
+pub fn unmark_shared(path: &Path, run: &str) {
     let Ok(file) = sys::file::open_to_look(path) else { return };
-    if let Ok(Some(Lent { mark, is_unchanged: true })) = of_run(&file, run) {
+    if let Ok(Some(Shared { mark, is_unchanged: true })) = of_run(&file, run) {
         let _ = set_mark(&file, &Mark { state: MarkState::Closed, ..mark });
     }
     if matches!(is_named(&file, run), Ok(true)) {
@@ -104,7 +104,7 @@ pub fn take_back(path: &Path, run: &str) {
 }
 
 /// What a file of the run has in its mark now; `None` = it is not open for the run.
-fn of_run(file: &File, run: &str) -> io::Result<Option<Lent>> {
+fn of_run(file: &File, run: &str) -> io::Result<Option<Shared>> {
     if !is_named(file, run)? {
         return Ok(None);
     }
@@ -112,7 +112,7 @@ fn of_run(file: &File, run: &str) -> io::Result<Option<Lent>> {
     let identity = file_identity::lasting_identity(file)?;
     let FileState { size_bytes, modified_ns, .. } = file_identity::state(file)?;
     let mark = Mark::open(&value, Seen { size_bytes, modified_ns, file: &identity });
-    Ok(mark.map(|mark| Lent { is_unchanged: mark.modified_ns == modified_ns, mark }))
+    Ok(mark.map(|mark| Shared { is_unchanged: mark.modified_ns == modified_ns, mark }))
 }
 
 fn is_named(file: &File, run: &str) -> io::Result<bool> {
@@ -123,7 +123,7 @@ fn is_named(file: &File, run: &str) -> io::Result<bool> {
 pub(crate) fn content(file: &File, path: &Path, run: &str, is_unwritten: bool) -> Result<Fill, String> {
     let name = path.display();
     match of_run(file, run) {
-        Ok(Some(lent)) if lent.is_unchanged || !is_unwritten => Ok(lent.mark.fill),
+        Ok(Some(file_of_run)) if file_of_run.is_unchanged || !is_unwritten => Ok(file_of_run.mark.fill),
         Ok(Some(_)) => Err(format!("'{name}' was changed by another process after the check; it was not touched")),
         Ok(None) => Err(format!("'{name}' is no longer the file that was checked; it was not touched")),
         Err(error) => Err(format!("cannot check '{name}': {error}")),
@@ -134,7 +134,7 @@ pub(crate) fn content(file: &File, path: &Path, run: &str, is_unwritten: bool) -
 pub(crate) fn set_content(file: &File, path: &Path, run: &str, content: Fill) -> Result<(), String> {
     let error = |error: io::Error| cannot_mark(path, &error);
     match of_run(file, run).map_err(error)? {
-        Some(Lent { mark, .. }) if mark.fill != content => {
+        Some(Shared { mark, .. }) if mark.fill != content => {
             set_mark(file, &Mark { fill: content, ..mark }).map_err(error)
         }
         _ => Ok(()),
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_file_is_open_for_all_hosts_until_the_first_closes_it() {
         let (_folder, path) = testkit::or_skip!(ours());
-        lend(&path, "run", true).expect("lent");
+        mark_shared(&path, "run", true).expect("marked");
         assert_eq!(mark(&path), None, "open");
         assert!(check(&path, "other", true).is_err() && check(&path, "run", false).is_err());
         check(&path, "run", true).expect("the file of the run");
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_file_that_a_host_may_still_write_to_is_not_closed() {
         let (_folder, path) = testkit::or_skip!(ours());
-        lend(&path, "run", true).expect("lent");
+        mark_shared(&path, "run", true).expect("marked");
         keep_open(&path, "run");
         assert!(settle(&path, "run").is_err());
         assert_eq!(mark(&path), None);
@@ -214,25 +214,25 @@ mod tests {
     fn a_file_that_nobody_wrote_to_is_as_before() {
         let (_folder, path) = testkit::or_skip!(ours());
         let before = mark(&path);
-        lend(&path, "run", true).expect("lent");
-        take_back(&path, "other");
+        mark_shared(&path, "run", true).expect("marked");
+        unmark_shared(&path, "other");
         assert_eq!(mark(&path), None);
-        take_back(&path, "run");
+        unmark_shared(&path, "run");
         assert_eq!(mark(&path), before);
-        lend(&path, "run", true).expect("lent");
+        mark_shared(&path, "run", true).expect("marked");
         write(&path);
-        take_back(&path, "run");
+        unmark_shared(&path, "run");
         assert_eq!(mark(&path), None, "somebody wrote to it");
     }
 
     #[test]
     fn a_file_that_is_only_read_stays_closed() {
         let (_folder, path) = testkit::or_skip!(ours());
-        lend(&path, "run", false).expect("named");
+        mark_shared(&path, "run", false).expect("named");
         assert!(mark(&path).is_some());
         check(&path, "run", false).expect("the file of the run");
         assert!(check(&path, "run", true).is_err() && check(&path, "other", false).is_err());
-        take_back(&path, "run");
+        unmark_shared(&path, "run");
         assert!(mark(&path).is_some() && check(&path, "run", false).is_err());
     }
 
@@ -240,6 +240,6 @@ mod tests {
     fn a_file_that_is_not_ours_is_lent_to_nobody() {
         let (_folder, path) = testkit::or_skip!(ours());
         write(&path);
-        assert!(lend(&path, "run", true).is_err_and(|reason| reason.contains("mark")));
+        assert!(mark_shared(&path, "run", true).is_err_and(|reason| reason.contains("mark")));
     }
 }

@@ -233,7 +233,7 @@ mod tests {
             expect: Expected::Character,
             open: OpenPlan { read: true, ..OpenPlan::default() },
             write_source: None,
-            lent_to: None,
+            shared_run: None,
         });
         let minute_ns = 60_000_000_000;
         let span = TimeSpanPlan { warm_up_ns: 0, duration_ns: minute_ns, cool_down_ns: 0, intervals: None, ..span };

@@ -1,7 +1,7 @@
 //! Files that a run writes to: compared with what was checked just before the first byte, marked as open while
 //! the run writes to them, and closed at its end so that any later change by somebody else shows.
 
-use crate::lending;
+use crate::shared_files;
 use model::device_guard::FileIdentity;
 use model::facts::{FileStamp, Fill};
 use model::mark::{self, Mark, MarkState, Seen};
@@ -28,7 +28,7 @@ pub(crate) struct WrittenFiles {
     /// Directories in which leftovers of killed runs were looked for.
     cleaned: BTreeSet<PathBuf>,
     /// The run of files that other hosts write to, too, by path.
-    lent: BTreeMap<PathBuf, String>,
+    shared: BTreeMap<PathBuf, String>,
 }
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ enum Phase {
     /// the end of a timespan: it must still be so before the next one writes to it. `None` while one does.
     Open { content: Option<Fill>, known: Option<FileStamp> },
     /// Other hosts write to it, too; the first of them closes it.
-    Lent,
+    Shared,
     /// Renamed or removed while this run wrote to it: stays marked as open.
     Lost,
 }
@@ -78,7 +78,7 @@ impl WrittenFiles {
         let name = path.display();
         let found = stamp(file).map_err(|error| format!("cannot check '{name}': {error}"))?;
         let expected = match self.by_identity.get(&found.identity).map(|known| known.phase) {
-            Some(Phase::Open { known: None, .. } | Phase::Lent) => return Ok(found),
+            Some(Phase::Open { known: None, .. } | Phase::Shared) => return Ok(found),
             Some(Phase::Open { known: Some(stamp), .. } | Phase::Closed(stamp)) => stamp,
             Some(Phase::Lost) => {
                 return Err(format!(
@@ -100,24 +100,24 @@ impl WrittenFiles {
     }
 
     /// As [`begin`](Self::begin) for a file that other hosts write to, too.
-    pub(crate) fn begin_lent(
+    pub(crate) fn begin_shared(
         &mut self,
         file: &File,
         path: &Path,
         run: &str,
         after: impl FnOnce(Fill) -> Fill,
     ) -> Result<(), String> {
-        let content = after(lending::content(file, path, run, false)?);
-        lending::set_content(file, path, run, content)?;
+        let content = after(shared_files::content(file, path, run, false)?);
+        shared_files::set_content(file, path, run, content)?;
         let identity = stamp(file).map_err(|error| cannot_mark(path, &error))?.identity;
-        self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase: Phase::Lent });
-        self.lent.insert(path.to_owned(), run.to_owned());
+        self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase: Phase::Shared });
+        self.shared.insert(path.to_owned(), run.to_owned());
         Ok(())
     }
 
     /// I/Os of this run may still be on their way: files that other hosts write to, too, are not closed.
-    pub(crate) fn keep_lent_open(&self) {
-        self.lent.iter().for_each(|(path, run)| lending::keep_open(path, run));
+    pub(crate) fn keep_shared_open(&self) {
+        self.shared.iter().for_each(|(path, run)| shared_files::keep_open(path, run));
     }
 
     /// Opens a file that is about to be written to for reading, if it is what was checked and nobody else has it open.
@@ -201,10 +201,10 @@ impl WrittenFiles {
     /// Closes what the run has written to. The reasons for which files stay marked as open, as sentences.
     pub(crate) fn close_all(&mut self) -> Vec<String> {
         let mut reasons = Vec::new();
-        for (path, run) in &self.lent {
+        for (path, run) in &self.shared {
             // What this host wrote is at its place before the first host closes the file.
             if let Err(error) = sys::file::open_to_look(path).and_then(|file| file.sync_all()) {
-                lending::keep_open(path, run);
+                shared_files::keep_open(path, run);
                 reasons.push(format!(
                     "cannot flush '{}', which other hosts write to, too: {error}; it stays marked as open",
                     path.display()
@@ -236,7 +236,7 @@ impl WrittenFiles {
 
 /// As [`WrittenFiles::compare`] for a file that other hosts write to, too, once all have begun (`is_unwritten` = no host
 /// can have).
-pub(crate) fn compare_lent(
+pub(crate) fn compare_shared(
     file: &File,
     path: &Path,
     checked: Option<FileStamp>,
@@ -247,7 +247,7 @@ pub(crate) fn compare_lent(
     if checked.is_none_or(|checked| checked.identity != found.identity || checked.size_bytes != found.size_bytes) {
         return Err(format!("'{}' is no longer the file that was checked; it was not touched", path.display()));
     }
-    lending::content(file, path, run, is_unwritten)?;
+    shared_files::content(file, path, run, is_unwritten)?;
     Ok(found)
 }
 

@@ -92,7 +92,7 @@ mod tests {
             expect: Expected::Character,
             open: OpenPlan::default(),
             write_source: None,
-            lent_to: None,
+            shared_run: None,
             stream: None,
         };
         let plan = TimeSpanPlan { targets: vec![target], ..TimeSpanPlan::default() };

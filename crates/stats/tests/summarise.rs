@@ -40,7 +40,7 @@ fn target_plan(path: &str) -> TargetPlan {
         expect: Expected::Character,
         open: OpenPlan::default(),
         write_source: None,
-        lent_to: None,
+        shared_run: None,
     }
 }
 

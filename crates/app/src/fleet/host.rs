@@ -105,7 +105,7 @@ pub(super) struct ThisHost {
     /// What preparations made, by path.
     made: Mutex<BTreeMap<String, FileState>>,
     /// Files that the last preparation marked for all hosts of a run, with the run.
-    lent: Mutex<Vec<(PathBuf, String)>>,
+    marked: Mutex<Vec<(PathBuf, String)>>,
 }
 
 /// A load, understood.
@@ -117,17 +117,17 @@ struct Understood {
 impl ThisHost {
     /// For targets within the confinement, which must be that of this process.
     pub(super) fn new(confinement: &'static Confinement, limits: Limits) -> Self {
-        Self { confinement, limits, made: Mutex::default(), lent: Mutex::default() }
+        Self { confinement, limits, made: Mutex::default(), marked: Mutex::default() }
     }
 
     /// Marks a file for all hosts, or finds that the first host has.
     fn share(&self, file: &SharedUse, load: &Load) -> Result<(), String> {
         let SharedUse { path, is_written } = file;
         if load.index > 0 {
-            return run::lending::check(path, &load.run, *is_written);
+            return run::shared_files::check(path, &load.run, *is_written);
         }
-        self.lent.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), load.run.clone()));
-        run::lending::lend(path, &load.run, *is_written)
+        self.marked.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), load.run.clone()));
+        run::shared_files::mark_shared(path, &load.run, *is_written)
     }
 
     fn understand(&self, load: &Load) -> Result<Understood, Vec<String>> {
@@ -302,7 +302,7 @@ impl LoadHost for ThisHost {
         let is_first = load.index == 0;
         let stage = if is_first { SharedStage::Creates } else { SharedStage::Uses };
         let shared = SharedUse::all(&understood);
-        self.lent.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.marked.lock().unwrap_or_else(PoisonError::into_inner).clear();
         if !is_first {
             wait_for_files(&shared, stop);
         }
@@ -326,8 +326,8 @@ impl LoadHost for ThisHost {
     }
 
     fn undo(&self, prepared: &Prepared) {
-        for (path, run) in self.lent.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            run::lending::take_back(&path, &run);
+        for (path, run) in self.marked.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            run::shared_files::unmark_shared(&path, &run);
         }
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         for path in &prepared.created {
@@ -345,10 +345,10 @@ impl LoadHost for ThisHost {
         let shared = SharedUse::all(&understood);
         let (written, read): (Vec<_>, Vec<_>) = shared.iter().partition(|file| file.is_written);
         for file in read {
-            run::lending::take_back(&file.path, &load.run);
+            run::shared_files::unmark_shared(&file.path, &load.run);
         }
         let errors: Vec<String> =
-            written.iter().filter_map(|file| run::lending::settle(&file.path, &load.run).err()).collect();
+            written.iter().filter_map(|file| run::shared_files::settle(&file.path, &load.run).err()).collect();
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 

@@ -195,15 +195,15 @@ impl Conductor {
         self.steps.push(Step::Say(progress));
     }
 
-    fn order_all(&mut self, verb: Verb, mut body: impl FnMut(&Host) -> Value) {
-        for (host, of) in self.hosts.iter().enumerate().filter(|(_, of)| of.heard_ns.is_some()) {
-            self.steps.push(Step::Order { host, verb, body: body(of) });
-        }
+    fn order_all(&mut self, verb: Verb, body: impl FnMut(&Host) -> Value) {
+        self.order_those(verb, |_| true, body);
     }
 
-    fn order_those(&mut self, verb: Verb, which: impl Fn(usize) -> bool) {
-        let those = (0..self.hosts.len()).filter(|&host| which(host) && self.hosts[host].heard_ns.is_some());
-        self.steps.extend(those.map(|host| Step::Order { host, verb, body: Value::Null }));
+    /// Orders the hosts with these positions that have been heard.
+    fn order_those(&mut self, verb: Verb, which: impl Fn(usize) -> bool, mut body: impl FnMut(&Host) -> Value) {
+        for (host, of) in self.hosts.iter().enumerate().filter(|(host, of)| which(*host) && of.heard_ns.is_some()) {
+            self.steps.push(Step::Order { host, verb, body: body(of) });
+        }
     }
 
     fn complain(&mut self, host: usize, sentences: Vec<String>) {
@@ -356,7 +356,7 @@ impl Conductor {
         if self.phase == Phase::Planned && self.plans_seen && self.all_are_well(now_ns) {
             self.phase = Phase::Preparing;
             let first_alone = self.shared;
-            self.order_those(Verb::Prepare, |host| host == 0 || !first_alone);
+            self.order_those(Verb::Prepare, |host| host == 0 || !first_alone, |_| Value::Null);
         }
         if self.phase == Phase::Running && now_ns.saturating_sub(self.last_live_ns) >= LIVE_NS {
             self.tell_live(now_ns);
@@ -404,7 +404,7 @@ impl Conductor {
                 }
                 if self.others_wait && self.hosts[0].last.state == AgentState::Prepared {
                     self.others_wait = false;
-                    self.order_those(Verb::Prepare, |host| host > 0);
+                    self.order_those(Verb::Prepare, |host| host > 0, |_| Value::Null);
                 }
                 if self.hosts.iter().all(|host| host.last.state == AgentState::Prepared) {
                     self.say(Progress::Prepared);
@@ -551,7 +551,7 @@ impl Conductor {
         }
         self.phase = Phase::Settling;
         self.settle_until_ns = now_ns.saturating_add(GIVE_UP_NS);
-        self.order_those(Verb::Settle, |host| host == 0);
+        self.order_those(Verb::Settle, |host| host == 0, |_| Value::Null);
         true
     }
 

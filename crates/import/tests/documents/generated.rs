@@ -200,7 +200,7 @@ fn plan(span: &Span, cpus: &[(u16, u32)]) -> TimeSpanPlan {
         expect: Expected::Character,
         open: OpenPlan::default(),
         write_source: None,
-        lent_to: None,
+        shared_run: None,
     };
     TimeSpanPlan {
         duration_ns: 3_000_000_000,

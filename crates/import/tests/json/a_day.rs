@@ -103,7 +103,7 @@ fn plan(intervals: u64) -> TimeSpanPlan {
         expect: Expected::Character,
         open: OpenPlan::default(),
         write_source: None,
-        lent_to: None,
+        shared_run: None,
     };
     TimeSpanPlan {
         duration_ns: intervals * S,

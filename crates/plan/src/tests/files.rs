@@ -309,8 +309,8 @@ fn a_file_that_hosts_share_is_made_by_the_first_and_checked_by_the_others() {
             let plan = crate::plan(&wanted, &facts, &choices(stage));
             let found = plan.as_ref().map_or(vec![refused.to_owned()], steps);
             assert_eq!(found, [step], "{stage:?} {facts:?}");
-            let lent_to = plan.ok().and_then(|plan| plan.time_spans[0].targets[0].lent_to.clone());
-            assert_eq!(lent_to.is_some(), stage == SharedStage::Uses && step != refused);
+            let shared_run = plan.ok().and_then(|plan| plan.time_spans[0].targets[0].shared_run.clone());
+            assert_eq!(shared_run.is_some(), stage == SharedStage::Uses && step != refused);
         }
     }
 }

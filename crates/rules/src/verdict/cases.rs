@@ -39,7 +39,7 @@ fn plan() -> TimeSpanPlan {
         expect: Expected::Prepared,
         open: OpenPlan { read: true, ..OpenPlan::default() },
         write_source: None,
-        lent_to: None,
+        shared_run: None,
     };
     let work = WorkerTarget {
         target: 0,

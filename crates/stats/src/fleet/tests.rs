@@ -122,7 +122,7 @@ impl Host {
             expect: model::plan::Expected::Prepared,
             open: model::plan::OpenPlan::default(),
             write_source: None,
-            lent_to: None,
+            shared_run: None,
         };
         let plan = TimeSpanPlan {
             targets: vec![target],

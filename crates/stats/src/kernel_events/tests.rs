@@ -32,7 +32,7 @@ fn plan() -> TimeSpanPlan {
         expect: Expected::Character,
         open: OpenPlan::default(),
         write_source: None,
-        lent_to: None,
+        shared_run: None,
     };
     TimeSpanPlan { targets: ["b", "a", "c", "d"].map(target).into(), ..TimeSpanPlan::default() }
 }
