@@ -52,6 +52,16 @@ impl Answer {
         Self::new(&runs, "", if named.is_empty() { &runs } else { &named }, statement)
     }
 
+    #[cfg(test)]
+    pub(super) fn headline(&self) -> &str {
+        &self.headline
+    }
+
+    #[cfg(test)]
+    pub(super) fn sentences(&self) -> &[String] {
+        &self.sentences
+    }
+
     fn new(runs: &[&Headline], which: &str, named: &[&Headline], statement: Statement) -> Self {
         let Statement { tone, about, mut headline, mut sentences } = statement;
         if let Some(noted) = NotedRuns::of(runs.iter().copied()) {

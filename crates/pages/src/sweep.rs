@@ -663,13 +663,117 @@ mod tests {
     }
 
     #[test]
+    fn the_headline_speaks_of_the_runs_of_what_it_names() {
+        let mut sweep = of_depths(Severity::Note);
+        let headline = |sweep: &Sweep| answers(sweep, |_| None).remove(0).headline().to_owned();
+        assert_eq!(headline(&sweep), "Use depth 4 (-o4)");
+        for (depth, doubt) in [(0, ""), (2, ", measured in a run with warnings (cpu-contention)")] {
+            let VisitOutcome::Measured { headline: run, .. } = &mut sweep.visits[depth].outcome else {
+                panic!("a run")
+            };
+            (run.severity, run.warnings) = (Some(Severity::Warn), vec!["cpu-contention".to_owned()]);
+            assert_eq!(headline(&sweep), format!("Use depth 4 (-o4){doubt}"), "other depths are sound");
+        }
+    }
+
+    #[test]
+    fn growth_is_what_was_measured_and_a_front_of_all_points_has_no_column() {
+        let mut sweep = Sweep::default();
+        for (depth, iops) in [(1, 22220.0), (2, 34462.0), (4, 50121.0), (8, 63104.0), (16, 78108.0), (32, 81800.0)] {
+            add(&mut sweep, &[("o", &depth.to_string())], (4096.0, depth, iops), Severity::Note);
+        }
+        stats::sweep::conclude(&mut sweep);
+        let (_, statement) = super::of_depths(&sweep, &sweep.depths[0]);
+        let rises =
+            "throughput still rises at the largest depth tried, from -o16 to -o32: +5 % (78,108 to 81,800 IOPS).";
+        assert!(statement.sentences.iter().any(|words| words.contains(rises)), "{:?}", statement.sentences);
+        let sure = "judged by how far single runs lie off a smooth curve: a rough guide, because no depth was measured \
+                    several times (--runs).";
+        let interval = statement.sentences.iter().find(|words| words.starts_with("With 95 % confidence"));
+        assert!(interval.is_none_or(|words| words.ends_with(sure)), "{interval:?}");
+        let columns =
+            |sweep: &Sweep| table(sweep).columns.into_iter().map(|column| column.name().to_owned()).collect::<Vec<_>>();
+        let note = "No setting is beaten by another in IOPS, mean latency and CPU usage.";
+        assert!(table(&sweep).note.ends_with(note) && !columns(&sweep).contains(&"Pareto front".to_owned()));
+        let mut text = Vec::new();
+        render::sweep::summary(&sweep, &mut text).expect("memory takes all");
+        let text = String::from_utf8(text).expect("text");
+        assert!(
+            text.contains(
+                "\nPareto front: all points: no setting is beaten by another in IOPS, mean latency and CPU usage\n"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("throughput still rises, from -o16 to -o32: +5 % (78,108 to 81,800 IOPS)\n"), "{text}");
+        // More CPU usage for fewer IOPS.
+        add(&mut sweep, &[("o", "64")], (4096.0, 64, 60e3), Severity::Note);
+        stats::sweep::conclude(&mut sweep);
+        assert!(columns(&sweep).contains(&"Pareto front".to_owned()), "{:?}", columns(&sweep));
+    }
+
+    /// The page named a rate as the highest within the limit that met it in 1 of 4 runs, and the table added up to other runs
+    /// than the sentence above it.
+    #[test]
+    fn a_rate_that_is_not_confirmed_is_an_estimate() {
+        let mut sweep = Sweep::default();
+        let runs: [(&str, &[f64]); 3] = [("1000", &[5e6]), ("2000", &[30e6, 6e6, 39e6]), ("2500", &[8e6, 143e6])];
+        for (rate, times) in runs {
+            for time in times {
+                add(&mut sweep, &[("rate", rate)], (4096.0, 32, rate.parse().expect("a rate")), Severity::Warn);
+                let visit = sweep.visits.last_mut().expect("a run");
+                visit.purpose = if times.len() > 1 { Purpose::Confirm } else { Purpose::Probe };
+                let VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!("a run") };
+                headline.response_p99_ns = Some(*time as u64);
+            }
+        }
+        let limits = vec![Limit { figure: Metric::P99, at_most: 20e6 }];
+        sweep.limit = Some(LimitFound { limits, holds: Some(1), fails: Some(2), ..LimitFound::default() });
+        let of_sweep = |sweep: &Sweep| {
+            let found = sweep.limit.clone().expect("a limit");
+            of_limits(sweep, &found, &[])
+        };
+        let Statement { tone, headline, sentences, .. } = of_sweep(&sweep);
+        let estimate = "No rate above 1,000 I/Os per second met the limit in all of its runs (99th percentile of the response time \
+                        <= 20 ms); 2,000 is an estimate, met in 1 of 3 runs";
+        assert_eq!((tone, headline.as_str()), (Tone::Warn, estimate));
+        let at = "At 2,000: 2,000 I/Os per second in the median run, 99th percentile of the response time 6 ms to 39 ms, limit \
+                  met in 1 of 3 runs.";
+        assert_eq!((sentences[1].as_str(), sentences.len()), (at, 5), "{sentences:?}");
+        let answer = answers(&sweep, |_| None).remove(0);
+        let which = "All 5 runs at 2,000 and 2,500 I/Os per second have warnings: cpu-contention in 5.";
+        assert_eq!(answer.sentences()[0], which);
+        let shown = table(&sweep);
+        let names: Vec<&str> = shown.columns.iter().map(Column::name).collect();
+        assert_eq!(names[..5], ["rate", "verdict", "within the limit", "p99 response", "runs"]);
+        assert!(!names.contains(&"depth"), "in an open loop it is a bound: {names:?}");
+        assert_eq!(shown.rows[1][..5], ["2,000", "WARN", "in 1 of 3 runs", "6 ms to 39 ms", "3"]);
+        assert!(shown.rows.iter().all(|row| row.len() == names.len()));
+        let why = why_shown(&sweep, 1, Why::Estimate);
+        assert!(why.contains("estimate of the highest rate"), "{why}");
+        // The text says the same.
+        let mut text = Vec::new();
+        render::sweep::summary(&sweep, &mut text).expect("memory takes all");
+        let text = String::from_utf8(text).expect("text");
+        for words in [estimate, at, which] {
+            let line = words.trim_end_matches('.');
+            assert!(text.contains(&line[1..]), "{line}: {text}");
+        }
+        // One that is confirmed is no estimate, but rests on runs with warnings.
+        sweep.limit.as_mut().expect("a limit").is_confirmed = true;
+        let confirmed = "No firm answer: highest rate that meets 99th percentile of the response time <= 20 ms: 2,000 I/Os per \
+                         second";
+        assert_eq!(of_sweep(&sweep).headline, confirmed);
+    }
+
+    #[test]
     fn where_no_rate_meets_the_limit_the_page_says_what_to_do() {
         let limit = Limit { figure: Metric::P99, at_most: 5e6 };
         let found = LimitFound { limits: vec![limit], ..LimitFound::default() };
+        let found = LimitFound { is_confirmed: true, ..found };
         let Statement { tone, headline, sentences, .. } = of_limits(&Sweep::default(), &found, &[]);
         assert_eq!(
             (tone, headline.as_str()),
-            (Tone::Bad, "No rate with 99th percentile of the response time <= 5.000 ms")
+            (Tone::Bad, "No rate meets 99th percentile of the response time <= 5 ms")
         );
         assert!(sentences.iter().any(|sentence| sentence.ends_with("and search again.")), "{sentences:?}");
     }

@@ -44,21 +44,19 @@ fn unconfirmed(sweep: &Sweep, found: &LimitFound, limits: &str) -> String {
     let always = highest_always_met(sweep, found);
     let in_how_many = |holds: usize| {
         let Met { met, runs } = met(sweep, found, holds);
-        format!("met in {met} of {}", counted_runs(runs))
+        format!("is an estimate, met in {met} of {}", counted_runs(runs))
     };
+    let plural = if found.limits.len() == 1 { "" } else { "s" };
     let above = always.map(|point| format!(" above {} I/Os per second", rate(sweep, point))).unwrap_or_default();
+    let certain = format!("no rate{above} met the limit{plural} in all of its runs ({limits})");
     match found.holds {
         Some(holds) if always >= Some(holds) => format!(
-            "the highest rate that meets {limits} is not confirmed: {} I/Os per second is an estimate ({})",
+            "the highest rate that meets {limits} is not confirmed: {} I/Os per second {}",
             rate(sweep, holds),
             in_how_many(holds)
         ),
-        Some(holds) => format!(
-            "no rate{above} met {limits} in all of its runs; {} is an estimate ({})",
-            rate(sweep, holds),
-            in_how_many(holds)
-        ),
-        None => format!("no rate{above} met {limits} in all of its runs"),
+        Some(holds) => format!("{certain}; {} {}", rate(sweep, holds), in_how_many(holds)),
+        None => certain,
     }
 }
 
@@ -74,7 +72,8 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
         lines.extend(next_step(sweep, found));
         return lines;
     }
-    lines.extend(found.holds.and_then(|holds| at(sweep, found, holds)));
+    let always = highest_always_met(sweep, found).filter(|point| !found.is_confirmed && Some(*point) < found.holds);
+    lines.extend(always.into_iter().chain(found.holds).filter_map(|point| at(sweep, found, point)));
     match (found.holds, found.fails, found.capacity_iops) {
         (None, Some(fails), _) => {
             lines.push(format!("the lowest rate tried is {} I/Os per second", rate(sweep, fails)));

@@ -116,7 +116,7 @@ impl Met {
 pub fn met(sweep: &Sweep, found: &LimitFound, point: usize) -> Met {
     let runs = crate::sweep::runs(sweep, point);
     // Older documents lack the sample.
-    let meets = |visit: &&Visit| match (&visit.limit, visit.headline()) {
+    let meets = |visit: &Visit| match (&visit.limit, visit.headline()) {
         (Some(sample), _) => used(sample) <= 1.0,
         (None, Some(run)) => found
             .limits
@@ -124,7 +124,7 @@ pub fn met(sweep: &Sweep, found: &LimitFound, point: usize) -> Met {
             .all(|limit| run.response_value(limit.figure).is_some_and(|value| value <= limit.at_most)),
         (None, None) => false,
     };
-    Met { met: runs.iter().copied().filter(|visit| meets(&visit)).count(), runs: runs.len() }
+    Met { met: runs.iter().filter(|visit| meets(visit)).count(), runs: runs.len() }
 }
 
 /// The highest rate whose runs all meet the limits.

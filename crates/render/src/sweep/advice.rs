@@ -28,7 +28,7 @@ const FRONT_MAX: usize = 12;
 /// Under the table.
 pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     if let Some(words) = none_beaten(sweep) {
-        writeln!(out, "\n{words}")?;
+        writeln!(out, "\nPareto front: all points: {words}")?;
     } else if let [first, others @ ..] = &sweep.front[..] {
         let named = others.iter().take(FRONT_MAX - 1);
         let named = named.fold(typed(sweep, *first), |named, point| format!("{named}; {}", typed(sweep, *point)));
@@ -40,7 +40,7 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         depths(sweep, series, out)?;
     }
     if let (Some(across), Some(points)) = (across_blocks(sweep), stats::sweep::across_blocks(sweep)) {
-        let doubt = doubt(sweep, &[points.most_bytes, points.most_iops]);
+        let doubt = with_doubt(sweep, &[points.most_bytes, points.most_iops]);
         writeln!(out, "\n{across}{doubt}\n{ACROSS_BLOCKS}")?;
     }
     if let Some(found) = &sweep.limit {
@@ -61,7 +61,10 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         );
     }
     match stats::sweep::best(sweep) {
-        Some(best) => writeln!(out, "\nmost I/Os per second with {}{}", typed(sweep, best), doubt(sweep, &[best])),
+        Some(best) => {
+            writeln!(out, "\nmost I/Os per second with {}", typed(sweep, best))?;
+            doubt(sweep, &[best]).map_or(Ok(()), |doubt| writeln!(out, "{doubt}"))
+        }
         None => Ok(()),
     }
 }
@@ -80,10 +83,15 @@ pub fn none_beaten(sweep: &Sweep) -> Option<String> {
     is_none.then(|| format!("no setting is beaten by another in {}", compared(sweep)))
 }
 
-/// `, measured in runs with warnings (steal)`; empty if a run of these points is sound.
-fn doubt(sweep: &Sweep, points: &[usize]) -> String {
+/// `measured in runs with warnings (steal)`; `None` if a run of these points is sound.
+fn doubt(sweep: &Sweep, points: &[usize]) -> Option<String> {
     let runs = points.iter().flat_map(|point| stats::sweep::runs(sweep, *point)).filter_map(Visit::headline);
-    Doubt::of(runs).and_then(|doubt| doubt.of_all()).map(|words| format!(", {words}")).unwrap_or_default()
+    Doubt::of(runs)?.of_all()
+}
+
+/// The same behind what names the points.
+fn with_doubt(sweep: &Sweep, points: &[usize]) -> String {
+    doubt(sweep, points).map(|words| format!(", {words}")).unwrap_or_default()
 }
 
 /// Where throughput still rises: `from -o16 to -o32 by 5 % (78,108 to 81,800 IOPS)`, as measured.
@@ -185,7 +193,7 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
         out,
         "efficient depth:  {}{}: {RULE}{}{}",
         estimate(sweep, series, efficient),
-        doubt(sweep, at.as_slice()),
+        with_doubt(sweep, at.as_slice()),
         given_up(sweep, series, efficient).map(|given_up| format!("; {given_up}")).unwrap_or_default(),
         edge(sweep, series, efficient)
     )?;
@@ -263,7 +271,7 @@ fn blocks(sweep: &Sweep, series: &BlockSeries, out: &mut dyn Write) -> io::Resul
             out,
             "throughput knee: {}{}: within 5 % of the plateau of {} MiB/s; larger blocks only add latency",
             typed(sweep, point),
-            doubt(sweep, &[point]),
+            with_doubt(sweep, &[point]),
             grouped(mib(plateau_bytes_per_s))
         ),
         Some(BlockKnee::StillRising { .. }) => {
