@@ -69,7 +69,7 @@ pub fn headline(of: &StreamInterference) -> String {
     }
 }
 
-/// Which targets streams have in common: `oltp and backup use the same target, a.dat`; `None` if no target is shared.
+/// Which targets streams have in common: `same target for oltp and backup: a.dat`; `None` if no target is shared.
 pub fn shared_targets(profile: &Profile) -> Option<String> {
     let mut users: Vec<(&Path, Vec<&str>)> = Vec::new();
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
@@ -88,7 +88,14 @@ pub fn shared_targets(profile: &Profile) -> Option<String> {
             None => shared.push((names, vec![shown])),
         }
     }
-    let each = shared.iter().map(|(names, paths)| format!("{} use the same {}", names.join(" and "), listed(paths)));
+    let each = shared.iter().map(|(names, paths)| {
+        format!(
+            "same {} for {}: {}",
+            if paths.len() == 1 { "target" } else { "targets" },
+            names.join(" and "),
+            listed(paths)
+        )
+    });
     (!shared.is_empty()).then(|| each.collect::<Vec<_>>().join("; "))
 }
 
@@ -97,9 +104,8 @@ const TARGETS_MAX: usize = 4;
 
 fn listed(paths: &[String]) -> String {
     match paths {
-        [only] => format!("target, {only}"),
-        _ if paths.len() > TARGETS_MAX => format!("{} targets, {}, ...", paths.len(), paths[..TARGETS_MAX].join(", ")),
-        _ => format!("targets, {}", paths.join(", ")),
+        [first, .., last] if paths.len() > TARGETS_MAX => format!("{first}, ... {last}; {} targets", paths.len()),
+        all => all.join(", "),
     }
 }
 
@@ -224,7 +230,7 @@ mod tests {
 
         oltp keeps 99.5 % of its IOPS, mean latency 4.70 times as long
         b: mean latency 4.70 times, p99 3.00 times as long
-        oltp and b use the same target, a.dat
+        same target for oltp and b: a.dat
         medians of 2 rounds
         limited to a rate (-g): oltp: alone and together such a stream does at most that, so look at its latency
         with 2 rounds, one that was disturbed moves the median: make more (--rounds 5)
@@ -239,7 +245,7 @@ mod tests {
             ..TimeSpan::default()
         };
         let of_some = Profile { time_spans: vec![span], ..Profile::default() };
-        assert_eq!(shared_targets(&of_some).as_deref(), Some("oltp and b use the same target, a.dat"));
+        assert_eq!(shared_targets(&of_some).as_deref(), Some("same target for oltp and b: a.dat"));
         assert_eq!(shared_targets(&Profile::default()), None);
         assert!(rounds(1).starts_with("one round cannot tell "));
         let of_rounds = Spread {

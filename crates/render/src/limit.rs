@@ -26,7 +26,7 @@ pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
         return format!("no answer: noise decides whether a rate meets {limits}");
     }
     if !found.is_confirmed {
-        return unconfirmed(sweep, found, &limits);
+        return unconfirmed(sweep, found);
     }
     let answer = match found.holds {
         Some(holds) => format!("highest rate that meets {limits}: {} I/Os per second", rate(sweep, holds)),
@@ -39,23 +39,23 @@ pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
     }
 }
 
-/// What the runs show for certain, then the estimate.
-fn unconfirmed(sweep: &Sweep, found: &LimitFound, limits: &str) -> String {
+/// What the runs show for certain, then the estimate; the first line of the details names the limits.
+fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
     let always = highest_always_met(sweep, found);
-    let in_how_many = |holds: usize| {
-        let Met { met, runs } = met(sweep, found, holds);
-        format!("is an estimate, met in {met} of {}", counted_runs(runs))
-    };
     let plural = if found.limits.len() == 1 { "" } else { "s" };
+    let estimate = |holds: usize| match met(sweep, found, holds) {
+        Met { runs: 0, .. } => "is an estimate, without a run at this rate".to_owned(),
+        Met { met, runs } => format!("is an estimate, met in {met} of {}", counted_runs(runs)),
+    };
     let above = always.map(|point| format!(" above {} I/Os per second", rate(sweep, point))).unwrap_or_default();
-    let certain = format!("no rate{above} met the limit{plural} in all of its runs ({limits})");
+    let certain = format!("no rate{above} met the limit{plural} in all of its runs");
     match found.holds {
         Some(holds) if always >= Some(holds) => format!(
-            "the highest rate that meets {limits} is not confirmed: {} I/Os per second {}",
+            "the highest rate that meets the limit{plural} is not confirmed: {} I/Os per second {}",
             rate(sweep, holds),
-            in_how_many(holds)
+            estimate(holds)
         ),
-        Some(holds) => format!("{certain}; {} {}", rate(sweep, holds), in_how_many(holds)),
+        Some(holds) => format!("{certain}; {} {}", rate(sweep, holds), estimate(holds)),
         None => certain,
     }
 }
@@ -71,6 +71,9 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
         lines.push("runs at the same rate are on both sides of the limit; lowering the rate does not help".to_owned());
         lines.extend(next_step(sweep, found));
         return lines;
+    }
+    if !found.is_confirmed {
+        lines.push(format!("limit: {}", limits(&found.limits)));
     }
     let always = highest_always_met(sweep, found).filter(|point| !found.is_confirmed && Some(*point) < found.holds);
     lines.extend(always.into_iter().chain(found.holds).filter_map(|point| at(sweep, found, point)));
@@ -90,10 +93,12 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
         (None, None, _) => {}
     }
     if !found.is_confirmed {
-        lines.push(
-            "not confirmed: the runs at these rates vary too much to show on which side of the limit they lie"
-                .to_owned(),
-        );
+        let estimate =
+            found.holds.map(|_| "; the estimate is about 5 % below where a curve fitted to all runs crosses the limit");
+        lines.push(format!(
+            "not confirmed: the runs at these rates vary too much to show on which side of the limit they lie{}",
+            estimate.unwrap_or_default()
+        ));
     }
     lines.extend(next_step(sweep, found));
     lines
