@@ -117,7 +117,8 @@ pub fn limits(limits: &[Limit]) -> String {
 
 /// Which runs decided: `at 54,789 and 61,701 I/Os per second`.
 pub fn which_runs(sweep: &Sweep, found: &LimitFound) -> String {
-    let rates = match (found.noise, found.holds, found.fails) {
+    let with_runs = |point: &usize| !deciding(sweep, *point).is_empty();
+    let rates = match (found.noise, found.holds.filter(with_runs), found.fails.filter(with_runs)) {
         (Some(NoiseRange { first, last }), ..) => format!("from {} to {}", rate(sweep, first), rate(sweep, last)),
         (None, Some(holds), Some(fails)) => format!("at {} and {}", rate(sweep, holds), rate(sweep, fails)),
         (None, holds, fails) => format!("at {}", holds.or(fails).map_or_else(|| "?".to_owned(), |at| rate(sweep, at))),
