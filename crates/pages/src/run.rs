@@ -384,7 +384,7 @@ fn load(measured: &Measured) -> String {
                     format!("from {} to {}", grouped(from_iops.into()), grouped(to_iops.into()))
                 }
             };
-            format!(", open loop {rate} I/Os per second, depth {}", open.depth)
+            format!(", open loop {rate} I/Os per second, at most {} outstanding", open.depth)
         }
         None => String::new(),
     }

@@ -37,7 +37,7 @@ fn every_point_is_run_and_kept() {
     run.expect_status(0);
     run.expect_stderr(&[
         "load: first point: 4 KiB random 50/50 read/write, QD 1 (1 thread x 1), page cache, 1 MiB file on ",
-        "; varied: -o\n",
+        "; varied: -o (1, 2, 3, 4, 5, 6)\n",
         "6 points: 6 s plus file creation",
         "data to write: 1MiB to create targets; 50 % of the I/Os are writes",
         "results: results",
