@@ -47,7 +47,7 @@ pub use machine::{
     LoopDevice, Mounted, Partition, Swap, Zram, claimed, is_root, nobody_can_run, processes_of, tool, unless_swapping,
 };
 pub use metronome::Metronome;
-pub use process::{Finished, KernelIo, OpenMode, Program, Running};
+pub use process::{Finished, KernelIo, OpenMode, Program, Running, no_child, spawned};
 pub use random::Random;
 pub use service::Service;
 pub use snapshot::Snapshot;

@@ -4,11 +4,11 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,19 @@ const TICK: Duration = Duration::from_millis(5);
 
 /// A child has copies of all open files from fork to exec: a test that has its file open for a
 /// moment must not make another test's child a user of it. Taken for reading by whoever opens files
-/// that runs write to.
-pub(crate) static FORKING: RwLock<()> = RwLock::new(());
+/// that runs write to, or tests locks and leases.
+static FORKING: RwLock<()> = RwLock::new(());
+
+/// Nothing is started by [`spawned`] or a [`Program`] while this lives.
+pub fn no_child() -> RwLockReadGuard<'static, ()> {
+    FORKING.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a process when no test has a file open for a moment.
+pub fn spawned(command: &mut Command) -> io::Result<Child> {
+    let _alone = FORKING.write().unwrap_or_else(PoisonError::into_inner);
+    command.spawn()
+}
 
 /// A program about to be started.
 #[derive(Debug)]
@@ -123,10 +134,7 @@ impl Program {
 
     /// Starts it.
     pub fn start(mut self) -> Running {
-        let spawned = {
-            let _alone = FORKING.write().unwrap_or_else(PoisonError::into_inner);
-            self.command.spawn()
-        };
+        let spawned = spawned(&mut self.command);
         let words = format!("{:?}", self.command);
         let mut child = spawned.unwrap_or_else(|error| panic!("{:?} starts: {error}", self.command));
         let stdout = Capture::of(child.stdout.take());

@@ -1,11 +1,10 @@
 //! Whether a file was touched.
 
-use crate::process::FORKING;
+use crate::process::no_child;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::PoisonError;
 
 /// All of a file that a run could change. Two that are equal were not written to between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Of the file at `path`, through symbolic links.
     pub fn of(path: impl AsRef<Path>) -> Self {
-        let _no_child = FORKING.read().unwrap_or_else(PoisonError::into_inner);
+        let _no_child = no_child();
         let metadata = fs::metadata(&path).expect("the file is there");
         let content = fs::read(&path).expect("the file can be read");
         let mut hasher = DefaultHasher::new();

@@ -1,11 +1,10 @@
 //! A folder of one's own on the file system that the build is on.
 
-use crate::process::{FORKING, Program};
+use crate::process::{Program, no_child};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 use tempfile::TempDir;
 
 /// Where a test's files are and its programs run; removed at its end.
@@ -40,7 +39,7 @@ impl Workplace {
 
     /// The content of a file in the folder.
     pub fn content(&self, name: &str) -> Vec<u8> {
-        let _no_child = FORKING.read().unwrap_or_else(PoisonError::into_inner);
+        let _no_child = no_child();
         fs::read(self.path(name)).expect("the file can be read")
     }
 
@@ -52,7 +51,7 @@ impl Workplace {
     /// Writes a file that the program did not make.
     pub fn file(&self, name: &str, content: &[u8]) -> PathBuf {
         let path = self.path(name);
-        let _no_child = FORKING.read().unwrap_or_else(PoisonError::into_inner);
+        let _no_child = no_child();
         fs::write(&path, content).expect("the file fits");
         path
     }

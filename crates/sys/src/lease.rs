@@ -91,6 +91,7 @@ mod tests {
 
     #[test]
     fn granted_alone_refused_beside_another_descriptor_and_never_kept() {
+        let _no_child = testkit::no_child();
         let named = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).expect("a temporary file");
         let path = named.into_temp_path();
         let looking = File::open(&path).expect("opens");
@@ -106,6 +107,7 @@ mod tests {
 
     #[test]
     fn patience_outlasts_what_goes_away() {
+        let _no_child = testkit::no_child();
         let named = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).expect("a temporary file");
         let path = named.into_temp_path();
         let looking = File::open(&path).expect("opens");
@@ -125,6 +127,7 @@ mod tests {
 
     #[test]
     fn a_read_lease_tells_of_writers_and_not_of_readers() {
+        let _no_child = testkit::no_child();
         let named = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).expect("a temporary file");
         let path = named.into_temp_path();
         let looking = File::open(&path).expect("opens");

@@ -25,6 +25,7 @@ fn leave_behind(place: &TempDir, name: &[u8]) -> std::path::PathBuf {
 
 #[test]
 fn an_event_lives_as_long_as_somebody_holds_it() {
+    let _no_child = testkit::no_child();
     let (place, folder) = place();
     assert!(folder.open(b"a").expect("looked").is_none());
     let first = folder.create(b"a").expect("created");
@@ -44,6 +45,7 @@ fn an_event_lives_as_long_as_somebody_holds_it() {
 
 #[test]
 fn odd_names_are_different_events_and_leave_the_folder_alone() {
+    let _no_child = testkit::no_child();
     let (place, folder) = place();
     let long = vec![b'x'; 10_000];
     let longer = vec![b'x'; 10_001];
@@ -80,6 +82,7 @@ fn odd_names_are_different_events_and_leave_the_folder_alone() {
 
 #[test]
 fn what_a_killed_process_left_is_no_event() {
+    let _no_child = testkit::no_child();
     let (place, folder) = place();
     let path = leave_behind(&place, b"a");
     assert!(folder.open(b"a").expect("looked").is_none());
@@ -148,6 +151,7 @@ fn links_pipes_and_names_with_the_same_hash_are_not_taken_for_events() {
 
 #[test]
 fn who_comes_while_others_leave_finds_the_one_event_or_makes_it() {
+    let _no_child = testkit::no_child();
     let (place, folder) = place();
     let inode = |event: &NamedEvent| event.file.metadata().expect("our file").ino();
     std::thread::scope(|scope| {
