@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone};
-use super::environment::{environment, subtitle};
+use super::environment::{environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
 use super::sweep::{command, verdicts};
@@ -53,7 +53,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     }
     sections.extend(example.map(environment));
     sections.push(command("interference", sweep));
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
+    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
     Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("Interference")
 }
 

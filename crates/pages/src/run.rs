@@ -619,8 +619,7 @@ fn stalls(measured: &Measured) -> Option<Table> {
         columns,
         rows: together.iter().take(STALL_ROWS).map(row).collect(),
         note: format!(
-            "The {} slowest I/Os, grouped into stalls: those that were outstanding at the same time belong to one \
-             stall.{}{}",
+            "The {} slowest I/Os, grouped into stalls: those of each were all outstanding at one moment.{}{}",
             measured.slowest.len(),
             if together.len() > STALL_ROWS { format!(" The {STALL_ROWS} longest are shown.") } else { String::new() },
             if alone > 0 { format!(" {alone} waited alone.") } else { String::new() },

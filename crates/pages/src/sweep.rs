@@ -3,7 +3,7 @@
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Found, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, grids, over_depth, over_settings};
-use super::environment::{environment, subtitle};
+use super::environment::{environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::repeat::{MACHINE_CPU, name};
@@ -55,7 +55,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
         sections.push(environment(result));
     }
     sections.push(command("sweep", sweep));
-    let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
+    let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
     Ok(Page::new(name.to_owned(), load_line::of_runs(sweep, chosen), subtitle, sections).of_method("Sweep"))
 }
 
