@@ -1,6 +1,7 @@
 //! Figures with their units, short enough for axes and tiles.
 
 use model::units::Bytes;
+pub(crate) use model::units::grouped;
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,19 +112,6 @@ pub(crate) fn significant(value: f64) -> String {
 
 fn significant_grouped(value: f64) -> String {
     if value.abs() >= 1000.0 { grouped(value) } else { significant(value) }
-}
-
-/// A whole number with commas between thousands.
-pub(crate) fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if value < -0.5 { format!("-{text}") } else { text }
 }
 
 /// `12k`, `1.5M`.
