@@ -321,7 +321,11 @@ fn announce(
         (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
         (Extent::Whole, _) => format!("{points} points: {time}"),
     };
-    say(&format!("load: {}", render::load_line::of_sweep(sweep)));
+    let load = match &design.limits[..] {
+        [] => render::load_line::of_sweep(sweep),
+        limits => render::load_line::of_search(&sweep.load, limits),
+    };
+    say(&format!("load: {load}"));
     say(&format!("{runs_and_time} plus file creation"));
     if !sweep.visits.is_empty() {
         say(&format!("{} runs are already done", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));

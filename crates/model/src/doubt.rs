@@ -53,7 +53,12 @@ impl Doubt {
         if self.warned < self.runs {
             return None;
         }
-        let what = if self.invalid == self.runs { "INVALID runs" } else { "runs with warnings" };
+        let what = match (self.invalid == self.runs, self.runs) {
+            (true, 1) => "an INVALID run",
+            (true, _) => "INVALID runs",
+            (false, 1) => "a run with warnings",
+            (false, _) => "runs with warnings",
+        };
         let names: Vec<&str> = self.causes.iter().take(NAMED_MAX).map(|(name, _)| name.as_str()).collect();
         let more = match self.causes.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
@@ -81,7 +86,7 @@ impl fmt::Display for Which<'_> {
 }
 
 impl Doubt {
-    /// The same of runs that are only some of those made: `which` says of which, as in `all 3 runs that decide have
+    /// The same of runs that are only some of those made: `which` says of which, as in `all 3 runs of oltp have
     /// warnings`.
     pub fn of_which(&self, which: &str) -> String {
         Which(self, &format!(" {which}")).to_string()
@@ -194,8 +199,8 @@ mod tests {
         assert_eq!(words(&[note.clone(), steal.clone()]), "WARN 1 of 2 runs has warnings: steal in 1");
         let all = [steal, both];
         assert_eq!(words(&all), "WARN both runs have warnings: steal in 2, cpu-contention in 1");
-        let of_some = Doubt::of(&all).map(|doubt| doubt.of_which("that decide"));
-        assert_eq!(of_some.as_deref(), Some("both runs that decide have warnings: steal in 2, cpu-contention in 1"));
+        let of_some = Doubt::of(&all).map(|doubt| doubt.of_which("of oltp"));
+        assert_eq!(of_some.as_deref(), Some("both runs of oltp have warnings: steal in 2, cpu-contention in 1"));
         let three = [all[0].clone(), all[0].clone(), all[1].clone()];
         assert_eq!(words(&three), "WARN all 3 runs have warnings: steal in 3, cpu-contention in 1");
         let mixed = [note, all[0].clone(), invalid.clone()];
@@ -204,14 +209,16 @@ mod tests {
         let of_all = |runs: &[Headline]| Doubt::of(runs).and_then(|doubt| doubt.of_all());
         assert_eq!(of_all(&all).as_deref(), Some("measured in runs with warnings (steal, cpu-contention)"));
         assert_eq!(of_all(&[all[0].clone(), Headline::default()]), None, "one is sound");
-        assert_eq!(of_all(std::slice::from_ref(&invalid_run)).as_deref(), Some("measured in INVALID runs (lost-ios)"));
+        let both = [invalid_run.clone(), invalid_run.clone()];
+        assert_eq!(of_all(&both).as_deref(), Some("measured in INVALID runs (lost-ios)"));
+        assert_eq!(of_all(&both[..1]).as_deref(), Some("measured in an INVALID run (lost-ios)"));
         let four = [run(Severity::Warn, &["a", "b", "c", "d"])];
-        assert_eq!(of_all(&four).as_deref(), Some("measured in runs with warnings (a, b and 2 more)"));
+        assert_eq!(of_all(&four).as_deref(), Some("measured in a run with warnings (a, b and 2 more)"));
         let frequent = run(Severity::Warn, &["a", "b", "c"]);
         let grave = run(Severity::Invalid, &["z", "a", "b", "c"]);
         let found = Doubt::of(&[frequent.clone(), frequent, grave]).expect("it is there");
         assert_eq!(found.of_all().as_deref(), Some("measured in runs with warnings (z, a and 2 more)"));
-        assert_eq!(of_all(&[run(Severity::Warn, &[])]).as_deref(), Some("measured in runs with warnings"));
+        assert_eq!(of_all(&[run(Severity::Warn, &[])]).as_deref(), Some("measured in a run with warnings"));
         assert_eq!(words(&[run(Severity::Warn, &[])]), "WARN the run has warnings", "older documents name none");
     }
 }

@@ -49,7 +49,8 @@ pub struct LimitSample {
 pub struct LimitFound {
     /// The limits; a rate must meet all of them.
     pub limits: Vec<Limit>,
-    /// Index of the highest rate that meets them; `None` = even the lowest rate tried does not.
+    /// Index of the highest rate that meets them, an estimate unless `is_confirmed`; `None` = even the lowest rate tried
+    /// does not.
     pub holds: Option<usize>,
     /// Index of a rate a few percent above it that does not; `None` = even the highest rate tried meets them.
     pub fails: Option<usize>,

@@ -38,13 +38,38 @@ impl Answer {
         statement: Statement,
     ) -> Self {
         let runs: Vec<&Headline> = runs.into_iter().collect();
+        Self::new(&runs, which, &runs, statement)
+    }
+
+    /// The same of an answer whose headline names something: `named` are the runs of that.
+    pub(super) fn naming<'a>(
+        named: impl IntoIterator<Item = &'a Headline>,
+        runs: impl IntoIterator<Item = &'a Headline>,
+        statement: Statement,
+    ) -> Self {
+        let named: Vec<&Headline> = named.into_iter().collect();
+        let runs: Vec<&Headline> = runs.into_iter().collect();
+        Self::new(&runs, "", if named.is_empty() { &runs } else { &named }, statement)
+    }
+
+    #[cfg(test)]
+    pub(super) fn headline(&self) -> &str {
+        &self.headline
+    }
+
+    #[cfg(test)]
+    pub(super) fn sentences(&self) -> &[String] {
+        &self.sentences
+    }
+
+    fn new(runs: &[&Headline], which: &str, named: &[&Headline], statement: Statement) -> Self {
         let Statement { tone, about, mut headline, mut sentences } = statement;
         if let Some(noted) = NotedRuns::of(runs.iter().copied()) {
             sentences.insert(0, sentence(&noted.to_string()));
         }
-        let Some(doubt) = Doubt::of(runs) else { return Self { tone, about, headline, sentences } };
+        let Some(doubt) = Doubt::of(runs.iter().copied()) else { return Self { tone, about, headline, sentences } };
         // Printed in black and white, colours say nothing.
-        if let Some(words) = doubt.of_all() {
+        if let Some(words) = Doubt::of(named.iter().copied()).and_then(|doubt| doubt.of_all()) {
             headline = format!("{headline}, {}", text(words.as_bytes()));
         }
         let words = if which.is_empty() { doubt.to_string() } else { doubt.of_which(which) };
@@ -90,6 +115,18 @@ mod tests {
         assert_eq!(found.sentences[0], "Both runs have warnings: steal in 2.");
         assert_eq!(found.headline, "Use -o8, measured in runs with warnings (steal)");
         assert_eq!(answer(Tone::Good, &[Some(Severity::Warn), None]).headline, "Use -o8", "one run is sound");
+        let [warned, sound] = [Some(Severity::Warn), None].map(|severity| Headline {
+            severity,
+            warnings: vec!["steal".to_owned()],
+            ..Headline::default()
+        });
+        let naming = |named| {
+            let headline = "Use -o8".to_owned();
+            let statement = Statement { tone: Tone::Good, about: String::new(), headline, sentences: Vec::new() };
+            Answer::naming([named], [&warned, &sound], statement).headline
+        };
+        assert_eq!(naming(&warned), "Use -o8, measured in a run with warnings (steal)", "another run is sound");
+        assert_eq!(naming(&sound), "Use -o8");
         let noted = Headline { notes: vec!["short-run".to_owned()], ..Headline::default() };
         let statement =
             Statement { tone: Tone::Good, about: String::new(), headline: "Use -o8".to_owned(), sentences: Vec::new() };

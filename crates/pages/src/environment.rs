@@ -15,6 +15,11 @@ pub(super) fn subtitle(result: &RunResult) -> String {
     place_time_tool(result, None).join(" · ")
 }
 
+/// The same for several runs of which this is one.
+pub(super) fn subtitle_of_runs(example: &RunResult) -> String {
+    place_time_tool(example, Some(format!("one of the runs started {}", utc(example.started_at)))).join(" · ")
+}
+
 /// Machine, time and program; `started` is the time if it is not that of the result.
 pub(super) fn place_time_tool(result: &RunResult, started: Option<String>) -> [String; 3] {
     let started = started.unwrap_or_else(|| utc(result.started_at));

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone};
-use super::environment::{environment, subtitle};
+use super::environment::{environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
 use super::sweep::{command, verdicts};
@@ -40,7 +40,8 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     if let Some(found) = &sweep.interference {
         let capped = example.and_then(|example| render::interference::capped(&example.profile));
         let notes = std::iter::once(render::interference::rounds(rounds)).chain(render::interference::few(rounds));
-        let notes = notes.chain(capped);
+        let shared = example.and_then(|example| render::interference::shared_targets(&example.profile));
+        let notes = shared.into_iter().chain(notes).chain(capped);
         let note = notes.map(|words| sentence(&words)).collect::<Vec<_>>().join(" ");
         first.push(Block::Table(Table { note, ..of_streams(found) }));
     }
@@ -52,7 +53,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     }
     sections.extend(example.map(environment));
     sections.push(command("interference", sweep));
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
+    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
     Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("Interference")
 }
 
@@ -60,45 +61,49 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
 fn of_streams(found: &Interference) -> Table {
     let row = |of: &StreamInterference| {
         let unknown = || "-".to_owned();
-        let p99 = |of: &StreamHeadline| of.p99_ns.map_or_else(unknown, latency);
+        let time = |ns: Option<f64>| ns.map_or_else(unknown, latency);
+        let factor = |factor: Option<f64>| factor.map_or_else(unknown, |factor| format!("{factor:.2}"));
         vec![
             of.name.to_string(),
             grouped(of.alone.iops),
             grouped(of.together.iops),
             of.iops_share_percent.map_or_else(unknown, |share| format!("{share:.1} %")),
-            p99(&of.alone),
-            p99(&of.together),
-            of.p99_factor.map_or_else(unknown, |factor| format!("{factor:.2}")),
+            time(of.alone.mean_ns),
+            time(of.together.mean_ns),
+            factor(stats::interference::mean_factor(&of.alone, &of.together)),
+            time(of.alone.p99_ns),
+            time(of.together.p99_ns),
+            factor(of.p99_factor),
         ]
     };
     // Telephones show each figure below its name alone.
-    let numbers = ["IOPS alone", "IOPS together", "IOPS share", "p99 alone", "p99 together", "p99 factor"];
+    let numbers = ["IOPS", "mean", "p99"].map(|figure| {
+        let last = if figure == "IOPS" { "share" } else { "factor" };
+        ["alone", "together", last].map(|word| format!("{figure} {word}"))
+    });
     Table {
         label: "Streams",
-        columns: std::iter::once(Column::text("stream")).chain(numbers.map(Column::number)).collect(),
+        columns: std::iter::once(Column::text("stream"))
+            .chain(numbers.iter().flatten().map(|name| Column::number(name)))
+            .collect(),
         rows: found.streams.iter().map(row).collect(),
         ..Table::default()
     }
 }
 
 fn statement(sweep: &Sweep, of: &StreamInterference, rounds: u32) -> Statement {
-    let StreamInterference { name, alone, together, iops_share_percent, p99_factor } = of;
-    let share = iops_share_percent.map(|share| format!("keeps {share:.1} % of its IOPS"));
-    let factor = p99_factor.map(|factor| format!("p99 {factor:.2} times as long"));
-    let headline: Vec<String> = [share, factor].into_iter().flatten().collect();
+    let StreamInterference { name, alone, together, .. } = of;
     let shown = |of: &StreamHeadline| {
-        let p99 = of.p99_ns.map(|ns| format!(" with a 99th percentile of {}", latency(ns))).unwrap_or_default();
-        format!("{}{p99}", Quantity::Iops.value(of.iops))
+        let mean = of.mean_ns.map(|ns| format!(" at a mean latency of {}", latency(ns))).unwrap_or_default();
+        let p99 = of.p99_ns.map(|ns| format!(" and a 99th percentile of {}", latency(ns))).unwrap_or_default();
+        format!("{}{mean}{p99}", Quantity::Iops.value(of.iops))
     };
     let spread = stats::interference::spread(sweep, name).as_ref().and_then(render::interference::spread);
     let one_round = if rounds == 1 { ", in one round" } else { "" };
     Statement {
         tone: if rounds == 1 { Tone::Warn } else { Tone::Plain },
         about: String::new(),
-        headline: format!(
-            "{name} {}{one_round}",
-            if headline.is_empty() { "did no I/Os alone".to_owned() } else { headline.join(", ") }
-        ),
+        headline: format!("{}{one_round}", render::interference::headline(of)),
         sentences: std::iter::once(format!("Alone {}, beside the others {}.", shown(alone), shown(together)))
             .chain(spread.map(|words| format!("In single rounds: {words}.")))
             .chain((rounds == 1).then(|| sentence(&render::interference::rounds(rounds))))

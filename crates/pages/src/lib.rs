@@ -171,7 +171,7 @@ fn about(subject: &Subject<'_>) -> Vec<String> {
         | Subject::Repeat { sweep, example, .. }
         | Subject::Interference { sweep, example, .. }
         | Subject::Pairs { sweep, example, .. } => {
-            (vec![load_line::of_runs(sweep, example)], example.map(environment::subtitle))
+            (vec![load_line::of_runs(sweep, example)], example.map(environment::subtitle_of_runs))
         }
         Subject::Comparison { sides } => {
             let place = sides.iter().any(|side| !side.results.is_empty()).then(|| comparison::subtitle(sides));

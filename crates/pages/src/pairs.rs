@@ -3,7 +3,7 @@
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, pairs};
-use super::environment::{environment, subtitle};
+use super::environment::{environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
 use super::repeat::{name, shown as value};
@@ -40,7 +40,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, title: &str, expl
     }
     sections.extend(example.map(environment));
     sections.push(command("ab", sweep));
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
+    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
     Ok(Page::new(title.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("A against B"))
 }
 

@@ -1,7 +1,7 @@
 //! Figures with their units, short enough for axes and tiles.
 
 use model::units::Bytes;
-pub(crate) use model::units::grouped;
+pub(crate) use render::numbers::{grouped, latency, significant, trimmed};
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,17 +69,6 @@ impl Quantity {
     }
 }
 
-/// A latency in nanoseconds with three significant digits, in the unit that needs no zeros: `43.2 µs`.
-pub(crate) fn latency(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns < 999.5 => (ns, "ns"),
-        ns if ns < 999.5e3 => (ns / 1e3, "µs"),
-        ns if ns < 999.5e6 => (ns / 1e6, "ms"),
-        _ => (ns / 1e9, "s"),
-    };
-    format!("{} {unit}", significant(value))
-}
-
 /// `23.54 GiB`
 pub(crate) fn size(bytes: u64) -> String {
     spaced(&Bytes(bytes).to_string())
@@ -97,17 +86,6 @@ pub(crate) fn spaced(words: &str) -> String {
         text.push(character);
     }
     text
-}
-
-/// Three significant digits, or all before the point; no zeros at the end.
-pub(crate) fn significant(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 99.95 || size == 0.0 => 0,
-        size if size >= 9.995 => 1,
-        size if size >= 0.9995 => 2,
-        size => (2 - size.log10().floor() as i32).clamp(0, 9) as usize,
-    };
-    trimmed(value, decimals)
 }
 
 fn significant_grouped(value: f64) -> String {
@@ -137,31 +115,9 @@ fn decimals_of(step: f64) -> usize {
     if step >= 1.0 || step <= 0.0 { 0 } else { (-step.log10().floor()).min(9.0) as usize }
 }
 
-/// So many decimals, without zeros at the end.
-fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn latencies_have_three_digits() {
-        for (ns, text) in [
-            (0.0, "0 ns"),
-            (999.4, "999 ns"),
-            (999.6, "1 µs"),
-            (43_210.0, "43.2 µs"),
-            (1_000_000.0, "1 ms"),
-            (1_234_567.0, "1.23 ms"),
-            (30_000_000_000.0, "30 s"),
-        ] {
-            assert_eq!(latency(ns), text);
-        }
-    }
 
     #[test]
     fn sizes_have_a_space_before_the_unit() {
@@ -190,7 +146,5 @@ mod tests {
             (Quantity::Change.tick(-20.0, 10.0), Quantity::Change.tick(5.0, 5.0)),
             ("-20 %".into(), "+5 %".into())
         );
-        assert_eq!(grouped(-1_234_567.0), "-1,234,567");
-        assert_eq!((grouped(999.6), grouped(0.0)), ("1,000".into(), "0".into()));
     }
 }

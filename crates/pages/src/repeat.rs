@@ -3,7 +3,7 @@
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::runs;
-use super::environment::{environment, subtitle};
+use super::environment::{environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::sweep::{command, verdicts};
@@ -38,7 +38,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     }
     sections.extend(example.map(environment));
     sections.push(command("repeat", sweep));
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
+    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
     Ok(Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("Repeated runs"))
 }
 

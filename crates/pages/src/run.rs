@@ -417,7 +417,7 @@ fn load(measured: &Measured) -> String {
                     format!("from {} to {}", grouped(from_iops.into()), grouped(to_iops.into()))
                 }
             };
-            format!(", open loop {rate} I/Os per second, at most {} outstanding", counted(open.depth as usize, "I/O"))
+            format!(", open loop {rate} I/Os per second, at most {} outstanding", open.depth)
         }
         None => String::new(),
     }
@@ -661,8 +661,7 @@ fn stalls(measured: &Measured) -> Option<Table> {
         columns,
         rows: together.iter().take(STALL_ROWS).map(row).collect(),
         note: format!(
-            "The {} slowest I/Os, grouped into stalls: those that were outstanding at the same time belong to one \
-             stall.{}{}",
+            "The {} slowest I/Os, grouped into stalls: those of each were all outstanding at one moment.{}{}",
             measured.slowest.len(),
             if together.len() > STALL_ROWS { format!(" The {STALL_ROWS} longest are shown.") } else { String::new() },
             if alone > 0 { format!(" {alone} waited alone.") } else { String::new() },

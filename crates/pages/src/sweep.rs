@@ -3,7 +3,7 @@
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Found, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, grids, over_depth, over_settings};
-use super::environment::{environment, subtitle};
+use super::environment::{environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::repeat::{MACHINE_CPU, name};
@@ -20,12 +20,12 @@ use model::sweep::{
     BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit, VisitOutcome,
 };
 use model::units::mib;
-use render::limit::DECIDING;
 use render::load_line;
 use render::sweep::{
-    ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, dashed, edge, given_up, names,
-    range_of_load,
+    ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, dashed, edge, given_up,
+    growth_of_blocks, growth_of_depths, interval_basis, names, none_beaten, range_of_load,
 };
+use stats::limit::{Met, met};
 use stats::sweep::{AcrossBlocks, Shown as Why};
 use std::io;
 
@@ -55,7 +55,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
         sections.push(environment(result));
     }
     sections.push(command("sweep", sweep));
-    let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
+    let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
     Ok(Page::new(name.to_owned(), load_line::of_runs(sweep, chosen), subtitle, sections).of_method("Sweep"))
 }
 
@@ -64,6 +64,7 @@ fn why_shown(sweep: &Sweep, point: usize, why: Why) -> String {
     let why = match why {
         Why::Together => "these are all streams together",
         Why::MeetsLimits => "it is the highest rate within the limit",
+        Why::Estimate => "it is the estimate of the highest rate within the limit, which is not confirmed",
         Why::MissesLimits => "it is the lowest rate tried, and not within the limit",
         Why::Recommended => "it is the point of the answer above",
         Why::Best => "it has the most throughput of all points",
@@ -103,22 +104,41 @@ fn answers(sweep: &Sweep, explain: Explain) -> Vec<Answer> {
     if let Some(found) = &sweep.limit {
         let runs = render::limit::decisive(sweep, found);
         let statement = of_limits(sweep, found, &how_to_remove(&runs, explain));
-        return vec![Answer::resting_on_some(runs, DECIDING, statement)];
+        return vec![Answer::resting_on_some(runs, &render::limit::which_runs(sweep, found), statement)];
     }
-    let of_points = |points: &[usize], statement: Statement| {
-        let runs = points.iter().flat_map(|point| stats::sweep::runs(sweep, *point)).filter_map(Visit::headline);
-        Answer::resting_on(runs, statement)
+    let of_points = |points: &[usize], named: Option<usize>, statement: Statement| {
+        let runs = |points: &[usize]| runs_of(sweep, points);
+        Answer::naming(runs(named.as_slice()), runs(points), statement)
     };
     if !sweep.depths.is_empty() {
-        let across = of_all_blocks(sweep).map(|statement| Answer::resting_on(sweep.measured(), statement));
-        let of_series = sweep.depths.iter().map(|series| of_points(&series.points, of_depths(sweep, series)));
+        let across = of_all_blocks(sweep)
+            .map(|(named, statement)| Answer::naming(runs_of(sweep, &named), sweep.measured(), statement));
+        let of_series = sweep.depths.iter().map(|series| {
+            let (named, statement) = of_depths(sweep, series);
+            of_points(&series.points, named, statement)
+        });
         return across.into_iter().chain(of_series).collect();
     }
     if !sweep.block_sizes.is_empty() {
-        return sweep.block_sizes.iter().map(|series| of_points(&series.points, of_blocks(sweep, series))).collect();
+        let of_series = |series: &BlockSeries| {
+            let (named, statement) = of_blocks(sweep, series);
+            of_points(&series.points, named, statement)
+        };
+        return sweep.block_sizes.iter().map(of_series).collect();
     }
-    let statement = range_of_load(sweep).map(of_load).or_else(|| best(sweep)).unwrap_or_else(nothing);
-    Some(statement).map(|statement| Answer::resting_on(sweep.measured(), statement)).into_iter().collect()
+    let answer = |statement| Answer::resting_on(sweep.measured(), statement);
+    if let Some(range) = range_of_load(sweep) {
+        return vec![answer(of_load(range))];
+    }
+    match best(sweep) {
+        Some((named, statement)) => vec![Answer::naming(runs_of(sweep, &[named]), sweep.measured(), statement)],
+        None => vec![answer(nothing())],
+    }
+}
+
+/// The runs that stand for some points.
+fn runs_of<'a>(sweep: &'a Sweep, points: &[usize]) -> Vec<&'a Headline> {
+    points.iter().flat_map(|point| stats::sweep::runs(sweep, *point)).filter_map(Visit::headline).collect()
 }
 
 /// The sweep ended before its first point.
@@ -143,8 +163,8 @@ fn of_load(range: Range) -> Statement {
     }
 }
 
-/// Where block sizes and depths vary together: which block size to use.
-fn of_all_blocks(sweep: &Sweep) -> Option<Statement> {
+/// Where block sizes and depths vary together: which block size to use, and the points that the headline names.
+fn of_all_blocks(sweep: &Sweep) -> Option<(Vec<usize>, Statement)> {
     let headline = across_blocks(sweep)?;
     let AcrossBlocks { most_bytes, most_iops } = stats::sweep::across_blocks(sweep)?;
     let figures = |point: usize| {
@@ -155,15 +175,22 @@ fn of_all_blocks(sweep: &Sweep) -> Option<Statement> {
     };
     let mut points = vec![most_bytes, most_iops];
     points.dedup();
-    let sentences = points.into_iter().filter_map(figures).chain([sentence(ACROSS_BLOCKS)]).collect();
-    let headline = sentence(&headline).trim_end_matches('.').to_owned();
-    Some(Statement { tone: Tone::Plain, about: String::new(), headline, sentences })
+    let sentences = points.iter().copied().filter_map(figures).chain([sentence(ACROSS_BLOCKS)]).collect();
+    let headline = headline_of(&headline);
+    Some((points, Statement { tone: Tone::Plain, about: String::new(), headline, sentences }))
 }
 
-fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Statement {
+/// The point that the headline names, and what is said.
+fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) {
     let about = text(Setting::typed_all(&series.settings).as_bytes());
     let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
     let is_doubtful = series.knee.is_some() && stats::sweep::is_doubtful(sweep, &series.points);
+    let best = best_of_blocks(sweep, series);
+    let named = match series.knee {
+        Some(BlockKnee::At { point, .. }) => Some(point),
+        Some(BlockKnee::StillRising { .. }) => None,
+        None => best,
+    };
     let (tone, headline, why) = match series.knee {
         Some(BlockKnee::At { point, plateau_bytes_per_s }) => (
             Tone::Good,
@@ -173,14 +200,17 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Statement {
                 Quantity::MibPerS.value(mib(plateau_bytes_per_s))
             ),
         ),
-        Some(BlockKnee::StillRising { doubling_percent }) => (
+        Some(BlockKnee::StillRising { .. }) => (
             Tone::Plain,
             "Throughput still rises at the largest block size tried".to_owned(),
-            format!("Twice the block size would give about {doubling_percent:.0} % more. Sweep larger blocks."),
+            format!(
+                "{}Sweep larger blocks.",
+                growth_of_blocks(sweep, series).as_deref().map(sentence_before).unwrap_or_default()
+            ),
         ),
         None => (
             Tone::Plain,
-            format!("Most MiB/s with {}", best_of_blocks(sweep, series).map(typed).unwrap_or_default()),
+            format!("Most MiB/s with {}", best.map(typed).unwrap_or_default()),
             format!("To find where throughput stops growing, at least {} block sizes are needed.", stats::DEPTHS_MIN),
         ),
     };
@@ -192,7 +222,12 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Statement {
             .extend(highest.map(|(point, bytes)| highest_measured(sweep, point, &Quantity::MibPerS.value(mib(bytes)))));
     }
     sentences.extend(is_doubtful.then(|| sentence(NOT_FIRM)));
-    Statement { tone, about, headline, sentences }
+    (named, Statement { tone, about, headline, sentences })
+}
+
+/// A sentence before another.
+fn sentence_before(words: &str) -> String {
+    format!("{} ", sentence(words))
 }
 
 /// Causes of doubt whose remedy is named in the answer.
@@ -208,41 +243,27 @@ fn how_to_remove(runs: &[&Headline], explain: Explain) -> Vec<String> {
     causes.iter().filter_map(remedy).take(REMEDIES_MAX).collect()
 }
 
-/// The answer in short, then what the text says.
+/// What the text says, and what to do.
 fn of_limits(sweep: &Sweep, found: &LimitFound, remedies: &[String]) -> Statement {
-    let mut written = Vec::new();
-    // Writing to a vector cannot fail.
-    let _ = render::limit::decision(sweep, found, &mut written);
-    let mut sentences = text_of_lines(&written);
-    sentences.extend_from_slice(remedies);
-    let limits = text(render::limit::limits(found).as_bytes());
-    let rate = |point: usize| text(sweep.points[point].settings.first().map_or("?", |rate| &rate.value).as_bytes());
-    let (tone, headline) = match (found.noise, found.holds) {
-        (Some(_), _) => (Tone::Warn, format!("No answer: runs at the same rate vary across the limit ({limits})")),
-        (None, Some(point)) => (Tone::Good, format!("Up to {} I/Os per second with {limits}", rate(point))),
-        (None, None) => (Tone::Bad, format!("No rate with {limits}")),
-    };
+    let headline = render::limit::headline(sweep, found);
+    let details = render::limit::details(sweep, found);
     let doubt = Doubt::of(render::limit::decisive(sweep, found)).and_then(|doubt| doubt.of_all());
-    let (tone, headline) = match doubt {
-        // What disturbed all runs may be why a limit is met by no rate, or by low ones only.
-        Some(_) if found.noise.is_none() => (Tone::Warn, format!("No firm answer: {}", lower_first(&headline))),
-        _ => (tone, headline),
+    let tone = match (found.is_confirmed && found.noise.is_none() && doubt.is_none(), found.holds) {
+        (false, _) => Tone::Warn,
+        (true, Some(_)) => Tone::Good,
+        (true, None) => Tone::Bad,
     };
-    Statement { tone, about: String::new(), headline, sentences }
+    let sentences = details.iter().map(|line| sentence(line)).chain(remedies.iter().cloned()).collect();
+    Statement { tone, about: String::new(), headline: headline_of(&headline), sentences }
 }
 
-/// The same words inside a sentence.
-fn lower_first(words: &str) -> String {
-    let mut characters = words.chars();
-    characters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(characters).collect()
+/// The words of a line as a headline.
+fn headline_of(words: &str) -> String {
+    sentence(words).trim_end_matches('.').to_owned()
 }
 
-fn text_of_lines(written: &[u8]) -> Vec<String> {
-    let lines = written.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(|line| sentence(&String::from_utf8_lossy(line.trim_ascii()))).collect()
-}
-
-fn of_depths(sweep: &Sweep, series: &DepthSeries) -> Statement {
+/// The point that the headline names, and what is said.
+fn of_depths(sweep: &Sweep, series: &DepthSeries) -> (Option<usize>, Statement) {
     let about = text(Setting::typed_all(&series.settings).as_bytes());
     let Some(Knee { efficient, saturation }) = &series.knee else {
         return of_few_depths(sweep, series, about);
@@ -259,10 +280,10 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> Statement {
             figures_at(sweep, series, depth.depth),
             Quantity::Iops.value(*plateau_iops),
         )),
-        Saturation::StillRising { doubling_percent } => sentences.push(format!(
-            "If only throughput matters, use a larger depth: throughput still rises at the largest depth tried, and \
-             twice that depth would give about {doubling_percent:.0} % more. Sweep larger depths to find the saturation \
-             point."
+        Saturation::StillRising { .. } => sentences.push(format!(
+            "If only throughput matters, use a larger depth: throughput still rises at the largest depth tried{}. Sweep \
+             larger depths to find the saturation point.",
+            growth_of_depths(sweep, series).map(|growth| format!(", {growth}")).unwrap_or_default()
         )),
     }
     if let Saturation::At { plateau_iops, .. } = saturation {
@@ -276,10 +297,10 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> Statement {
         sentences.push(sentence(NOT_FIRM));
         not_firm(&named)
     } else {
-        sentences.extend(how_sure(efficient, saturation));
+        sentences.extend(how_sure(sweep, series, efficient, saturation));
         format!("Use {named}")
     };
-    Statement { tone: Tone::Good, about, headline, sentences }
+    (series.recommended, Statement { tone: Tone::Good, about, headline, sentences })
 }
 
 /// What is not recommended, because every run has a warning.
@@ -288,21 +309,17 @@ fn not_firm(named: &str) -> String {
 }
 
 /// Too few depths for a best one: what was measured.
-fn of_few_depths(sweep: &Sweep, series: &DepthSeries, about: String) -> Statement {
+fn of_few_depths(sweep: &Sweep, series: &DepthSeries, about: String) -> (Option<usize>, Statement) {
     let needed = format!("Too few queue depths to find the best one: at least {} are needed.", stats::DEPTHS_MIN);
     let figures = |point: &usize| Some((*point, stats::sweep::figures(sweep, *point)?));
     let fastest = series.points.iter().filter_map(figures).max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
     let Some((point, figures)) = fastest.filter(|_| series.points.len() > 1) else {
-        return Statement {
-            tone: Tone::Plain,
-            about,
-            headline: needed.trim_end_matches('.').to_owned(),
-            sentences: vec![],
-        };
+        let headline = needed.trim_end_matches('.').to_owned();
+        return (None, Statement { tone: Tone::Plain, about, headline, sentences: vec![] });
     };
     let depth = depth_named(sweep, figures.depth.unwrap_or_default(), Some(point));
     let sentences = vec![format!("{}.", rate_and_latency(figures)), needed];
-    Statement { tone: Tone::Plain, about, headline: format!("Highest IOPS at {depth}"), sentences }
+    (Some(point), Statement { tone: Tone::Plain, about, headline: format!("Highest IOPS at {depth}"), sentences })
 }
 
 /// A plateau is a mean: single points may lie above it.
@@ -361,7 +378,7 @@ fn why_efficient(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate)
     )
 }
 
-fn how_sure(efficient: &DepthEstimate, saturation: &Saturation) -> Option<String> {
+fn how_sure(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate, saturation: &Saturation) -> Option<String> {
     let range = |name: &str, DepthEstimate { low, high, .. }: &DepthEstimate| {
         (low != high).then(|| format!("{name} lies between {low} and {high}"))
     };
@@ -370,18 +387,17 @@ fn how_sure(efficient: &DepthEstimate, saturation: &Saturation) -> Option<String
         Saturation::StillRising { .. } => None,
     };
     let ranges: Vec<String> = [range("the efficient depth", efficient), saturated].into_iter().flatten().collect();
-    (!ranges.is_empty()).then(|| format!("With 95 % confidence {}.", ranges.join(", and ")))
+    let basis = interval_basis(sweep, series);
+    (!ranges.is_empty()).then(|| format!("With 95 % confidence {}, {basis}.", ranges.join(", and ")))
 }
 
-fn best(sweep: &Sweep) -> Option<Statement> {
+/// The point with the most throughput, and what is said of it.
+fn best(sweep: &Sweep) -> Option<(usize, Statement)> {
     let point = stats::sweep::best(sweep)?;
     let figures = stats::sweep::figures(sweep, point)?;
-    Some(Statement {
-        tone: Tone::Good,
-        about: String::new(),
-        headline: format!("Highest IOPS with {}", text(Setting::typed_all(&sweep.points[point].settings).as_bytes())),
-        sentences: vec![format!("{}.", rate_and_latency(figures))],
-    })
+    let headline = format!("Highest IOPS with {}", text(Setting::typed_all(&sweep.points[point].settings).as_bytes()));
+    let sentences = vec![format!("{}.", rate_and_latency(figures))];
+    Some((point, Statement { tone: Tone::Good, about: String::new(), headline, sentences }))
 }
 
 /// What a run of a point was made with.
@@ -423,9 +439,17 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     banner(findings)
 }
 
-/// What the column of this name means.
+/// What the column of this name means, or why there is none.
 fn of_front(sweep: &Sweep) -> String {
-    format!("Pareto front: no other point beats this one in {}.", compared(sweep))
+    match none_beaten(sweep) {
+        Some(words) => sentence(&words),
+        None => format!("Pareto front: no other point beats this one in {}.", compared(sweep)),
+    }
+}
+
+/// True if the table says which points are on the Pareto front: not where all are.
+fn has_front(sweep: &Sweep) -> bool {
+    !sweep.front.is_empty() && none_beaten(sweep).is_none()
 }
 
 /// In which order the rows are, and which of several runs they show.
@@ -434,8 +458,9 @@ const MEDIANS: &str = "Each row is one run: of several runs with the same settin
 
 /// Which runs a row of a search has.
 const SEARCHED: &str = "Response times count from the intended start of an I/O, other latencies from its actual start. \
-                        Where a rate has confirmed runs, these decide, else all that it has. Response times are those of all \
-                        runs that decide, other figures those of the one of them with the median IOPS.";
+                        Where a rate has confirming runs, only these count, else all of its runs. A run also misses the limit \
+                        if too many of its I/Os had not started at its end. Response times are those of all runs that count, \
+                        other figures those of the one of them with the median IOPS.";
 
 /// How many runs a search made, and of what.
 fn made(sweep: &Sweep) -> String {
@@ -455,41 +480,33 @@ fn response(figure: Metric) -> String {
     format!("{} response", name(figure))
 }
 
-/// Whether the runs at a rate meet the limits, how many they are, and their response times.
+/// Whether the runs at a rate meet the limits, their response times, and how many were made.
 fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<String>) {
-    let runs: Vec<&Headline> = stats::sweep::runs(sweep, point).into_iter().filter_map(Visit::headline).collect();
-    let meets = |run: &&&Headline| {
-        found.limits.iter().all(|limit| run.response_value(limit.figure).is_some_and(|value| value <= limit.at_most))
+    let Met { met, runs } = met(sweep, found, point);
+    let word = match (met, runs) {
+        (0, _) => "no".to_owned(),
+        (met, runs) if met == runs => "yes".to_owned(),
+        (met, runs) => format!("in {met} of {runs} runs"),
     };
-    let met = runs.iter().filter(meets).count();
-    let word = match met {
-        0 => "no".to_owned(),
-        all if all == runs.len() => "yes".to_owned(),
-        met => format!("in {met} of {} runs", runs.len()),
-    };
-    let times = |limit: &Limit| {
-        let values = || runs.iter().filter_map(|run| run.response_value(limit.figure));
-        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-        match (latency(low), latency(high)) {
-            _ if low > high => "-".to_owned(),
-            (low, high) if low == high => low,
-            (low, high) => format!("{low} to {high}"),
-        }
-    };
+    let runs = runs_of(sweep, &[point]);
+    let times = |limit: &Limit| render::limit::range(limit.figure, &runs).unwrap_or_else(|| "-".to_owned());
     let of_rate = sweep.visits.iter().filter(|visit| visit.point == point && visit.is_of_point());
     let all = of_rate.filter(|visit| visit.headline().is_some()).count();
-    (word, response_limits(found).map(times).chain([all.to_string(), runs.len().to_string()]).collect())
+    (word, response_limits(found).map(times).chain([all.to_string()]).collect())
 }
 
 fn table(sweep: &Sweep) -> Table {
     let settings = names(sweep).into_iter().map(|name| Column::number(&text(dashed(&name).as_bytes())));
     // What decides stands where small screens show it.
-    let mut figures = vec!["IOPS", "mean", "p99", "MiB/s", "depth", MACHINE_CPU];
+    let mut figures = vec!["IOPS", "mean", "p99", "MiB/s"];
+    // In an open loop it is only a bound, the same at every rate.
+    figures.extend(sweep.limit.is_none().then_some("depth"));
+    figures.push(MACHINE_CPU);
     if sweep.devices.is_some() {
         figures.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"]);
     }
     let mut judged = vec![Column::text("verdict")];
-    if !sweep.front.is_empty() {
+    if has_front(sweep) {
         judged.push(Column::text("Pareto front"));
     }
     // What a search decides by.
@@ -497,7 +514,7 @@ fn table(sweep: &Sweep) -> Table {
     if let Some(found) = &sweep.limit {
         judged.push(Column::text("within the limit"));
         searched.extend(response_limits(found).map(|limit| Column::number(&response(limit.figure))));
-        searched.extend(["runs", "runs that decide"].map(Column::number));
+        searched.push(Column::number("runs"));
     }
     let figures = searched.into_iter().chain(figures.into_iter().map(Column::number));
     let columns = settings.chain(judged).chain(figures).collect();
@@ -519,15 +536,17 @@ fn table(sweep: &Sweep) -> Table {
 }
 
 fn row(sweep: &Sweep, point: usize) -> Vec<String> {
-    let mut cells: Vec<String> =
-        sweep.points[point].settings.iter().map(|setting| text(setting.value.as_bytes())).collect();
+    let mut cells: Vec<String> = match &sweep.limit {
+        Some(_) => vec![text(render::limit::rate(sweep, point).as_bytes())],
+        None => sweep.points[point].settings.iter().map(|setting| text(setting.value.as_bytes())).collect(),
+    };
     let Some(figures) = stats::sweep::figures(sweep, point) else {
         cells.push("failed".to_owned());
         return cells;
     };
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
-    if !sweep.front.is_empty() {
+    if has_front(sweep) {
         cells.push(if sweep.front.contains(&point) { "yes" } else { "" }.to_owned());
     }
     if let Some(found) = &sweep.limit {
@@ -540,9 +559,11 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
         known(figures.mean_ns.map(latency)),
         weak::p99(figures).text,
         significant(mib(figures.bytes_per_s)),
-        known(figures.depth.map(|depth| depth.to_string())),
-        Quantity::Percent.value(figures.cpu_percent),
     ]);
+    if sweep.limit.is_none() {
+        cells.push(known(figures.depth.map(|depth| depth.to_string())));
+    }
+    cells.push(Quantity::Percent.value(figures.cpu_percent));
     if let Some(devices) = sweep.devices {
         let each = stats::sweep::per_device(figures, devices);
         cells.extend([significant(each.amplification), known(each.depth.map(significant)), grouped(each.iops)]);
@@ -603,7 +624,7 @@ mod tests {
         let statement = |severity| {
             let sweep = of_depths(severity);
             let [series] = &sweep.depths[..] else { panic!("one series: {:?}", sweep.depths) };
-            super::of_depths(&sweep, series)
+            super::of_depths(&sweep, series).1
         };
         let sound = statement(Severity::Note);
         assert_eq!(sound.headline, "Use depth 4 (-o4)");
@@ -628,7 +649,7 @@ mod tests {
             }
         }
         stats::sweep::conclude(&mut sweep);
-        let statement = of_all_blocks(&sweep).expect("there are several block sizes");
+        let (_, statement) = of_all_blocks(&sweep).expect("there are several block sizes");
         assert_eq!(statement.headline, "Of all block sizes: most MiB/s with -b64K -o2, most IOPS with -b4K -o2");
         let (point, why) = stats::sweep::shown(&sweep).expect("a point");
         assert_eq!(
@@ -642,13 +663,117 @@ mod tests {
     }
 
     #[test]
+    fn the_headline_speaks_of_the_runs_of_what_it_names() {
+        let mut sweep = of_depths(Severity::Note);
+        let headline = |sweep: &Sweep| answers(sweep, |_| None).remove(0).headline().to_owned();
+        assert_eq!(headline(&sweep), "Use depth 4 (-o4)");
+        for (depth, doubt) in [(0, ""), (2, ", measured in a run with warnings (cpu-contention)")] {
+            let VisitOutcome::Measured { headline: run, .. } = &mut sweep.visits[depth].outcome else {
+                panic!("a run")
+            };
+            (run.severity, run.warnings) = (Some(Severity::Warn), vec!["cpu-contention".to_owned()]);
+            assert_eq!(headline(&sweep), format!("Use depth 4 (-o4){doubt}"), "other depths are sound");
+        }
+    }
+
+    #[test]
+    fn growth_is_what_was_measured_and_a_front_of_all_points_has_no_column() {
+        let mut sweep = Sweep::default();
+        for (depth, iops) in [(1, 22220.0), (2, 34462.0), (4, 50121.0), (8, 63104.0), (16, 78108.0), (32, 81800.0)] {
+            add(&mut sweep, &[("o", &depth.to_string())], (4096.0, depth, iops), Severity::Note);
+        }
+        stats::sweep::conclude(&mut sweep);
+        let (_, statement) = super::of_depths(&sweep, &sweep.depths[0]);
+        let rises =
+            "throughput still rises at the largest depth tried, from -o16 to -o32: +5 % (78,108 to 81,800 IOPS).";
+        assert!(statement.sentences.iter().any(|words| words.contains(rises)), "{:?}", statement.sentences);
+        let sure = "judged by how far single runs lie off a smooth curve: a rough guide, because no depth was measured \
+                    several times (--runs).";
+        let interval = statement.sentences.iter().find(|words| words.starts_with("With 95 % confidence"));
+        assert!(interval.is_none_or(|words| words.ends_with(sure)), "{interval:?}");
+        let columns =
+            |sweep: &Sweep| table(sweep).columns.into_iter().map(|column| column.name().to_owned()).collect::<Vec<_>>();
+        let note = "No setting is beaten by another in IOPS, mean latency and CPU usage.";
+        assert!(table(&sweep).note.ends_with(note) && !columns(&sweep).contains(&"Pareto front".to_owned()));
+        let mut text = Vec::new();
+        render::sweep::summary(&sweep, &mut text).expect("memory takes all");
+        let text = String::from_utf8(text).expect("text");
+        assert!(
+            text.contains(
+                "\nPareto front: all points: no setting is beaten by another in IOPS, mean latency and CPU usage\n"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("throughput still rises, from -o16 to -o32: +5 % (78,108 to 81,800 IOPS)\n"), "{text}");
+        // More CPU usage for fewer IOPS.
+        add(&mut sweep, &[("o", "64")], (4096.0, 64, 60e3), Severity::Note);
+        stats::sweep::conclude(&mut sweep);
+        assert!(columns(&sweep).contains(&"Pareto front".to_owned()), "{:?}", columns(&sweep));
+    }
+
+    /// The page named a rate as the highest within the limit that met it in 1 of 4 runs, and the table added up to other runs
+    /// than the sentence above it.
+    #[test]
+    fn a_rate_that_is_not_confirmed_is_an_estimate() {
+        let mut sweep = Sweep::default();
+        let runs: [(&str, &[f64]); 3] = [("1000", &[5e6]), ("2000", &[30e6, 6e6, 39e6]), ("2500", &[8e6, 143e6])];
+        for (rate, times) in runs {
+            for time in times {
+                add(&mut sweep, &[("rate", rate)], (4096.0, 32, rate.parse().expect("a rate")), Severity::Warn);
+                let visit = sweep.visits.last_mut().expect("a run");
+                visit.purpose = if times.len() > 1 { Purpose::Confirm } else { Purpose::Probe };
+                let VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!("a run") };
+                headline.response_p99_ns = Some(*time as u64);
+            }
+        }
+        let limits = vec![Limit { figure: Metric::P99, at_most: 20e6 }];
+        sweep.limit = Some(LimitFound { limits, holds: Some(1), fails: Some(2), ..LimitFound::default() });
+        let of_sweep = |sweep: &Sweep| {
+            let found = sweep.limit.clone().expect("a limit");
+            of_limits(sweep, &found, &[])
+        };
+        let Statement { tone, headline, sentences, .. } = of_sweep(&sweep);
+        let estimate = "No rate above 1,000 I/Os per second met the limit in all of its runs; 2,000 is an estimate, met in 1 of 3 runs";
+        assert_eq!((tone, headline.as_str()), (Tone::Warn, estimate));
+        let at = "At 2,000: 2,000 I/Os per second in the median run, 99th percentile of the response time 6 ms to 39 ms, limit \
+                  met in 1 of 3 runs.";
+        let limit = "Limit: 99th percentile of the response time <= 20 ms.";
+        assert_eq!([sentences[0].as_str(), sentences[2].as_str()], [limit, at], "{sentences:?}");
+        let answer = answers(&sweep, |_| None).remove(0);
+        let which = "All 5 runs at 2,000 and 2,500 I/Os per second have warnings: cpu-contention in 5.";
+        assert_eq!(answer.sentences()[0], which);
+        let shown = table(&sweep);
+        let names: Vec<&str> = shown.columns.iter().map(Column::name).collect();
+        assert_eq!(names[..5], ["rate", "verdict", "within the limit", "p99 response", "runs"]);
+        assert!(!names.contains(&"depth"), "in an open loop it is a bound: {names:?}");
+        assert_eq!(shown.rows[1][..5], ["2,000", "WARN", "in 1 of 3 runs", "6 ms to 39 ms", "3"]);
+        assert!(shown.rows.iter().all(|row| row.len() == names.len()));
+        let why = why_shown(&sweep, 1, Why::Estimate);
+        assert!(why.contains("estimate of the highest rate"), "{why}");
+        // The text says the same.
+        let mut text = Vec::new();
+        render::sweep::summary(&sweep, &mut text).expect("memory takes all");
+        let text = String::from_utf8(text).expect("text");
+        for words in [estimate, at, which] {
+            let line = words.trim_end_matches('.');
+            assert!(text.contains(&line[1..]), "{line}: {text}");
+        }
+        // One that is confirmed is no estimate, but rests on runs with warnings.
+        sweep.limit.as_mut().expect("a limit").is_confirmed = true;
+        let confirmed = "No firm answer: highest rate that meets 99th percentile of the response time <= 20 ms: 2,000 I/Os per \
+                         second";
+        assert_eq!(of_sweep(&sweep).headline, confirmed);
+    }
+
+    #[test]
     fn where_no_rate_meets_the_limit_the_page_says_what_to_do() {
         let limit = Limit { figure: Metric::P99, at_most: 5e6 };
         let found = LimitFound { limits: vec![limit], ..LimitFound::default() };
+        let found = LimitFound { is_confirmed: true, ..found };
         let Statement { tone, headline, sentences, .. } = of_limits(&Sweep::default(), &found, &[]);
         assert_eq!(
             (tone, headline.as_str()),
-            (Tone::Bad, "No rate with 99th percentile of the response time <= 5.000 ms")
+            (Tone::Bad, "No rate meets 99th percentile of the response time <= 5 ms")
         );
         assert!(sentences.iter().any(|sentence| sentence.ends_with("and search again.")), "{sentences:?}");
     }

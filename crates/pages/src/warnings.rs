@@ -77,8 +77,13 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
         let more = names.len().saturating_sub(NAMED_MAX);
         names.truncate(NAMED_MAX);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let why = match (meaning, count) {
+            (None, _) => "",
+            (Some(_), 1) => ", the only one that meets its condition (see meaning)",
+            (Some(_), _) => ", the only ones that meet its condition (see meaning)",
+        };
         // Names of loads have commas in them.
-        format!("in {count} of {} runs: {}{more}", runs.len(), names.join("; "))
+        format!("in {count} of {} runs{why}: {}{more}", runs.len(), names.join("; "))
     };
     // Of advice with different numbers, that with the largest.
     let own = affected().filter_map(|(_, run)| run.finding_advice(name)).max_by_key(|advice| (advice.len(), *advice));
@@ -140,8 +145,12 @@ mod tests {
         assert_eq!(
             seen,
             [
-                ("INVALID", "lost-ios", "in 1 of 4 runs: run 4"),
-                ("WARN", "steal", "in 3 of 4 runs: run 1; run 3; run 4"),
+                ("INVALID", "lost-ios", "in 1 of 4 runs, the only one that meets its condition (see meaning): run 4"),
+                (
+                    "WARN",
+                    "steal",
+                    "in 3 of 4 runs, the only ones that meet its condition (see meaning): run 1; run 3; run 4"
+                ),
                 ("WARN", "unheard-of", "in 1 of 4 runs: run 3"),
             ]
         );
@@ -194,7 +203,8 @@ mod tests {
         assert_eq!(headline, "Look at these before using the results");
         assert_eq!(lines.len(), 2);
         assert!(
-            lines[0].starts_with("WARN steal: in 1 of 2 runs: run 1")
+            lines[0]
+                .starts_with("WARN steal: in 1 of 2 runs, the only one that meets its condition (see meaning): run 1")
                 && lines[1].starts_with("NOTE short-run: in both")
         );
     }
@@ -205,6 +215,9 @@ mod tests {
             (0..20).map(|index| run(Severity::Warn, if index == 0 { &[] } else { &["steal"] })).collect();
         let named: Vec<NamedRun<'_>> = (1..).zip(&runs).map(|(number, run)| (number.to_string(), run)).collect();
         let found = warnings(&named, explain);
-        assert_eq!(found[0].figure, "in 19 of 20 runs: 2; 3; 4; 5; 6; 7 and 13 more");
+        assert_eq!(
+            found[0].figure,
+            "in 19 of 20 runs, the only ones that meet its condition (see meaning): 2; 3; 4; 5; 6; 7 and 13 more"
+        );
     }
 }

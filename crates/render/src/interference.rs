@@ -6,10 +6,12 @@ use crate::sweep::figures_of_line;
 use crate::verdict_block;
 use model::interference::{Interference, StreamHeadline, StreamInterference};
 use model::metric::Metric;
+use model::printable::printable;
 use model::profile::{Profile, StreamName, Throughput};
 use model::sweep::{Point, Sweep, Visit};
 use stats::interference::Spread;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// One run: `Round 1 oltp, 1999.31 iops, 15.62 MB/sec, 0.225 ms, 22.36% CPU`.
 pub fn line(visit: &Visit, point: &Point, out: &mut dyn Write) -> io::Result<()> {
@@ -31,7 +33,12 @@ pub fn summary(sweep: &Sweep, profile: Option<&Profile>, out: &mut dyn Write) ->
     };
     writeln!(out)?;
     table(found).write(out)?;
-    writeln!(out, "\n{}", rounds(found.rounds))?;
+    writeln!(out)?;
+    found.streams.iter().try_for_each(|of| writeln!(out, "{}", headline(of)))?;
+    if let Some(shared) = profile.and_then(shared_targets) {
+        writeln!(out, "{shared}")?;
+    }
+    writeln!(out, "{}", rounds(found.rounds))?;
     if let Some(capped) = profile.and_then(capped) {
         writeln!(out, "{capped}")?;
     }
@@ -44,6 +51,62 @@ pub fn summary(sweep: &Sweep, profile: Option<&Profile>, out: &mut dyn Write) ->
         writeln!(out, "{few}")?;
     }
     verdict_block::of_runs(out, sweep)
+}
+
+/// What the others do to a stream: `oltp keeps 19.6 % of its IOPS, mean latency 5.19 times, p99 1.26 times as long`.
+pub fn headline(of: &StreamInterference) -> String {
+    let StreamInterference { name, alone, together, iops_share_percent, p99_factor } = of;
+    let share = iops_share_percent.map(|share| format!("keeps {share:.1} % of its IOPS"));
+    let factors = [("mean latency", stats::interference::mean_factor(alone, together)), ("p99", *p99_factor)];
+    let factors = factors.into_iter().filter_map(|(figure, factor)| Some(format!("{figure} {:.2} times", factor?)));
+    let factors: Vec<String> = factors.collect();
+    let factors = (!factors.is_empty()).then(|| format!("{} as long", factors.join(", ")));
+    match (share, factors) {
+        (Some(share), Some(factors)) => format!("{name} {share}, {factors}"),
+        (Some(share), None) => format!("{name} {share}"),
+        (None, Some(factors)) => format!("{name}: {factors}"),
+        (None, None) => format!("{name} did no I/Os alone"),
+    }
+}
+
+/// Which targets streams have in common: `same target for oltp and backup: a.dat`; `None` if no target is shared.
+pub fn shared_targets(profile: &Profile) -> Option<String> {
+    let mut users: Vec<(&Path, Vec<&str>)> = Vec::new();
+    for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
+        let name = target.stream.as_ref().map_or("", StreamName::as_str);
+        match users.iter_mut().find(|(path, _)| *path == target.path) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => users.push((&target.path, vec![name])),
+        }
+    }
+    let mut shared: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    for (path, names) in users.into_iter().filter(|(_, names)| names.len() > 1) {
+        let shown = printable(&path.to_string_lossy()).into_owned();
+        match shared.iter_mut().find(|(known, _)| *known == names) {
+            Some((_, paths)) => paths.push(shown),
+            None => shared.push((names, vec![shown])),
+        }
+    }
+    let each = shared.iter().map(|(names, paths)| {
+        format!(
+            "same {} for {}: {}",
+            if paths.len() == 1 { "target" } else { "targets" },
+            names.join(" and "),
+            listed(paths)
+        )
+    });
+    (!shared.is_empty()).then(|| each.collect::<Vec<_>>().join("; "))
+}
+
+/// Shared targets that are named.
+const TARGETS_MAX: usize = 4;
+
+fn listed(paths: &[String]) -> String {
+    match paths {
+        [first, .., last] if paths.len() > TARGETS_MAX => format!("{first}, ... {last}; {} targets", paths.len()),
+        all => all.join(", "),
+    }
 }
 
 /// Rounds whose median one disturbed round does not decide.
@@ -64,12 +127,15 @@ pub fn few(rounds: u32) -> Option<String> {
         .then(|| format!("with {rounds} rounds, one that was disturbed moves the median: make more (--rounds 5)"))
 }
 
-/// How much the rounds differ: `share 57.4 % to 62.7 %, p99 factor 0.93 to 1.77`.
+/// How much the rounds differ: `share 57.4 % to 62.7 %, p99 0.93 to 1.77 times as long`.
 pub fn spread(spread: &Spread) -> Option<String> {
     let share = spread.iops_share_percent.map(|(low, high)| format!("share {low:.1} % to {high:.1} %"));
-    let factor = spread.p99_factor.map(|(low, high)| format!("p99 factor {low:.2} to {high:.2}"));
-    let both: Vec<String> = [share, factor].into_iter().flatten().collect();
-    (!both.is_empty()).then(|| both.join(", "))
+    let factor = |(figure, range): (&str, Option<(f64, f64)>)| {
+        range.map(|(low, high)| format!("{figure} {low:.2} to {high:.2} times as long"))
+    };
+    let factors = [("mean latency", spread.mean_factor), ("p99", spread.p99_factor)].into_iter().filter_map(factor);
+    let all: Vec<String> = share.into_iter().chain(factors).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// Which streams have a rate of their own, and what that means; `None` if none has.
@@ -91,19 +157,34 @@ pub fn capped(profile: &Profile) -> Option<String> {
 
 /// A row for each stream.
 pub fn table(found: &Interference) -> PlainTable {
-    let header = ["stream", "IOPS alone", "together", "share", "p99 ms alone", "together", "factor"];
+    let header = [
+        "stream",
+        "IOPS alone",
+        "together",
+        "share",
+        "mean ms alone",
+        "together",
+        "factor",
+        "p99 ms alone",
+        "together",
+        "factor",
+    ];
     let mut table = PlainTable::new(header, 1..header.len());
     for StreamInterference { name, alone, together, iops_share_percent, p99_factor } in &found.streams {
         let iops = |of: &StreamHeadline| shown_figure(Metric::Iops, of.iops, 3);
-        let p99 = |of: &StreamHeadline| of.p99_ns.map_or_else(unknown, |ns| shown_figure(Metric::P99, ns, 3));
+        let time = |metric, ns: Option<f64>| ns.map_or_else(unknown, |ns| shown_figure(metric, ns, 3));
+        let factor = |factor: Option<f64>| factor.map_or_else(unknown, |factor| format!("{factor:.2}"));
         table.add([
             name.to_string(),
             iops(alone),
             iops(together),
             iops_share_percent.map_or_else(unknown, |share| format!("{share:.1} %")),
-            p99(alone),
-            p99(together),
-            p99_factor.map_or_else(unknown, |factor| format!("{factor:.2}")),
+            time(Metric::Mean, alone.mean_ns),
+            time(Metric::Mean, together.mean_ns),
+            factor(stats::interference::mean_factor(alone, together)),
+            time(Metric::P99, alone.p99_ns),
+            time(Metric::P99, together.p99_ns),
+            factor(*p99_factor),
         ]);
     }
     table
@@ -120,11 +201,11 @@ mod tests {
 
     #[test]
     fn each_stream_has_a_row() {
-        let headline = |iops, p99_ns| StreamHeadline { iops, p99_ns, ..StreamHeadline::default() };
+        let headline = |iops, mean_ns, p99_ns| StreamHeadline { iops, mean_ns, p99_ns, ..StreamHeadline::default() };
         let stream = |name: &str, share, factor| StreamInterference {
             name: StreamName::parse(name).expect("a name"),
-            alone: headline(2000.0, Some(1_500_000.0)),
-            together: headline(1990.0, None),
+            alone: headline(2000.0, Some(200_000.0), Some(1_500_000.0)),
+            together: headline(1990.0, Some(940_000.0), None),
             iops_share_percent: share,
             p99_factor: factor,
         };
@@ -143,17 +224,37 @@ mod tests {
         summary(&sweep, Some(&profile), &mut text).expect("written");
         insta::assert_snapshot!(String::from_utf8(text).expect("text"), @r"
 
-         stream  IOPS alone  together   share  p99 ms alone  together  factor
-         oltp       2000.00   1990.00  99.5 %         1.500         -       -
-         b          2000.00   1990.00       -         1.500         -    3.00
+         stream  IOPS alone  together   share  mean ms alone  together  factor  p99 ms alone  together  factor
+         oltp       2000.00   1990.00  99.5 %          0.200     0.940    4.70         1.500         -       -
+         b          2000.00   1990.00       -          0.200     0.940    4.70         1.500         -    3.00
 
+        oltp keeps 99.5 % of its IOPS, mean latency 4.70 times as long
+        b: mean latency 4.70 times, p99 3.00 times as long
+        same target for oltp and b: a.dat
         medians of 2 rounds
         limited to a rate (-g): oltp: alone and together such a stream does at most that, so look at its latency
         with 2 rounds, one that was disturbed moves the median: make more (--rounds 5)
         ");
+        let mut silent = stream("idle", None, None);
+        silent.alone.mean_ns = None;
+        assert_eq!(super::headline(&silent), "idle did no I/Os alone");
+        let span = TimeSpan {
+            targets: [("oltp", "a.dat"), ("b", "a.dat"), ("c", "c.dat")]
+                .map(|(name, path)| Target { path: path.into(), ..limited(name, Throughput::Unlimited) })
+                .to_vec(),
+            ..TimeSpan::default()
+        };
+        let of_some = Profile { time_spans: vec![span], ..Profile::default() };
+        assert_eq!(shared_targets(&of_some).as_deref(), Some("same target for oltp and b: a.dat"));
+        assert_eq!(shared_targets(&Profile::default()), None);
         assert!(rounds(1).starts_with("one round cannot tell "));
-        let of_rounds = Spread { iops_share_percent: Some((57.41, 62.7)), p99_factor: Some((0.93, 1.77)) };
-        assert_eq!(spread(&of_rounds).as_deref(), Some("share 57.4 % to 62.7 %, p99 factor 0.93 to 1.77"));
+        let of_rounds = Spread {
+            iops_share_percent: Some((57.41, 62.7)),
+            mean_factor: Some((1.0, 2.5)),
+            p99_factor: Some((0.93, 1.77)),
+        };
+        let words = "share 57.4 % to 62.7 %, mean latency 1.00 to 2.50 times as long, p99 0.93 to 1.77 times as long";
+        assert_eq!(spread(&of_rounds).as_deref(), Some(words));
         assert_eq!(spread(&Spread::default()), None);
     }
 }

@@ -28,7 +28,7 @@ mod latency_table;
 pub mod limit;
 pub mod load_line;
 mod load_loop;
-mod numbers;
+pub mod numbers;
 mod open_metrics;
 mod operation_table;
 mod part_table;

@@ -1,63 +1,129 @@
 //! The highest rate that meets limits, in words.
 
-use crate::numbers::ms;
+use crate::numbers::{grouped, latency, ms, trimmed};
 use model::doubt::Doubt;
-use model::finding::Severity;
 use model::headline::Headline;
-use model::limit::{LimitFound, NoiseRange};
+use model::limit::{Limit, LimitFound, NoiseRange};
 use model::metric::{Metric, MetricUnit};
 use model::sweep::{Sweep, Visit};
+use stats::limit::{Met, highest_always_met, met};
 use std::io::{self, Write};
 
 /// What was found, at which runs, and their verdicts.
 pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
-    decision(sweep, found, out)?;
-    match (found.noise, found.holds) {
-        (None, Some(_)) => verdicts(sweep, found, out),
-        _ => Ok(()),
+    writeln!(out, "{}", headline(sweep, found))?;
+    details(sweep, found).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+    match Doubt::of(decisive(sweep, found)) {
+        Some(doubt) => writeln!(out, "  {}", doubt.of_which(&which_runs(sweep, found))),
+        None => Ok(()),
     }
 }
 
-/// What was found and at which runs.
-pub fn decision(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
-    let limits = limits(found);
+/// What was found: a rate that was not confirmed is an estimate.
+pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
+    let limits = limits(&found.limits);
+    if found.noise.is_some() {
+        return format!("no answer: noise decides whether a rate meets {limits}");
+    }
+    if !found.is_confirmed {
+        return unconfirmed(sweep, found);
+    }
+    let answer = match found.holds {
+        Some(holds) => format!("highest rate that meets {limits}: {} I/Os per second", rate(sweep, holds)),
+        None => format!("no rate meets {limits}"),
+    };
+    // What disturbed all runs may be why a limit is met by no rate, or by low ones only.
+    match Doubt::of(decisive(sweep, found)).and_then(|doubt| doubt.of_all()) {
+        Some(_) => format!("no firm answer: {answer}"),
+        None => answer,
+    }
+}
+
+/// What the runs show for certain, then the estimate; the first line of the details names the limits.
+fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
+    let always = highest_always_met(sweep, found);
+    let plural = if found.limits.len() == 1 { "" } else { "s" };
+    let estimate = |holds: usize| match met(sweep, found, holds) {
+        Met { runs: 0, .. } => "is an estimate, without a run at this rate".to_owned(),
+        Met { met, runs } => format!("is an estimate, met in {met} of {}", counted_runs(runs)),
+    };
+    let above = always.map(|point| format!(" above {} I/Os per second", rate(sweep, point))).unwrap_or_default();
+    let certain = format!("no rate{above} met the limit{plural} in all of its runs");
+    match found.holds {
+        Some(holds) if always >= Some(holds) => format!(
+            "the highest rate that meets the limit{plural} is not confirmed: {} I/Os per second {}",
+            rate(sweep, holds),
+            estimate(holds)
+        ),
+        Some(holds) => format!("{certain}; {} {}", rate(sweep, holds), estimate(holds)),
+        None => certain,
+    }
+}
+
+/// The runs at the rates that decided, why they are no proof, and what to do next: a line each.
+pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
+    let mut lines = Vec::new();
     if let Some(NoiseRange { first, last }) = found.noise {
         let of_range = |visit: &&Visit| visit.is_of_point() && (first..=last).contains(&visit.point);
         let runs: Vec<&Headline> = sweep.visits.iter().filter(of_range).filter_map(Visit::headline).collect();
         let (low, high) = (rate(sweep, first), rate(sweep, last));
-        writeln!(out, "noise decides whether a rate meets {limits}: {}", ranges(found, &runs))?;
-        writeln!(out, "  at every rate from {low} to {high} I/Os per s; lowering the rate does not help")?;
-        return next_step(sweep, found).map_or(Ok(()), |step| writeln!(out, "  {step}"));
+        lines.push(format!("{}, at every rate from {low} to {high} I/Os per second", ranges(found, &runs)));
+        lines.push("runs at the same rate are on both sides of the limit; lowering the rate does not help".to_owned());
+        lines.extend(next_step(sweep, found));
+        return lines;
     }
-    let Some(holds) = found.holds else {
-        let lowest = found.fails.map(|fails| format!("; the lowest rate tried is {} I/Os per s", rate(sweep, fails)));
-        writeln!(out, "no rate meets {limits}{}", lowest.unwrap_or_default())?;
-        found.fails.map_or(Ok(()), |fails| at(sweep, found, fails, out))?;
-        not_confirmed(found, out)?;
-        return next_step(sweep, found).map_or(Ok(()), |step| writeln!(out, "  {step}"));
-    };
-    writeln!(out, "highest rate that meets {limits}: {} I/Os per s", rate(sweep, holds))?;
-    at(sweep, found, holds, out)?;
-    match (found.fails, found.capacity_iops) {
-        (Some(fails), _) => at(sweep, found, fails, out)?,
-        (None, Some(capacity)) => {
-            writeln!(out, "  without --rate, the target reaches {capacity:.0} I/Os per s; no higher rate was tried")?;
+    if !found.is_confirmed {
+        lines.push(format!("limit: {}", limits(&found.limits)));
+    }
+    let always = highest_always_met(sweep, found).filter(|point| !found.is_confirmed && Some(*point) < found.holds);
+    lines.extend(always.into_iter().chain(found.holds).filter_map(|point| at(sweep, found, point)));
+    match (found.holds, found.fails, found.capacity_iops) {
+        (None, Some(fails), _) => {
+            lines.push(format!("the lowest rate tried is {} I/Os per second", rate(sweep, fails)));
+            lines.extend(at(sweep, found, fails));
         }
-        (None, None) => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
+        (Some(_), Some(fails), _) => lines.extend(at(sweep, found, fails)),
+        (Some(_), None, Some(capacity)) => lines.push(format!(
+            "without --rate, the target reaches {} I/Os per second; no higher rate was tried",
+            grouped(capacity)
+        )),
+        (Some(_), None, None) => {
+            lines.push("the search ended at this rate; higher rates may also meet the limits".to_owned());
+        }
+        (None, None, _) => {}
     }
-    not_confirmed(found, out)?;
-    next_step(sweep, found).map_or(Ok(()), |step| writeln!(out, "  {step}"))
+    if !found.is_confirmed {
+        let estimate =
+            found.holds.map(|_| "; the estimate is about 5 % below where a curve fitted to all runs crosses the limit");
+        lines.push(format!(
+            "not confirmed: the runs at these rates vary too much to show on which side of the limit they lie{}",
+            estimate.unwrap_or_default()
+        ));
+    }
+    lines.extend(next_step(sweep, found));
+    lines
 }
 
-/// The limits: `99th percentile of the response time <= 5.000 ms`.
-pub fn limits(found: &LimitFound) -> String {
-    let each = found.limits.iter();
-    let each = each.map(|limit| format!("{} <= {}", words(limit.figure), value(limit.figure, limit.at_most)));
+/// The limits: `99th percentile of the response time <= 5 ms`.
+pub fn limits(limits: &[Limit]) -> String {
+    let shown = |limit: &Limit| match limit.figure.unit() {
+        // Not rounded to three digits, as measured times are.
+        MetricUnit::Nanoseconds => format!("{} ms", trimmed(ms(limit.at_most), 6)),
+        _ => value(limit.figure, limit.at_most),
+    };
+    let each = limits.iter().map(|limit| format!("{} <= {}", words(limit.figure), shown(limit)));
     each.collect::<Vec<_>>().join(" and ")
 }
 
-/// Which runs are counted where not all of a search are.
-pub const DECIDING: &str = "that decide";
+/// Which runs decided: `at 54,789 and 61,701 I/Os per second`.
+pub fn which_runs(sweep: &Sweep, found: &LimitFound) -> String {
+    let rates = match (found.noise, found.holds, found.fails) {
+        (Some(NoiseRange { first, last }), ..) => format!("from {} to {}", rate(sweep, first), rate(sweep, last)),
+        (None, Some(holds), Some(fails)) => format!("at {} and {}", rate(sweep, holds), rate(sweep, fails)),
+        (None, holds, fails) => format!("at {}", holds.or(fails).map_or_else(|| "?".to_owned(), |at| rate(sweep, at))),
+    };
+    format!("{rates} I/Os per second")
+}
 
 /// What to do after the search; `None` if its answer needs nothing.
 fn next_step(sweep: &Sweep, found: &LimitFound) -> Option<String> {
@@ -72,29 +138,13 @@ fn next_step(sweep: &Sweep, found: &LimitFound) -> Option<String> {
     }
     let step = match (found.noise, found.holds) {
         (Some(_), _) => "next: find out what disturbs the runs, measure longer (--confirm), or set another limit",
-        (None, Some(_)) => return None,
+        (None, Some(_)) if found.is_confirmed => return None,
+        (None, Some(_)) => {
+            "next: find out why runs at the same rate differ, or measure longer (--confirm), and search again"
+        }
         (None, None) => "next: find out what delays I/Os at this rate, or allow a larger limit, and search again",
     };
     Some(step.to_owned())
-}
-
-fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
-    if found.is_confirmed {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "  not confirmed: the runs at these rates vary too much to show on which side of the limit they lie; treat \
-         this rate as an estimate"
-    )
-}
-
-/// The worst verdict among the runs that decided.
-fn verdicts(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
-    let runs = decisive(sweep, found);
-    let severities = runs.iter().filter_map(|run| run.severity);
-    let Some((worst, count)) = Severity::worst_above_note(severities) else { return Ok(()) };
-    writeln!(out, "  verdict: {} in {count} of the {} runs at these rates", worst.word(), runs.len())
 }
 
 /// The runs that decided: those at the two rates around the limit, or those of the range in which noise decides.
@@ -111,35 +161,49 @@ fn deciding(sweep: &Sweep, point: usize) -> Vec<&Headline> {
     stats::sweep::runs(sweep, point).into_iter().filter_map(Visit::headline).collect()
 }
 
-/// The limited figures of the deciding runs at a rate.
-fn at(sweep: &Sweep, found: &LimitFound, point: usize, out: &mut dyn Write) -> io::Result<()> {
+/// The throughput and the limited figures of the deciding runs at a rate.
+fn at(sweep: &Sweep, found: &LimitFound, point: usize) -> Option<String> {
     let runs = deciding(sweep, point);
-    if runs.is_empty() {
-        return Ok(());
-    }
-    let iops = runs.iter().map(|run| run.iops).sum::<f64>() / runs.len() as f64;
-    let plural = if runs.len() == 1 { "run" } else { "runs" };
-    let rate = rate(sweep, point);
-    writeln!(out, "  at {rate}: {iops:.2} I/Os per s, {} ({} {plural})", ranges(found, &runs), runs.len())
+    let iops = grouped(stats::sweep::figures(sweep, point)?.iops);
+    let median = if runs.len() > 1 { " in the median run" } else { "" };
+    let Met { met, runs: all } = met(sweep, found, point);
+    Some(format!(
+        "at {}: {iops} I/Os per second{median}, {}, limit met in {met} of {}",
+        rate(sweep, point),
+        ranges(found, &runs),
+        counted_runs(all)
+    ))
+}
+
+fn counted_runs(runs: usize) -> String {
+    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }
 
 /// The smallest and the largest of each limited figure.
 fn ranges(found: &LimitFound, runs: &[&Headline]) -> String {
-    let of = |figure: Metric| {
-        let values = || runs.iter().filter_map(|run| run.response_value(figure));
-        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-        match (value(figure, low), value(figure, high)) {
-            _ if low > high => format!("{} unknown", words(figure)),
-            (low, high) if low == high => format!("{} {low}", words(figure)),
-            (low, high) => format!("{} {low} to {high}", words(figure)),
-        }
-    };
-    found.limits.iter().map(|limit| of(limit.figure)).collect::<Vec<_>>().join(", ")
+    let of = |limit: &Limit| format!("{} {}", words(limit.figure), range(limit.figure, runs).unwrap_or_else(unknown));
+    found.limits.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
-fn rate(sweep: &Sweep, point: usize) -> &str {
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+/// `6.44 ms to 39.4 ms`; `None` if no run has the figure.
+pub fn range(figure: Metric, runs: &[&Headline]) -> Option<String> {
+    let values = || runs.iter().filter_map(|run| run.response_value(figure));
+    let (low, high) = (values().min_by(f64::total_cmp)?, values().max_by(f64::total_cmp)?);
+    Some(match (value(figure, low), value(figure, high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    })
+}
+
+/// The rate of a point, with commas between thousands.
+pub fn rate(sweep: &Sweep, point: usize) -> String {
     let settings = sweep.points.get(point).map_or(&[][..], |point| &point.settings[..]);
-    settings.first().map_or("?", |setting| &setting.value)
+    let typed = settings.first().map_or("?", |setting| &setting.value);
+    typed.parse().map_or_else(|_| typed.to_owned(), grouped)
 }
 
 fn words(metric: Metric) -> &'static str {
@@ -159,8 +223,8 @@ fn words(metric: Metric) -> &'static str {
 /// With its unit.
 fn value(metric: Metric, value: f64) -> String {
     match metric.unit() {
-        MetricUnit::Nanoseconds => format!("{:.3} ms", ms(value)),
+        MetricUnit::Nanoseconds => latency(value),
         MetricUnit::Percent => format!("{value:.2} %"),
-        MetricUnit::IosPerSecond | MetricUnit::MibPerSecond => format!("{value:.2}"),
+        MetricUnit::IosPerSecond | MetricUnit::MibPerSecond => grouped(value),
     }
 }

@@ -3,7 +3,8 @@
 mod advice;
 
 pub use advice::{
-    ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, given_up, range_of_load,
+    ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, given_up, growth_of_blocks,
+    growth_of_depths, interval_basis, none_beaten, range_of_load,
 };
 
 use crate::figure_words::{cell, label};
@@ -96,7 +97,8 @@ const FIGURES: [Metric; 5] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metri
 
 fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut header: Vec<String> = names(sweep).iter().map(|name| dashed(name)).collect();
-    header.push("depth".to_owned());
+    // In an open loop it is only a bound, the same at every rate.
+    header.extend(sweep.limit.is_none().then(|| "depth".to_owned()));
     header.extend(FIGURES.map(|figure| label(figure).to_owned()));
     if sweep.devices.is_some() {
         header.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
@@ -119,7 +121,7 @@ fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
         return cells;
     };
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    cells.push(known(figures.depth.map(|depth| depth.to_string())));
+    cells.extend(sweep.limit.is_none().then(|| known(figures.depth.map(|depth| depth.to_string()))));
     cells.extend(FIGURES.map(|figure| cell(figure, figures)));
     if let Some(devices) = sweep.devices {
         let each = stats::sweep::per_device(figures, devices);

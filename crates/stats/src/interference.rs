@@ -84,6 +84,11 @@ fn p99_factor(alone: &StreamHeadline, together: &StreamHeadline) -> Option<f64> 
     together.p99_ns.zip(alone.p99_ns).and_then(|(together, alone)| ratio(together, alone))
 }
 
+/// The mean latency together divided by that alone; `None` if one of them is unknown.
+pub fn mean_factor(alone: &StreamHeadline, together: &StreamHeadline) -> Option<f64> {
+    together.mean_ns.zip(alone.mean_ns).and_then(|(together, alone)| ratio(together, alone))
+}
+
 /// What the complete rounds say. `None` before the first of them.
 pub fn answer(sweep: &Sweep) -> Option<Interference> {
     let rounds = Rounds::of(sweep)?;
@@ -108,6 +113,8 @@ pub fn answer(sweep: &Sweep) -> Option<Interference> {
 pub struct Spread {
     /// I/Os per second together, in percent of those alone in the same round.
     pub iops_share_percent: Option<(f64, f64)>,
+    /// Mean latency together divided by that alone in the same round.
+    pub mean_factor: Option<(f64, f64)>,
     /// 99th percentile together divided by that alone in the same round.
     pub p99_factor: Option<(f64, f64)>,
 }
@@ -124,7 +131,11 @@ pub fn spread(sweep: &Sweep, name: &StreamName) -> Option<Spread> {
         let low = values.iter().copied().min_by(f64::total_cmp)?;
         Some((low, values.iter().copied().max_by(f64::total_cmp)?))
     };
-    Some(Spread { iops_share_percent: range(share_percent), p99_factor: range(p99_factor) })
+    Some(Spread {
+        iops_share_percent: range(share_percent),
+        mean_factor: range(mean_factor),
+        p99_factor: range(p99_factor),
+    })
 }
 
 /// The median of each figure; of latencies, `None` if a run lacks it.

@@ -11,9 +11,10 @@ pub use search::{Next, RUNS_MAX, Search};
 
 use hot::buckets::{lower_edge_ns, upper_edge_ns};
 use model::figures::LatencyDistribution;
-use model::limit::{Limit, LimitSample};
+use model::limit::{Limit, LimitFound, LimitSample};
 use model::metric::Metric;
 use model::result::{LoadLoop, Measured, TimeSpanResult};
+use model::sweep::{Sweep, Visit};
 
 /// A rate is not kept if this share of the intended starts was not made by the end.
 const SHORTFALL: f64 = 0.02;
@@ -93,6 +94,42 @@ fn used(sample: &LimitSample) -> f64 {
 /// Its logarithm.
 fn log_used(sample: &LimitSample) -> f64 {
     used(sample).max(USED_MIN).ln()
+}
+
+/// How many of the runs that count at a rate meet the limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// Runs that meet all limits, with nearly all of their intended starts.
+    pub met: usize,
+    /// All of them.
+    pub runs: usize,
+}
+
+impl Met {
+    /// True if there are runs and all of them meet the limits.
+    pub const fn is_always(self) -> bool {
+        self.runs > 0 && self.met == self.runs
+    }
+}
+
+/// How many of the [runs](crate::sweep::runs) of a point meet the limits.
+pub fn met(sweep: &Sweep, found: &LimitFound, point: usize) -> Met {
+    let runs = crate::sweep::runs(sweep, point);
+    // Older documents lack the sample.
+    let meets = |visit: &Visit| match (&visit.limit, visit.headline()) {
+        (Some(sample), _) => used(sample) <= 1.0,
+        (None, Some(run)) => found
+            .limits
+            .iter()
+            .all(|limit| run.response_value(limit.figure).is_some_and(|value| value <= limit.at_most)),
+        (None, None) => false,
+    };
+    Met { met: runs.iter().filter(|visit| meets(visit)).count(), runs: runs.len() }
+}
+
+/// The highest rate whose runs all meet the limits.
+pub fn highest_always_met(sweep: &Sweep, found: &LimitFound) -> Option<usize> {
+    (0..sweep.points.len()).rev().find(|point| met(sweep, found, *point).is_always())
 }
 
 /// The shortest run in seconds that can judge a rate: with ten I/Os beyond the highest percentile.

@@ -220,6 +220,41 @@ pub fn beside(figures: &Headline, other: &Headline) -> Option<Beside> {
     })
 }
 
+/// True if the intervals of a series of depths come from the scatter of repeated runs, not from single ones.
+pub fn is_repeated(sweep: &Sweep, points: &[usize]) -> bool {
+    points.iter().filter(|point| runs(sweep, **point).len() > 1).count() * 2 >= points.len()
+}
+
+/// How much throughput grew towards the largest point of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growth {
+    /// The point of half the size, or the nearest below that.
+    pub from: usize,
+    /// The point of the largest size.
+    pub to: usize,
+    /// Throughput of the second in percent more than that of the first.
+    pub percent: f64,
+}
+
+/// From half of the largest size to the largest, by `size` and `rate`; `None` with fewer than two sizes.
+pub fn growth(
+    sweep: &Sweep,
+    points: &[usize],
+    size: fn(&Headline) -> Option<f64>,
+    rate: fn(&Headline) -> f64,
+) -> Option<Growth> {
+    let known = points.iter().filter_map(|point| {
+        let figures = figures(sweep, *point)?;
+        Some((size(figures)?, rate(figures), *point))
+    });
+    let mut known: Vec<(f64, f64, usize)> = known.collect();
+    // Of several points of one size, the best is the last.
+    known.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let &(largest, after, to) = known.last()?;
+    let &(size, before, from) = known.iter().rfind(|(size, ..)| *size <= largest / 2.0).or(known.first())?;
+    (size < largest && before > 0.0).then(|| Growth { from, to, percent: (after / before - 1.0) * 100.0 })
+}
+
 /// Why the run of a point gets a section of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
@@ -227,6 +262,8 @@ pub enum Shown {
     Together,
     /// The highest point that meets limits.
     MeetsLimits,
+    /// The same, not confirmed.
+    Estimate,
     /// No point meets limits; this is the lowest.
     MissesLimits,
     /// The point to use.
@@ -247,7 +284,8 @@ pub fn shown(sweep: &Sweep) -> Option<(usize, Shown)> {
         return Some((sweep.points.len().checked_sub(1)?, Shown::Together));
     }
     if let Some(found) = &sweep.limit {
-        let met = found.holds.map(|point| (point, Shown::MeetsLimits));
+        let met = if found.is_confirmed { Shown::MeetsLimits } else { Shown::Estimate };
+        let met = found.holds.map(|point| (point, met));
         let decided = met.or_else(|| found.fails.map(|point| (point, Shown::MissesLimits)));
         if let Some((point, why)) = decided {
             return figures(sweep, point).map(|_| (point, why));

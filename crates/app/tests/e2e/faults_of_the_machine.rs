@@ -58,7 +58,7 @@ fn without_io_uring_aio_takes_its_place_and_the_result_says_why() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     for (errno, answer) in [(EPERM, "EPERM"), (ENOSYS, "ENOSYS")] {
-        for words in ["-o8 -t2", "-o8 -w50", "-o8 -g64"] {
+        for words in ["-o8 -t2", "-o8 -w50", "-o8 -g8192"] {
             let program = place.short_run("-b4K").args(words).arg("a.dat");
             let run = or_skip!(run_without(program, &NO_IO_URING, errno));
             run.expect_status(0).expect_stdout(&["using Linux AIO", "NOTE: Linux AIO is used instead of io_uring:"]);

@@ -5,6 +5,7 @@
 mod after_cut;
 mod appending;
 mod architecture;
+mod browser;
 mod checks;
 mod comparisons;
 mod confidence;

@@ -25,7 +25,7 @@ pub(crate) fn over_depth(sweep: &Sweep) -> Vec<Chart> {
 fn throughput_of_each(sweep: &Sweep) -> Option<Chart> {
     let lines = of_each(sweep, |figures| Some(figures.iops));
     let y = Axis::from_zero("IOPS", Quantity::Iops, values(&lines).map(|(_, y)| y));
-    chart("depth-throughput", "Throughput by queue depth".to_owned(), lines, y)
+    chart("depth-throughput", "IOPS by queue depth".to_owned(), lines, y)
 }
 
 /// The same for latencies; `None` where they were not measured.
@@ -54,8 +54,7 @@ fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
     .flatten()
     .collect();
     let with = Setting::typed_all(&series.settings);
-    let title =
-        if latencies.is_empty() { "Throughput by queue depth" } else { "Throughput and latency by queue depth" };
+    let title = if latencies.is_empty() { "IOPS by queue depth" } else { "IOPS and latency by queue depth" };
     let title = if with.is_empty() { title.to_owned() } else { format!("{title}, {with}") };
     let left: Vec<Series> = std::iter::once(rates).chain(plateau(sweep, series)).collect();
     let y = Axis::from_zero("IOPS", Quantity::Iops, values(&left).map(|(_, y)| y));

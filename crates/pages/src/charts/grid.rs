@@ -18,9 +18,7 @@ pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
         chart(sweep, (name, title), (&across, &up), quantity, of)
     };
     let throughput =
-        grid("grid-throughput", "Throughput for each combination of settings", Quantity::Iops, |figures| {
-            Some(figures.iops)
-        });
+        grid("grid-throughput", "IOPS for each combination of settings", Quantity::Iops, |figures| Some(figures.iops));
     let latency =
         grid("grid-latency", "Mean latency for each combination of settings", Quantity::LatencyNs, |figures| {
             figures.mean_ns

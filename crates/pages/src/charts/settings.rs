@@ -59,7 +59,7 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
         }));
     }
     [
-        chart("settings-throughput", "Throughput by setting", rates, |lines| {
+        chart("settings-throughput", "IOPS by setting", rates, |lines| {
             Axis::from_zero("IOPS", Quantity::Iops, values(lines).map(|(_, y)| y))
         }),
         chart("settings-latency", "Latency by setting", latencies.into_iter().flatten().collect(), |lines| {

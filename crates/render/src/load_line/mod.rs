@@ -13,6 +13,7 @@ use model::by_path::ByPath;
 use model::environment::TargetEnvironment;
 use model::facts::TargetFacts;
 use model::fleet::few_names;
+use model::limit::Limit;
 use model::plan::TimeSpanPlan;
 use model::printable::printable;
 use model::profile::{OfferedRate, RateProcess, Target, TimeSpan};
@@ -24,6 +25,9 @@ const LOADS_MAX: usize = 8;
 
 /// Different places of targets with the same load that are written out; the others are counted.
 const PLACES_MAX: usize = 3;
+
+/// Values of a varied setting that are written out.
+const VALUES_MAX: usize = 10;
 
 /// What is known of the targets of a timespan beside its profile.
 #[derive(Clone, Debug)]
@@ -78,18 +82,44 @@ pub fn of_sweep(sweep: &Sweep) -> String {
         return printable(&sweep.words.join(" ")).into_owned();
     }
     let varied: Vec<String> = sweep::names(sweep).iter().map(|name| sweep::dashed(name)).collect();
+    let with_values = || varied.iter().enumerate().map(|(index, name)| format!("{name} ({})", values(sweep, index)));
     match varied.len() {
         0 => sweep.load.clone(),
         // It began without a rate.
-        1 if let Some(found) = &sweep.limit => {
-            let limits = limit::limits(found);
-            printable(&format!("{}; searched: highest --rate with {limits}", sweep.load)).into_owned()
-        }
+        1 if let Some(found) = &sweep.limit => of_search(&sweep.load, &found.limits),
         // It names the streams.
         1 if varied[0] == Setting::STREAM => sweep.load.clone(),
         // The sides of pairs, which may differ in any options.
         1 if varied[0] == Setting::SIDE => printable(&format!("side A: {}", sweep.load)).into_owned(),
-        _ => printable(&format!("first point: {}; varied: {}", sweep.load, varied.join(", "))).into_owned(),
+        _ => {
+            let varied = with_values().collect::<Vec<_>>().join(", ");
+            printable(&format!("first point: {}; varied: {varied}", sweep.load)).into_owned()
+        }
+    }
+}
+
+/// The load of a search for the highest rate within limits: an open loop, whose depth is a bound.
+pub fn of_search(load: &str, limits: &[Limit]) -> String {
+    let load = load.replace("QD ", "at most QD ");
+    printable(&format!("{load}; searched: highest --rate with {}", limit::limits(limits))).into_owned()
+}
+
+/// The values of the setting with this index: `1, 2, 4`; of many the first and the last: `1, 2, 3, ... 64; 64 values`.
+/// Before the first run those that are planned, then those that were tried.
+fn values(sweep: &Sweep, index: usize) -> String {
+    let is_tried = |point: usize| sweep.visits.is_empty() || sweep.visits.iter().any(|visit| visit.point == point);
+    let points = sweep.points.iter().enumerate().filter(|(point, _)| is_tried(*point));
+    let mut values: Vec<&str> = Vec::new();
+    for value in points.filter_map(|(_, point)| point.settings.get(index)).map(|setting| setting.value.as_str()) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    match &values[..] {
+        [first, second, third, .., last] if values.len() > VALUES_MAX => {
+            format!("{first}, {second}, {third}, ... {last}; {} values", values.len())
+        }
+        all => all.join(", "),
     }
 }
 

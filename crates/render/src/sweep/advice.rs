@@ -2,9 +2,12 @@
 
 use super::edge;
 use crate::limit;
-use model::sweep::{BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
+use crate::numbers::grouped;
+use model::doubt::Doubt;
+use model::headline::Headline;
+use model::sweep::{BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit};
 use model::units::mib;
-use stats::sweep::{AcrossBlocks, Compared};
+use stats::sweep::{AcrossBlocks, Compared, Growth};
 use std::io::{self, Write};
 
 /// Why depths of runs that all have warnings are not firm and have no interval: it comes from the points alone.
@@ -24,7 +27,9 @@ const FRONT_MAX: usize = 12;
 
 /// Under the table.
 pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
-    if let [first, others @ ..] = &sweep.front[..] {
+    if let Some(words) = none_beaten(sweep) {
+        writeln!(out, "\nPareto front: all points: {words}")?;
+    } else if let [first, others @ ..] = &sweep.front[..] {
         let named = others.iter().take(FRONT_MAX - 1);
         let named = named.fold(typed(sweep, *first), |named, point| format!("{named}; {}", typed(sweep, *point)));
         let more = if sweep.front.len() > FRONT_MAX { "; ..." } else { "" };
@@ -34,8 +39,9 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         depths(sweep, series, out)?;
     }
-    if let Some(across) = across_blocks(sweep) {
-        writeln!(out, "\n{across}\n{ACROSS_BLOCKS}")?;
+    if let (Some(across), Some(points)) = (across_blocks(sweep), stats::sweep::across_blocks(sweep)) {
+        let doubt = with_doubt(sweep, &[points.most_bytes, points.most_iops]);
+        writeln!(out, "\n{across}{doubt}\n{ACROSS_BLOCKS}")?;
     }
     if let Some(found) = &sweep.limit {
         writeln!(out)?;
@@ -55,7 +61,10 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         );
     }
     match stats::sweep::best(sweep) {
-        Some(best) => writeln!(out, "\nmost I/Os per second with {}", typed(sweep, best)),
+        Some(best) => {
+            writeln!(out, "\nmost I/Os per second with {}", typed(sweep, best))?;
+            doubt(sweep, &[best]).map_or(Ok(()), |doubt| writeln!(out, "{doubt}"))
+        }
         None => Ok(()),
     }
 }
@@ -65,6 +74,58 @@ pub fn compared(sweep: &Sweep) -> String {
     let Compared { by_bytes, has_latency } = stats::sweep::compared(sweep);
     let rate = if by_bytes { "MiB/s" } else { "IOPS" };
     if has_latency { format!("{rate}, mean latency and CPU usage") } else { format!("{rate} and CPU usage") }
+}
+
+/// What is said in place of the front where it has all points; `None` elsewhere.
+pub fn none_beaten(sweep: &Sweep) -> Option<String> {
+    let measured = (0..sweep.points.len()).filter(|point| stats::sweep::figures(sweep, *point).is_some()).count();
+    let is_none = measured > 1 && sweep.front.len() == measured;
+    is_none.then(|| format!("no setting is beaten by another in {}", compared(sweep)))
+}
+
+/// `measured in runs with warnings (steal)`; `None` if a run of these points is sound.
+fn doubt(sweep: &Sweep, points: &[usize]) -> Option<String> {
+    let runs = points.iter().flat_map(|point| stats::sweep::runs(sweep, *point)).filter_map(Visit::headline);
+    Doubt::of(runs)?.of_all()
+}
+
+/// The same behind what names the points.
+fn with_doubt(sweep: &Sweep, points: &[usize]) -> String {
+    doubt(sweep, points).map(|words| format!(", {words}")).unwrap_or_default()
+}
+
+/// Where throughput still rises: `from -o16 to -o32 by 5 % (78,108 to 81,800 IOPS)`, as measured.
+pub fn growth_of_depths(sweep: &Sweep, series: &DepthSeries) -> Option<String> {
+    let depth = |figures: &Headline| figures.depth.map(f64::from);
+    growth(sweep, &series.points, depth, |figures| figures.iops, "IOPS")
+}
+
+/// The same of block sizes, in MiB/s.
+pub fn growth_of_blocks(sweep: &Sweep, series: &BlockSeries) -> Option<String> {
+    let size = |figures: &Headline| (figures.iops > 0.0).then(|| figures.bytes_per_s / figures.iops);
+    growth(sweep, &series.points, size, |figures| mib(figures.bytes_per_s), "MiB/s")
+}
+
+fn growth(
+    sweep: &Sweep,
+    points: &[usize],
+    size: fn(&Headline) -> Option<f64>,
+    rate: fn(&Headline) -> f64,
+    unit: &str,
+) -> Option<String> {
+    let Growth { from, to, percent } = stats::sweep::growth(sweep, points, size, rate)?;
+    let rate_of = |point: usize| stats::sweep::figures(sweep, point).map(|figures| grouped(rate(figures)));
+    let (before, after) = (rate_of(from)?, rate_of(to)?);
+    Some(format!("from {} to {}: {percent:+.0} % ({before} to {after} {unit})", typed(sweep, from), typed(sweep, to)))
+}
+
+/// What the intervals of the depths are made of.
+pub fn interval_basis(sweep: &Sweep, series: &DepthSeries) -> &'static str {
+    if stats::sweep::is_repeated(sweep, &series.points) {
+        "judged by how much runs of the same depth differ"
+    } else {
+        "judged by how far single runs lie off a smooth curve: a rough guide, because no depth was measured several times (--runs)"
+    }
 }
 
 /// What has the most of each kind of throughput where block sizes and depths vary together; `None` elsewhere.
@@ -114,7 +175,7 @@ pub fn range_of_load(sweep: &Sweep) -> Option<Range> {
     let (least, most) = stats::sweep::range(sweep).filter(|_| !options.is_empty())?;
     let at = |point: usize| {
         let iops = stats::sweep::figures(sweep, point).map_or(0.0, |figures| figures.iops);
-        format!("{iops:.0} ({})", typed(sweep, point))
+        format!("{} ({})", grouped(iops), typed(sweep, point))
     };
     Some(Range { options: options.join(" and "), least: at(least), most: at(most) })
 }
@@ -127,28 +188,36 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
     let Some(Knee { efficient, saturation }) = &series.knee else {
         return writeln!(out, "too few queue depths to find the best one: at least {} are needed", stats::DEPTHS_MIN);
     };
+    let at = stats::sweep::point_at(sweep, series, efficient.depth);
     writeln!(
         out,
-        "efficient depth:  {}: {RULE}{}{}",
+        "efficient depth:  {}{}: {RULE}{}{}",
         estimate(sweep, series, efficient),
+        with_doubt(sweep, at.as_slice()),
         given_up(sweep, series, efficient).map(|given_up| format!("; {given_up}")).unwrap_or_default(),
         edge(sweep, series, efficient)
     )?;
-    match saturation {
-        Saturation::At { depth, plateau_iops } => writeln!(
-            out,
-            "saturation depth: {}: within 5 % of the plateau of {plateau_iops:.0} IOPS{}; more depth only adds latency",
-            estimate(sweep, series, depth),
-            highest(sweep, series, *plateau_iops)
-        ),
-        Saturation::StillRising { doubling_percent } => writeln!(
-            out,
-            "saturation depth: above the tested range; throughput still rises: doubling the depth would add about \
-             {doubling_percent:.0} %"
-        ),
-    }?;
-    let efficient = stats::sweep::point_at(sweep, series, efficient.depth);
-    if let (Some(beaten), Some(point)) = (efficient, series.recommended.filter(|point| Some(*point) != efficient)) {
+    let saturated = match saturation {
+        Saturation::At { depth, plateau_iops } => {
+            writeln!(
+                out,
+                "saturation depth: {}: within 5 % of the plateau of {} IOPS{}; more depth only adds latency",
+                estimate(sweep, series, depth),
+                grouped(*plateau_iops),
+                highest(sweep, series, *plateau_iops)
+            )?;
+            Some(depth)
+        }
+        Saturation::StillRising { .. } => {
+            let growth = growth_of_depths(sweep, series).map(|growth| format!(", {growth}")).unwrap_or_default();
+            writeln!(out, "saturation depth: above the tested range; throughput still rises{growth}")?;
+            None
+        }
+    };
+    if [Some(efficient), saturated].into_iter().flatten().any(|estimate| has_interval(sweep, series, estimate)) {
+        writeln!(out, "intervals:        {}", interval_basis(sweep, series))?;
+    }
+    if let (Some(beaten), Some(point)) = (at, series.recommended.filter(|point| Some(*point) != at)) {
         writeln!(
             out,
             "use instead:      {}: no less throughput, no higher mean latency and no more CPU usage than {}",
@@ -165,7 +234,7 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
 /// That a plateau is a mean, where points were measured above it.
 fn highest(sweep: &Sweep, series: &DepthSeries, plateau_iops: f64) -> String {
     let highest = stats::sweep::above_plateau(sweep, &series.points, plateau_iops, |figures| figures.iops);
-    let words = |(point, iops)| format!(" (a mean; highest measured: {iops:.0} with {})", typed(sweep, point));
+    let words = |(point, iops)| format!(" (a mean; highest measured: {} with {})", grouped(iops), typed(sweep, point));
     highest.map(words).unwrap_or_default()
 }
 
@@ -174,11 +243,15 @@ fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> St
     let DepthEstimate { depth, low, high, .. } = *estimate;
     let at = stats::sweep::point_at(sweep, series, depth);
     let settings = at.map(|point| typed(sweep, point)).unwrap_or_default();
-    if low == high || stats::sweep::is_doubtful(sweep, &series.points) {
-        format!("{depth} ({settings})")
-    } else {
+    if has_interval(sweep, series, estimate) {
         format!("{depth} ({settings}), 95 % confidence interval {low} to {high}")
+    } else {
+        format!("{depth} ({settings})")
     }
+}
+
+fn has_interval(sweep: &Sweep, series: &DepthSeries, DepthEstimate { low, high, .. }: &DepthEstimate) -> bool {
+    low != high && !stats::sweep::is_doubtful(sweep, &series.points)
 }
 
 /// The point of a series of block sizes with the most throughput.
@@ -196,15 +269,15 @@ fn blocks(sweep: &Sweep, series: &BlockSeries, out: &mut dyn Write) -> io::Resul
     match series.knee {
         Some(BlockKnee::At { point, plateau_bytes_per_s }) => writeln!(
             out,
-            "throughput knee: {}: within 5 % of the plateau of {:.0} MiB/s; larger blocks only add latency",
+            "throughput knee: {}{}: within 5 % of the plateau of {} MiB/s; larger blocks only add latency",
             typed(sweep, point),
-            mib(plateau_bytes_per_s)
+            with_doubt(sweep, &[point]),
+            grouped(mib(plateau_bytes_per_s))
         ),
-        Some(BlockKnee::StillRising { doubling_percent }) => writeln!(
-            out,
-            "throughput knee: above the tested range; throughput still rises: doubling the block size would add about \
-             {doubling_percent:.0} %"
-        ),
+        Some(BlockKnee::StillRising { .. }) => {
+            let growth = growth_of_blocks(sweep, series).map(|growth| format!(", {growth}")).unwrap_or_default();
+            writeln!(out, "throughput knee: above the tested range; throughput still rises{growth}")
+        }
         None => {
             let best = best_of_blocks(sweep, series).map(|point| typed(sweep, point)).unwrap_or_default();
             writeln!(

@@ -45,8 +45,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "device-depth",
         severity: Severity::Note,
         unit: "requests",
-        computed_from: "the same figure as for `shallow-queue`, but reported if below 80 % of -o, even with one \
-                        outstanding I/O per thread",
+        computed_from: "mean number of requests at the device (weighted time in /sys/block/*/stat divided by the \
+                        measured time), if below 80 % of the outstanding I/Os (-o) of all threads, even with one per \
+                        thread. Only for loads without pauses or rate limit, if all I/O bypasses the page cache, goes \
+                        to one disk or loop device, and is not merged. Not with write-through (-Sh) or frequent flushes",
         advice: "attribute the results to the device's queue depth, not to -o",
         evaluate: |context| depth(context, MissingDepth::Unexplained),
     },

@@ -2,6 +2,7 @@
 
 use model::operation::Operation;
 use model::record::SlowIo;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Slow I/Os that were all outstanding at one moment.
@@ -47,22 +48,26 @@ impl Stall {
     }
 }
 
-/// Groups I/Os into as few stalls as possible, so that the I/Os of each were outstanding together at one moment; the
-/// longest first. An I/O that waited alone is a stall of one.
+/// Groups I/Os that were outstanding together at one moment: first those of the moment with most of them, then the same
+/// with the others; the stall with the longest latency first. An I/O that waited alone is a stall of one.
 pub fn stalls(ios: &[SlowIo]) -> Vec<Stall> {
-    let mut by_end: Vec<&SlowIo> = ios.iter().collect();
-    by_end.sort_by_key(|io| io.ended_at_ns);
-    let mut found: Vec<Vec<&SlowIo>> = Vec::new();
-    for io in by_end {
-        // The first of a group ends before the others, so they share the moment before that.
-        match found.last_mut() {
-            Some(group) if began_at_ns(io) < i128::from(group[0].ended_at_ns) => group.push(io),
-            _ => found.push(vec![io]),
-        }
+    let mut left: Vec<&SlowIo> = ios.iter().collect();
+    let mut stalls = Vec::new();
+    // The number of I/Os outstanding is largest when one of them has just begun; of equal ones, the first.
+    let outstanding = |at_ns: i128, ios: &[&SlowIo]| ios.iter().filter(|io| is_outstanding(io, at_ns)).count();
+    let preferred = |at_ns: &i128, ios: &[&SlowIo]| (outstanding(*at_ns, ios), Reverse(*at_ns));
+    while let Some(at_ns) = left.iter().map(|io| began_at_ns(io)).max_by_key(|at_ns| preferred(at_ns, &left)) {
+        let (together, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|io| is_outstanding(io, at_ns));
+        stalls.extend(Stall::of(&together));
+        left = others;
     }
-    let mut stalls: Vec<Stall> = found.iter().filter_map(|group| Stall::of(group)).collect();
-    stalls.sort_by_key(|stall| std::cmp::Reverse(stall.longest_ns));
+    stalls.sort_by_key(|stall| Reverse(stall.longest_ns));
     stalls
+}
+
+fn is_outstanding(io: &SlowIo, at_ns: i128) -> bool {
+    // One without a latency, too, when it began.
+    began_at_ns(io) == at_ns || (began_at_ns(io)..i128::from(io.ended_at_ns)).contains(&at_ns)
 }
 
 fn began_at_ns(io: &SlowIo) -> i128 {
@@ -89,7 +94,7 @@ mod tests {
     #[test]
     fn ios_that_waited_together_are_one_stall() {
         let found = stalls(&[io(100, 900, 0), io(110, 905, 1), io(800, 899, 0), io(899, 950, 0)]);
-        assert_eq!(found.len(), 2, "the last began when the first had ended: {found:?}");
+        assert_eq!(found.len(), 2, "the last began when another had ended: {found:?}");
         let Stall { began_at_ns, ended_at_ns, longest_ns, reads, writes, threads, .. } = &found[0];
         assert_eq!((*began_at_ns, *ended_at_ns, *longest_ns, *reads, *writes), (100, 905, 800, 2, 1));
         assert_eq!(threads.iter().copied().collect::<Vec<_>>(), [0, 1]);

@@ -45,8 +45,10 @@ pub(crate) fn search(place: &Workplace) {
     let has_run = |visit: &&Value| visit["purpose"] != "capacity" && visit["outcome"]["measured"].is_object();
     let visits = sweep["visits"].as_array().expect("a list");
     let points: Vec<Value> = visits.iter().filter(has_run).map(|visit| visit["point"].clone()).collect();
-    if !points.contains(&sweep["limit"]["holds"]) {
-        sweep["limit"]["holds"] = points.first().expect("a run").clone();
+    for (which, point) in [("holds", points.first()), ("fails", points.last())] {
+        if !points.contains(&sweep["limit"][which]) {
+            sweep["limit"][which] = point.expect("a run").clone();
+        }
     }
     sweep["limit"]["noise"] = Value::Null;
     sweep["limit"]["is_confirmed"] = true.into();

@@ -1,17 +1,16 @@
 //! `diskspd report --output` as pages and charts.
 
-mod browser;
 mod charts;
 mod comparisons;
-mod fixed;
-mod recordings;
+pub(crate) mod fixed;
+pub(crate) mod recordings;
 mod runs;
 mod sweeps;
 
 use testkit::Workplace;
 
 /// The page that is made of some sources.
-fn page(place: &Workplace, sources: &str) -> String {
+pub(crate) fn page(place: &Workplace, sources: &str) -> String {
     let run = place.diskspd("report").args(sources).args("-o page.html").run();
     run.expect_status(0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));

@@ -134,7 +134,7 @@ fn a_preset_says_which_of_its_loads_can_be_trusted() {
         "2 loads: 2 PASS",
         "1 of 2 runs has warnings: steal in 1.",
         "These loads cannot be trusted: the writes.",
-        "steal: in 1 of 2 runs: the writes",
+        "steal: in 1 of 2 runs, the only one that meets its condition (see meaning): the writes",
         "even a PASS is not proven",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");

@@ -1,10 +1,10 @@
-//! Pages in a browser.
+//! Pages in a browser. Not below `pages`: the longest tests begin first, since tests begin in the order of their names.
 
 mod driver;
 mod kinds;
 mod use_of_page;
 
-use super::{fixed, page};
+use crate::pages::{fixed, page};
 use driver::{Browser, OPTIONS, chromium};
 use testkit::{skip, workplace};
 

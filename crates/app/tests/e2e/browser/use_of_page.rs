@@ -1,7 +1,7 @@
 //! What people do with a page: point, zoom, turn series off, sort, copy.
 
-use super::super::{fixed, page};
 use super::driver::{Browser, chromium};
+use crate::pages::{fixed, page};
 use testkit::{skip, workplace};
 
 /// The visible drawing of a chart.
