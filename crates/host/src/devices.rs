@@ -32,6 +32,7 @@ pub fn devices(root: &Root) -> Vec<DeviceRow> {
             size_bytes: device.size_bytes,
             model: model(&device),
             identity: identity(root, &directory, &device),
+            transport: device.connection.transport.clone(),
             rotational: disk_queue.rotational,
             scheduler: disk_queue.scheduler,
             mounted: mounted.get(&name).cloned().unwrap_or_default(),

@@ -4,7 +4,8 @@ use crate::block::place;
 use crate::root::Root;
 use crate::storage::Walk;
 use crate::syntax::labelled_kib;
-use crate::{cgroup_limits, distribution, hypervisor, mounts, resolve};
+use crate::{cgroup_limits, cpus, distribution, hypervisor, mounts, processor, resolve};
+use model::device_interval::WatchedMachine;
 use model::environment::{Backing, Environment, TargetEnvironment};
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +21,15 @@ pub fn environment(root: &Root) -> Environment {
         hypervisor: hypervisor::of(root),
         memory_bytes: root.text("/proc/meminfo").and_then(|text| labelled_kib(&text, "MemTotal")),
         cgroup_limits: cgroup_limits::read(root, &mounts::read(root)),
+    }
+}
+
+/// What a recording of device counters says of the machine.
+pub fn watched_machine(root: &Root) -> WatchedMachine {
+    WatchedMachine {
+        processor_name: processor::name(root),
+        cpu_count: u32::try_from(cpus::topology(root).cpus.len()).unwrap_or(u32::MAX),
+        environment: environment(root),
     }
 }
 

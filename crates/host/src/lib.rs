@@ -60,7 +60,7 @@ pub use cpu_times::cpu_times;
 pub use device_reading::device_reading;
 pub use devices::devices;
 pub use direct_reader::DirectReader;
-pub use environment::{environment, target_environment};
+pub use environment::{environment, target_environment, watched_machine};
 pub use health::HealthWatch;
 pub use kernel::{boot_id, clock_source, computer_name, trusts_cpu_counter};
 pub use kernel_counters::{device_counters, io_counters};

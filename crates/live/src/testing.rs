@@ -12,6 +12,7 @@ pub(crate) fn device(name: &str, object: CounterObject) -> Device {
         mapped_name: name.starts_with("dm-").then(|| "vg-data".to_owned()),
         model: Some("ACME 9000".to_owned()),
         size_bytes: Some(1 << 40),
+        ..WatchedDevice::default()
     };
     Device::watched(facts, object)
 }

@@ -2,7 +2,7 @@
 
 use crate::choice::{Choice, object_of};
 use host::Root;
-use model::block_device::{DeviceKind, DeviceRow};
+use model::block_device::{DeviceKind, DeviceRow, Transport};
 use model::device_interval::{
     CountedDevice, DeviceInterval, DeviceReading, WATCH_SCHEMA, WATCH_SCHEMA_VERSION, WatchBegin, WatchedDevice,
 };
@@ -90,6 +90,7 @@ impl Watch {
             started_at_unix_ns: i64::try_from(self.begun.at.0).unwrap_or(i64::MAX),
             interval_ns,
             devices: self.devices().map(|(_, device)| device.facts.clone()).collect(),
+            machine: Some(Box::new(host::watched_machine(&self.root))),
         }
     }
 
@@ -147,6 +148,9 @@ fn facts(row: &DeviceRow) -> WatchedDevice {
         mapped_name,
         model: row.model.clone(),
         size_bytes: row.size_bytes,
+        transport: row.transport.as_ref().map(Transport::word),
+        scheduler: row.scheduler.clone(),
+        rotational: row.rotational,
     }
 }
 

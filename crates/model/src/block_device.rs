@@ -402,6 +402,8 @@ pub struct DeviceRow {
     pub identity: Option<String>,
     /// The kind of device.
     pub kind: DeviceKind,
+    /// How it is connected; of the disk, for a partition.
+    pub transport: Option<Transport>,
     /// As the kernel takes it; of the disk, for a partition.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use; of the disk, for a partition.

@@ -61,6 +61,9 @@ impl Interval {
     }
 }
 
+/// Shorter runs do not show what a device does in the long run, in seconds.
+pub const LASTING_S: f64 = 60.0;
+
 /// Why a figure of a run has no confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

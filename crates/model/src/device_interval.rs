@@ -1,6 +1,7 @@
 //! What block devices did in an interval.
 
 use crate::block_device::DeviceNumber;
+use crate::environment::Environment;
 use crate::kernel_counters::DeviceCounters;
 use crate::units::UnixTime;
 use serde::{Deserialize, Serialize};
@@ -146,6 +147,21 @@ pub struct WatchBegin {
     pub interval_ns: u64,
     /// The chosen devices that were present at the start. More may appear later.
     pub devices: Vec<WatchedDevice>,
+    /// The machine; null in older recordings.
+    #[serde(default)]
+    pub machine: Option<Box<WatchedMachine>>,
+}
+
+/// The machine of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WatchedMachine {
+    /// Name of the processor.
+    pub processor_name: Option<String>,
+    /// Online CPUs.
+    pub cpu_count: u32,
+    /// The system.
+    pub environment: Environment,
 }
 
 /// A device of a recording.
@@ -162,6 +178,15 @@ pub struct WatchedDevice {
     pub model: Option<String>,
     /// Its size in bytes.
     pub size_bytes: Option<u64>,
+    /// How it is connected, in one word; null if that is not known, and in older recordings.
+    #[serde(default)]
+    pub transport: Option<String>,
+    /// The I/O scheduler in use; null in older recordings.
+    #[serde(default)]
+    pub scheduler: Option<String>,
+    /// Whether the kernel reports it as rotational; null in older recordings.
+    #[serde(default)]
+    pub rotational: Option<bool>,
 }
 
 /// The last line of a recording.

@@ -150,6 +150,24 @@ pub struct FlushFigures {
     pub p50_ns: Option<u64>,
     /// 99th percentile in nanoseconds; null = there were none, or several hosts did them.
     pub p99_ns: Option<u64>,
+    /// Commits: a write and the flush after it; null = a flush covered several writes, several hosts did them, or older
+    /// documents.
+    #[serde(default)]
+    pub commit: Option<CommitFigures>,
+}
+
+/// How long commits took: a write and the flush after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommitFigures {
+    /// Mean in nanoseconds.
+    pub mean_ns: f64,
+    /// Median in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile in nanoseconds.
+    pub p99_ns: u64,
+    /// The longest in nanoseconds.
+    pub max_ns: u64,
 }
 
 /// Rotations of the files that threads append to (`--append`): truncations and reservations of blocks, which are part of

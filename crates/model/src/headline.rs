@@ -51,12 +51,18 @@ pub struct Headline {
     /// The figure of each of these findings, in the same order; empty in older documents.
     #[serde(default)]
     pub warning_figures: Vec<String>,
+    /// What to do about each of them, in the same order; empty in older documents.
+    #[serde(default)]
+    pub warning_advice: Vec<String>,
     /// Names of the verdict's notes; empty in older documents.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The figure of each note, in the same order; empty in older documents.
     #[serde(default)]
     pub note_figures: Vec<String>,
+    /// What to do about each note, in the same order; empty in older documents.
+    #[serde(default)]
+    pub note_advice: Vec<String>,
 }
 
 impl Headline {
@@ -72,6 +78,15 @@ impl Headline {
             self.note_figures.get(at).map(String::as_str)
         };
         self.warning_figure(name).or_else(of_note)
+    }
+
+    /// What to do about a finding of this name, if the document tells it.
+    pub fn finding_advice(&self, name: &str) -> Option<&str> {
+        let of = |names: &[String], advice: &'_ [String]| {
+            names.iter().position(|found| found == name).filter(|at| *at < advice.len())
+        };
+        let warning = of(&self.warnings, &self.warning_advice).map(|at| &self.warning_advice[at]);
+        warning.or_else(|| of(&self.notes, &self.note_advice).map(|at| &self.note_advice[at])).map(String::as_str)
     }
 
     /// The figure of a warning of this name, if it has one and the document tells it.

@@ -13,13 +13,28 @@ pub enum BandKind {
     Log,
 }
 
+/// What a device keeps its data on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// Flash.
+    Flash,
+    /// A hard disk.
+    HardDisk,
+    /// One of the two.
+    Unknown,
+}
+
 impl BandKind {
-    /// The limits on devices that the kernel reports as rotational, or on others.
-    pub const fn bands(self, is_rotational: bool) -> LatencyBands {
-        match (self, is_rotational) {
-            (Self::Data, _) => LatencyBands { ideal_ms: 10, impact_ms: 20, medium: "" },
-            (Self::Log, false) => LatencyBands { ideal_ms: 1, impact_ms: 5, medium: " on flash" },
-            (Self::Log, true) => LatencyBands { ideal_ms: 5, impact_ms: 10, medium: " on a disk" },
+    /// The limits for a medium: two sets where it decides and is not known.
+    pub const fn bands(self, medium: Medium) -> &'static [LatencyBands] {
+        const DATA: LatencyBands = LatencyBands { ideal_ms: 10, impact_ms: 20, medium: "" };
+        const DISK: LatencyBands = LatencyBands { ideal_ms: 5, impact_ms: 10, medium: "a hard disk" };
+        const FLASH: LatencyBands = LatencyBands { ideal_ms: 1, impact_ms: 5, medium: "flash" };
+        match (self, medium) {
+            (Self::Data, _) => &[DATA],
+            (Self::Log, Medium::Flash) => &[FLASH],
+            (Self::Log, Medium::HardDisk) => &[DISK],
+            (Self::Log, Medium::Unknown) => &[DISK, FLASH],
         }
     }
 
@@ -39,7 +54,7 @@ pub struct LatencyBands {
     pub ideal_ms: u32,
     /// Up to here it has some impact.
     pub impact_ms: u32,
-    /// For which medium the limits are, with a blank before it; empty for all.
+    /// For which medium the limits are; empty for all.
     pub medium: &'static str,
 }
 
@@ -54,6 +69,16 @@ pub enum LatencyBand {
     Impacted,
 }
 
+impl LatencyBand {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Ideal => "ideal",
+            Self::SomeImpact => "some impact",
+            Self::Impacted => "impacted",
+        }
+    }
+}
+
 impl LatencyBands {
     /// The band of a latency in nanoseconds.
     pub fn of(self, latency_ns: f64) -> LatencyBand {
@@ -65,12 +90,39 @@ impl LatencyBands {
     }
 
     /// As tables show it: `ideal (up to 10 ms)`.
-    pub fn words(self, latency_ns: f64) -> String {
-        let Self { ideal_ms, impact_ms, medium } = self;
-        match self.of(latency_ns) {
-            LatencyBand::Ideal => format!("ideal (up to {ideal_ms} ms{medium})"),
-            LatencyBand::SomeImpact => format!("some impact ({ideal_ms} to {impact_ms} ms{medium})"),
-            LatencyBand::Impacted => format!("impacted (above {impact_ms} ms{medium})"),
+    fn words(self, latency_ns: f64) -> String {
+        let Self { ideal_ms, impact_ms, .. } = self;
+        let (band, on) = (self.of(latency_ns), self.on());
+        let limits = match band {
+            LatencyBand::Ideal => format!("up to {ideal_ms} ms"),
+            LatencyBand::SomeImpact => format!("{ideal_ms} to {impact_ms} ms"),
+            LatencyBand::Impacted => format!("above {impact_ms} ms"),
+        };
+        format!("{} ({limits}{on})", band.word())
+    }
+
+    /// The upper limit: `up to 10 ms on a hard disk`.
+    pub fn upper_limit(self) -> String {
+        format!("up to {} ms{}", self.impact_ms, self.on())
+    }
+
+    fn on(self) -> String {
+        if self.medium.is_empty() { String::new() } else { format!(" on {}", self.medium) }
+    }
+}
+
+/// The band of a latency in words: `ideal (up to 10 ms)`, or where it depends on what is not known,
+/// `ideal for a hard disk, some impact for flash`.
+pub fn words(bands: &[LatencyBands], latency_ns: f64) -> String {
+    match bands {
+        [only] => only.words(latency_ns),
+        [first, others @ ..] if others.iter().all(|other| other.of(latency_ns) == first.of(latency_ns)) => {
+            let media: Vec<&str> = bands.iter().map(|bands| bands.medium).collect();
+            format!("{} for {}", first.of(latency_ns).word(), media.join(" and "))
+        }
+        _ => {
+            let each = |bands: &LatencyBands| format!("{} for {}", bands.of(latency_ns).word(), bands.medium);
+            bands.iter().map(each).collect::<Vec<_>>().join(", ")
         }
     }
 }
@@ -81,25 +133,28 @@ mod tests {
 
     #[test]
     fn a_band_holds_its_upper_end() {
-        let data = BandKind::Data.bands(true);
-        assert_eq!(data, BandKind::Data.bands(false), "data files have one set of bands");
-        for (ms, band, words) in [
+        let data = BandKind::Data.bands(Medium::HardDisk);
+        assert_eq!(data, BandKind::Data.bands(Medium::Flash), "data files have one set of bands");
+        for (ms, band, shown) in [
             (0.0, LatencyBand::Ideal, "ideal (up to 10 ms)"),
             (10.0, LatencyBand::Ideal, "ideal (up to 10 ms)"),
             (10.000_1, LatencyBand::SomeImpact, "some impact (10 to 20 ms)"),
             (20.0, LatencyBand::SomeImpact, "some impact (10 to 20 ms)"),
             (20.1, LatencyBand::Impacted, "impacted (above 20 ms)"),
         ] {
-            assert_eq!((data.of(ms * 1e6), data.words(ms * 1e6).as_str()), (band, words), "{ms} ms");
+            assert_eq!((data[0].of(ms * 1e6), words(data, ms * 1e6).as_str()), (band, shown), "{ms} ms");
         }
     }
 
     #[test]
-    fn the_log_has_limits_of_its_own_for_flash_and_disks() {
-        let words = |is_rotational, ms: f64| BandKind::Log.bands(is_rotational).words(ms * 1e6);
-        assert_eq!(words(false, 1.0), "ideal (up to 1 ms on flash)");
-        assert_eq!(words(false, 1.1), "some impact (1 to 5 ms on flash)");
-        assert_eq!(words(true, 5.0), "ideal (up to 5 ms on a disk)");
-        assert_eq!(words(true, 10.1), "impacted (above 10 ms on a disk)");
+    fn the_log_has_limits_of_its_own_for_flash_and_hard_disks() {
+        let words = |medium, ms: f64| words(BandKind::Log.bands(medium), ms * 1e6);
+        assert_eq!(words(Medium::Flash, 1.0), "ideal (up to 1 ms on flash)");
+        assert_eq!(words(Medium::Flash, 1.1), "some impact (1 to 5 ms on flash)");
+        assert_eq!(words(Medium::HardDisk, 5.0), "ideal (up to 5 ms on a hard disk)");
+        assert_eq!(words(Medium::HardDisk, 10.1), "impacted (above 10 ms on a hard disk)");
+        assert_eq!(words(Medium::Unknown, 0.9), "ideal for a hard disk and flash");
+        assert_eq!(words(Medium::Unknown, 3.0), "ideal for a hard disk, some impact for flash");
+        assert_eq!(words(Medium::Unknown, 7.0), "some impact for a hard disk, impacted for flash");
     }
 }

@@ -214,6 +214,8 @@ pub struct ThreadRecord {
     pub stamp_samples: Option<StampSamples>,
     /// Its flushes (`--fdatasync-every`, `--fsync-every`).
     pub flushes: Option<TimesRecord>,
+    /// Its commits: single writes, each with the flush after it; `None` if a flush covers several writes.
+    pub commits: Option<TimesRecord>,
     /// Its rotations of files (`--append`); `None` if none are rotated.
     pub rotations: Option<Tally>,
     /// Its slowest I/Os (`-L` or `-D`), in no order.

@@ -293,8 +293,10 @@ impl Table {
         if names.len() > 2 && !table.is_flush_right(names.len() - 1) {
             order[1..].rotate_right(1);
         }
-        let column = |index: &usize| {
-            if table.is_flush_right(*index) { Column::number(&names[*index]) } else { Column::text(&names[*index]) }
+        let column = |index: &usize| match (table.is_flush_right(*index), index) {
+            (true, _) => Column::number(&names[*index]),
+            (false, 0) => Column::text(&names[*index]),
+            (false, _) => Column::words(&names[*index]),
         };
         // Rows without figures are shorter.
         let filled =
@@ -324,15 +326,22 @@ impl Table {
 pub(super) struct Column {
     name: String,
     is_number: bool,
+    /// True if its words take several lines where there is little room.
+    is_wrapped: bool,
 }
 
 impl Column {
     pub(super) fn text(name: &str) -> Self {
-        Self { name: name.to_owned(), is_number: false }
+        Self { name: name.to_owned(), is_number: false, is_wrapped: false }
+    }
+
+    /// Of words that may be long.
+    pub(super) fn words(name: &str) -> Self {
+        Self { is_wrapped: true, ..Self::text(name) }
     }
 
     pub(super) fn number(name: &str) -> Self {
-        Self { name: name.to_owned(), is_number: true }
+        Self { is_number: true, ..Self::text(name) }
     }
 
     pub(super) fn name(&self) -> &str {

@@ -14,7 +14,7 @@ use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
 use render::compare::{
-    AVAILABLE_MEMORY, NOT_COMPARED, NOTHING_DIFFERS, SameRuns, averages, drift, equivalent, incomplete, measured,
+    AVAILABLE_MEMORY, NOT_COMPARED, SameRuns, averages, drift, equivalent, incomplete, measured, nothing_differs,
     system_differences, without_intervals, word,
 };
 use render::load_line;
@@ -78,15 +78,16 @@ fn varied(environments: &Table, sides: &[Side]) -> Fact {
     let loads = load(sides);
     let mut found = if loads.len() > 1 { vec!["the load, as above".to_owned()] } else { Vec::new() };
     for row in &environments.rows {
-        let [name, values @ .., differs] = &row[..] else { continue };
-        if !differs.is_empty() && name != AVAILABLE {
+        let [name, mark, values @ ..] = &row[..] else { continue };
+        if mark == DIFFERS {
             found.push(format!("{name} ({})", values.join(" / ")));
         }
     }
+    let free_memory_differs = environments.rows.iter().any(|row| row.get(1).is_some_and(|mark| mark == VARIES));
     let more = found.len().saturating_sub(VARIED_MAX);
     found.truncate(VARIED_MAX);
     let more = if more == 0 { String::new() } else { format!("; {more} more under Environment") };
-    let value = if found.is_empty() { NOTHING_DIFFERS.to_owned() } else { found.join("; ") + &more };
+    let value = if found.is_empty() { nothing_differs(free_memory_differs) } else { found.join("; ") + &more };
     Fact { name: "what differs", value }
 }
 
@@ -94,7 +95,11 @@ fn varied(environments: &Table, sides: &[Side]) -> Fact {
 const VARIED_MAX: usize = 4;
 
 /// The memory that no program uses, which is never the same.
-const AVAILABLE: &str = "available memory";
+const AVAILABLE: &str = "free memory";
+/// The mark of what is not the same.
+const DIFFERS: &str = "differs";
+/// The mark of what is never the same, so that its difference means little.
+const VARIES: &str = "varies";
 
 /// A row for each run, and one for the median of a side with several.
 fn runs(sides: &[Side]) -> Table {
@@ -221,12 +226,17 @@ fn environments(sides: &[Side]) -> Table {
     }
     rows.extend(other_differences(sides));
     for row in &mut rows {
-        let is_same = row[1..].windows(2).all(|pair| pair[0] == pair[1]);
-        row.push(if is_same { "" } else { "differs" }.to_owned());
+        let mark = match row[1..].windows(2).all(|pair| pair[0] == pair[1]) {
+            true => "",
+            false if row[0] == AVAILABLE => VARIES,
+            false => DIFFERS,
+        };
+        // Values are long: what is marked is seen without scrolling.
+        row.insert(1, mark.to_owned());
     }
-    rows.sort_by_key(|row| row.last().is_some_and(String::is_empty));
-    let names = sides.iter().map(|side| Column::text(&side.name));
-    let columns = [Column::text("")].into_iter().chain(names).chain([Column::text("")]).collect();
+    rows.sort_by_key(|row| [DIFFERS, VARIES, ""].iter().position(|mark| *mark == row[1]));
+    let names = sides.iter().map(|side| Column::words(&side.name));
+    let columns = ["", "same?"].map(Column::text).into_iter().chain(names).collect();
     Table { label: "Environment", columns, rows, ..Table::default() }
 }
 
@@ -430,7 +440,7 @@ mod tests {
     #[test]
     fn available_memory_is_shown_in_words_and_units() {
         let found = readable("machine.memory.available_bytes", ["1073741824", "null"]);
-        assert_eq!(found, ("available memory".to_owned(), ["1 GiB", "null"].map(str::to_owned)));
+        assert_eq!(found, ("free memory".to_owned(), ["1 GiB", "null"].map(str::to_owned)));
         assert_eq!(readable("machine.kernel", ["5", "6"]).0, "machine.kernel");
     }
 

@@ -74,35 +74,63 @@ fn fact(name: &'static str, value: String) -> Fact {
 }
 
 /// What the system runs on; `None` of hardware, or if it is unknown.
-fn hypervisor(result: &RunResult) -> Option<&Hypervisor> {
-    let known = result.environment.as_ref()?.hypervisor.as_ref()?;
+pub(super) fn hypervisor(environment: Option<&Environment>) -> Option<&Hypervisor> {
+    let known = environment?.hypervisor.as_ref()?;
     Some(known).filter(|hypervisor| **hypervisor != Hypervisor::None)
+}
+
+/// What is known of a machine.
+pub(super) struct Machine<'a> {
+    pub(super) computer: &'a str,
+    pub(super) processor: Option<&'a str>,
+    pub(super) cpus: Option<String>,
+    pub(super) environment: Option<&'a Environment>,
+    /// If the environment lacks it.
+    pub(super) kernel_release: Option<&'a str>,
+    pub(super) power: Option<&'a str>,
+    pub(super) tool: String,
+}
+
+/// `2 CPUs`
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn machine(result: &RunResult) -> Vec<Fact> {
     let system = &result.system;
+    let topology = &system.topology;
+    let cpus = [(topology.cpus.len(), "CPU"), (topology.core_count(), "core"), (topology.socket_count(), "socket")];
+    let cpus = cpus.map(|(count, noun)| counted(count, noun)).join(", ");
+    of_machine(&Machine {
+        computer: &system.computer_name,
+        processor: system.processor_name.as_deref(),
+        cpus: (!topology.cpus.is_empty()).then_some(cpus),
+        environment: result.environment.as_ref(),
+        kernel_release: Some(&system.kernel_release),
+        power: system.power_scheme.as_deref(),
+        tool: tool(&result.tool),
+    })
+}
+
+pub(super) fn of_machine(machine: &Machine<'_>) -> Vec<Fact> {
     let nothing = Environment::default();
-    let environment = result.environment.as_ref().unwrap_or(&nothing);
+    let environment = machine.environment.unwrap_or(&nothing);
     let named = |name: &'static str, value: Option<&str>| {
         value.filter(|value| !value.is_empty()).map(|value| fact(name, text(value.as_bytes())))
     };
-    let topology = &system.topology;
-    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-    let cpus = [(topology.cpus.len(), "CPU"), (topology.core_count(), "core"), (topology.socket_count(), "socket")];
-    let cpus = cpus.map(|(count, noun)| counted(count, noun)).join(", ");
     [
-        named("computer", Some(&system.computer_name)),
-        named("processor", system.processor_name.as_deref()),
-        (!topology.cpus.is_empty()).then(|| fact("CPUs", cpus)),
+        named("computer", Some(machine.computer)),
+        named("processor", machine.processor),
+        machine.cpus.clone().map(|cpus| fact("CPUs", cpus)),
         environment.memory_bytes.map(|bytes| fact("memory", size(bytes))),
-        named("virtual machine", hypervisor(result).map(Hypervisor::words)),
+        named("virtual machine", hypervisor(Some(environment)).map(Hypervisor::words)),
         named("system", environment.distribution.as_deref()),
-        named("kernel", environment.kernel_release.as_deref().or(Some(&system.kernel_release))),
-        named("power", system.power_scheme.as_deref()),
+        named("kernel", environment.kernel_release.as_deref().or(machine.kernel_release)),
+        named("power", machine.power),
         (!environment.cgroup_limits.is_empty()).then(|| {
             fact("limits", format!("{} set by cgroups; see the JSON result", environment.cgroup_limits.len()))
         }),
-        Some(fact("measured with", tool(&result.tool))),
+        Some(fact("measured with", machine.tool.clone())),
     ]
     .into_iter()
     .flatten()
@@ -124,7 +152,7 @@ fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> V
         Backing::Unknown | Backing::Devices(_) | Backing::Overlay { .. } => None,
     };
     facts.extend(place.map(|place| fact("\u{2003}on", text(place.as_bytes()))));
-    let is_virtual = hypervisor(result).is_some();
+    let is_virtual = hypervisor(result.environment.as_ref()).is_some();
     facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk, is_virtual))));
     let placement = result.targets.placements.get(path);
     facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(spaced(&placement.words()).as_bytes()))));
@@ -151,7 +179,7 @@ fn described(disk: &BlockDevice, is_virtual: bool) -> String {
 }
 
 /// The kernel's word: of a virtual disk it knows nothing but a flag that the hypervisor may leave as it is.
-fn rotational(is_rotational: bool, is_virtual: bool) -> String {
+pub(super) fn rotational(is_rotational: bool, is_virtual: bool) -> String {
     let not = if is_rotational { "" } else { "not " };
     if is_virtual {
         format!("the guest's kernel reports it as {not}rotational, but does not see the disks of the host")

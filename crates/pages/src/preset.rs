@@ -13,10 +13,11 @@ use model::preset::{PresetRun, PresetTable};
 use model::result::RunResult;
 use render::figure_words::label;
 use render::load_line;
-use render::preset::{LoadRow, busy_cpus, limits_of_disks};
+use render::preset::{COMMIT_COLUMNS, LoadRow, about_commits, busy_cpus};
 
 /// The percentiles that the table shows, and their ranks in parts per billion.
-const PERCENTILES: [(Metric, u64); 2] = [(Metric::P99, 990_000_000), (Metric::P999, 999_000_000)];
+const PERCENTILES: [(&str, u64); 3] =
+    [(COMMIT_COLUMNS[1], 990_000_000), (label(Metric::P99), 990_000_000), (label(Metric::P999), 999_000_000)];
 
 /// What a preset's loads say together; `None` if the result is of none.
 pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
@@ -29,9 +30,9 @@ pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let loads = if preset.table == PresetTable::Loads { headlines.len() } else { table.rows.len() };
     let statement = statement(loads, requirements.as_ref(), &runs);
     let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement);
-    let limits = limits_of_disks(result).map(|words| sentence(&words)).unwrap_or_default();
-    let notes = [runs_of_rows(preset, result), limits, table.note.clone()];
-    let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
+    let commits = about_commits(result).into_iter().map(|words| sentence(&words));
+    let notes = [runs_of_rows(preset, result)].into_iter().chain(commits).chain([table.note.clone()]);
+    let note = notes.filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
     let table = Table { note, ..table };
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
     blocks.extend(banner(warnings(&runs, explain)));
@@ -112,8 +113,8 @@ fn table(preset: &PresetRun, result: &RunResult) -> Option<Table> {
     };
     if let Some(rows) = rows {
         let mut is_any_weak = false;
-        for (metric, rank_ppb) in PERCENTILES {
-            let Some(column) = table.column(label(metric)) else { continue };
+        for (name, rank_ppb) in PERCENTILES {
+            let Some(column) = table.column(name) else { continue };
             for (row, LoadRow { ios, .. }) in table.rows.iter_mut().zip(&rows) {
                 let has_value =
                     row.get(column).is_some_and(|cell| cell.starts_with(|first: char| first.is_ascii_digit()));

@@ -1,9 +1,10 @@
 //! The page of a recording of the monitor, and its devices under a run.
 
 use super::answer::{Answer, Statement};
-use super::block::{Block, Column, Page, Section, Table, Tone, charts};
+use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
 use super::charts::Shown;
 use super::charts::device::{self, Span};
+use super::environment::{self, Machine, counted};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant, size};
 use model::device_interval::Recording;
@@ -12,7 +13,7 @@ use model::result::{Measured, RunResult};
 use model::shell::quoted;
 use model::units::{self, UnixTime};
 use render::system::utc;
-use stats::device_course::{Activity, active_devices, activity, course};
+use stats::device_course::{Activity, BUSY_PERCENT, active_devices, activity, course};
 use std::io;
 
 /// Devices that have charts; a machine may have hundreds.
@@ -24,6 +25,7 @@ pub(super) fn page(recording: &Recording, name: &str) -> io::Result<Page> {
     first.extend(overview(recording));
     let mut sections = vec![Section::new("", first)];
     sections.extend(of_devices(recording, whole(recording), "")?);
+    sections.push(Section::new("Environment", vec![Block::Facts { facts: facts(recording) }]));
     Ok(Page::new(format!("Block device activity: {name}"), String::new(), subtitle(recording), sections))
 }
 
@@ -86,14 +88,14 @@ fn saturation(device: &str, found: &Activity) -> String {
     let queue = significant(found.queue_max);
     if busy_intervals == 0 {
         return format!(
-            "{device} was not saturated for a whole interval: in none did it have requests in flight all the time (at most {} % \
-             of an interval; at most {queue} requests in flight). Bursts shorter than an interval do not show.",
+            "{device} was not saturated for a whole interval: in none did it have requests in flight for {BUSY_PERCENT} % of \
+             the time (at most for {} %; at most {queue} requests in flight). Bursts shorter than an interval do not show.",
             significant(found.busy_max_percent)
         );
     }
     format!(
-        "{device} may have been saturated: in {busy_intervals} of {intervals} intervals it had requests in flight all the \
-         time, with up to {queue} at once. A single disk that is busy all the time is at its limit. SSDs and RAIDs serve \
+        "{device} may have been saturated: in {busy_intervals} of {intervals} intervals it had requests in flight for \
+         {BUSY_PERCENT} % of the time or more, {queue} at once on average in the fullest. A single disk that is busy all the time is at its limit. SSDs and RAIDs serve \
          several requests at once: they are at their limit where latency rises with the requests in flight, but requests \
          per second no longer do."
     )
@@ -104,6 +106,30 @@ pub(super) fn subtitle(recording: &Recording) -> String {
     let begin = &recording.begin;
     let started = utc(UnixTime(begin.started_at_unix_ns.into()));
     format!("{} · {started} · diskspd monitor", text(begin.host.as_bytes()))
+}
+
+/// The machine and its devices, as far as the recording has them.
+fn facts(recording: &Recording) -> Vec<Fact> {
+    let begin = &recording.begin;
+    let machine = begin.machine.as_deref();
+    let mut facts = environment::of_machine(&Machine {
+        computer: &begin.host,
+        processor: machine.and_then(|machine| machine.processor_name.as_deref()),
+        cpus: machine.map(|machine| counted(machine.cpu_count as usize, "CPU")),
+        environment: machine.map(|machine| &machine.environment),
+        kernel_release: None,
+        power: None,
+        tool: format!("diskspd monitor {}", text(begin.tool_version.as_bytes())),
+    });
+    let is_virtual = machine.is_some_and(|machine| environment::hypervisor(Some(&machine.environment)).is_some());
+    let active = active_devices(&recording.intervals);
+    for device in begin.devices.iter().filter(|device| active.iter().any(|(name, _)| *name == device.name)) {
+        let scheduler = device.scheduler.as_ref().map(|scheduler| format!("scheduler {}", text(scheduler.as_bytes())));
+        let rotational = device.rotational.map(|is_rotational| environment::rotational(is_rotational, is_virtual));
+        let parts = [Some(described(recording, &device.name)), scheduler, rotational];
+        facts.push(Fact { name: "device", value: parts.into_iter().flatten().collect::<Vec<_>>().join(", ") });
+    }
+    facts
 }
 
 /// The charts of the device that did most.
@@ -147,14 +173,15 @@ fn of_devices(recording: &Recording, span: Span, prefix: &str) -> io::Result<Vec
     active_devices(&inside).into_iter().take(DEVICES_MAX).map(section).collect()
 }
 
-/// `dm-0 vg-data, lvm, 1TiB`
+/// `dm-0 vg-data, lvm, 1 TiB`, `vda, virtio disk, 256 GiB`
 fn described(recording: &Recording, name: &str) -> String {
     let nothing = WatchedDevice { name: name.to_owned(), ..WatchedDevice::default() };
     let facts = recording.begin.devices.iter().find(|device| device.name == name).unwrap_or(&nothing);
     let mapped = facts.mapped_name.as_ref().map(|mapped| format!("{name} {mapped}"));
     let parts = [
         Some(mapped.unwrap_or_else(|| name.to_owned())),
-        Some(facts.kind.clone()).filter(|kind| !kind.is_empty()),
+        Some([facts.transport.as_deref().unwrap_or(""), &facts.kind].join(" ").trim().to_owned())
+            .filter(|kind| !kind.is_empty()),
         facts.model.clone(),
         facts.size_bytes.map(size),
     ];

@@ -2,7 +2,7 @@
 
 use super::block::{Banner, Block, Column, Found, Page, Section, Table, Tile, Tone, charts};
 use super::charts::of_time_span;
-use super::environment::{command, environment, subtitle};
+use super::environment::{command, counted, environment, subtitle};
 use super::fleet;
 use super::foreign_text::{text, text_of_path};
 use super::kinds;
@@ -25,8 +25,9 @@ use model::verification::VerificationFigures;
 use render::confidence::{WithoutInterval, of_bytes, of_iops, of_mean_latency, without_interval};
 use render::load_line;
 use render::verdict_block::{requirements_summary, sum_up};
-use stats::NAMED_PERCENTILES;
+use stats::latency_band::Commit;
 use stats::overview::Stall;
+use stats::{NAMED_PERCENTILES, ordinal};
 use std::io;
 
 /// Rows of the table of stalls.
@@ -216,7 +217,11 @@ fn unjudged(result: &RunResult, span: Option<&TimeSpan>, found: &Verdict) -> [Bl
         ),
         findings: found.findings.iter().map(|finding| self::found(finding, &finding.name)).collect(),
     };
-    let sentences = vec![said(result, span), UNSAID.to_owned(), NEXT.to_owned()];
+    let sentences: Vec<String> =
+        [Some(said(result, span)), provenance(result), Some(UNSAID.to_owned()), Some(NEXT.to_owned())]
+            .into_iter()
+            .flatten()
+            .collect();
     [Block::Verdict(banner), Block::Notes { heading: String::new(), sentences }]
 }
 
@@ -229,6 +234,15 @@ fn said(result: &RunResult, span: Option<&TimeSpan>) -> String {
     modes.dedup();
     let caches = if modes.is_empty() { String::new() } else { format!(" Caches: {}.", modes.join("; ")) };
     format!("This file says: measured with DiskSpd {}{computer}.{caches}", text(result.tool.version.as_bytes()))
+}
+
+/// Where the load line and the command line are from, which may differ.
+fn provenance(result: &RunResult) -> Option<String> {
+    (!result.command_line.trim().is_empty()).then(|| {
+        "The load in the heading is read from the settings that DiskSpd printed into the file, which are those of the run. \
+         The command line at the end of this page is the line of the file that says what was typed."
+            .to_owned()
+    })
 }
 
 /// Which caches of Windows an I/O went through.
@@ -300,6 +314,26 @@ fn found(finding: &Finding, name: &str) -> Found {
     }
 }
 
+fn tile(label: &str, value: String, unit: &str, beside: String) -> Tile {
+    Tile { label: label.to_owned(), value, unit: unit.to_owned(), beside, is_weak: false }
+}
+
+fn latency_tile(label: &str, ns: f64, beside: String, is_weak: bool) -> Tile {
+    let shown = latency(ns);
+    let (value, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
+    Tile { is_weak, ..tile(label, value.to_owned(), unit, beside) }
+}
+
+/// What writes took until they were durable; `call` flushes.
+fn commit_tiles(commit: &Commit, call: &str) -> Vec<Tile> {
+    let beside = || format!("write + {call}");
+    let p99 = commit.p99_ns.map(|ns| {
+        let is_weak = stats::is_weak(commit.count, 990_000_000);
+        latency_tile("99th percentile of commits", ns as f64, beside(), is_weak)
+    });
+    [Some(latency_tile("Mean commit", commit.mean_ns, beside(), false)), p99].into_iter().flatten().collect()
+}
+
 /// The figures that are quoted, with their intervals.
 fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
     let Some(headline) = stats::headline(span_result) else { return Vec::new() };
@@ -315,13 +349,6 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
             None => String::new(),
         },
     };
-    let tile = |label: &str, value: String, unit: &str, beside: String| Tile {
-        label: label.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        beside,
-        is_weak: false,
-    };
     let mut tiles = vec![
         tile(
             "I/Os per second",
@@ -336,11 +363,17 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
             between(confidence.and_then(|found| of_bytes(figures, found)), None, |bytes| significant(mib(bytes))),
         ),
     ];
+    // What a transaction waits for comes before its parts.
+    let commit = stats::latency_band::commit(span_result).filter(|commit| commit.has_flush);
+    let call = measured.flushes.map_or("flush", |flushes| flushes.call.name());
+    tiles.extend(commit.iter().flat_map(|commit| commit_tiles(commit, call)));
     let mut add_latency = |label: &str, ns: Option<f64>, beside: String, is_weak: bool| {
-        let Some(ns) = ns else { return };
-        let shown = latency(ns);
-        let (value, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
-        tiles.push(Tile { is_weak, ..tile(label, value.to_owned(), unit, beside) });
+        tiles.extend(ns.map(|ns| latency_tile(label, ns, beside, is_weak)));
+    };
+    let alone = |beside: String| match commit {
+        Some(_) if beside.is_empty() => format!("without {call}"),
+        Some(_) => format!("without {call}; {beside}"),
+        None => beside,
     };
     let rank = |rank_ppb: u64, ns: Option<u64>| {
         let of_rank = |found: &HalfWidths| found.percentiles.iter().find(|found| found.rank_ppb == rank_ppb).copied();
@@ -351,11 +384,11 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         between(found, Some(rank_ppb), latency)
     };
     let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), None, latency);
-    add_latency("Mean latency", headline.mean_ns, mean, false);
+    add_latency("Mean latency", headline.mean_ns, alone(mean), false);
     let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
     for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
         let is_weak = stats::is_weak(count, rank_ppb);
-        add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb, ns), is_weak);
+        add_latency(label, ns.map(|ns| ns as f64), alone(rank(rank_ppb, ns)), is_weak);
     }
     let responses = match &measured.load_loop {
         Some(LoadLoop::Open(open)) => open.response_time.total.as_ref().map_or(0, |responses| responses.count),
@@ -376,7 +409,7 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
 /// What decides when I/Os start.
 fn load(measured: &Measured) -> String {
     match &measured.load_loop {
-        Some(LoadLoop::Closed { depth }) => format!(", closed loop of depth {depth}"),
+        Some(LoadLoop::Closed { depth }) => format!(", {} outstanding (closed loop)", counted(*depth as usize, "I/O")),
         Some(LoadLoop::Open(open)) => {
             let rate = match open.rate_iops {
                 OfferedRate::Steady(iops) => format!("of {}", grouped(iops.into())),
@@ -434,10 +467,12 @@ fn intervals(measured: &Measured) -> String {
     let total = confidence.total.as_ref();
     let has_iops = total.is_some_and(|total| of_iops(&measured.total.total, total).is_some());
     let missing = match without_interval(measured, None, measured.total.total.ios) {
-        Some(WithoutInterval::Withheld { reason, .. }) if has_iops => format!(" Some figures have none: {reason}."),
-        Some(WithoutInterval::Withheld { reason, .. }) => {
+        Some(WithoutInterval::Withheld { why, remedy }) if has_iops => {
+            format!(" Some figures have none: {why}: {remedy}.")
+        }
+        Some(WithoutInterval::Withheld { why, remedy }) => {
             format!(
-                " I/Os per second have none: {reason}. Each figure is judged by itself, so percentiles may have one."
+                " I/Os per second have none: {why}: {remedy}. Each figure is judged by itself, so percentiles may have one."
             )
         }
         Some(WithoutInterval::Reason(_)) | None => String::new(),
@@ -445,6 +480,13 @@ fn intervals(measured: &Measured) -> String {
     let is_any = total.is_some_and(|total| has_iops || !total.percentiles.is_empty());
     let known = " 95 % intervals cover the variation within this run, not that from run to run.";
     if is_any { format!("{known}{missing}") } else { String::new() }
+}
+
+/// `99.9th`, and `5 nines` of those that would be long, as in charts.
+fn short_ordinal(rank_ppb: u64) -> String {
+    let name = ordinal(rank_ppb).replace(" percentile", "");
+    let nines = name.chars().filter(|digit| *digit == '9').count();
+    if nines > 4 { format!("{nines} nines") } else { name }
 }
 
 /// The percentiles that reports show, with those named that are weaker than their sample.
@@ -474,8 +516,8 @@ fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistributio
     };
     let row = |name: &str, cells: Vec<String>| [name.to_owned()].into_iter().chain(cells).collect();
     rows.push(row("min", sides.iter().map(|(_, side)| extreme(side, |side| side.figures.min_ns)).collect()));
-    for (name, rank_ppb) in NAMED_PERCENTILES {
-        rows.push(row(name, sides.iter().map(|(_, side)| cell(side, rank_ppb)).collect()));
+    for (_, rank_ppb) in NAMED_PERCENTILES {
+        rows.push(row(&short_ordinal(rank_ppb), sides.iter().map(|(_, side)| cell(side, rank_ppb)).collect()));
     }
     rows.push(row("max", sides.iter().map(|(_, side)| extreme(side, |side| side.figures.max_ns)).collect()));
     let names = sides.iter().map(|(name, _)| Column::number(name));
@@ -483,11 +525,11 @@ fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistributio
         heading,
         columns: [Column::text("percentile")].into_iter().chain(names).collect(),
         rows,
-        note: if is_any_weak {
-            "* unreliable: fewer than ten I/Os lie beyond this percentile. 3-nines is the 99.9th percentile.".to_owned()
-        } else {
-            "3-nines is the 99.9th percentile.".to_owned()
-        },
+        note: format!(
+            "{}5 nines is the {}.",
+            if is_any_weak { "* unreliable: fewer than ten I/Os lie beyond this percentile. " } else { "" },
+            ordinal(999_990_000)
+        ),
         ..Table::default()
     })
 }
@@ -652,8 +694,8 @@ fn slowest(measured: &Measured) -> Option<Table> {
             latency(io.latency_ns as f64),
             io.operation().name().to_owned(),
             io.thread.to_string(),
-            io.offset_bytes.to_string(),
-            io.size_bytes.to_string(),
+            grouped(io.offset_bytes as f64),
+            grouped(io.size_bytes as f64),
             path.unwrap_or_default(),
         ]
     };
@@ -697,4 +739,36 @@ fn remarks(result: &RunResult) -> Option<Section> {
     let sentences: Vec<String> = warnings.chain(notes).collect();
     let block = Block::Notes { heading: String::new(), sentences };
     (!result.notes.is_empty() || !result.warnings.is_empty()).then(|| Section::new("Warnings and notes", vec![block]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::figures::{CommitFigures, Figures, FlushFigures, LatencyFigures};
+
+    /// Pages of logs showed the write without its fdatasync as the latency.
+    #[test]
+    fn a_commit_comes_before_the_write_that_is_part_of_it() {
+        let latency = Some(LatencyFigures { mean_ns: 177_000.0, ..LatencyFigures::default() });
+        let write = Figures { ios: 5000, iops: 264.0, latency, ..Figures::default() };
+        let commit = CommitFigures { mean_ns: 3_752_000.0, p50_ns: 3_000_000, p99_ns: 8_050_000, max_ns: 9_000_000 };
+        let flushes = FlushFigures { after_writes: 1, count: 5000, commit: Some(commit), ..FlushFigures::default() };
+        let total = Directions { write, total: write, ..Directions::default() };
+        let measured = Measured { total, flushes: Some(flushes), ..Measured::default() };
+        let span_result = TimeSpanResult { measured: Some(measured.clone()), ..TimeSpanResult::default() };
+        let shown = tiles(&span_result, &measured);
+        let latencies: Vec<String> = shown
+            .iter()
+            .filter(|tile| tile.unit.ends_with('s') && !tile.unit.contains('/'))
+            .map(|tile| format!("{}: {} {}, {}", tile.label, tile.value, tile.unit, tile.beside))
+            .collect();
+        assert_eq!(
+            latencies,
+            [
+                "Mean commit: 3.75 ms, write + fdatasync",
+                "99th percentile of commits: 8.05 ms, write + fdatasync",
+                "Mean latency: 177 µs, without fdatasync",
+            ]
+        );
+    }
 }

@@ -85,13 +85,16 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
         // Names of loads have commas in them.
         format!("in {count} of {} runs{why}: {}{more}", runs.len(), names.join("; "))
     };
+    // Of advice with different numbers, that with the largest.
+    let own = affected().filter_map(|(_, run)| run.finding_advice(name)).max_by_key(|advice| (advice.len(), *advice));
+    let advice = own.or(meaning.map(|meaning| meaning.advice)).filter(|advice| !advice.is_empty());
     Found {
         tone: Tone::of(Some(severity)),
         word: severity.word().to_owned(),
         name: text(name.as_bytes()),
         figure: figures(&affected().collect::<Vec<_>>(), name).into_iter().fold(figure, |all, one| all + ". " + &one),
         meaning: meaning.map(|meaning| format!("Meaning: {}.", plain(meaning.computed_from))).unwrap_or_default(),
-        advice: meaning.map(|meaning| format!("What to do: {}.", plain(meaning.advice))).unwrap_or_default(),
+        advice: advice.map(|advice| format!("What to do: {}.", text(plain(advice).as_bytes()))).unwrap_or_default(),
     }
 }
 

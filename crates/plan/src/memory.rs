@@ -139,7 +139,8 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
         if measured.latency && worker.times_submissions() {
             memory.latency_buckets += 2 * hot::buckets::TABLE_BYTES;
         }
-        memory.latency_buckets += u64::from(measured.flushes) * hot::buckets::TABLE_BYTES;
+        // Flushes, and commits.
+        memory.latency_buckets += 2 * u64::from(measured.flushes) * hot::buckets::TABLE_BYTES;
         for target in &worker.targets {
             memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
             let intervals = interval_count.saturating_mul(INTERVAL_BYTES);

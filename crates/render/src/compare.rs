@@ -9,7 +9,7 @@ use model::doubt::NotedRuns;
 use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
-use model::result::RunResult;
+use model::result::{Measured, RunResult};
 use serde::Serialize;
 use serde_json::Value;
 use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, median};
@@ -189,11 +189,10 @@ const DIFFERING_MAX: usize = 4;
 
 /// What was varied between the sides, as far as the results tell.
 fn differing(unlike: &Unlike) -> String {
-    // Free memory is never the same.
-    let other = unlike.other.iter().filter(|text| !text.starts_with(AVAILABLE_MEMORY));
+    let (free, other): (Vec<_>, Vec<_>) = unlike.other.iter().partition(|text| text.starts_with(AVAILABLE_MEMORY));
     let all: Vec<&str> = unlike.load.iter().chain(other).map(String::as_str).collect();
     match all.len() {
-        0 => NOTHING_DIFFERS.to_owned(),
+        0 => nothing_differs(!free.is_empty()),
         count if count > DIFFERING_MAX => {
             format!("{}; {} more below", all[..DIFFERING_MAX].join("; "), count - DIFFERING_MAX)
         }
@@ -204,9 +203,14 @@ fn differing(unlike: &Unlike) -> String {
 /// The place of a figure that differs from run to run.
 pub const AVAILABLE_MEMORY: &str = "machine.memory.available_bytes";
 
-/// Said of sides that differ in nothing that results have.
-pub const NOTHING_DIFFERS: &str =
-    "nothing that the results record: load, settings, machine, program (--label notes what else was changed)";
+/// Said of sides that differ in nothing that results have; free memory is hardly ever the same.
+pub fn nothing_differs(free_memory_does: bool) -> String {
+    let memory = if free_memory_does { "; only the memory that was free differs" } else { "" };
+    format!(
+        "nothing that the results record: load, settings, machine and program are the same{memory} (--label notes what else \
+         was changed)"
+    )
+}
 
 /// What the values of sides with several runs are.
 pub fn averages(differences: &[Difference], first: &[RunResult], second: &[RunResult]) -> Option<String> {
@@ -223,15 +227,22 @@ pub fn averages(differences: &[Difference], first: &[RunResult], second: &[RunRe
 /// Why differences have no interval, those of one reason together: `no 95 % interval of IOPS, MiB/s: first: ...`.
 pub fn without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    // Both sides are to be measured equally long.
+    let advised_s = sides.iter().filter_map(|(_, runs)| first_measured(runs)).map(stats::advised_s).fold(0.0, f64::max);
     for figure in differences.iter().filter(|found| found.interval.is_none()).map(|found| found.figure) {
-        let [a, b] = sides.map(|(name, runs)| without_interval(figure, runs).map(|reason| (name, reason)));
-        let why = match (a, b) {
+        let reasons = sides.map(|(name, runs)| without_interval(figure, runs).map(|reason| (name, reason)));
+        let is_short = reasons.iter().flatten().any(|(_, reason)| matches!(reason, WithoutInterval::Withheld { .. }));
+        let [a, b] = reasons.map(|reason| reason.map(|(name, reason)| (name, reason.why())));
+        let mut why = match (a, b) {
             (Some((_, a)), Some((_, b))) if a == b => a,
             (a, b) => {
                 let of_side = |(name, reason): (&str, String)| format!("{name}: {reason}");
                 a.into_iter().chain(b).map(of_side).collect::<Vec<_>>().join("; ")
             }
         };
+        if is_short {
+            why = format!("{why}: {}", confidence::remedy(advised_s));
+        }
         let name = without_unit(figure);
         match found.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(name),
@@ -249,26 +260,27 @@ fn without_unit(figure: Metric) -> String {
 }
 
 /// Why a side does not tell how far a figure may be off; `None` if it does.
-fn without_interval(figure: Metric, runs: &[RunResult]) -> Option<String> {
+fn without_interval(figure: Metric, runs: &[RunResult]) -> Option<WithoutInterval> {
     if stats::compare::has_scatter(runs, figure) {
         return None;
     }
-    let measured = || runs.first()?.time_spans.first()?.measured.as_ref();
     let of_figure = || {
-        let (measured, rank_ppb) = match figure {
-            Metric::P50 => (measured()?, Some(500_000_000)),
-            Metric::P99 => (measured()?, Some(990_000_000)),
-            Metric::P999 => (measured()?, Some(999_000_000)),
-            Metric::Iops | Metric::MibPerS | Metric::Mean => (measured()?, None),
+        let measured = first_measured(runs)?;
+        let rank_ppb = match figure {
+            Metric::P50 => Some(500_000_000),
+            Metric::P99 => Some(990_000_000),
+            Metric::P999 => Some(999_000_000),
+            Metric::Iops | Metric::MibPerS | Metric::Mean => None,
             Metric::P90 | Metric::Max | Metric::Cpu => return None,
         };
         confidence::without_interval(measured, rank_ppb, measured.total.total.ios)
     };
-    Some(match of_figure() {
-        Some(WithoutInterval::Reason(reason)) => reason.to_owned(),
-        Some(WithoutInterval::Withheld { reason, .. }) => reason,
-        None => "a single run does not tell it".to_owned(),
-    })
+    of_figure().or(Some(WithoutInterval::Reason("a single run does not tell it")))
+}
+
+/// What is compared of the first run of a side.
+fn first_measured(runs: &[RunResult]) -> Option<&Measured> {
+    runs.first()?.time_spans.first()?.measured.as_ref()
 }
 
 /// What a difference may be due to: the verdicts of the results, or that they were measured one after the other.
@@ -453,7 +465,9 @@ mod tests {
         assert!(out.contains("\ndiffers: label scheduler: none, bfq\n"), "{out}");
         assert!(out.contains("\nseveral runs of a side: geometric mean\n"), "{out}");
         assert!(out.contains("\nno 95 % interval of IOPS: first: a single run does not tell it\n"), "{out}");
-        assert_eq!(differing(&Unlike::default()), NOTHING_DIFFERS);
+        assert_eq!(differing(&Unlike::default()), nothing_differs(false));
+        let memory = Unlike { other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")], ..Unlike::default() };
+        assert!(differing(&memory).contains("are the same; only the memory that was free differs ("));
         let many = Unlike { load: vec!["x".to_owned(); 6], other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")] };
         assert_eq!(differing(&many), "x; x; x; x; 2 more below");
     }

@@ -21,38 +21,40 @@ pub(crate) fn lines(out: &mut dyn Write, measured: &Measured) -> io::Result<()> 
     }
     let Some(total) = &confidence.total else { return writeln!(out, "{HEAD}: none, {FEW_SAMPLES}") };
     let latencies = measured.total_latency.as_ref();
-    direction(out, "all", &measured.total.total, total, latencies.and_then(|latencies| latencies.total.as_ref()))?;
+    let advised_s = stats::advised_s(measured);
+    let of_all = latencies.and_then(|latencies| latencies.total.as_ref());
+    direction(out, "all", &measured.total.total, (total, advised_s), of_all)?;
     if let (Some(read), Some(write)) = (&confidence.read, &confidence.write) {
         let latencies = latencies.map(|latencies| (latencies.read.as_ref(), latencies.write.as_ref()));
         let (of_reads, of_writes) = latencies.unwrap_or_default();
-        direction(out, "read", &measured.total.read, read, of_reads)?;
-        direction(out, "write", &measured.total.write, write, of_writes)?;
+        direction(out, "read", &measured.total.read, (read, advised_s), of_reads)?;
+        direction(out, "write", &measured.total.write, (write, advised_s), of_writes)?;
     }
     match &measured.load_loop {
-        Some(LoadLoop::Open(open)) => response_times(out, open),
+        Some(LoadLoop::Open(open)) => response_times(out, open, advised_s),
         _ => Ok(()),
     }
 }
 
 /// Of all I/Os together.
-fn response_times(out: &mut dyn Write, open: &OpenLoop) -> io::Result<()> {
+fn response_times(out: &mut dyn Write, open: &OpenLoop, advised_s: f64) -> io::Result<()> {
     const NAME: &str = "response times";
     let known = (&open.response_time_confidence, &open.response_time.total);
     let (Some(intervals), Some(found)) = known else { return Ok(()) };
     let mean = match (intervals.latency_mean_interval_ns, &intervals.withheld) {
         (Some(interval), _) => format!("mean {:.3} {} ms", ms(found.figures.mean_ns), shown(in_ms(interval), 3)),
-        (None, Some(withheld)) => format!("none, {}", reason(withheld)),
+        (None, Some(withheld)) => format!("none, {}", reason(withheld, advised_s)),
         (None, None) => "none".to_owned(),
     };
     writeln!(out, "{HEAD}, {NAME}: {mean}")?;
-    percentiles(out, NAME, found.count, intervals, found)
+    percentiles(out, NAME, found.count, (intervals, advised_s), found)
 }
 
 fn direction(
     out: &mut dyn Write,
     name: &str,
     figures: &Figures,
-    intervals: &HalfWidths,
+    (intervals, advised_s): (&HalfWidths, f64),
     latencies: Option<&LatencyDistribution>,
 ) -> io::Result<()> {
     let in_mib = |bytes: Interval| bytes.scaled(mib(1.0));
@@ -66,7 +68,7 @@ fn direction(
     if let (Some(latency), Some(found)) = (&figures.latency, of_mean_latency(figures, intervals)) {
         parts.push(format!("mean latency {:.3} {} ms", ms(latency.mean_ns), shown(in_ms(found), 3)));
     }
-    let withheld = intervals.withheld.as_ref().map(reason);
+    let withheld = intervals.withheld.as_ref().map(|withheld| reason(withheld, advised_s));
     if parts.is_empty() {
         parts.push("none".to_owned());
     }
@@ -77,17 +79,17 @@ fn direction(
         parts.push(reason.clone());
     }
     writeln!(out, "{HEAD}, {name}: {}", parts.join(", "))?;
-    latencies.map_or(Ok(()), |latencies| percentiles(out, name, figures.ios, intervals, latencies))
+    latencies.map_or(Ok(()), |latencies| percentiles(out, name, figures.ios, (intervals, advised_s), latencies))
 }
 
 fn percentiles(
     out: &mut dyn Write,
     of: &str,
     ios: u64,
-    intervals: &HalfWidths,
+    (intervals, advised_s): (&HalfWidths, f64),
     latencies: &LatencyDistribution,
 ) -> io::Result<()> {
-    let withheld = intervals.withheld.as_ref().map(reason);
+    let withheld = intervals.withheld.as_ref().map(|withheld| reason(withheld, advised_s));
     let mut parts = Vec::new();
     let mut is_withheld = false;
     for (name, rank_ppb) in NAMED_PERCENTILES {
@@ -138,11 +140,20 @@ pub enum WithoutInterval {
     Reason(&'static str),
     /// The run is too short for how long its values depend on each other.
     Withheld {
-        /// As the report says it.
-        reason: String,
-        /// What helps: `measure for 15 s or longer`.
+        /// `samples are correlated over about 2 s`
+        why: String,
+        /// What helps: `measure for 150 s or longer`.
         remedy: String,
     },
+}
+
+impl WithoutInterval {
+    pub(crate) fn why(self) -> String {
+        match self {
+            Self::Reason(reason) => reason.to_owned(),
+            Self::Withheld { why, .. } => why,
+        }
+    }
 }
 
 /// Of a rate, of the mean latency, or of the percentile of a rank; `ios` are those that it is of.
@@ -154,7 +165,7 @@ pub fn without_interval(measured: &Measured, rank_ppb: Option<u64>, ios: u64) ->
         return Some(WithoutInterval::Reason("too few I/Os"));
     }
     let withheld = total.withheld.as_ref()?;
-    Some(WithoutInterval::Withheld { reason: reason(withheld), remedy: remedy(withheld) })
+    Some(WithoutInterval::Withheld { why: why(withheld), remedy: remedy(stats::advised_s(measured)) })
 }
 
 /// `[12.3 - 14.5]`
@@ -163,17 +174,19 @@ fn shown(interval: Interval, decimals: usize) -> String {
 }
 
 /// Why figures have no interval, and what to do.
-pub(crate) fn reason(withheld: &Withheld) -> String {
-    let remedy = remedy(withheld);
+fn reason(withheld: &Withheld, advised_s: f64) -> String {
+    format!("{}: {}", why(withheld), remedy(advised_s))
+}
+
+fn why(withheld: &Withheld) -> String {
     match withheld.dependence_s {
-        Some(dependence_s) if dependence_s >= 1.0 => {
-            format!("samples are correlated over about {dependence_s:.0} s: {remedy}")
-        }
-        Some(dependence_s) => format!("samples are correlated over about {dependence_s:.1} s: {remedy}"),
-        None => format!("the run is too short to tell: {remedy}"),
+        Some(dependence_s) if dependence_s >= 1.0 => format!("samples are correlated over about {dependence_s:.0} s"),
+        Some(dependence_s) => format!("samples are correlated over about {dependence_s:.1} s"),
+        None => "the run is too short to tell".to_owned(),
     }
 }
 
-fn remedy(withheld: &Withheld) -> String {
-    format!("measure for {:.0} s or longer", withheld.measure_s)
+/// See [`stats::advised_s`].
+pub(crate) fn remedy(advised_s: f64) -> String {
+    format!("measure for {advised_s:.0} s or longer")
 }

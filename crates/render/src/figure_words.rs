@@ -5,7 +5,7 @@ use model::headline::Headline;
 use model::metric::{Metric, MetricUnit};
 
 /// The name of a figure in tables, with its unit.
-pub fn label(metric: Metric) -> &'static str {
+pub const fn label(metric: Metric) -> &'static str {
     match metric {
         Metric::Iops => "IOPS",
         Metric::MibPerS => "MiB/s",

@@ -1,7 +1,7 @@
 //! Flushes: lines of their own below the tables, where no reader of `DiskSpd`'s tables looks any more.
 
 use crate::numbers::ms;
-use model::figures::FlushFigures;
+use model::figures::{CommitFigures, FlushFigures};
 use std::io::{self, Write};
 
 /// What the last line begins with.
@@ -9,11 +9,16 @@ const SPREAD: &str = "50th, 99th, maximum:";
 
 /// How many, and what they took.
 pub(crate) fn lines(out: &mut dyn Write, flushes: &FlushFigures) -> io::Result<()> {
-    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns } = flushes;
+    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns, commit } = flushes;
     let call = call.name();
     writeln!(out, "\n{call}, after every {after_writes} writes of a thread: {count}, {per_s:.2} per s")?;
     let Some(latency) = latency else { return Ok(()) };
-    let known = |ns: &Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}ms", ms(ns as f64)));
-    writeln!(out, "{:<24}{:.3}ms", format!("average {call}:"), ms(latency.mean_ns))?;
-    writeln!(out, "{SPREAD:<24}{}, {}, {}", known(p50_ns), known(p99_ns), known(&latency.max_ns))
+    let shown = |ns: f64| format!("{:.3}ms", ms(ns));
+    let known = |ns: &Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| shown(ns as f64));
+    writeln!(out, "{:<24}{}", format!("average {call}:"), shown(latency.mean_ns))?;
+    writeln!(out, "{SPREAD:<24}{}, {}, {}", known(p50_ns), known(p99_ns), known(&latency.max_ns))?;
+    let Some(CommitFigures { mean_ns, p50_ns, p99_ns, max_ns }) = commit else { return Ok(()) };
+    let spread = [p50_ns, p99_ns, max_ns].map(|ns| shown(*ns as f64)).join(", ");
+    writeln!(out, "{:<24}{} (write + {call})", "average commit:", shown(*mean_ns))?;
+    writeln!(out, "{SPREAD:<24}{spread}")
 }

@@ -1,6 +1,7 @@
 //! Number formats that several parts share.
 
 use model::units::Bytes;
+pub use model::units::grouped;
 use std::fmt::Write as _;
 
 /// A size right-justified in the 9 columns of a distribution line.
@@ -38,19 +39,6 @@ pub fn significant(value: f64) -> String {
         size => (2 - size.log10().floor() as i32).clamp(0, 9) as usize,
     };
     trimmed(value, decimals)
-}
-
-/// A whole number with commas between thousands.
-pub fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if value < -0.5 { format!("-{text}") } else { text }
 }
 
 /// So many decimals, without zeros at the end.

@@ -4,11 +4,10 @@ use crate::figure_words::{cell, label, shown_figure};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
 use model::doubt::NotedRuns;
-use model::environment::Hypervisor;
 use model::finding::{Finding, Severity, Source};
 use model::headline::Headline;
 use model::interference::StreamHeadline;
-use model::latency_band::BandKind;
+use model::latency_band::{BandKind, Medium};
 use model::metric::Metric;
 use model::preset::{PresetRun, PresetTable};
 use model::profile::StreamName;
@@ -91,29 +90,36 @@ const BAND_RULE: &str = "latency-band";
 /// Figures of each load.
 const FIGURES: [Metric; 6] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P99, Metric::P999, Metric::Cpu];
 
+/// What commits took on average, and in the 99th percentile.
+pub const COMMIT_COLUMNS: [&str; 2] = ["commit ms", "commit p99 ms"];
+
 /// The columns that not every preset has.
 struct Columns<'a> {
     preset: &'a PresetRun,
     has_flushes: bool,
     has_commits: bool,
-    is_rotational: bool,
+    medium: Medium,
+}
+
+fn has_flushes(result: &RunResult) -> bool {
+    result.time_spans.iter().any(|span| span.measured.as_ref().is_some_and(|measured| measured.flushes.is_some()))
 }
 
 fn of_loads(preset: &PresetRun, result: &RunResult) -> (PlainTable, Vec<LoadRow>) {
     let kinds: Vec<BandKind> = (0..preset.loads.len()).filter_map(|index| preset.band(index)).collect();
     let columns = Columns {
         preset,
-        has_flushes: result.time_spans.iter().any(|span| span.measured.as_ref().is_some_and(|m| m.flushes.is_some())),
+        has_flushes: has_flushes(result),
         has_commits: kinds.contains(&BandKind::Log),
-        is_rotational: stats::latency_band::is_rotational(result),
+        medium: stats::latency_band::medium(result),
     };
     let mut header = vec!["load"];
+    if columns.has_commits {
+        header.extend(COMMIT_COLUMNS);
+    }
     header.extend(FIGURES.map(label));
     if columns.has_flushes {
         header.extend(["fdatasync/s", "fdatasync ms"]);
-    }
-    if columns.has_commits {
-        header.push("commit ms");
     }
     let numbers = 1..header.len();
     match (columns.has_commits, kinds.contains(&BandKind::Data)) {
@@ -138,50 +144,51 @@ fn of_loads(preset: &PresetRun, result: &RunResult) -> (PlainTable, Vec<LoadRow>
         add(cells, headline.map_or(0, |headline| headline.ios));
         if let Some(measured) = &span_result.measured {
             for (stream, of) in stats::interference::streams(measured).iter().zip(&measured.streams) {
-                add(of_stream(&stream.name, &stream.figures), of.figures.total.ios);
+                add(columns.of_stream(&stream.name, &stream.figures), of.figures.total.ios);
             }
         }
     }
     (table, rows)
 }
 
-/// Figures of a stream, below those of its load.
-fn of_stream(name: &StreamName, of: &StreamHeadline) -> Vec<String> {
-    let figures = [
-        (Metric::Iops, Some(of.iops)),
-        (Metric::MibPerS, Some(mib(of.bytes_per_s))),
-        (Metric::Mean, of.mean_ns),
-        (Metric::P99, of.p99_ns),
-        (Metric::P999, of.p999_ns),
-    ];
-    let shown = |(metric, value): (Metric, Option<f64>)| {
-        value.map_or_else(|| "-".to_owned(), |value| shown_figure(metric, value, 3))
-    };
-    std::iter::once(format!("- {name}")).chain(figures.map(shown)).collect()
-}
-
 impl Columns<'_> {
     fn figures(&self, index: usize, headline: &Headline, span_result: &TimeSpanResult, cells: &mut Vec<String>) {
         let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+        let in_ms = |ns: Option<f64>| known(ns.map(|ns| format!("{:.3}", ms(ns))));
+        let kind = self.preset.band(index);
+        if self.has_commits {
+            let commit = stats::latency_band::commit(span_result).filter(|_| kind == Some(BandKind::Log));
+            cells.push(in_ms(commit.map(|commit| commit.mean_ns)));
+            cells.push(in_ms(commit.and_then(|commit| commit.p99_ns).map(|ns| ns as f64)));
+        }
         cells.extend(FIGURES.map(|figure| cell(figure, headline)));
         if self.has_flushes {
             let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes);
-            let mean_ns = flushes.and_then(|flushes| flushes.latency).map(|latency| latency.mean_ns);
             cells.push(known(flushes.map(|flushes| format!("{:.2}", flushes.per_s))));
-            cells.push(known(mean_ns.map(|ns| format!("{:.3}", ms(ns)))));
-        }
-        let kind = self.preset.band(index);
-        let latency_ns = kind.and_then(|kind| stats::latency_band::latency_ns(span_result, kind));
-        if self.has_commits {
-            let commit_ns = latency_ns.filter(|_| kind == Some(BandKind::Log));
-            cells.push(known(commit_ns.map(|ns| format!("{:.3}", ms(ns)))));
+            cells.push(in_ms(flushes.and_then(|flushes| flushes.latency).map(|latency| latency.mean_ns)));
         }
         if self.preset.has_latency_bands {
-            let words = kind.zip(latency_ns).map(|(kind, ns)| kind.bands(self.is_rotational).words(ns));
+            let judgement = kind.and_then(|kind| stats::latency_band::judge(span_result, kind, self.medium));
             let judged = band_finding(span_result).filter(|_| self.preset.is_judged);
             let severity = judged.map(|finding| format!("{} ", finding.severity)).unwrap_or_default();
-            cells.push(severity + &known(words));
+            cells.push(severity + &known(judgement.map(|judgement| judgement.words)));
         }
+    }
+
+    /// Figures of a stream, below those of its load.
+    fn of_stream(&self, name: &StreamName, of: &StreamHeadline) -> Vec<String> {
+        let figures = [
+            (Metric::Iops, Some(of.iops)),
+            (Metric::MibPerS, Some(mib(of.bytes_per_s))),
+            (Metric::Mean, of.mean_ns),
+            (Metric::P99, of.p99_ns),
+            (Metric::P999, of.p999_ns),
+        ];
+        let none = || "-".to_owned();
+        let shown =
+            |(metric, value): (Metric, Option<f64>)| value.map_or_else(none, |value| shown_figure(metric, value, 3));
+        let commits = COMMIT_COLUMNS.iter().filter(|_| self.has_commits).map(|_| none());
+        std::iter::once(format!("- {name}")).chain(commits).chain(figures.map(shown)).collect()
     }
 }
 
@@ -231,8 +238,7 @@ fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::
     }
     let headlines: Vec<Headline> = result.time_spans.iter().filter_map(stats::headline).collect();
     let noted = NotedRuns::of(&headlines).map(|noted| noted.to_string());
-    let sentences: Vec<String> =
-        noted.into_iter().chain(busy_cpus(&headlines)).chain(limits_of_disks(result)).collect();
+    let sentences: Vec<String> = noted.into_iter().chain(busy_cpus(&headlines)).chain(about_commits(result)).collect();
     if !sentences.is_empty() {
         writeln!(out)?;
     }
@@ -254,20 +260,35 @@ pub fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Str
     })
 }
 
-/// Why commits were rated by the limits of disks: the kernel's word, which is worth little in a virtual machine.
-pub fn limits_of_disks(result: &RunResult) -> Option<String> {
-    let preset = result.preset.as_ref().filter(|preset| preset.has_latency_bands)?;
-    let mut kinds = (0..preset.loads.len()).map(|index| preset.band(index));
-    if !stats::latency_band::is_rotational(result) || kinds.all(|kind| kind != Some(BandKind::Log)) {
-        return None;
+/// What a commit is, and by which limits commits were rated: in a virtual machine the kernel does not know the disks.
+pub fn about_commits(result: &RunResult) -> Vec<String> {
+    let Some(preset) = result.preset.as_ref().filter(|preset| preset.has_latency_bands) else { return Vec::new() };
+    if (0..preset.loads.len()).all(|index| preset.band(index) != Some(BandKind::Log)) {
+        return Vec::new();
     }
-    let hypervisor = result.environment.as_ref().and_then(|environment| environment.hypervisor.as_ref());
-    let guest = if hypervisor.is_some_and(|hypervisor| *hypervisor != Hypervisor::None) {
-        "; in this virtual machine it does not see the disks of the host: on flash, the limits are 1 and 5 ms"
-    } else {
-        ""
+    let mut sentences = Vec::new();
+    if has_flushes(result) {
+        let commit = "a commit is a durable write (O_DSYNC), or a write and the fdatasync after it; the other latencies are \
+                      those of the I/Os alone";
+        sentences.push(commit.to_owned());
+    }
+    let limits = match stats::latency_band::medium(result) {
+        Medium::Flash => return sentences,
+        Medium::HardDisk => "limits of a hard disk: the kernel reports the device as rotational".to_owned(),
+        Medium::Unknown => {
+            let why = if stats::latency_band::is_virtual(result) {
+                "the kernel of this virtual machine does not see the disks of the host"
+            } else {
+                "the kernel does not report it"
+            };
+            format!(
+                "limits of a commit: 5 and 10 ms on a hard disk, 1 and 5 ms on flash; which of them the device is, is not \
+                 known: {why}"
+            )
+        }
     };
-    Some(format!("limits on a disk: the kernel reports the device as rotational{guest}"))
+    sentences.push(limits);
+    sentences
 }
 
 /// The name of a rule, or the requirement.

@@ -49,9 +49,31 @@ pub struct Recorder {
     started_ns: OnceLock<u64>,
     stamps: Option<StampCells>,
     /// Flushes while measuring (`--fdatasync-every`, `--fsync-every`).
-    pub(crate) flushes: Option<Times>,
+    pub(crate) flushes: Option<FlushTimes>,
     /// Rotations of files while measuring (`--append`); `None` if none are rotated.
     pub(crate) rotations: Option<TallyCells>,
+}
+
+/// What flushes took, and what commits did: a write and the flush after it.
+#[derive(Debug)]
+pub(crate) struct FlushTimes {
+    flushes: Times,
+    /// `None` if a flush covers several writes.
+    commits: Option<Times>,
+}
+
+impl FlushTimes {
+    fn new(after_writes: u32) -> Self {
+        Self { flushes: Times::new(), commits: (after_writes == 1).then(Times::new) }
+    }
+
+    /// A flush ended; `write_ns`: the latency of the write before it, if it was a single one.
+    pub(crate) fn record(&self, write_ns: Option<u64>, flush_ns: u64) {
+        self.flushes.record(flush_ns);
+        if let Some((commits, write_ns)) = self.commits.as_ref().zip(write_ns) {
+            commits.record(write_ns.saturating_add(flush_ns));
+        }
+    }
 }
 
 /// Where in the measurement the worker is.
@@ -171,7 +193,7 @@ impl Recorder {
             waits: Waits::default(),
             cpu_wait: OnceLock::new(),
             started_ns: OnceLock::new(),
-            flushes: plan.flush_after_writes.map(|_| Times::new()),
+            flushes: plan.flush_after_writes.map(FlushTimes::new),
             rotations: worker
                 .targets
                 .iter()
@@ -377,7 +399,8 @@ impl Recorder {
                 slot: stamps.slot.to_record(),
                 submission: stamps.submission.to_record(),
             }),
-            flushes: self.flushes.as_ref().map(Times::to_record),
+            flushes: self.flushes.as_ref().map(|times| times.flushes.to_record()),
+            commits: self.flushes.as_ref().and_then(|times| times.commits.as_ref()).map(Times::to_record),
             rotations: self.rotations.as_ref().map(|cells| tally(counters::values(cells))),
             slowest: self.slowest(measure_ns),
         }

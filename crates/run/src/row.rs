@@ -84,10 +84,11 @@ impl Row {
         }
     }
 
-    /// I/Os that changed data, since the counters began.
-    pub(crate) fn changes(&self) -> u64 {
+    /// I/Os that changed data, and the sum of their latencies in nanoseconds, since the counters began.
+    pub(crate) fn changes(&self) -> (u64, u64) {
         let changing = Operation::ALL.into_iter().filter(|operation| operation.changes_data());
-        changing.map(|operation| self.totals(operation).0).sum()
+        let values = changing.map(|operation| self.values(operation));
+        values.fold((0, 0), |(count, sum_ns), of| (count + of.count, sum_ns.wrapping_add(of.sum_ns)))
     }
 
     /// What was done without transferring data, of each kind that the plan has.

@@ -287,14 +287,16 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(Turn::GoOn);
         }
         let begun_ns = self.clock.now_ns();
-        if let Some(Err((work, error))) =
-            self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder, &mut self.engine))
-        {
-            return Err(WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) });
-        }
+        let write_ns = match self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder, &mut self.engine)) {
+            Some(Err((work, error))) => {
+                return Err(WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) });
+            }
+            Some(Ok(write_ns)) => write_ns,
+            None => None,
+        };
         self.now_ns = self.clock.now_ns();
         if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| self.is_measured_now()) {
-            flushes.record(self.now_ns - begun_ns);
+            flushes.record(write_ns, self.now_ns - begun_ns);
         }
         Ok(Turn::GoOn)
     }

@@ -6,9 +6,10 @@ use crate::confidence::percentiles::{self, Histogram, Sections, SumOfErrors};
 use crate::latency::NAMED_PERCENTILES;
 use crate::sample::{mean, standard_errors_95};
 use crate::steadiness::{self, StallSources};
-use model::confidence::{FigureSteadiness, HalfWidths, Interval, PercentileHalfWidth, Steadiness};
+use model::confidence::{FigureSteadiness, HalfWidths, Interval, LASTING_S, PercentileHalfWidth, Steadiness};
 use model::figures::Directions;
 use model::record::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SlowIo, TimeSpanRecord};
+use model::result::{LoadLoop, Measured};
 
 /// Reads, writes, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,6 +249,19 @@ fn whole_sections(sections: &[SectionRecord]) -> &[SectionRecord] {
         [first, .., last] if length_ns(last) < length_ns(first) / 100 * 99 => &sections[..sections.len() - 1],
         _ => sections,
     }
+}
+
+/// How long such a run should be measured, in seconds: for what shows up late, and for intervals that it lacks. All that
+/// advise a length give this one.
+pub fn advised_s(measured: &Measured) -> f64 {
+    let confidence = measured.confidence.as_ref();
+    let of_ios = confidence.into_iter().flat_map(|found| [&found.total, &found.read, &found.write]);
+    let of_responses = match &measured.load_loop {
+        Some(LoadLoop::Open(open)) => Some(&open.response_time_confidence),
+        _ => None,
+    };
+    let withheld = of_ios.chain(of_responses).flatten().filter_map(|found| found.withheld);
+    withheld.map(|withheld| withheld.measure_s).fold(LASTING_S, f64::max)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub fn active_devices(intervals: &[DeviceInterval]) -> Vec<(&str, u64)> {
 }
 
 /// From this part of an interval on, in percent, a device counts as busy all the time.
-const BUSY_PERCENT: f64 = 95.0;
+pub const BUSY_PERCENT: f64 = 95.0;
 
 /// What stands out in the course of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]

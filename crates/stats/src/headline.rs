@@ -55,8 +55,9 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
     };
     let rank = |latencies: Option<&LatencyDistribution>, rank_ppb| latencies?.at(rank_ppb);
     let verdict = span_result.verdict.as_ref();
-    let (warnings, warning_figures) = verdict.map(|verdict| named(verdict, WARNINGS)).unwrap_or_default();
-    let (notes, note_figures) = verdict.map(|verdict| named(verdict, NOTES)).unwrap_or_default();
+    let [warnings, warning_figures, warning_advice] =
+        verdict.map(|verdict| named(verdict, WARNINGS)).unwrap_or_default();
+    let [notes, note_figures, note_advice] = verdict.map(|verdict| named(verdict, NOTES)).unwrap_or_default();
     let writes = measured.total.write.ios;
     Some(Headline {
         ios,
@@ -77,17 +78,20 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         severity: verdict.and_then(Verdict::severity),
         warnings,
         warning_figures,
+        warning_advice,
         notes,
         note_figures,
+        note_advice,
     })
 }
 
 const WARNINGS: fn(Severity) -> bool = |severity| severity >= Severity::Warn;
 const NOTES: fn(Severity) -> bool = |severity| severity == Severity::Note;
 
-/// Names and figures of the findings of some severities; of findings of one name, the first.
-fn named(verdict: &Verdict, is_wanted: fn(Severity) -> bool) -> (Vec<String>, Vec<String>) {
+/// Names, figures and advice of the findings of some severities; of findings of one name, the first.
+fn named(verdict: &Verdict, is_wanted: fn(Severity) -> bool) -> [Vec<String>; 3] {
     let mut found: Vec<&Finding> = verdict.findings.iter().filter(|finding| is_wanted(finding.severity)).collect();
     found.dedup_by_key(|finding| &finding.name);
-    found.into_iter().map(|finding| (finding.name.clone(), finding.figure.clone())).unzip()
+    let each = |of: fn(&Finding) -> &String| found.iter().map(|finding| of(finding).clone()).collect();
+    [each(|finding| &finding.name), each(|finding| &finding.figure), each(|finding| &finding.advice)]
 }

@@ -38,6 +38,15 @@ pub fn is_weak(count: u64, rank_ppb: u64) -> bool {
     beyond_ppb < u128::from(IOS_BEYOND_MIN) * u128::from(PPB)
 }
 
+/// A percentile in words: `99.9th percentile`.
+pub fn ordinal(rank_ppb: u64) -> String {
+    let (percent, rest) = (rank_ppb / (PPB / 100), rank_ppb % (PPB / 100));
+    let decimals = format!("{rest:07}");
+    let decimals = decimals.trim_end_matches('0');
+    let point = if decimals.is_empty() { "" } else { "." };
+    format!("{percent}{point}{decimals}th percentile")
+}
+
 const fn ranks() -> [u64; 108] {
     let mut ranks = [PPB; 108];
     let mut percent = 0;

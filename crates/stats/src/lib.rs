@@ -50,13 +50,14 @@ pub mod sweep;
 mod time_span;
 pub mod verification;
 
+pub use accuracy::advised_s;
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled, pooled_latency};
 pub use cpu::{cpu_shares, usages};
 pub use headline::{headline, summary};
 pub use kernel_events::level_figures;
 pub use knee::{DEPTHS_MIN, DepthSample, knee};
-pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, is_weak};
+pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, is_weak, ordinal};
 pub use part::{NoPart, Part, part};
 pub use rate::{amount, per_second};
 

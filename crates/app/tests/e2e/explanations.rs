@@ -42,7 +42,7 @@ fn a_finding_of_a_run_is_explained_and_one_that_does_not_exist_is_refused() {
     place.diskspd("explain short-run").run().expect_status(0).expect_stdout(&[
         "short-run (verdict: NOTE)\n",
         "\n  Computed from ",
-        "\n  What to do    measure for a minute or more",
+        "\n  What to do    measure for 60 s or longer",
     ]);
     // Two rules have this name.
     place.diskspd("explain other-io").run().expect_status(0).expect_stdout(&["(verdict: WARN)", "(check: WARN)"]);

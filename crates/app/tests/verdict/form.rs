@@ -20,7 +20,7 @@ fn it_ends_every_form_of_a_result() {
     assert_eq!(finding["severity"], "note");
     assert!(finding["value"].as_f64().is_some_and(|seconds| (0.9..10.0).contains(&seconds)), "{finding}");
     let figure = finding["figure"].as_str().expect("a sentence");
-    assert!(block.contains(&format!("  NOTE    short-run: {figure}\n          measure for a minute")), "{run}");
+    assert!(block.contains(&format!("  NOTE    short-run: {figure}\n          measure for 60 s")), "{run}");
     let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
     assert!(xml.contains("<Finding Name=\"short-run\" Severity=\"NOTE\" Value="), "{xml}");
     let behind = xml.split_once("</Verdict>").expect("a verdict").1;
@@ -81,7 +81,10 @@ fn percentiles_of_few_ios_are_named() {
     place.made("a.dat", "-c1M");
     let run = place.diskspd("-d60 -W0 -b4K -o1 -L --max-ios=500 --json r.json a.dat").run();
     run.expect_status(0);
-    assert_eq!(found(&place, &run, "weak-percentiles")["figure"], "unreliable at and above the 99th of 500 reads");
+    assert_eq!(
+        found(&place, &run, "weak-percentiles")["figure"],
+        "unreliable from the 99th percentile of 500 reads on"
+    );
     // Without -L there are none.
     place.diskspd("-d60 -W0 -b4K -o1 --max-ios=500 --json r.json a.dat").run().expect_status(0);
     assert!(!is_found(&place, "weak-percentiles"));

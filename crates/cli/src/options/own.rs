@@ -218,8 +218,9 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         long: "sql rates the mean latency against the limits of SQL Server's guidelines for data files: ideal up to 10 ms, \
                some impact up to 20 ms, impacted if longer. sql-log rates commits: the mean latency of durable writes \
                or, with --fdatasync-every, of writes plus their share of the flushes. Its limits are 1 and 5 ms on \
-               flash, and 5 and 10 ms on devices that the kernel reports as rotational. Results list the rating with \
-               PASS or FAIL after the verdict, as with --require. Turns on latency measurement, as -L does.",
+               flash, and 5 and 10 ms on devices that the kernel reports as rotational; in virtual machines, where such \
+               a device may be flash, both are applied. Results list the rating with PASS or FAIL after the verdict, as \
+               with --require, or with UNKNOWN if it depends on the kind of disk or the run is INVALID. Turns on latency measurement, as -L does.",
         example: "--bands=sql",
         apply: |builder, given| {
             builder.options.criteria.bands = Some(match given.value {

@@ -7,8 +7,8 @@ use model::corruption::CorruptionClass;
 use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::figures::{
-    Directions, Figures, FlushFigures, LatencyDistribution, LatencyFigures, OperationFigures, Percentile,
-    RotationFigures,
+    CommitFigures, Directions, Figures, FlushFigures, LatencyDistribution, LatencyFigures, OperationFigures,
+    Percentile, RotationFigures,
 };
 use model::finding::{Finding, Severity, Source};
 use model::note::Note;
@@ -197,7 +197,18 @@ fn flushes(element: Element<'_, '_>, call: FlushCall) -> Result<FlushFigures, Re
         latency: element.real_attribute("AvgMilliseconds")?.map(number::ns).map(figures),
         p50_ns: whole_ns("P50Milliseconds")?,
         p99_ns: whole_ns("P99Milliseconds")?,
+        commit: commit(element)?,
     })
+}
+
+fn commit(element: Element<'_, '_>) -> Result<Option<CommitFigures>, ReadError> {
+    let whole_ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::whole_ns));
+    let mean_ns = element.real_attribute("CommitAvgMilliseconds")?.map(number::ns);
+    let p50_ns = whole_ns("CommitP50Milliseconds")?;
+    let p99_ns = whole_ns("CommitP99Milliseconds")?;
+    let max_ns = whole_ns("CommitMaxMilliseconds")?;
+    let all = mean_ns.zip(p50_ns).zip(p99_ns.zip(max_ns));
+    Ok(all.map(|((mean_ns, p50_ns), (p99_ns, max_ns))| CommitFigures { mean_ns, p50_ns, p99_ns, max_ns }))
 }
 
 fn rotations(element: Element<'_, '_>) -> Result<RotationFigures, ReadError> {

@@ -244,6 +244,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         cpu_wait: None,
         stamp_samples: None,
         flushes: flush_after_writes(span).map(|_| flushes(&span.rows)),
+        commits: flush_after_writes(span).map(|_| flushes(&span.rows)),
         rotations: flush_after_writes(span).map(|_| flushes(&span.rows).tally),
         slowest: Vec::new(),
         thread,

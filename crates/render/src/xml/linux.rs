@@ -9,7 +9,7 @@ use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
 use model::expectation::{Ceiling, Expectation};
-use model::figures::{Directions, FlushFigures, LatencyDistribution, OperationFigures, RotationFigures};
+use model::figures::{CommitFigures, Directions, FlushFigures, LatencyDistribution, OperationFigures, RotationFigures};
 use model::finding::Finding;
 use model::profile::FlushCall;
 use model::result::{
@@ -215,7 +215,7 @@ fn ramp_interval(xml: &mut Writer<'_>, interval: &RampInterval) -> io::Result<()
 
 /// Flushes and what they took.
 fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
-    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns } = flushes;
+    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns, commit } = flushes;
     let mut cells = vec![
         ("AfterWrites", after_writes.to_string()),
         ("Flushes", count.to_string()),
@@ -225,6 +225,11 @@ fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
     cells.extend(p50_ns.map(|ns| ("P50Milliseconds", ms(ns as f64))));
     cells.extend(p99_ns.map(|ns| ("P99Milliseconds", ms(ns as f64))));
     cells.extend(latency.and_then(|latency| latency.max_ns).map(|ns| ("MaxMilliseconds", ms(ns as f64))));
+    if let Some(CommitFigures { mean_ns, p50_ns, p99_ns, max_ns }) = commit {
+        let names = ["CommitP50Milliseconds", "CommitP99Milliseconds", "CommitMaxMilliseconds"];
+        cells.push(("CommitAvgMilliseconds", ms(*mean_ns)));
+        cells.extend(names.into_iter().zip([p50_ns, p99_ns, max_ns].map(|ns| ms(*ns as f64))));
+    }
     let attributes: Vec<(&str, &dyn Display)> =
         cells.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
     let name = match call {

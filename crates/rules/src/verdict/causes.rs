@@ -23,28 +23,33 @@ pub struct Cause {
 pub struct Condition {
     /// In words; empty = always.
     pub words: &'static str,
+    /// True if the finding that speaks must not be silent itself.
+    is_told: bool,
     /// For the finding that speaks, and the other one.
     holds: fn(&Finding, &Finding) -> bool,
 }
 
-const ALWAYS: Condition = Condition { words: "", holds: |_, _| true };
+const ALWAYS: Condition = Condition { words: "", is_told: false, holds: |_, _| true };
 
 /// Most of the load, by the percentage that the finding has as its value.
-const MOSTLY: Condition = Condition { words: "if its value is above 50 %", holds: |cause, _| cause.value > Some(50.0) };
+const MOSTLY: Condition =
+    Condition { words: "if its value is above 50 %", is_told: false, holds: |cause, _| cause.value > Some(50.0) };
 
 /// Values are shares of the same time: the larger one decides.
 const LARGER: Condition =
-    Condition { words: "if its value is larger", holds: |cause, silent| cause.value >= silent.value };
+    Condition { words: "if its value is larger", is_told: false, holds: |cause, silent| cause.value >= silent.value };
 
 /// The value of `cpu-bound` is the time that threads computed or waited, that of `cpu-contention` the wait alone.
 const MORE_WAIT: Condition = Condition {
     words: "if its value is more than half of the other value",
+    is_told: false,
     holds: |contention, bound| contention.value.zip(bound.value).is_some_and(|(wait, all)| wait > all / 2.0),
 };
 
-/// The opposite of [`MORE_WAIT`].
+/// The opposite of [`MORE_WAIT`]. A cache explains why threads are bound by the CPU, but not why they wait for one.
 const LESS_WAIT: Condition = Condition {
-    words: "if its value is at least twice the other value",
+    words: "if it is reported and its value is at least twice the other value",
+    is_told: true,
     holds: |bound, contention| !(MORE_WAIT.holds)(contention, bound),
 };
 
@@ -250,20 +255,30 @@ pub const CAUSES: &[Cause] = &[
     },
 ];
 
-/// The findings without those that another one explains. All count as causes, those left out too.
+/// The findings without those that another one explains. All count as causes, those left out too, unless the condition
+/// says otherwise.
 pub(super) fn without_explained(findings: Vec<Finding>) -> Vec<Finding> {
-    let is_explained = |silent: &Finding| findings.iter().any(|cause| explains(cause, silent));
-    let silent: Vec<bool> = findings.iter().map(is_explained).collect();
+    let silent: Vec<bool> = findings.iter().map(|finding| is_explained(finding, &findings)).collect();
     findings.into_iter().zip(silent).filter(|(_, is_silent)| !is_silent).map(|(finding, _)| finding).collect()
 }
 
-fn explains(cause: &Finding, silent: &Finding) -> bool {
+fn is_explained(silent: &Finding, findings: &[Finding]) -> bool {
+    findings.iter().any(|cause| {
+        let condition = explains(cause, silent);
+        condition.is_some_and(|condition| !condition.is_told || !is_explained(cause, findings))
+    })
+}
+
+/// The condition under which it does.
+fn explains(cause: &Finding, silent: &Finding) -> Option<&'static Condition> {
     let mut declared = CAUSES.iter().filter(|declared| declared.name == cause.name);
-    cause.severity >= silent.severity
-        && silent.severity != Severity::Invalid
-        && declared.any(|declared| {
-            declared.explains.contains(&silent.name.as_str()) && (declared.condition.holds)(cause, silent)
-        })
+    if cause.severity < silent.severity || silent.severity == Severity::Invalid {
+        return None;
+    }
+    let explains = |declared: &&Cause| {
+        declared.explains.contains(&silent.name.as_str()) && (declared.condition.holds)(cause, silent)
+    };
+    declared.find(explains).map(|declared| &declared.condition)
 }
 
 #[cfg(test)]
@@ -339,6 +354,13 @@ mod tests {
     fn what_is_itself_explained_explains_others_all_the_same() {
         let seen = [("cpu-limited", 1.0), ("cpu-contention", 40.0), ("cpu-bound", 99.0), ("submission-limited", 2.0)];
         assert_eq!(names(&seen), ["cpu-limited"]);
+    }
+
+    /// A page of reads from memory showed 8 % of waiting for a CPU in its notes, and no finding.
+    #[test]
+    fn a_cache_does_not_explain_waiting_for_a_cpu() {
+        let seen = [("served-from-memory", 98.7), ("cpu-bound", 96.9), ("cpu-contention", 8.4)];
+        assert_eq!(names(&seen), ["served-from-memory", "cpu-contention"]);
     }
 
     #[test]

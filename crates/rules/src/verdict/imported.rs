@@ -4,6 +4,7 @@ use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
 use model::finding::Severity;
 use model::profile::{CacheMode, Target, Throughput};
+use model::units::grouped;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -34,7 +35,27 @@ pub(super) const RULES: &[VerdictRule] = &[
                  beside the mean",
         evaluate: |context| outlier(context).into_iter().collect(),
     },
+    VerdictRule {
+        name: "imported-contradiction",
+        severity: Severity::Warn,
+        unit: "contradictions",
+        computed_from: "pages of results of DiskSpd for Windows: figures and settings that do not fit together. I/Os per \
+                        second times mean latency (Little's law) is below half or above 110 % of the outstanding I/Os of \
+                        all threads, in loads without pauses or rate limit and with 100 I/Os or more; bytes per second \
+                        differ by more than 2 % from I/Os per second times the block size; a target is smaller than one \
+                        block; `-t` or `-o` of the command line is not what the settings of the file say",
+        advice: "the file was edited or put together from several, or the run was disturbed: do not use its figures before \
+                 you know why; measure again",
+        evaluate: |context| contradictions(context).into_iter().collect(),
+    },
 ];
+
+/// Share of the depth that IOPS and latency explain at least in a load that keeps its depth, and at most.
+const EXPLAINED: std::ops::RangeInclusive<f64> = 0.5..=1.1;
+/// I/Os below which the first and the last decide.
+const IOS_MIN: u64 = 100;
+/// Share by which figures that are rounded may differ.
+const ROUNDING: f64 = 0.02;
 
 /// A maximum this many times the 99.9th percentile is of another kind than the other I/Os.
 const OUTLIER_FACTOR: f64 = 10.0;
@@ -85,19 +106,115 @@ fn outlier(context: &RuleContext<'_>) -> Option<Observation> {
     Some(Observation::new(figure, factor))
 }
 
+/// What cannot all be true.
+fn contradictions(context: &RuleContext<'_>) -> Option<Observation> {
+    let all = targets(context);
+    let found = [outstanding(context, all), sizes(context, all)].into_iter().flatten();
+    let found: Vec<String> = found.chain(small_targets(context, all)).chain(typed(context, all)).collect();
+    (!found.is_empty()).then(|| Observation::new(found.join("; "), found.len() as f64))
+}
+
+/// Little's law.
+fn outstanding(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
+    let is_unpaced = |target: &Target| {
+        target.throughput == Throughput::Unlimited && target.burst_ios.is_none() && target.think_time_ms.is_none()
+    };
+    let figures = &context.measured.total.total;
+    if all.is_empty()
+        || figures.ios < IOS_MIN
+        || !all.iter().all(is_unpaced)
+        || all.iter().any(|target| target.memory_mapped)
+    {
+        return None;
+    }
+    let span = context.span;
+    let depth = if span.is_pool_with_requests() {
+        u64::from(span.thread_count).saturating_mul(span.request_count.into())
+    } else {
+        let of = |target: &Target| u64::from(span.threads_on(target)).saturating_mul(target.outstanding.into());
+        all.iter().map(of).fold(0, u64::saturating_add)
+    };
+    let mean_ns = figures.latency?.mean_ns;
+    let explained = figures.iops * mean_ns / 1e9;
+    let is_explained = depth == 0 || EXPLAINED.contains(&(explained / depth as f64));
+    (!is_explained).then(|| {
+        format!(
+            "{} I/Os per second of {:.3} ms each keep {explained:.2} I/Os outstanding (Little's law), not the {depth} of the \
+             settings",
+            grouped(figures.iops),
+            mean_ns / 1e6
+        )
+    })
+}
+
+/// Bytes and I/Os of targets with one block size.
+fn sizes(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
+    let block_bytes = all.first()?.block_size.get();
+    let figures = &context.measured.total.total;
+    let size_bytes = figures.bytes as f64 / figures.ios.max(1) as f64;
+    let is_one_size = all.iter().all(|target| target.block_size.get() == block_bytes);
+    let is_other = (size_bytes / block_bytes.max(1) as f64 - 1.0).abs() > ROUNDING;
+    (is_one_size && figures.ios > 0 && is_other).then(|| {
+        format!(
+            "{} bytes in {} I/Os are {} bytes each, not the {} of the block size",
+            grouped(figures.bytes as f64),
+            grouped(figures.ios as f64),
+            grouped(size_bytes),
+            grouped(block_bytes as f64)
+        )
+    })
+}
+
+fn small_targets<'a>(context: &'a RuleContext<'_>, all: &'a [Target]) -> impl Iterator<Item = String> + 'a {
+    all.iter().enumerate().filter_map(|(index, target)| {
+        let row = context.measured.rows.iter().find(|row| row.target == index && row.target_size_bytes > 0)?;
+        let (size, block) = (row.target_size_bytes, target.block_size.get());
+        let path = target.path.display();
+        (size < block).then(|| {
+            let (size, block) = (grouped(size as f64), grouped(block as f64));
+            format!("the target '{path}' has {size} bytes, less than one block of {block} bytes")
+        })
+    })
+}
+
+/// Threads and depth as they were typed, where all targets of the only timespan have the same.
+fn typed(context: &RuleContext<'_>, all: &[Target]) -> Vec<String> {
+    let words: Vec<&str> = context.result.command_line.split_whitespace().collect();
+    let is_profile = words.iter().any(|word| word.starts_with("-X") || word.starts_with("/X"));
+    if is_profile || context.result.time_spans.len() != 1 || context.span.thread_count > 0 {
+        return Vec::new();
+    }
+    let value = |word: &&str, option| word.strip_prefix(['-', '/'])?.strip_prefix(option)?.parse::<u32>().ok();
+    let differing = |option: char, name: &str, of: fn(&Target) -> u32| {
+        let typed = words.iter().rev().find_map(|word| value(word, option))?;
+        let other = all.iter().map(of).find(|value| *value != typed)?;
+        Some(format!(
+            "the command line asks for {typed} {name} (-{option}{typed}), the settings of the file are {other}"
+        ))
+    };
+    [
+        differing('t', "threads per target", |target| target.threads),
+        differing('o', "outstanding I/Os per thread", |target| target.outstanding),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::verdict::cases::Built;
     use crate::verdict::judge;
-    use model::figures::{Directions, LatencyDistribution, LatencyFigures, Percentile};
+    use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
+    use model::units::Bytes;
 
     /// A result as it is read from a file of DiskSpd: cached, with a limit, and with one slow I/O of 872 ms.
     fn imported() -> Built {
         let mut built = Built::sound();
         (built.result.plan, built.result.tool.implementation) = (None, None);
         let target = &mut built.result.profile.time_spans[0].targets[0];
-        target.throughput = Throughput::BytesPerMs(2000);
+        (target.throughput, target.block_size) = (Throughput::BytesPerMs(2000), Bytes(8192));
         let figures = LatencyFigures { mean_ns: 539_000.0, max_ns: Some(872_000_000), ..LatencyFigures::default() };
         let percentiles = vec![Percentile { rank_ppb: 999_000_000, value_ns: 4_660_000 }];
         let total = LatencyDistribution { count: 2145, figures, percentiles, ..LatencyDistribution::default() };
@@ -132,5 +249,43 @@ mod tests {
         built.measured().total_latency = None;
         assert_eq!(of_imported(&mut built), [""; 0]);
         assert_eq!(of_imported(&mut Built::sound()), [""; 0], "results of this program have rules that know more");
+    }
+
+    /// A page of 19 IOPS at 0.343 ms and QD 4, with a target of 100 bytes, said nothing of it.
+    // Shows verdict: imported-contradiction
+    #[test]
+    fn figures_that_contradict_each_other_are_told() {
+        let mut built = imported();
+        let found = |built: &mut Built| -> Vec<String> {
+            let mut all = of_imported(built).into_iter();
+            let figure = all.find_map(|line| line.strip_prefix("WARN imported-contradiction: ").map(str::to_owned));
+            figure.map(|figure| figure.split("; ").map(str::to_owned).collect()).unwrap_or_default()
+        };
+        let mut figures = Figures { ios: 192, bytes: 192 << 13, iops: 19.2, ..Figures::default() };
+        let mean = |mean_ns| Some(LatencyFigures { mean_ns, ..LatencyFigures::default() });
+        figures.latency = mean(343_000.0);
+        built.measured().total.total = figures;
+        built.result.command_line = "diskspd.exe -b8K -t2 -o2 a.dat".to_owned();
+        let target = &mut built.result.profile.time_spans[0].targets[0];
+        (target.throughput, target.block_size, target.outstanding) = (Throughput::Unlimited, Bytes(8192), 2);
+        built.measured().rows[0].target_size_bytes = 100;
+        assert_eq!(
+            found(&mut built),
+            [
+                "19 I/Os per second of 0.343 ms each keep 0.01 I/Os outstanding (Little's law), not the 2 of the settings",
+                "the target 'a.dat' has 100 bytes, less than one block of 8,192 bytes",
+                "the command line asks for 2 threads per target (-t2), the settings of the file are 1",
+            ]
+        );
+        built.measured().rows[0].target_size_bytes = 1 << 30;
+        built.result.command_line = "diskspd.exe -b8K -t1 -o2 a.dat".to_owned();
+        built.measured().total.total = Figures { latency: mean(100e6), ..figures };
+        assert_eq!(found(&mut built), [""; 0], "19.2 I/Os of 100 ms are 1.92 outstanding");
+        built.measured().total.total = Figures { latency: mean(100e6), bytes: 192 << 16, ..figures };
+        assert_eq!(
+            found(&mut built),
+            ["12,582,912 bytes in 192 I/Os are 65,536 bytes each, not the 8,192 of the block size"]
+        );
+        assert_eq!(of_imported(&mut Built::sound()), [""; 0]);
     }
 }

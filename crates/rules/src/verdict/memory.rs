@@ -4,6 +4,7 @@ use super::{RuleContext, VerdictRule, stack};
 use crate::rule::{Observation, percent};
 use model::finding::Severity;
 use model::result::Row;
+use model::units::mib;
 
 pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     name: "served-from-memory",
@@ -15,7 +16,8 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
                     for the I/Os that may be outstanding. The value is a percentage of these reads, and a lower bound, \
                     because read-ahead fetches more than is read. Only on devices with ext2-4, xfs or vfat, or without \
                     a file system",
-    advice: "bypass the page cache (-Su, -Sh), or read more than fits in memory: these reads never reached the device",
+    advice: "bypass the page cache (-Su, -Sh), or read more than fits in memory: the figures are mostly those of memory, not \
+             of the device",
     evaluate: |context| served_from_memory(context).into_iter().collect(),
 }];
 
@@ -35,7 +37,11 @@ fn served_from_memory(context: &RuleContext<'_>) -> Option<Observation> {
     let early_bytes = context.outstanding_bytes(&cached.iter().map(|row| row.target).collect());
     let missing_bytes = read_bytes.saturating_sub(fetched_bytes).saturating_sub(early_bytes);
     let share = missing_bytes as f64 / read_bytes as f64;
-    let figure = format!("at least {} of the bytes read through the page cache came from memory", percent(share));
+    let figure = format!(
+        "at least {} of the bytes read through the page cache came from memory; the run read {:.1} MiB/s from the device",
+        percent(share),
+        mib(fetched_bytes as f64) / context.elapsed_s()
+    );
     (share > context.slack()).then(|| Observation::new(figure, share * 100.0))
 }
 
@@ -74,8 +80,10 @@ mod tests {
     // Shows verdict: served-from-memory
     #[test]
     fn reads_that_never_reached_the_device_are_warned_of() {
-        let found =
-            ["WARN served-from-memory: at least 75.0 % of the bytes read through the page cache came from memory"];
+        let found = [
+            "WARN served-from-memory: at least 75.0 % of the bytes read through the page cache came from memory; the \
+                      run read 2.0 MiB/s from the device",
+        ];
         assert_eq!(cached(BYTES / 4).found(RULES), found);
         let mut paced = cached(BYTES / 4);
         paced.work().pace = Pace::Burst { ios: 1, pause_ns: 1 };

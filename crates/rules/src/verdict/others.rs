@@ -5,6 +5,7 @@ use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
 use model::finding::Severity;
 use model::note::Note;
+use model::result::LoadLoop;
 use model::units::mib;
 
 pub(super) const RULES: &[VerdictRule] = &[
@@ -17,9 +18,11 @@ pub(super) const RULES: &[VerdictRule] = &[
                         threads' total time, if above 2 %. If other processes had more than 2 % of the time of all CPUs, \
                         the finding also shows the shares (/proc/stat, without steal time): this program, user time of \
                         other programs, kernel time outside this program, some of which may be work for this run, and \
-                        idle time. Not checked on kernels without schedstat",
+                        idle time. With one outstanding I/O per thread, it shows how much of the mean latency the wait \
+                        is. 2 % matters where latencies are a few microseconds, as those of memory and of fast SSDs: \
+                        every I/O is counted as slower by the wait. Not checked on kernels without schedstat",
         advice: "stop other programs, or use no more threads than CPUs: while a thread waits for a CPU, its I/Os \
-                 appear slower",
+                 appear slower, and the latencies are not those of the device alone",
         evaluate: contention,
     },
     VerdictRule {
@@ -51,9 +54,39 @@ fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation>
     let share = f64::from(*percent_hundredths) / 10_000.0;
     let shares = stats::cpu_shares(context.span_result);
     let shares = shares.filter(|shares| shares.others_percent / 100.0 > super::WORTH_A_WARNING);
+    let advice = advice(context, shares.is_some());
     let shares = shares.map(|shares| format!("; time of all CPUs: {shares}")).unwrap_or_default();
-    let figure = format!("the threads waited for a CPU for {} of their time{shares}", percent(share));
-    (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0))
+    let of_latency = wait_of_latency(context, share).unwrap_or_default();
+    let figure = format!("the threads waited for a CPU for {} of their time{of_latency}{shares}", percent(share));
+    (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0).with_advice(advice))
+}
+
+/// How much of the mean latency is waiting for a CPU: known if a thread has no other I/O meanwhile.
+fn wait_of_latency(context: &RuleContext<'_>, share: f64) -> Option<String> {
+    let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return None };
+    let is_single = depth == context.measured.thread_count;
+    let mean_ns = context.measured.total.total.latency.filter(|_| is_single)?.mean_ns;
+    // What else the threads do, such as flushes, is time of theirs, too.
+    let busy = context.measured.total.total.iops * mean_ns / 1e9 / f64::from(depth);
+    if !(0.9..=1.1).contains(&busy) {
+        return None;
+    }
+    Some(format!(": about {:.3} ms of the mean latency of {:.3} ms", share * mean_ns / 1e6, mean_ns / 1e6))
+}
+
+/// What helps here: fewer threads do not where there is a CPU for each.
+fn advice(context: &RuleContext<'_>, has_others: bool) -> String {
+    let cpus = context.result.system.topology.cpus.len();
+    let has_too_many = cpus > 0 && context.measured.thread_count as usize > cpus;
+    let fewer = format!("use no more threads than CPUs ({cpus})");
+    let what = match (has_others, has_too_many) {
+        (true, true) => format!("stop other programs, and {fewer}"),
+        (false, true) => fewer,
+        (_, false) => "stop other programs, or use a machine with more CPUs".to_owned(),
+    };
+    format!(
+        "{what}: while a thread waits for a CPU, its I/Os appear slower, and the latencies are not those of the device alone"
+    )
 }
 
 /// Bytes that went through a device and were not ours.
@@ -84,8 +117,10 @@ fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation>
 mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, IOS};
+    use model::figures::{Figures, LatencyFigures};
     use model::kernel_counters::ProcessCounters;
     use model::result::CpuUsage;
+    use model::topology::Cpu;
 
     #[test]
     fn waiting_for_a_cpu_counts_above_two_percent() {
@@ -95,6 +130,37 @@ mod tests {
         built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
         let found = built.found(RULES);
         assert_eq!(found, ["WARN cpu-contention: the threads waited for a CPU for 12.3 % of their time"]);
+    }
+
+    /// A page of two threads on two CPUs advised to use no more threads than CPUs.
+    #[test]
+    fn only_what_helps_is_advised() {
+        let advice = |threads: u32| {
+            let mut built = Built::sound();
+            built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+            built.measured().thread_count = threads;
+            let cpu = |id| Cpu { id, core: id, socket: 0, node: 0, class: 0, allowed: true };
+            built.result.system.topology.cpus = (0..2).map(cpu).collect();
+            let rule = RULES.iter().find(|rule| rule.name == "cpu-contention").expect("it is there");
+            let context = RuleContext::of(&built.result, 0).expect("it was measured");
+            rule.findings(&context)[0].advice.clone()
+        };
+        assert!(advice(2).starts_with("stop other programs, or use a machine with more CPUs: "));
+        assert!(advice(3).starts_with("use no more threads than CPUs (2): "));
+    }
+
+    #[test]
+    fn of_single_ios_the_wait_is_a_part_of_their_latency() {
+        let mut built = Built::sound();
+        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 8870 }];
+        let measured = built.measured();
+        measured.load_loop = Some(LoadLoop::Closed { depth: 1 });
+        let latency = Some(LatencyFigures { mean_ns: 1e6, ..LatencyFigures::default() });
+        measured.total.total = Figures { latency, ..measured.total.total };
+        let of_latency = "for 88.7 % of their time: about 0.887 ms of the mean latency of 1.000 ms";
+        assert!(built.found(RULES)[0].ends_with(of_latency), "{:?}", built.found(RULES));
+        built.measured().load_loop = Some(LoadLoop::Closed { depth: 8 });
+        assert!(built.found(RULES)[0].ends_with("for 88.7 % of their time"));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use crate::rule::Observation;
 use model::figures::LatencyDistribution;
 use model::finding::Severity;
 use model::result::LoadLoop;
-use stats::{NAMED_PERCENTILES, is_weak, summary};
+use model::units::grouped;
+use stats::{NAMED_PERCENTILES, is_weak, ordinal, summary};
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -40,8 +41,8 @@ fn weak_percentiles(context: &RuleContext<'_>) -> Vec<Observation> {
     let of = |kind: &str, latencies: &Option<LatencyDistribution>| {
         let count = latencies.as_ref()?.count;
         // Not the maximum, which claims to be no more than one I/O.
-        let (name, _) = NAMED_PERCENTILES.into_iter().find(|&(_, rank_ppb)| is_weak(count, rank_ppb))?;
-        Some(format!("{name} of {count} {kind}"))
+        let (_, rank_ppb) = NAMED_PERCENTILES.into_iter().find(|&(_, rank_ppb)| is_weak(count, rank_ppb))?;
+        Some(format!("{} of {} {kind}", ordinal(rank_ppb), grouped(count as f64)))
     };
     let weak = [("reads", &latencies.read), ("writes", &latencies.write)].map(|(kind, one)| of(kind, one));
     let weak: Vec<String> = weak.into_iter().flatten().collect();
@@ -49,7 +50,7 @@ fn weak_percentiles(context: &RuleContext<'_>) -> Vec<Observation> {
     if weak.is_empty() {
         Vec::new()
     } else {
-        vec![Observation::new(format!("unreliable at and above the {}", weak.join(", the ")), total as f64)]
+        vec![Observation::new(format!("unreliable from the {} on", weak.join(" and the ")), total as f64)]
     }
 }
 
@@ -95,9 +96,11 @@ mod tests {
     fn each_direction_is_told_of_by_its_first_weak_percentile() {
         assert_eq!(
             found(Some(76_421), Some(999)),
-            ["NOTE weak-percentiles: unreliable at and above the 4-nines of 76421 reads, the 99th of 999 writes"]
+            [
+                "NOTE weak-percentiles: unreliable from the 99.99th percentile of 76,421 reads and the 99th percentile of 999 writes on"
+            ]
         );
-        assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: unreliable at and above the 25th of 5 reads"]);
+        assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: unreliable from the 25th percentile of 5 reads on"]);
         assert_eq!(found(Some(10_000_000_000), None), [""; 0]);
     }
 

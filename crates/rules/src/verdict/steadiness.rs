@@ -2,7 +2,7 @@
 
 use super::VerdictRule;
 use crate::rule::{Observation, percent};
-use model::confidence::{FigureSteadiness, Steadiness};
+use model::confidence::{FigureSteadiness, LASTING_S, Steadiness};
 use model::finding::Severity;
 use model::result::Ending;
 
@@ -27,13 +27,16 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Note,
         unit: "seconds",
         computed_from: "measured time, if below 60 s",
-        advice: "measure for a minute or more (-d60): cache exhaustion, garbage collection and the end of a CPU boost only \
+        advice: "measure for 60 s or longer (-d60): cache exhaustion, garbage collection and the end of a CPU boost only \
                  show up in longer runs",
         evaluate: |context| {
             let elapsed_s = context.elapsed_s();
             // Two decimals are as exact as times are asked for.
-            let is_short = elapsed_s < SHORT_S - 0.005;
-            let observation = is_short.then(|| Observation::new(format!("measured for {elapsed_s:.1} s"), elapsed_s));
+            let is_short = elapsed_s < LASTING_S - 0.005;
+            let observation = is_short.then(|| {
+                let found = Observation::new(format!("measured for {elapsed_s:.1} s"), elapsed_s);
+                found.with_advice(longer(stats::advised_s(context.measured)))
+            });
             observation.into_iter().collect()
         },
     },
@@ -78,8 +81,13 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// Runs shorter than this rarely show how a device behaves over time.
-const SHORT_S: f64 = 60.0;
+/// The advice of `short-run`, with the length that all parts of a result advise.
+fn longer(advised_s: f64) -> String {
+    format!(
+        "measure for {advised_s:.0} s or longer (-d{advised_s:.0}): cache exhaustion, garbage collection and the end of a CPU \
+         boost only show up in longer runs"
+    )
+}
 
 /// The figure that is looked at first.
 pub(super) const RATE: &str = "I/Os per second";
@@ -101,6 +109,8 @@ fn moved(share: f64, more: &str, less: &str) -> String {
 mod tests {
     use super::*;
     use crate::verdict::cases::Built;
+    use model::confidence::{HalfWidths, Withheld};
+    use model::figures::Directions;
 
     #[test]
     fn a_minute_is_long_enough() {
@@ -113,6 +123,21 @@ mod tests {
             built.measured().elapsed_ns = elapsed_ns;
             assert_eq!(built.found(RULES), Vec::from_iter(expected));
         }
+    }
+
+    /// Pages advised 60 s in one place and 150 s in another.
+    #[test]
+    fn a_short_run_and_missing_intervals_advise_one_length() {
+        let mut built = Built::sound();
+        let mut advised = |measure_s: Option<f64>| {
+            let withheld = measure_s.map(|measure_s| Withheld { dependence_s: None, measure_s });
+            let total = HalfWidths { withheld, ..HalfWidths::default() };
+            built.measured().confidence = Some(Directions { total: Some(total), ..Directions::default() });
+            longer(stats::advised_s(built.measured()))
+        };
+        assert!(advised(None).starts_with("measure for 60 s or longer (-d60): "));
+        assert!(advised(Some(6.0)).starts_with("measure for 60 s or longer (-d60): "));
+        assert!(advised(Some(150.0)).starts_with("measure for 150 s or longer (-d150): "));
     }
 
     // Shows verdict: short-warm-up

@@ -503,6 +503,7 @@ fn flushes(a: FlushFigures, b: FlushFigures) -> FlushFigures {
         latency: pooled(groups.into_iter().flatten()),
         p50_ns: None,
         p99_ns: None,
+        commit: None,
     }
 }
 

@@ -22,7 +22,17 @@ pub(crate) fn record(place: &Workplace, start_unix_ns: i64, counts: &[u64]) {
     let begin = json!({
         "kind": "begin", "schema": "diskspd-monitor", "schema_version": 1, "tool_version": "0.1.0",
         "host": "<b>&amp;", "started_at_unix_ns": start_unix_ns, "interval_ns": 1_000_000_000,
-        "devices": [{"name": "sda", "kind": "disk", "mapped_name": null, "model": "ACME <9000>", "size_bytes": 1u64 << 40}],
+        "devices": [{
+            "name": "sda", "kind": "disk", "mapped_name": null, "model": "ACME <9000>", "size_bytes": 1u64 << 40,
+            "transport": "virtio", "scheduler": "none", "rotational": true,
+        }],
+        "machine": {
+            "processor_name": "Example 9", "cpu_count": 8,
+            "environment": {
+                "kernel_release": "6.1.0-test", "kernel_version": null, "distribution": "Debian <12>",
+                "hypervisor": {"named": "KVM"}, "memory_bytes": 8u64 << 30, "cgroup_limits": [],
+            },
+        },
     });
     let mut text = format!("{begin}\n");
     for (number, count) in (1i64..).zip(counts) {
@@ -56,7 +66,11 @@ fn a_recording_is_drawn_device_by_device() {
     let text = words(&page);
     for part in [
         "<b>&amp;",
-        "sda, disk, ACME <9000>, 1 TiB",
+        "sda, virtio disk, ACME <9000>, 1 TiB",
+        "8 CPUs",
+        "6.1.0-test",
+        "Debian <12>",
+        "the guest's kernel reports it as rotational, but does not see the disks of the host",
         "Means over 4 s of recording, in 4 intervals",
         "2027/01/15",
         "sdb did most: 700 requests/s on average, at most 800 requests/s (3.12 MiB/s)",
