@@ -71,8 +71,9 @@ fn expect_no_hang(way: &str, words: &str) {
     let faulty = Faulty::mounted(&place, "faulty").expect("it could be mounted before");
     let load = || place.diskspd("-d10 -W0 -b4K -v").args(words).arg(&faulty.file).start();
     let (started, mut run) = faulty.hold_load(load);
-    // It is the report that comes while the target still hangs.
-    run.wait_for_stdout("had not completed when the run ended");
+    // It is the report that comes while the target still hangs. What completed before may be seen after the end, on a busy
+    // machine: then it says how long the others were waited for.
+    run.wait_for_stdout("had not completed");
     let until_report = started.elapsed().as_secs_f64();
     let held = faulty.held();
     assert!(held > 0, "{way}: nothing hung");
