@@ -95,6 +95,22 @@ impl Headline {
         self.warning_figures.get(at).map(String::as_str)
     }
 
+    /// The same without warnings of these names, where something else than the run is their cause.
+    #[must_use]
+    pub fn without_warnings(&self, names: &[&str]) -> Self {
+        let (warnings, warning_figures, warning_advice) = Default::default();
+        let mut kept = Self { warnings, warning_figures, warning_advice, ..self.clone() };
+        for (at, name) in self.warnings.iter().enumerate().filter(|(_, name)| !names.contains(&name.as_str())) {
+            kept.warnings.push(name.clone());
+            kept.warning_figures.extend(self.warning_figures.get(at).cloned());
+            kept.warning_advice.extend(self.warning_advice.get(at).cloned());
+        }
+        if kept.warnings.len() < self.warnings.len() && kept.warnings.is_empty() {
+            kept.severity = self.severity.min(Some(Severity::Note));
+        }
+        kept
+    }
+
     /// The metrics that it keeps, in the order of tables.
     pub const METRICS: [Metric; 7] =
         [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu];

@@ -57,10 +57,11 @@ fn statement(recording: &Recording, name: &str) -> Statement {
         "These are the requests of all programs, as the kernel counted them. The recording does not say which programs."
             .to_owned(),
         format!(
-            "Its peak began at {} of the recording: {} reads/s and {} writes/s{}.",
+            "Its peak began at {} of the recording: {} reads/s and {} writes/s of {} on average{}.",
             at(found.peak_began_ns),
             grouped(found.peak.read.per_s),
             grouped(found.peak.write.per_s),
+            size(mean_request_bytes(&found.peak) as u64),
             found.peak.latency_ns.map(|ns| format!(", mean latency {}", latency(ns))).unwrap_or_default()
         ),
     ];
@@ -75,11 +76,22 @@ fn statement(recording: &Recording, name: &str) -> Statement {
     sentences.push(saturation(&device, &found));
     sentences.push(format!(
         "Next: see which programs do this I/O (pidstat -d 1, as root), and what the device can do: run diskspd sweep \
-         --vary o=1..64*2 -- -c4G -b8K -r -Su -L -d30 FILE, with FILE on the device, while nothing else uses it. If a result of diskspd was measured meanwhile, \
-         diskspd report RESULT.json --monitor {} --output page.html shows both on one time axis.",
+         --vary o=1..64*2 -- -c4G -b{} -r -Su -L -d30 FILE, with FILE on the device, while nothing else uses it. If a result \
+         of diskspd was measured meanwhile, diskspd report RESULT.json --monitor {} --output page.html shows both on one \
+         time axis.",
+        units::short_size(block_bytes(mean_request_bytes(&found.peak))),
         text(quoted(name).as_bytes())
     ));
     Statement { tone: Tone::Plain, about: String::new(), headline, sentences }
+}
+
+fn mean_request_bytes(rates: &DeviceRates) -> f64 {
+    (rates.read.bytes_per_s + rates.write.bytes_per_s) / (rates.read.per_s + rates.write.per_s).max(f64::MIN_POSITIVE)
+}
+
+/// The power of two nearest to a mean size, from a sector to a MiB.
+fn block_bytes(mean_bytes: f64) -> u64 {
+    mean_bytes.clamp(512.0, 1_048_576.0).log2().round().exp2() as u64
 }
 
 /// Whether a device was at its limit, as far as its counters tell.

@@ -104,7 +104,7 @@ fn answers(sweep: &Sweep, explain: Explain) -> Vec<Answer> {
     if let Some(found) = &sweep.limit {
         let runs = render::limit::decisive(sweep, found);
         let statement = of_limits(sweep, found, &how_to_remove(&runs, explain));
-        return vec![Answer::resting_on_some(runs, &render::limit::which_runs(sweep, found), statement)];
+        return vec![Answer::resting_on_some(&runs, &render::limit::which_runs(sweep, found), statement)];
     }
     let of_points = |points: &[usize], named: Option<usize>, statement: Statement| {
         let runs = |points: &[usize]| runs_of(sweep, points);
@@ -234,8 +234,8 @@ fn sentence_before(words: &str) -> String {
 const REMEDIES_MAX: usize = 2;
 
 /// What to do about the most frequent causes of doubt.
-fn how_to_remove(runs: &[&Headline], explain: Explain) -> Vec<String> {
-    let causes = Doubt::of(runs.iter().copied()).map(|doubt| doubt.causes).unwrap_or_default();
+fn how_to_remove(runs: &[Headline], explain: Explain) -> Vec<String> {
+    let causes = Doubt::of(runs).map(|doubt| doubt.causes).unwrap_or_default();
     let remedy = |(name, _): &(String, usize)| {
         let advice = plain(explain(name)?.advice);
         Some(format!("To remove {}: {advice}.", text(name.as_bytes())))
@@ -247,7 +247,7 @@ fn how_to_remove(runs: &[&Headline], explain: Explain) -> Vec<String> {
 fn of_limits(sweep: &Sweep, found: &LimitFound, remedies: &[String]) -> Statement {
     let headline = render::limit::headline(sweep, found);
     let details = render::limit::details(sweep, found);
-    let doubt = Doubt::of(render::limit::decisive(sweep, found)).and_then(|doubt| doubt.of_all());
+    let doubt = Doubt::of(&render::limit::decisive(sweep, found)).and_then(|doubt| doubt.of_all());
     let tone = match (found.is_confirmed && found.noise.is_none() && doubt.is_none(), found.holds) {
         (false, _) => Tone::Warn,
         (true, Some(_)) => Tone::Good,
@@ -763,6 +763,16 @@ mod tests {
         let confirmed = "No firm answer: highest rate that meets 99th percentile of the response time <= 20 ms: 2,000 I/Os per \
                          second";
         assert_eq!(of_sweep(&sweep).headline, confirmed);
+        // Starts that were not made at the rate above show that it is too high.
+        for visit in &mut sweep.visits {
+            let VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!("a run") };
+            let names: &[&str] = if visit.point == 2 { &["starts-not-made"] } else { &[] };
+            headline.severity = (visit.point == 2).then_some(Severity::Warn);
+            headline.warnings = names.iter().map(|name| (*name).to_owned()).collect();
+        }
+        let Statement { tone, headline, .. } = of_sweep(&sweep);
+        let firm = confirmed.replacen("No firm answer: h", "H", 1);
+        assert_eq!((tone, headline), (Tone::Good, firm));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", headline(sweep, found))?;
     details(sweep, found).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-    match Doubt::of(decisive(sweep, found)) {
+    match Doubt::of(&decisive(sweep, found)) {
         Some(doubt) => writeln!(out, "  {}", doubt.of_which(&which_runs(sweep, found))),
         None => Ok(()),
     }
@@ -33,7 +33,7 @@ pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
         None => format!("no rate meets {limits}"),
     };
     // What disturbed all runs may be why a limit is met by no rate, or by low ones only.
-    match Doubt::of(decisive(sweep, found)).and_then(|doubt| doubt.of_all()) {
+    match Doubt::of(&decisive(sweep, found)).and_then(|doubt| doubt.of_all()) {
         Some(_) => format!("no firm answer: {answer}"),
         None => answer,
     }
@@ -128,7 +128,7 @@ pub fn which_runs(sweep: &Sweep, found: &LimitFound) -> String {
 
 /// What to do after the search; `None` if its answer needs nothing.
 fn next_step(sweep: &Sweep, found: &LimitFound) -> Option<String> {
-    let causes = Doubt::of(decisive(sweep, found)).map(|doubt| doubt.causes).filter(|causes| !causes.is_empty());
+    let causes = Doubt::of(&decisive(sweep, found)).map(|doubt| doubt.causes).filter(|causes| !causes.is_empty());
     if let Some(causes) = causes {
         let names: Vec<&str> = causes.iter().map(|(name, _)| name.as_str()).collect();
         return Some(format!(
@@ -148,13 +148,20 @@ fn next_step(sweep: &Sweep, found: &LimitFound) -> Option<String> {
     Some(step.to_owned())
 }
 
+/// Warnings that a rate above what the target sustains causes: at a rate that does not meet the limits, they confirm the
+/// answer.
+const OF_OVERLOAD: [&str; 2] = ["depth-limited", "starts-not-made"];
+
 /// The runs that decided: those at the two rates around the limit, or those of the range in which noise decides.
-pub fn decisive<'a>(sweep: &'a Sweep, found: &LimitFound) -> Vec<&'a Headline> {
-    let points: Vec<usize> = match found.noise {
-        Some(NoiseRange { first, last }) => (first..=last).collect(),
-        None => [found.holds, found.fails].into_iter().flatten().collect(),
-    };
-    points.into_iter().flat_map(|point| deciding(sweep, point)).collect()
+pub fn decisive(sweep: &Sweep, found: &LimitFound) -> Vec<Headline> {
+    if let Some(NoiseRange { first, last }) = found.noise {
+        return (first..=last).flat_map(|point| deciding(sweep, point)).cloned().collect();
+    }
+    let [holds, fails] = [found.holds, found.fails].map(|point| point.into_iter().flat_map(|at| deciding(sweep, at)));
+    match found.holds {
+        Some(_) => holds.cloned().chain(fails.map(|run| run.without_warnings(&OF_OVERLOAD))).collect(),
+        None => fails.cloned().collect(),
+    }
 }
 
 /// The runs of a point that decided.

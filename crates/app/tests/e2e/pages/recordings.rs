@@ -74,9 +74,10 @@ fn a_recording_is_drawn_device_by_device() {
         "Means over 4 s of recording, in 4 intervals",
         "2027/01/15",
         "sdb did most: 700 requests/s on average, at most 800 requests/s (3.12 MiB/s)",
-        "Its peak began at 3 s of the recording: 800 reads/s and 0 writes/s, mean latency 2 ms.",
+        "Its peak began at 3 s of the recording: 800 reads/s and 0 writes/s of 4 KiB on average, mean latency 2 ms.",
         "sdb was not saturated for a whole interval: ",
         "Next: see which programs do this I/O",
+        "diskspd sweep --vary o=1..64*2 -- -c4G -b4K -r -Su -L -d30 FILE",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
