@@ -258,14 +258,17 @@ pub const CAUSES: &[Cause] = &[
 /// The findings without those that another one explains. All count as causes, those left out too, unless the condition
 /// says otherwise.
 pub(super) fn without_explained(findings: Vec<Finding>) -> Vec<Finding> {
-    let silent: Vec<bool> = findings.iter().map(|finding| is_explained(finding, &findings)).collect();
+    // Few, even if each of thousands of targets has a finding.
+    let is_cause = |finding: &&Finding| CAUSES.iter().any(|declared| declared.name == finding.name);
+    let causes: Vec<&Finding> = findings.iter().filter(is_cause).collect();
+    let silent: Vec<bool> = findings.iter().map(|finding| is_explained(finding, &causes)).collect();
     findings.into_iter().zip(silent).filter(|(_, is_silent)| !is_silent).map(|(finding, _)| finding).collect()
 }
 
-fn is_explained(silent: &Finding, findings: &[Finding]) -> bool {
-    findings.iter().any(|cause| {
+fn is_explained(silent: &Finding, causes: &[&Finding]) -> bool {
+    causes.iter().any(|cause| {
         let condition = explains(cause, silent);
-        condition.is_some_and(|condition| !condition.is_told || !is_explained(cause, findings))
+        condition.is_some_and(|condition| !condition.is_told || !is_explained(cause, causes))
     })
 }
 
