@@ -4,6 +4,7 @@
 //! Nothing that is [`Severity::Invalid`] is ever silent: it is a fact about the results, whatever caused it.
 
 use model::finding::{Finding, Severity};
+use std::collections::BTreeMap;
 
 /// A rule and what follows from its condition.
 #[derive(Debug)]
@@ -258,30 +259,26 @@ pub const CAUSES: &[Cause] = &[
 /// The findings without those that another one explains. All count as causes, those left out too, unless the condition
 /// says otherwise.
 pub(super) fn without_explained(findings: Vec<Finding>) -> Vec<Finding> {
-    // Few, even if each of thousands of targets has a finding.
-    let is_cause = |finding: &&Finding| CAUSES.iter().any(|declared| declared.name == finding.name);
-    let causes: Vec<&Finding> = findings.iter().filter(is_cause).collect();
-    let silent: Vec<bool> = findings.iter().map(|finding| is_explained(finding, &causes)).collect();
+    // Each of thousands of targets may have one of the same name.
+    let mut by_name = BTreeMap::<&str, Vec<&Finding>>::new();
+    for finding in &findings {
+        by_name.entry(&finding.name).or_default().push(finding);
+    }
+    let silent: Vec<bool> = findings.iter().map(|finding| is_explained(finding, &by_name)).collect();
     findings.into_iter().zip(silent).filter(|(_, is_silent)| !is_silent).map(|(finding, _)| finding).collect()
 }
 
-fn is_explained(silent: &Finding, causes: &[&Finding]) -> bool {
-    causes.iter().any(|cause| {
-        let condition = explains(cause, silent);
-        condition.is_some_and(|condition| !condition.is_told || !is_explained(cause, causes))
-    })
-}
-
-/// The condition under which it does.
-fn explains(cause: &Finding, silent: &Finding) -> Option<&'static Condition> {
-    let mut declared = CAUSES.iter().filter(|declared| declared.name == cause.name);
-    if cause.severity < silent.severity || silent.severity == Severity::Invalid {
-        return None;
-    }
-    let explains = |declared: &&Cause| {
-        declared.explains.contains(&silent.name.as_str()) && (declared.condition.holds)(cause, silent)
+fn is_explained(silent: &Finding, by_name: &BTreeMap<&str, Vec<&Finding>>) -> bool {
+    let explains = |declared: &Cause, cause: &Finding| {
+        let Condition { is_told, holds, .. } = declared.condition;
+        cause.severity >= silent.severity && holds(cause, silent) && !(is_told && is_explained(cause, by_name))
     };
-    declared.find(explains).map(|declared| &declared.condition)
+    let mut declared = CAUSES.iter().filter(|declared| declared.explains.contains(&silent.name.as_str()));
+    silent.severity != Severity::Invalid
+        && declared.any(|declared| {
+            let mut causes = by_name.get(declared.name).into_iter().flatten();
+            causes.any(|cause| explains(declared, cause))
+        })
 }
 
 #[cfg(test)]
