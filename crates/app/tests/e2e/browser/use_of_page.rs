@@ -2,7 +2,18 @@
 
 use super::driver::{Browser, chromium};
 use crate::pages::{fixed, page};
-use testkit::{skip, workplace};
+use testkit::{Workplace, skip, workplace};
+
+/// The page of a usual run, opened; `None` without Chromium.
+fn usual_page(width: u32, theme: &str) -> Option<(Workplace, Browser)> {
+    let program = chromium()?;
+    let place = workplace!();
+    fixed::result(&place, "r.json", fixed::USUAL);
+    page(&place, "r.json");
+    let mut browser = Browser::start(&program, &place.path("profile"));
+    browser.open(&place.path("page.html"), width, theme);
+    Some((place, browser))
+}
 
 /// The visible drawing of a chart.
 fn svg(chart: &str) -> String {
@@ -30,14 +41,9 @@ fn ticks(browser: &mut Browser, chart: &str, axis: &str) -> String {
 
 #[test]
 fn crosshair_and_zoom_are_those_of_all_charts_of_a_time() {
-    let Some(program) = chromium() else {
+    let Some((_place, mut browser)) = usual_page(1280, "light") else {
         skip!("there is no Chromium");
     };
-    let place = workplace!();
-    fixed::result(&place, "r.json", fixed::USUAL);
-    page(&place, "r.json");
-    let mut browser = Browser::start(&program, &place.path("profile"));
-    browser.open(&place.path("page.html"), 1280, "light");
     let visible = "[...document.querySelectorAll('.wide .cross')].filter(c => c.getAttribute('visibility') === \
                    'visible').length";
     assert!(browser.number(visible) < 0.5);
@@ -79,14 +85,9 @@ fn crosshair_and_zoom_are_those_of_all_charts_of_a_time() {
 
 #[test]
 fn keys_do_what_the_pointer_does() {
-    let Some(program) = chromium() else {
+    let Some((_place, mut browser)) = usual_page(1280, "light") else {
         skip!("there is no Chromium");
     };
-    let place = workplace!();
-    fixed::result(&place, "r.json", fixed::USUAL);
-    page(&place, "r.json");
-    let mut browser = Browser::start(&program, &place.path("profile"));
-    browser.open(&place.path("page.html"), 1280, "light");
     browser.value(&format!("{}.parentElement.focus()", svg("iops")));
     let outline = browser.text("getComputedStyle(document.activeElement).outlineStyle");
     browser.key("ArrowRight");
@@ -109,14 +110,9 @@ fn keys_do_what_the_pointer_does() {
 
 #[test]
 fn series_tables_and_copies_follow_the_buttons() {
-    let Some(program) = chromium() else {
+    let Some((_place, mut browser)) = usual_page(1280, "dark") else {
         skip!("there is no Chromium");
     };
-    let place = workplace!();
-    fixed::result(&place, "r.json", fixed::USUAL);
-    page(&place, "r.json");
-    let mut browser = Browser::start(&program, &place.path("profile"));
-    browser.open(&place.path("page.html"), 1280, "dark");
     let total = format!("{}.querySelector('g.series[data-series=total]').style.display", svg("iops"));
     let before = ticks(&mut browser, "iops", "up");
     browser.click("figure[data-chart=iops] .keys button[aria-pressed]");
@@ -154,14 +150,9 @@ fn series_tables_and_copies_follow_the_buttons() {
 
 #[test]
 fn a_wide_table_scrolls_with_a_cue_and_long_pages_have_contents() {
-    let Some(program) = chromium() else {
+    let Some((_place, mut browser)) = usual_page(390, "light") else {
         skip!("there is no Chromium");
     };
-    let place = workplace!();
-    fixed::result(&place, "r.json", fixed::USUAL);
-    page(&place, "r.json");
-    let mut browser = Browser::start(&program, &place.path("profile"));
-    browser.open(&place.path("page.html"), 390, "light");
     let slowest = "document.querySelector('.table[aria-label$=\"slowest I/Os\"]')";
     let cue = browser.text(&format!("{slowest}.previousElementSibling.innerText"));
     assert_eq!(cue, "more columns: scroll sideways \u{2192}");
