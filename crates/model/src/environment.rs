@@ -26,6 +26,13 @@ pub struct Environment {
     pub cgroup_limits: Vec<CgroupLimit>,
 }
 
+impl Environment {
+    /// The hypervisor of a virtual machine; `None` on hardware, or if it is unknown.
+    pub fn virtual_machine(&self) -> Option<&Hypervisor> {
+        self.hypervisor.as_ref().filter(|hypervisor| **hypervisor != Hypervisor::None)
+    }
+}
+
 /// What a system runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -73,26 +73,18 @@ impl Headline {
 
     /// The figure of a finding of this name, if it has one and the document tells it.
     pub fn finding_figure(&self, name: &str) -> Option<&str> {
-        let of_note = || {
-            let at = self.notes.iter().position(|note| note == name)?;
-            self.note_figures.get(at).map(String::as_str)
-        };
-        self.warning_figure(name).or_else(of_note)
+        self.warning_figure(name).or_else(|| beside(name, &self.notes, &self.note_figures))
     }
 
     /// What to do about a finding of this name, if the document tells it.
     pub fn finding_advice(&self, name: &str) -> Option<&str> {
-        let of = |names: &[String], advice: &'_ [String]| {
-            names.iter().position(|found| found == name).filter(|at| *at < advice.len())
-        };
-        let warning = of(&self.warnings, &self.warning_advice).map(|at| &self.warning_advice[at]);
-        warning.or_else(|| of(&self.notes, &self.note_advice).map(|at| &self.note_advice[at])).map(String::as_str)
+        let of_warning = beside(name, &self.warnings, &self.warning_advice);
+        of_warning.or_else(|| beside(name, &self.notes, &self.note_advice))
     }
 
     /// The figure of a warning of this name, if it has one and the document tells it.
     pub fn warning_figure(&self, name: &str) -> Option<&str> {
-        let at = self.warnings.iter().position(|warning| warning == name)?;
-        self.warning_figures.get(at).map(String::as_str)
+        beside(name, &self.warnings, &self.warning_figures)
     }
 
     /// The same without warnings of these names, where something else than the run is their cause.
@@ -141,4 +133,9 @@ impl Headline {
             Metric::Iops | Metric::MibPerS | Metric::P90 | Metric::Max | Metric::Cpu => self.value(metric),
         }
     }
+}
+
+/// The text that stands in `texts` at the place of a name; older documents may lack it.
+fn beside<'a>(name: &str, names: &[String], texts: &'a [String]) -> Option<&'a str> {
+    texts.get(names.iter().position(|found| found == name)?).map(String::as_str)
 }

@@ -150,6 +150,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn whole_numbers_have_commas() {
+        assert_eq!(grouped(-1_234_567.0), "-1,234,567");
+        assert_eq!((grouped(999.6), grouped(0.0)), ("1,000".into(), "0".into()));
+    }
+
+    #[test]
     fn sizes_print_as_diskspd_2_3_prints_them() {
         for (bytes, text) in [
             (0, "0B"),

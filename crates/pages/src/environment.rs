@@ -73,12 +73,6 @@ fn fact(name: &'static str, value: String) -> Fact {
     Fact { name, value }
 }
 
-/// What the system runs on; `None` of hardware, or if it is unknown.
-pub(super) fn hypervisor(environment: Option<&Environment>) -> Option<&Hypervisor> {
-    let known = environment?.hypervisor.as_ref()?;
-    Some(known).filter(|hypervisor| **hypervisor != Hypervisor::None)
-}
-
 /// What is known of a machine.
 pub(super) struct Machine<'a> {
     pub(super) computer: &'a str,
@@ -123,7 +117,7 @@ pub(super) fn of_machine(machine: &Machine<'_>) -> Vec<Fact> {
         named("processor", machine.processor),
         machine.cpus.clone().map(|cpus| fact("CPUs", cpus)),
         environment.memory_bytes.map(|bytes| fact("memory", size(bytes))),
-        named("virtual machine", hypervisor(Some(environment)).map(Hypervisor::words)),
+        named("virtual machine", environment.virtual_machine().map(Hypervisor::words)),
         named("system", environment.distribution.as_deref()),
         named("kernel", environment.kernel_release.as_deref().or(machine.kernel_release)),
         named("power", machine.power),
@@ -152,7 +146,7 @@ fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> V
         Backing::Unknown | Backing::Devices(_) | Backing::Overlay { .. } => None,
     };
     facts.extend(place.map(|place| fact("\u{2003}on", text(place.as_bytes()))));
-    let is_virtual = hypervisor(result.environment.as_ref()).is_some();
+    let is_virtual = stats::latency_band::is_virtual(result);
     facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk, is_virtual))));
     let placement = result.targets.placements.get(path);
     facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(spaced(&placement.words()).as_bytes()))));

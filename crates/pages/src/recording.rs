@@ -46,6 +46,7 @@ fn statement(recording: &Recording, name: &str) -> Statement {
     let mib =
         |rates: &DeviceRates| Quantity::MibPerS.value(units::mib(rates.read.bytes_per_s + rates.write.bytes_per_s));
     let at = |began_ns: u64| Quantity::TimeS.value(began_ns as f64 / 1e9);
+    let request_bytes = mean_request_bytes(&found.peak);
     let device = text(device.as_bytes());
     let headline = format!(
         "{device} did most: {} on average, at most {} ({})",
@@ -61,7 +62,7 @@ fn statement(recording: &Recording, name: &str) -> Statement {
             at(found.peak_began_ns),
             grouped(found.peak.read.per_s),
             grouped(found.peak.write.per_s),
-            size(mean_request_bytes(&found.peak) as u64),
+            size(request_bytes as u64),
             found.peak.latency_ns.map(|ns| format!(", mean latency {}", latency(ns))).unwrap_or_default()
         ),
     ];
@@ -79,7 +80,7 @@ fn statement(recording: &Recording, name: &str) -> Statement {
          --vary o=1..64*2 -- -c4G -b{} -r -Su -L -d30 FILE, with FILE on the device, while nothing else uses it. If a result \
          of diskspd was measured meanwhile, diskspd report RESULT.json --monitor {} --output page.html shows both on one \
          time axis.",
-        units::short_size(block_bytes(mean_request_bytes(&found.peak))),
+        units::short_size(block_bytes(request_bytes)),
         text(quoted(name).as_bytes())
     ));
     Statement { tone: Tone::Plain, about: String::new(), headline, sentences }
@@ -133,7 +134,7 @@ fn facts(recording: &Recording) -> Vec<Fact> {
         power: None,
         tool: format!("diskspd monitor {}", text(begin.tool_version.as_bytes())),
     });
-    let is_virtual = machine.is_some_and(|machine| environment::hypervisor(Some(&machine.environment)).is_some());
+    let is_virtual = machine.is_some_and(|machine| machine.environment.virtual_machine().is_some());
     let active = active_devices(&recording.intervals);
     for device in begin.devices.iter().filter(|device| active.iter().any(|(name, _)| *name == device.name)) {
         let scheduler = device.scheduler.as_ref().map(|scheduler| format!("scheduler {}", text(scheduler.as_bytes())));

@@ -92,12 +92,6 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_have_commas() {
-        assert_eq!(grouped(-1_234_567.0), "-1,234,567");
-        assert_eq!((grouped(999.6), grouped(0.0)), ("1,000".into(), "0".into()));
-    }
-
-    #[test]
     fn numbers_in_a_row_are_a_range() {
         assert_eq!(ranges(&[0, 1, 2, 3, 7]), "0-3,7");
         assert_eq!(ranges(&[0, 1]), "0-1");

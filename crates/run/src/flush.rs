@@ -61,9 +61,8 @@ impl Flusher {
         engine: &mut E,
     ) -> Result<Option<u64>, (usize, io::Error)> {
         let before = std::mem::replace(&mut self.flushed, writes(recorder));
-        let write_ns = (self.flushed.count.checked_sub(before.count) == Some(1))
-            .then(|| self.flushed.latency_ns.checked_sub(before.latency_ns))
-            .flatten();
+        let is_single = self.flushed.count.checked_sub(before.count) == Some(1);
+        let write_ns = self.flushed.latency_ns.checked_sub(before.latency_ns).filter(|_| is_single);
         let flush = |file: &OwnedFd| match self.call {
             FlushCall::Fdatasync => sys::file::flush(file),
             FlushCall::Fsync => sys::file::flush_all(file),

@@ -57,7 +57,7 @@ pub fn check(path: &Path, run: &str, is_written: bool) -> Result<(), String> {
     let name = path.display();
     let file = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
     let is_it = if is_written {
-        of_run(&file, run).map(|file_of_run| file_of_run.is_some_and(|file_of_run| file_of_run.is_unchanged))
+        of_run(&file, run).map(|found| found.is_some_and(|shared| shared.is_unchanged))
     } else {
         written_files::own_mark(&file).and_then(|mark| Ok(mark.is_some() && is_named(&file, run)?))
     };
@@ -123,7 +123,7 @@ fn is_named(file: &File, run: &str) -> io::Result<bool> {
 pub(crate) fn content(file: &File, path: &Path, run: &str, is_unwritten: bool) -> Result<Fill, String> {
     let name = path.display();
     match of_run(file, run) {
-        Ok(Some(file_of_run)) if file_of_run.is_unchanged || !is_unwritten => Ok(file_of_run.mark.fill),
+        Ok(Some(shared)) if shared.is_unchanged || !is_unwritten => Ok(shared.mark.fill),
         Ok(Some(_)) => Err(format!("'{name}' was changed by another process after the check; it was not touched")),
         Ok(None) => Err(format!("'{name}' is no longer the file that was checked; it was not touched")),
         Err(error) => Err(format!("cannot check '{name}': {error}")),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_ours_is_lent_to_nobody() {
+    fn a_file_that_is_not_ours_is_not_shared() {
         let (_folder, path) = testkit::or_skip!(ours());
         write(&path);
         assert!(mark_shared(&path, "run", true).is_err_and(|reason| reason.contains("mark")));

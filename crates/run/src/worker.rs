@@ -287,13 +287,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(Turn::GoOn);
         }
         let begun_ns = self.clock.now_ns();
-        let write_ns = match self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder, &mut self.engine)) {
-            Some(Err((work, error))) => {
-                return Err(WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) });
-            }
-            Some(Ok(write_ns)) => write_ns,
-            None => None,
-        };
+        let flushed = self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder, &mut self.engine)).transpose();
+        let failed =
+            |(work, error): (usize, io::Error)| WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) };
+        let write_ns = flushed.map_err(failed)?.flatten();
         self.now_ns = self.clock.now_ns();
         if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| self.is_measured_now()) {
             flushes.record(write_ns, self.now_ns - begun_ns);

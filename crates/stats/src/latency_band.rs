@@ -1,7 +1,6 @@
 //! The latency that a band judges.
 
 use crate::headline::P99_PPB;
-use model::environment::Hypervisor;
 use model::finding::Severity;
 use model::latency_band::{BandKind, LatencyBand, Medium, words};
 use model::result::{RunResult, TimeSpanResult};
@@ -93,15 +92,14 @@ pub fn medium(result: &RunResult) -> Medium {
 
 /// True in a virtual machine.
 pub fn is_virtual(result: &RunResult) -> bool {
-    let hypervisor = result.environment.as_ref().and_then(|environment| environment.hypervisor.as_ref());
-    hypervisor.is_some_and(|hypervisor| *hypervisor != Hypervisor::None)
+    result.environment.as_ref().is_some_and(|environment| environment.virtual_machine().is_some())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::block_device::{BlockDevice, DeviceKind};
-    use model::environment::{Backing, Environment, TargetEnvironment};
+    use model::environment::{Backing, Environment, Hypervisor, TargetEnvironment};
     use model::figures::{CommitFigures, Directions, Figures, FlushFigures, LatencyFigures};
     use model::finding::{Finding, Source};
     use model::result::Measured;

@@ -185,9 +185,13 @@ fn ramp_interval(element: Element<'_, '_>) -> Result<RampInterval, ReadError> {
     })
 }
 
+/// Milliseconds of an attribute as whole nanoseconds.
+fn whole_ns(element: Element<'_, '_>, name: &str) -> Result<Option<u64>, ReadError> {
+    Ok(element.real_attribute(name)?.map(number::whole_ns))
+}
+
 fn flushes(element: Element<'_, '_>, call: FlushCall) -> Result<FlushFigures, ReadError> {
-    let whole_ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::whole_ns));
-    let max_ns = whole_ns("MaxMilliseconds")?;
+    let max_ns = whole_ns(element, "MaxMilliseconds")?;
     let figures = |mean_ns| LatencyFigures { mean_ns, max_ns, ..LatencyFigures::default() };
     Ok(FlushFigures {
         call,
@@ -195,28 +199,26 @@ fn flushes(element: Element<'_, '_>, call: FlushCall) -> Result<FlushFigures, Re
         count: element.whole_attribute("Flushes")?.unwrap_or(0),
         per_s: element.real_attribute("FlushesPerSecond")?.unwrap_or(0.0),
         latency: element.real_attribute("AvgMilliseconds")?.map(number::ns).map(figures),
-        p50_ns: whole_ns("P50Milliseconds")?,
-        p99_ns: whole_ns("P99Milliseconds")?,
+        p50_ns: whole_ns(element, "P50Milliseconds")?,
+        p99_ns: whole_ns(element, "P99Milliseconds")?,
         commit: commit(element)?,
     })
 }
 
 fn commit(element: Element<'_, '_>) -> Result<Option<CommitFigures>, ReadError> {
-    let whole_ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::whole_ns));
     let mean_ns = element.real_attribute("CommitAvgMilliseconds")?.map(number::ns);
-    let p50_ns = whole_ns("CommitP50Milliseconds")?;
-    let p99_ns = whole_ns("CommitP99Milliseconds")?;
-    let max_ns = whole_ns("CommitMaxMilliseconds")?;
+    let p50_ns = whole_ns(element, "CommitP50Milliseconds")?;
+    let p99_ns = whole_ns(element, "CommitP99Milliseconds")?;
+    let max_ns = whole_ns(element, "CommitMaxMilliseconds")?;
     let all = mean_ns.zip(p50_ns).zip(p99_ns.zip(max_ns));
     Ok(all.map(|((mean_ns, p50_ns), (p99_ns, max_ns))| CommitFigures { mean_ns, p50_ns, p99_ns, max_ns }))
 }
 
 fn rotations(element: Element<'_, '_>) -> Result<RotationFigures, ReadError> {
-    let whole_ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::whole_ns));
     Ok(RotationFigures {
         count: element.whole_attribute("Count")?.unwrap_or(0),
-        total_ns: whole_ns("TotalMilliseconds")?.unwrap_or(0),
-        max_ns: whole_ns("MaxMilliseconds")?,
+        total_ns: whole_ns(element, "TotalMilliseconds")?.unwrap_or(0),
+        max_ns: whole_ns(element, "MaxMilliseconds")?,
         time_percent: element.real_attribute("TimePercent")?.unwrap_or(0.0),
     })
 }

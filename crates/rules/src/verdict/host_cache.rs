@@ -3,7 +3,6 @@
 use super::{RuleContext, VerdictRule, footprint};
 use crate::rule::{Observation, percent};
 use model::cache_probe::CacheProbe;
-use model::environment::Hypervisor;
 use model::finding::Severity;
 use model::plan::{Preparation, TargetPlan};
 use model::units::mib;
@@ -78,9 +77,7 @@ fn us(ns: u64) -> String {
 
 fn small_for_host(context: &RuleContext<'_>) -> Option<Observation> {
     let environment = context.result.environment.as_ref()?;
-    if matches!(environment.hypervisor.as_ref()?, Hypervisor::None) {
-        return None;
-    }
+    environment.virtual_machine()?;
     let is_read = |index: usize, target: &TargetPlan| {
         target.open.direct && context.work.reads(index) && footprint::is_on_devices(context, index)
     };
@@ -99,7 +96,7 @@ fn small_for_host(context: &RuleContext<'_>) -> Option<Observation> {
 mod tests {
     use super::*;
     use crate::verdict::cases::{Built, PATH};
-    use model::environment::Environment;
+    use model::environment::{Environment, Hypervisor};
 
     fn probed(times: u64, faster_blocks: u32) -> Vec<String> {
         let mut built = Built::sound();
