@@ -35,11 +35,12 @@ pub(super) struct Hosts<'a> {
 impl<'a> Hosts<'a> {
     /// Connects to the server, one that is there or one of our own, and looks for the hosts. Says why if that fails.
     pub(super) fn find(request: &RunRequest, option: &FleetOption, signals: &'a Signals) -> Result<Self, Status> {
-        let meeting = Meeting::open(request, option, &signals.interrupted);
-        let meeting = meeting.map_err(|status| signals.status_without_results().unwrap_or(status))?;
+        // After a signal it is the signal that ended it, whatever else went wrong meanwhile.
+        let ended = |status| signals.status_without_results().unwrap_or(status);
+        let meeting = Meeting::open(request, option, &signals.interrupted).map_err(ended)?;
         let connected = Controller::connect(&meeting.connection, IMPLEMENTATION_VERSION);
-        let mut controller = connected.map_err(|error| told(&error))?;
-        let found = controller.select(&option.hosts, Some(&meeting.key)).map_err(|error| told(&error))?;
+        let mut controller = connected.map_err(|error| ended(told(&error)))?;
+        let found = controller.select(&option.hosts, Some(&meeting.key)).map_err(|error| ended(told(&error)))?;
         Ok(Self { controller, found, signals, meeting, shared: option.shared })
     }
 

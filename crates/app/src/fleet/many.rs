@@ -9,6 +9,7 @@ use crate::live::{self, LiveSinks, Naming};
 use crate::load::{Report, live_outputs};
 use crate::measure::Measurement;
 use crate::output::{print, say_each};
+use crate::outputs::has_figures;
 use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
 use ::fleet::{FleetError, HostPlan};
@@ -61,7 +62,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
         profile: &request.profile,
         plan: None,
         hosts: &names,
-        loads: load_lines(request),
+        loads: load_lines(request, false),
         devices: BTreeSet::new(),
         interrupt: &signals.interrupted,
     };
@@ -74,10 +75,13 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     if let Some(stream) = stream {
         live::end(stream, &result);
     }
-    let status = match crate::load::judged(&result, &request.options) {
-        Status::Corrupt => Status::Corrupt,
+    // Hosts that were stopped before their start say that they have nothing.
+    let unmeasured = signals.status_without_results().filter(|_| !has_figures(&result));
+    let status = match (crate::load::judged(&result, &request.options), unmeasured) {
+        (Status::Corrupt, _) => Status::Corrupt,
+        (_, Some(signal)) => signal,
         _ if has_failed(&result) => Status::Failed,
-        judged => judged,
+        (judged, None) => judged,
     };
     Ok(report.write(&result, &result.errors, status))
 }
@@ -191,8 +195,8 @@ impl Loads {
 }
 
 /// The load of each timespan on a line, as each host carries it out: nothing is known of the targets here.
-pub(super) fn load_lines(request: &RunRequest) -> Vec<String> {
-    Measurement::new(request, String::new(), ::host::system(&Root::machine())).load_lines(None)
+pub(super) fn load_lines(request: &RunRequest, is_rate_searched: bool) -> Vec<String> {
+    Measurement::new(request, String::new(), ::host::system(&Root::machine())).load_lines(None, is_rate_searched)
 }
 
 /// The plans of all hosts, each under its name.

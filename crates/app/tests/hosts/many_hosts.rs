@@ -530,6 +530,12 @@ fn ctrl_c_ends_the_load_everywhere_with_a_result() {
     let measured = &result["time_spans"][0]["measured"];
     assert!(measured["total"]["total"]["ios"].as_u64().is_some_and(|ios| ios > 0), "{measured}");
     fleet.wait_for("h1", "idle");
+    // Before anything was measured, the status is that of the signal.
+    let in_warm_up = || fleet.load("h1,h2", "-c1M -b4K -r -g100i -d600 -W600");
+    let run = start_in_time(in_warm_up, |_| fleet.are(&["h1", "h2"], "running"));
+    run.interrupt();
+    run.finish().expect_status(130);
+    fleet.wait_for("h1", "idle");
 }
 
 #[test]
