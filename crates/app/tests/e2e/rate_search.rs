@@ -4,7 +4,8 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
 use std::sync::OnceLock;
-use testkit::{Finished, Workplace, workplace};
+use std::time::Duration;
+use testkit::{Faulty, Finished, Service, Workplace, workplace};
 
 /// What a search printed and the files of its directory.
 #[derive(Debug)]
@@ -21,12 +22,21 @@ impl Search {
     }
 }
 
-/// The one search that all tests look at. The null engine answers at once: what fails is the rate that this machine can
-/// reach, however busy it is, and that takes long to find on a busy one.
+/// The one search that all tests look at, of a file system that answers 800 I/Os per second at most: each I/O takes 10 ms,
+/// eight at a time. Where there is none, the null engine answers at once, and what fails is the rate that this machine can reach,
+/// however busy it is, which takes all CPU time.
 pub(crate) fn made(place: &Workplace) -> &'static Search {
     static SEARCH: OnceLock<Search> = OnceLock::new();
     SEARCH.get_or_init(|| {
-        let load = "-c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat";
+        let slow = Faulty::mounted(place, "slow");
+        let target = match &slow {
+            Ok(slow) => {
+                slow.serve(Service::Each(Duration::from_millis(10)));
+                slow.file.display().to_string()
+            }
+            Err(_) => "-c1M --engine=null a.dat".to_owned(),
+        };
+        let load = format!("-d1 -W0 -b4K -r -o8 {target}");
         let words = format!("sweep --limit mean=30s --probe 1s --confirm 1s --dir searched -- {load}");
         let search = || {
             let _ = fs::remove_dir_all(place.path("searched"));

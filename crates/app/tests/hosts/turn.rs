@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Each has several agents, a server and a controller, which must all be heard in time.
-const TURNS: u32 = 8;
+const TURNS: u32 = 16;
 
 static TAKEN: Mutex<u32> = Mutex::new(0);
 static ONE_ENDED: Condvar = Condvar::new();

@@ -119,6 +119,10 @@ fn a_limit_of_io_is_warned_of() {
     let group = or_skip!(Cgroup::of_reads(&device.path, 200));
     let run = inside(&place, &group).args("-d2 -W1 -r -b4K -o4 -Su --json r.json").arg(&device.path).run();
     run.expect_status(0);
+    let iops = document(&place)["time_spans"][0]["measured"]["total"]["total"]["iops"].as_f64().expect("a rate");
+    if iops < 190.0 {
+        skip!("others leave so little of the CPUs that the limit is not reached");
+    }
     assert!(!is_found(&place, "shallow-queue") && !is_found(&place, "device-depth"), "one cause");
     let finding = found(&place, &run, "io-limited");
     assert!(finding["value"].as_f64().is_some_and(|percent| (90.0..120.0).contains(&percent)), "{finding}");

@@ -6,6 +6,7 @@ mod data;
 mod faults;
 mod form;
 mod load;
+mod other_programs;
 
 use serde_json::Value;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

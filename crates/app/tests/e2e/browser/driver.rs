@@ -110,11 +110,17 @@ impl Browser {
         while self.next()["method"] != "Page.loadEventFired" {}
     }
 
-    pub(super) fn show(&mut self, width: u32, theme: &str) {
+    fn show(&mut self, width: u32, theme: &str) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.ask("Emulation.setDeviceMetricsOverride", &size);
         let feature = json!([{"name": "prefers-color-scheme", "value": theme}]);
         self.ask("Emulation.setEmulatedMedia", &json!({"media": "screen", "features": feature}));
+    }
+
+    /// Gives the open page another width or theme, and waits until it is drawn so.
+    pub(super) fn redraw(&mut self, width: u32, theme: &str) {
+        self.show(width, theme);
+        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
     }
 
     /// The value of an expression, of a promise what it brings.
@@ -145,10 +151,14 @@ impl Browser {
 
     /// Presses and releases a key: `ArrowRight`, `+`.
     pub(super) fn key(&mut self, key: &str) {
+        self.key_event("keyDown", key);
+        self.key_event("keyUp", key);
+    }
+
+    /// A key event: `keyDown`, `keyUp`. A key that is held down repeats the first.
+    pub(super) fn key_event(&mut self, kind: &str, key: &str) {
         let code = if key == "Tab" { 9 } else { 0 };
-        for kind in ["keyDown", "keyUp"] {
-            self.ask("Input.dispatchKeyEvent", &json!({"type": kind, "key": key, "windowsVirtualKeyCode": code}));
-        }
+        self.ask("Input.dispatchKeyEvent", &json!({"type": kind, "key": key, "windowsVirtualKeyCode": code}));
     }
 
     /// Clicks the first element that a selector finds.

@@ -159,7 +159,7 @@ fn a_wide_table_scrolls_with_a_cue_and_long_pages_have_contents() {
     assert_eq!(browser.text(&format!("{slowest}.getAttribute('role') + {slowest}.tabIndex")), "region0");
     browser.value(&format!("{slowest}.focus(); 0"));
     assert_eq!(browser.text("document.activeElement.className"), "table");
-    browser.show(1920, "light");
+    browser.redraw(1920, "light");
     browser.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
     let cues = "[...document.querySelectorAll('.cue')].filter(e => e.checkVisibility()).length";
     assert!(browser.number(cues) < 0.5, "nothing scrolls in a wide window");
