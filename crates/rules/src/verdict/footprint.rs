@@ -6,6 +6,8 @@ use model::block_device::{BlockDevice, DeviceKind};
 use model::finding::Severity;
 use model::plan::{TargetPlan, WorkerTarget};
 use model::units::Bytes;
+use std::ops::Range;
+use std::path::Path;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -57,10 +59,26 @@ fn small_for_array(context: &RuleContext<'_>) -> Vec<Observation> {
     vec![Observation::new(figure, array_bytes as f64)]
 }
 
-/// The used parts of some targets together.
+/// The used parts of some targets together. What several of them use of one file counts once.
 pub(super) fn used_bytes_of(context: &RuleContext<'_>, counts: impl Fn(usize, &TargetPlan) -> bool) -> u64 {
     let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
-    targets.filter(|(index, target)| counts(*index, target)).map(|(index, _)| used_bytes(context, index)).sum()
+    let counted = targets.filter(|(index, target)| counts(*index, target));
+    covered(
+        counted.filter_map(|(index, target)| Some((target.path.as_path(), context.work.used_bytes(index)?))).collect(),
+    )
+}
+
+/// The bytes in parts of files, each once.
+fn covered(mut parts: Vec<(&Path, Range<u64>)>) -> u64 {
+    parts.sort_unstable_by_key(|(path, used)| (*path, used.start));
+    let mut last: Option<(&Path, u64)> = None;
+    let mut bytes = 0;
+    for (path, used) in parts {
+        let counted_to = last.filter(|(known, _)| *known == path).map_or(0, |(_, end)| end);
+        bytes += used.end.saturating_sub(used.start.max(counted_to));
+        last = Some((path, used.end.max(counted_to)));
+    }
+    bytes
 }
 
 fn below(used_bytes: u64, limit_bytes: u64) -> bool {
@@ -70,11 +88,6 @@ fn below(used_bytes: u64, limit_bytes: u64) -> bool {
 pub(super) fn size(bytes: u64) -> String {
     let (number, unit) = Bytes(bytes).parts();
     format!("{number} {unit}")
-}
-
-/// The part of a target that the threads may touch, from the first byte to the last.
-fn used_bytes(context: &RuleContext<'_>, target: usize) -> u64 {
-    context.work.used_bytes(target).map_or(0, |used| used.end.saturating_sub(used.start))
 }
 
 /// True if the kernel reaches the target, and it is on devices that can be seen.
@@ -104,7 +117,16 @@ mod tests {
     use super::*;
     use crate::verdict::cases::{Built, PATH};
     use model::environment::{Backing, Environment};
-    use std::path::Path;
+
+    /// Streams often use the same file.
+    #[test]
+    fn what_several_targets_use_of_a_file_counts_once() {
+        let [a, b] = ["a", "b"].map(Path::new);
+        assert_eq!(covered(vec![(a, 0..10), (b, 0..10), (a, 0..10)]), 20);
+        assert_eq!(covered(vec![(a, 20..30), (a, 0..5), (a, 3..25)]), 30);
+        assert_eq!(covered(vec![(a, 0..30), (a, 5..10), (a, 40..50)]), 40);
+        assert_eq!(covered(Vec::new()), 0);
+    }
 
     fn with_memory(bytes: u64) -> Built {
         let mut built = Built::sound();

@@ -1,10 +1,10 @@
 //! Results of DiskSpd for Windows, of which only the load and the figures are known.
 
 use super::{RuleContext, VerdictRule};
-use crate::rule::Observation;
+use crate::rule::{Observation, percent};
 use model::finding::Severity;
 use model::profile::{CacheMode, Target, Throughput};
-use model::units::grouped;
+use model::units::{grouped, mib};
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -20,10 +20,19 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "imported-rate",
         severity: Severity::Note,
         unit: "targets",
-        computed_from: "pages of results of DiskSpd for Windows: targets with a rate limit (`-g`)",
+        computed_from: "pages of results of DiskSpd for Windows: targets with a rate limit (`-g`). The finding also shows \
+                        whether the run reached it, to 5 %",
         advice: "IOPS and throughput are at most those of the limit, not those that the target can do: read the latency, or \
                  repeat the run without -g",
         evaluate: |context| limited(context).into_iter().collect(),
+    },
+    VerdictRule {
+        name: "imported-busy-cpu",
+        severity: Severity::Note,
+        unit: "percent",
+        computed_from: "pages of results of DiskSpd for Windows: usage of the busiest CPU, if it is 95 % or more",
+        advice: "this CPU may limit the figures: look which program used it, and repeat the run with threads on other CPUs (-a)",
+        evaluate: |context| busy_cpu(context).into_iter().collect(),
     },
     VerdictRule {
         name: "imported-outlier",
@@ -57,6 +66,11 @@ const IOS_MIN: u64 = 100;
 /// Share by which figures that are rounded may differ.
 const ROUNDING: f64 = 0.02;
 
+/// Share of a rate limit from which on it counts as reached.
+const REACHED: f64 = 0.95;
+/// Share of its time from which on a CPU is busy all the time.
+const BUSY: f64 = 0.95;
+
 /// A maximum this many times the 99.9th percentile is of another kind than the other I/Os.
 const OUTLIER_FACTOR: f64 = 10.0;
 /// Shorter ones are nothing unusual.
@@ -84,7 +98,44 @@ fn limited(context: &RuleContext<'_>) -> Option<Observation> {
     let limits: Vec<String> = targets(context).iter().filter_map(words).collect();
     let first = limits.first()?;
     let of_first = if limits.iter().all(|limit| limit == first) { "" } else { " (first target)" };
-    Some(Observation::new(format!("each thread was limited to {first}{of_first}"), limits.len() as f64))
+    let figure = format!("each thread was limited to {first}{of_first}");
+    let Some((asked, share)) = share_of_limit(context) else {
+        return Some(Observation::new(figure, limits.len() as f64));
+    };
+    let reached = format!("{figure}, {asked} in all; the run reached {}", percent(share));
+    let observation = Observation::new(reached, limits.len() as f64);
+    Some(if share < REACHED {
+        observation.with_advice(
+            "the limit was not reached, so something else held the load back: the outstanding I/Os, the CPUs, the target, or how \
+             DiskSpd keeps to the limit. Repeat the run without -g to see what the target can do",
+        )
+    } else {
+        observation
+    })
+}
+
+/// The limits of all threads together, and the share that the run reached; `None` if not all targets have one.
+fn share_of_limit(context: &RuleContext<'_>) -> Option<(String, f64)> {
+    let span = context.span;
+    let of = |target: &Target| match target.throughput {
+        Throughput::Unlimited => None,
+        Throughput::BytesPerMs(bytes) => Some(f64::from(bytes) * 1e3),
+        Throughput::Iops(iops) => Some(f64::from(iops) * target.block_size.get() as f64),
+    };
+    let limit = |target: &Target| Some(of(target)? * f64::from(span.threads_on(target)));
+    let asked = targets(context).iter().map(limit).sum::<Option<f64>>().filter(|asked| *asked > 0.0)?;
+    (span.thread_count == 0)
+        .then(|| (format!("{:.2} MiB/s", mib(asked)), context.measured.total.total.bytes_per_s / asked))
+}
+
+/// A CPU that had no time left.
+fn busy_cpu(context: &RuleContext<'_>) -> Option<Observation> {
+    targets(context).first()?;
+    let busiest =
+        context.measured.cpus.iter().max_by(|one, other| one.usage_percent.total_cmp(&other.usage_percent))?;
+    let share = busiest.usage_percent / 100.0;
+    let figure = format!("CPU {} was busy for {} of the measured time", busiest.cpu, percent(share));
+    (share >= BUSY).then(|| Observation::new(figure, busiest.usage_percent))
 }
 
 fn outlier(context: &RuleContext<'_>) -> Option<Observation> {
@@ -207,6 +258,7 @@ mod tests {
     use crate::verdict::cases::Built;
     use crate::verdict::judge;
     use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
+    use model::result::CpuUsage;
     use model::units::Bytes;
 
     /// A result as it is read from a file of DiskSpd: cached, with a limit, and with one slow I/O of 872 ms.
@@ -219,6 +271,9 @@ mod tests {
         let percentiles = vec![Percentile { rank_ppb: 999_000_000, value_ns: 4_660_000 }];
         let total = LatencyDistribution { count: 2145, figures, percentiles, ..LatencyDistribution::default() };
         built.measured().total_latency = Some(Directions { total: Some(total), ..Directions::default() });
+        built.measured().total.total.bytes_per_s = 1_500_000.0;
+        let used = |cpu, usage_percent| CpuUsage { cpu, usage_percent, ..CpuUsage::default() };
+        built.measured().cpus = vec![used(0, 53.0), used(1, 99.5)];
         built
     }
 
@@ -231,6 +286,7 @@ mod tests {
 
     // Shows verdict: imported-cached
     // Shows verdict: imported-rate
+    // Shows verdict: imported-busy-cpu
     // Shows verdict: imported-outlier
     #[test]
     fn imported_results_have_the_findings_that_need_only_their_figures() {
@@ -239,7 +295,8 @@ mod tests {
             of_imported(&mut built),
             [
                 "WARN imported-cached: the I/O went through the file system's cache",
-                "NOTE imported-rate: each thread was limited to 2000 bytes per ms",
+                "NOTE imported-rate: each thread was limited to 2000 bytes per ms, 1.91 MiB/s in all; the run reached 75.0 %",
+                "NOTE imported-busy-cpu: CPU 1 was busy for 99.5 % of the measured time",
                 "NOTE imported-outlier: the slowest I/O took 872.0 ms, 187 times the 99.9th percentile (4.660 ms), and makes \
                  up 75 % of the mean latency",
             ]
@@ -247,6 +304,7 @@ mod tests {
         let target = &mut built.result.profile.time_spans[0].targets[0];
         (target.throughput, target.cache_mode) = (Throughput::Unlimited, CacheMode::Unbuffered);
         built.measured().total_latency = None;
+        built.measured().cpus.pop();
         assert_eq!(of_imported(&mut built), [""; 0]);
         assert_eq!(of_imported(&mut Built::sound()), [""; 0], "results of this program have rules that know more");
     }

@@ -15,14 +15,13 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "time for which the threads were runnable but waited for a CPU (run delay in \
                         /proc/thread-self/schedstat, from the start of the load to its end), as a share of the \
-                        threads' total time, if above 2 %. If other processes had more than 2 % of the time of all CPUs, \
-                        the finding also shows the shares (/proc/stat, without steal time): this program, user time of \
-                        other programs, kernel time outside this program, some of which may be work for this run, and \
-                        idle time. With one outstanding I/O per thread, it shows how much of the mean latency the wait \
-                        is. 2 % matters where latencies are a few microseconds, as those of memory and of fast SSDs: \
+                        threads' total time, if above 2 %. The finding also shows the shares of the time of all CPUs \
+                        (/proc/stat, without steal time): this program, user time of other programs, kernel time \
+                        outside this program, some of which may be work for this run, and idle time; and how much of \
+                        the mean latency the wait is: with several outstanding I/Os per thread, at most. 2 % matters where latencies are a few microseconds, as those of memory and of fast SSDs: \
                         every I/O is counted as slower by the wait. Not checked on kernels without schedstat",
-        advice: "stop other programs, or use no more threads than CPUs: while a thread waits for a CPU, its I/Os \
-                 appear slower, and the latencies are not those of the device alone",
+        advice: "see which share of the CPUs other programs had: stop them, use no more threads than CPUs, or bind the \
+                 threads away from the device's interrupts (-a). While a thread waits for a CPU, its I/Os appear slower",
         evaluate: contention,
     },
     VerdictRule {
@@ -53,35 +52,44 @@ fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation>
     let Note::CpuAwaited { percent_hundredths } = note else { return None };
     let share = f64::from(*percent_hundredths) / 10_000.0;
     let shares = stats::cpu_shares(context.span_result);
-    let shares = shares.filter(|shares| shares.others_percent / 100.0 > super::WORTH_A_WARNING);
-    let advice = advice(context, shares.is_some());
+    let others = shares.as_ref().map(|shares| shares.others_percent / 100.0 > super::WORTH_A_WARNING);
+    let advice = advice(context, others);
     let shares = shares.map(|shares| format!("; time of all CPUs: {shares}")).unwrap_or_default();
     let of_latency = wait_of_latency(context, share).unwrap_or_default();
     let figure = format!("the threads waited for a CPU for {} of their time{of_latency}{shares}", percent(share));
     (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0).with_advice(advice))
 }
 
-/// How much of the mean latency is waiting for a CPU: known if a thread has no other I/O meanwhile.
+/// How much of the mean latency is waiting for a CPU, where each thread has as many I/Os outstanding all the time: of several, some
+/// complete at the device meanwhile.
 fn wait_of_latency(context: &RuleContext<'_>, share: f64) -> Option<String> {
     let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return None };
-    let is_single = depth == context.measured.thread_count;
-    let mean_ns = context.measured.total.total.latency.filter(|_| is_single)?.mean_ns;
+    let about = if depth == context.measured.thread_count { "about" } else { "at most" };
+    let mean_ns = context.measured.total.total.latency?.mean_ns;
     // What else the threads do, such as flushes, is time of theirs, too.
     let busy = context.measured.total.total.iops * mean_ns / 1e9 / f64::from(depth);
     if !(0.9..=1.1).contains(&busy) {
         return None;
     }
-    Some(format!(": about {:.3} ms of the mean latency of {:.3} ms", share * mean_ns / 1e6, mean_ns / 1e6))
+    Some(format!(": {about} {:.3} ms of the mean latency of {:.3} ms", share * mean_ns / 1e6, mean_ns / 1e6))
 }
 
-/// What helps here: fewer threads do not where there is a CPU for each.
-fn advice(context: &RuleContext<'_>, has_others: bool) -> String {
+/// What helps here: fewer threads do not where there is a CPU for each, nor does stopping programs that had no CPU time.
+fn advice(context: &RuleContext<'_>, has_others: Option<bool>) -> String {
     let cpus = context.result.system.topology.cpus.len();
     let has_too_many = cpus > 0 && context.measured.thread_count as usize > cpus;
     let fewer = format!("use no more threads than CPUs ({cpus})");
     let what = match (has_others, has_too_many) {
-        (true, true) => format!("stop other programs, and {fewer}"),
-        (false, true) => fewer,
+        (Some(true), true) => format!("stop other programs, and {fewer}"),
+        (_, true) => fewer,
+        (Some(false), false) => {
+            let fewer = if context.measured.thread_count > 1 { "fewer threads or " } else { "" };
+            return format!(
+                "use {fewer}more CPUs, or bind threads away from the device's interrupts (-a): other programs used no \
+                 CPU time to speak of, so the kernel's own work for these I/Os (completions, flushes, interrupts) most \
+                 likely had the CPUs. Latencies include the wait"
+            );
+        }
         (_, false) => "stop other programs, or use a machine with more CPUs".to_owned(),
     };
     format!(
@@ -135,8 +143,11 @@ mod tests {
     /// A page of two threads on two CPUs advised to use no more threads than CPUs.
     #[test]
     fn only_what_helps_is_advised() {
-        let advice = |threads: u32| {
+        let advice = |threads: u32, own_ms: Option<u64>| {
             let mut built = Built::sound();
+            if let Some(own_ms) = own_ms {
+                used(&mut built, own_ms);
+            }
             built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
             built.measured().thread_count = threads;
             let cpu = |id| Cpu { id, core: id, socket: 0, node: 0, class: 0, allowed: true };
@@ -145,8 +156,12 @@ mod tests {
             let context = RuleContext::of(&built.result, 0).expect("it was measured");
             rule.findings(&context)[0].advice.clone()
         };
-        assert!(advice(2).starts_with("stop other programs, or use a machine with more CPUs: "));
-        assert!(advice(3).starts_with("use no more threads than CPUs (2): "));
+        assert!(advice(2, None).starts_with("stop other programs, or use a machine with more CPUs: "));
+        assert!(advice(3, None).starts_with("use no more threads than CPUs (2): "));
+        assert!(advice(2, Some(20_000)).starts_with("stop other programs, or use a machine with more CPUs: "));
+        assert!(advice(3, Some(20_000)).starts_with("stop other programs, and use no more threads than CPUs (2): "));
+        assert!(advice(2, Some(120_000)).contains("other programs used no CPU time to speak of"));
+        assert!(advice(3, Some(120_000)).starts_with("use no more threads than CPUs (2): "));
     }
 
     #[test]
@@ -160,13 +175,15 @@ mod tests {
         let of_latency = "for 88.7 % of their time: about 0.887 ms of the mean latency of 1.000 ms";
         assert!(built.found(RULES)[0].ends_with(of_latency), "{:?}", built.found(RULES));
         built.measured().load_loop = Some(LoadLoop::Closed { depth: 8 });
-        assert!(built.found(RULES)[0].ends_with("for 88.7 % of their time"));
+        assert!(built.found(RULES)[0].ends_with("for 88.7 % of their time"), "one was outstanding");
+        built.measured().total.total.iops *= 8.0;
+        let at_most = of_latency.replace("about", "at most");
+        assert!(built.found(RULES)[0].ends_with(&at_most), "{:?}", built.found(RULES));
     }
 
-    #[test]
-    fn the_cpu_time_of_other_programs_is_named_beside_the_wait() {
-        let mut built = Built::sound();
-        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+    /// Two CPUs whose user time is that of 60 s each in 100 s; this program had so much user time in all, and twice that in
+    /// the kernel.
+    fn used(built: &mut Built, user_ms: u64) {
         let cpu = CpuUsage { user_percent: 60.0, kernel_percent: 38.0, idle_percent: 2.0, ..CpuUsage::default() };
         built.measured().cpus = vec![cpu, cpu];
         let around = built.span_result().kernel_counters.get_or_insert_default();
@@ -174,7 +191,14 @@ mod tests {
             let (cpu_time_ms, user_time_ms) = (Some(3 * ms), Some(ms));
             Some(ProcessCounters { cpu_time_ms, user_time_ms, ..ProcessCounters::default() })
         };
-        (around.before.process, around.after.process) = (process(0), process(20_000));
+        (around.before.process, around.after.process) = (process(0), process(user_ms));
+    }
+
+    #[test]
+    fn the_cpu_time_of_other_programs_is_named_beside_the_wait() {
+        let mut built = Built::sound();
+        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+        used(&mut built, 20_000);
         let shares = "diskspd 30.0 %, other programs 50.0 %, kernel outside diskspd 18.0 %, idle 2.0 %";
         assert!(built.found(RULES)[0].ends_with(&format!("; time of all CPUs: {shares}")), "{:?}", built.found(RULES));
     }

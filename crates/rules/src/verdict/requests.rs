@@ -49,7 +49,7 @@ pub(super) const RULES: &[VerdictRule] = &[
                         measured time), if below 80 % of the outstanding I/Os (-o) of all threads, even with one per \
                         thread. Only for loads without pauses or rate limit, if all I/O bypasses the page cache, goes \
                         to one disk or loop device, and is not merged. Not with write-through (-Sh) or frequent flushes",
-        advice: "attribute the results to the device's queue depth, not to -o",
+        advice: "quote the device's queue depth beside -o: the other I/Os were on their way to the device or back",
         evaluate: |context| depth(context, MissingDepth::Unexplained),
     },
     VerdictRule {
