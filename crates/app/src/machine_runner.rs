@@ -99,11 +99,11 @@ impl Runner for MachineRunner<'_> {
 }
 
 impl SeriesRunner for MachineRunner<'_> {
-    fn load_line(&self, profile: &Profile) -> String {
+    fn load_line(&self, profile: &Profile, is_rate_searched: bool) -> String {
         let request = self.with(profile);
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
         let plan = measurement.plan(&self.choices).ok();
-        render::load_line::of_lines(measurement.load_lines(plan.as_ref()).into_iter())
+        render::load_line::of_lines(measurement.load_lines(plan.as_ref(), is_rate_searched).into_iter())
     }
 
     fn check(&mut self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {

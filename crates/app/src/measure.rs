@@ -109,7 +109,7 @@ impl<'a> Measurement<'a> {
             profile,
             plan: Some(plan),
             hosts: &[],
-            loads: self.load_lines(Some(plan)),
+            loads: self.load_lines(Some(plan), false),
             devices: device_names(environments),
             interrupt: &signals.interrupted,
         };
@@ -139,8 +139,8 @@ impl<'a> Measurement<'a> {
         (result, errors)
     }
 
-    /// The load of each timespan on a line, as far as it is known before it is run.
-    pub(crate) fn load_lines(&self, plan: Option<&Plan>) -> Vec<String> {
+    /// The load of each timespan on a line, as far as it is known before it is run; a search may set its rate.
+    pub(crate) fn load_lines(&self, plan: Option<&Plan>, is_rate_searched: bool) -> Vec<String> {
         let spans = &self.request.profile.time_spans;
         let line = |(index, span)| {
             let known = KnownTargets {
@@ -149,6 +149,7 @@ impl<'a> Measurement<'a> {
                 plan: plan.and_then(|plan| plan.time_spans.get(index)),
                 measured: None,
                 is_windows: false,
+                is_rate_searched,
             };
             load_line(span, &known)
         };

@@ -16,8 +16,9 @@ use tune::Runner;
 
 /// Runs profiles that differ from one request, and checks them before.
 pub(crate) trait SeriesRunner: Runner {
-    /// The load of a profile on a line; without what is known of its targets if it cannot be planned.
-    fn load_line(&self, profile: &Profile) -> String;
+    /// The load of a profile on a line; without what is known of its targets if it cannot be planned. A search may set its
+    /// rate.
+    fn load_line(&self, profile: &Profile, is_rate_searched: bool) -> String;
 
     /// Checks a profile as it would be run now, and touches nothing: the files that it would make, and their sizes.
     fn check(&mut self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused>;

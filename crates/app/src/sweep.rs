@@ -176,7 +176,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     }
     // The last point of streams is that of all together.
     let whole = if design.extent == Extent::Streams { request.points.last().unwrap_or(first) } else { first };
-    sweep.load = runner.load_line(&load_of(&design, &whole.request.profile));
+    sweep.load = runner.load_line(&load_of(&design, &whole.request.profile), !design.limits.is_empty());
     announce(&design, &request.options, &to_be_made, &sweep, &folder);
     if let Err(reason) = folder.make().and_then(|()| folder.save(&sweep)) {
         return fail(&reason);

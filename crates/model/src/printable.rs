@@ -44,6 +44,30 @@ pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
 }
 
+/// The words of a [`command_line`]; `None` if a quotation does not end.
+pub fn words_of(command_line: &str) -> Option<Vec<String>> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut is_quoted, mut is_within) = (false, false);
+    let mut characters = command_line.chars();
+    while let Some(character) = characters.next() {
+        if character == ' ' && !is_quoted {
+            is_within = false;
+            continue;
+        }
+        if !is_within {
+            words.push(String::new());
+            is_within = true;
+        }
+        let word = words.last_mut()?;
+        match character {
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => word.extend(characters.next()),
+            other => word.push(other),
+        }
+    }
+    (!is_quoted).then_some(words)
+}
+
 /// The value of a label in `OpenMetrics` text, within its quotation marks: `prometheus-client` writes it as it is.
 pub fn metric_label(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
@@ -134,12 +158,24 @@ mod tests {
     }
 
     #[test]
+    fn a_quotation_that_does_not_end_is_no_command_line() {
+        assert_eq!(words_of("  a  'b"), None);
+        assert_eq!(words_of("  a  b"), Some(vec!["a".to_owned(), "b".to_owned()]));
+    }
+
+    #[test]
     fn bytes_that_are_not_text_stay() {
         assert_eq!(printable_bytes(b"caf\xe9 \xff\x1b.dat"), b"caf\xe9 \xff\\x1b.dat".as_slice());
         assert_eq!(printable_lines(b"a\tb\r\n\x1b\xc2\x9b\n"), b"a\tb\\x0d\n\\x1b\\x9b\n".as_slice());
     }
 
     proptest! {
+        #[test]
+        fn a_command_line_has_the_words_it_was_made_of(words: Vec<String>) {
+            let line = command_line(words.iter().map(String::as_str));
+            prop_assert_eq!(words_of(&line), Some(words));
+        }
+
         #[test]
         fn nothing_unprintable_is_left(text: String) {
             prop_assert!(!printable(&text).contains(is_unprintable));

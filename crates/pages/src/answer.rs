@@ -2,7 +2,7 @@
 
 use super::block::Tone;
 use super::foreign_text::text;
-use model::doubt::{Doubt, NotedRuns};
+use model::doubt::Doubt;
 use model::headline::Headline;
 use serde::Serialize;
 
@@ -64,9 +64,6 @@ impl Answer {
 
     fn new(runs: &[&Headline], which: &str, named: &[&Headline], statement: Statement) -> Self {
         let Statement { tone, about, mut headline, mut sentences } = statement;
-        if let Some(noted) = NotedRuns::of(runs.iter().copied()) {
-            sentences.insert(0, sentence(&noted.to_string()));
-        }
         let Some(doubt) = Doubt::of(runs.iter().copied()) else { return Self { tone, about, headline, sentences } };
         // Printed in black and white, colours say nothing.
         if let Some(words) = Doubt::of(named.iter().copied()).and_then(|doubt| doubt.of_all()) {
@@ -131,6 +128,6 @@ mod tests {
         let statement =
             Statement { tone: Tone::Good, about: String::new(), headline: "Use -o8".to_owned(), sentences: Vec::new() };
         let found = Answer::resting_on([&noted, &Headline::default()], statement);
-        assert_eq!((found.tone, found.sentences), (Tone::Good, vec!["Notes: short-run in 1 of 2.".to_owned()]));
+        assert_eq!((found.tone, found.sentences), (Tone::Good, Vec::new()), "notes stand in the brief and the banner");
     }
 }

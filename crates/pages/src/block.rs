@@ -1,6 +1,7 @@
 //! What a page consists of, in the order in which it is read. The template knows one form for each kind of block.
 
 use super::answer::Answer;
+use super::brief::Brief;
 use super::chart::Chart;
 use super::charts::{Absent, Shown};
 use super::image::{Room, svg_for_page};
@@ -22,6 +23,8 @@ pub(super) struct Page {
     pub(super) load: String,
     /// When and where it was measured, on a line.
     pub(super) subtitle: String,
+    /// The four answers that come first.
+    brief: Brief,
     /// Links to the parts; empty on short pages.
     contents: Vec<Entry>,
     pub(super) sections: Vec<Section>,
@@ -31,7 +34,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn new(title: String, load: String, subtitle: String, mut sections: Vec<Section>) -> Self {
+    pub(super) fn new(title: String, load: String, subtitle: String, brief: Brief, mut sections: Vec<Section>) -> Self {
         use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
         let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
         let contents = contents(&mut sections);
@@ -41,6 +44,7 @@ impl Page {
             method: String::new(),
             load,
             subtitle,
+            brief,
             contents,
             sections,
             program,
@@ -365,7 +369,7 @@ mod tests {
     }
 
     fn page(sections: Vec<Section>) -> Page {
-        Page::new(String::new(), String::new(), String::new(), sections)
+        Page::new(String::new(), String::new(), String::new(), Brief::default(), sections)
     }
 
     #[test]

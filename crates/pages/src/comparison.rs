@@ -1,13 +1,15 @@
 //! The page of results beside each other.
 
+use super::again::Again;
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
+use super::brief::{Brief, Trust, engines, place, remedy_of_runs};
 use super::chart::Chart;
 use super::charts::{Shown, differences, overlays};
-use super::environment::{command, facts, place_time_tool};
+use super::environment::{command, counted, facts, place_time_tool};
 use super::foreign_text::text;
 use super::quantity::size;
-use super::repeat::{name, shown};
+use super::repeat::{name, name_in_words, shown};
 use super::warnings::{Explain, NamedRun, banner, warnings};
 use model::finding::Severity;
 use model::headline::Headline;
@@ -15,7 +17,7 @@ use model::metric::Metric;
 use model::result::RunResult;
 use render::compare::{
     AVAILABLE_MEMORY, NOT_COMPARED, SameRuns, averages, drift, equivalent, incomplete, measured, nothing_differs,
-    system_differences, without_intervals, word,
+    system_differences, why_without_intervals, word,
 };
 use render::load_line;
 use render::system::utc;
@@ -34,17 +36,23 @@ pub struct Side {
 /// Each side beside the first.
 pub(super) fn page(sides: &[Side], explain: Explain) -> io::Result<Page> {
     let Some((first, others)) = sides.split_first() else {
-        return Ok(Page::new("Nothing to compare".to_owned(), String::new(), String::new(), Vec::new()));
+        return Ok(Page::new(
+            "Nothing to compare".to_owned(),
+            String::new(),
+            String::new(),
+            Brief::default(),
+            Vec::new(),
+        ));
     };
-    let mut sections = Vec::new();
     let environments = environments(sides);
+    let differing = varied(&environments, sides);
+    let mut sections = Vec::new();
     for other in others {
         sections.extend(comparison(first, other, others.len() > 1, explain)?);
     }
     if let Some(first) = sections.first_mut() {
         let place = first.blocks.len().min(1);
-        let blocks = [Block::Facts { facts: vec![varied(&environments, sides)] }, Block::Table(runs(sides))];
-        first.blocks.splice(place..place, blocks);
+        first.blocks.insert(place, Block::Table(runs(sides)));
     }
     let shown = overlaid(sides);
     if !shown.is_empty() {
@@ -58,7 +66,146 @@ pub(super) fn page(sides: &[Side], explain: Explain) -> io::Result<Page> {
         sections.push(section);
     }
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-    Ok(Page::new(names.join(" / "), load(sides).join(" / "), subtitle(sides), sections).of_method("Comparison"))
+    let brief = brief(sides, &differing, explain);
+    Ok(Page::new(names.join(" / "), load(sides).join(" / "), subtitle(sides), brief, sections).of_method("Comparison"))
+}
+
+/// Sides whose changes are told at the head of the page.
+const OTHERS_MAX: usize = 2;
+
+fn brief(sides: &[Side], differing: &str, explain: Explain) -> Brief {
+    let Some((first, others)) = sides.split_first() else { return Brief::default() };
+    let counts = sides.iter().map(|side| format!("{} ({})", side.name, counted(side.results.len(), "run")));
+    let engines: Vec<String> =
+        sides.iter().filter_map(|side| engines(side.results.first()?.time_spans.first()?)).collect();
+    let engines = if engines.is_empty() || engines.iter().any(|engine| *engine != engines[0]) {
+        String::new()
+    } else {
+        format!("{}.", engines[0])
+    };
+    let found: Vec<(&Side, Vec<Difference>)> =
+        others.iter().map(|other| (other, compare(&first.results, &other.results))).collect();
+    let changes = found.iter().take(OTHERS_MAX).filter_map(|(other, found)| {
+        let told = found.iter().filter(|found| [Metric::Iops, Metric::Mean, Metric::P99].contains(&found.figure));
+        let told: Vec<String> =
+            told.map(|found| format!("{} {:+.1} %", name_in_words(found.figure), found.percent)).collect();
+        (!told.is_empty()).then(|| format!("{} relative to {}: {}.", other.name, first.name, told.join(", ")))
+    });
+    let head = format!("{} compared.", counts.collect::<Vec<_>>().join(" and "));
+    let parts =
+        [head, lengths(sides), engines].into_iter().chain(changes).chain([format!("What differs: {differing}.")]);
+    let measured = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let places: Vec<(&str, String)> =
+        sides.iter().filter_map(|side| Some((side.name.as_str(), place(side.results.first()?)))).collect();
+    let on = match &places[..] {
+        [] => "Not known: no result could be read.".to_owned(),
+        [(_, first), others @ ..] if others.iter().all(|(_, place)| place == first) => first.clone(),
+        each => each.iter().map(|(name, place)| format!("{name}: {place}")).collect::<Vec<_>>().join(" "),
+    };
+    let headlines: Vec<(String, Headline)> = sides.iter().flat_map(named_headlines).collect();
+    let runs: Vec<&Headline> = headlines.iter().map(|(_, run)| run).collect();
+    let doubts = doubts(first, &found);
+    let counts: Vec<String> = sides.iter().map(|side| side.results.len().to_string()).collect();
+    let basis = match &doubts[..] {
+        [] => format!("95 % confidence intervals over {} runs", counts.join(" and ")),
+        doubts => doubts.join("; "),
+    };
+    let trust = Trust::in_answer(runs.iter().copied(), doubts.is_empty(), &basis);
+    let (next, command) = next(first, &found, doubts.is_empty());
+    let next = remedy_of_runs(&runs, explain).into_iter().chain([next]).collect::<Vec<_>>().join(" ");
+    Brief { measured: text(measured.as_bytes()), on: text(on.as_bytes()), trust, next: text(next.as_bytes()), command }
+}
+
+/// Why the results of both sides cannot tell.
+fn doubts(first: &Side, found: &[(&Side, Vec<Difference>)]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let sides: Vec<&Side> = std::iter::once(first).chain(found.iter().map(|(other, _)| *other)).collect();
+    for (other, found) in found {
+        if let Some(same) = SameRuns::of(&first.results, &other.results) {
+            doubts.push(same.words());
+        } else if let Some(stalled) = render::compare::without_ios(named(first, other)) {
+            doubts.push(stalled);
+        } else if single_runs(&sides).is_none()
+            && let Some(open) = found.iter().find(|found| found.verdict == ComparisonVerdict::CannotTell)
+        {
+            doubts.push(format!(
+                "the runs of {} and {} cannot tell whether {} differs",
+                first.name,
+                other.name,
+                name(open.figure)
+            ));
+        }
+    }
+    if found.iter().any(|(other, _)| matches!(SameRuns::of(&first.results, &other.results), Some(SameRuns::All { .. })))
+    {
+        return doubts;
+    }
+    doubts.extend(single_runs(&sides).map(|single| {
+        let single = single.replacen('O', "o", 1);
+        format!("{single}, which shows only the variation within a run, not between runs")
+    }));
+    if found.iter().any(|(other, _)| drift(&first.results, &other.results).is_some()) {
+        doubts.push("measured one after the other, so drift looks like a difference".to_owned());
+    }
+    doubts.dedup();
+    doubts
+}
+
+/// `One run on each side`; `None` if all have several.
+fn single_runs(sides: &[&Side]) -> Option<String> {
+    let names: Vec<&str> = sides.iter().filter(|side| side.results.len() == 1).map(|side| side.name.as_str()).collect();
+    match names.len() {
+        0 => None,
+        count if count == sides.len() => Some("One run on each side".to_owned()),
+        _ => Some(format!("One run of {}", names.join(" and of "))),
+    }
+}
+
+/// What to do, and what to type for it.
+fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (String, String) {
+    let Some((second, differences)) = found.first() else { return Default::default() };
+    if matches!(SameRuns::of(&first.results, &second.results), Some(SameRuns::All { .. })) {
+        return ("Give the results of two different runs.".to_owned(), String::new());
+    }
+    if is_sure {
+        return (choice(first, second, differences), String::new());
+    }
+    let loads = [first, second].map(|side| side.results.first().and_then(Again::of));
+    let pairs = match &loads {
+        [Some(a), Some(b)] if found.len() == 1 => a.in_pairs(b),
+        _ => None,
+    };
+    if let Some(pairs) = pairs {
+        let next = format!("Run both loads in pairs: A is that of {}, B that of {}.", first.name, second.name);
+        return (next, pairs.command());
+    }
+    let repeated = |load: &Option<Again>, dir: &str| {
+        let load = load.clone()?;
+        let longer = load.clone().with(&["-d60"]).unwrap_or(load);
+        Some(longer.repeated(&["--runs=10", &format!("--dir={dir}")])?.command())
+    };
+    let [a, b] = &loads;
+    let command = match (repeated(a, "before"), repeated(b, "after")) {
+        (Some(before), Some(after)) => format!("{before}; {after}; diskspd compare before after"),
+        _ => String::new(),
+    };
+    let next = "Repeat each side 10 times, in a directory of its own (before, after), with the change between them, and compare the \
+                directories.";
+    (next.to_owned(), command)
+}
+
+/// Which side to take.
+fn choice(first: &Side, second: &Side, found: &[Difference]) -> String {
+    let of =
+        |verdict: ComparisonVerdict| listed(&found.iter().filter(|found| found.verdict == verdict).collect::<Vec<_>>());
+    match (of(ComparisonVerdict::Better).as_str(), of(ComparisonVerdict::Worse).as_str()) {
+        ("", "") => "Take either: they are equivalent.".to_owned(),
+        (_, "") => format!("Take {}.", second.name),
+        ("", _) => format!("Take {}.", first.name),
+        (better, worse) => {
+            format!("Take {} for {better}, {} for {worse}.", second.name, first.name)
+        }
+    }
 }
 
 /// Machine, times and program of all sides: each once if it is the same.
@@ -74,7 +221,7 @@ pub(super) fn subtitle(sides: &[Side]) -> String {
 }
 
 /// What is not the same on all sides: what was varied, as far as results tell.
-fn varied(environments: &Table, sides: &[Side]) -> Fact {
+fn varied(environments: &Table, sides: &[Side]) -> String {
     let loads = load(sides);
     let mut found = if loads.len() > 1 { vec!["the load, as above".to_owned()] } else { Vec::new() };
     for row in &environments.rows {
@@ -87,8 +234,7 @@ fn varied(environments: &Table, sides: &[Side]) -> Fact {
     let more = found.len().saturating_sub(VARIED_MAX);
     found.truncate(VARIED_MAX);
     let more = if more == 0 { String::new() } else { format!("; {more} more under Environment") };
-    let value = if found.is_empty() { nothing_differs(free_memory_differs) } else { found.join("; ") + &more };
-    Fact { name: "what differs", value }
+    if found.is_empty() { nothing_differs(free_memory_differs) } else { found.join("; ") + &more }
 }
 
 /// Differences that are named at the head.
@@ -127,13 +273,13 @@ fn runs(sides: &[Side]) -> Table {
         }
     }
     let has_several = sides.iter().flat_map(|side| &side.results).any(|result| result.time_spans.len() > 1);
-    let first = if has_several { "Figures of the first timespans. " } else { "" };
+    let first = if has_several { "Figures of the first timespans." } else { "" };
     let columns = ["run", "started", "verdict"].map(Column::text);
     Table {
         label: "Runs",
         columns: columns.into_iter().chain(FIGURES.map(|figure| Column::number(&name(figure)))).collect(),
         rows,
-        note: format!("{first}{}", lengths(sides)),
+        note: first.to_owned(),
         ..Table::default()
     }
 }
@@ -305,7 +451,7 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
         (false, true) => format!("{} is better in {}", second.name, listed(&better)),
         (true, false) => format!("{} is worse in {}", second.name, listed(&worse)),
         (false, false) => format!("{} is better in {}, worse in {}", second.name, listed(&better), listed(&worse)),
-        (true, true) => open.first().map_or_else(equal, |open| cannot_tell(open)),
+        (true, true) => open.first().map_or_else(equal, |open| cannot_tell(open, single_runs(&[first, second]))),
     };
     let tone = match (better.is_empty(), worse.is_empty()) {
         _ if lacks_iops => Tone::Warn,
@@ -333,16 +479,7 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     let (noisy, unknown): (Vec<_>, Vec<_>) = open.iter().partition(|found| found.interval.is_some());
     add("Cannot tell, within the noise", &noisy, &with_interval);
     add("Cannot tell, no 95 % interval", &unknown, &with_interval);
-    sentences.extend(without_intervals(found, named(first, second)).iter().map(|words| sentence(words)));
     sentences.extend(told);
-    sentences.extend(drift(&first.results, &second.results).map(sentence));
-    if first.results.len() == 1 || second.results.len() == 1 {
-        sentences.push(
-            "A single run shows only the variation within that run; runs often differ more from each other: use several \
-             of each side (diskspd repeat), or diskspd ab."
-                .to_owned(),
-        );
-    }
     Statement { tone, about: String::new(), headline, sentences }
 }
 
@@ -363,13 +500,19 @@ fn equal() -> String {
 }
 
 /// That nothing was found is not that there is nothing.
-fn cannot_tell(open: &Difference) -> String {
+fn cannot_tell(open: &Difference, single_runs: Option<String>) -> String {
     let figure = name(open.figure);
-    match open.interval {
-        Some(_) => {
+    match (open.interval, single_runs) {
+        (None, Some(single)) => {
+            format!(
+                "{single}: cannot tell a difference in {figure} ({:+.1} %) from the variation between runs",
+                open.percent
+            )
+        }
+        (Some(_), _) => {
             format!("Cannot tell: the difference of {:.1} % in {figure} is within the noise", open.percent.abs())
         }
-        None => format!("Cannot tell: no 95 % interval of {figure}"),
+        (None, None) => format!("Cannot tell: no 95 % interval of {figure}"),
     }
 }
 
@@ -403,7 +546,9 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
         Column::number(&runs(first)),
         Column::number(&runs(second)),
     ];
-    let note = averages(found, &first.results, &second.results).map(|words| sentence(&words)).unwrap_or_default();
+    let averages = averages(found, &first.results, &second.results);
+    let notes = averages.into_iter().chain(why_without_intervals(found, named(first, second)));
+    let note = notes.map(|words| sentence(&words)).collect::<Vec<_>>().join(" ");
     Table { columns, rows, label: "Differences", note, ..Table::default() }
 }
 
@@ -464,7 +609,7 @@ mod tests {
         let (_, headline, sentences) = told(&[unknown]);
         assert_eq!(headline, "Cannot tell: no 95 % interval of p99");
         assert_eq!(sentences[0], "Cannot tell, no 95 % interval: p99 -3.0 %.");
-        assert!(sentences[1].starts_with("No 95 % interval of p99: a single run does not tell it"), "{sentences:?}");
+        assert_eq!(sentences.len(), 1, "{sentences:?}");
     }
 
     #[test]

@@ -46,7 +46,11 @@ pub(super) fn command(result: &RunResult) -> Section {
         return profile(result);
     }
     let words = text(result.command_line.as_bytes());
-    let hint = if result.command_line.split(' ').any(|word| word.starts_with("-X")) {
+    let hint = if result.tool.implementation.is_none() {
+        "What the file says that was typed. The load in the heading is read from the settings that DiskSpd printed into the \
+         file, which are those of the run."
+            .to_owned()
+    } else if result.command_line.split(' ').any(|word| word.starts_with("-X")) {
         "The XML profile (-X) is also in the JSON result.".to_owned()
     } else {
         String::new()

@@ -1,12 +1,16 @@
 //! The page of streams alone and together: what they do to each other.
 
+use super::again::Again;
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone};
-use super::environment::{environment, subtitle_of_runs};
+use super::brief::{Brief, Trust, each, remedy_of_runs};
+use super::environment::{counted, environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
+use super::repeat::MACHINE_CPU;
 use super::sweep::{command, verdicts};
 use super::warnings::Explain;
+use model::headline::Headline;
 use model::interference::{Interference, StreamHeadline, StreamInRun, StreamInterference};
 use model::profile::StreamName;
 use model::result::RunResult;
@@ -39,22 +43,81 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     let mut first = vec![Block::Answers { answers }];
     if let Some(found) = &sweep.interference {
         let capped = example.and_then(|example| render::interference::capped(&example.profile));
-        let notes = std::iter::once(render::interference::rounds(rounds)).chain(render::interference::few(rounds));
-        let shared = example.and_then(|example| render::interference::shared_targets(&example.profile));
-        let notes = shared.into_iter().chain(notes).chain(capped);
-        let note = notes.map(|words| sentence(&words)).collect::<Vec<_>>().join(" ");
+        let note = capped.map(|words| sentence(&words)).unwrap_or_default();
         first.push(Block::Table(Table { note, ..of_streams(found) }));
     }
     first.extend(verdicts(sweep, explain, run_of_round));
     let mut sections = vec![Section::new("", first)];
-    let runs = runs(sweep);
+    let runs = runs(sweep, example);
     if !runs.rows.is_empty() {
         sections.push(Section::new("The runs", vec![Block::Table(runs)]));
     }
     sections.extend(example.map(environment));
     sections.push(command("interference", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
-    Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("Interference")
+    let brief = brief(sweep, example, explain);
+    Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, brief, sections).of_method("Interference")
+}
+
+/// Streams whose share is told at the head of the page.
+const STREAMS_MAX: usize = 4;
+
+/// Rounds that are advised where there were fewer than enough.
+const ROUNDS: &str = "5";
+
+fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief {
+    let runs: Vec<&Headline> = sweep.measured().collect();
+    let common = Brief::of_runs(sweep, example);
+    let again = Again::of_method("interference", sweep);
+    let Some(Interference { rounds, streams }) = &sweep.interference else {
+        return Brief {
+            trust: Trust { tone: Tone::Bad, words: "No: no round is complete.".to_owned() },
+            next: "Find out why runs failed, as listed below, and run the rounds again.".to_owned(),
+            command: again.command(),
+            ..common
+        };
+    };
+    let names: Vec<&str> = streams.iter().map(|of| of.name.as_str()).collect();
+    let share = |of: &StreamInterference| Some(format!("{} {:.1} %", of.name, of.iops_share_percent?));
+    let mut shares: Vec<String> = streams.iter().take(STREAMS_MAX).filter_map(share).collect();
+    shares.extend((streams.len() > STREAMS_MAX).then(|| format!("{} more below", streams.len() - STREAMS_MAX)));
+    let came_out = if shares.is_empty() {
+        String::new()
+    } else {
+        format!(". IOPS beside the others, as a share of those alone: {}", shares.join(", "))
+    };
+    let measured = format!(
+        "The streams {}, each alone and all together, in {} of {}{}{came_out}.",
+        names.join(" and "),
+        counted(*rounds as usize, "round"),
+        counted(streams.len() + 1, "run"),
+        each(example),
+    );
+    let targets = example.and_then(|example| render::interference::shared_targets(&example.profile));
+    let on = std::iter::once(common.on.clone()).chain(targets.map(|words| sentence(&words)));
+    let too_few = render::interference::too_few(*rounds);
+    let basis = too_few.clone().unwrap_or_else(|| render::interference::rounds(*rounds));
+    let trust = Trust::in_answer(runs.iter().copied(), too_few.is_none(), &basis);
+    let asked = if too_few.is_some() { again.with_own("--rounds=", ROUNDS) } else { again };
+    let (again, is_longer) = asked.of_a_minute(runs.iter().copied());
+    let remedy = remedy_of_runs(&runs, explain);
+    let length = if is_longer { ", with runs of 60 s each" } else { "" };
+    let next = match (&too_few, streams.iter().min_by(|a, b| kept(a).total_cmp(&kept(b)))) {
+        (Some(_), _) => format!("Run {ROUNDS} rounds{length}."),
+        (None, Some(most)) if remedy.is_none() && !is_longer => format!(
+            "{} loses most beside the others: if it must not, limit the others (-g in their --stream) or move them to another \
+             device, and run the rounds again.",
+            most.name
+        ),
+        (None, _) => format!("Run the rounds again{length}."),
+    };
+    let next = remedy.into_iter().chain([next]).collect::<Vec<_>>().join(" ");
+    Brief { measured, on: on.collect::<Vec<_>>().join(" "), trust, next, command: again.command() }
+}
+
+/// What is left of the IOPS of a stream beside the others, in percent.
+fn kept(of: &StreamInterference) -> f64 {
+    of.iops_share_percent.unwrap_or(f64::INFINITY)
 }
 
 /// A row for each stream.
@@ -106,7 +169,6 @@ fn statement(sweep: &Sweep, of: &StreamInterference, rounds: u32) -> Statement {
         headline: format!("{}{one_round}", render::interference::headline(of)),
         sentences: std::iter::once(format!("Alone {}, beside the others {}.", shown(alone), shown(together)))
             .chain(spread.map(|words| format!("In single rounds: {words}.")))
-            .chain((rounds == 1).then(|| sentence(&render::interference::rounds(rounds))))
             .collect(),
     }
 }
@@ -123,9 +185,10 @@ fn run(sweep: &Sweep, visit: &Visit) -> String {
     text(settings.first().map_or("", |setting| setting.value.as_str()).as_bytes())
 }
 
-/// Each stream in each run.
-fn runs(sweep: &Sweep) -> Table {
+/// Each stream in each run; `together` is a run of all streams.
+fn runs(sweep: &Sweep, together: Option<&RunResult>) -> Table {
     let rows_of = |visit: &Visit| {
+        let cpu = visit.headline().map_or_else(|| "-".to_owned(), |run| Quantity::Percent.value(run.cpu_percent));
         let row = |StreamInRun { name: stream, figures }: &StreamInRun| {
             let shown = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), latency);
             vec![
@@ -138,16 +201,21 @@ fn runs(sweep: &Sweep) -> Table {
                 shown(figures.p50_ns),
                 shown(figures.p99_ns),
                 shown(figures.p999_ns),
+                cpu.clone(),
             ]
         };
         visit.streams.iter().map(row).collect::<Vec<_>>()
     };
+    let shares = together.and_then(|result| stats::cpu_shares(result.time_spans.first()?));
     let columns = [Column::number("round"), Column::text("run"), Column::text("stream")];
-    let numbers = ["IOPS", "MiB/s", "mean", "p50", "p99", "p99.9"].map(Column::number);
+    let numbers = ["IOPS", "MiB/s", "mean", "p50", "p99", "p99.9", MACHINE_CPU].map(Column::number);
     Table {
         columns: columns.into_iter().chain(numbers).collect(),
         rows: sweep.visits.iter().flat_map(rows_of).collect(),
         label: "Runs",
+        note: shares
+            .map(|shares| format!("CPU time of the machine in a run of all streams together: {shares}."))
+            .unwrap_or_default(),
         ..Table::default()
     }
 }

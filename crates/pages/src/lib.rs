@@ -4,9 +4,11 @@
 //! [`run`], [`sweep`], [`repeat`], [`pairs`] and [`comparison`] say what stands on a page and in which order, as blocks;
 //! the template gives each kind of block its form.
 
+mod again;
 mod answer;
 mod axis;
 mod block;
+mod brief;
 mod chart;
 mod charts;
 mod comparison;
@@ -28,6 +30,7 @@ mod recording;
 mod repeat;
 mod ruler;
 mod run;
+mod run_brief;
 mod storage;
 mod sweep;
 mod warnings;
@@ -231,5 +234,91 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
         (None, _) => {
             Err(NoChart::Nothing(reasons.first().cloned().unwrap_or_else(|| "nothing was measured".to_owned())))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::device_interval::{DeviceInterval, DeviceRates, RequestRates, WatchBegin};
+    use model::headline::Headline;
+    use model::sweep::{Purpose, Visit, VisitOutcome};
+
+    /// The rows of the brief of a page.
+    fn brief(subject: &Subject<'_>) -> Vec<String> {
+        let page = html(subject, |_| None).expect("it is made");
+        let brief = page.split("<dl class=\"brief\"").nth(1).and_then(|rest| rest.split("</dl>").next());
+        let rows = brief.expect("it is there").split("<dd>").skip(1);
+        rows.map(|row| row.split("</dd>").next().unwrap_or_default().trim().replace("&#x2f;", "/")).collect()
+    }
+
+    fn recording(counts: &[u64]) -> Recording {
+        let begin = WatchBegin {
+            schema: String::new(),
+            schema_version: 1,
+            tool_version: String::new(),
+            host: "vm".to_owned(),
+            started_at_unix_ns: 0,
+            interval_ns: 1_000_000_000,
+            devices: Vec::new(),
+            machine: None,
+        };
+        let interval = |(number, count): (u64, &u64)| {
+            let read = RequestRates { count: *count, per_s: *count as f64, ..RequestRates::default() };
+            let devices =
+                [("sda".to_owned(), DeviceRates { read, busy_percent: 50.0, ..DeviceRates::default() })].into();
+            let end_ns = number * 1_000_000_000;
+            DeviceInterval { number, ended_at_unix_ns: 0, end_ns, interval_ns: 1_000_000_000, devices }
+        };
+        Recording { begin, intervals: (1..).zip(counts).map(interval).collect(), end: None }
+    }
+
+    fn runs(count: u32) -> Sweep {
+        let visit = |run: u32| {
+            let (notes, iops) = (vec!["short-run".to_owned()], f64::from(100 + run * 7 % 5));
+            let headline = Headline { iops, notes, ..Headline::default() };
+            let outcome = VisitOutcome::Measured { file: String::new(), headline };
+            let purpose = Purpose::Measure;
+            Visit { point: 0, run, purpose, outcome, limit: None, sustained_iops: None, streams: Vec::new() }
+        };
+        let words = ["--runs=3", "--", "-d5", "a.dat"].map(str::to_owned).to_vec();
+        Sweep { words, visits: (0..count).map(visit).collect(), ..Sweep::default() }
+    }
+
+    #[test]
+    fn every_page_of_several_runs_answers_the_four_questions() {
+        let (name, example) = ("d", None);
+        let side = |name: &str| {
+            let mut result = RunResult { command_line: format!("diskspd {name}"), ..RunResult::default() };
+            "vm".clone_into(&mut result.system.computer_name);
+            Side { name: name.to_owned(), results: vec![result] }
+        };
+        let sides = [side("a"), side("b")];
+        let (none, few, many) = (Sweep::default(), runs(3), runs(8));
+        let (idle, busy) = (recording(&[0, 0]), recording(&[0, 5, 9]));
+        let subjects = [&none, &few, &many].into_iter().flat_map(|sweep| {
+            [
+                Subject::Repeat { name, sweep, example },
+                Subject::Pairs { name, sweep, example },
+                Subject::Interference { name, sweep, example },
+            ]
+        });
+        let recordings = [&idle, &busy].map(|recording| Subject::Recording { name, recording });
+        for subject in subjects.chain(recordings).chain([Subject::Comparison { sides: &sides }]) {
+            let rows = brief(&subject);
+            assert!(rows.len() == 4 && rows.iter().all(|row| row.len() > 1), "{subject:?}: {rows:?}");
+        }
+    }
+
+    #[test]
+    fn a_brief_tells_what_is_missing_and_what_to_type() {
+        let rows = brief(&Subject::Repeat { name: "d", sweep: &runs(3), example: None });
+        assert!(rows[2].starts_with("Only in part: 3 runs are too few for a confidence interval"), "{rows:?}");
+        assert!(rows[3].contains("diskspd repeat --runs=10 -- -d60 a.dat"), "{rows:?}");
+        let rows = brief(&Subject::Repeat { name: "d", sweep: &runs(8), example: None });
+        assert!(rows[2].starts_with("Yes: the interval covers the variation between 8 runs."), "{rows:?}");
+        let rows = brief(&Subject::Recording { name: "m", recording: &recording(&[0, 6, 12]) });
+        let told = "6 requests/s on average, idle time included: requests were in flight for 50 % of the time";
+        assert!(rows[0].contains(told) && rows[2].contains("3 s may not be typical"), "{rows:?}");
     }
 }

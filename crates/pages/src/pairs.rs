@@ -1,20 +1,23 @@
 //! The page of two loads in pairs: whether one is better.
 
+use super::again::Again;
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
+use super::brief::{Brief, Trust, each, remedy_of_runs};
 use super::charts::{Shown, pairs};
-use super::environment::{environment, subtitle_of_runs};
+use super::environment::{counted, environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
-use super::repeat::{name, shown as value};
+use super::repeat::{name, name_in_words, shown as value};
 use super::sweep::{command, verdicts};
 use super::warnings::Explain;
-use model::ab::{AbAnswer, AbVerdict};
+use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
 use render::ab::{DETECTABLE, averages, detectable, found_below_detectable, is_doubtful};
+use render::compare::end;
 use render::load_line;
 use render::repeat::EVERY_RUN_WARNED;
 use std::io;
@@ -24,11 +27,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, title: &str, expl
     let found = sweep.pairs();
     let names = sides(sweep);
     let runs = found.iter().flat_map(|(a, b)| [*a, *b]);
-    let mut statement = statement(sweep.ab.as_ref(), found.len(), &names);
-    if sweep.ab.is_some() && is_doubtful(&found) {
-        statement.sentences.push(sentence(EVERY_RUN_WARNED));
-    }
-    let answer = Answer::resting_on(runs, statement);
+    let answer = Answer::resting_on(runs, statement(sweep.ab.as_ref(), found.len(), &names));
     let mut first = vec![Block::Answers { answers: vec![answer] }];
     first.extend(sweep.ab.as_ref().map(|answer| Block::Table(figures(answer, &names))));
     first.extend(verdicts(sweep, explain, name_of_run));
@@ -41,7 +40,14 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, title: &str, expl
     sections.extend(example.map(environment));
     sections.push(command("ab", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
-    Ok(Page::new(title.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("A against B"))
+    Ok(Page::new(
+        title.to_owned(),
+        load_line::of_runs(sweep, example),
+        subtitle,
+        brief(sweep, example, explain),
+        sections,
+    )
+    .of_method("A against B"))
 }
 
 /// `pair 3 A`
@@ -117,15 +123,109 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
         others(&format!("Equivalent within {margin} %"), AbVerdict::Equivalent),
         others("Cannot tell, within the noise", AbVerdict::CannotTell),
     ];
-    let mut sentences =
-        vec![format!("{} pairs of runs, in random order within each pair; B is compared with A.", found.pairs)];
-    sentences.extend(rest.into_iter().flatten().filter(|_| !better.is_empty() || !worse.is_empty()));
+    let is_any = !better.is_empty() || !worse.is_empty();
+    let mut sentences: Vec<String> = rest.into_iter().flatten().filter(|_| is_any).collect();
     sentences.push(format!("The {DETECTABLE}: {}.", detectable(found)));
     sentences.extend(found_below_detectable(found).map(|words| sentence(&words)));
-    if !found.is_decided() {
-        sentences.push("For an answer, use longer runs (-d) or more pairs (--pairs).".to_owned());
-    }
     Statement { tone, about, headline, sentences }
+}
+
+/// Pairs from which there is an answer.
+const PAIRS_MIN: usize = 3;
+
+/// What to do with pairs of the same load.
+const ALIKE: &str = "Both sides are the same load: these pairs show the noise floor. Compare two loads (--a, --b) with as many \
+                     pairs or more";
+
+/// Pairs that `ab` makes at most unless told otherwise.
+const PAIRS_MAX: usize = 20;
+
+fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief {
+    let pairs = sweep.pairs();
+    let runs: Vec<&Headline> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let sides = sides_in_words(sweep);
+    let [a, b] = &sides;
+    let head = format!("{} of runs of {a} and {b}, in random order within each pair", counted(pairs.len(), "pair"));
+    let answer = sweep.ab.as_ref().filter(|answer| !answer.figures.is_empty());
+    let changes = answer.map(|answer| {
+        let change = |found: &AbFigure| {
+            let AbFigure { percent, low_percent, high_percent, .. } = found;
+            let figure = name_in_words(found.figure);
+            format!("{figure} {percent:+.1} % (95 % interval {} to {})", end(*low_percent), end(*high_percent))
+        };
+        format!(". B relative to A: {}", answer.figures.iter().map(change).collect::<Vec<_>>().join(", "))
+    });
+    let measured = format!("{head}{}{}.", each(example), changes.unwrap_or_default());
+    let (is_enough, basis) = basis(answer, &pairs);
+    let trust = Trust::in_answer(runs.iter().copied(), is_enough, &basis);
+    let again = Again::of_method("ab", sweep);
+    let more = (pairs.len() * 2).max(PAIRS_MAX).to_string();
+    let asked = if is_enough { again } else { again.with_own("--pairs=", &more) };
+    let (again, is_longer) = asked.of_a_minute(runs.iter().copied());
+    let remedy = remedy_of_runs(&runs, explain);
+    let is_better = remedy.is_some() || is_longer || !is_enough;
+    let are_alike = sides == ["A", "B"];
+    let choice = answer.filter(|_| is_enough && !are_alike).map(|answer| choice(answer, &sides));
+    let length = if is_longer { ", with runs of 60 s each" } else { "" };
+    let repeat = match (is_enough, is_better) {
+        _ if are_alike => Some(format!("{ALIKE}{length}.")),
+        (false, _) => Some(format!("For an answer, run more pairs{length}.")),
+        (true, true) => Some(format!("Confirm it in another series{length}.")),
+        (true, false) => None,
+    };
+    let next: Vec<String> = choice.into_iter().chain(remedy).chain(repeat).collect();
+    let command = if is_better { again.command() } else { String::new() };
+    Brief { measured, trust, next: next.join(" "), command, ..Brief::of_runs(sweep, example) }
+}
+
+/// Whether pairs tell all figures apart, and what that rests on.
+fn basis(answer: Option<&AbAnswer>, pairs: &[(&Headline, &Headline)]) -> (bool, String) {
+    let count = counted(pairs.len(), "complete pair");
+    let Some(answer) = answer else {
+        return (false, format!("{count}, too few for an answer; {PAIRS_MIN} are needed"));
+    };
+    let open: Vec<String> = answer
+        .figures
+        .iter()
+        .filter(|found| found.verdict == AbVerdict::CannotTell)
+        .map(|found| {
+            let percent = found.detectable_percent;
+            let least = if percent <= 100.0 { format!("{percent:.1} %") } else { "100 %".to_owned() };
+            format!("{} (differences below {least} do not show)", name(found.figure))
+        })
+        .collect();
+    match (open.is_empty(), is_doubtful(pairs)) {
+        (false, _) => (false, format!("{count} cannot tell which side is better in {}", open.join(" and "))),
+        (true, true) => (true, EVERY_RUN_WARNED.to_owned()),
+        (true, false) => (true, format!("{count} decide each figure judged, with joint 95 % confidence intervals")),
+    }
+}
+
+/// Which side to take for what.
+fn choice(answer: &AbAnswer, [a, b]: &[String; 2]) -> String {
+    let of = |verdict: AbVerdict| {
+        let figures = answer.figures.iter().filter(|found| found.verdict == verdict);
+        let figures = figures.map(|found| name_in_words(found.figure));
+        figures.collect::<Vec<_>>().join(" and ")
+    };
+    match (of(AbVerdict::Better).as_str(), of(AbVerdict::Worse).as_str()) {
+        ("", "") => "Take either: they are equivalent.".to_owned(),
+        (_, "") => format!("Take {b}."),
+        ("", _) => format!("Take {a}."),
+        (better, worse) => format!("Take {b} for {better}, {a} for {worse}."),
+    }
+}
+
+/// `A (-o4)` and `B (-o16)`
+fn sides_in_words(sweep: &Sweep) -> [String; 2] {
+    let sides = sides(sweep);
+    let before = ["--before-a=", "--before-b="].map(|option| text(word(sweep, option).as_bytes()));
+    let mut words = sides.iter().zip(before).map(|(side, before)| match side.split_once(": ") {
+        Some((letter, typed)) => format!("{letter} ({typed})"),
+        None if !before.is_empty() => format!("{side} (after {before})"),
+        None => side.clone(),
+    });
+    std::array::from_fn(|_| words.next().unwrap_or_default())
 }
 
 /// What the text says of each figure.
@@ -171,7 +271,6 @@ fn table(found: &[(&Headline, &Headline)], [a, b]: &[String; 2]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::ab::AbFigure;
 
     fn told(verdicts: &[(Metric, f64, AbVerdict)]) -> (Tone, String, Vec<String>) {
         let figure = |(figure, percent, verdict): &(Metric, f64, AbVerdict)| AbFigure {
@@ -201,11 +300,10 @@ mod tests {
         assert_eq!((tone, headline.as_str()), (Tone::Warn, mixed));
         let (tone, headline, sentences) = told(&[(Metric::Iops, 5.0, Better), (Metric::Mean, 0.1, Equivalent)]);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "B is better in IOPS (+5.0 %)"));
-        assert_eq!(sentences[1], "Equivalent within 2 %: mean.");
+        assert_eq!(sentences[0], "Equivalent within 2 %: mean.");
         let (tone, headline, sentences) = told(&[(Metric::Iops, -5.0, Worse), (Metric::P99, 3.0, CannotTell)]);
         assert_eq!((tone, headline.as_str()), (Tone::Warn, "B is worse in IOPS (-5.0 %)"));
-        assert_eq!(sentences[1], "Cannot tell, within the noise: p99.");
-        assert!(sentences.iter().any(|sentence| sentence.contains("more pairs (--pairs)")), "{sentences:?}");
+        assert_eq!(sentences[0], "Cannot tell, within the noise: p99.");
         let (tone, headline, _) = told(&[(Metric::Iops, 0.1, Equivalent)]);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "A and B are equally fast, within 2 %"));
         let (_, headline, sentences) = told(&[(Metric::Iops, 0.1, Equivalent), (Metric::P99, -3.0, CannotTell)]);

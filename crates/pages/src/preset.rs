@@ -2,18 +2,21 @@
 
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Section, Table, Tone};
+use super::environment::counted;
 use super::foreign_text::text;
-use super::quantity::{grouped, latency, significant};
+use super::quantity::{Quantity, grouped, latency, significant};
 use super::warnings::{Explain, NamedRun, banner, warnings};
 use super::weak;
 use model::finding::Severity;
 use model::headline::Headline;
+use model::latency_band::BandKind;
 use model::metric::Metric;
 use model::preset::{PresetRun, PresetTable};
-use model::result::RunResult;
+use model::result::{RunResult, TimeSpanResult};
 use render::figure_words::label;
-use render::load_line;
 use render::preset::{COMMIT_COLUMNS, LoadRow, about_commits, busy_cpus};
+use stats::latency_band::Judgement;
+use stats::preset_rows::RunsOfLoad;
 
 /// The percentiles that the table shows, and their ranks in parts per billion.
 const PERCENTILES: [(&str, u64); 3] =
@@ -27,28 +30,28 @@ pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let runs: Vec<NamedRun<'_>> =
         headlines.iter().filter_map(|(name, headline)| Some((text(name.as_bytes()), headline.as_ref()?))).collect();
     let requirements = render::preset::requirements(result);
-    let loads = if preset.table == PresetTable::Loads { headlines.len() } else { table.rows.len() };
-    let statement = statement(loads, requirements.as_ref(), &runs);
-    let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement);
-    let commits = about_commits(result).into_iter().map(|words| sentence(&words));
-    let notes = [runs_of_rows(preset, result)].into_iter().chain(commits).chain([table.note.clone()]);
+    let loads = counted(if preset.table == PresetTable::Loads { headlines.len() } else { table.rows.len() }, "load");
+    let answer = requirements.map(|requirements| {
+        Answer::resting_on(runs.iter().map(|(_, run)| *run), statement(&loads, &requirements, &runs))
+    });
+    let busy = busy_cpus(runs.iter().map(|(_, run)| *run));
+    let about = busy.into_iter().chain(about_commits(result)).map(|words| sentence(&words));
+    let notes = [runs_of_rows(preset)].into_iter().chain(about).chain([table.note.clone()]);
     let note = notes.filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
     let table = Table { note, ..table };
-    let mut blocks = vec![Block::Answers { answers: vec![answer] }];
+    let mut blocks: Vec<Block> = answer.map(|answer| Block::Answers { answers: vec![answer] }).into_iter().collect();
     blocks.extend(banner(warnings(&runs, explain)));
     blocks.push(Block::Table(table));
     Some(Section::new("All loads", blocks))
 }
 
-/// How many runs are behind a row, and how long they were.
-fn runs_of_rows(preset: &PresetRun, result: &RunResult) -> String {
-    let mut lengths = result.profile.time_spans.iter().map(load_line::length);
-    let Some(first) = lengths.next().filter(|first| lengths.all(|length| length == *first)) else {
-        return String::new();
-    };
+/// What the figures of a row are of; how long each run was stands above.
+fn runs_of_rows(preset: &PresetRun) -> String {
     match preset.repeats {
-        0 | 1 => format!("Each load: one run, {first}."),
-        repeats => format!("Each figure is the median of {repeats} runs, best is the highest. Each run: {first}."),
+        0 | 1 => String::new(),
+        repeats => format!(
+            "Each figure is the median of {repeats} runs, best is the highest. Of these runs, the one with the median throughput has charts below."
+        ),
     }
 }
 
@@ -57,49 +60,98 @@ fn headlines<'a>(preset: &'a PresetRun, result: &RunResult) -> Vec<(&'a str, Opt
     preset.loads.iter().map(String::as_str).zip(result.time_spans.iter().map(stats::headline)).collect()
 }
 
-fn statement(loads: usize, requirements: Option<&(Severity, String)>, runs: &[NamedRun<'_>]) -> Statement {
-    let loads = if loads == 1 { "1 load".to_owned() } else { format!("{loads} loads") };
-    let (tone, headline) = match requirements {
-        Some((worst, words)) => (Tone::of(Some(*worst)), format!("{loads}: {words}")),
-        None => (Tone::Plain, loads),
+/// `6 loads`, `8 loads of 5 runs`
+pub(super) fn runs_of_loads(preset: &PresetRun, result: &RunResult) -> String {
+    let loads = if preset.table == PresetTable::Loads {
+        result.time_spans.len()
+    } else {
+        result.time_spans.len() / preset.repeats.max(1) as usize
     };
-    let mut doubtful: Vec<&str> = Vec::new();
-    let mut sound: Vec<&str> = Vec::new();
-    for (name, run) in runs {
-        let names = if run.severity >= Some(Severity::Warn) { &mut doubtful } else { &mut sound };
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
+    let runs = if preset.repeats > 1 { format!(" of {} runs", preset.repeats) } else { String::new() };
+    format!("{}{runs}", counted(loads, "load"))
+}
+
+/// What its loads say together, in a sentence without a full stop; `None` if nothing was measured.
+pub(super) fn answer(preset: &PresetRun, result: &RunResult) -> Option<String> {
+    let judged = judged(preset, result);
+    if !judged.is_empty() {
+        return Some(judged.join("; "));
     }
-    sound.retain(|name| !doubtful.contains(name));
-    let worst = runs.iter().filter_map(|(_, run)| run.severity).max().filter(|worst| *worst >= Severity::Warn);
-    let has_notes = runs.iter().any(|(_, run)| !run.notes.is_empty());
-    let trusted = match worst {
-        None if has_notes => "No run has a verdict of WARN or worse; the notes limit what the figures show.".to_owned(),
-        None => "No run has a verdict of WARN or worse.".to_owned(),
-        Some(worst) => {
-            let which = match (sound.len(), doubtful.len()) {
-                (0, _) => "None of the loads can be trusted until the causes are removed".to_owned(),
-                // The shorter list is read.
-                (sounds, doubts) if sounds < doubts => {
-                    let limits = if has_notes { ", within the limits of their notes" } else { "" };
-                    format!("Only these loads can be trusted{limits}: {}", sound.join("; "))
-                }
-                _ => format!("These loads cannot be trusted: {}", doubtful.join("; ")),
+    let mut runs: Vec<(&str, Headline)> =
+        headlines(preset, result).into_iter().filter_map(|(name, run)| Some((name, run?))).collect();
+    if preset.table == PresetTable::Desktop {
+        let mb_per_s = |runs: &RunsOfLoad| rate(runs.median_bytes_per_s / 1e6);
+        let row = |(name, runs): &(&str, [Option<RunsOfLoad>; 2])| {
+            let named = ["reads", "writes"].into_iter().zip(runs);
+            let told: Vec<String> =
+                named.filter_map(|(kind, runs)| Some(format!("{kind} {} MB/s", mb_per_s(runs.as_ref()?)))).collect();
+            format!("{} {}", text(name.as_bytes()), told.join(", "))
+        };
+        let rows: Vec<String> = stats::preset_rows::reads_and_writes(preset, result).iter().map(row).collect();
+        return (!rows.is_empty()).then(|| rows.join("; "));
+    }
+    runs.sort_by(|(_, one), (_, other)| one.iops.total_cmp(&other.iops));
+    let told =
+        |(name, run): &(&str, Headline)| format!("{} ({})", Quantity::Iops.value(run.iops), text(name.as_bytes()));
+    match &runs[..] {
+        [] => None,
+        [only] => Some(told(only)),
+        [lowest, .., highest] => Some(format!("from {} to {}", told(lowest), told(highest))),
+    }
+}
+
+/// How its latencies were judged: `mean commits of 86 µs to 117 µs: 6 ideal for a hard disk and flash, 1 of them doubtful (WARN)`.
+fn judged(preset: &PresetRun, result: &RunResult) -> Vec<String> {
+    let medium = stats::latency_band::medium(result);
+    let of_kind = |(kind, what): (BandKind, &str)| {
+        let of_span = |(index, span_result): (usize, &TimeSpanResult)| {
+            let of_kind = preset.band(index).filter(|found| *found == kind)?;
+            stats::latency_band::judge(span_result, of_kind, medium)
+        };
+        let found: Vec<Judgement> = result.time_spans.iter().enumerate().filter_map(of_span).collect();
+        let lowest = found.iter().map(|found| found.latency_ns).min_by(f64::total_cmp)?;
+        let highest = found.iter().map(|found| found.latency_ns).max_by(f64::total_cmp)?;
+        let mut counts: Vec<(&str, usize, usize)> = Vec::new();
+        for judgement in &found {
+            let (words, is_doubtful) = match judgement.words.split_once("; ") {
+                Some((words, _)) => (words, 1),
+                None => (judgement.words.as_str(), 0),
             };
-            format!("Worst verdict: {worst}. {which}.")
+            match counts.iter_mut().find(|(known, ..)| *known == words) {
+                Some((_, count, doubtful)) => (*count, *doubtful) = (*count + 1, *doubtful + is_doubtful),
+                None => counts.push((words, 1, is_doubtful)),
+            }
         }
+        let told = |(words, count, doubtful): &(&str, usize, usize)| {
+            let doubtful = if *doubtful > 0 { format!(", {doubtful} of them doubtful (WARN)") } else { String::new() };
+            let count = if *count == found.len() { "all".to_owned() } else { count.to_string() };
+            format!("{count} {words}{doubtful}")
+        };
+        let range =
+            if found.len() == 1 { latency(lowest) } else { format!("{} to {}", latency(lowest), latency(highest)) };
+        Some(format!("{what} of {range}, {}", counts.iter().map(told).collect::<Vec<_>>().join(", ")))
     };
-    let mut sentences = vec![trusted];
-    if worst.is_some() && requirements.is_some() {
-        sentences.push(
-            "PASS and FAIL compare figures with limits. They do not show that the figures are right: with a WARN or \
-             INVALID verdict of the run, even a PASS is not proven."
-                .to_owned(),
-        );
+    let kinds = [
+        (BandKind::Data, "mean latencies"),
+        (BandKind::Log, "mean commit times (a write until its flush is acknowledged)"),
+    ];
+    if preset.has_latency_bands { kinds.into_iter().filter_map(of_kind).collect() } else { Vec::new() }
+}
+
+/// What became of requirements, which verdicts may put into doubt.
+fn statement(loads: &str, (worst, words): &(Severity, String), runs: &[NamedRun<'_>]) -> Statement {
+    let is_doubtful = runs.iter().any(|(_, run)| run.severity >= Some(Severity::Warn));
+    let doubt = is_doubtful.then(|| {
+        "PASS and FAIL compare figures with limits. They do not show that the figures are right: with a WARN or \
+         INVALID verdict of the run, even a PASS is not proven."
+            .to_owned()
+    });
+    Statement {
+        tone: Tone::of(Some(*worst)),
+        about: String::new(),
+        headline: format!("{loads}: {words}"),
+        sentences: doubt.into_iter().collect(),
     }
-    sentences.extend(busy_cpus(runs.iter().map(|(_, run)| *run)).map(|words| sentence(&words)));
-    Statement { tone, about: String::new(), headline, sentences }
 }
 
 /// The table of the text, with the verdict of the run beside each load and marks at percentiles of few samples.
@@ -131,7 +183,7 @@ fn table(preset: &PresetRun, result: &RunResult) -> Option<Table> {
             }
             for cell in table.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
                 if let Ok(value) = cell.parse::<f64>() {
-                    *cell = if value >= 1000.0 { grouped(value) } else { significant(value) };
+                    *cell = rate(value);
                 }
             }
         }
@@ -166,46 +218,27 @@ fn table(preset: &PresetRun, result: &RunResult) -> Option<Table> {
     Some(table)
 }
 
+fn rate(value: f64) -> String {
+    if value >= 1000.0 { grouped(value) } else { significant(value) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn run(severity: Severity) -> Headline {
-        Headline { severity: Some(severity), ..Headline::default() }
-    }
-
-    fn told(requirements: Option<(Severity, &str)>, runs: &[(&str, Severity)]) -> (Tone, String, Vec<String>) {
-        let headlines: Vec<(String, Headline)> =
-            runs.iter().map(|(name, severity)| ((*name).to_owned(), run(*severity))).collect();
-        let named: Vec<NamedRun<'_>> = headlines.iter().map(|(name, run)| (name.clone(), run)).collect();
-        let requirements = requirements.map(|(worst, words)| (worst, words.to_owned()));
-        let Statement { tone, headline, sentences, .. } = statement(runs.len(), requirements.as_ref(), &named);
+    fn told(worst: Severity, words: &str, severity: Severity) -> (Tone, String, Vec<String>) {
+        let run = Headline { severity: Some(severity), ..Headline::default() };
+        let runs = [("reads".to_owned(), &run)];
+        let Statement { tone, headline, sentences, .. } = statement("2 loads", &(worst, words.to_owned()), &runs);
         (tone, headline, sentences)
     }
 
     #[test]
     fn passes_and_verdicts_are_put_into_relation() {
-        let runs = [("reads", Severity::Note), ("log", Severity::Warn)];
-        let (tone, headline, sentences) = told(Some((Severity::Pass, "2 PASS")), &runs);
+        let (tone, headline, sentences) = told(Severity::Pass, "2 PASS", Severity::Warn);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "2 loads: 2 PASS"));
-        assert_eq!(sentences[0], "Worst verdict: WARN. These loads cannot be trusted: log.");
-        assert!(sentences[1].ends_with("even a PASS is not proven."), "{sentences:?}");
-        let (tone, headline, sentences) = told(None, &[("reads", Severity::Invalid), ("reads", Severity::Note)]);
-        assert_eq!((tone, headline.as_str()), (Tone::Plain, "2 loads"));
-        assert_eq!(
-            sentences,
-            ["Worst verdict: INVALID. None of the loads can be trusted until the causes are removed."]
-        );
-        let most = [("a, b", Severity::Warn), ("c", Severity::Warn), ("d", Severity::Note)];
-        assert_eq!(told(None, &most).2, ["Worst verdict: WARN. Only these loads can be trusted: d."]);
-        let noted = Headline { notes: vec!["short-run".to_owned()], cpu_percent: 99.0, ..run(Severity::Note) };
-        let runs = [("reads".to_owned(), &noted), ("writes".to_owned(), &noted)];
-        let Statement { sentences, .. } = statement(2, None, &runs);
-        assert_eq!(sentences[0], "No run has a verdict of WARN or worse; the notes limit what the figures show.");
-        assert!(
-            sentences[1].starts_with("The CPUs of the machine were busy for 95 % of the time or more in 2 of 2 runs")
-        );
-        let (tone, _, sentences) = told(Some((Severity::Fail, "1 FAIL")), &[("reads", Severity::Note)]);
-        assert_eq!((tone, sentences), (Tone::Bad, vec!["No run has a verdict of WARN or worse.".to_owned()]));
+        assert!(sentences[0].ends_with("even a PASS is not proven."), "{sentences:?}");
+        let (tone, _, sentences) = told(Severity::Fail, "1 FAIL", Severity::Note);
+        assert_eq!((tone, sentences), (Tone::Bad, Vec::new()));
     }
 }

@@ -1,7 +1,8 @@
 //! The page of a recording of the monitor, and its devices under a run.
 
-use super::answer::{Answer, Statement};
+use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
+use super::brief::{self, Brief, Trust};
 use super::charts::Shown;
 use super::charts::device::{self, Span};
 use super::environment::{self, Machine, counted};
@@ -16,6 +17,9 @@ use render::system::utc;
 use stats::device_course::{Activity, BUSY_PERCENT, active_devices, activity, course};
 use std::io;
 
+/// Active devices that are named at the head of the page.
+const DEVICES_NAMED: usize = 3;
+
 /// Devices that have charts; a machine may have hundreds.
 const DEVICES_MAX: usize = 12;
 
@@ -26,46 +30,133 @@ pub(super) fn page(recording: &Recording, name: &str) -> io::Result<Page> {
     let mut sections = vec![Section::new("", first)];
     sections.extend(of_devices(recording, whole(recording), "")?);
     sections.push(Section::new("Environment", vec![Block::Facts { facts: facts(recording) }]));
-    Ok(Page::new(format!("Block device activity: {name}"), String::new(), subtitle(recording), sections))
+    Ok(Page::new(
+        format!("Block device activity: {name}"),
+        String::new(),
+        subtitle(recording),
+        brief(recording, name),
+        sections,
+    ))
 }
 
-/// What the busiest device did, whether it was at its limit, and what to do next.
+/// How much of a recording may be untypical of the machine: less than this, in seconds.
+const TYPICAL_S: f64 = 60.0;
+
+/// What a recording cannot tell.
+const WHOSE: &str = "the counts of the kernel are of all programs together: they do not say which program, or which load, \
+                     caused the requests";
+
+/// The device with the most requests, and what it did.
+fn busiest(recording: &Recording) -> Option<(&str, Activity)> {
+    let (device, _) = active_devices(&recording.intervals).into_iter().next()?;
+    Some((device, activity(&recording.intervals, device)?))
+}
+
+fn requests(rates: &DeviceRates) -> String {
+    Quantity::Iops.value(rates.read.per_s + rates.write.per_s).replace("IOPS", "requests/s")
+}
+
+fn throughput(rates: &DeviceRates) -> String {
+    Quantity::MibPerS.value(units::mib(rates.read.bytes_per_s + rates.write.bytes_per_s))
+}
+
+/// The requests per second on average, with and without the time in which a device was idle.
+fn averages(found: &Activity) -> String {
+    let all = requests(&found.mean);
+    let busy_percent = found.mean.busy_percent;
+    if !(0.1..100.0).contains(&busy_percent) {
+        return format!("{all} on average");
+    }
+    let busy = Quantity::Percent.value(busy_percent);
+    format!("{all} on average, idle time included: requests were in flight for {busy} of the time")
+}
+
+fn brief(recording: &Recording, name: &str) -> Brief {
+    let begin = &recording.begin;
+    let (intervals, length_s) = (recording.intervals.len(), whole(recording).length_ns as f64 / 1e9);
+    let time = |s: f64| Quantity::TimeS.value(s);
+    let head = format!(
+        "The requests of all programs to block devices, as the kernel counted them, for {} in {} of {}",
+        time(length_s),
+        counted(intervals, "interval"),
+        time(begin.interval_ns as f64 / 1e9)
+    );
+    let found = busiest(recording);
+    let came_out = found.map(|(device, found)| format!("{} did most, {}", text(device.as_bytes()), averages(&found)));
+    let came_out = came_out.unwrap_or_else(|| "no device had a request".to_owned());
+    let devices: Vec<String> = active_devices(&recording.intervals)
+        .iter()
+        .take(DEVICES_NAMED)
+        .map(|(device, _)| described(recording, device))
+        .collect();
+    let more = active_devices(&recording.intervals).len().saturating_sub(DEVICES_NAMED);
+    let more = (more > 0).then(|| counted(more, "other device"));
+    let devices: Vec<String> = devices.into_iter().chain(more).collect();
+    let missed = recording.end.map(|end| end.missed_count).filter(|missed| *missed > 0);
+    let limits = [
+        (length_s < TYPICAL_S).then(|| format!("{} may not be typical", time(length_s))),
+        recording.end.is_none().then(|| "the recording is incomplete".to_owned()),
+        missed.map(|missed| format!("{} not read in time", counted(missed as usize, "interval"))),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    let trust = if limits.is_empty() {
+        Trust { tone: Tone::Good, words: format!("Yes, but {WHOSE}.") }
+    } else {
+        Trust { tone: Tone::Warn, words: format!("Only in part: {}. {}", limits.join("; "), sentence(WHOSE)) }
+    };
+    let (next, command) = match found {
+        None => (
+            "Record again while the programs that you look for are running.".to_owned(),
+            format!("diskspd monitor --record {}", text(quoted(name).as_bytes())),
+        ),
+        Some((_, found)) => (
+            format!(
+                "{}See which programs do this I/O (pidstat -d 1, as root). To find out what the device can do, run this with FILE \
+                 on it while nothing else uses it.",
+                if length_s < TYPICAL_S { "Record for minutes while the usual programs run. " } else { "" }
+            ),
+            format!(
+                "diskspd sweep --vary o=1..64*2 -- -c4G -b{} -r -Su -L -d30 FILE",
+                units::short_size(block_bytes(mean_request_bytes(&found.peak)))
+            ),
+        ),
+    };
+    let machine = brief::machine(&facts_of_machine(recording), &begin.host);
+    Brief {
+        measured: format!("{head}: {came_out}."),
+        on: devices.join("; ") + if devices.is_empty() { "" } else { ". On " } + &machine + ".",
+        trust,
+        next,
+        command,
+    }
+}
+
+/// What the busiest device did, and whether it was at its limit.
 fn statement(recording: &Recording, name: &str) -> Statement {
-    let active = active_devices(&recording.intervals);
-    let busiest = active.first().and_then(|(device, _)| Some((*device, activity(&recording.intervals, device)?)));
-    let Some((device, found)) = busiest else {
+    let Some((device, found)) = busiest(recording) else {
         return Statement {
             tone: Tone::Plain,
             about: String::new(),
             headline: "No device had a request".to_owned(),
-            sentences: vec!["Record again while the programs that you look for are running.".to_owned()],
+            sentences: Vec::new(),
         };
     };
-    let requests =
-        |rates: &DeviceRates| Quantity::Iops.value(rates.read.per_s + rates.write.per_s).replace("IOPS", "requests/s");
-    let mib =
-        |rates: &DeviceRates| Quantity::MibPerS.value(units::mib(rates.read.bytes_per_s + rates.write.bytes_per_s));
     let at = |began_ns: u64| Quantity::TimeS.value(began_ns as f64 / 1e9);
-    let request_bytes = mean_request_bytes(&found.peak);
     let device = text(device.as_bytes());
     let headline = format!(
         "{device} did most: {} on average, at most {} ({})",
         requests(&found.mean),
         requests(&found.peak),
-        mib(&found.peak)
+        throughput(&found.peak)
     );
-    let mut sentences = vec![
-        "These are the requests of all programs, as the kernel counted them. The recording does not say which programs."
-            .to_owned(),
-        format!(
-            "Its peak began at {} of the recording: {} reads/s and {} writes/s of {} on average{}.",
-            at(found.peak_began_ns),
-            grouped(found.peak.read.per_s),
-            grouped(found.peak.write.per_s),
-            size(request_bytes as u64),
-            found.peak.latency_ns.map(|ns| format!(", mean latency {}", latency(ns))).unwrap_or_default()
-        ),
-    ];
+    let mut sentences = vec![format!(
+        "Its peak began at {} of the recording: {} reads/s and {} writes/s of {} on average{}.",
+        at(found.peak_began_ns),
+        grouped(found.peak.read.per_s),
+        grouped(found.peak.write.per_s),
+        size(mean_request_bytes(&found.peak) as u64),
+        found.peak.latency_ns.map(|ns| format!(", mean latency {}", latency(ns))).unwrap_or_default()
+    )];
     sentences.extend(found.mean.latency_ns.zip(found.slowest).map(|(mean, (slowest, began_ns))| {
         format!(
             "Mean latency of reads and writes: {}; in the slowest interval, at {}, {}.",
@@ -76,11 +167,8 @@ fn statement(recording: &Recording, name: &str) -> Statement {
     }));
     sentences.push(saturation(&device, &found));
     sentences.push(format!(
-        "Next: see which programs do this I/O (pidstat -d 1, as root), and what the device can do: run diskspd sweep \
-         --vary o=1..64*2 -- -c4G -b{} -r -Su -L -d30 FILE, with FILE on the device, while nothing else uses it. If a result \
-         of diskspd was measured meanwhile, diskspd report RESULT.json --monitor {} --output page.html shows both on one \
-         time axis.",
-        units::short_size(block_bytes(request_bytes)),
+        "If a result of diskspd was measured meanwhile, diskspd report RESULT.json --monitor {} --output page.html shows both \
+         on one time axis.",
         text(quoted(name).as_bytes())
     ));
     Statement { tone: Tone::Plain, about: String::new(), headline, sentences }
@@ -121,11 +209,11 @@ pub(super) fn subtitle(recording: &Recording) -> String {
     format!("{} · {started} · diskspd monitor", text(begin.host.as_bytes()))
 }
 
-/// The machine and its devices, as far as the recording has them.
-fn facts(recording: &Recording) -> Vec<Fact> {
+/// The machine, as far as the recording has it.
+fn facts_of_machine(recording: &Recording) -> Vec<Fact> {
     let begin = &recording.begin;
     let machine = begin.machine.as_deref();
-    let mut facts = environment::of_machine(&Machine {
+    environment::of_machine(&Machine {
         computer: &begin.host,
         processor: machine.and_then(|machine| machine.processor_name.as_deref()),
         cpus: machine.map(|machine| counted(machine.cpu_count as usize, "CPU")),
@@ -133,8 +221,14 @@ fn facts(recording: &Recording) -> Vec<Fact> {
         kernel_release: None,
         power: None,
         tool: format!("diskspd monitor {}", text(begin.tool_version.as_bytes())),
-    });
-    let is_virtual = machine.is_some_and(|machine| machine.environment.virtual_machine().is_some());
+    })
+}
+
+/// The machine and its devices.
+fn facts(recording: &Recording) -> Vec<Fact> {
+    let begin = &recording.begin;
+    let mut facts = facts_of_machine(recording);
+    let is_virtual = begin.machine.as_deref().is_some_and(|machine| machine.environment.virtual_machine().is_some());
     let active = active_devices(&recording.intervals);
     for device in begin.devices.iter().filter(|device| active.iter().any(|(name, _)| *name == device.name)) {
         let scheduler = device.scheduler.as_ref().map(|scheduler| format!("scheduler {}", text(scheduler.as_bytes())));
@@ -204,16 +298,6 @@ fn described(recording: &Recording, name: &str) -> String {
 fn overview(recording: &Recording) -> Vec<Block> {
     let mut blocks = vec![Block::Table(table(recording))];
     let mut sentences = Vec::new();
-    match recording.end {
-        None => sentences.push("The recording is incomplete: it was cut off or is still in progress.".to_owned()),
-        Some(end) if end.missed_count > 0 => {
-            sentences.push(format!(
-                "{} intervals were not read in time; their counts are in the intervals after them.",
-                end.missed_count
-            ));
-        }
-        Some(_) => {}
-    }
     let active = active_devices(&recording.intervals).len();
     if active > DEVICES_MAX {
         sentences.push(format!("Charts show the {DEVICES_MAX} busiest of {active} devices."));
@@ -249,7 +333,7 @@ fn table(recording: &Recording) -> Table {
         columns: [Column::text("device")].into_iter().chain(names.map(Column::number)).collect(),
         rows: active_devices(&recording.intervals).into_iter().filter_map(row).collect(),
         note: format!(
-            "Means over {} of recording, in {} intervals. Idle devices are left out.",
+            "Means over {} of recording, in {} intervals, idle ones included. Idle devices are left out.",
             Quantity::TimeS.value(length_ns as f64 / 1e9),
             recording.intervals.len()
         ),

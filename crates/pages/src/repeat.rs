@@ -1,9 +1,11 @@
 //! The page of runs of the same load.
 
-use super::answer::{Answer, Statement, sentence};
+use super::again::Again;
+use super::answer::{Answer, Statement};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
+use super::brief::{Brief, Trust, each, remedy_of_runs};
 use super::charts::runs;
-use super::environment::{environment, subtitle_of_runs};
+use super::environment::{counted, environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::sweep::{command, verdicts};
@@ -11,6 +13,7 @@ use super::warnings::Explain;
 use super::weak;
 use model::headline::Headline;
 use model::metric::{Metric, MetricUnit};
+use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::mib;
@@ -39,7 +42,14 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     sections.extend(example.map(environment));
     sections.push(command("repeat", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
-    Ok(Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, sections).of_method("Repeated runs"))
+    Ok(Page::new(
+        name.to_owned(),
+        load_line::of_runs(sweep, example),
+        subtitle,
+        brief(sweep, example, found.as_ref(), (name, explain)),
+        sections,
+    )
+    .of_method("Repeated runs"))
 }
 
 fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statement {
@@ -52,30 +62,96 @@ fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statem
         };
     };
     let iops = &found.iops;
-    let mut sentences = vec![match iops.interval {
-        Some((low, high)) => format!(
-            "The median of {runs} runs; with 95 % confidence it lies between {} and {}.",
-            Quantity::Iops.value(low),
-            Quantity::Iops.value(high)
-        ),
-        None if runs >= 6 => {
-            format!(
-                "The median of {runs} runs; neighbouring runs are too strongly correlated for a confidence interval."
-            )
-        }
-        None => format!("The median of {runs} runs, too few for a confidence interval; 6 are needed."),
-    }];
-    sentences.push(format!(
-        "The runs lie between {} and {}; their standard deviation is {:.1} % of the mean.",
-        Quantity::Iops.value(iops.min),
-        Quantity::Iops.value(iops.max),
+    let sentences = vec![format!(
+        "The median of {runs} runs; their standard deviation is {:.1} % of the mean.",
         iops.deviation_percent
-    ));
-    if found.is_doubtful && iops.interval.is_some() {
-        sentences.push(sentence(EVERY_RUN_WARNED));
-    }
+    )];
     let tone = if has_findings { Tone::Warn } else { Tone::Good };
     Statement { tone, about: String::new(), headline: Quantity::Iops.value(iops.median), sentences }
+}
+
+/// What `repeat` makes unless told otherwise.
+const RUNS: usize = 10;
+
+/// Runs from which there can be an interval of the median.
+const RUNS_FOR_INTERVAL: usize = 6;
+
+fn brief(
+    sweep: &Sweep,
+    example: Option<&RunResult>,
+    found: Option<&Repeats>,
+    (name, explain): (&str, Explain),
+) -> Brief {
+    let runs: Vec<&Headline> = sweep.measured().collect();
+    let common = Brief::of_runs(sweep, example);
+    let again = Again::of_method("repeat", sweep);
+    let Some(found) = found else {
+        return Brief {
+            measured: "No run has results.".to_owned(),
+            trust: Trust { tone: Tone::Bad, words: "No: nothing was measured.".to_owned() },
+            next: "Find out why the runs failed, as listed below, and repeat them.".to_owned(),
+            command: again.command(),
+            ..common
+        };
+    };
+    let Spread { median, interval, min, max, .. } = found.iops;
+    let shown = |value: f64| Quantity::Iops.value(value);
+    let of_median =
+        interval.map(|(low, high)| format!(" (95 % confidence interval {} to {})", shown(low), shown(high)));
+    let steady = sweep.steady_state.as_ref().map(|state| {
+        if state.is_reached {
+            format!("; steady state by the SNIA criteria from run {} to {}", state.rounds.0, state.rounds.1)
+        } else {
+            "; no steady state by the SNIA criteria".to_owned()
+        }
+    });
+    let measured = format!(
+        "{} of the same load{}: median {}{}, lowest {}, highest {}{}.",
+        counted(runs.len(), "run"),
+        each(example),
+        shown(median),
+        of_median.unwrap_or_default(),
+        shown(min),
+        shown(max),
+        steady.unwrap_or_default(),
+    );
+    let count = runs.len();
+    let basis = match interval {
+        Some(_) if found.is_doubtful => EVERY_RUN_WARNED.to_owned(),
+        Some(_) => format!("the interval covers the variation between {count} runs"),
+        None if count >= RUNS_FOR_INTERVAL => {
+            "neighbouring runs are too strongly correlated for a confidence interval".to_owned()
+        }
+        None => format!(
+            "{} too few for a confidence interval; {RUNS_FOR_INTERVAL} are needed",
+            if count == 1 { "1 run is".to_owned() } else { format!("{count} runs are") }
+        ),
+    };
+    let trust = Trust::in_answer(runs.iter().copied(), interval.is_some(), &basis);
+    let remedy = remedy_of_runs(&runs, explain);
+    let more = RUNS.max(count * 2).to_string();
+    let asked = if interval.is_some() { again } else { again.with_own("--runs=", &more) };
+    let (again, is_longer) = asked.of_a_minute(runs.iter().copied());
+    let is_better = remedy.is_some() || is_longer || interval.is_none();
+    let (next, command) = if is_better {
+        let with = match (interval.is_none(), is_longer) {
+            (true, true) => format!(" with {more} runs, for a confidence interval, and 60 s for each"),
+            (true, false) => format!(" with {more} runs, for a confidence interval"),
+            (false, true) => " with 60 s for each run".to_owned(),
+            (false, false) => String::new(),
+        };
+        (format!("{}Repeat the load{with}.", remedy.map(|remedy| remedy + " ").unwrap_or_default()), again.command())
+    } else {
+        let after = again.with_own("--dir=", "after");
+        let report = command_line(["diskspd", "report", name, "after", "--output", "compared.html"]);
+        (
+            "Use the median with its interval. To see what a change does, make it, repeat the load, and compare both \
+             directories."
+                .to_owned(),
+            format!("{} && {report}", after.command()),
+        )
+    };
+    Brief { measured, trust, next, command, ..common }
 }
 
 fn table(found: &Repeats) -> Table {
@@ -150,6 +226,14 @@ pub(super) fn name(figure: Metric) -> String {
     label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label).to_owned()
 }
 
+/// In a sentence, where a mean is of nothing in particular.
+pub(super) fn name_in_words(figure: Metric) -> String {
+    match figure {
+        Metric::Mean | Metric::P50 | Metric::P99 | Metric::P999 => format!("{} latency", name(figure)),
+        _ => name(figure),
+    }
+}
+
 /// A value with its unit.
 pub(super) fn shown(metric: Metric, value: f64) -> String {
     match metric.unit() {
@@ -164,20 +248,28 @@ pub(super) fn shown(metric: Metric, value: f64) -> String {
 mod tests {
     use super::*;
     use model::finding::Severity;
+    use model::sweep::{Purpose, VisitOutcome};
 
     #[test]
     fn runs_that_all_have_warnings_say_what_their_interval_covers() {
-        let told = |severity: Severity, count: usize| {
-            let run = Headline { iops: 100.0, severity: Some(severity), ..Headline::default() };
-            let found = repeats(&vec![&run; count]).expect("runs");
-            statement(Some(&found), count, false).sentences
+        let told = |severity: Severity, count: u32| {
+            let visit = |run: u32| {
+                let headline = Headline { iops: 100.0, severity: Some(severity), ..Headline::default() };
+                let outcome = VisitOutcome::Measured { file: String::new(), headline };
+                let purpose = Purpose::Measure;
+                Visit { point: 0, run, purpose, outcome, limit: None, sustained_iops: None, streams: Vec::new() }
+            };
+            let sweep = Sweep { visits: (0..count).map(visit).collect(), ..Sweep::default() };
+            let found = repeats(&sweep.measured().collect::<Vec<_>>());
+            let Brief { measured, trust, .. } = brief(&sweep, None, found.as_ref(), ("d", |_| None));
+            (measured, trust.words)
         };
-        let warned = told(Severity::Warn, 8);
-        assert!(warned[0].contains("with 95 % confidence it lies between "), "{warned:?}");
-        assert!(warned[2].starts_with("Every run has a warning: the 95 % confidence intervals cover "), "{warned:?}");
-        let sound = told(Severity::Note, 8);
-        assert!(sound[0].contains("with 95 % confidence it lies between ") && sound.len() == 2, "{sound:?}");
-        let few = told(Severity::Warn, 3);
-        assert!(few[0].ends_with("too few for a confidence interval; 6 are needed.") && few.len() == 2, "{few:?}");
+        let (measured, trust) = told(Severity::Warn, 8);
+        assert!(measured.contains("(95 % confidence interval 100 IOPS to 100 IOPS)"), "{measured}");
+        assert!(trust.contains("Every run has a warning: the 95 % confidence intervals cover "), "{trust}");
+        let (_, trust) = told(Severity::Note, 8);
+        assert_eq!(trust, "Yes: the interval covers the variation between 8 runs.");
+        let (measured, trust) = told(Severity::Warn, 3);
+        assert!(!measured.contains("95 %") && trust.ends_with("6 are needed."), "{measured} {trust}");
     }
 }

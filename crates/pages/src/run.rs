@@ -9,13 +9,14 @@ use super::kinds;
 use super::preset;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
+use super::run_brief::brief;
 use super::storage;
 use super::warnings::Explain;
 use model::confidence::{HalfWidths, Interval};
 use model::device_interval::Recording;
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
-use model::profile::{CacheMode, OfferedRate, Target, TimeSpan};
+use model::profile::{OfferedRate, TimeSpan};
 use model::result::{
     Ending, HottestShare, LoadLoop, Measured, ReductionFigures, RunResult, SkewFigures, TimeSpanResult,
 };
@@ -57,11 +58,20 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, 
             span_result
         };
         let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
+        if result.preset.as_ref().is_some_and(|preset| !stats::preset_rows::is_typical(preset, result, index)) {
+            let has_charts =
+                |section: &Section| section.blocks.iter().any(|block| matches!(block, Block::Charts { .. }));
+            of_span.retain(|section| !has_charts(section));
+        }
         if result.fleet.is_some() {
             of_span.iter_mut().for_each(fleet::without_cpus_of_one_machine);
         }
         if let Some(first) = of_span.first_mut().filter(|_| is_imported) {
-            first.blocks.splice(0..0, unjudged(result, result.profile.time_spans.get(index), &found));
+            first.blocks.splice(0..0, shown_by_figures(&found));
+        }
+        // The table of a preset's loads has the meanings.
+        if let Some(first) = of_span.first_mut().filter(|_| result.preset.is_none()) {
+            first.blocks.iter_mut().for_each(|block| add_meanings(block, explain));
         }
         if let Some(first) = of_span.first_mut().filter(|_| several) {
             first.blocks.insert(0, Block::Load { line: load_line::of_time_span(result, index) });
@@ -80,7 +90,8 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, 
     sections.push(environment(result));
     sections.push(command(result));
     let preset = result.preset.as_ref().map(|preset| text(preset.title.as_bytes())).unwrap_or_default();
-    Ok(Page::new(title(result, name), load_line::of_result(result), subtitle(result), sections).of_method(&preset))
+    Ok(Page::new(title(result, name), load_line::of_result(result), subtitle(result), brief(result), sections)
+        .of_method(&preset))
 }
 
 /// `Timespan 2`, with the name of its load in a preset; nothing if there is one and it has no name.
@@ -162,7 +173,7 @@ pub(super) fn time_span(
         .map(|stream| percentiles(format!("Percentiles of latency, stream {}", stream.name), &stream.latency));
     let tables = of_streams
         .chain(tables)
-        .chain(storage::tables(measured))
+        .chain(storage::tables(span, measured))
         .chain([kinds::sizes(measured), kinds::without_data(measured), kinds::rotations(measured)])
         .flatten();
     let tables: Vec<Block> = tables.map(Block::Table).collect();
@@ -193,7 +204,7 @@ fn failure(headline: &str, reasons: &[String]) -> Block {
     })
 }
 
-const fn ended(outcome: Ending) -> &'static str {
+pub(super) const fn ended(outcome: Ending) -> &'static str {
     match outcome {
         Ending::NotRun => "this timespan was not run, because an earlier one failed or the run was stopped",
         Ending::Stopped => "this timespan was stopped before its measurement began",
@@ -206,73 +217,22 @@ fn is_imported(result: &RunResult, span_result: &TimeSpanResult) -> bool {
     span_result.measured.is_some() && result.tool.implementation.is_none()
 }
 
-/// That there is no verdict, what the figures alone show, what the file says and does not say, and what to do.
-fn unjudged(result: &RunResult, span: Option<&TimeSpan>, found: &Verdict) -> [Block; 2] {
-    let shows = if found.findings.is_empty() { "" } else { "; this is what the figures alone show" };
-    let severity = found.severity().filter(|severity| *severity > Severity::Note);
-    let banner = Banner {
-        tone: severity.map_or(Tone::Plain, |severity| Tone::of(Some(severity))),
-        headline: format!(
-            "No verdict: DiskSpd does not check for conditions that invalidate or bias its results{shows}"
-        ),
-        findings: found.findings.iter().map(|finding| self::found(finding, &finding.name)).collect(),
-    };
-    let sentences: Vec<String> =
-        [Some(said(result, span)), provenance(result), Some(UNSAID.to_owned()), Some(NEXT.to_owned())]
-            .into_iter()
-            .flatten()
-            .collect();
-    [Block::Verdict(banner), Block::Notes { heading: String::new(), sentences }]
+/// What the figures of another program show, if they show anything.
+fn shown_by_figures(found: &Verdict) -> Option<Block> {
+    let tone = found.severity().map(|severity| match severity {
+        Severity::Note => Tone::Plain,
+        graver => Tone::of(Some(graver)),
+    })?;
+    let findings = found.findings.iter().map(|finding| self::found(finding, &finding.name)).collect();
+    Some(Block::Verdict(Banner { tone, headline: "What the figures alone show".to_owned(), findings }))
 }
-
-/// What a result of DiskSpd says of its computer and of caches.
-fn said(result: &RunResult, span: Option<&TimeSpan>) -> String {
-    let computer = Some(&result.system.computer_name).filter(|name| !name.is_empty());
-    let computer = computer.map(|name| format!(" on computer {}", text(name.as_bytes()))).unwrap_or_default();
-    let targets = span.map(|span| &span.targets[..]).unwrap_or_default();
-    let mut modes: Vec<&str> = targets.iter().map(cache_words).collect();
-    modes.dedup();
-    let caches = if modes.is_empty() { String::new() } else { format!(" Caches: {}.", modes.join("; ")) };
-    format!("This file says: measured with DiskSpd {}{computer}.{caches}", text(result.tool.version.as_bytes()))
-}
-
-/// Where the load line and the command line are from, which may differ.
-fn provenance(result: &RunResult) -> Option<String> {
-    (!result.command_line.trim().is_empty()).then(|| {
-        "The load in the heading is read from the settings that DiskSpd printed into the file, which are those of the run. \
-         The command line at the end of this page is the line of the file that says what was typed."
-            .to_owned()
-    })
-}
-
-/// Which caches of Windows an I/O went through.
-const fn cache_words(target: &Target) -> &'static str {
-    match (target.cache_mode, target.write_through) {
-        (CacheMode::Unbuffered, true) => "bypassed, with write-through (-Sh)",
-        (CacheMode::Unbuffered, false) => {
-            "the file system's cache was bypassed (-Su), the disk's own write cache was in use"
-        }
-        (_, true) => "the file system's cache was in use, with write-through (-Sw)",
-        (_, false) => "the file system's cache and the disk's own write cache were in use",
-    }
-}
-
-/// What results of DiskSpd do not contain.
-const UNSAID: &str = "This file does not say: the build of Windows, the memory, the disk and the file system, and whether other \
-                      programs used the CPUs or the disk meanwhile.";
-/// What to do with such a result.
-const NEXT: &str = "What to do next: note what the file does not say while it is known. Before you compare it with another \
-                    result, repeat the run a few times with the same load and see how much it varies: diskspd compare shows \
-                    the differences between results of DiskSpd and of this program.";
 
 /// The verdict with its findings, the gravest first.
 pub(super) fn verdict(verdict: &Verdict) -> Block {
     let severity = verdict.severity();
     let headline = match severity {
         Some(Severity::Invalid | Severity::Fail) => "INVALID: do not use these results as measurements".to_owned(),
-        Some(Severity::Warn) => {
-            "WARN: something other than the target affected the results; remove the causes and measure again".to_owned()
-        }
+        Some(Severity::Warn) => "WARN: something affected the results".to_owned(),
         Some(Severity::Note | Severity::Unknown | Severity::Pass) => format!("Valid: {}", sum_up(verdict)),
         None => format!("Sound: {}", sum_up(verdict)),
     };
@@ -297,6 +257,14 @@ fn requirements(requirements: &[Finding]) -> Option<Block> {
     let headline = format!("Requirements: {}", requirements_summary(requirements));
     let findings = requirements.iter().map(|finding| found(finding, &finding.subject)).collect();
     Some(Block::Verdict(Banner { tone, headline, findings }))
+}
+
+/// What each finding means, as far as its documentation says it.
+fn add_meanings(block: &mut Block, explain: Explain) {
+    let Block::Verdict(banner) = block else { return };
+    for found in &mut banner.findings {
+        found.meaning = explain(&found.name).map(|meaning| meaning.sentence()).unwrap_or_default();
+    }
 }
 
 /// A line of a banner.
@@ -384,11 +352,13 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         between(found, Some(rank_ppb), latency)
     };
     let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), None, latency);
-    add_latency("Mean latency", headline.mean_ns, alone(mean), false);
+    let has_both = measured.total.read.ios > 0 && measured.total.write.ios > 0;
+    let of_both = |label: &str| if has_both { format!("{label}, reads and writes") } else { label.to_owned() };
+    add_latency(&of_both("Mean latency"), headline.mean_ns, alone(mean), false);
     let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
     for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
         let is_weak = stats::is_weak(count, rank_ppb);
-        add_latency(label, ns.map(|ns| ns as f64), alone(rank(rank_ppb, ns)), is_weak);
+        add_latency(&of_both(label), ns.map(|ns| ns as f64), alone(rank(rank_ppb, ns)), is_weak);
     }
     let responses = match &measured.load_loop {
         Some(LoadLoop::Open(open)) => open.response_time.total.as_ref().map_or(0, |responses| responses.count),
@@ -426,15 +396,23 @@ fn load(measured: &Measured) -> String {
 /// Reads, writes and both.
 fn totals(measured: &Measured) -> Table {
     let Directions { read, write, total } = &measured.total;
+    let distributions = measured.total_latency.as_ref();
     let row = |name: &str, figures: &model::figures::Figures| {
         let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), latency);
         let latencies = figures.latency;
+        // Results of DiskSpd have it only beside the percentiles.
+        let distribution = distributions.and_then(|of| match name {
+            "reads" => of.read.as_ref(),
+            "writes" => of.write.as_ref(),
+            _ => of.total.as_ref(),
+        });
+        let max_ns = latencies.and_then(|latency| latency.max_ns).or(distribution.and_then(|of| of.figures.max_ns));
         vec![
             name.to_owned(),
             grouped(figures.iops),
             Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
             known(latencies.map(|latency| latency.mean_ns)),
-            known(latencies.and_then(|latency| latency.max_ns).map(|ns| ns as f64)),
+            known(max_ns.map(|ns| ns as f64)),
             known(latencies.map(|latency| latency.std_dev_ns)),
             grouped(figures.ios as f64),
         ]

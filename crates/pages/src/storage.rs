@@ -3,18 +3,31 @@
 use super::block::{Column, Table};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
+use model::plan::OpenPlan;
+use model::profile::{Target, TimeSpan};
 use model::result::Measured;
 use model::storage_course::{DeviceCourse, DeviceFigures};
 use model::units::mib;
 use render::storage_table;
 
 /// Both, as far as the result has them.
-pub(super) fn tables(measured: &Measured) -> [Option<Table>; 2] {
-    [devices(measured), shares(measured)]
+pub(super) fn tables(span: Option<&TimeSpan>, measured: &Measured) -> [Option<Table>; 2] {
+    [devices(measured, flushes(span, measured)), shares(measured)]
+}
+
+/// Why a device has more writes than the run that flushes them.
+pub(super) const FLUSHES_COUNT: &str = " This run flushes what it writes: the kernel counts flushes of a device's cache, and \
+                                        the journal of the file system, as writes of the device.";
+
+/// True if writes were made durable one by one.
+pub(super) fn flushes(span: Option<&TimeSpan>, measured: &Measured) -> bool {
+    let is_through = |target: &Target, span| OpenPlan::new(span, target).write_through;
+    let is_any_through = span.is_some_and(|span| span.targets.iter().any(|target| is_through(target, span)));
+    measured.total.write.ios > 0 && (measured.flushes.is_some() || is_any_through)
 }
 
 /// The devices over the measurement.
-fn devices(measured: &Measured) -> Option<Table> {
+fn devices(measured: &Measured, flushes: bool) -> Option<Table> {
     let row = |device: &str, figure: &str, figures: &DeviceFigures| {
         let DeviceFigures { read, write, total, queue_depth, busy_percent } = figures;
         let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), latency);
@@ -37,7 +50,10 @@ fn devices(measured: &Measured) -> Option<Table> {
         heading: "Devices over the measurement".to_owned(),
         columns: ["device", "figure"].map(Column::text).into_iter().chain(numbers.map(Column::number)).collect(),
         rows: measured.devices.iter().flat_map(rows_of).collect(),
-        note: "Requests of all programs, by the kernel's counters (/sys/block/*/stat).".to_owned(),
+        note: format!(
+            "Requests of all programs, by the kernel's counters (/sys/block/*/stat).{}",
+            if flushes { FLUSHES_COUNT } else { "" }
+        ),
         ..Table::default()
     })
 }

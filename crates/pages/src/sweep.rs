@@ -1,5 +1,7 @@
 //! The page of a sweep: which setting to use, and why.
 
+mod in_brief;
+
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Found, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, grids, over_depth, over_settings};
@@ -8,9 +10,11 @@ use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::repeat::{MACHINE_CPU, name};
 use super::run::time_span;
-use super::warnings::{Explain, NamedRun, banner, plain, warnings};
+use super::warnings::{Explain, NamedRun, WHAT_TO_DO, banner, plain, warnings};
 use super::weak;
+use in_brief::{in_brief, is_at_edge};
 use model::doubt::Doubt;
+use model::finding::Severity;
 use model::headline::Headline;
 use model::limit::{Limit, LimitFound};
 use model::metric::Metric;
@@ -31,7 +35,7 @@ use std::io;
 
 /// The page; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
 pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explain: Explain) -> io::Result<Page> {
-    let mut first = vec![Block::Answers { answers: answers(sweep, explain) }];
+    let mut first = vec![Block::Answers { answers: answers(sweep) }];
     first.extend(verdicts(sweep, explain, settings_of));
     let mut sections = vec![Section::new("", first)];
     sections.push(Section::new("The points", charts(&shown(sweep))?));
@@ -47,6 +51,14 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
         for (index, span_result) in result.time_spans.iter().enumerate() {
             let heading = format!("The run with {}", text(settings.as_bytes()));
             let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
+            if sweep.limit.is_some() {
+                let blocks = of_span.iter_mut().flat_map(|section| &mut section.blocks);
+                let verdicts = blocks.filter_map(|block| match block {
+                    Block::Verdict(banner) => Some(&mut banner.findings),
+                    _ => None,
+                });
+                verdicts.flatten().for_each(advise_in_search);
+            }
             if let Some(first) = of_span.first_mut() {
                 first.blocks.splice(0..0, why.take());
             }
@@ -56,7 +68,14 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
     }
     sections.push(command("sweep", sweep));
     let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
-    Ok(Page::new(name.to_owned(), load_line::of_runs(sweep, chosen), subtitle, sections).of_method("Sweep"))
+    Ok(Page::new(
+        name.to_owned(),
+        load_line::of_runs(sweep, chosen),
+        subtitle,
+        in_brief(sweep, chosen, explain),
+        sections,
+    )
+    .of_method("Sweep"))
 }
 
 /// Why this point has a section, and which of its runs is shown.
@@ -100,10 +119,10 @@ pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
 }
 
 /// The answer for each series of depths or of block sizes, or the best point.
-fn answers(sweep: &Sweep, explain: Explain) -> Vec<Answer> {
+fn answers(sweep: &Sweep) -> Vec<Answer> {
     if let Some(found) = &sweep.limit {
         let runs = render::limit::decisive(sweep, found);
-        let statement = of_limits(sweep, found, &how_to_remove(&runs, explain));
+        let statement = of_limits(sweep, found);
         return vec![Answer::resting_on_some(&runs, &render::limit::which_runs(sweep, found), statement)];
     }
     let of_points = |points: &[usize], named: Option<usize>, statement: Statement| {
@@ -147,7 +166,7 @@ fn nothing() -> Statement {
         tone: Tone::Warn,
         about: String::new(),
         headline: "No point was measured".to_owned(),
-        sentences: vec!["Run the command again: its error message says why it ended.".to_owned()],
+        sentences: Vec::new(),
     }
 }
 
@@ -175,9 +194,18 @@ fn of_all_blocks(sweep: &Sweep) -> Option<(Vec<usize>, Statement)> {
     };
     let mut points = vec![most_bytes, most_iops];
     points.dedup();
-    let sentences = points.iter().copied().filter_map(figures).chain([sentence(ACROSS_BLOCKS)]).collect();
+    let edge = edge_of_depths(sweep, &points);
+    let sentences = points.iter().copied().filter_map(figures).chain(edge).chain([sentence(ACROSS_BLOCKS)]).collect();
     let headline = headline_of(&headline);
     Some((points, Statement { tone: Tone::Plain, about: String::new(), headline, sentences }))
+}
+
+/// That points are at the end of the range of depths tried.
+fn edge_of_depths(sweep: &Sweep, points: &[usize]) -> Option<String> {
+    let is_last = |point: &&usize| sweep.depths.iter().any(|series| series.points.last() == Some(*point));
+    let largest =
+        points.iter().filter(is_last).filter_map(|point| stats::sweep::figures(sweep, *point)?.depth).max()?;
+    Some(format!("Depth {largest} is the largest one tried: throughput may still rise."))
 }
 
 /// The point that the headline names, and what is said.
@@ -194,7 +222,11 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
     let (tone, headline, why) = match series.knee {
         Some(BlockKnee::At { point, plateau_bytes_per_s }) => (
             Tone::Good,
-            if is_doubtful { not_firm(&typed(point)) } else { format!("Use {}", typed(point)) },
+            if is_doubtful {
+                not_firm(&typed(point))
+            } else {
+                format!("Nearly all throughput from {} on", typed(point))
+            },
             format!(
                 "Throughput there is within 5 % of its plateau of {}; larger blocks only add latency.",
                 Quantity::MibPerS.value(mib(plateau_bytes_per_s))
@@ -203,10 +235,7 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
         Some(BlockKnee::StillRising { .. }) => (
             Tone::Plain,
             "Throughput still rises at the largest block size tried".to_owned(),
-            format!(
-                "{}Sweep larger blocks.",
-                growth_of_blocks(sweep, series).as_deref().map(sentence_before).unwrap_or_default()
-            ),
+            growth_of_blocks(sweep, series).as_deref().map(sentence).unwrap_or_default(),
         ),
         None => (
             Tone::Plain,
@@ -222,29 +251,12 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
             .extend(highest.map(|(point, bytes)| highest_measured(sweep, point, &Quantity::MibPerS.value(mib(bytes)))));
     }
     sentences.extend(is_doubtful.then(|| sentence(NOT_FIRM)));
+    sentences.retain(|sentence| !sentence.is_empty());
     (named, Statement { tone, about, headline, sentences })
 }
 
-/// A sentence before another.
-fn sentence_before(words: &str) -> String {
-    format!("{} ", sentence(words))
-}
-
-/// Causes of doubt whose remedy is named in the answer.
-const REMEDIES_MAX: usize = 2;
-
-/// What to do about the most frequent causes of doubt.
-fn how_to_remove(runs: &[Headline], explain: Explain) -> Vec<String> {
-    let causes = Doubt::of(runs).map(|doubt| doubt.causes).unwrap_or_default();
-    let remedy = |(name, _): &(String, usize)| {
-        let advice = plain(explain(name)?.advice);
-        Some(format!("To remove {}: {advice}.", text(name.as_bytes())))
-    };
-    causes.iter().filter_map(remedy).take(REMEDIES_MAX).collect()
-}
-
-/// What the text says, and what to do.
-fn of_limits(sweep: &Sweep, found: &LimitFound, remedies: &[String]) -> Statement {
+/// What the text says.
+fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
     let headline = render::limit::headline(sweep, found);
     let details = render::limit::details(sweep, found);
     let doubt = Doubt::of(&render::limit::decisive(sweep, found)).and_then(|doubt| doubt.of_all());
@@ -253,7 +265,7 @@ fn of_limits(sweep: &Sweep, found: &LimitFound, remedies: &[String]) -> Statemen
         (true, Some(_)) => Tone::Good,
         (true, None) => Tone::Bad,
     };
-    let sentences = details.iter().map(|line| sentence(line)).chain(remedies.iter().cloned()).collect();
+    let sentences = details.iter().map(|line| sentence(line)).collect();
     Statement { tone, about: String::new(), headline: headline_of(&headline), sentences }
 }
 
@@ -281,8 +293,7 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> (Option<usize>, Statement) 
             Quantity::Iops.value(*plateau_iops),
         )),
         Saturation::StillRising { .. } => sentences.push(format!(
-            "If only throughput matters, use a larger depth: throughput still rises at the largest depth tried{}. Sweep \
-             larger depths to find the saturation point.",
+            "If only throughput matters, use a larger depth: throughput still rises at the largest depth tried{}.",
             growth_of_depths(sweep, series).map(|growth| format!(", {growth}")).unwrap_or_default()
         )),
     }
@@ -297,8 +308,18 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> (Option<usize>, Statement) 
         sentences.push(sentence(NOT_FIRM));
         not_firm(&named)
     } else {
-        sentences.extend(how_sure(sweep, series, efficient, saturation));
-        format!("Use {named}")
+        // That of the only series is with what is said of trust.
+        let is_only = sweep.depths.len() == 1;
+        sentences.extend(how_sure(sweep, series, efficient, saturation).filter(|_| !is_only));
+        let DepthEstimate { low, high, .. } = efficient;
+        let is_range = low != high && used.is_none_or(|used| used == efficient.depth);
+        let are_single = series.points.iter().all(|point| stats::sweep::runs(sweep, *point).len() < 2);
+        let range = match (is_range, are_single) {
+            (false, _) => String::new(),
+            (true, true) => format!("; depths {low} to {high} cannot be told apart by single runs"),
+            (true, false) => format!("; {low} to {high} with 95 % confidence"),
+        };
+        format!("Best ratio of throughput to latency at {named}{range}")
     };
     (series.recommended, Statement { tone: Tone::Good, about, headline, sentences })
 }
@@ -318,8 +339,11 @@ fn of_few_depths(sweep: &Sweep, series: &DepthSeries, about: String) -> (Option<
         return (None, Statement { tone: Tone::Plain, about, headline, sentences: vec![] });
     };
     let depth = depth_named(sweep, figures.depth.unwrap_or_default(), Some(point));
-    let sentences = vec![format!("{}.", rate_and_latency(figures)), needed];
-    (Some(point), Statement { tone: Tone::Plain, about, headline: format!("Highest IOPS at {depth}"), sentences })
+    let is_last = is_at_edge(sweep, &series.points);
+    let edge = is_last.then(|| "No larger depth was tried: throughput may still rise.".to_owned());
+    let sentences = [format!("{}.", rate_and_latency(figures))].into_iter().chain(edge).chain([needed]).collect();
+    let headline = format!("Highest IOPS at {}{depth}", if is_last { "the largest depth tried: " } else { "" });
+    (Some(point), Statement { tone: Tone::Plain, about, headline, sentences })
 }
 
 /// A plateau is a mean: single points may lie above it.
@@ -420,9 +444,25 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
             });
         }
     }
-    let of_points = sweep.visits.iter().filter(|visit| visit.is_of_point());
-    let runs: Vec<NamedRun<'_>> = of_points.filter_map(|visit| Some((name(sweep, visit), visit.headline()?))).collect();
-    let each = warnings(&runs, explain);
+    let of_points = || sweep.visits.iter().filter(|visit| visit.is_of_point());
+    let all = of_points().filter_map(|visit| Some((name(sweep, visit), visit.headline()?)));
+    let all: Vec<NamedRun<'_>> = all.collect();
+    let each = match &sweep.limit {
+        Some(found) => {
+            let judged = of_points().filter_map(|visit| render::limit::without_overload(found, visit));
+            let judged: Vec<Headline> = judged.collect();
+            let names = all.iter().map(|(name, _)| name.clone());
+            let mut each = warnings(&names.zip(&judged).collect::<Vec<_>>(), explain);
+            let overload =
+                warnings(&all, explain).into_iter().filter(|all| each.iter().all(|one| one.name != all.name));
+            let overload =
+                overload.map(|found| Found { tone: Tone::Plain, word: Severity::Note.word().to_owned(), ..found });
+            each.extend(overload.collect::<Vec<_>>());
+            each.iter_mut().for_each(advise_in_search);
+            each
+        }
+        None => warnings(&all, explain).into_iter().map(|found| advised_in_series(found, explain)).collect(),
+    };
     // What says that there are warnings is needed only where older documents do not name them.
     let others = sweep.findings.iter().filter(|finding| each.is_empty() || finding.name != "warned-runs");
     let others = others.map(|finding| Found {
@@ -437,6 +477,22 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     findings.extend(each);
     findings.extend(others);
     banner(findings)
+}
+
+/// The interval of several runs comes from the differences between them: each need not be long enough for its own.
+fn advised_in_series(found: Found, explain: Explain) -> Found {
+    match explain(&found.name).filter(|_| found.name == "short-run") {
+        Some(meaning) => Found { advice: format!("{WHAT_TO_DO}{}.", plain(meaning.advice)), ..found },
+        None => found,
+    }
+}
+
+/// In a search the program chooses the rates, and other options set the lengths of the runs.
+fn advise_in_search(found: &mut Found) {
+    if let Some(advice) = render::limit::advice(&found.name) {
+        let is_whole = found.advice.starts_with(WHAT_TO_DO);
+        found.advice = if is_whole { format!("{WHAT_TO_DO}{advice}.") } else { advice.to_owned() };
+    }
 }
 
 /// What the column of this name means, or why there is none.
@@ -575,11 +631,15 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::finding::Severity;
     use model::sweep::{Point, Purpose};
 
     /// A run of a point with these settings, of blocks of so many bytes, so many of them outstanding.
-    fn add(sweep: &mut Sweep, settings: &[(&str, &str)], (bytes, depth, iops): (f64, u32, f64), severity: Severity) {
+    pub(super) fn add(
+        sweep: &mut Sweep,
+        settings: &[(&str, &str)],
+        (bytes, depth, iops): (f64, u32, f64),
+        severity: Severity,
+    ) {
         let headline = Headline {
             iops,
             bytes_per_s: iops * bytes,
@@ -609,7 +669,7 @@ mod tests {
         });
     }
 
-    fn of_depths(severity: Severity) -> Sweep {
+    pub(super) fn of_depths(severity: Severity) -> Sweep {
         let mut sweep = Sweep::default();
         let rates = [(1, 10e3), (2, 19e3), (4, 30e3), (8, 33e3), (16, 34e3), (32, 36e3)];
         for (depth, iops) in rates {
@@ -627,7 +687,9 @@ mod tests {
             super::of_depths(&sweep, series).1
         };
         let sound = statement(Severity::Note);
-        assert_eq!(sound.headline, "Use depth 4 (-o4)");
+        let best =
+            "Best ratio of throughput to latency at depth 4 (-o4); depths 2 to 4 cannot be told apart by single runs";
+        assert_eq!(sound.headline, best);
         let why = "Depth 4 has the best ratio of throughput to latency (IOPS / mean latency): 30,000 IOPS at a mean latency of \
                    133 µs, 17 % fewer IOPS than depth 32, which has the most, for 85 % less mean latency.";
         assert_eq!(sound.sentences[0], why);
@@ -665,14 +727,16 @@ mod tests {
     #[test]
     fn the_headline_speaks_of_the_runs_of_what_it_names() {
         let mut sweep = of_depths(Severity::Note);
-        let headline = |sweep: &Sweep| answers(sweep, |_| None).remove(0).headline().to_owned();
-        assert_eq!(headline(&sweep), "Use depth 4 (-o4)");
+        let headline = |sweep: &Sweep| answers(sweep).remove(0).headline().to_owned();
+        let sound =
+            "Best ratio of throughput to latency at depth 4 (-o4); depths 2 to 4 cannot be told apart by single runs";
+        assert_eq!(headline(&sweep), sound);
         for (depth, doubt) in [(0, ""), (2, ", measured in a run with warnings (cpu-contention)")] {
             let VisitOutcome::Measured { headline: run, .. } = &mut sweep.visits[depth].outcome else {
                 panic!("a run")
             };
             (run.severity, run.warnings) = (Some(Severity::Warn), vec!["cpu-contention".to_owned()]);
-            assert_eq!(headline(&sweep), format!("Use depth 4 (-o4){doubt}"), "other depths are sound");
+            assert_eq!(headline(&sweep), format!("{sound}{doubt}"), "other depths are sound");
         }
     }
 
@@ -730,7 +794,7 @@ mod tests {
         sweep.limit = Some(LimitFound { limits, holds: Some(1), fails: Some(2), ..LimitFound::default() });
         let of_sweep = |sweep: &Sweep| {
             let found = sweep.limit.clone().expect("a limit");
-            of_limits(sweep, &found, &[])
+            of_limits(sweep, &found)
         };
         let Statement { tone, headline, sentences, .. } = of_sweep(&sweep);
         let estimate = "No rate above 1,000 I/Os per second met the limit in all of its runs; 2,000 is an estimate, met in 1 of 3 runs";
@@ -739,7 +803,7 @@ mod tests {
                   met in 1 of 3 runs.";
         let limit = "Limit: 99th percentile of the response time <= 20 ms.";
         assert_eq!([sentences[0].as_str(), sentences[2].as_str()], [limit, at], "{sentences:?}");
-        let answer = answers(&sweep, |_| None).remove(0);
+        let answer = answers(&sweep).remove(0);
         let which = "All 5 runs at 2,000 and 2,500 I/Os per second have warnings: cpu-contention in 5.";
         assert_eq!(answer.sentences()[0], which);
         let shown = table(&sweep);
@@ -780,11 +844,13 @@ mod tests {
         let limit = Limit { figure: Metric::P99, at_most: 5e6 };
         let found = LimitFound { limits: vec![limit], ..LimitFound::default() };
         let found = LimitFound { is_confirmed: true, ..found };
-        let Statement { tone, headline, sentences, .. } = of_limits(&Sweep::default(), &found, &[]);
+        let sweep = Sweep { limit: Some(found.clone()), ..Sweep::default() };
+        let Statement { tone, headline, .. } = of_limits(&sweep, &found);
         assert_eq!(
             (tone, headline.as_str()),
             (Tone::Bad, "No rate meets 99th percentile of the response time <= 5 ms")
         );
-        assert!(sentences.iter().any(|sentence| sentence.ends_with("and search again.")), "{sentences:?}");
+        let next = in_brief(&sweep, None, |_| None).next;
+        assert!(next.ends_with("or search with a larger --limit."), "{next}");
     }
 }

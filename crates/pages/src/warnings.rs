@@ -5,12 +5,16 @@ use super::foreign_text::text;
 use model::doubt::{Doubt, NotedRuns};
 use model::finding::Severity;
 use model::headline::Headline;
+use std::fmt;
 
 /// Runs that are named for a warning at most.
 const NAMED_MAX: usize = 6;
 
-/// Runs whose figure is shown for a warning at most.
+/// Figures of different wording that are shown for a warning at most.
 const FIGURES_MAX: usize = 2;
+
+/// Before what to do about a finding of several runs.
+pub(super) const WHAT_TO_DO: &str = "What to do: ";
 
 /// What a finding of this name means.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +25,13 @@ pub struct Meaning {
     pub computed_from: &'static str,
     /// What to do.
     pub advice: &'static str,
+}
+
+impl Meaning {
+    /// `Meaning: measured time, if below 60 s.`
+    pub(super) fn sentence(&self) -> String {
+        format!("Meaning: {}.", plain(self.computed_from))
+    }
 }
 
 /// The documentation of findings; `None` of an unknown name.
@@ -50,7 +61,7 @@ pub(super) fn banner(findings: Vec<Found>) -> Option<Block> {
     let headline = match tone {
         Tone::Bad => "Some runs failed or are invalid",
         Tone::Warn => "Look at these before using the results",
-        Tone::Plain | Tone::Good => "The results are valid, with these limits",
+        Tone::Plain | Tone::Good => "The runs are sound, with these limits",
     };
     Some(Block::Verdict(Banner { tone, headline: headline.to_owned(), findings }))
 }
@@ -61,7 +72,7 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
     let worst = affected().filter_map(|(_, run)| run.severity).max().unwrap_or(Severity::Warn);
     let meaning = explain(name);
     let severity = meaning.map_or(worst, |meaning| meaning.severity.clamp(Severity::Warn, worst.max(Severity::Warn)));
-    let figure = if runs.len() == 1 {
+    let which = if runs.len() == 1 {
         "in the only run".to_owned()
     } else if (count, runs.len()) == (2, 2) {
         "in both runs".to_owned()
@@ -77,13 +88,8 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
         let more = names.len().saturating_sub(NAMED_MAX);
         names.truncate(NAMED_MAX);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let why = match (meaning, count) {
-            (None, _) => "",
-            (Some(_), 1) => ", the only one that meets its condition (see meaning)",
-            (Some(_), _) => ", the only ones that meet its condition (see meaning)",
-        };
         // Names of loads have commas in them.
-        format!("in {count} of {} runs{why}: {}{more}", runs.len(), names.join("; "))
+        format!("in {count} of {} runs: {}{more}", runs.len(), names.join("; "))
     };
     // Of advice with different numbers, that with the largest.
     let own = affected().filter_map(|(_, run)| run.finding_advice(name)).max_by_key(|advice| (advice.len(), *advice));
@@ -92,19 +98,110 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
         tone: Tone::of(Some(severity)),
         word: severity.word().to_owned(),
         name: text(name.as_bytes()),
-        figure: figures(&affected().collect::<Vec<_>>(), name).into_iter().fold(figure, |all, one| all + ". " + &one),
-        meaning: meaning.map(|meaning| format!("Meaning: {}.", plain(meaning.computed_from))).unwrap_or_default(),
-        advice: advice.map(|advice| format!("What to do: {}.", text(plain(advice).as_bytes()))).unwrap_or_default(),
+        figure: match figures(affected().map(|(_, run)| *run), name) {
+            Some(figures) => {
+                let affected: Vec<&NamedRun<'_>> = affected().collect();
+                let largest = largest(&affected, name).filter(|_| severity > Severity::Note);
+                let largest = largest.map(|run| format!(" (largest: {run})")).unwrap_or_default();
+                format!("{}{largest}, {which}", text(figures.as_bytes()))
+            }
+            None => which,
+        },
+        meaning: meaning.map(|meaning| meaning.sentence()).unwrap_or_default(),
+        advice: advice.map(|advice| format!("{WHAT_TO_DO}{}.", text(plain(advice).as_bytes()))).unwrap_or_default(),
     }
 }
 
-/// `run 1: 12.3 % of the CPU time was stolen`, for the first runs that it affects.
-fn figures(affected: &[&NamedRun<'_>], name: &str) -> Option<String> {
-    let figure =
-        |(run, headline): &&NamedRun<'_>| Some(format!("{run}: {}", text(headline.finding_figure(name)?.as_bytes())));
-    let shown: Vec<String> = affected.iter().take(FIGURES_MAX).filter_map(figure).collect();
-    let more = if affected.len() > FIGURES_MAX { " · ..." } else { "" };
-    (!shown.is_empty()).then(|| shown.join(" · ") + more)
+/// What the figures of a finding say together: `1.5 to 12.2 % of the CPU time was stolen`.
+pub(super) fn figures<'a>(runs: impl IntoIterator<Item = &'a Headline>, name: &str) -> Option<String> {
+    let mut wordings: Vec<Wording<'_>> = Vec::new();
+    for figure in runs.into_iter().filter_map(|run| run.finding_figure(name)) {
+        // The shares of each run add up to 100 %: ranges of them say nothing.
+        let wording = Wording::of(figure.split("; time of all CPUs: ").next().unwrap_or(figure));
+        match wordings.iter_mut().find(|known| known.words == wording.words) {
+            Some(known) => known.merge(wording),
+            None => wordings.push(wording),
+        }
+    }
+    let more = if wordings.len() > FIGURES_MAX { "; others differ" } else { "" };
+    let shown: Vec<String> = wordings.iter().take(FIGURES_MAX).map(Wording::to_string).collect();
+    (!shown.is_empty()).then(|| shown.join("; ") + more)
+}
+
+/// The run with the largest figure, where the figures differ in one number.
+fn largest<'a>(affected: &[&'a NamedRun<'_>], name: &str) -> Option<&'a str> {
+    let wordings: Vec<(&str, Wording<'_>)> = affected
+        .iter()
+        .filter_map(|(label, run)| Some((label.as_str(), Wording::of(run.finding_figure(name)?))))
+        .collect();
+    let (_, first) = wordings.first()?;
+    if wordings.iter().any(|(_, wording)| wording.words != first.words) {
+        return None;
+    }
+    let is_varied = |at: &usize| wordings.iter().any(|(_, wording)| wording.ranges[*at] != first.ranges[*at]);
+    let mut varied = (0..first.ranges.len()).filter(is_varied);
+    let (at, None) = (varied.next()?, varied.next()) else { return None };
+    let of = |(_, wording): &(&str, Wording<'_>)| value(wording.ranges[at].1);
+    wordings.iter().max_by(|a, b| of(a).total_cmp(&of(b))).map(|(label, _)| *label)
+}
+
+/// A number of a figure.
+fn value(number: &str) -> f64 {
+    number.replace(',', "").parse().unwrap_or_default()
+}
+
+/// A figure in words, with the smallest and the largest of each of its numbers.
+struct Wording<'a> {
+    /// What is before, between and behind the numbers.
+    words: Vec<&'a str>,
+    ranges: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Wording<'a> {
+    fn of(figure: &'a str) -> Self {
+        let (mut words, mut ranges, mut rest, mut from) = (Vec::new(), Vec::new(), figure, 0);
+        while let Some(at) = rest[from..].find(|first: char| first.is_ascii_digit()).map(|at| at + from) {
+            let length = rest[at..]
+                .find(|next: char| !next.is_ascii_digit() && !matches!(next, '.' | ','))
+                .unwrap_or(rest.len() - at);
+            let number = rest[at..at + length].trim_end_matches(['.', ',']);
+            // Digits of names, such as nvme0n1, are no numbers.
+            if rest[..at].ends_with(|before: char| before.is_alphanumeric() || matches!(before, '_' | '-' | '/' | '.'))
+            {
+                from = at + number.len();
+                continue;
+            }
+            words.push(&rest[..at]);
+            ranges.push((number, number));
+            (rest, from) = (&rest[at + number.len()..], 0);
+        }
+        words.push(rest);
+        Self { words, ranges }
+    }
+
+    /// With the numbers of the same words.
+    fn merge(&mut self, other: Self) {
+        for ((least, most), (number, _)) in self.ranges.iter_mut().zip(other.ranges) {
+            if value(number) < value(least) {
+                *least = number;
+            }
+            if value(number) > value(most) {
+                *most = number;
+            }
+        }
+    }
+}
+
+impl fmt::Display for Wording<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (words, (least, most)) in self.words.iter().zip(&self.ranges) {
+            write!(f, "{words}{least}")?;
+            if least != most {
+                write!(f, " to {most}")?;
+            }
+        }
+        f.write_str(self.words.last().unwrap_or(&""))
+    }
 }
 
 /// Documentation without its marks of code.
@@ -145,12 +242,8 @@ mod tests {
         assert_eq!(
             seen,
             [
-                ("INVALID", "lost-ios", "in 1 of 4 runs, the only one that meets its condition (see meaning): run 4"),
-                (
-                    "WARN",
-                    "steal",
-                    "in 3 of 4 runs, the only ones that meet its condition (see meaning): run 1; run 3; run 4"
-                ),
+                ("INVALID", "lost-ios", "in 1 of 4 runs: run 4"),
+                ("WARN", "steal", "in 3 of 4 runs: run 1; run 3; run 4"),
                 ("WARN", "unheard-of", "in 1 of 4 runs: run 3"),
             ]
         );
@@ -173,9 +266,19 @@ mod tests {
             let found = warnings(runs, explain);
             found.into_iter().find(|found| found.name == "steal").map(|found| found.figure).expect("it is there")
         };
-        assert_eq!(of_steal(&named[..2]), "in both runs. run 1: 1 % stolen · run 2: 2 % stolen");
-        let all = "in all 4 runs. run 1: 1 % stolen · run 2: 2 % stolen · ...";
-        assert_eq!(of_steal(&named), all);
+        assert_eq!(of_steal(&named[..2]), "1 to 2 % stolen (largest: run 2), in both runs");
+        assert_eq!(of_steal(&named), "1 to 4 % stolen (largest: run 4), in all 4 runs");
+        let of = |figures: &[&str]| {
+            let runs: Vec<Headline> = figures.iter().map(|figure| with(figure)).collect();
+            super::figures(&runs, "steal").expect("there is one")
+        };
+        assert_eq!(of(&["measured for 4.0 s"; 3]), "measured for 4.0 s");
+        let of_disks = ["vda1's mean depth was 12.2; -o16", "vda1's mean depth was 1.5; -o16"];
+        assert_eq!(of(&of_disks), "vda1's mean depth was 1.5 to 12.2; -o16");
+        let of_cpus = ["waited for 2 %; time of all CPUs: idle 1 %", "waited for 3 %; time of all CPUs: idle 2 %"];
+        assert_eq!(of(&of_cpus), "waited for 2 to 3 %");
+        assert_eq!(of(&["1,024 of 5-nines.", "999 of 4-nines."]), "999 to 1,024 of 4 to 5-nines.");
+        assert_eq!(of(&["sda: 1 %", "nvme0n1: 1 %", "sdb: 2 %"]), "sda: 1 %; nvme0n1: 1 %; others differ");
     }
 
     #[test]
@@ -196,16 +299,14 @@ mod tests {
             (banner.headline, lines)
         };
         let (headline, lines) = told(&[&short, &short]);
-        assert_eq!(headline, "The results are valid, with these limits");
-        let figures = "run 1: measured for 1.0 s \u{b7} run 2: measured for 1.0 s";
-        assert_eq!(lines, [format!("NOTE short-run: in both runs. {figures}")]);
+        assert_eq!(headline, "The runs are sound, with these limits");
+        assert_eq!(lines, ["NOTE short-run: measured for 1.0 s, in both runs"]);
         let (headline, lines) = told(&[&warned, &short]);
         assert_eq!(headline, "Look at these before using the results");
         assert_eq!(lines.len(), 2);
         assert!(
-            lines[0]
-                .starts_with("WARN steal: in 1 of 2 runs, the only one that meets its condition (see meaning): run 1")
-                && lines[1].starts_with("NOTE short-run: in both")
+            lines[0].starts_with("WARN steal: in 1 of 2 runs: run 1")
+                && lines[1].starts_with("NOTE short-run: measured for 1.0 s, in both")
         );
     }
 
@@ -215,9 +316,6 @@ mod tests {
             (0..20).map(|index| run(Severity::Warn, if index == 0 { &[] } else { &["steal"] })).collect();
         let named: Vec<NamedRun<'_>> = (1..).zip(&runs).map(|(number, run)| (number.to_string(), run)).collect();
         let found = warnings(&named, explain);
-        assert_eq!(
-            found[0].figure,
-            "in 19 of 20 runs, the only ones that meet its condition (see meaning): 2; 3; 4; 5; 6; 7 and 13 more"
-        );
+        assert_eq!(found[0].figure, "in 19 of 20 runs: 2; 3; 4; 5; 6; 7 and 13 more");
     }
 }

@@ -224,32 +224,49 @@ pub fn averages(differences: &[Difference], first: &[RunResult], second: &[RunRe
     }
 }
 
-/// Why differences have no interval, those of one reason together: `no 95 % interval of IOPS, MiB/s: first: ...`.
+/// Which figures have no interval, and why not, with the length that would give them one: `no 95 % interval of IOPS, mean:
+/// samples are correlated over about 2 s: measure for 150 s or longer`. Figures with the same reason are on one line.
 pub fn without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    // Both sides are to be measured equally long.
-    let advised_s = sides.iter().filter_map(|(_, runs)| first_measured(runs)).map(stats::advised_s).fold(0.0, f64::max);
+    let remedy = needed_s(differences, sides).map(|needed_s| format!(": {}", confidence::remedy(needed_s)));
+    let words = |(why, is_short): (String, bool)| if is_short { why + remedy.as_deref().unwrap_or("") } else { why };
+    reasons(differences, sides).into_iter().map(words).collect()
+}
+
+/// The same without that length.
+pub fn why_without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
+    reasons(differences, sides).into_iter().map(|(why, _)| why).collect()
+}
+
+/// How long single runs must be for intervals that they lack, in seconds; `None` if no length gives one.
+fn needed_s(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Option<f64> {
+    let is_any_short = reasons(differences, sides).iter().any(|(_, is_short)| *is_short);
+    let advised = sides.iter().filter_map(|(_, runs)| first_measured(runs)).map(stats::advised_s);
+    is_any_short.then(|| advised.fold(0.0, f64::max))
+}
+
+/// Why figures have no interval, and whether it is the length of runs.
+fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<(String, bool)> {
+    let mut found: Vec<((String, bool), Vec<String>)> = Vec::new();
     for figure in differences.iter().filter(|found| found.interval.is_none()).map(|found| found.figure) {
         let reasons = sides.map(|(name, runs)| without_interval(figure, runs).map(|reason| (name, reason)));
         let is_short = reasons.iter().flatten().any(|(_, reason)| matches!(reason, WithoutInterval::Withheld { .. }));
         let [a, b] = reasons.map(|reason| reason.map(|(name, reason)| (name, reason.why())));
-        let mut why = match (a, b) {
+        let why = match (a, b) {
             (Some((_, a)), Some((_, b))) if a == b => a,
             (a, b) => {
                 let of_side = |(name, reason): (&str, String)| format!("{name}: {reason}");
                 a.into_iter().chain(b).map(of_side).collect::<Vec<_>>().join("; ")
             }
         };
-        if is_short {
-            why = format!("{why}: {}", confidence::remedy(advised_s));
-        }
-        let name = without_unit(figure);
+        let (why, name) = ((why, is_short), without_unit(figure));
         match found.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(name),
             None => found.push((why, vec![name])),
         }
     }
-    let words = |(why, names): (String, Vec<String>)| format!("no 95 % interval of {}: {why}", names.join(", "));
+    let words = |((why, is_short), names): ((String, bool), Vec<String>)| {
+        (format!("no 95 % interval of {}: {why}", names.join(", ")), is_short)
+    };
     found.into_iter().map(words).collect()
 }
 
@@ -413,7 +430,7 @@ pub fn equivalent(margin_percent: f64) -> String {
 }
 
 /// An end of an interval; so wide a one says nothing, however wide it is.
-pub(crate) fn end(percent: f64) -> String {
+pub fn end(percent: f64) -> String {
     const WIDE_PERCENT: f64 = 1000.0;
     match percent {
         wide if wide >= WIDE_PERCENT => format!("above +{WIDE_PERCENT} %"),

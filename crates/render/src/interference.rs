@@ -115,16 +115,25 @@ const ROUNDS_ENOUGH: u32 = 3;
 /// How many rounds there were, and whether they can tell.
 pub fn rounds(rounds: u32) -> String {
     match rounds {
-        1 => "one round cannot tell interference from the scatter between runs: repeat it (--rounds 5)".to_owned(),
+        1 => format!("{ONE_ROUND}: repeat it (--rounds 5)"),
         rounds => format!("medians of {rounds} rounds"),
     }
 }
 
+const ONE_ROUND: &str = "one round cannot tell interference from the scatter between runs";
+
 /// What several rounds, but not many, leave open.
 pub fn few(rounds: u32) -> Option<String> {
-    (2..ROUNDS_ENOUGH)
-        .contains(&rounds)
-        .then(|| format!("with {rounds} rounds, one that was disturbed moves the median: make more (--rounds 5)"))
+    too_few(rounds).filter(|_| rounds > 1).map(|words| format!("{words}: make more (--rounds 5)"))
+}
+
+/// Why so few rounds cannot tell; `None` of enough.
+pub fn too_few(rounds: u32) -> Option<String> {
+    match rounds {
+        ..=1 => Some(ONE_ROUND.to_owned()),
+        ROUNDS_ENOUGH.. => None,
+        few => Some(format!("with {few} rounds, one that was disturbed moves the median")),
+    }
 }
 
 /// How much the rounds differ: `share 57.4 % to 62.7 %, p99 0.93 to 1.77 times as long`.

@@ -12,7 +12,8 @@ use std::io::{self, Write};
 /// What was found, at which runs, and their verdicts.
 pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", headline(sweep, found))?;
-    details(sweep, found).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+    let next = next_step(sweep, found);
+    details(sweep, found).iter().chain(&next).try_for_each(|line| writeln!(out, "  {line}"))?;
     match Doubt::of(&decisive(sweep, found)) {
         Some(doubt) => writeln!(out, "  {}", doubt.of_which(&which_runs(sweep, found))),
         None => Ok(()),
@@ -60,7 +61,7 @@ fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
     }
 }
 
-/// The runs at the rates that decided, why they are no proof, and what to do next: a line each.
+/// The runs at the rates that decided, and why they are no proof: a line each.
 pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(NoiseRange { first, last }) = found.noise {
@@ -69,7 +70,6 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
         let (low, high) = (rate(sweep, first), rate(sweep, last));
         lines.push(format!("{}, at every rate from {low} to {high} I/Os per second", ranges(found, &runs)));
         lines.push("runs at the same rate are on both sides of the limit; lowering the rate does not help".to_owned());
-        lines.extend(next_step(sweep, found));
         return lines;
     }
     if !found.is_confirmed {
@@ -100,7 +100,6 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
             estimate.unwrap_or_default()
         ));
     }
-    lines.extend(next_step(sweep, found));
     lines
 }
 
@@ -151,6 +150,27 @@ fn next_step(sweep: &Sweep, found: &LimitFound) -> Option<String> {
 /// Warnings that a rate above what the target sustains causes: at a rate that does not meet the limits, they confirm the
 /// answer.
 const OF_OVERLOAD: [&str; 2] = ["depth-limited", "starts-not-made"];
+
+/// The figures of a run of a search, of which rates above the answer lack these warnings; `None` if it failed.
+pub fn without_overload(found: &LimitFound, visit: &Visit) -> Option<Headline> {
+    let run = visit.headline()?;
+    let is_above = found.holds.is_some_and(|holds| visit.point > holds);
+    Some(if is_above { run.without_warnings(&OF_OVERLOAD) } else { run.clone() })
+}
+
+/// What to do about a finding in a search; `None` if that is the same as in a run.
+pub fn advice(name: &str) -> Option<&'static str> {
+    match name {
+        "short-run" => Some(
+            "let the runs of the search be longer (--probe for first looks, --confirm for runs that decide): cache \
+             exhaustion, garbage collection and the end of a CPU boost only show up in longer runs",
+        ),
+        "starts-not-made" => {
+            Some("nothing; the search also tries rates that are too high, and such a rate shows like this")
+        }
+        _ => None,
+    }
+}
 
 /// The runs that decided: those at the two rates around the limit, or those of the range in which noise decides.
 pub fn decisive(sweep: &Sweep, found: &LimitFound) -> Vec<Headline> {

@@ -34,6 +34,20 @@ pub fn reads_and_writes<'a>(preset: &'a PresetRun, result: &RunResult) -> Vec<(&
     rows.into_iter().map(|(name, runs)| (name, runs.map(|runs| of_runs(&runs)))).collect()
 }
 
+/// True of the run with the median throughput among those of its load that read, or write, like it; true of a load's only run.
+pub fn is_typical(preset: &PresetRun, result: &RunResult, index: usize) -> bool {
+    let of = |index: usize| {
+        let headline = headline(result.time_spans.get(index)?)?;
+        Some(((preset.loads.get(index)?, headline.write_share > 0.5), headline.bytes_per_s))
+    };
+    let Some((load, _)) = of(index) else { return true };
+    let alike = (0..result.time_spans.len()).filter_map(|other| Some((of(other)?, other)));
+    let mut alike: Vec<(f64, usize)> =
+        alike.filter(|((other, _), _)| *other == load).map(|((_, rate), other)| (rate, other)).collect();
+    alike.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    alike.get(alike.len() / 2).is_none_or(|(_, middle)| *middle == index)
+}
+
 fn of_runs(runs: &[Headline]) -> Option<RunsOfLoad> {
     let values = |of: fn(&Headline) -> Option<f64>| runs.iter().filter_map(of).collect::<Vec<f64>>();
     let rates = values(|run| Some(run.bytes_per_s));
@@ -59,6 +73,25 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::figures::{Directions, Figures};
+    use model::result::{Measured, TimeSpanResult};
+
+    #[test]
+    fn the_typical_run_of_a_load_is_one_of_its_kind() {
+        let span = |write_ios: u64, bytes_per_s: f64| {
+            let of = |ios| Figures { ios, bytes_per_s, ..Figures::default() };
+            let total = Directions { read: of(100 - write_ios), write: of(write_ios), total: of(100) };
+            let measured = Measured { total, ..Measured::default() };
+            TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }
+        };
+        let loads = ["a", "a", "a", "a", "b"].map(str::to_owned).to_vec();
+        let preset = PresetRun { loads, ..PresetRun::default() };
+        let time_spans = vec![span(0, 9.0), span(0, 1.0), span(0, 5.0), span(100, 2.0), span(0, 7.0)];
+        let result = RunResult { time_spans, ..RunResult::default() };
+        let typical: Vec<bool> = (0..5).map(|index| is_typical(&preset, &result, index)).collect();
+        assert_eq!(typical, [false, false, true, true, true]);
+        assert!(is_typical(&preset, &result, 9));
+    }
 
     #[test]
     fn median_and_best_of_the_runs_of_a_load() {

@@ -6,6 +6,8 @@ use crate::chart::{Chart, Marks, Points, Series};
 use crate::foreign_text::text;
 use crate::palette::Role;
 use crate::quantity::Quantity;
+use crate::storage;
+use model::profile::TimeSpan;
 use model::result::Measured;
 use model::storage_course::{DeviceCourse, DeviceRequests, DeviceStep, ShareCourse, ShareStep, ShareTransfers};
 use stats::overview::{Moment, timeline};
@@ -62,7 +64,7 @@ const SHARE_LATENCY: Kind = Kind {
 };
 
 /// Rates and latencies beside those of devices, then of shares, as far as the result has them.
-pub(super) fn charts(measured: &Measured) -> Vec<Shown> {
+pub(super) fn charts(span: Option<&TimeSpan>, measured: &Measured) -> Vec<Shown> {
     let devices = || measured.devices.iter().take(LINES_MAX);
     let shares = || measured.shares.iter().take(LINES_MAX);
     let charts = [
@@ -84,7 +86,12 @@ pub(super) fn charts(measured: &Measured) -> Vec<Shown> {
             }),
         ),
     ];
-    charts.into_iter().flatten().map(Ok).collect()
+    let mut charts: Vec<Chart> = charts.into_iter().flatten().collect();
+    let of_devices = charts.iter_mut().find(|chart| chart.name == DEVICE_IOPS.name);
+    if let Some(chart) = of_devices.filter(|_| storage::flushes(span, measured)) {
+        chart.caption.push_str(storage::FLUSHES_COUNT);
+    }
+    charts.into_iter().map(Ok).collect()
 }
 
 /// The name of a line and its values.

@@ -7,6 +7,7 @@ use crate::palette::Role;
 use crate::quantity::Quantity;
 use model::headline::Headline;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
+use model::units::mib;
 
 /// Series of depths that have a line; more could not be told apart.
 const LINES_MAX: usize = 8;
@@ -16,7 +17,8 @@ const ALONE_MAX: usize = 4;
 
 /// Throughput and latency of each series on the same depths; of several series, one line for each before that.
 pub(crate) fn over_depth(sweep: &Sweep) -> Vec<Chart> {
-    let together = (sweep.depths.len() > 1).then(|| [throughput_of_each(sweep), latency_of_each(sweep)]);
+    let together =
+        (sweep.depths.len() > 1).then(|| [throughput_of_each(sweep), bytes_of_each(sweep), latency_of_each(sweep)]);
     let alone = sweep.depths.iter().take(ALONE_MAX).map(|series| both(sweep, series));
     together.into_iter().flatten().chain(alone).flatten().collect()
 }
@@ -26,6 +28,16 @@ fn throughput_of_each(sweep: &Sweep) -> Option<Chart> {
     let lines = of_each(sweep, |figures| Some(figures.iops));
     let y = Axis::from_zero("IOPS", Quantity::Iops, values(&lines).map(|(_, y)| y));
     chart("depth-throughput", "IOPS by queue depth".to_owned(), lines, y)
+}
+
+/// The same in MiB/s; `None` where all block sizes are the same.
+fn bytes_of_each(sweep: &Sweep) -> Option<Chart> {
+    if !stats::sweep::compared(sweep).by_bytes {
+        return None;
+    }
+    let lines = of_each(sweep, |figures| Some(mib(figures.bytes_per_s)));
+    let y = Axis::from_zero("MiB/s", Quantity::MibPerS, values(&lines).map(|(_, y)| y));
+    chart("depth-mib", "MiB/s by queue depth".to_owned(), lines, y)
 }
 
 /// The same for latencies; `None` where they were not measured.

@@ -6,12 +6,13 @@ use crate::palette::Role;
 use crate::quantity::{Quantity, latency};
 use model::headline::Headline;
 use model::sweep::{Setting, Sweep};
+use model::units::mib;
 
 /// Labels are written on the colour.
 const STRENGTH_MAX: f64 = 0.5;
 const STRENGTH_MIN: f64 = 0.04;
 
-/// Throughput and mean latency, if exactly two options vary.
+/// Throughput, also in MiB/s where block sizes differ, and mean latency, if exactly two options vary.
 pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
     let Some([across, up]) = varied(sweep) else { return Vec::new() };
     let grid = |name, title: &str, quantity: Quantity, of: fn(&Headline) -> Option<f64>| {
@@ -23,7 +24,12 @@ pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
         grid("grid-latency", "Mean latency for each combination of settings", Quantity::LatencyNs, |figures| {
             figures.mean_ns
         });
-    [throughput, latency].into_iter().flatten().collect()
+    let bytes = stats::sweep::compared(sweep).by_bytes.then(|| {
+        grid("grid-mib", "MiB/s for each combination of settings", Quantity::MibPerS, |figures| {
+            Some(mib(figures.bytes_per_s))
+        })
+    });
+    [throughput, bytes.flatten(), latency].into_iter().flatten().collect()
 }
 
 /// One option and its values in the order of the points.

@@ -59,7 +59,7 @@ pub(super) fn of_time_span(span: Option<&TimeSpan>, measured: &Measured) -> Vec<
     let mut charts = vec![rates::iops(span, measured), rates::throughput(measured)];
     charts.extend(ramp::chart(measured));
     charts.extend(latency_over_time::charts(measured));
-    charts.extend(beside::charts(measured));
+    charts.extend(beside::charts(span, measured));
     charts.extend([
         density::chart(measured),
         percentile_curve::chart(measured),

@@ -42,6 +42,8 @@ pub struct KnownTargets<'a> {
     pub measured: Option<&'a Measured>,
     /// True if `DiskSpd` ran the profile on Windows.
     pub is_windows: bool,
+    /// True if a search sets the rate, so that the depth is a bound as in any open loop.
+    pub is_rate_searched: bool,
 }
 
 impl<'a> KnownTargets<'a> {
@@ -53,6 +55,7 @@ impl<'a> KnownTargets<'a> {
             plan: result.plan.as_ref().and_then(|plan| plan.time_spans.get(time_span)),
             measured: result.time_spans.get(time_span).and_then(|span| span.measured.as_ref()),
             is_windows: result.tool.implementation.is_none(),
+            is_rate_searched: false,
         }
     }
 }
@@ -98,9 +101,8 @@ pub fn of_sweep(sweep: &Sweep) -> String {
     }
 }
 
-/// The load of a search for the highest rate within limits: an open loop, whose depth is a bound.
+/// The load of a search for the highest rate within limits.
 pub fn of_search(load: &str, limits: &[Limit]) -> String {
-    let load = load.replace("QD ", "at most QD ");
     printable(&format!("{load}; searched: highest --rate with {}", limit::limits(limits))).into_owned()
 }
 
@@ -131,6 +133,11 @@ pub fn of_runs(sweep: &Sweep, example: Option<&RunResult>) -> String {
     let span = example.and_then(|result| result.profile.time_spans.first());
     let span = span.filter(|_| sweep.limit.is_none() && !is_varied);
     span.map_or_else(|| load.clone(), |span| format!("{load}; each run: {}", length(span)))
+}
+
+/// What a target stands on: `on ext4 on vda (virtio, 256 GiB)`; `None` if nothing is known of it.
+pub fn storage(environment: &TargetEnvironment) -> Option<String> {
+    place::file_system(environment)
 }
 
 /// How long a timespan is: `60 s after a warm-up of 5 s`.
@@ -166,7 +173,8 @@ pub fn of_time_span(result: &RunResult, index: usize) -> String {
 /// The load of a timespan.
 pub fn load_line(span: &TimeSpan, known: &KnownTargets<'_>) -> String {
     let groups = groups(span, known);
-    let mut common: Vec<String> = of_all_threads(span).into_iter().chain(shared_depth(span, groups.len())).collect();
+    let mut common: Vec<String> =
+        of_all_threads(span).into_iter().chain(shared_depth(span, known, groups.len())).collect();
     let is_one_place = groups.len() > 1 && is_in_the_same_places(span, known, &groups);
     if is_one_place {
         common.extend(groups.first().and_then(|group| group.places(span, known)));
@@ -218,7 +226,7 @@ impl Group<'_> {
     fn line(&self, span: &TimeSpan, known: &KnownTargets<'_>, common: &[String], has_places: bool) -> String {
         let io = io::words(span, self.target, known.is_windows);
         let places = has_places.then(|| self.places(span, known)).flatten();
-        let own = [self.depth(span), Some(io.caches), io.content, io.limit, places].into_iter().flatten();
+        let own = [self.depth(span, known), Some(io.caches), io.content, io.limit, places].into_iter().flatten();
         let name = self.target.stream.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         [format!("{name}{}", io.access)]
             .into_iter()
@@ -229,7 +237,7 @@ impl Group<'_> {
     }
 
     /// `QD 16 (2 threads x 8)`; nothing if its requests are those of all targets.
-    fn depth(&self, span: &TimeSpan) -> Option<String> {
+    fn depth(&self, span: &TimeSpan, known: &KnownTargets<'_>) -> Option<String> {
         if shares_requests(span) {
             return None;
         }
@@ -242,7 +250,7 @@ impl Group<'_> {
             _ if span.thread_count > 0 => format!("{threads_in_words} x {targets} targets x {each}"),
             _ => format!("{targets} targets x {threads_in_words} x {each}"),
         };
-        Some(format!("{}QD {total} ({in_parts})", at_most(span)))
+        Some(format!("{}QD {total} ({in_parts})", at_most(span, known)))
     }
 }
 
@@ -287,12 +295,12 @@ fn shares_requests(span: &TimeSpan) -> bool {
 }
 
 /// In an open loop the depth is a bound.
-fn at_most(span: &TimeSpan) -> &'static str {
-    if span.rate_iops.is_some() { "at most " } else { "" }
+fn at_most(span: &TimeSpan, known: &KnownTargets<'_>) -> &'static str {
+    if span.rate_iops.is_some() || known.is_rate_searched { "at most " } else { "" }
 }
 
 /// The threads that all targets share.
-fn shared_depth(span: &TimeSpan, loads: usize) -> Option<String> {
+fn shared_depth(span: &TimeSpan, known: &KnownTargets<'_>, loads: usize) -> Option<String> {
     if !shares_requests(span) {
         return None;
     }
@@ -305,7 +313,7 @@ fn shared_depth(span: &TimeSpan, loads: usize) -> Option<String> {
     };
     let weighted = if span.is_pool_with_requests() && has_weights(span) { " by weight" } else { "" };
     let threads = counted(span.thread_count.into(), "thread");
-    Some(format!("{}QD {total} ({threads} x {requests}{over}{weighted})", at_most(span)))
+    Some(format!("{}QD {total} ({threads} x {requests}{over}{weighted})", at_most(span, known)))
 }
 
 fn has_weights(span: &TimeSpan) -> bool {

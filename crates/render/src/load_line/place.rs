@@ -96,7 +96,7 @@ fn part(target: &Target, total_bytes: Option<u64>) -> Option<String> {
 }
 
 /// `on ext4 on vda (virtio, 256 GiB)`
-fn file_system(environment: &TargetEnvironment) -> Option<String> {
+pub(super) fn file_system(environment: &TargetEnvironment) -> Option<String> {
     let mounted = environment.mount.as_ref();
     let name = mounted.map(|mount: &MountedFileSystem| mount.file_system.clone()).filter(|name| !name.is_empty());
     let on = backing(&environment.backing);

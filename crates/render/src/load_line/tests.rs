@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 fn of(span: &TimeSpan, found: &TargetsFound, is_windows: bool) -> String {
     let (facts, environments) = (ByPath::new(&found.facts), ByPath::new(&found.environments));
-    load_line(span, &KnownTargets { facts, environments, plan: None, measured: None, is_windows })
+    let is_rate_searched = false;
+    load_line(span, &KnownTargets { facts, environments, plan: None, measured: None, is_windows, is_rate_searched })
 }
 
 fn span(change: impl FnOnce(&mut TimeSpan)) -> TimeSpan {
@@ -110,6 +111,12 @@ fn rates_and_content() {
     );
     let ramp = line(|span| span.rate_iops = OfferedRate::parse("100..2000").ok());
     assert!(ramp.contains(", open loop from 100 to 2000 IOPS, at most QD 2"), "{ramp}");
+    let found = TargetsFound::default();
+    let (facts, environments) = (ByPath::new(&found.facts), ByPath::new(&found.environments));
+    let known =
+        KnownTargets { facts, environments, plan: None, measured: None, is_windows: false, is_rate_searched: true };
+    let searched = load_line(&span(|_| ()), &known);
+    assert!(searched.contains(", at most QD 2 (1 thread x 2)"), "a search sets the rate: {searched}");
     let bursts = |span: &mut TimeSpan| {
         (span.rate_iops, span.rate_process) = (Some(2000.into()), RateProcess::parse("bursts:100ms,900ms,5").ok());
     };

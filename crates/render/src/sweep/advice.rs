@@ -131,8 +131,16 @@ pub fn interval_basis(sweep: &Sweep, series: &DepthSeries) -> &'static str {
 /// What has the most of each kind of throughput where block sizes and depths vary together; `None` elsewhere.
 pub fn across_blocks(sweep: &Sweep) -> Option<String> {
     let AcrossBlocks { most_bytes, most_iops } = stats::sweep::across_blocks(sweep)?;
-    let [most_bytes, most_iops] = [most_bytes, most_iops].map(|point| typed(sweep, point));
-    Some(format!("of all block sizes: most MiB/s with {most_bytes}, most IOPS with {most_iops}"))
+    let points = [most_bytes, most_iops];
+    // Of both it is said behind them.
+    let is_of_both = points.iter().all(|point| doubt(sweep, &[*point]).is_some());
+    let doubts = points.map(|point| doubt(sweep, &[point]).filter(|_| !is_of_both));
+    let [of_bytes, of_iops] = doubts.map(|doubt| doubt.map(|words| format!(", {words}")).unwrap_or_default());
+    let [most_bytes, most_iops] = points.map(|point| typed(sweep, point));
+    let separator = if of_bytes.is_empty() { "," } else { ";" };
+    Some(format!(
+        "of all block sizes: most MiB/s with {most_bytes}{of_bytes}{separator} most IOPS with {most_iops}{of_iops}"
+    ))
 }
 
 /// What the depth costs and brings beside the one with the most throughput: `32 % fewer IOPS than depth 32, which has the

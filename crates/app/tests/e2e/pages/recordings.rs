@@ -42,7 +42,7 @@ pub(crate) fn record(place: &Workplace, start_unix_ns: i64, counts: &[u64]) {
                 "latency_ns": 2e6, "queue_length": 0.5, "in_flight_count": 0, "busy_percent": 25.0,
             })
         };
-        let mut devices = json!({"sda": rates(*count), "idle": rates(0)});
+        let mut devices = json!({"sda": rates(*count), "sdz": rates(0)});
         if number > 2 {
             devices["sdb"] = rates(count * 2);
         }
@@ -76,12 +76,12 @@ fn a_recording_is_drawn_device_by_device() {
         "sdb did most: 700 requests/s on average, at most 800 requests/s (3.12 MiB/s)",
         "Its peak began at 3 s of the recording: 800 reads/s and 0 writes/s of 4 KiB on average, mean latency 2 ms.",
         "sdb was not saturated for a whole interval: ",
-        "Next: see which programs do this I/O",
+        "See which programs do this I/O",
         "diskspd sweep --vary o=1..64*2 -- -c4G -b4K -r -Su -L -d30 FILE",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(!text.contains("idle"), "{text}");
+    assert!(!text.contains("sdz"), "{text}");
     // sdb comes first; it was not there for two seconds.
     let reads = series(&page, "device-iops", "reads");
     assert_eq!(reads.x.last(), Some(&3.5));

@@ -24,6 +24,14 @@ fn tones(page: &str) -> Vec<&str> {
     page.split("<div class=\"answer ").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
+/// The command that a page advises, if each row of its brief says something.
+fn advised(page: &str) -> String {
+    let brief = page.split("<dl class=\"brief\"").nth(1).and_then(|rest| rest.split("</dl>").next()).expect("a brief");
+    let rows: Vec<&str> = brief.split("<dd>").skip(1).filter_map(|row| row.split("</dd>").next()).collect();
+    assert!(rows.len() == 4 && rows.iter().all(|row| !row.trim().is_empty()), "{rows:?}");
+    rows[3].split("<code>").nth(1).unwrap_or_default().to_owned()
+}
+
 #[test]
 fn a_sweep_says_which_depth_to_use() {
     let place = workplace!();
@@ -61,6 +69,7 @@ fn a_sweep_says_which_depth_to_use() {
     let words = words(&page);
     assert!(words.contains(&format!("efficient: {efficient}")), "it is marked in the charts");
     assert!(words.contains(&format!("The run with -o{used}")));
+    assert!(advised(&page).starts_with("diskspd sweep "), "{}", advised(&page));
     assert!(words.contains("diskspd sweep --vary=o=1..5 -- -c1M -d1 -W0 -b4K -r -L a.dat"), "{words}");
 }
 
@@ -70,13 +79,14 @@ fn depth_with_another_option_has_a_line_for_each_value() {
     let words_of_sweep = "sweep --vary b=4K,8K --vary o=1,2 --dir results -- -c1M -d1 -W0 -r -L a.dat";
     place.diskspd(words_of_sweep).run().expect_status(0);
     let page = page(&place, "results");
-    assert_eq!(charts(&page)[..4], ["depth-throughput", "depth-latency", "depth", "depth"]);
-    for chart in ["depth-throughput", "depth-latency"] {
+    assert_eq!(charts(&page)[..5], ["depth-throughput", "depth-mib", "depth-latency", "depth", "depth"]);
+    for chart in ["depth-throughput", "depth-mib", "depth-latency"] {
         for name in ["-b4K", "-b8K"] {
             assert_eq!(series(&page, chart, name).x, [1.0, 2.0], "{chart} {name}");
         }
     }
     assert!(words(&page).contains("IOPS and latency by queue depth, -b8K"));
+    assert!(advised(&page).starts_with("diskspd sweep --vary=b=4K,8K "), "{}", advised(&page));
 }
 
 #[test]
@@ -85,7 +95,7 @@ fn a_grid_is_a_heat_map() {
     let words_of_sweep = "sweep --vary b=4K,8K --vary w=0,50,100 --dir results -- -c1M -d1 -W0 -r -L a.dat";
     place.diskspd(words_of_sweep).run().expect_status(0);
     let page = page(&place, "results");
-    assert_eq!(charts(&page)[..2], ["grid-throughput", "grid-latency"]);
+    assert_eq!(charts(&page)[..3], ["grid-throughput", "grid-mib", "grid-latency"]);
     let grid = series(&page, "grid-throughput", "");
     let sweep: Value = serde_json::from_slice(&place.content("results/sweep.json")).expect("JSON");
     assert_eq!(grid.y.len(), 6);
@@ -115,7 +125,7 @@ fn runs_of_the_same_load_stand_beside_each_other() {
     assert_eq!(charts(&page), ["runs"]);
     assert_eq!(series(&page, "runs", "runs").x, [1.0, 2.0, 3.0]);
     let words = words(&page);
-    assert!(words.contains("The median of 3 runs, too few for a confidence interval; 6 are needed."), "{words}");
+    assert!(words.contains("3 runs are too few for a confidence interval; 6 are needed"), "{words}");
     assert!(words.contains("diskspd repeat --runs=3 -- -c1M"), "{words}");
     assert!(load(&page).ends_with("; each run: 1 s, no warm-up"), "{}", load(&page));
     let runs = page.split("<table aria-label=\"Each run\">").nth(1).and_then(|rest| rest.split("</table>").next());
@@ -132,16 +142,17 @@ fn runs_of_the_same_load_stand_beside_each_other() {
 fn answers_are_no_better_than_the_verdicts_of_their_runs() {
     let place = workplace!();
     let load = "-c1M -d1 -W0 -b4K -r --engine=null a.dat";
-    for (words_of_set, folder, file) in [
-        ("sweep --vary o=1,2", "depths", "sweep.json"),
-        ("sweep --vary b=4K,8K", "blocks", "sweep.json"),
-        ("", "limit", "sweep.json"),
-        ("repeat --runs 2", "repeat", "repeat.json"),
-        ("ab --a --rate=200 --b --rate=300 --pairs 3", "pairs", "ab.json"),
+    // At a rate: the null engine takes all CPU time that there is.
+    for (words_of_set, rate, folder, file) in [
+        ("sweep --vary o=1,2", "-g1000i", "depths", "sweep.json"),
+        ("sweep --vary b=4K,8K", "-g1000i", "blocks", "sweep.json"),
+        ("", "", "limit", "sweep.json"),
+        ("repeat --runs 2", "-g1000i", "repeat", "repeat.json"),
+        ("ab --a --rate=200 --b --rate=300 --pairs 3", "", "pairs", "ab.json"),
     ] {
         match words_of_set {
             "" => fixed::search(&place),
-            words => drop(place.diskspd(&format!("{words} --dir {folder} -- {load}")).run()),
+            words => drop(place.diskspd(&format!("{words} --dir {folder} -- {rate} {load}")).run()),
         }
         let file = format!("{folder}/{file}");
         for (severity, warnings, tone, told) in [
@@ -167,7 +178,7 @@ fn answers_are_no_better_than_the_verdicts_of_their_runs() {
                     assert!(words.contains("12 % stolen") || severity == "invalid", "{folder}: {words}");
                     // What it means, what to do, and whom it affects.
                     assert!(
-                        words.contains("steal: in all ") || words.contains("steal: in both runs"),
+                        words.contains("12 % stolen, in all ") || words.contains("12 % stolen, in both runs"),
                         "{folder}: {words}"
                     );
                     assert!(words.contains("Meaning: steal time in /proc/stat"), "{folder}: {words}");
@@ -235,13 +246,19 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     );
     let words = words(&page);
     assert!(!words.contains("failed"), "{words}");
+    assert!(advised(&page).starts_with("diskspd "), "{}", advised(&page));
     for column in ["within the limit", "runs", "mean response"] {
         assert!(page.contains(&format!(">{column}</th>")), "{column}: {words}");
     }
     let limit = series(&page, "settings-latency", "limit");
     assert!(limit.y.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) && limit.y.len() > 1, "{:?}", limit.y);
     let tried = series(&page, "settings-throughput", "");
-    assert!(tried.x.iter().all(|rate| *rate > 100.0), "the axis is that of the rates: {:?}", tried.x);
+    let sweep: Value = serde_json::from_slice(&place.content("limit/sweep.json")).expect("JSON");
+    let visits = sweep["visits"].as_array().expect("visits").iter().filter(|visit| visit["purpose"] != "capacity");
+    let points = visits.map(|visit| visit["point"].as_u64().expect("a number") as usize);
+    let rates = points.map(|point| sweep["points"][point]["settings"][0]["value"].as_str().expect("a rate"));
+    let rates: Vec<f64> = rates.map(|rate| rate.parse().expect("a number")).collect();
+    assert!(tried.x.iter().all(|rate| rates.contains(rate)), "the axis is that of the rates: {:?}, {rates:?}", tried.x);
 }
 
 /// A page of such a search had an empty table and no answer.

@@ -1,0 +1,272 @@
+//! What a page answers before all else: what was measured, on what, whether it can be trusted, and what to do next.
+
+use super::answer::sentence;
+use super::block::{Fact, Tone};
+use super::environment::{counted, facts};
+use super::foreign_text::{text, text_of_path};
+use super::warnings::{Explain, figures, plain};
+use model::doubt::{Doubt, NotedRuns};
+use model::environment::{Hypervisor, TargetEnvironment};
+use model::finding::{Finding, Severity};
+use model::headline::Headline;
+use model::result::{RunResult, TimeSpanResult};
+use model::sweep::Sweep;
+use render::load_line;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Findings of one run that are named; the others are counted.
+pub(super) const FINDINGS_MAX: usize = 4;
+
+/// The same of several runs, whose figures are longer.
+const OF_RUNS_MAX: usize = 2;
+
+/// Findings whose advice is given; that of the others is below.
+const REMEDIES_MAX: usize = 2;
+
+/// Targets that are named; the others are counted.
+const TARGETS_MAX: usize = 2;
+
+/// Facts of a machine that stand on the line of what was measured on, in this order; the others are in the section of the environment.
+const MACHINE_FACTS: [&str; 6] = ["virtual machine", "processor", "CPUs", "memory", "system", "kernel"];
+
+/// What figures with these notes do not show. These notes are named first.
+const NOT_SHOWN: [(&str, &str); 3] = [
+    ("small-for-host", "how fast the storage behind the virtual disk is"),
+    ("short-run", "what a longer load gets"),
+    ("weak-percentiles", "the highest percentiles"),
+];
+
+/// Findings of CPU time and I/O that others took: what was done was done, and no less would have been done without them.
+const DISTURBANCES: [&str; 6] = ["cpu-contention", "steal", "cpu-limited", "cpu-bound", "process-paused", "other-io"];
+
+/// Findings of I/O that caches completed.
+const CACHES: [&str; 3] = ["served-from-memory", "served-from-cache", "writes-in-memory"];
+
+/// The four answers. Sentences end with a full stop.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Brief {
+    /// How long, how often, by what means, and what came out.
+    pub(super) measured: String,
+    /// The target, what it stands on, and the machine.
+    pub(super) on: String,
+    /// Whether the figures can be used.
+    pub(super) trust: Trust,
+    /// What to do with the answer, or for a better one.
+    pub(super) next: String,
+    /// What to type for it; may be empty.
+    pub(super) command: String,
+}
+
+/// Whether figures can be used, and why not.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Trust {
+    pub(super) tone: Tone,
+    pub(super) words: String,
+}
+
+impl Brief {
+    /// Of the runs of a method: `example` is the result of one of them.
+    pub(super) fn of_runs(sweep: &Sweep, example: Option<&RunResult>) -> Self {
+        Self {
+            measured: format!("{}{}.", counted(sweep.measured().count(), "run"), each(example)),
+            on: example.map_or_else(|| "Not known: no result of a run could be read.".to_owned(), place),
+            trust: Trust::in_runs(sweep.measured()),
+            ..Self::default()
+        }
+    }
+}
+
+/// How long each of several runs was, and by what means: `, each 5 s after a warm-up of 1 s, I/O by io_uring`.
+pub(super) fn each(example: Option<&RunResult>) -> String {
+    let length = example.and_then(|result| result.profile.time_spans.first()).map(load_line::length);
+    let length = length.map(|length| format!("each {length}"));
+    let engines = example.and_then(|result| result.time_spans.first()).and_then(engines);
+    [length, engines].into_iter().flatten().fold(String::new(), |all, part| all + ", " + &part)
+}
+
+/// `I/O by io_uring`, `synchronous I/O`
+pub(super) fn engines(span_result: &TimeSpanResult) -> Option<String> {
+    let mut names: Vec<&str> = span_result.engines.iter().map(|engine| engine.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| match &names[..] {
+        [name] if name.ends_with("I/O") => (*name).to_owned(),
+        _ => format!("I/O by {}", names.join(" and ")),
+    })
+}
+
+impl Trust {
+    /// In the figures of one or several runs.
+    pub(super) fn in_runs<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Self {
+        let FoundInRuns { severity, causes, still_true: (reservation, still_true), limits, not_shown } = found_in(runs);
+        let words = match severity {
+            Some(Severity::Invalid | Severity::Fail) => format!("No: {causes}."),
+            Some(Severity::Warn | Severity::Unknown) => format!("{reservation}: {causes}.{still_true}{not_shown}"),
+            Some(Severity::Note | Severity::Pass) | None if !limits.is_empty() => {
+                format!("Yes, within these limits: {limits}.{not_shown}")
+            }
+            Some(Severity::Note | Severity::Pass) | None => {
+                "Yes: no condition was found that invalidates or biases the figures.".to_owned()
+            }
+        };
+        Self { tone: Tone::of(severity), words: text(words.as_bytes()) }
+    }
+
+    /// In what several runs say together: `basis` is what it rests on or, if that is not enough, what is missing.
+    pub(super) fn in_answer<'a>(runs: impl IntoIterator<Item = &'a Headline>, is_enough: bool, basis: &str) -> Self {
+        let runs: Vec<&Headline> = runs.into_iter().collect();
+        let found = Self::in_runs(runs.iter().copied());
+        if found.tone > Tone::Good {
+            return Self { words: format!("{} {}", found.words, sentence(basis)), ..found };
+        }
+        let FoundInRuns { limits, not_shown, .. } = found_in(runs);
+        let limits = if limits.is_empty() { limits } else { format!(" Limits of the runs: {limits}.{not_shown}") };
+        let (tone, head) = if is_enough { (Tone::Good, "Yes") } else { (Tone::Warn, "Only in part") };
+        Self { tone, words: text(format!("{head}: {basis}.{limits}").as_bytes()) }
+    }
+}
+
+/// What was found in runs, in words.
+struct FoundInRuns {
+    /// The worst.
+    severity: Option<Severity>,
+    /// Warnings and worse.
+    causes: String,
+    /// How far they leave the figures usable, and what these say in spite of them; the latter may be empty, else it begins with a space.
+    still_true: (&'static str, &'static str),
+    /// Notes.
+    limits: String,
+    /// What the figures do not show because of notes; may be empty, else it begins with a space.
+    not_shown: String,
+}
+
+fn found_in<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> FoundInRuns {
+    let runs: Vec<&Headline> = runs.into_iter().collect();
+    let told = |(name, count): &(String, usize)| {
+        let figure = figures(runs.iter().copied(), name);
+        let figure = figure.map(|figure| format!("{figure} ")).unwrap_or_default();
+        let which = if *count < runs.len() { format!(", in {count} of {} runs", runs.len()) } else { String::new() };
+        format!("{figure}({name}{which})")
+    };
+    let most = if runs.len() > 1 { OF_RUNS_MAX } else { FINDINGS_MAX };
+    let causes = Doubt::of(runs.iter().copied()).map(|doubt| doubt.causes).unwrap_or_default();
+    let mut notes = NotedRuns::of(runs.iter().copied()).map(|noted| noted.notes).unwrap_or_default();
+    notes.sort_by_key(|(name, _)| NOT_SHOWN.iter().position(|(first, _)| first == name).unwrap_or(usize::MAX));
+    let names: Vec<&str> = causes.iter().map(|(name, _)| name.as_str()).collect();
+    FoundInRuns {
+        severity: runs.iter().filter_map(|run| run.severity).max(),
+        still_true: still_true(&names),
+        not_shown: not_shown(&notes),
+        causes: listed(causes.iter().map(told).collect(), most),
+        limits: listed(notes.iter().map(told).collect(), most),
+    }
+}
+
+/// How far warnings leave the figures usable, and what these say all the same, if all that was found leaves the same.
+fn still_true(names: &[&str]) -> (&'static str, &'static str) {
+    let are_all = |known: &[&str]| !names.is_empty() && names.iter().all(|name| known.contains(name));
+    if are_all(&DISTURBANCES) {
+        (
+            "Only in part",
+            " IOPS and MiB/s were reached; without the disturbance they may be higher, and latencies lower.",
+        )
+    } else if are_all(&CACHES) {
+        ("Not as figures of the device", " They are those of the cache.")
+    } else {
+        ("Only in part", "")
+    }
+}
+
+fn not_shown(notes: &[(String, usize)]) -> String {
+    let is_noted = |name: &str| notes.iter().any(|(noted, _)| noted == name);
+    let parts: Vec<&str> = NOT_SHOWN.into_iter().filter(|(name, _)| is_noted(name)).map(|(_, what)| what).collect();
+    match &parts[..] {
+        [] => String::new(),
+        [only] => format!(" The figures do not show {only}."),
+        [first @ .., last] => format!(" The figures do not show {} or {last}.", first.join(", ")),
+    }
+}
+
+/// `a; b; 3 more below`
+pub(super) fn listed(mut parts: Vec<String>, most: usize) -> String {
+    parts.dedup();
+    let more = parts.len().saturating_sub(most);
+    parts.truncate(most);
+    if more > 0 {
+        parts.push(format!("{more} more below"));
+    }
+    parts.join("; ")
+}
+
+/// What the first of the findings above a note ask for; `None` if there are none.
+pub(super) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<String> {
+    let grave = findings.into_iter().filter(|finding| finding.severity > Severity::Note);
+    let mut advice: Vec<&str> =
+        grave.map(|finding| finding.advice.as_str()).filter(|advice| !advice.is_empty()).collect();
+    advice.dedup();
+    advice.truncate(REMEDIES_MAX);
+    (!advice.is_empty()).then(|| advice.into_iter().map(sentence).collect::<Vec<_>>().join(" "))
+}
+
+/// What to do about the most frequent causes of doubt in runs; `None` without one.
+pub(super) fn remedy_of_runs(runs: &[&Headline], explain: Explain) -> Option<String> {
+    let causes = Doubt::of(runs.iter().copied())?.causes;
+    let remedy = |(name, _): &(String, usize)| {
+        let told = runs.iter().find_map(|run| run.finding_advice(name)).or(explain(name).map(|meaning| meaning.advice));
+        // Why is said with the finding.
+        let action = told.map(|told| told.split_once(": ").map_or(told, |(action, _)| action));
+        let action = action.filter(|action| !action.is_empty());
+        sentence(
+            &action
+                .map_or_else(|| format!("remove the cause of {name}"), |action| format!("{} ({name})", plain(action))),
+        )
+    };
+    let remedies: Vec<String> = causes.iter().take(REMEDIES_MAX).map(remedy).collect();
+    (!remedies.is_empty()).then(|| remedies.join(" "))
+}
+
+/// The targets of a result, what they stand on, and the machine.
+pub(super) fn place(result: &RunResult) -> String {
+    let target = |(path, environment): (&PathBuf, &TargetEnvironment)| {
+        let on = load_line::storage(environment).map(|on| format!(" {on}")).unwrap_or_default();
+        format!("{}{}", text_of_path(path), text(on.as_bytes()))
+    };
+    let mut targets: Vec<String> = result.targets.environments.iter().map(target).collect();
+    if targets.is_empty() {
+        let paths = result.profile.time_spans.iter().flat_map(|span| &span.targets);
+        targets = paths.map(|target| text_of_path(&target.path)).collect();
+        targets.sort();
+        targets.dedup();
+    }
+    let others = targets.len().saturating_sub(TARGETS_MAX);
+    targets.truncate(TARGETS_MAX);
+    if others > 0 {
+        targets.push(counted(others, "other target"));
+    }
+    let machine = machine(&facts(result), &result.system.computer_name);
+    [targets.join("; "), machine].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". Computer ")
+        + "."
+}
+
+/// `vm: KVM virtual machine, AMD EPYC, 2 CPUs`
+pub(super) fn machine(facts: &[Fact], computer: &str) -> String {
+    let known = |name| facts.iter().find(|fact| fact.name == name).map(|fact| told(name, &fact.value));
+    let known: Vec<String> = MACHINE_FACTS.into_iter().filter_map(known).collect();
+    let computer = text(computer.as_bytes());
+    if known.is_empty() { computer } else { format!("{computer}: {}", known.join(", ")) }
+}
+
+/// A fact without its name and details, where the value does not say what it is.
+fn told(name: &str, value: &str) -> String {
+    let first = |end: &str| value.split(end).next().unwrap_or_default().to_owned();
+    match name {
+        "virtual machine" if value == Hypervisor::Unnamed.words() => "virtual machine".to_owned(),
+        "virtual machine" => format!("{value} virtual machine"),
+        "CPUs" => first(", "),
+        "memory" => format!("{value} of memory"),
+        "system" => first(" ("),
+        "kernel" => format!("kernel {}", value.split(['.', '-']).take(2).collect::<Vec<_>>().join(".")),
+        _ => value.to_owned(),
+    }
+}

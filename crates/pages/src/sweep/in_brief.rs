@@ -1,0 +1,600 @@
+//! What the page of a sweep says first: what was varied, how sure the answer is, and the next command to run.
+
+use super::super::again::Again;
+use super::super::block::Tone;
+use super::super::brief::{self, Brief, Trust, remedy_of_runs};
+use super::super::environment::counted;
+use super::super::foreign_text::text;
+use super::super::quantity::{Quantity, trimmed};
+use super::super::warnings::Explain;
+use super::how_sure;
+use model::doubt::Doubt;
+use model::headline::Headline;
+use model::limit::LimitFound;
+use model::result::RunResult;
+use model::sweep::{BlockKnee, BlockSeries, DepthSeries, Knee, Purpose, Saturation, Setting, Sweep, Visit};
+use model::units::mib;
+use render::load_line;
+use render::sweep::{dashed, names, range_of_load};
+
+/// Runs of each point, where one each is too few.
+const RUNS: u32 = 5;
+
+/// Factor from the smallest to the largest value of a range that is tried next; in steps of 2 it has five values.
+const NEXT_RANGE: u64 = 16;
+
+/// Outstanding I/Os of a search that had too few, as a multiple.
+const MORE_OUTSTANDING: u64 = 4;
+
+/// Outstanding I/Os of a thread where `-o` was not given.
+const OUTSTANDING: u64 = 2;
+
+/// Seconds of a run that shows whether an answer holds.
+const LONG_RUN_S: u32 = 600;
+
+/// Shortest confirming runs of a search whose runs vary too much, in seconds.
+const CONFIRM_S: u64 = 60;
+
+/// The four answers; `chosen` is the result of one run.
+pub(super) fn in_brief(sweep: &Sweep, chosen: Option<&RunResult>, explain: Explain) -> Brief {
+    let Step { words, command } = next(sweep, explain);
+    Brief {
+        measured: measured(sweep, chosen),
+        trust: trust(sweep),
+        next: words,
+        command,
+        ..Brief::of_runs(sweep, chosen)
+    }
+}
+
+fn measured(sweep: &Sweep, chosen: Option<&RunResult>) -> String {
+    let engines = chosen.and_then(|result| result.time_spans.first()).and_then(brief::engines);
+    let engines = engines.map(|engines| format!(", {engines}")).unwrap_or_default();
+    if let Some(found) = &sweep.limit {
+        return format!("{}{engines}; {}.", of_search(sweep, found), of_limits(sweep, found));
+    }
+    let points = with_runs(sweep);
+    if points.is_empty() {
+        return "Nothing: no run has results.".to_owned();
+    }
+    let runs: Vec<usize> = points.iter().map(|point| stats::sweep::runs(sweep, *point).len()).collect();
+    let often = match (runs.iter().min(), runs.iter().max()) {
+        (Some(1), Some(1)) => "each once".to_owned(),
+        (Some(least), Some(most)) if least == most => format!("each {most} times"),
+        (least, most) => format!("each {} to {} times", least.unwrap_or(&0), most.unwrap_or(&0)),
+    };
+    let is_length_varied = names(sweep).iter().any(|name| matches!(name.as_str(), "d" | "W"));
+    let has_probes = sweep.visits.iter().any(|visit| visit.purpose == Purpose::Probe);
+    let span = chosen.and_then(|result| result.profile.time_spans.first()).filter(|_| !is_length_varied);
+    let length = match (span, has_probes) {
+        (_, true) => lengths(sweep),
+        (Some(span), false) => format!(" for {}", load_line::length(span)),
+        (None, false) => String::new(),
+    };
+    let order = match value_of(sweep, "--order=") {
+        Some("random") => ", in random order",
+        Some("abba") => ", in alternating order",
+        _ => "",
+    };
+    let (what, rates) = (text(varied(sweep, &points).as_bytes()), rates(sweep, &points));
+    format!("{what}, {often}{length}{order}{engines}: {rates}.")
+}
+
+/// Points with figures.
+fn with_runs(sweep: &Sweep) -> Vec<usize> {
+    (0..sweep.points.len()).filter(|point| stats::sweep::figures(sweep, *point).is_some()).collect()
+}
+
+/// The value of an option of the sweep itself.
+fn value_of<'a>(sweep: &'a Sweep, option: &str) -> Option<&'a str> {
+    sweep.words.iter().take_while(|word| *word != "--").find_map(|word| word.strip_prefix(option))
+}
+
+/// `6 queue depths (-o 1 to 32)`, `9 combinations of 3 block sizes (-b 4K to 64K) and 3 queue depths (-o 1 to 16)`
+fn varied(sweep: &Sweep, points: &[usize]) -> String {
+    let values = |index: usize| {
+        let mut values: Vec<&str> = Vec::new();
+        for setting in points.iter().filter_map(|point| sweep.points[*point].settings.get(index)) {
+            if !values.contains(&setting.value.as_str()) {
+                values.push(&setting.value);
+            }
+        }
+        values
+    };
+    let all: Vec<(String, Vec<&str>)> =
+        names(sweep).into_iter().enumerate().map(|(index, name)| (name, values(index))).collect();
+    let each: Vec<String> = all.iter().map(|(name, values)| values_in_words(name, values)).collect();
+    let combinations: usize = all.iter().map(|(_, values)| values.len()).product();
+    match &each[..] {
+        [] => counted(points.len(), "point"),
+        [only] => only.clone(),
+        _ if combinations == points.len() => format!("{} combinations of {}", points.len(), each.join(" and ")),
+        _ => {
+            let names: Vec<String> = all.iter().map(|(name, _)| dashed(name)).collect();
+            format!("{} combinations of {}", points.len(), names.join(" and "))
+        }
+    }
+}
+
+/// `3 block sizes (-b 4K to 64K)`
+fn values_in_words(name: &str, values: &[&str]) -> String {
+    let dashed = Setting { name: name.to_owned(), value: String::new() }.typed();
+    let dashed = dashed.trim_end_matches('=');
+    let noun = match name {
+        "b" => "block size".to_owned(),
+        "o" | "O" => "queue depth".to_owned(),
+        "t" | "F" => "number of threads".to_owned(),
+        "files" => "number of files".to_owned(),
+        "rate" => "rate".to_owned(),
+        _ => format!("value of {dashed}"),
+    };
+    let count = match values.len() {
+        1 => format!("1 {noun}"),
+        count if noun.contains(" of ") => format!("{count} {}", noun.replacen(" of ", "s of ", 1)),
+        count => format!("{count} {noun}s"),
+    };
+    let are_numbers = values.iter().all(|value| value.starts_with(|first: char| first.is_ascii_digit()));
+    let range = match values {
+        [first, _, .., last] if are_numbers => format!("{first} to {last}"),
+        all => all.join(", "),
+    };
+    format!("{count} ({dashed} {range})")
+}
+
+/// How long runs of several lengths were: `, probes of 3 s, confirming runs of 5 s`
+fn lengths(sweep: &Sweep) -> String {
+    let of = |what: &str, is_it: fn(Purpose) -> bool| {
+        let seconds = sweep.visits.iter().filter(|visit| is_it(visit.purpose)).filter_map(seconds);
+        let seconds: Vec<f64> = seconds.collect();
+        let (least, most) = (seconds.iter().copied().reduce(f64::min)?, seconds.into_iter().reduce(f64::max)?);
+        let range = match [least, most].map(|seconds| trimmed(seconds, 1)) {
+            [least, most] if least == most => most,
+            [least, most] => format!("{least} to {most}"),
+        };
+        Some(format!(", {what} of {range} s"))
+    };
+    let probes = of("probes", |purpose| matches!(purpose, Purpose::Probe | Purpose::Again | Purpose::Measure));
+    [probes, of("confirming runs", |purpose| purpose == Purpose::Confirm)].into_iter().flatten().collect()
+}
+
+/// How long a run measured, as far as its figures tell.
+fn seconds(visit: &Visit) -> Option<f64> {
+    let run = visit.headline()?;
+    (run.ios > 0 && run.iops > 0.0).then(|| run.ios as f64 / run.iops)
+}
+
+/// `20,305 to 83,500 IOPS`, with MiB/s where block sizes differ.
+fn rates(sweep: &Sweep, points: &[usize]) -> String {
+    let range = |quantity: Quantity, of: fn(&Headline) -> f64| {
+        let values = || points.iter().filter_map(|point| stats::sweep::figures(sweep, *point)).map(of);
+        let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
+        let (least, most) = (quantity.value(least), quantity.value(most));
+        let unit = most.rsplit(' ').next().unwrap_or_default();
+        Some(if least == most { most } else { format!("{} to {most}", least.trim_end_matches(unit).trim_end()) })
+    };
+    let iops = range(Quantity::Iops, |figures| figures.iops);
+    let is_by_bytes = stats::sweep::compared(sweep).by_bytes;
+    let bytes = is_by_bytes.then(|| range(Quantity::MibPerS, |figures| mib(figures.bytes_per_s))).flatten();
+    [iops, bytes].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `A search for the highest rate: 9 runs at 4 rates after one without a rate (83,308 IOPS), probes of 3 s`
+fn of_search(sweep: &Sweep, found: &LimitFound) -> String {
+    let runs = sweep.measured().count();
+    let capacity = match found.capacity_iops {
+        Some(iops) => format!(" after one without a rate (capacity {})", Quantity::Iops.value(iops)),
+        None => String::new(),
+    };
+    format!(
+        "A search for the highest rate: {} at {}{capacity}{}",
+        counted(runs, "run"),
+        counted(with_runs(sweep).len(), "rate"),
+        lengths(sweep)
+    )
+}
+
+/// `limit 99th percentile of the response time <= 20 ms: met at 64,194, missed at 72,293 I/Os per second`
+fn of_limits(sweep: &Sweep, found: &LimitFound) -> String {
+    let limits = render::limit::limits(&found.limits);
+    let rate = |point: usize| text(render::limit::rate(sweep, point).as_bytes());
+    let missed = found.fails.map(|point| format!("missed at {}", rate(point)));
+    let parts = match (found.noise, found.holds) {
+        (Some(noise), _) => vec![format!("met or missed by chance from {} to {}", rate(noise.first), rate(noise.last))],
+        (None, holds) => {
+            let met = if found.is_confirmed { "met at" } else { "about met at" };
+            holds.map(|point| format!("{met} {}", rate(point))).into_iter().chain(missed).collect()
+        }
+    };
+    if parts.is_empty() {
+        format!("limit {limits}")
+    } else {
+        format!("limit {limits}: {} I/Os per second", parts.join(", "))
+    }
+}
+
+/// Whether the answer holds: by the runs that decide it, and by how many there are.
+fn trust(sweep: &Sweep) -> Trust {
+    let mut trust = match &sweep.limit {
+        Some(found) => Trust::in_runs(&render::limit::decisive(sweep, found)),
+        None => Trust::in_runs(sweep.measured()),
+    };
+    if sweep.measured().next().is_none() {
+        trust = Trust { tone: Tone::Bad, words: "No: no run has results.".to_owned() };
+    }
+    let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
+    if failed > 0 {
+        trust.tone = trust.tone.max(Tone::Warn);
+        trust.words = format!("{} {failed} of {} failed.", trust.words, counted(sweep.visits.len(), "run"));
+    }
+    for words in [named_with_warnings(sweep), firmness(sweep)].into_iter().flatten() {
+        trust.words = format!("{} {words}", trust.words);
+    }
+    trust
+}
+
+/// Which points the answer names, if some but not all runs have warnings.
+fn named_with_warnings(sweep: &Sweep) -> Option<String> {
+    if sweep.limit.is_some() || Doubt::of(sweep.measured())?.of_all().is_some() {
+        return None;
+    }
+    let is_warned = |point: &usize| Doubt::of(super::runs_of(sweep, &[*point])).is_some();
+    let warned: Vec<String> = named(sweep).into_iter().filter(is_warned).map(|point| typed(sweep, point)).collect();
+    (!warned.is_empty()).then(|| format!("This concerns the answer: {} has a run with warnings.", warned.join(" and ")))
+}
+
+/// Points that the first answer names.
+fn named(sweep: &Sweep) -> Vec<usize> {
+    let mut points = match stats::sweep::across_blocks(sweep) {
+        Some(across) => vec![across.most_bytes, across.most_iops],
+        None => stats::sweep::recommended(sweep).into_iter().collect(),
+    };
+    points.dedup();
+    points
+}
+
+fn is_once(sweep: &Sweep) -> bool {
+    with_runs(sweep).iter().all(|point| stats::sweep::runs(sweep, *point).len() < 2)
+}
+
+/// How sure the answer is beyond the verdicts of its runs.
+fn firmness(sweep: &Sweep) -> Option<String> {
+    if let Some(found) = &sweep.limit {
+        let which = render::limit::which_runs(sweep, found);
+        let count = render::limit::decisive(sweep, found).len();
+        let firm = match (found.noise, found.is_confirmed) {
+            (Some(_), _) => "No rate can be named: chance decides which of them meets the limit.",
+            (None, true) => "Those at each rate, taken together, are on their side of the limit by more than chance.",
+            (None, false) => "They do not show clearly on which side of the limit they are: the rate is an estimate.",
+        };
+        return (count > 0).then(|| format!("Judged by the {} {which}, which decide. {firm}", counted(count, "run")));
+    }
+    let once = "Each was run once: differences of a few percent may be chance.";
+    match &sweep.depths[..] {
+        [series] if !stats::sweep::is_doubtful(sweep, &series.points) => {
+            let Knee { efficient, saturation } = series.knee.as_ref()?;
+            how_sure(sweep, series, efficient, saturation).or_else(|| is_once(sweep).then(|| once.to_owned()))
+        }
+        _ => (is_once(sweep) && sweep.measured().next().is_some()).then(|| once.to_owned()),
+    }
+}
+
+/// What to do next.
+struct Step {
+    words: String,
+    /// The words to type; may be empty.
+    command: String,
+}
+
+fn next(sweep: &Sweep, explain: Explain) -> Step {
+    if let Some(found) = &sweep.limit {
+        return after_search(sweep, found, explain);
+    }
+    let runs: Vec<&Headline> = sweep.measured().collect();
+    if runs.is_empty() {
+        let words = "Run it again: its error message says why it has no results.".to_owned();
+        return Step { words, command: again(sweep, &[]) };
+    }
+    let remedy = remedy_of_runs(&runs, explain);
+    let (words, command) = beyond(sweep).unwrap_or_else(|| within(sweep, remedy.is_some()));
+    match remedy {
+        Some(first) => Step { words: format!("{first} Then {}", lower(&words)), command },
+        None => Step { words, command },
+    }
+}
+
+/// Where the range tried ends too early, or has too few values: the range to try.
+fn beyond(sweep: &Sweep) -> Option<(String, String)> {
+    let best = stats::sweep::best(sweep);
+    let of_best = |points: &[usize]| best.is_some_and(|best| points.contains(&best));
+    let (words, points) = if let Some(series) = sweep.depths.iter().find(|series| of_best(&series.points)) {
+        (beyond_depths(sweep, series)?, &series.points)
+    } else {
+        let series = sweep.block_sizes.iter().find(|series| of_best(&series.points))?;
+        (beyond_blocks(sweep, series)?, &series.points)
+    };
+    let (name, range) = next_range(sweep, points)?;
+    let vary = format!("--vary={name}=");
+    value_of(sweep, &vary)?;
+    let runs = RUNS.to_string();
+    let options = [(vary.as_str(), range.as_str()), ("--runs=", &runs)];
+    Some((words, again(sweep, if is_once(sweep) { &options } else { &options[..1] })))
+}
+
+fn beyond_depths(sweep: &Sweep, series: &DepthSeries) -> Option<String> {
+    match series.knee.as_ref().map(|knee| &knee.saturation) {
+        Some(Saturation::At { .. }) => None,
+        Some(Saturation::StillRising { .. }) => Some(
+            "If throughput matters most, try larger queue depths: throughput still rises at the largest one tried."
+                .to_owned(),
+        ),
+        None => {
+            let last = series.points.last().filter(|_| is_at_edge(sweep, &series.points))?;
+            Some(format!(
+                "Try larger queue depths: the largest one tried has the most throughput ({}).",
+                typed(sweep, *last)
+            ))
+        }
+    }
+}
+
+fn beyond_blocks(sweep: &Sweep, series: &BlockSeries) -> Option<String> {
+    let larger = match series.knee {
+        Some(BlockKnee::StillRising { .. }) => "throughput still rises at the largest size tried",
+        None if is_at_edge(sweep, &series.points) => "the largest size tried has the most throughput",
+        Some(BlockKnee::At { .. }) | None => return None,
+    };
+    Some(format!("Try larger blocks: {larger}."))
+}
+
+/// True if the last of several points has the most throughput.
+pub(super) fn is_at_edge(sweep: &Sweep, points: &[usize]) -> bool {
+    let bytes = |point: &usize| stats::sweep::figures(sweep, *point).map(|figures| figures.bytes_per_s);
+    let most = points.iter().copied().max_by(|a, b| bytes(a).unwrap_or(0.0).total_cmp(&bytes(b).unwrap_or(0.0)));
+    points.len() > 1 && most == points.last().copied()
+}
+
+/// The only option that varies among points, and the range of its larger values: `o`, `16..256*2`.
+fn next_range(sweep: &Sweep, points: &[usize]) -> Option<(String, String)> {
+    let settings = |point: &usize| sweep.points[*point].settings.iter();
+    let first = points.first()?;
+    let mut varied =
+        settings(first).filter(|setting| points.iter().any(|point| !settings(point).any(|s| s == *setting)));
+    let (Setting { name, .. }, None) = (varied.next()?, varied.next()) else { return None };
+    let last = settings(points.last()?).find(|setting| setting.name == *name)?;
+    let unit = last.value.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let largest: u64 = last.value.strip_suffix(unit)?.parse().ok()?;
+    let from = (largest / 2).max(1);
+    Some((name.clone(), format!("{from}{unit}..{}{unit}*2", from.checked_mul(NEXT_RANGE)?)))
+}
+
+/// Where the range tried was wide enough.
+fn within(sweep: &Sweep, is_doubtful: bool) -> (String, String) {
+    if is_once(sweep) {
+        let words = match &sweep.depths[..] {
+            [DepthSeries { knee: Some(Knee { efficient, .. }), .. }] if efficient.low != efficient.high => format!(
+                "Run each queue depth {RUNS} times to narrow the range from {} to {}.",
+                efficient.low, efficient.high
+            ),
+            _ => format!("Run each {RUNS} times, to tell differences from chance."),
+        };
+        return (words, again(sweep, &[("--runs=", &RUNS.to_string())]));
+    }
+    if is_doubtful {
+        return ("Run the sweep again.".to_owned(), again(sweep, &[]));
+    }
+    match stats::sweep::recommended(sweep).filter(|_| range_of_load(sweep).is_none()) {
+        Some(point) => {
+            let typed = typed(sweep, point);
+            (format!("Run the load with {typed} for long, to see whether it stays as fast."), long_run(sweep, point))
+        }
+        None => ("Run the same sweep after changes to the system, and compare.".to_owned(), again(sweep, &[])),
+    }
+}
+
+fn after_search(sweep: &Sweep, found: &LimitFound, explain: Explain) -> Step {
+    let runs = render::limit::decisive(sweep, found);
+    let causes = Doubt::of(&runs).map(|doubt| doubt.causes).unwrap_or_default();
+    let is_limited = causes.first().is_some_and(|(name, _)| name == "depth-limited");
+    if let Some((more, command)) = is_limited.then(|| with_more_outstanding(sweep)).flatten() {
+        let words = format!(
+            "Allow more outstanding I/Os (-o{more}) and search again: response times include the wait for a free request \
+             (depth-limited).",
+        );
+        return Step { words, command };
+    }
+    if let Some(first) = remedy_of_runs(&runs.iter().collect::<Vec<_>>(), explain) {
+        return Step { words: format!("{first} Then search again."), command: again(sweep, &[]) };
+    }
+    match found.holds {
+        _ if found.noise.is_some() || (found.holds.is_some() && !found.is_confirmed) => {
+            let longer = value_of(sweep, "--confirm=").and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
+            let longer = longer.map_or(CONFIRM_S, |seconds| seconds.saturating_mul(4).max(CONFIRM_S));
+            let words = "Find out why runs at the same rate differ, or search again with longer runs.".to_owned();
+            let confirm = format!("{longer}s");
+            let probe = value_of(sweep, "--probe=").unwrap_or("10s").to_owned();
+            Step { words, command: again(sweep, &[("--probe=", &probe), ("--confirm=", &confirm)]) }
+        }
+        Some(point) => {
+            let words = "Run the load at this rate for long: it may not hold once caches are full.".to_owned();
+            Step { words, command: long_run(sweep, point) }
+        }
+        None => {
+            let words =
+                "Find out what delays the I/Os at the lowest rate tried, or search with a larger --limit.".to_owned();
+            Step { words, command: found.fails.map(|point| long_run(sweep, point)).unwrap_or_default() }
+        }
+    }
+}
+
+/// The command of the sweep with other values of some of its own options: `--runs=`, `5`.
+fn again(sweep: &Sweep, options: &[(&str, &str)]) -> String {
+    let again = Again::of_method("sweep", sweep);
+    let again = options.iter().fold(again, |again, (option, value)| again.with_own(option, value));
+    // A search has lengths of its own.
+    let (longer, _) = again.clone().of_a_minute(sweep.measured());
+    if sweep.limit.is_some() { again.command() } else { longer.command() }
+}
+
+/// True if a word is this option with a number.
+fn is_number_of(word: &str, option: &str) -> bool {
+    word.strip_prefix(option).is_some_and(|value| value.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// One run of a point, as long as it takes to see whether its figures hold; empty if that cannot be typed.
+fn long_run(sweep: &Sweep, point: usize) -> String {
+    let mut settings: Vec<String> = sweep.points[point].settings.iter().map(Setting::typed).collect();
+    if !settings.iter().any(|setting| is_number_of(setting, "-d")) {
+        settings.push(format!("-d{LONG_RUN_S}"));
+    }
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    Again::of_load(sweep).with(&settings).map(|again| again.command()).unwrap_or_default()
+}
+
+/// Another number of outstanding I/Os, and the command of the search with it; `None` if threads share theirs.
+fn with_more_outstanding(sweep: &Sweep) -> Option<(u64, String)> {
+    let again = Again::of_method("sweep", sweep);
+    if !again.lacks("-O") {
+        return None;
+    }
+    let now = again.load().iter().find(|word| is_number_of(word, "-o"));
+    let more = now.map_or(Some(OUTSTANDING), |word| word[2..].parse().ok())?.checked_mul(MORE_OUTSTANDING)?;
+    Some((more, again.with(&[&format!("-o{more}")])?.command()))
+}
+
+fn typed(sweep: &Sweep, point: usize) -> String {
+    text(Setting::typed_all(&sweep.points[point].settings).as_bytes())
+}
+
+/// A sentence after a word.
+fn lower(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    characters.next().into_iter().flat_map(char::to_lowercase).chain(characters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{add, of_depths};
+    use super::*;
+    use model::finding::Severity;
+    use model::limit::Limit;
+    use model::metric::Metric;
+
+    /// A sweep over all combinations of values, with throughput that rises with each of them.
+    fn grid(words: &str, axes: [(&str, &[&str]); 2], severity: Severity) -> Sweep {
+        let mut sweep = Sweep { words: words.split(' ').map(str::to_owned).collect(), ..Sweep::default() };
+        let [(across, columns), (up, rows)] = axes;
+        for (row, first) in rows.iter().enumerate() {
+            for (column, second) in columns.iter().enumerate() {
+                let (bytes, depth) = (4096.0 * (row + 1) as f64, 1 << column);
+                let settings = [(up, *first), (across, *second)];
+                add(&mut sweep, &settings, (bytes, depth, 1e4 * (column + 1) as f64), severity);
+            }
+        }
+        stats::sweep::conclude(&mut sweep);
+        sweep
+    }
+
+    fn search(holds: Option<usize>, is_confirmed: bool, warnings: &[&str]) -> Sweep {
+        let words = "--limit=p99=20ms --probe=3s --confirm=5s -- -b4K -o32 -d5 -W1 a.dat";
+        let mut sweep = Sweep { words: words.split(' ').map(str::to_owned).collect(), ..Sweep::default() };
+        for rate in ["1000", "2000"] {
+            let severity = if warnings.is_empty() { Severity::Note } else { Severity::Warn };
+            add(&mut sweep, &[("rate", rate)], (4096.0, 32, rate.parse().expect("a rate")), severity);
+            let visit = sweep.visits.last_mut().expect("a run");
+            visit.purpose = Purpose::Confirm;
+            let model::sweep::VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!("a run") };
+            headline.warnings = warnings.iter().map(|name| (*name).to_owned()).collect();
+        }
+        let limits = vec![Limit { figure: Metric::P99, at_most: 20e6 }];
+        let found = LimitFound { limits, holds, fails: Some(1), is_confirmed, ..LimitFound::default() };
+        Sweep { limit: Some(found), ..sweep }
+    }
+
+    /// Each row of the brief says something, and the command goes on with what was typed.
+    #[test]
+    fn every_sweep_has_four_answers_and_a_next_command() {
+        let typed = |mut sweep: Sweep, words: &str| {
+            sweep.words = words.split(' ').map(str::to_owned).collect();
+            sweep
+        };
+        let depths = "--vary=o=1..32*2 --order=random -- -b4K -d10 a.dat";
+        let by_size = "--vary=b=4K,16K,64K --vary=o=1,4,16 -- -r -d4 a.dat";
+        let sizes: &[&str] = &["4K", "16K", "64K"];
+        for (sweep, measured, next) in [
+            (
+                typed(of_depths(Severity::Note), depths),
+                "6 queue depths (-o 1 to 32), each once, in random order: 10,000 to 36,000 IOPS.",
+                "diskspd sweep '--vary=o=1..32*2' --order=random --runs=5 -- -b4K -d10 a.dat",
+            ),
+            (
+                grid(by_size, [("o", &["1", "4", "16"]), ("b", sizes)], Severity::Note),
+                "9 combinations of 3 block sizes (-b 4K to 64K) and 3 queue depths (-o 1 to 16), each once: 10,000 to 30,000 \
+                 IOPS, 39.1 to 352 MiB/s.",
+                "diskspd sweep --vary=b=4K,16K,64K '--vary=o=8..128*2' --runs=5 -- -r -d4 a.dat",
+            ),
+            (
+                grid(
+                    "--vary=w=0,50 --vary=r=1,2 -- -d4 a.dat",
+                    [("w", &["0", "50"]), ("n", &["1", "2"])],
+                    Severity::Warn,
+                ),
+                "4 combinations of 2 values of -n (-n 1, 2) and 2 values of -w (-w 0, 50), each once: 10,000 to 20,000 IOPS.",
+                "diskspd sweep --vary=w=0,50 --vary=r=1,2 --runs=5 -- -d4 a.dat",
+            ),
+            (
+                search(Some(0), true, &[]),
+                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms: met \
+                 at 1,000, missed at 2,000 I/Os per second.",
+                "diskspd --rate=1000 -b4K -o32 -d600 -W1 a.dat",
+            ),
+            (
+                search(Some(0), true, &["depth-limited"]),
+                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms: met \
+                 at 1,000, missed at 2,000 I/Os per second.",
+                "diskspd sweep --limit=p99=20ms --probe=3s --confirm=5s -- -b4K -o128 -d5 -W1 a.dat",
+            ),
+            (
+                search(Some(0), false, &[]),
+                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms: \
+                 about met at 1,000, missed at 2,000 I/Os per second.",
+                "diskspd sweep --limit=p99=20ms --probe=3s --confirm=60s -- -b4K -o32 -d5 -W1 a.dat",
+            ),
+            (
+                search(None, true, &["steal"]),
+                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms: \
+                 missed at 2,000 I/Os per second.",
+                "diskspd sweep --limit=p99=20ms --probe=3s --confirm=5s -- -b4K -o32 -d5 -W1 a.dat",
+            ),
+            (
+                typed(Sweep::default(), depths),
+                "Nothing: no run has results.",
+                "diskspd sweep '--vary=o=1..32*2' --order=random -- -b4K -d10 a.dat",
+            ),
+        ] {
+            let brief = in_brief(&sweep, None, |_| None);
+            assert_eq!((brief.measured.as_str(), brief.command.as_str()), (measured, next));
+            for row in [&brief.measured, &brief.on, &brief.trust.words, &brief.next] {
+                assert!(row.ends_with('.') && !row.contains("  ") && !row.contains(".."), "{brief:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn trust_names_the_range_and_a_winner_with_warnings() {
+        let sound = trust(&of_depths(Severity::Note));
+        assert!(sound.words.contains("the efficient depth lies between 2 and 4"), "{}", sound.words);
+        let mut sweep = of_depths(Severity::Note);
+        let model::sweep::VisitOutcome::Measured { headline, .. } = &mut sweep.visits[2].outcome else {
+            panic!("a run")
+        };
+        (headline.severity, headline.warnings) = (Some(Severity::Warn), vec!["steal".to_owned()]);
+        let doubtful = trust(&sweep);
+        assert!(
+            doubtful.words.contains("This concerns the answer: -o4 has a run with warnings."),
+            "{}",
+            doubtful.words
+        );
+        let Step { words, .. } = next(&sweep, |_| None);
+        assert!(words.starts_with("Remove the cause of steal. Then run each"), "{words}");
+    }
+}
