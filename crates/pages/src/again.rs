@@ -111,6 +111,11 @@ impl Again {
         longer.map_or((self, false), |longer| (longer, true))
     }
 
+    /// With runs of a minute, if the load can have them.
+    pub(super) fn longer(self) -> Self {
+        self.clone().with(&[LONG]).unwrap_or(self)
+    }
+
     /// Several runs of a load with these options of the method; presets are not repeated.
     pub(super) fn repeated(self, own: &[&str]) -> Option<Self> {
         let own = own.iter().map(|&word| word.to_owned()).collect();
@@ -132,8 +137,7 @@ impl Again {
             |name: &str, words: &[String]| format!("--{name}={}", command_line(words.iter().map(String::as_str)));
         let own = vec![side("a", &a), side("b", &b)];
         let load = self.load.iter().filter(|word| other.load.contains(word)).cloned().collect();
-        let pairs = Self { command: vec!["ab".to_owned()], own, load };
-        Some(pairs.clone().with(&[LONG]).unwrap_or(pairs))
+        Some(Self { command: vec!["ab".to_owned()], own, load }.longer())
     }
 
     /// The options and targets of the load.

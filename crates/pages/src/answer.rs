@@ -77,9 +77,14 @@ impl Answer {
 
 /// Words as a sentence of a page.
 pub(super) fn sentence(words: &str) -> String {
+    format!("{}.", capitalised(words))
+}
+
+/// Words as the beginning of a sentence.
+pub(super) fn capitalised(words: &str) -> String {
     let mut characters = words.chars();
     let first = characters.next().map(|first| first.to_ascii_uppercase());
-    format!("{}.", text(first.into_iter().chain(characters).collect::<String>().as_bytes()))
+    text(first.into_iter().chain(characters).collect::<String>().as_bytes())
 }
 
 #[cfg(test)]

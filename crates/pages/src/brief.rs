@@ -99,7 +99,11 @@ pub(super) fn engines(span_result: &TimeSpanResult) -> Option<String> {
 impl Trust {
     /// In the figures of one or several runs.
     pub(super) fn in_runs<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Self {
-        let FoundInRuns { severity, causes, still_true: (reservation, still_true), limits, not_shown } = found_in(runs);
+        Self::of(&found_in(runs))
+    }
+
+    fn of(found: &FoundInRuns) -> Self {
+        let FoundInRuns { severity, causes, still_true: (reservation, still_true), limits, not_shown } = found;
         let words = match severity {
             Some(Severity::Invalid | Severity::Fail) => format!("No: {causes}."),
             Some(Severity::Warn | Severity::Unknown) => format!("{reservation}: {causes}.{still_true}{not_shown}"),
@@ -110,17 +114,17 @@ impl Trust {
                 "Yes: no condition was found that invalidates or biases the figures.".to_owned()
             }
         };
-        Self { tone: Tone::of(severity), words: text(words.as_bytes()) }
+        Self { tone: Tone::of(*severity), words: text(words.as_bytes()) }
     }
 
     /// In what several runs say together: `basis` is what it rests on or, if that is not enough, what is missing.
     pub(super) fn in_answer<'a>(runs: impl IntoIterator<Item = &'a Headline>, is_enough: bool, basis: &str) -> Self {
-        let runs: Vec<&Headline> = runs.into_iter().collect();
-        let found = Self::in_runs(runs.iter().copied());
-        if found.tone > Tone::Good {
-            return Self { words: format!("{} {}", found.words, sentence(basis)), ..found };
+        let found = found_in(runs);
+        let trust = Self::of(&found);
+        if trust.tone > Tone::Good {
+            return Self { words: format!("{} {}", trust.words, sentence(basis)), ..trust };
         }
-        let FoundInRuns { limits, not_shown, .. } = found_in(runs);
+        let FoundInRuns { limits, not_shown, .. } = found;
         let limits = if limits.is_empty() { limits } else { format!(" Limits of the runs: {limits}.{not_shown}") };
         let (tone, head) = if is_enough { (Tone::Good, "Yes") } else { (Tone::Warn, "Only in part") };
         Self { tone, words: text(format!("{head}: {basis}.{limits}").as_bytes()) }
@@ -224,6 +228,16 @@ pub(super) fn remedy_of_runs(runs: &[&Headline], explain: Explain) -> Option<Str
     };
     let remedies: Vec<String> = causes.iter().take(REMEDIES_MAX).map(remedy).collect();
     (!remedies.is_empty()).then(|| remedies.join(" "))
+}
+
+/// Which of two sides to take, by the figures in which the second is better and worse; these may be empty.
+pub(super) fn choice([first, second]: [&str; 2], better: &str, worse: &str) -> String {
+    match (better, worse) {
+        ("", "") => "Take either: they are equivalent.".to_owned(),
+        (_, "") => format!("Take {second}."),
+        ("", _) => format!("Take {first}."),
+        _ => format!("Take {second} for {better}, {first} for {worse}."),
+    }
 }
 
 /// The targets of a result, what they stand on, and the machine.

@@ -1,9 +1,9 @@
 //! The page of results beside each other.
 
 use super::again::Again;
-use super::answer::{Answer, Statement, sentence};
+use super::answer::{Answer, Statement, capitalised, sentence};
 use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
-use super::brief::{Brief, Trust, engines, place, remedy_of_runs};
+use super::brief::{self, Brief, Trust, engines, place, remedy_of_runs};
 use super::chart::Chart;
 use super::charts::{Shown, differences, overlays};
 use super::environment::{command, counted, facts, place_time_tool};
@@ -47,8 +47,10 @@ pub(super) fn page(sides: &[Side], explain: Explain) -> io::Result<Page> {
     let environments = environments(sides);
     let differing = varied(&environments, sides);
     let mut sections = Vec::new();
-    for other in others {
-        sections.extend(comparison(first, other, others.len() > 1, explain)?);
+    let found: Vec<(&Side, Vec<Difference>)> =
+        others.iter().map(|other| (other, compare(&first.results, &other.results))).collect();
+    for (other, found) in &found {
+        sections.extend(comparison((first, other), found, others.len() > 1, explain)?);
     }
     if let Some(first) = sections.first_mut() {
         let place = first.blocks.len().min(1);
@@ -66,15 +68,15 @@ pub(super) fn page(sides: &[Side], explain: Explain) -> io::Result<Page> {
         sections.push(section);
     }
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-    let brief = brief(sides, &differing, explain);
+    let brief = brief(sides, &found, &differing, explain);
     Ok(Page::new(names.join(" / "), load(sides).join(" / "), subtitle(sides), brief, sections).of_method("Comparison"))
 }
 
 /// Sides whose changes are told at the head of the page.
 const OTHERS_MAX: usize = 2;
 
-fn brief(sides: &[Side], differing: &str, explain: Explain) -> Brief {
-    let Some((first, others)) = sides.split_first() else { return Brief::default() };
+fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, explain: Explain) -> Brief {
+    let Some(first) = sides.first() else { return Brief::default() };
     let counts = sides.iter().map(|side| format!("{} ({})", side.name, counted(side.results.len(), "run")));
     let engines: Vec<String> =
         sides.iter().filter_map(|side| engines(side.results.first()?.time_spans.first()?)).collect();
@@ -83,8 +85,6 @@ fn brief(sides: &[Side], differing: &str, explain: Explain) -> Brief {
     } else {
         format!("{}.", engines[0])
     };
-    let found: Vec<(&Side, Vec<Difference>)> =
-        others.iter().map(|other| (other, compare(&first.results, &other.results))).collect();
     let changes = found.iter().take(OTHERS_MAX).filter_map(|(other, found)| {
         let told = found.iter().filter(|found| [Metric::Iops, Metric::Mean, Metric::P99].contains(&found.figure));
         let told: Vec<String> =
@@ -104,14 +104,14 @@ fn brief(sides: &[Side], differing: &str, explain: Explain) -> Brief {
     };
     let headlines: Vec<(String, Headline)> = sides.iter().flat_map(named_headlines).collect();
     let runs: Vec<&Headline> = headlines.iter().map(|(_, run)| run).collect();
-    let doubts = doubts(first, &found);
+    let doubts = doubts(first, found);
     let counts: Vec<String> = sides.iter().map(|side| side.results.len().to_string()).collect();
     let basis = match &doubts[..] {
         [] => format!("95 % confidence intervals over {} runs", counts.join(" and ")),
         doubts => doubts.join("; "),
     };
     let trust = Trust::in_answer(runs.iter().copied(), doubts.is_empty(), &basis);
-    let (next, command) = next(first, &found, doubts.is_empty());
+    let (next, command) = next(first, found, doubts.is_empty());
     let next = remedy_of_runs(&runs, explain).into_iter().chain([next]).collect::<Vec<_>>().join(" ");
     Brief { measured: text(measured.as_bytes()), on: text(on.as_bytes()), trust, next: text(next.as_bytes()), command }
 }
@@ -140,10 +140,10 @@ fn doubts(first: &Side, found: &[(&Side, Vec<Difference>)]) -> Vec<String> {
     {
         return doubts;
     }
-    doubts.extend(single_runs(&sides).map(|single| {
-        let single = single.replacen('O', "o", 1);
-        format!("{single}, which shows only the variation within a run, not between runs")
-    }));
+    doubts.extend(
+        single_runs(&sides)
+            .map(|single| format!("{single}, which shows only the variation within a run, not between runs")),
+    );
     if found.iter().any(|(other, _)| drift(&first.results, &other.results).is_some()) {
         doubts.push("measured one after the other, so drift looks like a difference".to_owned());
     }
@@ -151,13 +151,13 @@ fn doubts(first: &Side, found: &[(&Side, Vec<Difference>)]) -> Vec<String> {
     doubts
 }
 
-/// `One run on each side`; `None` if all have several.
+/// `one run on each side`; `None` if all have several.
 fn single_runs(sides: &[&Side]) -> Option<String> {
     let names: Vec<&str> = sides.iter().filter(|side| side.results.len() == 1).map(|side| side.name.as_str()).collect();
     match names.len() {
         0 => None,
-        count if count == sides.len() => Some("One run on each side".to_owned()),
-        _ => Some(format!("One run of {}", names.join(" and of "))),
+        count if count == sides.len() => Some("one run on each side".to_owned()),
+        _ => Some(format!("one run of {}", names.join(" and of "))),
     }
 }
 
@@ -180,9 +180,7 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
         return (next, pairs.command());
     }
     let repeated = |load: &Option<Again>, dir: &str| {
-        let load = load.clone()?;
-        let longer = load.clone().with(&["-d60"]).unwrap_or(load);
-        Some(longer.repeated(&["--runs=10", &format!("--dir={dir}")])?.command())
+        Some(load.clone()?.longer().repeated(&["--runs=10", &format!("--dir={dir}")])?.command())
     };
     let [a, b] = &loads;
     let command = match (repeated(a, "before"), repeated(b, "after")) {
@@ -198,14 +196,7 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
 fn choice(first: &Side, second: &Side, found: &[Difference]) -> String {
     let of =
         |verdict: ComparisonVerdict| listed(&found.iter().filter(|found| found.verdict == verdict).collect::<Vec<_>>());
-    match (of(ComparisonVerdict::Better).as_str(), of(ComparisonVerdict::Worse).as_str()) {
-        ("", "") => "Take either: they are equivalent.".to_owned(),
-        (_, "") => format!("Take {}.", second.name),
-        ("", _) => format!("Take {}.", first.name),
-        (better, worse) => {
-            format!("Take {} for {better}, {} for {worse}.", second.name, first.name)
-        }
-    }
+    brief::choice([&first.name, &second.name], &of(ComparisonVerdict::Better), &of(ComparisonVerdict::Worse))
 }
 
 /// Machine, times and program of all sides: each once if it is the same.
@@ -294,19 +285,23 @@ pub(super) fn load(sides: &[Side]) -> Vec<String> {
     load_line::of_sides(sides.iter().map(|side| (side.name.as_str(), side.results.first())))
 }
 
-fn comparison(first: &Side, second: &Side, several: bool, explain: Explain) -> io::Result<Vec<Section>> {
-    let found = compare(&first.results, &second.results);
+fn comparison(
+    (first, second): (&Side, &Side),
+    found: &[Difference],
+    several: bool,
+    explain: Explain,
+) -> io::Result<Vec<Section>> {
     let heading = if several { format!("{} against {}", second.name, first.name) } else { String::new() };
     let headlines: Vec<(String, Headline)> = [first, second].into_iter().flat_map(named_headlines).collect();
     let runs: Vec<NamedRun<'_>> = headlines.iter().map(|(name, headline)| (name.clone(), headline)).collect();
-    let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement(&found, first, second));
+    let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement(found, first, second));
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
     blocks.extend(banner(warnings(&runs, explain)));
     let mut sections = vec![Section::new(&heading, blocks)];
     // What is left without IOPS is the CPU usage, which makes no chart.
-    let chart = if lacks_iops(&found, first, second) { None } else { differences(&found) };
+    let chart = if lacks_iops(found, first, second) { None } else { differences(found) };
     let mut blocks = chart.map_or_else(|| Ok(Vec::new()), |chart| charts(&[Ok(chart)]))?;
-    let table = table(&found, first, second);
+    let table = table(found, first, second);
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
         sections.push(Section::new("Differences", blocks));
@@ -505,7 +500,8 @@ fn cannot_tell(open: &Difference, single_runs: Option<String>) -> String {
     match (open.interval, single_runs) {
         (None, Some(single)) => {
             format!(
-                "{single}: cannot tell a difference in {figure} ({:+.1} %) from the variation between runs",
+                "{}: cannot tell a difference in {figure} ({:+.1} %) from the variation between runs",
+                capitalised(&single),
                 open.percent
             )
         }

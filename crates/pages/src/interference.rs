@@ -4,11 +4,11 @@ use super::again::Again;
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone};
 use super::brief::{Brief, Trust, each, remedy_of_runs};
-use super::environment::{counted, environment, subtitle_of_runs};
+use super::environment::{counted, environment};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
 use super::repeat::MACHINE_CPU;
-use super::sweep::{command, verdicts};
+use super::sweep::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use model::headline::Headline;
 use model::interference::{Interference, StreamHeadline, StreamInRun, StreamInterference};
@@ -16,7 +16,6 @@ use model::profile::StreamName;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::mib;
-use render::load_line;
 
 /// The page; `example` is the result of one of the runs.
 pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> Page {
@@ -54,9 +53,8 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     }
     sections.extend(example.map(environment));
     sections.push(command("interference", sweep));
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
     let brief = brief(sweep, example, explain);
-    Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, brief, sections).of_method("Interference")
+    page_of_runs("Interference", name, sweep, example, brief, sections)
 }
 
 /// Streams whose share is told at the head of the page.

@@ -3,13 +3,13 @@
 use super::again::Again;
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
-use super::brief::{Brief, Trust, each, remedy_of_runs};
+use super::brief::{self, Brief, Trust, each, remedy_of_runs};
 use super::charts::{Shown, pairs};
-use super::environment::{counted, environment, subtitle_of_runs};
+use super::environment::{counted, environment};
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
 use super::repeat::{name, name_in_words, shown as value};
-use super::sweep::{command, verdicts};
+use super::sweep::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
@@ -18,7 +18,6 @@ use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
 use render::ab::{DETECTABLE, averages, detectable, found_below_detectable, is_doubtful};
 use render::compare::end;
-use render::load_line;
 use render::repeat::EVERY_RUN_WARNED;
 use std::io;
 
@@ -39,15 +38,8 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, title: &str, expl
     }
     sections.extend(example.map(environment));
     sections.push(command("ab", sweep));
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
-    Ok(Page::new(
-        title.to_owned(),
-        load_line::of_runs(sweep, example),
-        subtitle,
-        brief(sweep, example, explain),
-        sections,
-    )
-    .of_method("A against B"))
+    let brief = brief(sweep, example, explain);
+    Ok(page_of_runs("A against B", title, sweep, example, brief, sections))
 }
 
 /// `pair 3 A`
@@ -208,12 +200,7 @@ fn choice(answer: &AbAnswer, [a, b]: &[String; 2]) -> String {
         let figures = figures.map(|found| name_in_words(found.figure));
         figures.collect::<Vec<_>>().join(" and ")
     };
-    match (of(AbVerdict::Better).as_str(), of(AbVerdict::Worse).as_str()) {
-        ("", "") => "Take either: they are equivalent.".to_owned(),
-        (_, "") => format!("Take {b}."),
-        ("", _) => format!("Take {a}."),
-        (better, worse) => format!("Take {b} for {better}, {a} for {worse}."),
-    }
+    brief::choice([a, b], &of(AbVerdict::Better), &of(AbVerdict::Worse))
 }
 
 /// `A (-o4)` and `B (-o16)`

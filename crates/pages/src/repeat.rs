@@ -5,10 +5,9 @@ use super::answer::{Answer, Statement};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::brief::{Brief, Trust, each, remedy_of_runs};
 use super::charts::runs;
-use super::environment::{counted, environment, subtitle_of_runs};
-use super::foreign_text::text;
+use super::environment::{counted, environment};
 use super::quantity::{Quantity, grouped, latency, significant};
-use super::sweep::{command, verdicts};
+use super::sweep::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use model::headline::Headline;
@@ -18,7 +17,6 @@ use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::mib;
 use render::figure_words::label;
-use render::load_line;
 use render::repeat::EVERY_RUN_WARNED;
 use stats::repeats::{Repeats, Spread, repeats};
 use std::io;
@@ -41,15 +39,8 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     }
     sections.extend(example.map(environment));
     sections.push(command("repeat", sweep));
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
-    Ok(Page::new(
-        name.to_owned(),
-        load_line::of_runs(sweep, example),
-        subtitle,
-        brief(sweep, example, found.as_ref(), (name, explain)),
-        sections,
-    )
-    .of_method("Repeated runs"))
+    let brief = brief(sweep, example, found.as_ref(), (name, explain));
+    Ok(page_of_runs("Repeated runs", name, sweep, example, brief, sections))
 }
 
 fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statement {

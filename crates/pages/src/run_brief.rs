@@ -204,9 +204,14 @@ fn is_durable_in_guest(result: &RunResult) -> bool {
     stats::latency_band::is_virtual(result) && result.time_spans.iter().enumerate().any(flushes)
 }
 
+/// Of all timespans.
+fn findings<'a>(spans: impl IntoIterator<Item = &'a TimeSpanResult>) -> impl Iterator<Item = &'a Finding> {
+    spans.into_iter().filter_map(|span| span.verdict.as_ref()).flat_map(|verdict| &verdict.findings)
+}
+
 /// What can be found in the figures of another program is not a verdict.
 fn unjudged(spans: &[&TimeSpanResult]) -> Trust {
-    let findings = || spans.iter().filter_map(|span| span.verdict.as_ref()).flat_map(|verdict| &verdict.findings);
+    let findings = || findings(spans.iter().copied());
     let shown: Vec<String> =
         findings().map(|finding| format!("{} ({})", text(finding.figure.as_bytes()), finding.name)).collect();
     let shown = if shown.is_empty() {
@@ -222,7 +227,7 @@ fn unjudged(spans: &[&TimeSpanResult]) -> Trust {
 }
 
 fn next_of_imported(spans: &[&TimeSpanResult]) -> String {
-    let findings = || spans.iter().filter_map(|span| span.verdict.as_ref()).flat_map(|verdict| &verdict.findings);
+    let findings = || findings(spans.iter().copied());
     let notes = findings().filter(|finding| ["imported-rate", "short-run"].contains(&finding.name.as_str()));
     let notes = notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(&note.advice));
     let advice: Vec<String> = remedy(findings()).into_iter().chain(notes).collect();
@@ -231,8 +236,7 @@ fn next_of_imported(spans: &[&TimeSpanResult]) -> String {
 
 /// What to do next, and what to type for it.
 fn next(result: &RunResult, again: Option<&Again>) -> (String, String) {
-    let verdicts = result.time_spans.iter().filter_map(|span| span.verdict.as_ref());
-    let mut findings: Vec<&Finding> = verdicts.flat_map(|verdict| &verdict.findings).collect();
+    let mut findings: Vec<&Finding> = findings(&result.time_spans).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let measured = result.time_spans.iter().filter_map(|span_result| span_result.measured.as_ref());
     let advised_s = measured.map(stats::advised_s).fold(0.0, f64::max);

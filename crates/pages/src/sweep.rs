@@ -4,6 +4,7 @@ mod in_brief;
 
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Found, Page, Section, Table, Tone, charts};
+use super::brief::Brief;
 use super::charts::{Shown, grids, over_depth, over_settings};
 use super::environment::{environment, subtitle_of_runs};
 use super::foreign_text::text;
@@ -57,7 +58,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
                     Block::Verdict(banner) => Some(&mut banner.findings),
                     _ => None,
                 });
-                verdicts.flatten().for_each(advise_in_search);
+                verdicts.flatten().for_each(|found| advise(found, sweep, explain));
             }
             if let Some(first) = of_span.first_mut() {
                 first.blocks.splice(0..0, why.take());
@@ -67,15 +68,20 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
         sections.push(environment(result));
     }
     sections.push(command("sweep", sweep));
-    let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
-    Ok(Page::new(
-        name.to_owned(),
-        load_line::of_runs(sweep, chosen),
-        subtitle,
-        in_brief(sweep, chosen, explain),
-        sections,
-    )
-    .of_method("Sweep"))
+    Ok(page_of_runs("Sweep", name, sweep, chosen, in_brief(sweep, chosen, explain), sections))
+}
+
+/// The page of a method; `example` is the result of one of its runs.
+pub(super) fn page_of_runs(
+    method: &str,
+    name: &str,
+    sweep: &Sweep,
+    example: Option<&RunResult>,
+    brief: Brief,
+    sections: Vec<Section>,
+) -> Page {
+    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
+    Page::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, brief, sections).of_method(method)
 }
 
 /// Why this point has a section, and which of its runs is shown.
@@ -447,7 +453,7 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     let of_points = || sweep.visits.iter().filter(|visit| visit.is_of_point());
     let all = of_points().filter_map(|visit| Some((name(sweep, visit), visit.headline()?)));
     let all: Vec<NamedRun<'_>> = all.collect();
-    let each = match &sweep.limit {
+    let mut each = match &sweep.limit {
         Some(found) => {
             let judged = of_points().filter_map(|visit| render::limit::without_overload(found, visit));
             let judged: Vec<Headline> = judged.collect();
@@ -458,11 +464,13 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
             let overload =
                 overload.map(|found| Found { tone: Tone::Plain, word: Severity::Note.word().to_owned(), ..found });
             each.extend(overload.collect::<Vec<_>>());
-            each.iter_mut().for_each(advise_in_search);
             each
         }
-        None => warnings(&all, explain).into_iter().map(|found| advised_in_series(found, explain)).collect(),
+        None => warnings(&all, explain),
     };
+    for found in &mut each {
+        advise(found, sweep, explain);
+    }
     // What says that there are warnings is needed only where older documents do not name them.
     let others = sweep.findings.iter().filter(|finding| each.is_empty() || finding.name != "warned-runs");
     let others = others.map(|finding| Found {
@@ -479,19 +487,16 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     banner(findings)
 }
 
-/// The interval of several runs comes from the differences between them: each need not be long enough for its own.
-fn advised_in_series(found: Found, explain: Explain) -> Found {
-    match explain(&found.name).filter(|_| found.name == "short-run") {
-        Some(meaning) => Found { advice: format!("{WHAT_TO_DO}{}.", plain(meaning.advice)), ..found },
-        None => found,
-    }
-}
-
-/// In a search the program chooses the rates, and other options set the lengths of the runs.
-fn advise_in_search(found: &mut Found) {
-    if let Some(advice) = render::limit::advice(&found.name) {
+/// In a search the program chooses the rates, and other options set the lengths of the runs. Elsewhere the interval of several
+/// runs comes from the differences between them: each need not be long enough for its own.
+fn advise(found: &mut Found, sweep: &Sweep, explain: Explain) {
+    let advice = match sweep.limit {
+        Some(_) => render::limit::advice(&found.name),
+        None => explain(&found.name).filter(|_| found.name == "short-run").map(|meaning| meaning.advice),
+    };
+    if let Some(advice) = advice.map(plain) {
         let is_whole = found.advice.starts_with(WHAT_TO_DO);
-        found.advice = if is_whole { format!("{WHAT_TO_DO}{advice}.") } else { advice.to_owned() };
+        found.advice = if is_whole { format!("{WHAT_TO_DO}{advice}.") } else { advice };
     }
 }
 

@@ -227,21 +227,17 @@ pub fn averages(differences: &[Difference], first: &[RunResult], second: &[RunRe
 /// Which figures have no interval, and why not, with the length that would give them one: `no 95 % interval of IOPS, mean:
 /// samples are correlated over about 2 s: measure for 150 s or longer`. Figures with the same reason are on one line.
 pub fn without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
-    let remedy = needed_s(differences, sides).map(|needed_s| format!(": {}", confidence::remedy(needed_s)));
-    let words = |(why, is_short): (String, bool)| if is_short { why + remedy.as_deref().unwrap_or("") } else { why };
+    // Both sides are to be measured equally long.
+    let advised_s = sides.iter().filter_map(|(_, runs)| first_measured(runs)).map(stats::advised_s).fold(0.0, f64::max);
+    let words = |(why, is_short): (String, bool)| {
+        if is_short { format!("{why}: {}", confidence::remedy(advised_s)) } else { why }
+    };
     reasons(differences, sides).into_iter().map(words).collect()
 }
 
 /// The same without that length.
 pub fn why_without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
     reasons(differences, sides).into_iter().map(|(why, _)| why).collect()
-}
-
-/// How long single runs must be for intervals that they lack, in seconds; `None` if no length gives one.
-fn needed_s(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Option<f64> {
-    let is_any_short = reasons(differences, sides).iter().any(|(_, is_short)| *is_short);
-    let advised = sides.iter().filter_map(|(_, runs)| first_measured(runs)).map(stats::advised_s);
-    is_any_short.then(|| advised.fold(0.0, f64::max))
 }
 
 /// Why figures have no interval, and whether it is the length of runs.
