@@ -226,6 +226,18 @@ impl<'a> Mounted<'a> {
         Self::device(place, name, LoopDevice::over(place, &image)?)
     }
 
+    /// An ext4 that nothing writes to in the background, and a file of 64 MiB on it for direct I/O.
+    pub fn ext4_with_file(place: &'a Workplace) -> Result<(Self, PathBuf), String> {
+        place.direct_io()?;
+        let mounted = Self::ext4(place, "own", 96 << 20)?;
+        // Else the file system writes its tables.
+        mounted.remount("noinit_itable")?;
+        let file = mounted.path.join("a.dat");
+        place.briefly("-c64M").arg(&file).run_until_measuring().expect_status(0);
+        place.tool("sync").run().expect_status(0);
+        Ok((mounted, file))
+    }
+
     /// The file system that is on a device.
     pub fn device(place: &'a Workplace, name: &str, device: LoopDevice<'a>) -> Result<Self, String> {
         let path = Self::folder(place, name);

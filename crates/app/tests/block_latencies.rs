@@ -45,12 +45,7 @@ fn rows(table: &str) -> Vec<(u64, u64)> {
 #[test]
 fn every_request_of_a_direct_run_is_counted_once() {
     let place = workplace!();
-    or_skip!(place.direct_io());
-    let mounted = or_skip!(Mounted::ext4(&place, "own", 96 << 20));
-    or_skip!(mounted.remount("noinit_itable"));
-    let target = mounted.path.join("a.dat");
-    place.briefly("-c64M").arg(&target).run_until_measuring().expect_status(0);
-    place.tool("sync").run().expect_status(0);
+    let (mounted, target) = or_skip!(Mounted::ext4_with_file(&place));
     let device = mounted.device.as_ref().expect("it is on a loop device");
     let words = format!("{} --histogram", device.path.display());
     let mut monitor = or_skip!(monitor(&place, &words)).start();

@@ -37,22 +37,13 @@ impl Requests {
 struct Alone<'a> {
     place: &'a Workplace,
     mounted: Mounted<'a>,
+    file: PathBuf,
 }
 
 impl<'a> Alone<'a> {
     fn new(place: &'a Workplace) -> Result<Self, String> {
-        place.direct_io()?;
-        let mounted = Mounted::ext4(place, "own", 96 << 20)?;
-        // Else the file system writes its tables in the background.
-        mounted.remount("noinit_itable")?;
-        let alone = Self { place, mounted };
-        place.briefly("-c64M").arg(alone.target()).run_until_measuring().expect_status(0);
-        place.tool("sync").run().expect_status(0);
-        Ok(alone)
-    }
-
-    fn target(&self) -> PathBuf {
-        self.mounted.path.join("a.dat")
+        let (mounted, file) = Mounted::ext4_with_file(place)?;
+        Ok(Self { place, mounted, file })
     }
 
     /// Reads, then writes, since the device was made.
@@ -66,7 +57,7 @@ impl<'a> Alone<'a> {
     /// Figures of a run, reads and writes, and what the device counted meanwhile.
     fn measure(&self, words: &str) -> ([Value; 2], [Requests; 2]) {
         let before = self.counted();
-        let run = self.place.diskspd("-d60 -W0 -C0 -b4K -r -Su -L --json r.json").args(words).arg(self.target()).run();
+        let run = self.place.diskspd("-d60 -W0 -C0 -b4K -r -Su -L --json r.json").args(words).arg(&self.file).run();
         let counted = Requests::since(before, self.counted());
         run.expect_status(0);
         let document: Value = serde_json::from_slice(&self.place.content("r.json")).expect("it is JSON");

@@ -190,12 +190,7 @@ fn what_cannot_be_watched_is_refused() {
 #[test]
 fn bytes_are_those_of_a_direct_run() {
     let place = workplace!();
-    or_skip!(place.direct_io());
-    let mounted = or_skip!(Mounted::ext4(&place, "own", 96 << 20));
-    or_skip!(mounted.remount("noinit_itable"));
-    let target = mounted.path.join("a.dat");
-    place.briefly("-c64M").arg(&target).run_until_measuring().expect_status(0);
-    place.tool("sync").run().expect_status(0);
+    let (mounted, target) = or_skip!(Mounted::ext4_with_file(&place));
     let device = mounted.device.as_ref().expect("it is on a loop device");
     let line_count =
         || std::fs::read(place.path("m.jsonl")).map_or(0, |text| text.split(|byte| *byte == b'\n').count() - 1);
