@@ -99,7 +99,16 @@ impl<'a> LoopDevice<'a> {
 
 impl Drop for LoopDevice<'_> {
     fn drop(&mut self) {
+        let backing = Path::new("/sys/block").join(self.name()).join("loop/backing_file");
+        let before = std::fs::read(&backing).ok();
         self.place.tool(&self.losetup).args("--detach").arg(&self.path).run();
+        // A process that has it open keeps it attached until it closes it: other tests look at all devices.
+        for _ in 0..200 {
+            if before.is_none() || std::fs::read(&backing).ok() != before {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 
