@@ -1,6 +1,7 @@
 //! What the file systems that a test serves over FUSE have in common.
 
 use crate::machine::is_root;
+use crate::process::favoured;
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo, InitFlags,
     KernelConfig, ReplyAttr, ReplyOpen, ReplyStatfs,
@@ -26,7 +27,8 @@ impl Served {
             return Err("needs root and /dev/fuse".to_owned());
         }
         std::fs::create_dir(&folder).expect("a new folder");
-        let session = fuser::spawn_mount(server, &folder, &Config::default());
+        // A busy machine shall not make it late.
+        let session = favoured(|| fuser::spawn_mount(server, &folder, &Config::default()));
         let session = session.map_err(|error| format!("FUSE cannot be mounted here: {error}"))?;
         Ok(Self { _session: session, folder })
     }

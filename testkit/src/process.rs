@@ -57,11 +57,25 @@ pub fn spawned(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
+/// The threads and programs that `start` starts get a CPU before all others, where this process may ask for that: they
+/// inherit the nice value of this thread.
+pub(crate) fn favoured<T>(start: impl FnOnce() -> T) -> T {
+    use rustix::process::setpriority_process;
+    // Without a process it is that of the calling thread.
+    let is_allowed = setpriority_process(None, -20).is_ok();
+    let started = start();
+    if is_allowed {
+        setpriority_process(None, 0).expect("a thread may become nicer");
+    }
+    started
+}
+
 /// A program about to be started.
 #[derive(Debug)]
 pub struct Program {
     command: Command,
     limit: Duration,
+    is_favoured: bool,
 }
 
 impl Program {
@@ -79,7 +93,7 @@ impl Program {
             .stderr(Stdio::piped())
             // Killed as a whole, whatever it started itself.
             .process_group(0);
-        Self { command, limit: LIMIT }
+        Self { command, limit: LIMIT, is_favoured: false }
     }
 
     /// Adds one argument as it is.
@@ -114,6 +128,13 @@ impl Program {
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
+        self
+    }
+
+    /// It shall get a CPU before all others, where this process may ask for that.
+    #[must_use]
+    pub fn favoured(mut self) -> Self {
+        self.is_favoured = true;
         self
     }
 
@@ -155,7 +176,8 @@ impl Program {
 
     /// Starts it.
     pub fn start(mut self) -> Running {
-        let spawned = spawned(&mut self.command);
+        let mut spawn = || spawned(&mut self.command);
+        let spawned = if self.is_favoured { favoured(spawn) } else { spawn() };
         let words = format!("{:?}", self.command);
         let mut child = spawned.unwrap_or_else(|error| panic!("{:?} starts: {error}", self.command));
         let stdout = Capture::of(child.stdout.take());

@@ -1,12 +1,13 @@
 //! Tests that drive the program, or compare the project with itself, at the same time: most wait for a run of a second, so
-//! one program for all of them takes a fraction of the time of one after another. What other work can disturb is in
-//! `timing_sensitive`.
+//! one program for all of them takes a fraction of the time of one after another. What needs the machine or a device
+//! for itself is a program of its own beside this folder, and cargo runs those one after another.
 
 mod after_cut;
 mod appending;
 mod architecture;
 mod block_devices;
 mod browser;
+mod changes_during_a_run;
 mod checks;
 mod comparisons;
 mod confidence;

@@ -95,7 +95,7 @@ fn threads_that_never_wait_are_warned_of() {
     let _cpus = with_cpus();
     let place = workplace!();
     // Memory answers at once, so that a thread that copies from it has nothing to wait for.
-    let run = place.diskspd("-d3 -W0 -b4K -o1 -f1M -n --json r.json /dev/zero").run();
+    let run = place.diskspd("-d3 -W0 -b4K -o1 -f1M -n --json r.json /dev/zero").favoured().run();
     run.expect_status(0);
     if ["steal", "cpu-limited", "cpu-contention"].iter().any(|name| is_found(&place, name)) {
         skip!("the CPU is not this machine's alone");

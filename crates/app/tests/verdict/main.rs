@@ -1,6 +1,6 @@
-//! The verdict of real runs: each of its rules that can be provoked here is, once.
+//! The verdict of real runs: each of its rules that can be provoked here is, once. Changes during a run, for which a run must
+//! be long, are in `e2e`.
 
-mod changes;
 mod cpu;
 mod data;
 mod faults;

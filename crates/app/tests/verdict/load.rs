@@ -48,7 +48,7 @@ fn a_queue_that_does_not_fill_is_told() {
     }
     // Large blocks, so that the threads have nearly nothing to compute.
     let words = "-d2 -W0 -r -b256K -o32 -Su --json r.json";
-    let run = place.diskspd(words).arg(&device.path).run();
+    let run = place.diskspd(words).arg(&device.path).favoured().run();
     run.expect_status(0);
     // Where the CPU is not this machine's alone, that is told and nothing else is blamed.
     let taken = ["steal", "cpu-contention", "cpu-limited"];
@@ -75,7 +75,7 @@ fn a_queue_that_this_program_does_not_fill_is_its_own_fault() {
     let device = or_skip!(written_device(&place, 64));
     // A batch of all requests: none is submitted before the last one is back.
     let words = "-d2 -W0 -r -b256K -o8 -u8 -Su --json r.json";
-    let run = place.diskspd(words).arg(&device.path).run();
+    let run = place.diskspd(words).arg(&device.path).favoured().run();
     if run.stderr.contains("io_uring") {
         skip!("this kernel allows no rings");
     }
@@ -117,7 +117,7 @@ fn a_limit_of_io_is_warned_of() {
     let place = workplace!();
     let device = or_skip!(written_device(&place, 16));
     let group = or_skip!(Cgroup::of_reads(&device.path, 200));
-    let run = inside(&place, &group).args("-d2 -W1 -r -b4K -o4 -Su --json r.json").arg(&device.path).run();
+    let run = inside(&place, &group).args("-d2 -W1 -r -b4K -o4 -Su --json r.json").arg(&device.path).favoured().run();
     run.expect_status(0);
     let iops = document(&place)["time_spans"][0]["measured"]["total"]["total"]["iops"].as_f64().expect("a rate");
     if iops < 190.0 {
@@ -145,6 +145,7 @@ fn starts_that_come_late_or_never_are_warned_of() {
     let run = place
         .diskspd("-d3 -W1 -r -b4K -o1 -Su --rate=500 --rate-process=poisson --json r.json")
         .arg(&faulty.file)
+        .favoured()
         .run();
     run.expect_status(0);
     if let Some(name) = ["starts-not-made", "cpu-contention", "steal"].iter().find(|name| is_found(&place, name)) {

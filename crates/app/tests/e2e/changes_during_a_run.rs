@@ -1,12 +1,19 @@
 //! Changes within a run: a file system that becomes slower, one that stalls once, and one that stalls again and again.
 
-use super::{found, is_found, with_cpus};
+use serde_json::Value;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use testkit::{Faulty, Service, Workplace, or_skip, workplace};
 
 /// The shortest measurement that is searched for changes is 30 s.
 const LOAD: &str = "-d31 -W0 -b4K -o1 -t1 -v --json r.json";
+
+/// What the verdict of the last run says under this name.
+fn found(place: &Workplace, name: &str) -> Option<Value> {
+    let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let findings = result["time_spans"][0]["verdict"]["findings"].as_array().expect("a verdict");
+    findings.iter().find(|finding| finding["name"] == name).cloned()
+}
 
 /// Why a change may be hidden by others: an answer that is so late says that the file system did not get the CPU time that
 /// it needs, and two findings say that the run did not.
@@ -15,7 +22,7 @@ fn disturbed(place: &Workplace, faulty: &Faulty) -> Result<(), String> {
     if late > Duration::from_millis(10) {
         return Err(format!("the measurement was disturbed: an answer was {} ms late", late.as_millis()));
     }
-    match ["process-paused", "cpu-contention"].iter().find(|name| is_found(place, name)) {
+    match ["process-paused", "cpu-contention"].iter().find(|name| found(place, name).is_some()) {
         Some(name) => Err(format!("the machine is too busy: {name}")),
         None => Ok(()),
     }
@@ -23,12 +30,11 @@ fn disturbed(place: &Workplace, faulty: &Faulty) -> Result<(), String> {
 
 #[test]
 fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
-    let _cpus = with_cpus();
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     // So long that what a busy machine adds is little.
     faulty.serve(Service::Each(Duration::from_millis(20)));
-    let mut run = place.diskspd(LOAD).arg(&faulty.file).start();
+    let mut run = place.diskspd(LOAD).arg(&faulty.file).favoured().start();
     run.wait_for_stderr("starting measurements");
     let begun = Instant::now();
     sleep(Duration::from_secs(18));
@@ -36,10 +42,10 @@ fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     faulty.serve(Service::Each(Duration::from_millis(80)));
     let run = run.finish();
     run.expect_status(0);
-    if !is_found(&place, "change-point") {
+    let Some(finding) = found(&place, "change-point") else {
         or_skip!(disturbed(&place, &faulty));
-    }
-    let finding = found(&place, &run, "change-point");
+        panic!("it is not found\n{run}");
+    };
     let figure = finding["figure"].as_str().expect("a text");
     assert!(figure.ends_with("burst credit or cache exhausted"), "{finding}");
     let (_, rest) = figure.split_once(" for ").expect(figure);
@@ -48,18 +54,17 @@ fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     // A quarter of the rate; answers are later than ordered on a busy machine.
     assert!(finding["value"].as_f64().is_some_and(|change| (-85.0..-50.0).contains(&change)), "{finding}");
     if disturbed(&place, &faulty).is_ok() {
-        assert!(!is_found(&place, "drift") && !is_found(&place, "periodic-stalls"), "{run}");
+        assert!(found(&place, "drift").is_none() && found(&place, "periodic-stalls").is_none(), "{run}");
     }
 }
 
 #[test]
 fn stalls_that_come_back_are_reported_with_their_period() {
     const PERIOD: Duration = Duration::from_millis(1200);
-    let _cpus = with_cpus();
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     faulty.serve(Service::Each(Duration::from_millis(5)));
-    let mut run = place.diskspd(LOAD).arg("-L").arg(&faulty.file).start();
+    let mut run = place.diskspd(LOAD).arg("-L").arg(&faulty.file).favoured().start();
     run.wait_for_stderr("starting measurements");
     // At absolute times, and with -L: on a busy machine there are other slow I/Os, which are shorter or come at random.
     let begin = Instant::now();
@@ -71,23 +76,22 @@ fn stalls_that_come_back_are_reported_with_their_period() {
     }
     let run = run.finish();
     run.expect_status(0);
-    if !is_found(&place, "periodic-stalls") {
+    let Some(finding) = found(&place, "periodic-stalls") else {
         or_skip!(disturbed(&place, &faulty));
-    }
-    let finding = found(&place, &run, "periodic-stalls");
+        panic!("it is not found\n{run}");
+    };
     assert!(finding["value"].as_f64().is_some_and(|period_ms| (1150.0..1250.0).contains(&period_ms)), "{finding}");
     if disturbed(&place, &faulty).is_ok() {
-        assert!(!is_found(&place, "change-point"), "{run}");
+        assert!(found(&place, "change-point").is_none(), "{run}");
     }
 }
 
 #[test]
 fn a_single_stall_is_reported_with_its_time_at_the_top_of_the_page() {
-    let _cpus = with_cpus();
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     faulty.serve(Service::Each(Duration::from_millis(5)));
-    let mut run = place.diskspd("-d6 -W0 -b4K -o1 -t1 -L -v --json r.json").arg(&faulty.file).start();
+    let mut run = place.diskspd("-d6 -W0 -b4K -o1 -t1 -L -v --json r.json").arg(&faulty.file).favoured().start();
     run.wait_for_stderr("starting measurements");
     sleep(Duration::from_millis(1500));
     faulty.serve(Service::Each(Duration::from_millis(2200)));
@@ -95,10 +99,10 @@ fn a_single_stall_is_reported_with_its_time_at_the_top_of_the_page() {
     faulty.serve(Service::Each(Duration::from_millis(5)));
     let run = run.finish();
     run.expect_status(0);
-    if !is_found(&place, "stall") {
+    let Some(finding) = found(&place, "stall") else {
         or_skip!(disturbed(&place, &faulty));
-    }
-    let finding = found(&place, &run, "stall");
+        panic!("it is not found\n{run}");
+    };
     // It may be longer on a busy machine.
     assert!(finding["value"].as_f64().is_some_and(|length_s| (2.0..5.0).contains(&length_s)), "{finding}");
     let figure = finding["figure"].as_str().expect("a text");
