@@ -128,7 +128,11 @@ impl<'a> Accuracy<'a> {
     fn percentiles(&self, of: impl Fn(&SectionRecord) -> Vec<&SectionCounts>) -> Vec<(u64, Estimate)> {
         let Some(groups) = self.groups() else { return Vec::new() };
         // A day of seconds is unpacked a group at a time: all at once would take gigabytes.
-        let histograms: Vec<Histogram> = groups.iter().map(|sections| histogram(sections, &of)).collect();
+        let histogram = |sections: &&'a [SectionRecord]| {
+            let counts = sections.iter().flat_map(&of).flat_map(|counts| counts.histogram.iter());
+            percentiles::histogram(counts)
+        };
+        let histograms: Vec<Histogram> = groups.iter().map(histogram).collect();
         let Some(sections) = Sections::of(&histograms, length_s(groups[0])) else { return Vec::new() };
         let estimate = |(_, rank_ppb)| Some((rank_ppb, sections.interval_ns(rank_ppb)?));
         NAMED_PERCENTILES.into_iter().filter_map(estimate).collect()
@@ -213,15 +217,6 @@ fn operations(section: &SectionRecord, kind: Kind) -> Vec<&SectionCounts> {
         Kind::Write => vec![&section.write],
         Kind::Both => vec![&section.read, &section.write],
     }
-}
-
-/// The latencies of several sections.
-fn histogram(sections: &[SectionRecord], of: impl Fn(&SectionRecord) -> Vec<&SectionCounts>) -> Histogram {
-    let mut histogram = Histogram::new();
-    for (index, count) in sections.iter().flat_map(of).flat_map(|counts| counts.histogram.iter()) {
-        *histogram.entry(index).or_default() += count;
-    }
-    histogram
 }
 
 /// The percentiles whose intervals are known.
@@ -314,14 +309,13 @@ mod tests {
         let mut sections = Vec::new();
         for index in 0..20 {
             let scale = (wobble * normal(rng)).exp();
-            let mut histogram = Histogram::new();
             let mut tally = model::record::Tally::default();
-            for _ in 0..100 {
+            let histogram = percentiles::histogram((0..100).map(|_| {
                 let response_ns = (1e6 * scale * exponential(rng)) as u64;
-                *histogram.entry(hot::buckets::coarse(hot::buckets::index(response_ns)) as u32).or_default() += 1;
                 tally.count += 1;
                 tally.sum_ns += u128::from(response_ns);
-            }
+                (hot::buckets::coarse(hot::buckets::index(response_ns)) as u32, 1)
+            }));
             let response = SectionCounts { tally, bytes: 0, histogram: PackedCounts::pack(histogram) };
             let (start_ns, end_ns) = (index * LENGTH_NS, (index + 1) * LENGTH_NS);
             sections.push(SectionRecord { start_ns, end_ns, response, ..SectionRecord::default() });

@@ -30,6 +30,8 @@ const TAIL_POINTS_MIN: usize = 3;
 /// Growth of ln(throughput) over ln(depth) above which there is no plateau, unless noise alone may have
 /// made it: twice the depth would still bring 7 % more.
 const ELASTICITY_MAX: f64 = 0.1;
+/// Curves of the bootstrap.
+const REPLICATES: usize = 500;
 /// Where the bootstrap begins: the same points give the same intervals.
 const SEED: u64 = 0x6b6e_6565;
 
@@ -52,16 +54,16 @@ pub fn knee(samples: &[DepthSample]) -> Option<Knee> {
     if runs.len() < DEPTHS_MIN {
         return None;
     }
-    let curve = Curve::through(&runs);
+    let depths: Vec<u32> = runs.keys().copied().collect();
+    let counts: Vec<usize> = runs.values().map(Vec::len).collect();
+    let curve = Curve::through(&depths, &counts, runs.values().map(|runs| mean(runs)).collect());
     let (efficient, saturation) = (efficient(&curve), saturation(&curve));
-    let scatter = scatter::scatter(&runs);
+    // Deviations are those of logarithms.
+    let factors: Vec<f64> = scatter::scatter(&runs).into_iter().map(f64::exp).collect();
     let mut rng = Rng::new(SEED);
-    // The fit looks at every pair of points.
-    let replicates = (20_000_000 / (runs.len() * runs.len())).clamp(100, 500);
-    let mut again = (Vec::with_capacity(replicates), Vec::with_capacity(replicates));
-    for _ in 0..replicates {
-        let drawn = scatter::redraw(&curve, &runs, &scatter, &mut rng);
-        let replicate = Curve::through(&drawn);
+    let mut again = (Vec::with_capacity(REPLICATES), Vec::with_capacity(REPLICATES));
+    for _ in 0..REPLICATES {
+        let replicate = Curve::through(&depths, &counts, scatter::redraw(&curve, &counts, &factors, &mut rng));
         again.0.push(self::efficient(&replicate));
         again.1.extend(self::saturation(&replicate).map(|(depth, _)| depth));
     }

@@ -58,12 +58,19 @@ fn parts(document: &Document<'_>) -> Vec<(String, Range<usize>)> {
 #[test]
 fn every_attribute_and_text_that_is_written_is_read() {
     let mut runner = TestRunner::deterministic();
-    let (mut read, mut unread) = (BTreeSet::new(), BTreeSet::new());
+    let (mut read, mut tried) = (BTreeSet::new(), BTreeSet::new());
+    let mut unread = BTreeSet::new();
     for _ in 0..DOCUMENTS {
         let text = xml(&generated::result().new_tree(&mut runner).expect("nothing is rejected").current());
         let whole = import::read(text.as_bytes());
+        let mut others = Vec::new();
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         for (name, place) in parts(&Document::parse(&text).expect("it is well-formed")) {
+            if UNREAD.contains(&name.as_str()) {
+                unread.insert(name);
+                others.push(place);
+                continue;
+            }
             let count = counts.entry(name.clone()).or_default();
             if read.contains(&name) || *count == TRIES {
                 continue;
@@ -71,11 +78,16 @@ fn every_attribute_and_text_that_is_written_is_read() {
             *count += 1;
             let other = format!("{}x{}", &text[..place.start], &text[place.end..]);
             let is_read = import::read(other.as_bytes()) != whole;
-            let names = if is_read { &mut read } else { &mut unread };
+            let names = if is_read { &mut read } else { &mut tried };
             names.insert(name);
         }
+        // All of these at once: to read a document takes long. From the end, so that no place moves.
+        others.sort_unstable_by_key(|place| place.start);
+        let mut other = text.clone();
+        others.into_iter().rev().for_each(|place| other.replace_range(place, "x"));
+        assert_eq!(import::read(other.as_bytes()), whole, "something in UNREAD is read");
     }
-    let unread: Vec<&String> = unread.difference(&read).collect();
-    assert_eq!(unread, UNREAD);
+    assert_eq!(tried.difference(&read).collect::<Vec<_>>(), Vec::<&String>::new(), "written, but not read");
+    assert_eq!(unread.into_iter().collect::<Vec<_>>(), UNREAD);
     assert!(read.len() > 150, "{read:?}");
 }

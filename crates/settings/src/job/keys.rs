@@ -3,6 +3,8 @@
 use crate::setting::{Codec, Emit, Setting};
 use crate::xml::catalogue::{attributes_of, entries};
 use crate::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, PROFILE, TARGET, TIME_SPAN};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Marks a file as a job of this form.
 pub const FORM: &str = "diskspd-job/1";
@@ -31,16 +33,18 @@ pub(super) struct Key {
 }
 
 /// The keys of the table that an element becomes.
-pub(super) fn keys_in(holder: &str) -> Vec<Key> {
-    match holder {
-        "Profile" => of_rows(PROFILE, &[]),
-        "TimeSpan" => of_rows(TIME_SPAN, LINUX_IN_TIME_SPAN),
-        "Target" => of_rows(TARGET, LINUX_IN_TARGET),
-        _ => {
-            let children = entries().into_iter().find(|(name, _)| *name == holder).map(|(_, children)| children);
-            children.unwrap_or_default().into_iter().map(plain).collect()
-        }
-    }
+pub(super) fn keys_in(holder: &str) -> &'static [Key] {
+    static KEYS: LazyLock<BTreeMap<&str, Vec<Key>>> = LazyLock::new(|| {
+        // Of two with one name the first counts.
+        let children = entries().into_iter().rev();
+        let mut keys: BTreeMap<&str, Vec<Key>> =
+            children.map(|(holder, children)| (holder, children.into_iter().map(plain).collect())).collect();
+        keys.insert("Profile", of_rows(PROFILE, &[]));
+        keys.insert("TimeSpan", of_rows(TIME_SPAN, LINUX_IN_TIME_SPAN));
+        keys.insert("Target", of_rows(TARGET, LINUX_IN_TARGET));
+        keys
+    });
+    KEYS.get(holder).map_or(&[], |keys| keys)
 }
 
 fn plain(element: &'static str) -> Key {
@@ -87,7 +91,7 @@ pub(super) fn is_holder(element: &str) -> bool {
 pub(super) fn name_of(element: &str) -> String {
     let holders = ["Target", "TimeSpan", "Profile"];
     let mut keys = holders.into_iter().flat_map(keys_in).filter(|key| key.element == element);
-    keys.next().map_or_else(|| snake_case(element), |key| key.name)
+    keys.next().map_or_else(|| snake_case(element), |key| key.name.clone())
 }
 
 /// The attributes of an element, each with its key.
@@ -139,16 +143,23 @@ pub struct TableKey {
 
 /// All tables that are written with a header.
 pub fn key_tables() -> Vec<KeyTable> {
-    let table = |header, holder| KeyTable { header, keys: keys_in(holder).into_iter().map(documented).collect() };
+    let table = |header, holder| KeyTable { header, keys: keys_in(holder).iter().map(documented).collect() };
     vec![table("", "Profile"), table("[[time_spans]]", "TimeSpan"), table("[[time_spans.targets]]", "Target")]
 }
 
-fn documented(key: Key) -> TableKey {
-    let inner = keys_in(key.element).into_iter().map(|key| key.name);
+fn documented(key: &Key) -> TableKey {
+    let inner = keys_in(key.element).iter().map(|key| key.name.clone());
     let attributes: Vec<String> = attribute_keys(key.element).map(|(name, _)| name).collect();
     let text = (!attributes.is_empty()).then(|| TEXT_KEY.to_owned());
     let inner = inner.chain(attributes.clone()).chain(text).collect();
-    TableKey { name: key.name, option: key.option, element: key.element, doc: key.doc, is_size: key.is_size, inner }
+    TableKey {
+        name: key.name.clone(),
+        option: key.option,
+        element: key.element,
+        doc: key.doc,
+        is_size: key.is_size,
+        inner,
+    }
 }
 
 #[cfg(test)]
@@ -169,9 +180,9 @@ mod tests {
             assert_eq!(snake_case(element), expected);
         }
         for (holder, _) in entries() {
-            let names: Vec<String> = keys_in(holder).into_iter().map(|key| key.name).collect();
+            let names: Vec<&String> = keys_in(holder).iter().map(|key| &key.name).collect();
             let attributes: Vec<String> = attribute_keys(holder).map(|(name, _)| name).collect();
-            let all: BTreeSet<&String> = names.iter().chain(&attributes).collect();
+            let all: BTreeSet<&String> = names.iter().copied().chain(&attributes).collect();
             assert_eq!(all.len(), names.len() + attributes.len(), "{holder}: {names:?} {attributes:?}");
         }
     }

@@ -197,7 +197,7 @@ impl Translation {
     fn single(&mut self, element: &'static str, is_size: bool, value: &DeValue<'_>, place: &Place) {
         let DeValue::Table(table) = value else {
             if is_holder(element) {
-                let keys: Vec<String> = keys_in(element).into_iter().map(|key| key.name).collect();
+                let keys: Vec<&str> = keys_in(element).iter().map(|key| key.name.as_str()).collect();
                 self.fault(place, format!("expected a table with some of: {}", keys.join(", ")));
             } else if let Some(text) = self.text(value, is_size, place) {
                 self.leaf(element, &[], &text, place);

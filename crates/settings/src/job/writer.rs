@@ -15,6 +15,7 @@ use model::profile::{Profile, Target, TimeSpan};
 use roxmltree::{Document, Node};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 /// Stands for the targets of a timespan, and for the timespans of a profile, where only the rest is looked at.
 const ANY_TARGETS: &str = "<Targets><Target><Path>f</Path></Target></Targets>";
@@ -63,8 +64,8 @@ struct Table {
     any_list: &'static str,
     /// What is read of an element of this kind, written again; `None` if something is wrong with it.
     again: fn(Node<'_, '_>) -> Option<String>,
-    /// The text of one with nothing set.
-    default: fn() -> String,
+    /// The settings of one with nothing set, as [`flat`] texts.
+    defaults: LazyLock<BTreeSet<String>>,
 }
 
 static PROFILE_TABLE: Table = Table {
@@ -72,7 +73,7 @@ static PROFILE_TABLE: Table = Table {
     list: "TimeSpans",
     any_list: "<TimeSpans><TimeSpan><Targets><Target><Path>f</Path></Target></Targets></TimeSpan></TimeSpans>",
     again: |node| again(&[PROFILE], node, &mut Profile::default()),
-    default: || written(PROFILE, "Profile", &Profile::default()),
+    defaults: LazyLock::new(|| defaults(&PROFILE_TABLE, &written(PROFILE, "Profile", &Profile::default()))),
 };
 
 static TIME_SPAN_TABLE: Table = Table {
@@ -80,7 +81,7 @@ static TIME_SPAN_TABLE: Table = Table {
     list: "Targets",
     any_list: ANY_TARGETS,
     again: |node| again(&[TIME_SPAN, LINUX_IN_TIME_SPAN], node, &mut TimeSpan::default()),
-    default: || written(TIME_SPAN, "TimeSpan", &TimeSpan::default()),
+    defaults: LazyLock::new(|| defaults(&TIME_SPAN_TABLE, &written(TIME_SPAN, "TimeSpan", &TimeSpan::default()))),
 };
 
 static TARGET_TABLE: Table = Table {
@@ -88,7 +89,7 @@ static TARGET_TABLE: Table = Table {
     list: "",
     any_list: "",
     again: |node| again(&[TARGET, LINUX_IN_TARGET], node, &mut Target::new("")),
-    default: || written(TARGET, "Target", &Target::new("")),
+    defaults: LazyLock::new(|| defaults(&TARGET_TABLE, &written(TARGET, "Target", &Target::new("")))),
 };
 
 /// What the first table reads of an element, as all tables write it.
@@ -106,6 +107,14 @@ fn written<T>(table: &'static [Setting<T>], name: &'static str, of: &T) -> Strin
     let mut xml = Writer::default();
     xml.inside(name, |xml| write_all(xml, table, of));
     xml.text
+}
+
+fn defaults(table: &Table, written: &str) -> BTreeSet<String> {
+    let nodes = |document: Document<'_>| {
+        let nodes = settings(document.root_element(), table).into_iter();
+        nodes.map(|node| flat(&document.input_text()[node.range()])).collect()
+    };
+    Document::parse(written).map(nodes).unwrap_or_default()
 }
 
 /// The items of a list in an element.
@@ -149,14 +158,7 @@ fn needed(settings: &[Node<'_, '_>], table: &Table) -> Vec<bool> {
     let mut kept = vec![true; texts.len()];
     let Some(all) = read(&kept) else { return kept };
     // Most are as they are by default, and reading takes longer than comparing.
-    let default = (table.default)();
-    let defaults: BTreeSet<String> = Document::parse(&default)
-        .map(|document| {
-            let nodes = self::settings(document.root_element(), table);
-            nodes.into_iter().map(|node| flat(&document.input_text()[node.range()])).collect()
-        })
-        .unwrap_or_default();
-    let differing: Vec<bool> = texts.iter().map(|text| !defaults.contains(&flat(text))).collect();
+    let differing: Vec<bool> = texts.iter().map(|text| !table.defaults.contains(&flat(text))).collect();
     if read(&differing).as_ref() == Some(&all) {
         kept = differing;
     }

@@ -15,10 +15,9 @@ use crate::latency::is_weak;
 use crate::sample::{standard_errors_95, sum_of_squares};
 use hot::buckets::{COARSE_COUNT, coarse_lower_edge_ns, coarse_upper_edge_ns};
 use model::confidence::{Interval, Withheld};
-use std::collections::BTreeMap;
 
-/// Latencies by coarse bucket (`hot::buckets::coarse`).
-pub(crate) type Histogram = BTreeMap<u32, u64>;
+/// Latencies by coarse bucket (`hot::buckets::coarse`): the buckets that are not empty, ascending.
+pub(crate) type Histogram = Vec<(u32, u64)>;
 
 /// Sections: fewer do not tell whether they depend on each other.
 pub(crate) const SECTIONS_MIN: usize = 16;
@@ -47,7 +46,7 @@ impl Sections {
         let group = (parts.len() / SECTIONS).max(1);
         let parts: Vec<Histogram> = parts.chunks_exact(group).map(merged).collect();
         let whole = merged(&parts);
-        let count = whole.values().sum();
+        let count = ios(&whole);
         Some(Self { parts, whole, count, section_s: length_s * group as f64 })
     }
 
@@ -59,7 +58,7 @@ impl Sections {
         let share = 1.0 - rank_ppb as f64 / 1e9;
         let centre_ns = percentile_ns(&self.whole, share * self.count as f64);
         // Minus the share of each section's own I/Os: a percentile is a ratio, too.
-        let beyond = |part: &Histogram| beyond(part, centre_ns) - share * part.values().sum::<u64>() as f64;
+        let beyond = |part: &Histogram| beyond(part, centre_ns) - share * ios(part) as f64;
         let errors: Vec<f64> = self.parts.iter().map(beyond).collect();
         let sum = match SumOfErrors::of(&errors, self.section_s) {
             Ok(sum) => sum,
@@ -103,12 +102,28 @@ impl SumOfErrors {
     }
 }
 
-fn merged(parts: &[Histogram]) -> Histogram {
-    let mut whole = Histogram::new();
-    for (&index, &count) in parts.iter().flatten() {
-        *whole.entry(index).or_default() += count;
+/// The histogram of counts by coarse bucket, in any order.
+pub(crate) fn histogram(counts: impl IntoIterator<Item = (u32, u64)>) -> Histogram {
+    let mut by_index: Vec<u64> = Vec::new();
+    for (index, count) in counts {
+        let index = index as usize;
+        if index >= by_index.len() {
+            by_index.resize(index + 1, 0);
+        }
+        by_index[index] += count;
     }
-    whole
+    (0..).zip(by_index).filter(|&(_, count)| count > 0).collect()
+}
+
+fn merged(parts: &[Histogram]) -> Histogram {
+    match parts {
+        [part] => part.clone(),
+        parts => histogram(parts.iter().flatten().copied()),
+    }
+}
+
+fn ios(histogram: &Histogram) -> u64 {
+    histogram.iter().map(|(_, count)| count).sum()
 }
 
 fn edges_ns(index: u32) -> (f64, f64) {
@@ -120,7 +135,7 @@ fn edges_ns(index: u32) -> (f64, f64) {
 /// hide small differences. 0 without I/Os.
 fn percentile_ns(histogram: &Histogram, beyond: f64) -> f64 {
     let mut above = 0.0;
-    for (&index, &count) in histogram.iter().rev() {
+    for &(index, count) in histogram.iter().rev() {
         let count = count as f64;
         if above + count >= beyond {
             let (low, high) = edges_ns(index);
@@ -128,12 +143,12 @@ fn percentile_ns(histogram: &Histogram, beyond: f64) -> f64 {
         }
         above += count;
     }
-    histogram.keys().next().map_or(0.0, |&index| edges_ns(index).0)
+    histogram.first().map_or(0.0, |&(index, _)| edges_ns(index).0)
 }
 
 /// How many I/Os took longer, with the same interpolation.
 fn beyond(histogram: &Histogram, latency_ns: f64) -> f64 {
-    let one = |(&index, &count): (&u32, &u64)| {
+    let one = |&(index, count): &(u32, u64)| {
         let (low, high) = edges_ns(index);
         let share =
             if high > low { ((high - latency_ns) / (high - low)).clamp(0.0, 1.0) } else { f64::from(low > latency_ns) };
@@ -148,9 +163,9 @@ mod tests {
     use crate::simulation::{coverage_percent, exponential, normal};
     use hot::rng::Rng;
 
-    fn count(histogram: &mut Histogram, latency_ns: f64) {
-        let index = hot::buckets::coarse(hot::buckets::index(latency_ns as u64));
-        *histogram.entry(index as u32).or_default() += 1;
+    /// The bucket of an I/O.
+    fn one(latency_ns: f64) -> (u32, u64) {
+        (hot::buckets::coarse(hot::buckets::index(latency_ns as u64)) as u32, 1)
     }
 
     /// Exponential latencies of a millisecond; with `wobble` their scale changes from one 600th of the run to
@@ -158,17 +173,18 @@ mod tests {
     fn sections(ios: usize, wobble: f64, rng: &mut Rng) -> Vec<Histogram> {
         const PARTS: usize = 20;
         const CELLS: usize = 600;
-        let mut parts = vec![Histogram::new(); PARTS];
         let mut state = normal(rng);
-        for cell in 0..CELLS {
-            state = 0.9 * state + (1.0f64 - 0.81).sqrt() * normal(rng);
-            let scale = (wobble * state).exp();
-            let ios = (cell + 1) * ios / CELLS - cell * ios / CELLS;
-            for _ in 0..ios {
-                count(&mut parts[cell * PARTS / CELLS], 1e6 * scale * exponential(rng));
+        let part = |part: usize| {
+            let mut counts = Vec::new();
+            for cell in part * CELLS / PARTS..(part + 1) * CELLS / PARTS {
+                state = 0.9 * state + (1.0f64 - 0.81).sqrt() * normal(rng);
+                let scale = (wobble * state).exp();
+                let ios = (cell + 1) * ios / CELLS - cell * ios / CELLS;
+                counts.extend((0..ios).map(|_| one(1e6 * scale * exponential(rng))));
             }
-        }
-        parts
+            histogram(counts)
+        };
+        (0..PARTS).map(part).collect()
     }
 
     /// None if it is withheld.
@@ -210,12 +226,11 @@ mod tests {
     fn intervals_of_latencies_that_come_and_go_hold_the_truth() {
         const WOBBLE: f64 = 0.3;
         // The law has no closed form: a million independent draws of it, to 0.2 %.
-        let mut all = Histogram::new();
         let mut rng = Rng::new(1);
-        for _ in 0..1_000_000 {
+        let all = histogram((0..1_000_000).map(|_| {
             let scale = (WOBBLE * normal(&mut rng)).exp();
-            count(&mut all, 1e6 * scale * exponential(&mut rng));
-        }
+            one(1e6 * scale * exponential(&mut rng))
+        }));
         for (rank_ppb, beyond) in [(500_000_000, 5e5), (990_000_000, 1e4)] {
             let truth_ns = percentile_ns(&all, beyond);
             let percent = coverage(500, |rng| holds(&sections(5000, WOBBLE, rng), rank_ppb, truth_ns));
@@ -226,7 +241,7 @@ mod tests {
     /// The median lies between two modes: the interval reaches both, and no end lies outside of what was measured.
     #[test]
     fn a_percentile_in_a_gap_has_an_interval_as_wide_as_the_gap() {
-        let part: Histogram = [(1000, 50), (2000, 50)].into();
+        let part = vec![(1000, 50), (2000, 50)];
         let sections = Sections::of(&vec![part; 20], 3.0).expect("twenty parts");
         let found = sections.interval_ns(500_000_000).and_then(Estimate::interval).expect("it is known");
         assert!(found.low <= edges_ns(1000).1 && found.high >= edges_ns(2000).0, "{found:?}");
@@ -251,7 +266,7 @@ mod tests {
 
     #[test]
     fn latencies_that_grow_all_the_time_have_no_interval() {
-        let part = |number: u32| Histogram::from([(1000 + 20 * number, 1000)]);
+        let part = |number: u32| vec![(1000 + 20 * number, 1000)];
         let parts: Vec<Histogram> = (0..20).map(part).collect();
         let sections = Sections::of(&parts, 3.0).expect("twenty parts");
         let withheld = sections.interval_ns(500_000_000).and_then(Estimate::withheld).expect("it is withheld");

@@ -19,6 +19,9 @@ const LOG_BIAS: f64 = 0.270;
 const SIGNIFICANCE: f64 = 2.6;
 /// A smaller excess does not matter.
 const EXCESS_MIN: f64 = 2.0;
+/// Ordinates that are computed at a time: each step of one waits for the step before, not for those of the others.
+const AT_A_TIME: usize = 10;
+const _: () = assert!((2 * POINTS).is_multiple_of(AT_A_TIME));
 /// Longer series are averaged first; the lowest frequencies stay as they are.
 const VALUES_MAX: usize = 4096;
 
@@ -30,7 +33,8 @@ pub(crate) fn excess_at_zero(values: &[f64], variance_of_mean: f64) -> Option<f6
     if count < 4 * POINTS + 2 || variance_of_mean <= 0.0 {
         return None;
     }
-    let ordinates: Vec<f64> = (1..=2 * POINTS).map(|frequency| ordinate(&values, frequency)).collect();
+    let ordinates: Vec<f64> =
+        (1..=2 * POINTS).step_by(AT_A_TIME).flat_map(|frequency| ordinates(&values, frequency)).collect();
     let logs: Vec<f64> =
         ordinates.chunks_exact(2).map(|pair| (f64::midpoint(pair[0], pair[1])).ln() + LOG_BIAS).collect();
     let frequencies: Vec<f64> = (0..POINTS).map(|point| (2.0 * point as f64 + 1.5) / count as f64).collect();
@@ -40,16 +44,22 @@ pub(crate) fn excess_at_zero(values: &[f64], variance_of_mean: f64) -> Option<f6
     (excess > EXCESS_MIN.ln() && excess > SIGNIFICANCE * variance.sqrt()).then(|| excess.exp())
 }
 
-/// |sum of x e^(-i 2 pi j t / n)|^2 / n by Goertzel's recurrence.
-fn ordinate(values: &[f64], frequency: usize) -> f64 {
-    let angle = TAU * frequency as f64 / values.len() as f64;
-    let (sin, cos) = angle.sin_cos();
-    let (mut before, mut last) = (0.0, 0.0);
+/// |sum of x e^(-i 2 pi j t / n)|^2 / n by Goertzel's recurrence, for the frequencies j from `first` on.
+fn ordinates(values: &[f64], first: usize) -> [f64; AT_A_TIME] {
+    let angle = |index: usize| TAU * (first + index) as f64 / values.len() as f64;
+    let turns: [(f64, f64); AT_A_TIME] = std::array::from_fn(|index| angle(index).sin_cos());
+    let factors = turns.map(|(_, cos)| 2.0 * cos);
+    let (mut before, mut last) = ([0.0; AT_A_TIME], [0.0; AT_A_TIME]);
     for value in values {
-        (before, last) = (last, value + 2.0 * cos * last - before);
+        for index in 0..AT_A_TIME {
+            (before[index], last[index]) = (last[index], value + factors[index] * last[index] - before[index]);
+        }
     }
-    let (real, imaginary) = (last - before * cos, before * sin);
-    (real * real + imaginary * imaginary) / values.len() as f64
+    std::array::from_fn(|index| {
+        let (sin, cos) = turns[index];
+        let (real, imaginary) = (last[index] - before[index] * cos, before[index] * sin);
+        (real * real + imaginary * imaginary) / values.len() as f64
+    })
 }
 
 /// The least-squares line at 0, and the variance of that.

@@ -1,24 +1,20 @@
 //! Throughput over depth as a curve with one peak.
 
 use super::{TAIL_POINTS_MIN, TAIL_SHARE};
-use crate::sample::mean;
-use std::collections::BTreeMap;
 
 /// Throughput over rising depth.
-pub(super) struct Curve {
-    pub(super) depths: Vec<u32>,
+pub(super) struct Curve<'a> {
+    pub(super) depths: &'a [u32],
     /// Mean of the runs at each depth.
     pub(super) measured: Vec<f64>,
     /// The same, fitted: it rises to a peak and falls after it.
     pub(super) fitted: Vec<f64>,
 }
 
-impl Curve {
-    /// The curve with one peak that is nearest to the runs, by least squares of their means.
-    pub(super) fn through(runs: &BTreeMap<u32, Vec<f64>>) -> Self {
-        let depths: Vec<u32> = runs.keys().copied().collect();
-        let measured: Vec<f64> = runs.values().map(|runs| mean(runs)).collect();
-        let weights: Vec<f64> = runs.values().map(|runs| runs.len() as f64).collect();
+impl<'a> Curve<'a> {
+    /// The curve with one peak that is nearest to the runs, by least squares of their means; `counts` are those of the runs.
+    pub(super) fn through(depths: &'a [u32], counts: &[usize], measured: Vec<f64>) -> Self {
+        let weights: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
         let fitted = with_one_peak(&measured, &weights);
         Self { depths, measured, fitted }
     }
@@ -35,41 +31,54 @@ impl Curve {
     }
 }
 
-/// Tries every place of the peak.
+/// The best of all places of the peak: pooling tells how far each beginning lies from its fit on the way to the next
+/// (Stout, "Unimodal regression via prefix isotonic regression", Computational Statistics & Data Analysis 53, 2008).
 fn with_one_peak(values: &[f64], weights: &[f64]) -> Vec<f64> {
-    let distance = |fitted: &[f64]| -> f64 {
-        fitted.iter().zip(values).zip(weights).map(|((fitted, value), weight)| weight * (fitted - value).powi(2)).sum()
-    };
-    let mut best: Option<(f64, Vec<f64>)> = None;
-    for peak in 1..=values.len() {
-        let mut fitted = rising(&values[..peak], &weights[..peak]);
-        let backwards = |from: &[f64]| from.iter().rev().copied().collect::<Vec<f64>>();
-        let falling = rising(&backwards(&values[peak..]), &backwards(&weights[peak..]));
-        fitted.extend(falling.into_iter().rev());
-        let distance = distance(&fitted);
-        if best.as_ref().is_none_or(|(least, _)| distance < *least) {
-            best = Some((distance, fitted));
-        }
-    }
-    best.map(|(_, fitted)| fitted).unwrap_or_default()
+    let points = || values.iter().copied().zip(weights.iter().copied());
+    let (before, after) = (rising(points()).1, rising(points().rev()).1);
+    let distance = |peak: &usize| before[*peak] + after[values.len() - peak];
+    let peaks = 1..=values.len();
+    let Some(peak) = peaks.min_by(|a, b| distance(a).total_cmp(&distance(b))) else { return Vec::new() };
+    let mut fitted = rising(points().take(peak)).0;
+    let falling = rising(points().skip(peak).rev()).0;
+    fitted.extend(falling.into_iter().rev());
+    fitted
 }
 
-/// The nearest sequence that never falls: neighbours that fall are pooled (pool adjacent violators;
+/// Neighbours that have the same fit.
+struct Pool {
+    mean: f64,
+    weight: f64,
+    count: usize,
+    /// Weighted squares of the distances from the fit, of all values up to the last of these.
+    distance: f64,
+}
+
+/// The nearest sequence that never falls, and how far the first 0, 1, 2 ... values lie from theirs, in weighted squares:
+/// neighbours that fall are pooled (pool adjacent violators;
 /// Barlow, Bartholomew, Bremner, Brunk, "Statistical Inference under Order Restrictions", 1972).
-fn rising(values: &[f64], weights: &[f64]) -> Vec<f64> {
-    let mut pools: Vec<(f64, f64, usize)> = Vec::with_capacity(values.len());
-    for (value, weight) in values.iter().zip(weights) {
-        let mut pool = (*value, *weight, 1);
-        while let Some(&(mean, weight, count)) = pools.last()
-            && mean > pool.0
-        {
-            pools.pop();
-            let both = weight + pool.1;
-            pool = ((mean * weight + pool.0 * pool.1) / both, both, count + pool.2);
+fn rising(points: impl ExactSizeIterator<Item = (f64, f64)>) -> (Vec<f64>, Vec<f64>) {
+    let mut pools: Vec<Pool> = Vec::with_capacity(points.len());
+    let mut distances = Vec::with_capacity(points.len() + 1);
+    distances.push(0.0);
+    for (value, weight) in points {
+        let mut pool = Pool { mean: value, weight, count: 1, distance: 0.0 };
+        // Of the values of this pool alone.
+        let mut within = 0.0;
+        while let Some(last) = pools.pop_if(|last| last.mean > pool.mean) {
+            let both = last.weight + pool.weight;
+            let apart = last.mean - pool.mean;
+            within += last.distance - pools.last().map_or(0.0, |before| before.distance);
+            within += last.weight * pool.weight / both * apart * apart;
+            let mean = (last.mean * last.weight + pool.mean * pool.weight) / both;
+            pool = Pool { mean, weight: both, count: last.count + pool.count, distance: 0.0 };
         }
+        pool.distance = pools.last().map_or(0.0, |before| before.distance) + within;
+        distances.push(pool.distance);
         pools.push(pool);
     }
-    pools.into_iter().flat_map(|(mean, _, count)| std::iter::repeat_n(mean, count)).collect()
+    let fitted = pools.into_iter().flat_map(|pool| std::iter::repeat_n(pool.mean, pool.count)).collect();
+    (fitted, distances)
 }
 
 #[cfg(test)]
@@ -79,12 +88,35 @@ mod tests {
 
     #[test]
     fn falling_neighbours_are_pooled() {
-        assert_eq!(rising(&[1.0, 3.0, 2.0, 4.0], &[1.0; 4]), [1.0, 2.5, 2.5, 4.0]);
-        assert_eq!(rising(&[3.0, 2.0, 1.0], &[1.0, 1.0, 2.0]), [1.75; 3]);
+        let rising = |values: &[f64], weights: &[f64]| rising(values.iter().copied().zip(weights.iter().copied()));
+        assert_eq!(rising(&[1.0, 3.0, 2.0, 4.0], &[1.0; 4]), (vec![1.0, 2.5, 2.5, 4.0], vec![0.0, 0.0, 0.0, 0.5, 0.5]));
+        assert_eq!(rising(&[3.0, 2.0, 1.0], &[1.0, 1.0, 2.0]), (vec![1.75; 3], vec![0.0, 0.0, 0.5, 2.75]));
         assert_eq!(with_one_peak(&[1.0, 5.0, 4.0, 2.0, 3.0], &[1.0; 5]), [1.0, 5.0, 4.0, 2.5, 2.5]);
     }
 
+    /// The least distance of all places of the peak, each fitted for itself.
+    fn least(values: &[f64], weights: &[f64]) -> f64 {
+        let of = |peak: usize| {
+            let points = || values.iter().copied().zip(weights.iter().copied());
+            let (mut fitted, falling) = (rising(points().take(peak)).0, rising(points().skip(peak).rev()).0);
+            fitted.extend(falling.into_iter().rev());
+            distance(&fitted, values, weights)
+        };
+        (1..=values.len()).map(of).fold(f64::INFINITY, f64::min)
+    }
+
+    fn distance(fitted: &[f64], values: &[f64], weights: &[f64]) -> f64 {
+        fitted.iter().zip(values).zip(weights).map(|((fitted, value), weight)| weight * (fitted - value).powi(2)).sum()
+    }
+
     proptest! {
+        #[test]
+        fn no_place_of_the_peak_is_better(runs in prop::collection::vec((1.0f64..1e3, 1..4_u32), 1..40)) {
+            let (values, weights): (Vec<f64>, Vec<f64>) = runs.into_iter().map(|(value, runs)| (value, f64::from(runs))).unzip();
+            let (found, least) = (distance(&with_one_peak(&values, &weights), &values, &weights), least(&values, &weights));
+            prop_assert!((found - least).abs() <= 1e-9 * least.max(1.0), "{} instead of {}", found, least);
+        }
+
         #[test]
         fn the_fit_has_one_peak_and_keeps_the_sum(values in prop::collection::vec(1.0f64..1e6, 1..40)) {
             let fitted = with_one_peak(&values, &vec![1.0; values.len()]);

@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn what_is_alike_from_start_to_end_raises_no_alarm() {
         for source in Source::STATIONARY {
-            let alarms = coverage_percent(4000, |rng| judge(&minute(source, rng, |_| 1.0)) != Some(Steadiness::Steady));
+            let alarms = coverage_percent(2500, |rng| judge(&minute(source, rng, |_| 1.0)) != Some(Steadiness::Steady));
             assert!(alarms <= 0.7, "{source:?}: {alarms} % false alarms");
         }
     }

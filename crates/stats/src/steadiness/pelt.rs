@@ -5,6 +5,8 @@
 pub(super) struct Costs {
     sums: Vec<f64>,
     squares: Vec<f64>,
+    /// One divided by each length: every pair of places is looked at.
+    inverses: Vec<f64>,
 }
 
 impl Costs {
@@ -19,7 +21,8 @@ impl Costs {
             sums.push(sum);
             squares.push(square);
         }
-        Self { sums, squares }
+        let inverses = (0..=values.len()).map(|length| 1.0 / length as f64).collect();
+        Self { sums, squares, inverses }
     }
 
     fn len(&self) -> usize {
@@ -27,9 +30,10 @@ impl Costs {
     }
 
     /// Sum of the squared distances of a part's values from their mean.
+    #[inline]
     fn cost(&self, from: usize, to: usize) -> f64 {
         let sum = self.sums[to] - self.sums[from];
-        (self.squares[to] - self.squares[from] - sum * sum / (to - from) as f64).max(0.0)
+        (self.squares[to] - self.squares[from] - sum * sum * self.inverses[to - from]).max(0.0)
     }
 
     /// Cost of the whole as one part.
@@ -49,26 +53,33 @@ pub(super) fn change_points(costs: &Costs, penalty: f64, shortest: usize) -> Vec
     let mut least = vec![f64::INFINITY; count + 1];
     let mut begins = vec![0; count + 1];
     least[0] = -penalty;
-    // Places where the last part may begin, and from when on each can no longer be the best one.
-    let mut open = vec![(0, usize::MAX)];
+    // Places where the last part may begin, from when on each can no longer be the best one, and its total up to the
+    // current end, without the penalty.
+    let mut open = vec![(0, usize::MAX, 0.0)];
     for end in shortest..=count {
-        open.retain(|(_, until)| *until > end);
-        for &(begin, _) in &open {
-            let total = least[begin] + costs.cost(begin, end) + penalty;
-            if total < least[end] {
-                (least[end], begins[end]) = (total, begin);
+        let (mut least_total, mut best) = (f64::INFINITY, 0);
+        for (begin, _, total) in &mut open {
+            *total = least[*begin] + costs.cost(*begin, end);
+            if *total < least_total {
+                (least_total, best) = (*total, *begin);
             }
         }
-        for (begin, until) in &mut open {
+        (least[end], begins[end]) = (least_total + penalty, best);
+        let mut is_over = false;
+        for (_, until, total) in &mut open {
             // A part that begins at this end has its own length before it can win.
-            if *until == usize::MAX && least[*begin] + costs.cost(*begin, end) >= least[end] {
+            if *until == usize::MAX && *total >= least[end] {
                 *until = end + shortest;
             }
+            is_over |= *until == end + 1;
+        }
+        if is_over {
+            open.retain(|(_, until, _)| *until > end + 1);
         }
         // From the next end on, a part may begin `shortest` values before it.
         let begin = end + 1 - shortest;
         if begin >= shortest {
-            open.push((begin, usize::MAX));
+            open.push((begin, usize::MAX, 0.0));
         }
     }
     let mut found = Vec::new();

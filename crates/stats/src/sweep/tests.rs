@@ -121,7 +121,7 @@ fn random_table(rng: &mut Rng) -> Sweep {
 fn advice_is_never_beaten_by_a_row_of_its_own_table() {
     let mut rng = Rng::new(10);
     let mut advised = 0;
-    for _ in 0..3000 {
+    for _ in 0..1000 {
         let table = random_table(&mut rng);
         let row = |point: usize| figures(&table, point).unwrap();
         // The percentile, which may rank points in another order, does not count: advice speaks of the mean.
@@ -141,7 +141,7 @@ fn advice_is_never_beaten_by_a_row_of_its_own_table() {
         assert!(!given.iter().chain(&table.front).any(|point| is_beaten(*point)), "{given:?} of {table:#?}");
         assert!((0..table.points.len()).all(|point| table.front.contains(&point) != is_beaten(point)), "{table:#?}");
     }
-    assert!(advised > 1500, "{advised} had a depth to use");
+    assert!(advised > 500, "{advised} had a depth to use");
 }
 
 #[test]
