@@ -1,6 +1,6 @@
 //! Others on the server who have no key: they hear everything, and send what they like.
 
-use crate::bench::{Bench, VERSION, loads, wait};
+use crate::bench::{Bench, LONG, SHORT, VERSION, loads, wait};
 use async_nats::{Client, ConnectOptions, Message};
 use fleet::order::{Order, VALIDITY_MS, Verb};
 use fleet::{AgentState, Controller, HostOutcome, SigningKey, name};
@@ -226,7 +226,10 @@ pub(crate) fn orders_that_are_not_what_they_should_be_are_refused_logged_and_not
         assert!(answer["body"]["refused"][0].as_str().unwrap().contains("cannot be read"), "{answer}");
     });
     // Nobody goes on with the planned run, so it is forgotten and keeps nobody out.
-    wait(|| bench.controller().hosts(None).unwrap()[0].state == AgentState::Idle);
+    let silence = &agent.silence;
+    silence.set(SHORT);
+    bench.wait_until_idle();
+    silence.set(LONG);
     bench.controller().run(loads(&["h0"]), &bench.key, &bench.stop, &mut |_| {}).unwrap();
 }
 
