@@ -290,8 +290,12 @@ impl Bench {
             let agent = bench.agent(&format!("h{index}"));
             bench.agents.push(agent);
         }
-        wait(|| bench.agents.iter().all(RunningAgent::is_ready));
+        bench.wait_until_ready();
         Ok(bench)
+    }
+
+    pub(crate) fn wait_until_ready(&self) {
+        wait(|| self.agents.iter().all(RunningAgent::is_ready));
     }
 
     /// Starts one more agent, and does not wait for it.

@@ -27,11 +27,10 @@ fn collected(bench: &Bench) -> Vec<Collected> {
 }
 
 pub(crate) fn a_lost_agent_stops_its_load_and_keeps_the_result_and_the_others_go_on() {
-    let mut bench = or_skip!(Bench::new(1));
+    let mut bench = or_skip!(Bench::new(0));
     let relay = Relay::to(bench.server.port);
-    let cut_off = bench.agent_at("far", &relay.url());
-    bench.agents.push(cut_off);
-    wait(|| bench.agents[1].is_ready());
+    bench.agents = vec![bench.agent("h0"), bench.agent_at("far", &relay.url())];
+    bench.wait_until_ready();
     bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
     let loads = bench.loads();
     let id = loads[0].run.clone();
@@ -223,11 +222,10 @@ pub(crate) fn a_second_controller_is_refused_and_a_stop_is_taken_from_it() {
 }
 
 pub(crate) fn a_network_that_is_slow_on_one_way_makes_the_clock_less_sure_and_not_wrong() {
-    let mut bench = or_skip!(Bench::new(1));
+    let mut bench = or_skip!(Bench::new(0));
     let relay = Relay::delaying(bench.server.port, Duration::from_millis(20));
-    let slow = bench.agent_at("slow", &relay.url());
-    bench.agents.push(slow);
-    wait(|| bench.agents[1].is_ready());
+    bench.agents = vec![bench.agent("h0"), bench.agent_at("slow", &relay.url())];
+    bench.wait_until_ready();
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
     for host in &run.hosts {
         // All clocks are the same, and half of the delay looks like a difference.
