@@ -244,7 +244,9 @@ fn targets_lie_beneath_allowed_directories() {
     symlink(fleet.place.folder(), room.join("folder")).expect("made");
     fs::hard_link(&outside, room.join("hard")).expect("made");
     // One agent each, so that none has to wait for another's refusal.
-    ["h2", "h3", "h4", "h5", "h6", "h7"].iter().for_each(|name| fleet.add_in(&room, name));
+    for name in ["h2", "h3", "h4", "h5", "h6", "h7"] {
+        fleet.add_in(&room, name);
+    }
     fleet.begin("bare", fleet.agent("bare"));
     let up = room.join("../outside.dat");
     let targets = [

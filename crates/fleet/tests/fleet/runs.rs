@@ -1,7 +1,7 @@
 //! Runs that go well, and runs that hosts refuse or fail.
 
 use crate::bench::{Bench, LONG, VERY_LONG, document, loads, noise, wait};
-use fleet::{AgentState, FleetError, HostOutcome, Progress, Service};
+use fleet::{AgentState, FleetError, HostLive, HostOutcome, Progress, Service};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +12,7 @@ fn go_well(hosts: usize) {
     let bench = or_skip!(Bench::new(hosts));
     bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
     let mut controller = bench.controller();
+    let mut ended = false;
     let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         let touched = bench.has("prepare");
         match &progress {
@@ -26,10 +27,12 @@ fn go_well(hosts: usize) {
                 assert!(*lead_ns >= 2_000_000_000);
                 assert_eq!(bench.has("started"), vec![false; hosts]);
             }
-            Progress::Running(live) if live.len() == hosts => {
-                if live.iter().all(|host| host.ios > 0 && host.state == AgentState::Running) {
-                    bench.behave(|_, behaviour| behaviour.run_for = Duration::ZERO);
-                }
+            Progress::Running(live) => {
+                let is_running = |host: &HostLive| host.ios > 0 && host.state == AgentState::Running;
+                let are_running = live.len() == hosts && live.iter().all(is_running);
+                ended = ended || are_running;
+                let run_for = if ended { Duration::ZERO } else { VERY_LONG };
+                bench.behave(|_, behaviour| behaviour.run_for = run_for);
             }
             _ => {}
         }
