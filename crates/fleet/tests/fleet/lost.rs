@@ -2,8 +2,9 @@
 
 use crate::bench::{Bench, RunningAgent, SHORT, VERY_LONG, document, loads, wait};
 use crate::relay::Relay;
-use fleet::{AgentState, Collected, Connection, Controller, FleetRun, HostOutcome, Progress, name};
-use std::sync::atomic::Ordering;
+use fleet::{AgentState, Collected, Connection, Controller, FleetRun, HostOutcome, Progress, Service, name};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use sys::clock::monotonic_ns;
 use testkit::or_skip;
@@ -143,7 +144,7 @@ pub(crate) fn an_agent_that_is_ended_stops_its_load_and_keeps_the_result() {
     let mut controller = bench.controller();
     let silence = controller.silence();
     let mut agent = bench.agents.pop().unwrap();
-    let host = std::sync::Arc::clone(&agent.host);
+    let host = Arc::clone(&agent.host);
     std::thread::scope(|scope| {
         let run = scope.spawn(|| controller.run(loads(&["h0"]), &bench.key, &bench.stop, &mut |_| {}));
         wait(|| host.has("started"));
@@ -224,8 +225,14 @@ pub(crate) fn a_second_controller_is_refused_and_a_stop_is_taken_from_it() {
 pub(crate) fn a_network_that_is_slow_on_one_way_makes_the_clock_less_sure_and_not_wrong() {
     let mut bench = or_skip!(Bench::new(0));
     let relay = Relay::delaying(bench.server.port, Duration::from_millis(20));
-    bench.agents = vec![bench.agent("h0"), bench.agent_at("slow", &relay.url())];
-    bench.wait_until_ready();
+    // They need not look first whether others have their names.
+    let ready = Arc::new(AtomicUsize::new(0));
+    let agents = [("h0", bench.server.url()), ("slow", relay.url())].map(|(name, url)| {
+        let ready = Arc::clone(&ready);
+        bench.agent_for(name, &url, Service::Private(Arc::new(move || _ = ready.fetch_add(1, Ordering::Relaxed))))
+    });
+    bench.agents = agents.into();
+    wait(|| ready.load(Ordering::Relaxed) == 2);
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
     for host in &run.hosts {
         // All clocks are the same, and half of the delay looks like a difference.

@@ -12,7 +12,6 @@ fn go_well(hosts: usize) {
     let bench = or_skip!(Bench::new(hosts));
     bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
     let mut controller = bench.controller();
-    let mut ended = false;
     let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         let touched = bench.has("prepare");
         match &progress {
@@ -29,10 +28,9 @@ fn go_well(hosts: usize) {
             }
             Progress::Running(live) => {
                 let is_running = |host: &HostLive| host.ios > 0 && host.state == AgentState::Running;
-                let are_running = live.len() == hosts && live.iter().all(is_running);
-                ended = ended || are_running;
-                let run_for = if ended { Duration::ZERO } else { VERY_LONG };
-                bench.behave(|_, behaviour| behaviour.run_for = run_for);
+                if live.len() == hosts && live.iter().all(is_running) {
+                    bench.behave(|_, behaviour| behaviour.run_for = Duration::ZERO);
+                }
             }
             _ => {}
         }
