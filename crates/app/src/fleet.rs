@@ -18,7 +18,7 @@ use crate::saved_results::result_in;
 use crate::show;
 use crate::status::{Status, fail, printed, refuse_with};
 use ::fleet::{
-    AgentOptions, Connection, Controller, FleetError, HostInfo, LoadHost, Service, SigningKey, Trusted, key,
+    AgentOptions, Connection, Controller, FleetError, HostInfo, LoadHost, Service, SigningKey, Silence, Trusted, key,
 };
 use ::host::Root;
 use cli::subcommand::agent::AgentRequest;
@@ -113,6 +113,7 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
         limits: shown_limits,
         log: Arc::new(|sentence: &str| say(sentence)),
         service: if request.once { Service::Once(FIRST_LOAD) } else { Service::Standing },
+        silence: Silence::default(),
     };
     ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| told(&error))?;
     Ok(Status::Done)

@@ -11,6 +11,7 @@ use crate::message::{AgentState, bounded};
 use crate::message::{Answer, AnswerBody, CollectBody, Hello, HelloAnswer, SCHEMA};
 use crate::name;
 use crate::order::{Gatekeeper, Now, Verb};
+use crate::silence::Silence;
 use crate::store::{Store, Stored};
 use crate::transport::{AGENT_WAITING, Connection};
 use async_nats::service::ServiceExt;
@@ -75,6 +76,8 @@ pub struct AgentOptions {
     pub log: Log,
     /// How long it serves.
     pub service: Service,
+    /// After how long without a word of its controller a run ends.
+    pub silence: Silence,
 }
 
 /// Serves as an agent until `stop` is true. A load that runs then is stopped and its result is kept.
@@ -145,7 +148,7 @@ impl Server {
         let gatekeeper = Gatekeeper::new(&options.name, &instance, options.trusted.clone());
         let starting = !matches!(options.service, Service::Private(_));
         Ok(Self {
-            agent: Agent::new(&options.version, &instance, gatekeeper),
+            agent: Agent::new(&options.version, &instance, gatekeeper, options.silence.clone()),
             log: LimitedLog::new(Arc::clone(&options.log)),
             options,
             instance,

@@ -12,6 +12,7 @@ use crate::message::{
 };
 use crate::name;
 use crate::order::{CLOCKS_DIFFER_MS, Verb};
+use crate::silence::Silence;
 use crate::transport::{CONTROLLER_WAITING, Connection};
 use async_nats::{Client, Message};
 use futures_util::stream::FuturesUnordered;
@@ -193,6 +194,7 @@ pub struct Controller {
     version: String,
     server: String,
     events: std::sync::mpsc::Receiver<String>,
+    silence: Silence,
     /// The thread that serves the connection ends when this is dropped.
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -238,7 +240,13 @@ impl Controller {
                 return Err(error);
             }
         };
-        Ok(Self { client, handle, version: version.to_owned(), server, events, end, thread })
+        let silence = Silence::default();
+        Ok(Self { client, handle, version: version.to_owned(), server, events, silence, end, thread })
+    }
+
+    /// After how long without a word of it a host is lost.
+    pub fn silence(&self) -> Silence {
+        self.silence.clone()
     }
 
     /// All agents that answer within two seconds, by name. With a key, also whether they trust it.
@@ -371,7 +379,7 @@ impl Controller {
             bodies.push((host, index, body));
         }
         let mut drive = Drive {
-            conductor: Conductor::new(bodies, plan_only, shared),
+            conductor: Conductor::new(bodies, plan_only, shared, &self.silence),
             hosts: peers.iter().enumerate().map(|(host, peer)| (name::token(&peer.name), host)).collect(),
             peers,
             tasks: FuturesUnordered::new(),

@@ -19,6 +19,7 @@ mod load;
 mod message;
 pub mod name;
 pub mod order;
+mod silence;
 #[cfg(feature = "nats")]
 #[cfg(test)]
 mod simulation;
@@ -38,5 +39,6 @@ pub use error::FleetError;
 pub use key::{PublicKey, SigningKey, Trusted};
 pub use load::{Finished, Load, LoadHost, Planned, Prepared, StartGate};
 pub use message::{AgentState, Kept};
+pub use silence::Silence;
 #[cfg(feature = "nats")]
 pub use transport::Connection;

@@ -9,6 +9,7 @@ use crate::key::{SigningKey, Trusted};
 use crate::load::{Finished, Planned, Prepared, StartGate};
 use crate::message::{AgentHeartbeat, AgentState, AnswerBody, HeartbeatBody, PlanBody, ResultBody, SCHEMA};
 use crate::order::{Gatekeeper, Now, Order, VALIDITY_MS, Verb};
+use crate::silence::Silence;
 use crate::store::Stored;
 use crate::{FleetError, name};
 use model::fleet::HostTiming;
@@ -119,7 +120,8 @@ impl World {
         let instance = |host: usize| format!("{host:032x}");
         let agents = (0..hosts).map(|host| {
             let trusted = Trusted::new(vec![key.public().clone()]);
-            Agent::new("1", &instance(host), Gatekeeper::new(&format!("h{host}"), &instance(host), trusted))
+            let gatekeeper = Gatekeeper::new(&format!("h{host}"), &instance(host), trusted);
+            Agent::new("1", &instance(host), gatekeeper, Silence::default())
         });
         let plan = |host: usize| {
             let body = PlanBody {
@@ -141,7 +143,7 @@ impl World {
             events: BTreeMap::new(),
             agents: agents.collect(),
             machines: (0..hosts).map(|_| Machine::default()).collect(),
-            conductor: Conductor::new((0..hosts).map(plan).collect(), false, course.shared),
+            conductor: Conductor::new((0..hosts).map(plan).collect(), false, course.shared, &Silence::default()),
             key,
             sequences: vec![0; hosts],
             pending: BTreeMap::new(),

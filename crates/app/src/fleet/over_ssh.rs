@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::output::{print, say};
 use crate::status::{Status, fail, refuse_with};
 use ::fleet::ssh::{Said, Setup};
-use ::fleet::{AgentOptions, Service, Trusted};
+use ::fleet::{AgentOptions, Service, Silence, Trusted};
 use model::version::IMPLEMENTATION_VERSION;
 use std::fs::{Permissions, metadata};
 use std::io::{self, BufRead, BufReader, Read};
@@ -61,6 +61,7 @@ pub(super) fn agent() -> Result<Status, Status> {
         limits: shown_limits,
         log: Arc::new(|sentence: &str| say(sentence)),
         service: Service::Private(Arc::new(move || say_to_controller(&Said::DiskspdAgentReady(name.clone())))),
+        silence: Silence::default(),
     };
     ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| told(&error))?;
     Ok(Status::Done)

@@ -222,10 +222,9 @@ impl Three {
             let words = format!(
                 "agent --server nats://127.0.0.1:{port} --trust fleet.pub --name h{host} --state state-h{host}"
             );
-            let mut agent = place.diskspd(&words).arg("--allow").arg(room).limit(LIFE).start();
-            agent.wait_for_stderr("waits for orders");
-            agents.push(Some(agent));
+            agents.push(Some(place.diskspd(&words).arg("--allow").arg(room).limit(LIFE).start()));
         }
+        agents.iter_mut().flatten().for_each(|agent| agent.wait_for_stderr("waits for orders"));
         Ok(Self { place, port, server: Some(server), agents, _turn: turn })
     }
 
@@ -285,7 +284,8 @@ fn disturbed(who: Who, how: How, phase: Phase) -> Result<(), String> {
     let case = format!("{who:?} {how:?} {phase:?}");
     let mut three = Three::start()?;
     let size = if phase == Phase::Preparing { "-c300M" } else { "-c1M" };
-    let seconds = if phase == Phase::Ending { 2 } else { 25 };
+    // As long as the disturbance, if that is not over before the start.
+    let seconds = if phase == Phase::Ending || (phase, how) == (Phase::Waiting, How::Kill) { 2 } else { 25 };
     let words = format!(
         "--on=nats://127.0.0.1:{}/h* --key=fleet.key {size} -b4K -r -o1 -g400 -W0 -L -d{seconds} --json r.json",
         three.port

@@ -20,9 +20,10 @@ pub(crate) fn start(place: &Workplace, options: &str) -> Result<(Running, u16), 
     Ok((server, port))
 }
 
-/// True if a program says that the machine was so busy that an order took seconds: then nothing starts.
+/// True if a program says that the machine was so busy that an order took seconds: then nothing starts, or not on all hosts.
 fn is_late(stdout: &str, stderr: &str) -> bool {
-    [stdout, stderr].iter().any(|said| said.contains("did not confirm the start in time"))
+    let late = ["did not confirm the start in time", "the load was not started"];
+    [stdout, stderr].iter().any(|said| late.iter().any(|sentence| said.contains(sentence)))
 }
 
 /// Runs a load, and again if it started nowhere because the machine was too busy for that.

@@ -6,13 +6,12 @@ use crate::message::{
     AgentHeartbeat, AgentState, AnswerBody, CollectBody, HeartbeatBody, PlanBody, ResultBody, StartBody, bounded,
 };
 use crate::order::{Admitted, Gatekeeper, Now, Rejection, Verb};
+use crate::silence::Silence;
 use crate::store::Stored;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A controller that is not heard for this long is gone.
-pub(crate) const SILENCE_NS: u64 = 10_000_000_000;
 /// A start may be this far ahead at most.
 const MAX_AHEAD_NS: u64 = 300_000_000_000;
 
@@ -94,12 +93,14 @@ pub(crate) struct Agent {
     version: String,
     instance: String,
     pub(crate) gatekeeper: Gatekeeper,
+    /// Of a controller that is gone.
+    silence: Silence,
     run: Option<Run>,
 }
 
 impl Agent {
-    pub(crate) fn new(version: &str, instance: &str, gatekeeper: Gatekeeper) -> Self {
-        Self { version: version.to_owned(), instance: instance.to_owned(), gatekeeper, run: None }
+    pub(crate) fn new(version: &str, instance: &str, gatekeeper: Gatekeeper, silence: Silence) -> Self {
+        Self { version: version.to_owned(), instance: instance.to_owned(), gatekeeper, silence, run: None }
     }
 
     pub(crate) fn state(&self) -> AgentState {
@@ -405,19 +406,22 @@ impl Agent {
         if run.state == AgentState::Waiting && run.gate.as_ref().is_some_and(|gate| gate.has_entered()) {
             run.state = AgentState::Running;
         }
-        if now_ns.saturating_sub(run.heard_ns) < SILENCE_NS {
+        if now_ns.saturating_sub(run.heard_ns) < self.silence.ns() {
             return Vec::new();
         }
         if !run.busy && run.state != AgentState::Prepared {
-            let log = Action::Log(format!("run {}: no word from its controller for 10 s: released", run.load.run));
+            let log = Action::Log(format!(
+                "run {}: no word from its controller for {}: released",
+                run.load.run, self.silence
+            ));
             self.release();
             return vec![log];
         }
         if run.ending || run.state == AgentState::Settling {
             return Vec::new();
         }
-        let log = Action::Log(format!("run {}: no word from its controller for 10 s: ended", run.load.run));
-        std::iter::once(log).chain(run.end(Some("no word from the controller for 10 s".into()))).collect()
+        let log = Action::Log(format!("run {}: no word from its controller for {}: ended", run.load.run, self.silence));
+        std::iter::once(log).chain(run.end(Some(format!("no word from the controller for {}", self.silence)))).collect()
     }
 
     /// The agent is to end: the load is stopped as if its controller had said so.

@@ -7,11 +7,10 @@ use crate::clock::{Sample, agent_time, offset_at};
 use crate::load::Finished;
 use crate::message::{AgentHeartbeat, AgentState, AnswerBody, HeartbeatBody, StartBody, bounded, bounded_text};
 use crate::order::Verb;
+use crate::silence::Silence;
 use model::fleet::ClockOffset;
 use serde_json::Value;
 
-/// An agent that is not heard for this long is lost.
-const SILENCE_NS: u64 = 10_000_000_000;
 /// A controller to which nothing came and no time passed for this long stood still: time passes for it each few milliseconds.
 const STOOD_STILL_NS: u64 = 1_000_000_000;
 /// Hosts that have not ended, removed what they prepared or given their result this long after they were told to end are
@@ -99,6 +98,8 @@ struct Host {
     undo_unanswered: bool,
     /// It has forgotten the run.
     released: bool,
+    /// Of a host that is lost.
+    silence: Silence,
 }
 
 /// The course of a run on all its hosts.
@@ -135,7 +136,7 @@ pub(crate) struct Conductor {
 
 impl Conductor {
     /// For hosts with the bodies of their plans.
-    pub(crate) fn new(hosts: Vec<(String, usize, Value)>, plan_only: bool, shared: bool) -> Self {
+    pub(crate) fn new(hosts: Vec<(String, usize, Value)>, plan_only: bool, shared: bool, silence: &Silence) -> Self {
         let mut steps = Vec::new();
         let mut all = Vec::new();
         for (host, (name, index, body)) in hosts.into_iter().enumerate() {
@@ -156,6 +157,7 @@ impl Conductor {
                 result: None,
                 undo_unanswered: false,
                 released: false,
+                silence: silence.clone(),
             });
         }
         Self {
@@ -481,7 +483,7 @@ impl Conductor {
             let sentences = match of.last.state {
                 AgentState::Failed => of.last.sentences.clone(),
                 AgentState::Undone | AgentState::Undoing => vec!["it gave the run up".into()],
-                _ if of.is_lost(now_ns) => vec!["lost: nothing was heard of it for 10 s".into()],
+                _ if of.is_lost(now_ns) => vec![format!("lost: nothing was heard of it for {}", of.silence)],
                 _ => continue,
             };
             self.fail(host, sentences);
@@ -606,7 +608,9 @@ impl Conductor {
                 None if host.last.state == AgentState::Undone => {
                     HostOutcome::Failed(vec!["the load did not start".into()])
                 }
-                None if host.is_lost(now_ns) => HostOutcome::Lost("nothing was heard of it for 10 s".into()),
+                None if host.is_lost(now_ns) => {
+                    HostOutcome::Lost(format!("nothing was heard of it for {}", host.silence))
+                }
                 None => HostOutcome::Lost("no result within 60 s of the order to end".into()),
             },
         });
@@ -655,7 +659,7 @@ impl Host {
     }
 
     fn is_lost(&self, now_ns: u64) -> bool {
-        self.heard_ns.is_none_or(|heard| now_ns.saturating_sub(heard) > SILENCE_NS.saturating_add(self.deaf_ns))
+        self.heard_ns.is_none_or(|heard| now_ns.saturating_sub(heard) > self.silence.ns().saturating_add(self.deaf_ns))
     }
 
     /// True if it said just now that it will start.
@@ -687,7 +691,7 @@ mod tests {
     #[test]
     fn a_controller_that_stood_still_loses_no_host_that_spoke() {
         let hosts = ["h1", "h2"].into_iter().enumerate().map(|(index, name)| (name.to_owned(), index, Value::Null));
-        let mut conductor = Conductor::new(hosts.collect(), false, false);
+        let mut conductor = Conductor::new(hosts.collect(), false, false, &Silence::default());
         let second = 1_000_000_000;
         for now_ns in [second, 2 * second] {
             conductor.heard(0, AgentHeartbeat::default(), now_ns);

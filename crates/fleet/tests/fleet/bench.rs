@@ -1,8 +1,8 @@
 //! A server, agents whose load is a recording, and a controller.
 
 use fleet::{
-    AgentOptions, Connection, Controller, Finished, FleetError, Load, LoadHost, Planned, Prepared, Service, SigningKey,
-    StartGate, Trusted, name, serve,
+    AgentOptions, AgentState, Connection, Controller, Finished, FleetError, HostInfo, Load, LoadHost, Planned,
+    Prepared, Service, SigningKey, Silence, StartGate, Trusted, name, serve,
 };
 use model::fleet::HostTiming;
 use serde_json::{Value, json};
@@ -21,6 +21,10 @@ use sys::clock::monotonic_ns;
 pub(crate) const VERSION: &str = "0.1.0";
 /// Nothing here takes this long on any machine.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
+/// A silence that a test has brought about ends after it.
+pub(crate) const SHORT: Duration = Duration::from_millis(300);
+/// What ends when the test says so.
+pub(crate) const VERY_LONG: Duration = Duration::from_mins(10);
 
 /// A NATS server of a test's own.
 pub(crate) struct Server {
@@ -95,7 +99,7 @@ impl Drop for Server {
     }
 }
 
-/// What a [`FakeHost`] does.
+/// What a [`FakeHost`] does; durations may change while they pass.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Behaviour {
     pub(crate) refuse_plan: Vec<String>,
@@ -152,17 +156,17 @@ impl LoadHost for FakeHost {
 
     fn prepare(&self, _load: &Load, stop: &AtomicBool) -> Result<Prepared, Vec<String>> {
         self.note("prepare");
-        let behaviour = self.behaviour();
-        let until = Instant::now() + behaviour.prepare_for;
-        while Instant::now() < until {
+        let began = Instant::now();
+        while began.elapsed() < self.behaviour.lock().unwrap().prepare_for {
             if stop.load(Ordering::Relaxed) {
                 self.note("prepare stopped");
                 return Err(vec!["stopped".into()]);
             }
             nap();
         }
-        if !behaviour.fail_prepare.is_empty() {
-            return Err(behaviour.fail_prepare);
+        let fail = self.behaviour().fail_prepare;
+        if !fail.is_empty() {
+            return Err(fail);
         }
         self.note("prepared");
         Ok(Prepared { created: vec!["file".into()] })
@@ -173,7 +177,6 @@ impl LoadHost for FakeHost {
     }
 
     fn run(&self, load: &Load, _: &Prepared, gate: &StartGate, stop: &AtomicBool) -> Result<Finished, Vec<String>> {
-        let behaviour = self.behaviour();
         while monotonic_ns() < gate.start_at_ns() && !stop.load(Ordering::Relaxed) {
             nap();
         }
@@ -184,13 +187,14 @@ impl LoadHost for FakeHost {
         self.started_ns.store(monotonic_ns(), Ordering::Relaxed);
         self.note("started");
         let started_ns = monotonic_ns();
-        let until = Instant::now() + behaviour.run_for;
-        while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        while began.elapsed() < self.behaviour.lock().unwrap().run_for && !stop.load(Ordering::Relaxed) {
             gate.report(monotonic_ns() - started_ns, 4096);
             nap();
         }
         let stopped = stop.load(Ordering::Relaxed);
         self.note(if stopped { "stopped" } else { "ended" });
+        let behaviour = self.behaviour();
         if !behaviour.fail_run.is_empty() {
             return Err(behaviour.fail_run);
         }
@@ -230,6 +234,7 @@ pub(crate) struct RunningAgent {
     pub(crate) host: Arc<FakeHost>,
     pub(crate) log: Arc<Mutex<Vec<String>>>,
     pub(crate) state: PathBuf,
+    pub(crate) silence: Silence,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), FleetError>>>,
 }
@@ -285,8 +290,12 @@ impl Bench {
             let agent = bench.agent(&format!("h{index}"));
             bench.agents.push(agent);
         }
-        wait(|| bench.agents.iter().all(RunningAgent::is_ready));
+        bench.wait_until_ready();
         Ok(bench)
+    }
+
+    pub(crate) fn wait_until_ready(&self) {
+        wait(|| self.agents.iter().all(RunningAgent::is_ready));
     }
 
     /// Starts one more agent, and does not wait for it.
@@ -304,7 +313,7 @@ impl Bench {
         let host = Arc::new(FakeHost::default());
         let log = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&log);
-        let state = self.folder.path().join(name);
+        let (state, silence) = (self.folder.path().join(name), Silence::default());
         let options = AgentOptions {
             name: name.into(),
             connection: Connection { server: url.to_owned(), ..Connection::default() },
@@ -314,11 +323,12 @@ impl Bench {
             limits: json!({"allow": ["/x"]}),
             log: Arc::new(move |line: &str| kept.lock().unwrap().push(line.to_owned())),
             service,
+            silence: silence.clone(),
         };
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, works) = (Arc::clone(&stop), Arc::clone(&host));
         let thread = std::thread::spawn(move || serve(options, works, &stopped));
-        RunningAgent { name: name.into(), host, log, state, stop, thread: Some(thread) }
+        RunningAgent { name: name.into(), host, log, state, silence, stop, thread: Some(thread) }
     }
 
     pub(crate) fn controller(&self) -> Controller {
@@ -331,9 +341,25 @@ impl Bench {
         }
     }
 
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.agents.iter().map(|agent| agent.name.clone()).collect()
+    }
+
+    /// Whatever the agents do ends soon if nobody is heard.
+    pub(crate) fn shorten_silence(&self) {
+        self.agents.iter().for_each(|agent| agent.silence.set(SHORT));
+    }
+
+    /// Waits until the agents have forgotten all runs.
+    pub(crate) fn wait_until_idle(&self) {
+        let mut controller = self.controller();
+        let is_idle = |info: &HostInfo| info.state == AgentState::Idle && info.run.is_none();
+        wait(|| controller.select(&self.names(), None).is_ok_and(|infos| infos.iter().all(is_idle)));
+    }
+
     pub(crate) fn loads(&self) -> Vec<Load> {
-        let names: Vec<&str> = self.agents.iter().map(|agent| agent.name.as_str()).collect();
-        loads(&names)
+        let names = self.names();
+        loads(&names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     pub(crate) fn has(&self, event: &str) -> Vec<bool> {

@@ -1,7 +1,7 @@
 //! Others on the server who have no key: they hear everything, and send what they like.
 
-use crate::bench::{Bench, VERSION, loads, wait};
-use async_nats::{Client, ConnectOptions, Message};
+use crate::bench::{Bench, LONG, RunningAgent, SHORT, VERSION, loads, wait};
+use async_nats::{Client, ConnectOptions, Message, Subscriber};
 use fleet::order::{Order, VALIDITY_MS, Verb};
 use fleet::{AgentState, Controller, HostOutcome, SigningKey, name};
 use futures_util::StreamExt;
@@ -154,14 +154,33 @@ fn token(agent: &str) -> String {
 }
 
 /// Sends bytes as an order of this verb to an agent; the answer, if there is one within half a second.
-async fn ask(client: &Client, agent: &str, verb: Verb, bytes: Vec<u8>) -> Option<Value> {
+async fn order_to(client: &Client, agent: &str, verb: Verb, bytes: Vec<u8>) -> Subscriber {
     let inbox = client.new_inbox();
-    let mut answers = client.subscribe(inbox.clone()).await.unwrap();
+    let answers = client.subscribe(inbox.clone()).await.unwrap();
     let token = token(agent);
     let subject = format!("diskspd.v1.agent.{token}.{}", verb.text());
     client.publish_with_reply(subject, inbox, bytes.into()).await.unwrap();
-    let answer = tokio::time::timeout(Duration::from_millis(500), answers.next()).await.ok()??;
-    serde_json::from_slice(&answer.payload).ok()
+    answers
+}
+
+async fn ask(client: &Client, agent: &str, verb: Verb, bytes: Vec<u8>) -> Value {
+    let mut answers = order_to(client, agent, verb, bytes).await;
+    let answer = tokio::time::timeout(LONG, answers.next()).await.unwrap().unwrap();
+    serde_json::from_slice(&answer.payload).unwrap()
+}
+
+/// Expects that the agent logs why it refuses an order, and does not answer it.
+async fn expect_refused(client: &Client, agent: &RunningAgent, bytes: Vec<u8>, reason: &str) {
+    let mut answers = order_to(client, &agent.name, Verb::Plan, bytes).await;
+    let is_logged = async {
+        while !agent.log().iter().any(|line| line.contains(reason)) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(LONG, is_logged).await.is_ok(), "{reason}: {:?}", agent.log());
+    // Not faster one after the other than the agent logs refusals.
+    let answer = tokio::time::timeout(Duration::from_millis(200), answers.next()).await;
+    assert!(answer.is_err(), "{reason}: {answer:?}");
 }
 
 async fn hello(client: &Client, agent: &str) -> Value {
@@ -203,30 +222,30 @@ pub(crate) fn orders_that_are_not_what_they_should_be_are_refused_logged_and_not
         for (reason, change) in cases {
             let mut order = order(&hello(&client, "h0").await);
             change(&mut order);
-            let answer = ask(&client, "h0", Verb::Plan, order.signed(&bench.key).unwrap()).await;
-            assert_eq!(answer, None, "{reason}");
-            assert!(agent.log().iter().any(|line| line.contains(reason)), "{reason}: {:?}", agent.log());
+            expect_refused(&client, agent, order.signed(&bench.key).unwrap(), reason).await;
         }
         let other = SigningKey::generate().unwrap();
         let unknown = order(&hello(&client, "h0").await).signed(&other).unwrap();
-        assert_eq!(ask(&client, "h0", Verb::Plan, unknown).await, None);
-        assert!(agent.log().iter().any(|line| line.contains("its key is not trusted")), "{:?}", agent.log());
+        expect_refused(&client, agent, unknown, "its key is not trusted").await;
         assert_eq!(agent.host.events(), [""; 0]);
 
         // The same order is taken once, if nothing is wrong with it.
         let good = order(&hello(&client, "h0").await).signed(&bench.key).unwrap();
-        let answer = ask(&client, "h0", Verb::Plan, good.clone()).await.unwrap();
+        let answer = ask(&client, "h0", Verb::Plan, good.clone()).await;
         assert!(answer["body"]["planned"].is_object(), "{answer}");
-        assert_eq!(ask(&client, "h0", Verb::Plan, good).await, None);
+        expect_refused(&client, agent, good, "refused an order to plan").await;
         assert_eq!(agent.host.events(), ["plan"]);
         // Trusted, of the right run, but nonsense inside.
         let mut nonsense = order(&hello(&client, "h0").await);
         nonsense.body = json!([1, 2]);
-        let answer = ask(&client, "h0", Verb::Plan, nonsense.signed(&bench.key).unwrap()).await.unwrap();
+        let answer = ask(&client, "h0", Verb::Plan, nonsense.signed(&bench.key).unwrap()).await;
         assert!(answer["body"]["refused"][0].as_str().unwrap().contains("cannot be read"), "{answer}");
     });
     // Nobody goes on with the planned run, so it is forgotten and keeps nobody out.
-    wait(|| bench.controller().hosts(None).unwrap()[0].state == AgentState::Idle);
+    let silence = &agent.silence;
+    silence.set(SHORT);
+    bench.wait_until_idle();
+    silence.set(LONG);
     bench.controller().run(loads(&["h0"]), &bench.key, &bench.stop, &mut |_| {}).unwrap();
 }
 

@@ -1,13 +1,13 @@
 //! Agents, controllers and servers that go away while a load runs.
 
-use crate::bench::{Bench, RunningAgent, document, loads, wait};
+use crate::bench::{Bench, RunningAgent, SHORT, VERY_LONG, document, loads, wait};
 use crate::relay::Relay;
-use fleet::{AgentState, Collected, Connection, Controller, FleetRun, HostOutcome, Progress, name};
-use std::sync::atomic::Ordering;
+use fleet::{AgentState, Collected, Connection, Controller, FleetRun, HostOutcome, Progress, Service, name};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use sys::clock::monotonic_ns;
 use testkit::or_skip;
-
-const VERY_LONG: Duration = Duration::from_mins(10);
 
 fn finished(run: &FleetRun, host: usize) -> &fleet::Finished {
     match &run.hosts[host].outcome {
@@ -18,38 +18,41 @@ fn finished(run: &FleetRun, host: usize) -> &fleet::Finished {
 
 /// Fetches what all agents of the bench keep.
 fn collected(bench: &Bench) -> Vec<Collected> {
-    let names: Vec<String> = bench.agents.iter().map(|agent| agent.name.clone()).collect();
     let mut all = Vec::new();
     let save = &mut |collected| {
         all.push(collected);
         Ok(())
     };
-    bench.controller().collect(&names, &bench.key, save).unwrap();
+    bench.controller().collect(&bench.names(), &bench.key, save).unwrap();
     all
 }
 
 pub(crate) fn a_lost_agent_stops_its_load_and_keeps_the_result_and_the_others_go_on() {
-    let mut bench = or_skip!(Bench::new(1));
+    let mut bench = or_skip!(Bench::new(0));
     let relay = Relay::to(bench.server.port);
-    let cut_off = bench.agent_at("far", &relay.url());
-    bench.agents.push(cut_off);
-    wait(|| bench.agents[1].is_ready());
-    bench.behave(|index, behaviour| {
-        behaviour.run_for = if index == 0 { Duration::from_secs(2) } else { VERY_LONG };
-    });
+    bench.agents = vec![bench.agent("h0"), bench.agent_at("far", &relay.url())];
+    bench.wait_until_ready();
+    bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
     let loads = bench.loads();
     let id = loads[0].run.clone();
-    let run = bench.controller().run(loads, &bench.key, &bench.stop, &mut |progress| {
-        if matches!(progress, Progress::Running(_)) {
-            relay.cut(true);
+    let mut controller = bench.controller();
+    let silence = controller.silence();
+    let run = controller.run(loads, &bench.key, &bench.stop, &mut |progress| {
+        let Progress::Running(live) = progress else { return };
+        relay.cut(true);
+        bench.agents[1].silence.set(SHORT);
+        if bench.agents[1].host.has("stopped") {
+            bench.behave(|_, behaviour| behaviour.run_for = Duration::ZERO);
+        }
+        if live[0].state == AgentState::Finished {
+            silence.set(SHORT);
         }
     });
     let run = run.unwrap();
     assert!(matches!(&run.hosts[1].outcome, HostOutcome::Lost(_)), "{:?}", run.hosts[1].outcome);
     assert_eq!(document(finished(&run, 0))["stopped"], false);
-    wait(|| bench.agents[1].host.has("stopped"));
     relay.cut(false);
-    wait(|| bench.controller().hosts(None).unwrap().iter().filter(|info| info.state == AgentState::Idle).count() == 2);
+    bench.wait_until_idle();
     let kept = collected(&bench);
     assert_eq!((kept.len(), &kept[0].host, &kept[0].run), (1, &"far".to_owned(), &id));
     assert_eq!(document(&kept[0].finished)["stopped"], true);
@@ -62,22 +65,24 @@ pub(crate) fn a_silent_controller_ends_the_load_and_its_results_can_be_collected
     let relay = Relay::to(bench.server.port);
     let connection = Connection { server: relay.url(), ..Connection::default() };
     let mut controller = Controller::connect(&connection, crate::bench::VERSION).unwrap();
+    let silence = controller.silence();
     // As a stopped process: the connection stays, and nothing comes.
     let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         if matches!(progress, Progress::Running(_)) {
             relay.be_silent(true);
+            bench.shorten_silence();
+            silence.set(SHORT);
         }
     });
     for host in run.unwrap().hosts {
         assert!(matches!(host.outcome, HostOutcome::Lost(_)), "{:?}", host.outcome);
     }
     wait(|| bench.has("stopped") == [true; 2]);
-    wait(|| bench.controller().hosts(None).unwrap().iter().all(|info| info.state == AgentState::Idle));
-    let names = [String::from("h*")];
-    let listed = bench.controller().kept(&names, &bench.key).unwrap();
+    bench.wait_until_idle();
+    let listed = bench.controller().kept(&bench.names(), &bench.key).unwrap();
     assert!(listed.iter().all(|(_, kept)| kept.len() == 1 && kept[0].bytes > 0), "{listed:?}");
     // What cannot be saved stays.
-    let failed = bench.controller().collect(&names, &bench.key, &mut |_| Err("disk full".into()));
+    let failed = bench.controller().collect(&bench.names(), &bench.key, &mut |_| Err("disk full".into()));
     assert!(failed.unwrap_err().to_string().contains("disk full"));
     let kept = collected(&bench);
     assert_eq!(kept.len(), 2);
@@ -89,9 +94,12 @@ pub(crate) fn a_silent_controller_before_the_start_starts_nothing() {
     let relay = Relay::to(bench.server.port);
     let connection = Connection { server: relay.url(), ..Connection::default() };
     let mut controller = Controller::connect(&connection, crate::bench::VERSION).unwrap();
+    let silence = controller.silence();
     let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         if matches!(progress, Progress::Prepared) {
             relay.be_silent(true);
+            bench.shorten_silence();
+            silence.set(SHORT);
         }
     });
     run.unwrap_err();
@@ -102,38 +110,46 @@ pub(crate) fn a_silent_controller_before_the_start_starts_nothing() {
 pub(crate) fn a_restarted_server_does_not_end_the_run() {
     let bench = or_skip!(Bench::new(2));
     let Bench { agents, mut server, key, folder, stop } = bench;
-    let bench_behave = |long: Duration| {
-        for agent in &agents {
-            agent.host.behaviour.lock().unwrap().run_for = long;
-        }
-    };
-    bench_behave(Duration::from_secs(6));
+    let run_for = |long: Duration| agents.iter().for_each(|agent| agent.host.behaviour.lock().unwrap().run_for = long);
+    run_for(VERY_LONG);
     let mut controller = Controller::connect(&server.connection(), crate::bench::VERSION).unwrap();
-    let mut restarted = false;
+    let mut restarted_ns = None;
     let run = controller.run(loads(&["h0", "h1"]), &key, &stop, &mut |progress| {
-        if matches!(progress, Progress::Running(_)) && !restarted {
-            restarted = true;
+        let Progress::Running(live) = progress else { return };
+        let Some(restarted_ns) = restarted_ns else {
             server.kill();
             std::thread::sleep(Duration::from_millis(300));
             server.restart();
+            restarted_ns = Some(monotonic_ns());
+            return;
+        };
+        // A host's I/Os are the nanoseconds since its start.
+        let is_back = |host: usize| {
+            let started_ns = agents[host].host.started_ns.load(Ordering::Relaxed);
+            live[host].ios > 0 && started_ns + live[host].ios > restarted_ns
+        };
+        if is_back(0) && is_back(1) {
+            run_for(Duration::ZERO);
         }
     });
     let run = run.unwrap();
     assert_eq!(document(finished(&run, 0))["stopped"], false);
     assert_eq!(document(finished(&run, 1))["stopped"], false);
-    assert!(restarted && folder.path().is_dir());
+    assert!(restarted_ns.is_some() && folder.path().is_dir());
 }
 
 pub(crate) fn an_agent_that_is_ended_stops_its_load_and_keeps_the_result() {
     let mut bench = or_skip!(Bench::new(1));
     bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
     let mut controller = bench.controller();
+    let silence = controller.silence();
     let mut agent = bench.agents.pop().unwrap();
-    let host = std::sync::Arc::clone(&agent.host);
+    let host = Arc::clone(&agent.host);
     std::thread::scope(|scope| {
         let run = scope.spawn(|| controller.run(loads(&["h0"]), &bench.key, &bench.stop, &mut |_| {}));
         wait(|| host.has("started"));
         agent.end().unwrap();
+        silence.set(SHORT);
         assert!(host.has("stopped"));
         assert_eq!(std::fs::read_dir(&agent.state).unwrap().count(), 1);
         let run = run.join().unwrap().unwrap();
@@ -195,7 +211,7 @@ pub(crate) fn a_second_controller_is_refused_and_a_stop_is_taken_from_it() {
             let error = second.run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
             assert!(error.to_string().contains("busy with run") && error.touched_nothing(), "{error}");
             assert_eq!(bench.has("stopped"), [false; 2]);
-            let stopped = second.stop(&["h*".to_owned()], &bench.key).unwrap();
+            let stopped = second.stop(&bench.names(), &bench.key).unwrap();
             assert!(stopped.iter().all(|one| one.outcome == Ok(())) && stopped.len() == 2, "{stopped:?}");
         }
     });
@@ -207,11 +223,16 @@ pub(crate) fn a_second_controller_is_refused_and_a_stop_is_taken_from_it() {
 }
 
 pub(crate) fn a_network_that_is_slow_on_one_way_makes_the_clock_less_sure_and_not_wrong() {
-    let mut bench = or_skip!(Bench::new(1));
+    let mut bench = or_skip!(Bench::new(0));
     let relay = Relay::delaying(bench.server.port, Duration::from_millis(20));
-    let slow = bench.agent_at("slow", &relay.url());
-    bench.agents.push(slow);
-    wait(|| bench.agents[1].is_ready());
+    // They need not look first whether others have their names.
+    let ready = Arc::new(AtomicUsize::new(0));
+    let agents = [("h0", bench.server.url()), ("slow", relay.url())].map(|(name, url)| {
+        let ready = Arc::clone(&ready);
+        bench.agent_for(name, &url, Service::Private(Arc::new(move || _ = ready.fetch_add(1, Ordering::Relaxed))))
+    });
+    bench.agents = agents.into();
+    wait(|| ready.load(Ordering::Relaxed) == 2);
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
     for host in &run.hosts {
         // All clocks are the same, and half of the delay looks like a difference.

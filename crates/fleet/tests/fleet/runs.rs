@@ -1,7 +1,7 @@
 //! Runs that go well, and runs that hosts refuse or fail.
 
-use crate::bench::{Bench, LONG, document, loads, noise, wait};
-use fleet::{AgentState, FleetError, HostOutcome, Progress, Service};
+use crate::bench::{Bench, LONG, VERY_LONG, document, loads, noise, wait};
+use fleet::{AgentState, FleetError, HostLive, HostOutcome, Progress, Service};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,8 @@ use testkit::or_skip;
 
 fn go_well(hosts: usize) {
     let bench = or_skip!(Bench::new(hosts));
-    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_millis(700));
+    bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
     let mut controller = bench.controller();
-    let mut seen = Vec::new();
     let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         let touched = bench.has("prepare");
         match &progress {
@@ -27,9 +26,14 @@ fn go_well(hosts: usize) {
                 assert!(*lead_ns >= 2_000_000_000);
                 assert_eq!(bench.has("started"), vec![false; hosts]);
             }
+            Progress::Running(live) => {
+                let is_running = |host: &HostLive| host.ios > 0 && host.state == AgentState::Running;
+                if live.len() == hosts && live.iter().all(is_running) {
+                    bench.behave(|_, behaviour| behaviour.run_for = Duration::ZERO);
+                }
+            }
             _ => {}
         }
-        seen.push(progress);
     });
     let run = run.unwrap();
     assert_eq!(run.hosts.len(), hosts);
@@ -48,9 +52,7 @@ fn go_well(hosts: usize) {
         assert!(!agent.host.has("undo file"));
         assert_eq!(std::fs::read_dir(&agent.state).unwrap().count(), 0, "the result was fetched and is still kept");
     }
-    assert!(seen.iter().any(|progress| matches!(progress, Progress::Running(live) if live.len() == hosts
-        && live.iter().any(|host| host.ios > 0 && host.state == AgentState::Running))));
-    let infos = controller.hosts(Some(&bench.key)).unwrap();
+    let infos = controller.select(&bench.names(), Some(&bench.key)).unwrap();
     assert_eq!(infos.len(), hosts);
     assert!(
         infos.iter().all(|info| info.state == AgentState::Idle && info.trusts_key && info.agents == 1),
@@ -91,15 +93,21 @@ pub(crate) fn a_failure_to_prepare_on_one_host_is_undone_on_all() {
     let bench = or_skip!(Bench::new(3));
     bench.behave(|index, behaviour| {
         if index == 1 {
-            behaviour.prepare_for = Duration::from_millis(300); // the others have prepared by then
+            behaviour.prepare_for = VERY_LONG;
             behaviour.fail_prepare = vec!["no space".into()];
         }
     });
-    let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap_err();
+    let error = std::thread::scope(|scope| {
+        let run =
+            scope.spawn(|| bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap_err());
+        wait(|| bench.has("prepared") == [true, false, true]);
+        bench.behave(|_, behaviour| behaviour.prepare_for = Duration::ZERO);
+        run.join().unwrap()
+    });
     assert_eq!(error, FleetError::Failed(vec!["h1: no space".into()]));
     assert_eq!(bench.has("undo file"), [true, false, true]);
     assert_eq!(bench.has("started"), [false; 3]);
-    let infos = bench.controller().hosts(None).unwrap();
+    let infos = bench.controller().select(&bench.names(), None).unwrap();
     assert!(infos.iter().all(|info| info.state == AgentState::Idle && info.run.is_none()), "{infos:?}");
 }
 
@@ -140,7 +148,7 @@ pub(crate) fn a_stop_after_the_plan_touches_nothing() {
 
 pub(crate) fn a_stop_during_the_load_ends_it_and_keeps_its_figures() {
     let bench = or_skip!(Bench::new(2));
-    bench.behave(|_, behaviour| behaviour.run_for = Duration::from_mins(10));
+    bench.behave(|_, behaviour| behaviour.run_for = VERY_LONG);
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         if matches!(progress, Progress::Running(_)) {
             bench.stop.store(true, Ordering::Relaxed);

@@ -74,9 +74,9 @@ fn a_reader_of_live_lines_that_does_not_read_keeps_no_host_waiting() {
 #[test]
 fn metrics_have_a_target_for_each_host() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
-    let words = "-c1M -b4K -r -g200i -d600 -W0 --live-interval=250 --metrics=0";
+    let words = "-c1M -b4K -r -w50 -g200i -d600 -W0 --live-interval=250 --metrics=0";
     let load = || fleet.load("h1,h2", words).limit(PATIENCE * 3);
-    let mut run = start_in_time(load, |_| fleet.are(&["h1", "h2"], "running"));
+    let mut run = start_in_time(load, |run| fleet.is_under_way(run, &["h1", "h2"]));
     run.wait_for_stderr("/metrics\n");
     let stderr = run.stderr();
     let address =

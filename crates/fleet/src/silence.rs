@@ -1,0 +1,34 @@
+//! How long agents and controllers wait for each other.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Who is not heard for this long is lost: 10 s. Copies share it.
+#[derive(Clone, Debug)]
+pub struct Silence(Arc<AtomicU64>);
+
+impl Default for Silence {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU64::new(10_000_000_000)))
+    }
+}
+
+impl Silence {
+    /// Another duration from now on: tests do not wait for the end of one.
+    pub fn set(&self, duration: Duration) {
+        self.0.store(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn ns(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// In seconds, as in `10 s`.
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.ns() as f64 / 1e9)
+    }
+}
