@@ -7,7 +7,6 @@ mod appending;
 mod architecture;
 mod block_devices;
 mod browser;
-mod changes_during_a_run;
 mod checks;
 mod comparisons;
 mod confidence;

@@ -1,5 +1,5 @@
 //! The verdict of real runs: each of its rules that can be provoked here is, once. Changes during a run, for which a run must
-//! be long, are in `e2e`.
+//! be long, are in `timing_sensitive`.
 
 mod cpu;
 mod data;

@@ -1,8 +1,8 @@
 //! `--on=root@h1,h2`: hosts that ssh reaches. In most tests a script stands in the place of ssh, which runs its command on
 //! this machine; in the last ones it is ssh, with an sshd of the test's own.
 
-use crate::server::{run_in_time, start_in_time};
-use crate::turn::Turn;
+use crate::hosts::server::{run_in_time, start_in_time};
+use crate::hosts::turn::Turn;
 use serde_json::Value;
 use std::cell::Cell;
 use std::fs;
