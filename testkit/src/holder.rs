@@ -14,13 +14,13 @@ pub struct Holder {
 impl Holder {
     /// Has the file open for reading and does nothing with it.
     pub fn open(place: &Workplace, path: &Path) -> Self {
-        let script = r#"exec 3<"$1"; echo ready; exec sleep 600"#;
+        let script = r#"exec 3<"$1"; echo ready; exec sleep infinity"#;
         Self::ready(place.tool("sh").args("-c").arg(script).arg("sh").arg(path).start())
     }
 
     /// The same, with what stands in front of the shell, like `["unshare", "-m"]`.
     pub fn open_inside(place: &Workplace, wrapper: &[&str], path: &Path) -> Self {
-        let script = r#"exec 3<"$1"; echo ready; exec sleep 600"#;
+        let script = r#"exec 3<"$1"; echo ready; exec sleep infinity"#;
         let words = wrapper[1..].join(" ");
         let program = place.tool(wrapper[0]).args(&words).args("sh -c").arg(script).arg("sh").arg(path);
         Self::ready(program.start())
@@ -29,7 +29,7 @@ impl Holder {
     /// Has the file mapped, for reading and writing by all who map it, and no descriptor of it.
     pub fn mapped(place: &Workplace, path: &Path) -> Result<Self, String> {
         let python = tool("python3")?;
-        let script = "import mmap, os, sys, time\n\
+        let script = "import mmap, os, sys, threading\n\
                       f = os.open(sys.argv[1], os.O_RDWR)\n\
                       m = mmap.mmap(f, 0)\n\
                       os.close(f)\n\
@@ -39,7 +39,7 @@ impl Holder {
                       \x20       try: os.close(int(n))\n\
                       \x20       except OSError: pass\n\
                       print('ready', flush=True)\n\
-                      time.sleep(600)\n";
+                      threading.Event().wait()\n";
         Ok(Self::ready(place.tool(python).arg("-c").arg(script).arg(path).start()))
     }
 

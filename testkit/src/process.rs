@@ -18,6 +18,29 @@ const LIMIT: Duration = Duration::from_mins(3);
 /// How often a running program is looked at.
 const TICK: Duration = Duration::from_millis(5);
 
+/// What a program may still take. The time for which the whole machine stood still is not its own: virtual machines are
+/// paused for minutes.
+#[derive(Debug)]
+struct Patience {
+    left: Duration,
+    looked_at: Instant,
+}
+
+impl Patience {
+    fn of(limit: Duration) -> Self {
+        Self { left: limit, looked_at: Instant::now() }
+    }
+
+    /// Waits for a tick. False once the time is over.
+    fn tick(&mut self) -> bool {
+        std::thread::sleep(TICK);
+        let now = Instant::now();
+        let passed = now - std::mem::replace(&mut self.looked_at, now);
+        self.left = self.left.saturating_sub(passed.min(Duration::from_secs(1)));
+        !self.left.is_zero()
+    }
+}
+
 /// A child has copies of all open files from fork to exec: a test that has its file open for a
 /// moment must not make another test's child a user of it. Taken for reading by whoever opens files
 /// that runs write to, or tests locks and leases.
@@ -101,11 +124,10 @@ impl Program {
 
     /// Runs it until its `-v` lines say that it measures, and then as if Ctrl+C were pressed.
     pub fn run_until_measuring(self) -> Finished {
-        let run = self.start();
+        let mut run = self.start();
         let measures = "starting measurements";
         while !run.has_ended() && !run.stderr.so_far().contains(measures) {
-            assert!(Instant::now() < run.until, "it does not get to measure\nstderr:\n{}", run.stderr.so_far());
-            std::thread::sleep(TICK);
+            assert!(run.patience.tick(), "it does not get to measure\nstderr:\n{}", run.stderr.so_far());
         }
         run.interrupt();
         run.finish()
@@ -122,8 +144,7 @@ impl Program {
         let mut run = self.start();
         let mut kernel_io = None;
         while kernel_io.is_none() && !run.has_ended() {
-            assert!(Instant::now() < run.until, "it does not get to report\nstderr:\n{}", run.stderr.so_far());
-            std::thread::sleep(TICK);
+            assert!(run.patience.tick(), "it does not get to report\nstderr:\n{}", run.stderr.so_far());
             if rustix::io::ioctl_fionread(&reader).is_ok_and(|waiting| waiting >= capacity as u64) {
                 kernel_io = KernelIo::of(run.id());
             }
@@ -139,7 +160,7 @@ impl Program {
         let mut child = spawned.unwrap_or_else(|error| panic!("{:?} starts: {error}", self.command));
         let stdout = Capture::of(child.stdout.take());
         let stderr = Capture::of(child.stderr.take());
-        Running { child, stdout, stderr, until: Instant::now() + self.limit, words }
+        Running { child, stdout, stderr, patience: Patience::of(self.limit), words }
     }
 }
 
@@ -215,7 +236,7 @@ pub struct Running {
     child: Child,
     stdout: Capture,
     stderr: Capture,
-    until: Instant,
+    patience: Patience,
     words: String,
 }
 
@@ -258,11 +279,10 @@ impl Running {
     /// sent from then on arrive together when it goes on.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
-        let until = Instant::now() + LIMIT;
+        let mut patience = Patience::of(LIMIT);
         let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         while !matches!(rustix::process::waitid(WaitId::Pid(self.pid()), options), Ok(Some(_))) {
-            assert!(Instant::now() < until && !self.has_ended(), "{} does not stop", self.words);
-            std::thread::sleep(TICK);
+            assert!(patience.tick() && !self.has_ended(), "{} does not stop", self.words);
         }
     }
 
@@ -311,8 +331,7 @@ impl Running {
                 return;
             }
             assert!(!is_over, "{} ended; waited for {what}\nstderr:\n{}", self.words, self.stderr.all());
-            assert!(Instant::now() < self.until, "waited too long for {what}\nstderr:\n{}", self.stderr.so_far());
-            std::thread::sleep(TICK);
+            assert!(self.patience.tick(), "waited too long for {what}\nstderr:\n{}", self.stderr.so_far());
         }
     }
 
@@ -371,11 +390,10 @@ impl Running {
     /// Waits for its end.
     pub fn finish(mut self) -> Finished {
         while !self.has_ended() {
-            if Instant::now() >= self.until {
+            if !self.patience.tick() {
                 self.kill();
                 panic!("{} took too long\nstdout:\n{}\nstderr:\n{}", self.words, self.stdout.all(), self.stderr.all());
             }
-            std::thread::sleep(TICK);
         }
         let status = self.child.wait().expect("our own child");
         Finished {

@@ -44,7 +44,7 @@ mod tests {
     fn a_program_ends_with_the_thread_that_started_it() {
         let start = || {
             let mut command = Command::new("sleep");
-            end_with_this_thread(command.arg("600"));
+            end_with_this_thread(command.arg("infinity"));
             testkit::spawned(&mut command).expect("sleep can be started")
         };
         let mut child = std::thread::spawn(start).join().expect("it starts");
@@ -54,7 +54,8 @@ mod tests {
     #[test]
     fn a_group_ends_together() {
         let mut command = Command::new("sh");
-        let mut child = testkit::spawned(command.args(["-c", "sleep 600 & wait"]).process_group(0)).expect("a shell");
+        let mut child =
+            testkit::spawned(command.args(["-c", "sleep infinity & wait"]).process_group(0)).expect("a shell");
         terminate_group(&child);
         assert_eq!(child.wait().expect("our own child").signal(), Some(libc::SIGTERM));
         kill_group(&child);

@@ -258,7 +258,7 @@ fn usable(stack: &Stack, random: &mut Random) -> Option<(String, Node)> {
 fn open(stack: &mut Stack, random: &mut Random) -> Option<()> {
     let (name, node) = usable(stack, random)?;
     let redirection = random.word(&["<", "<>"]);
-    let script = format!("exec 3{redirection}{name} && echo ready && exec sleep 600 >/dev/null");
+    let script = format!("exec 3{redirection}{name} && echo ready && exec sleep infinity >/dev/null");
     let is_elsewhere = stack.is_root && random.percent(25);
     let is_held = if is_elsewhere {
         let words = ["--mount", "--pid", "--fork", "sh", "-c", &script];
@@ -277,7 +277,7 @@ fn mapped(stack: &mut Stack, random: &mut Random) -> Option<()> {
     let node = stack.node(&name)?;
     let script = format!(
         "import mmap,os,time; f=os.open(\"{name}\",os.O_RDWR); m=mmap.mmap(f,0); \
-         os.closerange(3,64); print(\"ready\",flush=True); time.sleep(600)"
+         os.closerange(3,64); print(\"ready\",flush=True); threading.Event().wait()"
     );
     if stack.hold("python3", &["-c", &script], &format!("python3 -c '{script}'")) {
         stack.uses.push((node, "mapped"));
@@ -375,7 +375,7 @@ fn mount_elsewhere(stack: &mut Stack, random: &mut Random) -> Option<()> {
     let (name, point) = (format!("${}", device.variable), stack.new_name("elsewhere"));
     stack.touch(device.node);
     stack.shell(&format!("mkfs.ext4 -q -F {name} && mkdir {point}"))?;
-    let script = format!("mount -o ro,noload {name} {point} && echo ready && exec sleep 600 >/dev/null");
+    let script = format!("mount -o ro,noload {name} {point} && echo ready && exec sleep infinity >/dev/null");
     let words = ["--mount", "--propagation", "private", "sh", "-c", &script];
     if stack.hold("unshare", &words, &format!("unshare --mount --propagation private sh -c '{script}'")) {
         stack.uses.push((device.node, "mounted"));

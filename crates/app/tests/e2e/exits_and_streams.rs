@@ -236,7 +236,8 @@ fn a_run_on_a_terminal_ends_with_a_line_of_its_figures() {
     assert!((said.parse::<f64>().expect("a number") - iops).abs() <= 1.0, "{plain}");
     assert!(rest.starts_with(&format!("{} MiB/s, mean {mean} ms, p99 ", total[2].trim())), "{plain}");
     assert!(plain.contains("  4 KiB random read, QD 2 (1 thread x 2), page cache, 1 MiB file on "), "{plain}");
-    assert!(["  sound  ", "  WARN ", "  INVALID "].iter().any(|verdict| plain.contains(verdict)), "{plain}");
+    let verdicts = ["  sound  ", "  valid, notes: ", "  WARN ", "  INVALID "];
+    assert!(verdicts.iter().any(|verdict| plain.contains(verdict)), "{plain}");
     assert!(line.contains("\x1b[1m") && line.contains("\x1b[2m4 KiB"), "{line:?}");
     let (line, _) = or_skip!(ended("-d60 -W0 -b4K --max-ios=5000 a.dat", &[("NO_COLOR", "1")]));
     assert!(line.contains(" MiB/s  ") && !line.contains("\x1b[1m"), "without latencies and colours: {line:?}");

@@ -121,7 +121,7 @@ fn over_a_device_that_is_mounted_in_another_namespace() {
     let upper = or_skip!(LoopDevice::over(&place, &disk.path));
     let unshare = or_skip!(tool("unshare"));
     fs::create_dir(place.path("point")).expect("a new folder");
-    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep 600"#;
+    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep infinity"#;
     let program = place.tool(unshare).args("--mount --propagation private sh -c").arg(script).arg("sh");
     let mut other: Running = program.arg(&disk.path).arg(place.path("point")).start();
     other.wait_for_stdout("ready");
@@ -287,7 +287,7 @@ fn over_a_file_that_another_process_has_open_or_mapped() {
     fs::hard_link(&image, &link).expect("linked");
     let device = or_skip!(LoopDevice::over(&place, &image));
     for redirection in ["3<", "3<>", "3>>"] {
-        let script = format!(r#"exec {redirection}"$1"; echo ready; exec sleep 600"#);
+        let script = format!(r#"exec {redirection}"$1"; echo ready; exec sleep infinity"#);
         let mut holder = place.tool("sh").args("-c").arg(script).arg("sh").arg(&link).start();
         holder.wait_for_stdout("ready");
         let process = format!("is in use (process {}", holder.id());

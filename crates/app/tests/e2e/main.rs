@@ -1,10 +1,11 @@
 //! Tests that drive the program, or compare the project with itself, at the same time: most wait for a run of a second, so
-//! one program for all of them takes a fraction of the time of one after another. What needs the machine or a device
-//! for itself is a program of its own beside this folder, and cargo runs those one after another.
+//! one program for all of them takes a fraction of the time of one after another. What other work can disturb is in
+//! `timing_sensitive`.
 
 mod after_cut;
 mod appending;
 mod architecture;
+mod block_devices;
 mod browser;
 mod checks;
 mod comparisons;
@@ -14,7 +15,9 @@ mod corpora;
 mod corrupt_storage;
 mod course_of_a_run;
 mod creation;
+mod devices;
 mod documents;
+mod durable_writes;
 mod ending_early;
 mod events;
 mod exits_and_streams;
@@ -30,11 +33,13 @@ mod how_much_is_issued;
 mod interference;
 mod job_files;
 mod kept_results;
+mod kernel_agrees;
 mod live_figures;
 mod loop_devices;
 mod man_pages_and_completions;
 mod marked_files;
 mod names_and_surroundings;
+mod open_loop;
 mod operations;
 mod other_peoples_files;
 mod outputs_are_data;
@@ -61,4 +66,5 @@ mod the_captured_runs;
 mod typing_errors;
 mod verification;
 mod what_is_written;
+mod what_the_kernel_sees;
 mod where_the_offsets_fall;

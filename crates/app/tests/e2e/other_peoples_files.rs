@@ -111,7 +111,7 @@ fn a_program_that_runs_is_never_touched() {
     // A program that anybody has open for writing, as children of other tests may for a moment, cannot be started.
     let copy = place.file("sleep", &fs::read(sleep).expect("it can be read"));
     fs::set_permissions(&copy, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("our file");
-    let _running = place.tool(&copy).args("600").start();
+    let _running = place.tool(&copy).args("infinity").start();
     always_refused(&place, &copy, &["in use"]);
 }
 

@@ -1,7 +1,7 @@
 //! `sweep`, `repeat`, `ab` and presets with `--on`.
 
 use super::{Fleet, PATIENCE};
-use crate::server::{run_in_time, start_in_time};
+use crate::hosts::server::{run_in_time, start_in_time};
 use std::fs;
 use testkit::{Running, or_skip, workplace};
 

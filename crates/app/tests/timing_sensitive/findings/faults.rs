@@ -1,6 +1,6 @@
 //! I/Os, devices and processes that fail.
 
-use crate::found;
+use super::found;
 use std::time::Duration;
 use testkit::{Faulty, KernelLog, LoopDevice, Mounted, or_skip, skip, workplace};
 

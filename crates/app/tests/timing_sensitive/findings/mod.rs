@@ -1,4 +1,4 @@
-//! The verdict of real runs: each rule that can be provoked here is, once.
+//! The verdict of real runs: each of its rules that can be provoked here is, once.
 
 mod changes;
 mod cpu;

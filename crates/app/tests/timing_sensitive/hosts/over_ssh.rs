@@ -1,8 +1,8 @@
 //! `--on=root@h1,h2`: hosts that ssh reaches. In most tests a script stands in the place of ssh, which runs its command on
 //! this machine; in the last ones it is ssh, with an sshd of the test's own.
 
-use crate::server::{run_in_time, start_in_time};
-use crate::turn::Turn;
+use crate::hosts::server::{run_in_time, start_in_time};
+use crate::hosts::turn::Turn;
 use serde_json::Value;
 use std::cell::Cell;
 use std::fs;
@@ -248,7 +248,7 @@ fn ctrl_c_and_a_killed_controller_leave_nothing() {
 fn a_signal_before_the_load_leaves_nothing() {
     let hosts = or_skip!(Hosts::fake(workplace!()));
     // It never gets an answer from there.
-    hosts.place.file("at-h2", b"echo hangs >&2; sleep 600\n");
+    hosts.place.file("at-h2", b"echo hangs >&2; sleep infinity\n");
     let mut run = hosts.load("h1,h2", BRIEF).arg(hosts.target()).start();
     let log = hosts.place.path("ssh.log");
     run.wait_until("ssh", |_| fs::read_to_string(&log).is_ok_and(|log| log.lines().count() == 2));
@@ -281,7 +281,7 @@ fn a_host_that_is_not_reached_is_named_and_nothing_is_touched() {
         &["h2: diskspd there is version 0.0.1, here "],
     );
     refused(
-        "echo 'Error: remote port forwarding failed for listen port 0' >&2; sleep 600\n",
+        "echo 'Error: remote port forwarding failed for listen port 0' >&2; sleep infinity\n",
         "",
         &["AllowTcpForwarding"],
     );

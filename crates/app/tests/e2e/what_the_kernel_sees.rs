@@ -1,12 +1,10 @@
-//! Threads, CPUs, open flags, times and rates, observed from outside while the program runs; and
+//! Threads, CPUs, open flags and times, observed from outside while the program runs; and
 //! what the report shows of them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
-use testkit::{
-    Metronome, OpenMode, Report, Running, Snapshot, Workplace, nobody_can_run, or_skip, skip, tool, workplace,
-};
+use testkit::{OpenMode, Report, Running, Snapshot, Workplace, nobody_can_run, or_skip, skip, tool, workplace};
 
 fn place() -> Workplace {
     let place = workplace!();
@@ -308,54 +306,6 @@ fn phases_take_at_least_their_time() {
     let seconds = Report::of(&run.stdout).seconds;
     assert!(all_seconds >= 3.0 && seconds >= 0.99, "{run}");
     assert!(seconds <= all_seconds - 1.99, "only the measurement counts\n{run}");
-}
-
-/// I/Os per second of a run with a limit, and what half a percent or one I/O off is.
-fn rate_of(place: &Workplace, words: &str, expected: f64) -> (f64, f64) {
-    let run = place.diskspd("-d2 -W0 -b4K").args(words).args("a.dat").run();
-    let report = Report::of(&run.expect_status(0).stdout);
-    (report.total.sum.ios_per_s, (expected * 0.005).max(1.0 / report.seconds))
-}
-
-// Shows switches: -g(<bytes/ms>|<count>i)
-#[test]
-fn limits_of_rate_are_kept() {
-    let place = place();
-    for (words, expected) in [
-        ("-g500i -o2", 500.0),
-        ("-g500i -o1", 500.0),
-        ("-g3i -o1", 3.0),
-        // 4096 bytes a millisecond are a block each; by thread and target.
-        ("-g4096 -o8", 1000.0),
-        ("-g250i -t2 -si", 500.0),
-    ] {
-        // Best of a few runs: a machine that stops for a moment at the very end of one loses I/Os.
-        let mut rates = Vec::new();
-        let metronome = Metronome::start();
-        let is_close = (0..8).any(|_| {
-            let (rate, allowed) = rate_of(&place, words, expected);
-            rates.push(rate);
-            (rate - expected).abs() <= allowed
-        });
-        let had_time = metronome.verdict();
-        if !is_close {
-            or_skip!(had_time);
-        }
-        assert!(is_close, "{words}: {expected} I/Os per second wanted, {rates:?} made");
-    }
-}
-
-// Shows switches: -g(<bytes/ms>|<count>i)
-#[test]
-fn limits_of_rate_are_not_exceeded() {
-    let place = place();
-    // Gaps too short to sleep in are spun; a busy machine may not come so far, but never further.
-    for (words, limit) in
-        [("-g20000i -o4", 20_000.0), ("-g20000i -o1", 20_000.0), ("-g4096000 -o1 -t2 -si", 2_000_000.0)]
-    {
-        let (rate, allowed) = rate_of(&place, words, limit);
-        assert!(rate <= limit + allowed, "{words}: {rate} I/Os per second, limit {limit}");
-    }
 }
 
 // Shows switches: -L

@@ -4,8 +4,8 @@
 mod live;
 mod series;
 
-use crate::server::{run_in_time, start_in_time};
-use crate::turn::Turn;
+use crate::hosts::server::{run_in_time, start_in_time};
+use crate::hosts::turn::Turn;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -33,7 +33,7 @@ impl Fleet {
     /// With more options of the server.
     fn start_with(place: Workplace, options: &str, names: &[&str]) -> Result<Self, String> {
         let turn = Turn::take();
-        let (server, port) = crate::server::start(&place, options)?;
+        let (server, port) = crate::hosts::server::start(&place, options)?;
         place.diskspd("fleet key --output fleet").run().expect_status(0);
         let mut fleet = Self { place, port, server: Some(server), agents: Vec::new(), _turn: turn };
         for name in names {

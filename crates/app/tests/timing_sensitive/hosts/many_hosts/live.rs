@@ -1,7 +1,7 @@
 //! `--live`, `--live-json` and `--metrics` with `--on`.
 
 use super::{Fleet, PATIENCE};
-use crate::server::{run_in_time, start_in_time};
+use crate::hosts::server::{run_in_time, start_in_time};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read as _, Write as _};

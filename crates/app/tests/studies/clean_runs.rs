@@ -1,7 +1,7 @@
 //! A study: how often the verdict calls a clean run invalid or biased. Its command and figures are in docs/verdict.md.
 //!
 //! ```text
-//! cargo test --test clean_runs -- --ignored --nocapture
+//! cargo test --test studies clean_runs:: -- --ignored --nocapture
 //! ```
 
 use serde_json::Value;

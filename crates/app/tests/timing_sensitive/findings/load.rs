@@ -1,6 +1,6 @@
 //! Load that was not what it was meant to be, for limits, others and the way to the device.
 
-use crate::{document, found, inside, is_found, with_cpus};
+use super::{document, found, inside, is_found, with_cpus};
 use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Cgroup, Faulty, LoopDevice, Service, Workplace, or_skip, skip, workplace};

@@ -3,33 +3,41 @@
 use super::{found, is_found, with_cpus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use testkit::{Faulty, Service, or_skip, skip, workplace};
+use testkit::{Faulty, Service, Workplace, or_skip, workplace};
 
 /// The shortest measurement that is searched for changes is 30 s.
 const LOAD: &str = "-d31 -W0 -b4K -o1 -t1 -v --json r.json";
 
-/// An answer that was later than this says that the file system did not get the CPU time that it needs.
-const LATE_MAX: Duration = Duration::from_millis(10);
+/// Why a change may be hidden by others: an answer that is so late says that the file system did not get the CPU time that
+/// it needs, and two findings say that the run did not.
+fn disturbed(place: &Workplace, faulty: &Faulty) -> Result<(), String> {
+    let late = faulty.latest();
+    if late > Duration::from_millis(10) {
+        return Err(format!("the measurement was disturbed: an answer was {} ms late", late.as_millis()));
+    }
+    match ["process-paused", "cpu-contention"].iter().find(|name| is_found(place, name)) {
+        Some(name) => Err(format!("the machine is too busy: {name}")),
+        None => Ok(()),
+    }
+}
 
 #[test]
 fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     let _cpus = with_cpus();
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
-    faulty.serve(Service::Each(Duration::from_millis(5)));
+    // So long that what a busy machine adds is little.
+    faulty.serve(Service::Each(Duration::from_millis(20)));
     let mut run = place.diskspd(LOAD).arg(&faulty.file).start();
     run.wait_for_stderr("starting measurements");
     let begun = Instant::now();
     sleep(Duration::from_secs(18));
     let until_change_s = begun.elapsed().as_secs_f64();
-    faulty.serve(Service::Each(Duration::from_millis(20)));
+    faulty.serve(Service::Each(Duration::from_millis(80)));
     let run = run.finish();
     run.expect_status(0);
-    if faulty.latest() > LATE_MAX {
-        skip!("the measurement was disturbed: an answer was {} ms late", faulty.latest().as_millis());
-    }
-    if !is_found(&place, "change-point") && is_found(&place, "cpu-contention") {
-        skip!("the machine is too busy: threads waited for a CPU");
+    if !is_found(&place, "change-point") {
+        or_skip!(disturbed(&place, &faulty));
     }
     let finding = found(&place, &run, "change-point");
     let figure = finding["figure"].as_str().expect("a text");
@@ -39,7 +47,9 @@ fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     assert!((-1.0..2.0).contains(&(first_s - until_change_s)), "{until_change_s} s: {finding}");
     // A quarter of the rate; answers are later than ordered on a busy machine.
     assert!(finding["value"].as_f64().is_some_and(|change| (-85.0..-50.0).contains(&change)), "{finding}");
-    assert!(!is_found(&place, "drift") && !is_found(&place, "periodic-stalls"), "{run}");
+    if disturbed(&place, &faulty).is_ok() {
+        assert!(!is_found(&place, "drift") && !is_found(&place, "periodic-stalls"), "{run}");
+    }
 }
 
 #[test]
@@ -61,12 +71,14 @@ fn stalls_that_come_back_are_reported_with_their_period() {
     }
     let run = run.finish();
     run.expect_status(0);
-    if faulty.latest() > LATE_MAX {
-        skip!("the measurement was disturbed: an answer was {} ms late", faulty.latest().as_millis());
+    if !is_found(&place, "periodic-stalls") {
+        or_skip!(disturbed(&place, &faulty));
     }
     let finding = found(&place, &run, "periodic-stalls");
     assert!(finding["value"].as_f64().is_some_and(|period_ms| (1150.0..1250.0).contains(&period_ms)), "{finding}");
-    assert!(!is_found(&place, "change-point"), "{run}");
+    if disturbed(&place, &faulty).is_ok() {
+        assert!(!is_found(&place, "change-point"), "{run}");
+    }
 }
 
 #[test]
@@ -83,11 +95,8 @@ fn a_single_stall_is_reported_with_its_time_at_the_top_of_the_page() {
     faulty.serve(Service::Each(Duration::from_millis(5)));
     let run = run.finish();
     run.expect_status(0);
-    if faulty.latest() > LATE_MAX {
-        skip!("the measurement was disturbed: an answer was {} ms late", faulty.latest().as_millis());
-    }
-    if let Some(name) = ["process-paused", "cpu-contention"].iter().find(|name| is_found(&place, name)) {
-        skip!("the machine is too busy: {name}");
+    if !is_found(&place, "stall") {
+        or_skip!(disturbed(&place, &faulty));
     }
     let finding = found(&place, &run, "stall");
     // It may be longer on a busy machine.

@@ -1,155 +1,64 @@
-//! `--rate` and `--rate-process`, and `-g`: what a run with a schedule of its own tells.
+//! I/Os start when `--rate`, `--rate-process` and `-g` mean them to.
 
 use serde_json::Value;
-use testkit::{Metronome, TracedIo, Workplace, or_skip, workplace};
+use testkit::{Metronome, Report, TracedIo, Workplace, or_skip, workplace};
 
 /// The JSON of the last run.
 fn document(place: &Workplace) -> Value {
     serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
 }
 
-/// The measured part of the JSON of a run of a second. A busy machine may give it no time in that; it gets other chances.
-fn measured(place: &Workplace, words: &str) -> Value {
-    for _ in 0..5 {
-        let run = place.diskspd(&format!("-c1M -d1 -W0 -b4K -r --json r.json {words} a.dat")).run();
-        run.expect_status(0);
-        let measured = document(place)["time_spans"][0]["measured"].clone();
-        if measured["total"]["total"]["ios"].as_u64() > Some(0) {
-            return measured;
-        }
-    }
-    panic!("{words}: no I/Os in five runs");
-}
-
 fn text(place: &Workplace, name: &str) -> String {
     String::from_utf8(place.content(name)).expect("it is UTF-8")
 }
 
-// Shows switches: --rate=<iops>[..<iops>]
-#[test]
-fn every_start_of_the_schedule_is_accounted_for() {
-    let place = workplace!();
-    for engine in ["", "--engine=sync", "--engine=aio", "-u2", "--engine=null"] {
-        let measured = measured(&place, &format!("-t2 -o4 -w30 -L --rate=3001 {engine}"));
-        let open = &measured["load_loop"]["open"];
-        let count = |name: &str| open[name].as_u64().expect("a count");
-        // The k-th start is due k / 3001 seconds after the first: the 3001st at the end itself.
-        assert_eq!(count("intended_starts"), 3000, "{engine}: {open}");
-        assert_eq!((count("rate_iops"), &open["process"]), (3001, &Value::from("constant")), "{engine}");
-        assert_eq!(count("depth"), if engine == "--engine=sync" { 2 } else { 8 }, "{engine}");
-        let ios = measured["total"]["total"]["ios"].as_u64().expect("a count");
-        assert!(ios <= 3000 - count("backlog"), "{engine}: {ios}");
-        let response = &open["response_time"]["total"];
-        assert_eq!(response["count"], ios, "{engine}: every I/O has both times");
-        let mean_ns = |distribution: &Value| distribution["figures"]["mean_ns"].as_f64().expect("a mean");
-        assert!(mean_ns(response) >= mean_ns(&measured["total_latency"]["total"]), "{engine}");
-    }
+/// I/Os per second of a run with a limit, and what half a percent or one I/O off is.
+fn rate_of(place: &Workplace, words: &str, expected: f64) -> (f64, f64) {
+    let run = place.diskspd("-d2 -W0 -b4K").args(words).args("a.dat").run();
+    let report = Report::of(&run.expect_status(0).stdout);
+    (report.total.sum.ios_per_s, (expected * 0.005).max(1.0 / report.seconds))
 }
 
-// Shows switches: --rate-process=<constant|poisson|bursts:<on>,<off>,<factor>>
+// Shows switches: -g(<bytes/ms>|<count>i)
 #[test]
-fn random_starts_are_as_many_as_the_rate_means() {
+fn limits_of_rate_are_kept() {
     let place = workplace!();
-    let intended = |words: &str| {
-        let measured = measured(&place, &format!("-t2 -o8 --rate=5000 --rate-process=poisson {words}"));
-        let open = &measured["load_loop"]["open"];
-        assert_eq!(open["process"], "poisson");
-        assert!(open["response_time"]["total"]["percentiles"].is_array(), "without -L too");
-        open["intended_starts"].as_u64().expect("a count")
-    };
-    let first = intended("-z7");
-    // Four standard deviations of a Poisson count.
-    assert!(first.abs_diff(5000) <= 4 * 71, "{first}");
-    assert_eq!(intended("-z7"), first, "the seed decides");
-}
-
-#[test]
-fn the_report_tells_how_many_ios_were_outstanding() {
-    let place = workplace!();
-    for words in ["-t2 -o4 -w30", "-t2 -o4 --rate=2000"] {
-        let run = place
-            .diskspd(&format!("-c1M -d60 -W0 -b4K -r -L --max-ios=1000 {words} --json r.json --xml r.xml a.dat"))
-            .run();
-        run.expect_status(0);
-        let summary = &document(&place)["time_spans"][0]["summary"];
-        for direction in ["read", "total"] {
-            let figure = |name: &str| summary[direction][name].as_f64().unwrap_or_else(|| panic!("{name}: {summary}"));
-            let expected = figure("iops") * figure("mean_ns") / 1e9;
-            assert!((figure("outstanding") - expected).abs() <= expected * 1e-9, "{words} {direction}: {summary}");
+    place.made("a.dat", "-c1M");
+    for (words, expected) in [
+        ("-g500i -o2", 500.0),
+        ("-g500i -o1", 500.0),
+        ("-g3i -o1", 3.0),
+        // 4096 bytes a millisecond are a block each; by thread and target.
+        ("-g4096 -o8", 1000.0),
+        ("-g250i -t2 -si", 500.0),
+    ] {
+        // Best of a few runs: a machine that stops for a moment at the very end of one loses I/Os.
+        let mut rates = Vec::new();
+        let metronome = Metronome::start();
+        let is_close = (0..8).any(|_| {
+            let (rate, allowed) = rate_of(&place, words, expected);
+            rates.push(rate);
+            (rate - expected).abs() <= allowed
+        });
+        let had_time = metronome.verdict();
+        if !is_close {
+            or_skip!(had_time);
         }
-        let line =
-            format!("\naverage outstanding:    {:.2}\n", summary["total"]["outstanding"].as_f64().expect("a mean"));
-        assert!(run.stdout.contains(&line), "{line}: {}", run.stdout);
-        place.diskspd("report r.xml").run().expect_status(0).expect_stdout(&["\naverage outstanding: "]);
+        assert!(is_close, "{words}: {expected} I/Os per second wanted, {rates:?} made");
     }
 }
 
+// Shows switches: -g(<bytes/ms>|<count>i)
 #[test]
-fn the_report_tells_which_loop_it_was() {
+fn limits_of_rate_are_not_exceeded() {
     let place = workplace!();
-    let run = place.diskspd("-c1M -d1 -W0 -b4K -r -t2 -o4 --json r.json --xml r.xml a.dat").run();
-    run.expect_status(0);
-    assert!(run.stdout.contains("\nclosed loop, depth 8\n"), "{}", run.stdout);
-    assert!(!run.stdout.contains("Response time"), "{}", run.stdout);
-    assert!(text(&place, "r.xml").contains("<ClosedLoop Depth=\"8\"/>"));
-    // Little's law needs latencies.
-    assert!(!run.stdout.contains("\naverage outstanding:"), "{}", run.stdout);
-    assert!(document(&place)["time_spans"][0]["summary"]["total"]["outstanding"].is_null());
-
-    // More than any machine starts one at a time.
-    let words = "-d1 -W0 -b4K -r -t1 -o1 --engine=null --rate=1000000000 --xml r.xml --csv r.csv --json r.json a.dat";
-    let run = place.diskspd(words).run();
-    run.expect_status(0);
-    for line in [
-        "\nResponse time distribution (intended start to completion):\n",
-        "\nopen loop, 1000000000 I/Os per s (constant), depth 1\n",
-        "\nintended starts:        999999999\n",
-        "response times include this wait",
-        "intended I/Os had not started when the measurement ended",
-    ] {
-        assert!(run.stdout.contains(line), "{line}\n{}", run.stdout);
-    }
-    let xml = text(&place, "r.xml");
-    assert!(xml.contains("<OpenLoop Depth=\"1\" IntendedRate=\"1000000000\" Process=\"constant\""), "{xml}");
-    assert!(xml.contains("<ResponseTime ") && xml.contains("<Rate>1000000000</Rate>"), "{xml}");
-    assert!(text(&place, "r.csv").contains("\nresponse_time,1,"));
-    let again = place.diskspd("report r.json").run();
-    again.expect_status(0);
-    assert_eq!(again.stdout, run.stdout);
-}
-
-#[test]
-fn a_schedule_stands_alone() {
-    let place = workplace!();
-    for (words, message) in [
-        ("--rate=10 -g5", "--rate and -g cannot be used together"),
-        ("--rate=10 -i5 -j5", "--rate and bursts (-i, -j) cannot be used together"),
-        ("--rate=10 -F2 -O4", "--rate cannot be used with -O"),
-        ("--rate-process=poisson", "--rate-process needs --rate=<IOPS>"),
-        ("--rate=0", "'0' is not a rate (expected: <IOPS>, or <IOPS>..<IOPS>"),
-        ("--rate=5000000000", "whole number from 1 to 4294967295"),
-        ("--rate=5..", "'5..' is not a rate"),
-        (
-            "--rate=10 --rate-process=uniform",
-            "unknown value 'uniform' (expected: constant, poisson or bursts:<on>,<off>,<factor>",
-        ),
-    ] {
-        let run = place.diskspd(&format!("-c1M -d1 {words} new.dat")).run();
-        run.expect_status(3);
-        assert!(run.stderr.contains(message) || run.stdout.contains(message), "{words}: {}", run.stderr);
-        assert!(!place.path("new.dat").exists(), "{words}");
-    }
-}
-
-#[test]
-fn a_limit_is_never_exceeded() {
-    let place = workplace!();
-    // -g in I/Os per second, per thread: half a second of starts at most comes in half a second.
-    for (iops, words) in [(7, "-o1"), (500, "-o4"), (20_000, "-o8 --engine=null"), (500_000, "-o32 --engine=null")] {
-        let measured = measured(&place, &format!("-L -g{iops}i {words}"));
-        let ios = measured["total"]["total"]["ios"].as_u64().expect("a count");
-        assert!(ios <= iops, "{ios} at -g{iops}i");
-        assert!(measured["load_loop"]["closed"].is_object());
+    place.made("a.dat", "-c1M");
+    // Gaps too short to sleep in are spun; a busy machine may not come so far, but never further.
+    for (words, limit) in
+        [("-g20000i -o4", 20_000.0), ("-g20000i -o1", 20_000.0), ("-g4096000 -o1 -t2 -si", 2_000_000.0)]
+    {
+        let (rate, allowed) = rate_of(&place, words, limit);
+        assert!(rate <= limit + allowed, "{words}: {rate} I/Os per second, limit {limit}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! CPU time that other programs take. Tests begin in the order of their names, and this one waits until no other needs CPU
 //! time: the last module lets all others begin before it.
 
-use crate::{found, without_others};
+use super::{found, without_others};
 use testkit::{Running, skip, workplace};
 
 // Shows verdict: cpu-contention

@@ -1,7 +1,7 @@
 //! Hosts that are far apart: agents in network namespaces of their own, with clocks that differ by hours; and agents,
 //! controllers and servers that stand still or die at any moment of a load.
 
-use crate::turn::Turn;
+use crate::hosts::turn::Turn;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -131,7 +131,7 @@ fn measure_clocks(hosts: usize, measurements: usize) -> Result<(), String> {
             let words = "--key=fleet.key -c64K -b4K -r -o1 -t1 -d60 --max-ios=100 -W0 -L --json r.json";
             run.args(words).arg(place.path("room-{host}/t.dat"))
         };
-        crate::server::run_in_time(load).expect_status(0);
+        crate::hosts::server::run_in_time(load).expect_status(0);
         let result: Value = serde_json::from_slice(&place.content("r.json")).expect("JSON");
         let fleet = &result["fleet"];
         let of_hosts = fleet["hosts"].as_array().expect("a list");
@@ -213,7 +213,7 @@ struct Three {
 impl Three {
     fn start() -> Result<Self, String> {
         let (place, turn) = (workplace!(), Turn::take());
-        let (server, port) = crate::server::start(&place, "")?;
+        let (server, port) = crate::hosts::server::start(&place, "")?;
         place.diskspd("fleet key --output fleet").run().expect_status(0);
         let mut agents = Vec::new();
         for host in 1..=3 {

@@ -1,6 +1,6 @@
 //! Data that is not there, or not where it seems.
 
-use crate::{document, found, is_found};
+use super::{document, found, is_found};
 use std::fs;
 use std::fs::File;
 use std::time::Duration;
@@ -105,7 +105,7 @@ fn a_loop_device_over_a_cached_file_makes_it_invalid() {
     let device = or_skip!(LoopDevice::over(&place, &image));
     let measure = || place.diskspd("-d2 -W1 -r -b4K -o4 -Su --json r.json").arg(&device.path).run();
     let most = |place: &Workplace| {
-        let findings = crate::findings(place);
+        let findings = super::findings(place);
         let finding = findings.iter().find(|finding| finding["name"] == "served-from-cache");
         finding.and_then(|finding| finding["value"].as_f64()).is_some_and(|percent| percent > 90.0)
     };

@@ -1,6 +1,6 @@
 //! The systemd unit of the agent, as the packages install it: what its sandbox leaves of an agent.
 
-use crate::turn::Turn;
+use crate::hosts::turn::Turn;
 use cli::{Command, Environment, Subcommand};
 use std::ffi::OsString;
 use std::fs;
@@ -135,7 +135,7 @@ systemctl daemon-reload
 systemctl restart diskspd-agent
 systemctl status --no-pager --full diskspd-agent
 touch restarted
-exec sleep 600
+exec sleep infinity
 "#;
 
 /// The drop-in that the unit's comment shows, for a device.
@@ -170,7 +170,7 @@ fn an_agent_of_the_unit_opens_what_its_drop_in_names_and_nothing_else() {
     let unshare = or_skip!(tool("unshare"));
     let image = place.file("disk.img", &vec![7; 1 << 20]);
     let device = or_skip!(LoopDevice::over(&place, &image));
-    let (_server, port) = or_skip!(crate::server::start(&place, ""));
+    let (_server, port) = or_skip!(crate::hosts::server::start(&place, ""));
     let url = format!("nats://127.0.0.1:{port}");
     place.diskspd("fleet key --output fleet").run().expect_status(0);
     let options = format!(
@@ -195,7 +195,7 @@ fn an_agent_of_the_unit_opens_what_its_drop_in_names_and_nothing_else() {
             let run = place.diskspd("--key=fleet.key -d60 --max-ios=100 -W0 -b4K -r").args(words);
             run.arg(format!("--on={url}/h1")).arg(target)
         };
-        crate::server::run_in_time(load)
+        crate::hosts::server::run_in_time(load)
     };
     let file = || load("-w50 -c1M", Path::new("/mnt/data/{host}.dat"));
     let disk = || load("", &device.path);

@@ -104,7 +104,7 @@ fn mounted_in_another_namespace() {
     let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
     let unshare = or_skip!(tool("unshare"));
     std::fs::create_dir(place.path("point")).expect("a new folder");
-    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep 600"#;
+    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep infinity"#;
     let program = place.tool(unshare).args("--mount --propagation private sh -c").arg(script).arg("sh");
     let mut other: Running = program.arg(&device.path).arg(place.path("point")).start();
     other.wait_for_stdout("ready");

@@ -9,17 +9,10 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use testkit::{Finished, Mounted, Report, Workplace, or_skip, say_skipped, skip, workplace};
 
-/// Below this, requests in flight at the end would weigh too much.
-const IOS_MIN: u64 = 20_000;
-
-/// Longest measurement that a slow device gets to reach it.
-const SECONDS_MAX: u64 = 12;
-
-/// Runs here compete for one device; others of this file must wait.
-static ALONE: Mutex<()> = Mutex::new(());
+/// With fewer, what only the kernel counts would weigh too much.
+const IOS: u64 = 20_000;
 
 /// Sectors of 512 bytes that a block device has read and written.
 #[derive(Clone, Copy, Debug)]
@@ -45,28 +38,18 @@ fn statistics(folder: &Path) -> Result<PathBuf, String> {
     if path.exists() { Ok(path) } else { Err("the build's file system is on no block device of its own".to_owned()) }
 }
 
-/// A run that is long enough for so many I/Os, and the device's statistics before and after it.
-fn long_enough(place: &Workplace, words: &str, target: &Path) -> Result<(Finished, Report, Sectors, Sectors), String> {
+/// A run of so many I/Os, if the device makes them in time, and the device's statistics before and after it.
+fn counted(place: &Workplace, words: &str, target: &Path) -> Result<(Finished, Report, Sectors, Sectors), String> {
     let statistics = statistics(target.parent().expect("a folder"))?;
-    let mut seconds = 1;
-    loop {
-        let before = Sectors::of(&statistics);
-        let program = place.diskspd(&format!("-d{seconds} -W0 -C0 -L -D")).args(words).arg(target);
-        let run = program.run_counted();
-        let after = Sectors::of(&statistics);
-        run.expect_status(0);
-        let report = Report::of(&run.stdout);
-        let ios = report.total.sum.ios;
-        if ios >= IOS_MIN {
-            return Ok((run, report, before, after));
-        }
-        // With a fifth more than the rate of this run promises.
-        let needed = u64::from(seconds) * IOS_MIN * 6 / 5 / ios.max(1) + 1;
-        if needed > SECONDS_MAX {
-            return Err(format!("this device makes only {ios} I/Os in {seconds} s"));
-        }
-        seconds = u32::try_from(needed).expect("a few seconds");
+    let before = Sectors::of(&statistics);
+    let run = place.diskspd(&format!("-d12 --max-ios={IOS} -W0 -C0 -L -D")).args(words).arg(target).run_counted();
+    let after = Sectors::of(&statistics);
+    run.expect_status(0);
+    let report = Report::of(&run.stdout);
+    if report.total.sum.ios < IOS {
+        return Err(format!("this device makes only {} I/Os in 12 s", report.total.sum.ios));
     }
+    Ok((run, report, before, after))
 }
 
 fn is_within_one_percent(ours: u64, theirs: u64) -> bool {
@@ -81,14 +64,13 @@ const LOADS: [&str; 5] =
 #[test]
 fn bytes_agree_with_the_account_of_the_process() {
     let place = workplace!();
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     or_skip!(place.direct_io());
     let target = place.made("a.dat", "-c256M");
     // Once without counting, in both directions, so that the program's own pages are in memory: a
     // run that only writes reads nothing but them.
     place.diskspd("-d1 -W0 -Su -b4K -w50 -r -o8 -L -D").arg(&target).run().expect_status(0);
     for load in LOADS {
-        let (run, report, before, after) = match long_enough(&place, &format!("-Su {load}"), &target) {
+        let (run, report, before, after) = match counted(&place, &format!("-Su {load}"), &target) {
             Ok(measured) => measured,
             Err(reason) => {
                 say_skipped(format_args!("{load}: {reason}"));
@@ -119,13 +101,12 @@ fn bytes_agree_with_the_account_of_the_process() {
 #[test]
 fn bytes_agree_with_the_statistics_of_a_device_that_nobody_else_uses() {
     let place = workplace!();
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mounted = or_skip!(Mounted::ext4(&place, "own", 320 << 20));
     let target = mounted.path.join("a.dat");
     place.briefly("-c256M").arg(&target).run_until_measuring().expect_status(0);
     place.tool("sync").run().expect_status(0);
     for load in LOADS {
-        let (run, report, before, after) = match long_enough(&place, &format!("-Su {load}"), &target) {
+        let (run, report, before, after) = match counted(&place, &format!("-Su {load}"), &target) {
             Ok(measured) => measured,
             Err(reason) => {
                 say_skipped(format_args!("{load}: {reason}"));

@@ -1,6 +1,6 @@
 //! The verdict as readers meet it, and what it says of runs that are sound or short.
 
-use crate::{findings, found, is_found};
+use super::{findings, found, is_found};
 use std::time::Duration;
 use testkit::{Faulty, or_skip, skip, workplace};
 

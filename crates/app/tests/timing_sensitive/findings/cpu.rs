@@ -1,6 +1,6 @@
 //! CPU time that the run did not get, or used up.
 
-use crate::{document, findings, found, inside, is_found, with_cpus};
+use super::{document, findings, found, inside, is_found, with_cpus};
 use std::time::Duration;
 use testkit::{Cgroup, Faulty, Mounted, Service, or_skip, skip, workplace};
 
