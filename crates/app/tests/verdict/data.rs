@@ -239,10 +239,24 @@ fn buffered_writes_that_memory_still_holds_are_warned_of() {
     if written_early("/proc/sys/vm/dirty_expire_centisecs").is_none_or(|centiseconds| centiseconds < 1000) {
         skip!("this machine writes dirty pages at once, or does not say when");
     }
-    // Once each block: less than the kernel begins to write of its own accord.
-    let run = place.diskspd("-d60 -W0 -s -b64K -w100 --max-bytes=64M --json r.json a.dat").run();
-    run.expect_status(0);
-    assert_eq!(found(&place, &run, "writes-in-memory")["severity"], "warn");
+    // Once each block: less than the kernel begins to write of its own accord, unless others make it write much.
+    for _ in 0..5 {
+        let before = written_pages();
+        let run = place.diskspd("-d60 -W0 -s -b64K -w100 --max-bytes=64M --json r.json a.dat").run();
+        run.expect_status(0);
+        if is_found(&place, "writes-in-memory") || written_pages() < before + 4096 {
+            assert_eq!(found(&place, &run, "writes-in-memory")["severity"], "warn");
+            return;
+        }
+    }
+    skip!("the machine is too busy: the kernel writes dirty pages at once");
+}
+
+/// Pages that the kernel has written to disks.
+fn written_pages() -> u64 {
+    let text = fs::read_to_string("/proc/vmstat").expect("the kernel's counters");
+    let line = text.lines().find_map(|line| line.strip_prefix("nr_written "));
+    line.and_then(|count| count.parse().ok()).expect("pages written")
 }
 
 // Shows verdict: shrinking-data
