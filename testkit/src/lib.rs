@@ -44,7 +44,8 @@ pub use holder::Holder;
 pub use huge_pages::HugePages;
 pub use kernel_log::KernelLog;
 pub use machine::{
-    LoopDevice, Mounted, Partition, Swap, Zram, claimed, is_root, nobody_can_run, processes_of, tool, unless_swapping,
+    LoopDevice, Mounted, Partition, Swap, Zram, claimed, is_root, memory_events, nobody_can_run, processes_of, tool,
+    unless_swapping,
 };
 pub use metronome::Metronome;
 pub use process::{Finished, KernelIo, OpenMode, Program, Running, no_child, spawned};

@@ -274,15 +274,16 @@ impl Drop for Mounted<'_> {
     }
 }
 
-/// Pages that the kernel has swapped out so far, to whatever it swaps to.
-fn swapped_out_pages() -> Option<u64> {
+/// What the kernel's memory management has counted so far under a name of `/proc/vmstat`, like `nr_written`.
+pub fn memory_events(name: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/vmstat").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("pswpout "))?.trim().parse().ok()
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
 }
 
 /// What comes of an attempt and whether it left content alone; of another one if it did not while the kernel swapped, which
 /// changes what is swapped to.
 pub fn unless_swapping<T>(attempt: impl Fn() -> (T, bool)) -> (T, bool) {
+    let swapped_out_pages = || memory_events("pswpout");
     for _ in 0..20 {
         let before = swapped_out_pages();
         let (found, is_left_alone) = attempt();

@@ -1,7 +1,7 @@
 //! Programs that are started, watched, and killed if they take too long.
 
 use rustix::fs::OFlags;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, setpriority_process};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
@@ -60,7 +60,6 @@ pub fn spawned(command: &mut Command) -> io::Result<Child> {
 /// The threads and programs that `start` starts get a CPU before all others, where this process may ask for that: they
 /// inherit the nice value of this thread.
 pub(crate) fn favoured<T>(start: impl FnOnce() -> T) -> T {
-    use rustix::process::setpriority_process;
     // Without a process it is that of the calling thread.
     let is_allowed = setpriority_process(None, -20).is_ok();
     let started = start();

@@ -4,7 +4,7 @@ use super::{document, found, is_found};
 use std::fs;
 use std::fs::File;
 use std::time::Duration;
-use testkit::{Faulty, LoopDevice, Service, Workplace, Zram, or_skip, skip, tool, workplace};
+use testkit::{Faulty, LoopDevice, Service, Workplace, Zram, memory_events, or_skip, skip, tool, workplace};
 
 // Shows verdict: unwritten-target
 #[test]
@@ -240,6 +240,7 @@ fn buffered_writes_that_memory_still_holds_are_warned_of() {
         skip!("this machine writes dirty pages at once, or does not say when");
     }
     // Once each block: less than the kernel begins to write of its own accord, unless others make it write much.
+    let written_pages = || memory_events("nr_written").expect("the kernel's counters");
     for _ in 0..5 {
         let before = written_pages();
         let run = place.diskspd("-d60 -W0 -s -b64K -w100 --max-bytes=64M --json r.json a.dat").run();
@@ -250,13 +251,6 @@ fn buffered_writes_that_memory_still_holds_are_warned_of() {
         }
     }
     skip!("the machine is too busy: the kernel writes dirty pages at once");
-}
-
-/// Pages that the kernel has written to disks.
-fn written_pages() -> u64 {
-    let text = fs::read_to_string("/proc/vmstat").expect("the kernel's counters");
-    let line = text.lines().find_map(|line| line.strip_prefix("nr_written "));
-    line.and_then(|count| count.parse().ok()).expect("pages written")
 }
 
 // Shows verdict: shrinking-data
