@@ -38,22 +38,52 @@ fn statistics(folder: &Path) -> Result<PathBuf, String> {
     if path.exists() { Ok(path) } else { Err("the build's file system is on no block device of its own".to_owned()) }
 }
 
-/// A run of so many I/Os, if the device makes them in time, and the device's statistics before and after it.
-fn counted(place: &Workplace, words: &str, target: &Path) -> Result<(Finished, Report, Sectors, Sectors), String> {
-    let statistics = statistics(target.parent().expect("a folder"))?;
-    let before = Sectors::of(&statistics);
-    let run = place.diskspd(&format!("-d12 --max-ios={IOS} -W0 -C0 -L -D")).args(words).arg(target).run_counted();
-    let after = Sectors::of(&statistics);
-    run.expect_status(0);
-    let report = Report::of(&run.stdout);
-    if report.total.sum.ios < IOS {
-        return Err(format!("this device makes only {} I/Os in 12 s", report.total.sum.ios));
-    }
-    Ok((run, report, before, after))
+/// A run of one of the loads, and what the device read and wrote meanwhile, in bytes.
+struct Counted {
+    load: &'static str,
+    run: Finished,
+    report: Report,
+    device_bytes: [u64; 2],
 }
 
-fn is_within_one_percent(ours: u64, theirs: u64) -> bool {
-    ours.abs_diff(theirs) * 100 <= theirs
+impl Counted {
+    /// A run of so many I/Os, if the device makes them in time.
+    fn of(place: &Workplace, load: &'static str, target: &Path) -> Result<Self, String> {
+        let statistics = statistics(target.parent().expect("a folder"))?;
+        let before = Sectors::of(&statistics);
+        let options = format!("-d12 --max-ios={IOS} -W0 -C0 -L -D -Su {load}");
+        let run = place.diskspd(&options).arg(target).run_counted();
+        let after = Sectors::of(&statistics);
+        run.expect_status(0);
+        let report = Report::of(&run.stdout);
+        if report.total.sum.ios < IOS {
+            return Err(format!("this device makes only {} I/Os in 12 s", report.total.sum.ios));
+        }
+        let device_bytes = [after.read - before.read, after.written - before.written].map(|sectors| sectors * 512);
+        Ok(Self { load, run, report, device_bytes })
+    }
+
+    /// Runs of all loads, without those that the device is too slow for.
+    fn of_all_loads(place: &Workplace, target: &Path) -> impl Iterator<Item = Self> {
+        LOADS.into_iter().filter_map(|load| {
+            Self::of(place, load, target).map_err(|reason| say_skipped(format_args!("{load}: {reason}"))).ok()
+        })
+    }
+
+    /// Bytes read and written, as the report has them.
+    fn bytes(&self) -> [u64; 2] {
+        [self.report.read.sum.bytes, self.report.write.sum.bytes]
+    }
+
+    /// Somebody else has counted the same.
+    fn expect(&self, who: &str, their_bytes: [u64; 2]) {
+        for (what, (ours, theirs)) in ["read", "written"].into_iter().zip(self.bytes().into_iter().zip(their_bytes)) {
+            let is_none = ours == 0 && theirs < 1 << 20;
+            let is_within_one_percent = ours.abs_diff(theirs) * 100 <= theirs;
+            let Self { load, run, .. } = self;
+            assert!(is_none || is_within_one_percent, "{load}: {ours} bytes {what}, {who}: {theirs}\n{run}");
+        }
+    }
 }
 
 /// Loads that differ in direction, size, depth and engine. Without `-Sw`: a flush would count too.
@@ -69,31 +99,15 @@ fn bytes_agree_with_the_account_of_the_process() {
     // Once without counting, in both directions, so that the program's own pages are in memory: a
     // run that only writes reads nothing but them.
     place.diskspd("-d1 -W0 -Su -b4K -w50 -r -o8 -L -D").arg(&target).run().expect_status(0);
-    for load in LOADS {
-        let (run, report, before, after) = match counted(&place, &format!("-Su {load}"), &target) {
-            Ok(measured) => measured,
-            Err(reason) => {
-                say_skipped(format_args!("{load}: {reason}"));
-                continue;
-            }
+    for counted in Counted::of_all_loads(&place, &target) {
+        let Some(kernel) = counted.run.kernel_io else {
+            skip!("the kernel's account of the process cannot be read here")
         };
-        let Some(kernel) = run.kernel_io else { skip!("the kernel's account of the process cannot be read here") };
-        for (what, ours, theirs) in [
-            ("read", report.read.sum.bytes, kernel.read_bytes),
-            ("written", report.write.sum.bytes, kernel.write_bytes),
-        ] {
-            let is_none = ours == 0 && theirs < 1 << 20;
-            assert!(
-                is_none || is_within_one_percent(ours, theirs),
-                "{load}: {ours} bytes {what}, kernel: {theirs}\n{run}"
-            );
-        }
+        counted.expect("kernel", [kernel.read_bytes, kernel.write_bytes]);
         // Others use the device too, so it may have done more; see below for one of our own.
-        for (what, ours, sectors) in [
-            ("read", report.read.sum.bytes, after.read - before.read),
-            ("written", report.write.sum.bytes, after.written - before.written),
-        ] {
-            assert!(sectors * 512 * 101 >= ours * 100, "{load}: {ours} bytes {what}, device: {}\n{run}", sectors * 512);
+        let Counted { load, run, device_bytes, .. } = &counted;
+        for (ours, theirs) in counted.bytes().into_iter().zip(device_bytes) {
+            assert!(theirs * 101 >= ours * 100, "{load}: {ours} bytes, device: {theirs}\n{run}");
         }
     }
 }
@@ -105,25 +119,8 @@ fn bytes_agree_with_the_statistics_of_a_device_that_nobody_else_uses() {
     let target = mounted.path.join("a.dat");
     place.briefly("-c256M").arg(&target).run_until_measuring().expect_status(0);
     place.tool("sync").run().expect_status(0);
-    for load in LOADS {
-        let (run, report, before, after) = match counted(&place, &format!("-Su {load}"), &target) {
-            Ok(measured) => measured,
-            Err(reason) => {
-                say_skipped(format_args!("{load}: {reason}"));
-                continue;
-            }
-        };
-        for (what, ours, sectors) in [
-            ("read", report.read.sum.bytes, after.read - before.read),
-            ("written", report.write.sum.bytes, after.written - before.written),
-        ] {
-            let theirs = sectors * 512;
-            let is_none = ours == 0 && theirs < 1 << 20;
-            assert!(
-                is_none || is_within_one_percent(ours, theirs),
-                "{load}: {ours} bytes {what}, device: {theirs}\n{run}"
-            );
-        }
+    for counted in Counted::of_all_loads(&place, &target) {
+        counted.expect("device", counted.device_bytes);
     }
 }
 
