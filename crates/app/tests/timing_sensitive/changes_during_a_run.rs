@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use testkit::{Faulty, Service, Workplace, or_skip, workplace};
+use testkit::{Faulty, Finished, Service, Workplace, or_skip, workplace};
 
 /// The shortest measurement that is searched for changes is 30 s.
 const LOAD: &str = "-d31 -W0 -b4K -o1 -t1 -v --json r.json";
@@ -28,6 +28,15 @@ fn disturbed(place: &Workplace, faulty: &Faulty) -> Result<(), String> {
     }
 }
 
+/// What the verdict of a run says under this name, or why others may have hidden it.
+fn unless_disturbed(place: &Workplace, faulty: &Faulty, run: &Finished, name: &str) -> Result<Value, String> {
+    if let Some(finding) = found(place, name) {
+        return Ok(finding);
+    }
+    disturbed(place, faulty)?;
+    panic!("no finding '{name}'\n{run}");
+}
+
 #[test]
 fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     let place = workplace!();
@@ -42,10 +51,7 @@ fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     faulty.serve(Service::Each(Duration::from_millis(80)));
     let run = run.finish();
     run.expect_status(0);
-    let Some(finding) = found(&place, "change-point") else {
-        or_skip!(disturbed(&place, &faulty));
-        panic!("it is not found\n{run}");
-    };
+    let finding = or_skip!(unless_disturbed(&place, &faulty, &run, "change-point"));
     let figure = finding["figure"].as_str().expect("a text");
     assert!(figure.ends_with("burst credit or cache exhausted"), "{finding}");
     let (_, rest) = figure.split_once(" for ").expect(figure);
@@ -76,10 +82,7 @@ fn stalls_that_come_back_are_reported_with_their_period() {
     }
     let run = run.finish();
     run.expect_status(0);
-    let Some(finding) = found(&place, "periodic-stalls") else {
-        or_skip!(disturbed(&place, &faulty));
-        panic!("it is not found\n{run}");
-    };
+    let finding = or_skip!(unless_disturbed(&place, &faulty, &run, "periodic-stalls"));
     assert!(finding["value"].as_f64().is_some_and(|period_ms| (1150.0..1250.0).contains(&period_ms)), "{finding}");
     if disturbed(&place, &faulty).is_ok() {
         assert!(found(&place, "change-point").is_none(), "{run}");
@@ -99,10 +102,7 @@ fn a_single_stall_is_reported_with_its_time_at_the_top_of_the_page() {
     faulty.serve(Service::Each(Duration::from_millis(5)));
     let run = run.finish();
     run.expect_status(0);
-    let Some(finding) = found(&place, "stall") else {
-        or_skip!(disturbed(&place, &faulty));
-        panic!("it is not found\n{run}");
-    };
+    let finding = or_skip!(unless_disturbed(&place, &faulty, &run, "stall"));
     // It may be longer on a busy machine.
     assert!(finding["value"].as_f64().is_some_and(|length_s| (2.0..5.0).contains(&length_s)), "{finding}");
     let figure = finding["figure"].as_str().expect("a text");
