@@ -1,7 +1,6 @@
 //! Hosts that are far apart: agents in network namespaces of their own, with clocks that differ by hours; and agents,
 //! controllers and servers that stand still or die at any moment of a load.
 
-use crate::hosts::turn::Turn;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -26,7 +25,6 @@ struct Network {
     place: Workplace,
     stem: String,
     hosts: usize,
-    _turn: Turn,
 }
 
 impl Network {
@@ -38,7 +36,7 @@ impl Network {
             tool(program)?;
         }
         let stem = format!("dsk{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let network = Self { place, stem, hosts, _turn: Turn::take() };
+        let network = Self { place, stem, hosts };
         let bus = network.space("bus");
         let mut lines = vec![
             format!("netns add {bus}"),
@@ -207,12 +205,11 @@ struct Three {
     port: u16,
     server: Option<Running>,
     agents: Vec<Option<Running>>,
-    _turn: Turn,
 }
 
 impl Three {
     fn start() -> Result<Self, String> {
-        let (place, turn) = (workplace!(), Turn::take());
+        let place = workplace!();
         let (server, port) = crate::hosts::server::start(&place, "")?;
         place.diskspd("fleet key --output fleet").run().expect_status(0);
         let mut agents = Vec::new();
@@ -225,7 +222,7 @@ impl Three {
             agents.push(Some(place.diskspd(&words).arg("--allow").arg(room).limit(LIFE).start()));
         }
         agents.iter_mut().flatten().for_each(|agent| agent.wait_for_stderr("waits for orders"));
-        Ok(Self { place, port, server: Some(server), agents, _turn: turn })
+        Ok(Self { place, port, server: Some(server), agents })
     }
 
     fn files_of(&self, folder: &str) -> Vec<PathBuf> {

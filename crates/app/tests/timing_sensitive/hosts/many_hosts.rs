@@ -5,7 +5,6 @@ mod live;
 mod series;
 
 use crate::hosts::server::{run_in_time, start_in_time};
-use crate::hosts::turn::Turn;
 use serde_json::Value;
 use std::cell::Cell;
 use std::fs;
@@ -23,7 +22,6 @@ struct Fleet {
     port: u16,
     server: Option<Running>,
     agents: Vec<(String, Running)>,
-    _turn: Turn,
 }
 
 impl Fleet {
@@ -33,10 +31,9 @@ impl Fleet {
 
     /// With more options of the server.
     fn start_with(place: Workplace, options: &str, names: &[&str]) -> Result<Self, String> {
-        let turn = Turn::take();
         let (server, port) = crate::hosts::server::start(&place, options)?;
         place.diskspd("fleet key --output fleet").run().expect_status(0);
-        let mut fleet = Self { place, port, server: Some(server), agents: Vec::new(), _turn: turn };
+        let mut fleet = Self { place, port, server: Some(server), agents: Vec::new() };
         for name in names {
             fleet.add(name);
         }

@@ -5,4 +5,3 @@ mod many_hosts;
 mod over_ssh;
 mod server;
 mod systemd_unit;
-mod turn;

@@ -2,7 +2,6 @@
 //! this machine; in the last ones it is ssh, with an sshd of the test's own.
 
 use crate::hosts::server::{run_in_time, start_in_time};
-use crate::hosts::turn::Turn;
 use serde_json::Value;
 use std::cell::Cell;
 use std::fs;
@@ -39,7 +38,6 @@ const ENDLESS: &str = "-c1M -b4K -r -w50 -o4 -t2 -d600 -W0 -L";
 /// Hosts on this machine, each with a directory `room-HOST`.
 struct Hosts {
     place: Workplace,
-    _turn: Turn,
 }
 
 impl Hosts {
@@ -53,7 +51,7 @@ impl Hosts {
         }
         script(&place, "bin/ssh", ssh);
         symlink(place.program(), place.path("bin/diskspd")).expect("made");
-        Ok(Self { place, _turn: Turn::take() })
+        Ok(Self { place })
     }
 
     /// With the script for ssh.

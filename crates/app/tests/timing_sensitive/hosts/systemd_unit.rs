@@ -1,6 +1,5 @@
 //! The systemd unit of the agent, as the packages install it: what its sandbox leaves of an agent.
 
-use crate::hosts::turn::Turn;
 use cli::{Command, Environment, Subcommand};
 use std::ffi::OsString;
 use std::fs;
@@ -164,7 +163,6 @@ fn an_agent_of_the_unit_opens_what_its_drop_in_names_and_nothing_else() {
         skip!("only root boots a system of its own");
     }
     let place = workplace!();
-    let _turn = Turn::take();
     let systemd = Path::new("/lib/systemd/systemd");
     or_skip!(if systemd.exists() { Ok(()) } else { Err("systemd is not installed") });
     let unshare = or_skip!(tool("unshare"));
