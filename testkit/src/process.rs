@@ -51,8 +51,14 @@ pub fn no_child() -> RwLockReadGuard<'static, ()> {
     FORKING.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a process when no test has a file open for a moment.
+/// Starts a process when no test has a file open for a moment. It has its process group and none of our other files when
+/// this returns.
 pub fn spawned(command: &mut Command) -> io::Result<Child> {
+    // std calls posix_spawn unless the PATH is set, and that relies on vfork, which qemu's emulation of user space
+    // replaces by fork: it returns before the program is started. After a fork of its own, std waits for that.
+    if !command.get_envs().any(|(name, _)| name == "PATH") {
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    }
     let _alone = FORKING.write().unwrap_or_else(PoisonError::into_inner);
     command.spawn()
 }

@@ -38,7 +38,9 @@ pub fn kill_group(child: &Child) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Read};
     use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
 
     #[test]
     fn a_program_ends_with_the_thread_that_started_it() {
@@ -54,9 +56,15 @@ mod tests {
     #[test]
     fn a_group_ends_together() {
         let mut command = Command::new("sh");
-        let mut child =
-            testkit::spawned(command.args(["-c", "sleep infinity & wait"]).process_group(0)).expect("a shell");
+        command.args(["-c", "sleep infinity & echo started; wait"]).stdout(Stdio::piped()).process_group(0);
+        let mut child = testkit::spawned(&mut command).expect("a shell");
+        let mut output = BufReader::new(child.stdout.take().expect("it was asked for"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("a pipe");
+        assert_eq!(line, "started\n");
         terminate_group(&child);
+        // The pipe ends with the last process that has it: the sleep has ended, too.
+        assert_eq!(output.read_to_string(&mut line).expect("a pipe"), 0);
         assert_eq!(child.wait().expect("our own child").signal(), Some(libc::SIGTERM));
         kill_group(&child);
     }
