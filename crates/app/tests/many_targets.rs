@@ -5,7 +5,8 @@ use std::time::Duration;
 use testkit::{Finished, KernelIo, Report, Workplace, or_skip, skip, tool, workplace};
 
 const FEW: u64 = 1_000;
-const MANY: u64 = 10_000;
+/// Nearly 10,000: each target that is written needs two open files, and machines allow 20,000 of them.
+const MANY: u64 = 9_900;
 
 /// Empty but for their size, so that thousands cost next to nothing.
 const TARGET_BYTES: u64 = 64 << 10;
@@ -61,9 +62,10 @@ fn assert_per_target(what: &str, [few, many]: [u64; 2], counts: [u64; 2], bound:
 
 // Shows faults: 10,000 targets
 #[test]
-fn ten_thousand_targets_cost_what_ten_times_a_thousand_do() {
+fn ten_times_the_targets_cost_ten_times_as_much() {
     let place = or_skip!(place());
-    for options in ["", "-L -D -w50 --overwrite"] {
+    // The second has the figures of 60 intervals for each target, too.
+    for (options, memory) in [("", 16 << 10), ("-L -D -w50 --overwrite", 40 << 10)] {
         let run = |count| {
             let program = place.diskspd(LOAD).args(options).args(&names(count)).limit(PATIENCE);
             whole(&program.run_counted(), count)
@@ -71,7 +73,7 @@ fn ten_thousand_targets_cost_what_ten_times_a_thousand_do() {
         let [few, many] = [or_skip!(run(FEW)), or_skip!(run(MANY))];
         let pair = |of: fn(&KernelIo) -> u64| [of(&few), of(&many)];
         assert_per_target(&format!("bytes, {options}"), pair(|io| io.transferred_bytes), [FEW, MANY], 100);
-        assert_per_target(&format!("memory, {options}"), pair(|io| io.peak_bytes), [FEW, MANY], 16 << 10);
+        assert_per_target(&format!("memory, {options}"), pair(|io| io.peak_bytes), [FEW, MANY], memory);
     }
 }
 
@@ -147,13 +149,14 @@ fn requests_take_no_more_than_is_planned_for_them() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let measured = |depth: &str| {
-        let words = format!("-b512 -r -t1 -W0 -d60 --max-ios=100000 -o{depth} a.dat");
+        let words = format!("-b512 -r -t1 -W0 -d60 -L --max-ios=100000 -o{depth} a.dat");
         let plan = place.diskspd("--plan").args(&words).run();
         let run = place.diskspd(&words).limit(PATIENCE).run_counted();
         Ok::<_, String>((planned_bytes(&plan.expect_status(0).stdout), whole(&run, 1)?.peak_bytes))
     };
+    // An unoptimised program looks through all free requests whenever one becomes free.
     let ((plan_of_few, peak_of_few), (plan_of_many, peak_of_many)) =
-        (or_skip!(measured("1")), or_skip!(measured("65536")));
+        (or_skip!(measured("1")), or_skip!(measured("16384")));
     let (planned, taken) = (plan_of_many - plan_of_few, peak_of_many.saturating_sub(peak_of_few));
     assert!(taken <= planned + (2 << 20), "{taken} bytes more, {planned} planned");
 }
