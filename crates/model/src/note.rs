@@ -396,11 +396,15 @@ impl fmt::Display for Note {
             }
             Self::WritesMadeDurable { device, how, write_count, flush_count, flush_mean_us } => {
                 let how = how.words();
-                write!(f, "-Sw on {device}: {how}; {write_count} writes, {flush_count} flushes")?;
+                write!(f, "write-through on {device}: {how}; {write_count} writes, {flush_count} flushes")?;
                 flush_mean_us.map_or(Ok(()), |us| write!(f, " of {}.{:03} ms on average", us / 1000, us % 1000))
             }
             Self::DurabilityUnknown { path, reason } => {
-                write!(f, "-Sw on '{}': cannot determine how writes were made durable: {reason}", path.display())
+                write!(
+                    f,
+                    "write-through on '{}': cannot determine how writes were made durable: {reason}",
+                    path.display()
+                )
             }
             Self::DeviceFaultsLogged { device, fault, count, first } => {
                 let fault = fault.words();

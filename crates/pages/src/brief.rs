@@ -31,7 +31,8 @@ const TARGETS_MAX: usize = 2;
 const MACHINE_FACTS: [&str; 6] = ["virtual machine", "processor", "CPUs", "memory", "system", "kernel"];
 
 /// What figures with these notes do not show. These notes are named first.
-const NOT_SHOWN: [(&str, &str); 3] = [
+const NOT_SHOWN: [(&str, &str); 4] = [
+    ("volatile-cache", "the speed of durable writes"),
     ("small-for-host", "how fast the storage behind the virtual disk is"),
     ("short-run", "what a longer load gets"),
     ("weak-percentiles", "the highest percentiles"),
@@ -173,7 +174,7 @@ fn still_true(names: &[&str]) -> (&'static str, &'static str) {
     if are_all(&DISTURBANCES) {
         (
             "Only in part",
-            " IOPS and MiB/s were reached; without the disturbance they may be higher, and latencies lower.",
+            " IOPS and MiB/s are lower bounds: without the disturbance they may be higher, and latencies lower.",
         )
     } else if are_all(&CACHES) {
         ("Not as figures of the device", " They are those of the cache.")

@@ -10,7 +10,7 @@ use super::environment::{command, counted, facts, place_time_tool};
 use super::foreign_text::text;
 use super::quantity::size;
 use super::repeat::{name, name_in_words, shown};
-use super::warnings::{Explain, NamedRun, banner, warnings};
+use super::warnings::{Explain, NamedRun, banner, of_several_runs, warnings};
 use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
@@ -183,13 +183,19 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
         Some(load.clone()?.longer().repeated(&["--runs=10", &format!("--dir={dir}")])?.command())
     };
     let [a, b] = &loads;
-    let command = match (repeated(a, "before"), repeated(b, "after")) {
-        (Some(before), Some(after)) => format!("{before}; {after}; diskspd compare before after"),
+    // The directories of the sides may have these names.
+    let (before, after) = ("before-x10", "after-x10");
+    let command = match (repeated(a, before), repeated(b, after)) {
+        (Some(first), Some(second)) => format!(
+            "{first}; echo 'Make the change, then press Enter'; read -r _; {second}; diskspd compare {before} {after}"
+        ),
         _ => String::new(),
     };
-    let next = "Repeat each side 10 times, in a directory of its own (before, after), with the change between them, and compare the \
-                directories.";
-    (next.to_owned(), command)
+    let next = format!(
+        "Measure the first side 10 times, make the change, measure the second side 10 times, each in a directory of its own \
+         ({before}, {after}), and compare the directories."
+    );
+    (next, command)
 }
 
 /// Which side to take.
@@ -296,7 +302,13 @@ fn comparison(
     let runs: Vec<NamedRun<'_>> = headlines.iter().map(|(name, headline)| (name.clone(), headline)).collect();
     let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement(found, first, second));
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
-    blocks.extend(banner(warnings(&runs, explain)));
+    let mut findings = warnings(&runs, explain);
+    for finding in &mut findings {
+        if let Some(advice) = of_several_runs(&finding.name, explain) {
+            finding.advise(advice);
+        }
+    }
+    blocks.extend(banner(findings));
     let mut sections = vec![Section::new(&heading, blocks)];
     // What is left without IOPS is the CPU usage, which makes no chart.
     let chart = if lacks_iops(found, first, second) { None } else { differences(found) };
@@ -327,9 +339,20 @@ fn named_headlines(side: &Side) -> Vec<(String, Headline)> {
     runs.filter_map(|(number, result)| Some((run_name(side, number), headline(result)?))).collect()
 }
 
-/// Rates over time and percentiles of the first run of each side.
+/// The run of a side that its charts show, and its number: that whose IOPS are nearest to the median.
+fn shown_run(side: &Side) -> Option<(usize, &RunResult)> {
+    let median = median(&side.results, Metric::Iops);
+    let distance = |result: &RunResult| {
+        let iops = stats::headline(result.time_spans.first()?)?.iops;
+        Some((iops - median?).abs())
+    };
+    let far = |result: &RunResult| distance(result).unwrap_or(f64::INFINITY);
+    (1..).zip(&side.results).min_by(|(_, a), (_, b)| far(a).total_cmp(&far(b)))
+}
+
+/// Rates over time and percentiles of one run of each side.
 pub(super) fn overlaid(sides: &[Side]) -> Vec<Shown> {
-    let measured = |side: &'_ Side| -> Option<_> { side.results.first()?.time_spans.first()?.measured.clone() };
+    let measured = |side: &'_ Side| -> Option<_> { shown_run(side)?.1.time_spans.first()?.measured.clone() };
     let known: Vec<_> = sides.iter().filter_map(|side| Some((side.name.as_str(), measured(side)?))).collect();
     let known: Vec<_> = known.iter().map(|(name, measured)| (*name, measured)).collect();
     let caption = one_run_of_each(sides);
@@ -342,10 +365,14 @@ fn one_run_of_each(sides: &[Side]) -> String {
     let several: Vec<String> = sides
         .iter()
         .filter(|side| side.results.len() > 1)
-        .map(|side| format!("run 1 of {} of {}", side.results.len(), side.name))
+        .filter_map(|side| Some(format!("run {} of {} of {}", shown_run(side)?.0, side.results.len(), side.name)))
         .collect();
-    let several = if several.is_empty() { String::new() } else { format!(": {}", several.join(", ")) };
-    let stalled = |side: &&Side| without_ios(&side.results[..side.results.len().min(1)]) > 0;
+    let several = if several.is_empty() {
+        String::new()
+    } else {
+        format!(", of several the one nearest to the median IOPS: {}", several.join(", "))
+    };
+    let stalled = |side: &&Side| shown_run(side).is_some_and(|(_, run)| without_ios(std::slice::from_ref(run)) > 0);
     let stalled: Vec<String> = sides.iter().filter(stalled).map(|side| format!(" {}: no I/Os.", side.name)).collect();
     format!("Each line is a single run{several}.{}", stalled.concat())
 }
@@ -563,6 +590,8 @@ fn lengths(sides: &[Side]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::figures::{Directions, Figures};
+    use model::result::{Measured, TimeSpanResult};
 
     fn side(name: &str) -> Side {
         Side { name: name.to_owned(), results: Vec::new() }
@@ -583,6 +612,24 @@ mod tests {
         let found = readable("machine.memory.available_bytes", ["1073741824", "null"]);
         assert_eq!(found, ("free memory".to_owned(), ["1 GiB", "null"].map(str::to_owned)));
         assert_eq!(readable("machine.kernel", ["5", "6"]).0, "machine.kernel");
+    }
+
+    #[test]
+    fn charts_show_the_run_nearest_to_the_median() {
+        let run = |iops: f64| {
+            let total = Figures { ios: 1000, iops, ..Figures::default() };
+            let measured = Measured { total: Directions { total, ..Directions::default() }, ..Measured::default() };
+            let time_spans = vec![TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }];
+            RunResult { time_spans, ..RunResult::default() }
+        };
+        let of = |all: &[f64]| Side { name: "a".to_owned(), results: all.iter().map(|iops| run(*iops)).collect() };
+        let shown = |all: &[f64]| shown_run(&of(all)).map(|(number, _)| number);
+        assert_eq!([shown(&[3.0, 1.0, 2.0]), shown(&[7.0]), shown(&[])], [Some(3), Some(1), None]);
+        let caption = one_run_of_each(&[of(&[3.0, 1.0, 2.0])]);
+        assert_eq!(
+            caption,
+            "Each line is a single run, of several the one nearest to the median IOPS: run 3 of 3 of a."
+        );
     }
 
     #[test]

@@ -111,12 +111,12 @@ fn brief(recording: &Recording, name: &str) -> Brief {
         ),
         Some((_, found)) => (
             format!(
-                "{}See which programs do this I/O (pidstat -d 1, as root). To find out what the device can do, run this with FILE \
-                 on it while nothing else uses it.",
+                "{}See which programs do this I/O while they do it (pidstat -d 1, as root). To measure random reads of the device \
+                 at each queue depth, run this while nothing else uses it; FILE is a new file on it, which is created.",
                 if length_s < TYPICAL_S { "Record for minutes while the usual programs run. " } else { "" }
             ),
             format!(
-                "diskspd sweep --vary o=1..64*2 -- -c4G -b{} -r -Su -L -d30 FILE",
+                "diskspd sweep '--vary=o=1..64*2' -- -c4G -b{} -r -Su -L -d60 FILE",
                 units::short_size(block_bytes(mean_request_bytes(&found.peak)))
             ),
         ),

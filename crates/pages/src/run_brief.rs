@@ -249,7 +249,9 @@ fn next(result: &RunResult, again: Option<&Again>) -> (String, String) {
         ("small-for-host", "--probe-host-cache", "with a probe of the host's cache", true),
     ];
     let asked = known.iter().filter(|(.., is_possible)| *is_possible).filter_map(|(name, option, how, _)| {
-        Some((findings.iter().find(|finding| finding.name == *name)?, (*option, *how)))
+        let of_name = findings.iter().filter(|finding| finding.name == *name);
+        // Of advice with different numbers, that with the largest, which the option has.
+        Some((of_name.max_by_key(|finding| (finding.advice.len(), &finding.advice))?, (*option, *how)))
     });
     let (asking, options): (Vec<&&Finding>, Vec<(&str, &str)>) = asked.unzip();
     let (options, how): (Vec<&str>, Vec<&str>) = options.into_iter().unzip();
@@ -258,7 +260,8 @@ fn next(result: &RunResult, again: Option<&Again>) -> (String, String) {
     let same = || again.map(Again::command).unwrap_or_default();
     if let Some(remedy) = remedy(findings.iter().copied()) {
         // The command has what an option can do about the gravest finding.
-        let is_in_command = asking.iter().any(|finding| findings.first() == Some(*finding));
+        let is_in_command =
+            asking.iter().any(|finding| findings.first().is_some_and(|first| first.name == finding.name));
         let then = if is_in_command { "Measure again" } else { "When that is done, measure again" };
         return match other {
             Some(command) => (format!("{remedy} {then}, {}:", how.join(", ")), command),
@@ -385,7 +388,7 @@ mod tests {
         );
         assert_eq!(
             trust,
-            "Only in part: the figure of steal (steal, in 1 of 2 runs). IOPS and MiB/s were reached; without the \
+            "Only in part: the figure of steal (steal, in 1 of 2 runs). IOPS and MiB/s are lower bounds: without the \
              disturbance they may be higher, and latencies lower. The figures do not show what a longer load gets. With warnings: the writes."
         );
     }

@@ -11,7 +11,7 @@ use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::repeat::{MACHINE_CPU, name};
 use super::run::time_span;
-use super::warnings::{Explain, NamedRun, WHAT_TO_DO, banner, plain, warnings};
+use super::warnings::{Explain, NamedRun, banner, of_several_runs, warnings};
 use super::weak;
 use in_brief::{in_brief, is_at_edge};
 use model::doubt::Doubt;
@@ -487,16 +487,14 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     banner(findings)
 }
 
-/// In a search the program chooses the rates, and other options set the lengths of the runs. Elsewhere the interval of several
-/// runs comes from the differences between them: each need not be long enough for its own.
+/// In a search the program chooses the rates, and other options set the lengths of the runs.
 fn advise(found: &mut Found, sweep: &Sweep, explain: Explain) {
     let advice = match sweep.limit {
         Some(_) => render::limit::advice(&found.name),
-        None => explain(&found.name).filter(|_| found.name == "short-run").map(|meaning| meaning.advice),
+        None => of_several_runs(&found.name, explain),
     };
-    if let Some(advice) = advice.map(plain) {
-        let is_whole = found.advice.starts_with(WHAT_TO_DO);
-        found.advice = if is_whole { format!("{WHAT_TO_DO}{advice}.") } else { advice };
+    if let Some(advice) = advice {
+        found.advise(advice);
     }
 }
 

@@ -14,7 +14,7 @@ const NAMED_MAX: usize = 6;
 const FIGURES_MAX: usize = 2;
 
 /// Before what to do about a finding of several runs.
-pub(super) const WHAT_TO_DO: &str = "What to do: ";
+const WHAT_TO_DO: &str = "What to do: ";
 
 /// What a finding of this name means.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,15 @@ pub struct Meaning {
     pub computed_from: &'static str,
     /// What to do.
     pub advice: &'static str,
+}
+
+impl Found {
+    /// Gives another advice.
+    pub(super) fn advise(&mut self, advice: &str) {
+        let advice = plain(advice);
+        let is_whole = self.advice.starts_with(WHAT_TO_DO);
+        self.advice = if is_whole { format!("{WHAT_TO_DO}{advice}.") } else { advice };
+    }
 }
 
 impl Meaning {
@@ -53,6 +62,12 @@ pub(super) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
         Found { tone, word, ..warning(name, *count, runs, explain) }
     });
     warned.chain(milder).collect()
+}
+
+/// The advice of `short-run` where the interval comes from the differences between runs: each need not be long enough for
+/// one of its own.
+pub(super) fn of_several_runs(name: &str, explain: Explain) -> Option<&'static str> {
+    explain(name).filter(|_| name == "short-run").map(|meaning| meaning.advice)
 }
 
 /// What was found in several runs, if anything was.

@@ -132,7 +132,7 @@ pub fn too_few(rounds: u32) -> Option<String> {
     match rounds {
         ..=1 => Some(ONE_ROUND.to_owned()),
         ROUNDS_ENOUGH.. => None,
-        few => Some(format!("with {few} rounds, one that was disturbed moves the median")),
+        few => Some(format!("with only {few} rounds, a single disturbed round would shift the median")),
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
         same target for oltp and b: a.dat
         medians of 2 rounds
         limited to a rate (-g): oltp: alone and together such a stream does at most that, so look at its latency
-        with 2 rounds, one that was disturbed moves the median: make more (--rounds 5)
+        with only 2 rounds, a single disturbed round would shift the median: make more (--rounds 5)
         ");
         let mut silent = stream("idle", None, None);
         silent.alone.mean_ns = None;

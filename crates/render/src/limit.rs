@@ -68,8 +68,12 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
         let of_range = |visit: &&Visit| visit.is_of_point() && (first..=last).contains(&visit.point);
         let runs: Vec<&Headline> = sweep.visits.iter().filter(of_range).filter_map(Visit::headline).collect();
         let (low, high) = (rate(sweep, first), rate(sweep, last));
-        lines.push(format!("{}, at every rate from {low} to {high} I/Os per second", ranges(found, &runs)));
-        lines.push("runs at the same rate are on both sides of the limit; lowering the rate does not help".to_owned());
+        lines.push(format!("{} at the rates from {low} to {high} I/Os per second", ranges(found, &runs)));
+        lines.push(
+            "runs at the same rate are on both sides of the limit, and within this range a lower rate does not meet it \
+             more often than chance explains"
+                .to_owned(),
+        );
         return lines;
     }
     if !found.is_confirmed {
@@ -154,7 +158,9 @@ const OF_OVERLOAD: [&str; 2] = ["depth-limited", "starts-not-made"];
 /// The figures of a run of a search, of which rates above the answer lack these warnings; `None` if it failed.
 pub fn without_overload(found: &LimitFound, visit: &Visit) -> Option<Headline> {
     let run = visit.headline()?;
-    let is_above = found.holds.is_some_and(|holds| visit.point > holds);
+    // Where noise decides, the runs of its whole range are the answer.
+    let answer = found.noise.map(|noise| noise.last).or(found.holds);
+    let is_above = answer.is_some_and(|answer| visit.point > answer);
     Some(if is_above { run.without_warnings(&OF_OVERLOAD) } else { run.clone() })
 }
 

@@ -253,8 +253,8 @@ mod tests {
         assert_eq!(
             notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             [
-                "-Sw on 'a': cannot determine how writes were made durable: sda has no statistics",
-                "-Sw on 'b': cannot determine how writes were made durable: no block device is visible beneath it",
+                "write-through on 'a': cannot determine how writes were made durable: sda has no statistics",
+                "write-through on 'b': cannot determine how writes were made durable: no block device is visible beneath it",
             ]
         );
     }

@@ -47,7 +47,7 @@ fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<
     let notes = document["time_spans"][0]["notes"].as_array().expect("a list of notes");
     let is_ours = |note: &&Value| note["note"] == "writes_made_durable" && note["device"] == device;
     let note = notes.iter().find(is_ours).unwrap_or_else(|| panic!("no note on {device}: {notes:?}")).clone();
-    let sentence = format!("-Sw on {device}: ");
+    let sentence = format!("write-through on {device}: ");
     run.expect_stdout(&[&format!("NOTE: {sentence}"), "asking for durable writes (O_DSYNC), writethrough on"]);
     let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
     assert!(xml.contains(&format!("<Note>{sentence}")), "{xml}");

@@ -41,8 +41,9 @@ const DEVICE_LATENCY: Kind = Kind {
     title: "Mean latency: program and devices",
     caption: "Means of each interval, of different requests. diskspd: its own I/Os. Devices: requests of all programs, \
               including write-back of cached data. Where a device's line is below diskspd's, the gap is mainly time spent \
-              in this machine, above the device. Where it is above, a cache completed I/Os of diskspd, or the device had \
-              other, slower requests.",
+              in this machine, above the device, or a durable write is several requests of the device: the data, its \
+              journal, and flushes. Where it is above, a cache completed I/Os of diskspd, or the device had other, slower \
+              requests.",
     own: |moment| moment.latency_mean_ns,
     axis: latency,
 };

@@ -199,7 +199,9 @@ fn of_limits(sweep: &Sweep, found: &LimitFound) -> String {
     let rate = |point: usize| text(render::limit::rate(sweep, point).as_bytes());
     let missed = found.fails.map(|point| format!("missed at {}", rate(point)));
     let parts = match (found.noise, found.holds) {
-        (Some(noise), _) => vec![format!("met or missed by chance from {} to {}", rate(noise.first), rate(noise.last))],
+        (Some(noise), _) => {
+            vec![format!("met in some runs and missed in others from {} to {}", rate(noise.first), rate(noise.last))]
+        }
         (None, holds) => {
             let met = if found.is_confirmed { "met at" } else { "about met at" };
             holds.map(|point| format!("{met} {}", rate(point))).into_iter().chain(missed).collect()
@@ -295,7 +297,8 @@ fn next(sweep: &Sweep, explain: Explain) -> Step {
         return Step { words, command: again(sweep, &[]) };
     }
     let remedy = remedy_of_runs(&runs, explain);
-    let (words, command) = beyond(sweep).unwrap_or_else(|| within(sweep, remedy.is_some()));
+    let (words, command) =
+        beyond(sweep).or_else(|| more_depths(sweep)).unwrap_or_else(|| within(sweep, remedy.is_some()));
     match remedy {
         Some(first) => Step { words: format!("{first} Then {}", lower(&words)), command },
         None => Step { words, command },
@@ -312,12 +315,35 @@ fn beyond(sweep: &Sweep) -> Option<(String, String)> {
         let series = sweep.block_sizes.iter().find(|series| of_best(&series.points))?;
         (beyond_blocks(sweep, series)?, &series.points)
     };
-    let (name, range) = next_range(sweep, points)?;
+    let (name, last) = only_varied(sweep, points)?;
+    let unit = last.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let largest: u64 = last.strip_suffix(unit)?.parse().ok()?;
+    let from = (largest / 2).max(1);
+    let range = format!("{from}{unit}..{}{unit}*2", from.checked_mul(NEXT_RANGE)?);
+    Some((words, with_range(sweep, name, &range)?))
+}
+
+/// Where there are too few queue depths to find the best one: a range with enough.
+fn more_depths(sweep: &Sweep) -> Option<(String, String)> {
+    let has_too_few = |series: &&DepthSeries| series.knee.is_none() && series.points.len() < stats::DEPTHS_MIN;
+    let points = &sweep.depths.iter().find(has_too_few)?.points;
+    let (name, last) = only_varied(sweep, points)?;
+    let (_, first) = only_varied(sweep, &points.iter().rev().copied().collect::<Vec<_>>())?;
+    let (smallest, largest): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    // Doubled as often as there must be further depths.
+    let enough = smallest.checked_mul(1 << (stats::DEPTHS_MIN - 1))?;
+    let range = format!("{smallest}..{}*2", largest.checked_mul(2)?.max(enough));
+    let words = format!("Try more queue depths: at least {} are needed to find the best one.", stats::DEPTHS_MIN);
+    Some((words, with_range(sweep, name, &range)?))
+}
+
+/// The sweep with another range of an option, several times if each point was run once.
+fn with_range(sweep: &Sweep, name: &str, range: &str) -> Option<String> {
     let vary = format!("--vary={name}=");
     value_of(sweep, &vary)?;
     let runs = RUNS.to_string();
-    let options = [(vary.as_str(), range.as_str()), ("--runs=", &runs)];
-    Some((words, again(sweep, if is_once(sweep) { &options } else { &options[..1] })))
+    let options = [(vary.as_str(), range), ("--runs=", &runs)];
+    Some(again(sweep, if is_once(sweep) { &options } else { &options[..1] }))
 }
 
 fn beyond_depths(sweep: &Sweep, series: &DepthSeries) -> Option<String> {
@@ -353,18 +379,15 @@ pub(super) fn is_at_edge(sweep: &Sweep, points: &[usize]) -> bool {
     points.len() > 1 && most == points.last().copied()
 }
 
-/// The only option that varies among points, and the range of its larger values: `o`, `16..256*2`.
-fn next_range(sweep: &Sweep, points: &[usize]) -> Option<(String, String)> {
+/// The only option that varies among points, and its last value: `o`, `32`.
+fn only_varied<'a>(sweep: &'a Sweep, points: &[usize]) -> Option<(&'a str, &'a str)> {
     let settings = |point: &usize| sweep.points[*point].settings.iter();
     let first = points.first()?;
     let mut varied =
         settings(first).filter(|setting| points.iter().any(|point| !settings(point).any(|s| s == *setting)));
     let (Setting { name, .. }, None) = (varied.next()?, varied.next()) else { return None };
     let last = settings(points.last()?).find(|setting| setting.name == *name)?;
-    let unit = last.value.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    let largest: u64 = last.value.strip_suffix(unit)?.parse().ok()?;
-    let from = (largest / 2).max(1);
-    Some((name.clone(), format!("{from}{unit}..{}{unit}*2", from.checked_mul(NEXT_RANGE)?)))
+    Some((name, &last.value))
 }
 
 /// Where the range tried was wide enough.
@@ -577,6 +600,19 @@ mod tests {
                 assert!(row.ends_with('.') && !row.contains("  ") && !row.contains(".."), "{brief:?}");
             }
         }
+    }
+
+    #[test]
+    fn too_few_depths_lead_to_a_range_with_enough() {
+        let of = |depths: &[&str]| {
+            let sizes: &[&str] = &["4K", "64K"];
+            let words = format!("--vary=b=4K,64K --vary=o={} -- -r -d4 a.dat", depths.join(","));
+            more_depths(&grid(&words, [("o", depths), ("b", sizes)], Severity::Note)).map(|(_, command)| command)
+        };
+        let next =
+            |range: &str| Some(format!("diskspd sweep --vary=b=4K,64K '--vary=o={range}' --runs=5 -- -r -d4 a.dat"));
+        assert_eq!((of(&["1", "4", "16"]), of(&["2", "4"])), (next("1..32*2"), next("2..32*2")));
+        assert_eq!(of(&["1", "2", "4", "8", "16"]), None, "these are enough");
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub(super) const RULES: &[VerdictRule] = &[
 /// Bytes per second of others below which they are no influence: a log or a journal now and then.
 const OTHERS_BYTES_PER_S_MIN: f64 = 256.0 * 1024.0;
 
+/// Idle time of all CPUs above which more of them would not help.
+const IDLE_PERCENT: f64 = 50.0;
+
 /// That other threads had the CPUs.
 pub(super) fn contention(context: &RuleContext<'_>) -> Vec<Observation> {
     context.noted(|note| cpu_contention(context, note))
@@ -53,7 +56,8 @@ fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation>
     let share = f64::from(*percent_hundredths) / 10_000.0;
     let shares = stats::cpu_shares(context.span_result);
     let others = shares.as_ref().map(|shares| shares.others_percent / 100.0 > super::WORTH_A_WARNING);
-    let advice = advice(context, others);
+    let is_idle = shares.as_ref().is_some_and(|shares| shares.idle_percent > IDLE_PERCENT);
+    let advice = advice(context, others, is_idle);
     let shares = shares.map(|shares| format!("; time of all CPUs: {shares}")).unwrap_or_default();
     let of_latency = wait_of_latency(context, share).unwrap_or_default();
     let figure = format!("the threads waited for a CPU for {} of their time{of_latency}{shares}", percent(share));
@@ -75,7 +79,7 @@ fn wait_of_latency(context: &RuleContext<'_>, share: f64) -> Option<String> {
 }
 
 /// What helps here: fewer threads do not where there is a CPU for each, nor does stopping programs that had no CPU time.
-fn advice(context: &RuleContext<'_>, has_others: Option<bool>) -> String {
+fn advice(context: &RuleContext<'_>, has_others: Option<bool>, is_idle: bool) -> String {
     let cpus = context.result.system.topology.cpus.len();
     let has_too_many = cpus > 0 && context.measured.thread_count as usize > cpus;
     let fewer = format!("use no more threads than CPUs ({cpus})");
@@ -83,11 +87,15 @@ fn advice(context: &RuleContext<'_>, has_others: Option<bool>) -> String {
         (Some(true), true) => format!("stop other programs, and {fewer}"),
         (_, true) => fewer,
         (Some(false), false) => {
-            let fewer = if context.measured.thread_count > 1 { "fewer threads or " } else { "" };
+            let fewer = match (is_idle, context.measured.thread_count) {
+                (true, _) => "",
+                (false, 1) => "use more CPUs, or ",
+                (false, _) => "use fewer threads or more CPUs, or ",
+            };
             return format!(
-                "use {fewer}more CPUs, or bind threads away from the device's interrupts (-a): other programs used no \
-                 CPU time to speak of, so the kernel's own work for these I/Os (completions, flushes, interrupts) most \
-                 likely had the CPUs. Latencies include the wait"
+                "{fewer}bind threads to CPUs that do not handle the device's interrupts (-a; /proc/interrupts names \
+                 them): other programs used no CPU time to speak of, so the kernel's own work for these I/Os \
+                 (completions, flushes, interrupts) most likely had the CPUs. Latencies include the wait"
             );
         }
         (_, false) => "stop other programs, or use a machine with more CPUs".to_owned(),
@@ -160,7 +168,18 @@ mod tests {
         assert!(advice(3, None).starts_with("use no more threads than CPUs (2): "));
         assert!(advice(2, Some(20_000)).starts_with("stop other programs, or use a machine with more CPUs: "));
         assert!(advice(3, Some(20_000)).starts_with("stop other programs, and use no more threads than CPUs (2): "));
-        assert!(advice(2, Some(120_000)).contains("other programs used no CPU time to speak of"));
+        let bind = "bind threads to CPUs that do not handle the device's interrupts (-a; /proc/interrupts names them): other \
+                    programs used no CPU time to speak of";
+        assert!(advice(2, Some(120_000)).starts_with(&format!("use fewer threads or more CPUs, or {bind}")));
+        let mut idle = Built::sound();
+        used(&mut idle, 120_000);
+        idle.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+        for cpu in &mut idle.measured().cpus {
+            *cpu = CpuUsage { user_percent: 20.0, kernel_percent: 15.0, idle_percent: 65.0, ..*cpu };
+        }
+        let context = RuleContext::of(&idle.result, 0).expect("it was measured");
+        let found = RULES.iter().flat_map(|rule| rule.findings(&context)).find(|found| found.name == "cpu-contention");
+        assert!(found.is_some_and(|found| found.advice.starts_with(bind)), "more CPUs would be idle, too");
         assert!(advice(3, Some(120_000)).starts_with("use no more threads than CPUs (2): "));
     }
 

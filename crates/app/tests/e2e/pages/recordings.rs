@@ -77,7 +77,7 @@ fn a_recording_is_drawn_device_by_device() {
         "Its peak began at 3 s of the recording: 800 reads/s and 0 writes/s of 4 KiB on average, mean latency 2 ms.",
         "sdb was not saturated for a whole interval: ",
         "See which programs do this I/O",
-        "diskspd sweep --vary o=1..64*2 -- -c4G -b4K -r -Su -L -d30 FILE",
+        "diskspd sweep '--vary=o=1..64*2' -- -c4G -b4K -r -Su -L -d60 FILE",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -29,7 +29,8 @@ fn advised(page: &str) -> String {
     let brief = page.split("<dl class=\"brief\"").nth(1).and_then(|rest| rest.split("</dl>").next()).expect("a brief");
     let rows: Vec<&str> = brief.split("<dd>").skip(1).filter_map(|row| row.split("</dd>").next()).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| !row.trim().is_empty()), "{rows:?}");
-    rows[3].split("<code>").nth(1).unwrap_or_default().to_owned()
+    let command = rows[3].split("<code>").nth(1).unwrap_or_default();
+    command.replace("<span>", "").replace("</span>", "")
 }
 
 #[test]
