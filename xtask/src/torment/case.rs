@@ -62,6 +62,7 @@ pub(super) fn judge(stack: &mut Stack, command: &Command) -> std::io::Result<(En
     let allowed = verdict::allowed(stack, command, &before);
     stack.lines.push(command.line());
     let ended = stack.diskspd(&command.words)?;
+    stack.check_holders()?;
     let code = ended.status.and_then(|status| status.code());
     // A refused command has done nothing.
     let allowed = if code == Some(3) { Allowed::default() } else { allowed };

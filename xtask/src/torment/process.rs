@@ -70,6 +70,13 @@ fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     }
 }
 
+/// True if a child has ended; it is not reaped.
+pub(super) fn has_ended(child: &Child) -> bool {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Pid::from_raw(child.id().cast_signed()).is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))))
+}
+
 /// Kills a child and all that it started, and waits for it.
 pub(super) fn kill(child: &mut Child) {
     if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {

@@ -334,6 +334,16 @@ impl Stack {
                 && (is_swapping() || swapped_out() != self.swapped_out))
     }
 
+    /// An error if a process that was to hold something has ended: what it held would be thought to be in use.
+    pub(super) fn check_holders(&self) -> std::io::Result<()> {
+        match self.holders.iter().find(|holder| process::has_ended(holder)) {
+            Some(holder) => {
+                Err(std::io::Error::other(format!("process {} does not hold its file any more", holder.id())))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Ends the processes that hold something.
     pub(super) fn release(&mut self) {
         for holder in &mut self.holders {

@@ -276,7 +276,7 @@ fn mapped(stack: &mut Stack, random: &mut Random) -> Option<()> {
     let name = any_file(stack, random)?;
     let node = stack.node(&name)?;
     let script = format!(
-        "import mmap,os,time; f=os.open(\"{name}\",os.O_RDWR); m=mmap.mmap(f,0); \
+        "import mmap,os,threading; f=os.open(\"{name}\",os.O_RDWR); m=mmap.mmap(f,0); \
          os.closerange(3,64); print(\"ready\",flush=True); threading.Event().wait()"
     );
     if stack.hold("python3", &["-c", &script], &format!("python3 -c '{script}'")) {
