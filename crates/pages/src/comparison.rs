@@ -10,7 +10,7 @@ use super::environment::{command, counted, facts, place_time_tool};
 use super::foreign_text::text;
 use super::quantity::size;
 use super::repeat::{name, name_in_words, shown};
-use super::warnings::{Explain, NamedRun, banner, of_several_runs, warnings};
+use super::warnings::{Explain, NamedRun, banner, warnings_of_repeats};
 use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
@@ -302,13 +302,7 @@ fn comparison(
     let runs: Vec<NamedRun<'_>> = headlines.iter().map(|(name, headline)| (name.clone(), headline)).collect();
     let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement(found, first, second));
     let mut blocks = vec![Block::Answers { answers: vec![answer] }];
-    let mut findings = warnings(&runs, explain);
-    for finding in &mut findings {
-        if let Some(advice) = of_several_runs(&finding.name, explain) {
-            finding.advise(advice);
-        }
-    }
-    blocks.extend(banner(findings));
+    blocks.extend(banner(warnings_of_repeats(&runs, explain)));
     let mut sections = vec![Section::new(&heading, blocks)];
     // What is left without IOPS is the CPU usage, which makes no chart.
     let chart = if lacks_iops(found, first, second) { None } else { differences(found) };
@@ -341,13 +335,12 @@ fn named_headlines(side: &Side) -> Vec<(String, Headline)> {
 
 /// The run of a side that its charts show, and its number: that whose IOPS are nearest to the median.
 fn shown_run(side: &Side) -> Option<(usize, &RunResult)> {
-    let median = median(&side.results, Metric::Iops);
+    let median = median(&side.results, Metric::Iops).unwrap_or_default();
     let distance = |result: &RunResult| {
-        let iops = stats::headline(result.time_spans.first()?)?.iops;
-        Some((iops - median?).abs())
+        let headline = result.time_spans.first().and_then(stats::headline);
+        headline.map_or(f64::INFINITY, |headline| (headline.iops - median).abs())
     };
-    let far = |result: &RunResult| distance(result).unwrap_or(f64::INFINITY);
-    (1..).zip(&side.results).min_by(|(_, a), (_, b)| far(a).total_cmp(&far(b)))
+    (1..).zip(&side.results).min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)))
 }
 
 /// Rates over time and percentiles of one run of each side.

@@ -11,7 +11,7 @@ use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::repeat::{MACHINE_CPU, name};
 use super::run::time_span;
-use super::warnings::{Explain, NamedRun, banner, of_several_runs, warnings};
+use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
 use super::weak;
 use in_brief::{in_brief, is_at_edge};
 use model::doubt::Doubt;
@@ -58,7 +58,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
                     Block::Verdict(banner) => Some(&mut banner.findings),
                     _ => None,
                 });
-                verdicts.flatten().for_each(|found| advise(found, sweep, explain));
+                verdicts.flatten().for_each(advise);
             }
             if let Some(first) = of_span.first_mut() {
                 first.blocks.splice(0..0, why.take());
@@ -453,7 +453,7 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     let of_points = || sweep.visits.iter().filter(|visit| visit.is_of_point());
     let all = of_points().filter_map(|visit| Some((name(sweep, visit), visit.headline()?)));
     let all: Vec<NamedRun<'_>> = all.collect();
-    let mut each = match &sweep.limit {
+    let each = match &sweep.limit {
         Some(found) => {
             let judged = of_points().filter_map(|visit| render::limit::without_overload(found, visit));
             let judged: Vec<Headline> = judged.collect();
@@ -464,13 +464,11 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
             let overload =
                 overload.map(|found| Found { tone: Tone::Plain, word: Severity::Note.word().to_owned(), ..found });
             each.extend(overload.collect::<Vec<_>>());
+            each.iter_mut().for_each(advise);
             each
         }
-        None => warnings(&all, explain),
+        None => warnings_of_repeats(&all, explain),
     };
-    for found in &mut each {
-        advise(found, sweep, explain);
-    }
     // What says that there are warnings is needed only where older documents do not name them.
     let others = sweep.findings.iter().filter(|finding| each.is_empty() || finding.name != "warned-runs");
     let others = others.map(|finding| Found {
@@ -488,12 +486,8 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
 }
 
 /// In a search the program chooses the rates, and other options set the lengths of the runs.
-fn advise(found: &mut Found, sweep: &Sweep, explain: Explain) {
-    let advice = match sweep.limit {
-        Some(_) => render::limit::advice(&found.name),
-        None => of_several_runs(&found.name, explain),
-    };
-    if let Some(advice) = advice {
+fn advise(found: &mut Found) {
+    if let Some(advice) = render::limit::advice(&found.name) {
         found.advise(advice);
     }
 }

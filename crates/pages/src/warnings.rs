@@ -64,10 +64,13 @@ pub(super) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
     warned.chain(milder).collect()
 }
 
-/// The advice of `short-run` where the interval comes from the differences between runs: each need not be long enough for
-/// one of its own.
-pub(super) fn of_several_runs(name: &str, explain: Explain) -> Option<&'static str> {
-    explain(name).filter(|_| name == "short-run").map(|meaning| meaning.advice)
+/// [`warnings`] where intervals come from the differences between runs: no run need be long enough for one of its own.
+pub(super) fn warnings_of_repeats(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
+    let mut all = warnings(runs, explain);
+    if let Some((short, meaning)) = all.iter_mut().find(|found| found.name == "short-run").zip(explain("short-run")) {
+        short.advise(meaning.advice);
+    }
+    all
 }
 
 /// What was found in several runs, if anything was.

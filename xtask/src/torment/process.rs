@@ -1,6 +1,7 @@
 //! Programs that are started with a time limit, in a process group of their own, so that Ctrl-C reaches
 //! this program alone.
 
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -72,16 +73,15 @@ fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
 
 /// True if a child has ended; it is not reaped.
 pub(super) fn has_ended(child: &Child) -> bool {
-    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     Pid::from_raw(child.id().cast_signed()).is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))))
 }
 
 /// Kills a child and all that it started, and waits for it.
 pub(super) fn kill(child: &mut Child) {
-    if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
         // It may have ended by itself; it is not reaped yet, so the id is still its own.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = child.wait();
 }

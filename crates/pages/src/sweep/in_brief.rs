@@ -315,7 +315,7 @@ fn beyond(sweep: &Sweep) -> Option<(String, String)> {
         let series = sweep.block_sizes.iter().find(|series| of_best(&series.points))?;
         (beyond_blocks(sweep, series)?, &series.points)
     };
-    let (name, last) = only_varied(sweep, points)?;
+    let (name, [_, last]) = only_varied(sweep, points)?;
     let unit = last.trim_start_matches(|digit: char| digit.is_ascii_digit());
     let largest: u64 = last.strip_suffix(unit)?.parse().ok()?;
     let from = (largest / 2).max(1);
@@ -327,8 +327,7 @@ fn beyond(sweep: &Sweep) -> Option<(String, String)> {
 fn more_depths(sweep: &Sweep) -> Option<(String, String)> {
     let has_too_few = |series: &&DepthSeries| series.knee.is_none() && series.points.len() < stats::DEPTHS_MIN;
     let points = &sweep.depths.iter().find(has_too_few)?.points;
-    let (name, last) = only_varied(sweep, points)?;
-    let (_, first) = only_varied(sweep, &points.iter().rev().copied().collect::<Vec<_>>())?;
+    let (name, [first, last]) = only_varied(sweep, points)?;
     let (smallest, largest): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
     // Doubled as often as there must be further depths.
     let enough = smallest.checked_mul(1 << (stats::DEPTHS_MIN - 1))?;
@@ -379,15 +378,15 @@ pub(super) fn is_at_edge(sweep: &Sweep, points: &[usize]) -> bool {
     points.len() > 1 && most == points.last().copied()
 }
 
-/// The only option that varies among points, and its last value: `o`, `32`.
-fn only_varied<'a>(sweep: &'a Sweep, points: &[usize]) -> Option<(&'a str, &'a str)> {
+/// The only option that varies among points, and its values at the first and the last of them: `o`, `1`, `32`.
+fn only_varied<'a>(sweep: &'a Sweep, points: &[usize]) -> Option<(&'a str, [&'a str; 2])> {
     let settings = |point: &usize| sweep.points[*point].settings.iter();
     let first = points.first()?;
     let mut varied =
         settings(first).filter(|setting| points.iter().any(|point| !settings(point).any(|s| s == *setting)));
-    let (Setting { name, .. }, None) = (varied.next()?, varied.next()) else { return None };
+    let (Setting { name, value, .. }, None) = (varied.next()?, varied.next()) else { return None };
     let last = settings(points.last()?).find(|setting| setting.name == *name)?;
-    Some((name, &last.value))
+    Some((name, [value, &last.value]))
 }
 
 /// Where the range tried was wide enough.

@@ -3,6 +3,7 @@
 use super::stack::OnDevice;
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
+use model::cpu_shares::CpuShares;
 use model::finding::Severity;
 use model::note::Note;
 use model::result::LoadLoop;
@@ -55,9 +56,7 @@ fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation>
     let Note::CpuAwaited { percent_hundredths } = note else { return None };
     let share = f64::from(*percent_hundredths) / 10_000.0;
     let shares = stats::cpu_shares(context.span_result);
-    let others = shares.as_ref().map(|shares| shares.others_percent / 100.0 > super::WORTH_A_WARNING);
-    let is_idle = shares.as_ref().is_some_and(|shares| shares.idle_percent > IDLE_PERCENT);
-    let advice = advice(context, others, is_idle);
+    let advice = advice(context, shares.as_ref());
     let shares = shares.map(|shares| format!("; time of all CPUs: {shares}")).unwrap_or_default();
     let of_latency = wait_of_latency(context, share).unwrap_or_default();
     let figure = format!("the threads waited for a CPU for {} of their time{of_latency}{shares}", percent(share));
@@ -79,7 +78,9 @@ fn wait_of_latency(context: &RuleContext<'_>, share: f64) -> Option<String> {
 }
 
 /// What helps here: fewer threads do not where there is a CPU for each, nor does stopping programs that had no CPU time.
-fn advice(context: &RuleContext<'_>, has_others: Option<bool>, is_idle: bool) -> String {
+fn advice(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> String {
+    let has_others = shares.map(|shares| shares.others_percent / 100.0 > super::WORTH_A_WARNING);
+    let is_idle = shares.is_some_and(|shares| shares.idle_percent > IDLE_PERCENT);
     let cpus = context.result.system.topology.cpus.len();
     let has_too_many = cpus > 0 && context.measured.thread_count as usize > cpus;
     let fewer = format!("use no more threads than CPUs ({cpus})");
@@ -87,13 +88,13 @@ fn advice(context: &RuleContext<'_>, has_others: Option<bool>, is_idle: bool) ->
         (Some(true), true) => format!("stop other programs, and {fewer}"),
         (_, true) => fewer,
         (Some(false), false) => {
-            let fewer = match (is_idle, context.measured.thread_count) {
+            let instead = match (is_idle, context.measured.thread_count) {
                 (true, _) => "",
                 (false, 1) => "use more CPUs, or ",
                 (false, _) => "use fewer threads or more CPUs, or ",
             };
             return format!(
-                "{fewer}bind threads to CPUs that do not handle the device's interrupts (-a; /proc/interrupts names \
+                "{instead}bind threads to CPUs that do not handle the device's interrupts (-a; /proc/interrupts names \
                  them): other programs used no CPU time to speak of, so the kernel's own work for these I/Os \
                  (completions, flushes, interrupts) most likely had the CPUs. Latencies include the wait"
             );
