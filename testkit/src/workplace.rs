@@ -2,6 +2,8 @@
 
 use crate::process::{Program, no_child};
 use rustix::fs::{Mode, OFlags};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,21 @@ impl Workplace {
     pub fn content(&self, name: &str) -> Vec<u8> {
         let _no_child = no_child();
         fs::read(self.path(name)).expect("the file can be read")
+    }
+
+    /// The JSON in a file in the folder.
+    pub fn json<T: DeserializeOwned>(&self, name: &str) -> T {
+        serde_json::from_slice(&self.content(name)).expect("it is JSON of this kind")
+    }
+
+    /// The first timespan of a result in the folder.
+    pub fn span_result(&self, name: &str) -> Value {
+        self.json::<Value>(name)["time_spans"][0].take()
+    }
+
+    /// What the first timespan of a result in the folder measured.
+    pub fn measured(&self, name: &str) -> Value {
+        self.span_result(name)["measured"].take()
     }
 
     /// A path inside the folder.
