@@ -59,7 +59,8 @@ pub struct LimitFound {
     /// I/Os per second without a rate, in a closed loop: no rate above it was tried.
     #[serde(default)]
     pub capacity_iops: Option<f64>,
-    /// Rates over which the limited figure does not depend on the rate: chance decides which of them meets the limits.
+    /// Rates over which the limited figure does not depend on the rate: chance decides which of them meets the limits. All
+    /// runs below met them, and none above.
     #[serde(default)]
     pub noise: Option<NoiseRange>,
 }
@@ -68,9 +69,9 @@ pub struct LimitFound {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoiseRange {
-    /// The point with the lowest rate.
+    /// The point with the lowest rate at which a run exceeded the limit.
     pub first: usize,
-    /// The point with the highest rate.
+    /// The point with the highest rate at which a run was within the limit.
     pub last: usize,
 }
 

@@ -80,6 +80,12 @@ pub(super) fn sentence(words: &str) -> String {
     format!("{}.", capitalised(words))
 }
 
+/// A sentence after a word.
+pub(super) fn lower(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    characters.next().into_iter().flat_map(char::to_lowercase).chain(characters).collect()
+}
+
 /// Words as the beginning of a sentence.
 pub(super) fn capitalised(words: &str) -> String {
     let mut characters = words.chars();

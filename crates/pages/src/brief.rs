@@ -32,14 +32,20 @@ const MACHINE_FACTS: [&str; 6] = ["virtual machine", "processor", "CPUs", "memor
 
 /// What figures with these notes do not show. These notes are named first.
 const NOT_SHOWN: [(&str, &str); 4] = [
-    ("volatile-cache", "the speed of durable writes"),
-    ("small-for-host", "how fast the storage behind the virtual disk is"),
+    ("volatile-cache", "the speed of durable writes (needs -Sh or --fdatasync-every)"),
+    ("small-for-host", "how fast the storage behind the virtual disk is (see --probe-host-cache)"),
     ("short-run", "what a longer load gets"),
     ("weak-percentiles", "the highest percentiles"),
 ];
 
 /// Findings of CPU time and I/O that others took: what was done was done, and no less would have been done without them.
 const DISTURBANCES: [&str; 6] = ["cpu-contention", "steal", "cpu-limited", "cpu-bound", "process-paused", "other-io"];
+
+/// Those of them whose figure is a share of the time of the run's own threads or CPUs, which bounds what it changed.
+const SHARES: [&str; 2] = ["cpu-contention", "steal"];
+
+/// Percent below which such a share changes means by little.
+const SMALL_PERCENT: f64 = 5.0;
 
 /// Findings of I/O that caches completed.
 const CACHES: [&str; 3] = ["served-from-memory", "served-from-cache", "writes-in-memory"];
@@ -122,10 +128,14 @@ impl Trust {
     pub(super) fn in_answer<'a>(runs: impl IntoIterator<Item = &'a Headline>, is_enough: bool, basis: &str) -> Self {
         let found = found_in(runs);
         let trust = Self::of(&found);
-        if trust.tone > Tone::Good {
+        if trust.tone > Tone::Good && (is_enough || trust.tone == Tone::Bad) {
             return Self { words: format!("{} {}", trust.words, sentence(basis)), ..trust };
         }
-        let FoundInRuns { limits, not_shown, .. } = found;
+        let FoundInRuns { causes, still_true: (_, still_true), limits, not_shown, .. } = found;
+        if trust.tone > Tone::Good {
+            let words = format!("Only in part: {basis}. Warnings of the runs: {causes}.{still_true}{not_shown}");
+            return Self { words: text(words.as_bytes()), ..trust };
+        }
         let limits = if limits.is_empty() { limits } else { format!(" Limits of the runs: {limits}.{not_shown}") };
         let (tone, head) = if is_enough { (Tone::Good, "Yes") } else { (Tone::Warn, "Only in part") };
         Self { tone, words: text(format!("{head}: {basis}.{limits}").as_bytes()) }
@@ -161,26 +171,55 @@ fn found_in<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> FoundInRuns {
     let names: Vec<&str> = causes.iter().map(|(name, _)| name.as_str()).collect();
     FoundInRuns {
         severity: runs.iter().filter_map(|run| run.severity).max(),
-        still_true: still_true(&names),
+        still_true: if are_mostly_sound(&runs) { ("Mostly", "") } else { still_true(&names, &runs) },
         not_shown: not_shown(&notes),
         causes: listed(causes.iter().map(told).collect(), most),
         limits: listed(notes.iter().map(told).collect(), most),
     }
 }
 
+/// True if fewer than half of several runs have warnings: their median is that of sound runs.
+fn are_mostly_sound(runs: &[&Headline]) -> bool {
+    2 * runs.iter().filter(|run| run.severity > Some(Severity::Note)).count() < runs.len()
+}
+
 /// How far warnings leave the figures usable, and what these say all the same, if all that was found leaves the same.
-fn still_true(names: &[&str]) -> (&'static str, &'static str) {
+fn still_true(names: &[&str], runs: &[&Headline]) -> (&'static str, &'static str) {
     let are_all = |known: &[&str]| !names.is_empty() && names.iter().all(|name| known.contains(name));
-    if are_all(&DISTURBANCES) {
+    if !names.is_empty() && names.iter().all(|name| is_small_share_in(runs, name)) {
         (
-            "Only in part",
-            " IOPS and MiB/s are lower bounds: without the disturbance they may be higher, and latencies lower.",
+            "Yes, but with small disturbances",
+            // In an open loop the rate is given.
+            if runs.iter().any(|run| run.response_mean_ns.is_some()) {
+                " Without them, mean response times may be a few percent lower; high percentiles may change more."
+            } else {
+                " Without them, IOPS and MiB/s may be a few percent higher and mean latencies lower; high percentiles may \
+                 change more."
+            },
         )
+    } else if are_all(&DISTURBANCES) {
+        ("Only in part", " Without the disturbance, IOPS and MiB/s may be higher and latencies lower.")
     } else if are_all(&CACHES) {
         ("Not as figures of the device", " They are those of the cache.")
     } else {
         ("Only in part", "")
     }
+}
+
+/// True if a finding is a share of CPU time that changes means by little.
+pub(super) fn is_small_share(name: &str, figure: &str) -> bool {
+    SHARES.contains(&name) && percent(figure).is_some_and(|share| share < SMALL_PERCENT)
+}
+
+/// The same in all runs with a warning of this name.
+fn is_small_share_in(runs: &[&Headline], name: &str) -> bool {
+    let affected = runs.iter().filter(|run| run.warnings.iter().any(|warning| warning == name));
+    affected.map(|run| run.warning_figure(name)).all(|figure| figure.is_some_and(|figure| is_small_share(name, figure)))
+}
+
+/// The first number of a figure that is followed by a percent sign.
+fn percent(figure: &str) -> Option<f64> {
+    figure.split_once(" %")?.0.rsplit(' ').next()?.parse().ok()
 }
 
 fn not_shown(notes: &[(String, usize)]) -> String {
@@ -206,7 +245,9 @@ pub(super) fn listed(mut parts: Vec<String>, most: usize) -> String {
 
 /// What the first of the findings above a note ask for; `None` if there are none.
 pub(super) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<String> {
-    let grave = findings.into_iter().filter(|finding| finding.severity > Severity::Note);
+    let is_grave =
+        |finding: &&Finding| finding.severity > Severity::Note && !is_small_share(&finding.name, &finding.figure);
+    let grave = findings.into_iter().filter(is_grave);
     let mut advice: Vec<&str> =
         grave.map(|finding| finding.advice.as_str()).filter(|advice| !advice.is_empty()).collect();
     advice.dedup();
@@ -214,9 +255,15 @@ pub(super) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Opt
     (!advice.is_empty()).then(|| advice.into_iter().map(sentence).collect::<Vec<_>>().join(" "))
 }
 
-/// What to do about the most frequent causes of doubt in runs; `None` without one.
+/// What to do about the most frequent causes of doubt in runs, without small shares of CPU time; `None` if most runs are sound.
 pub(super) fn remedy_of_runs(runs: &[&Headline], explain: Explain) -> Option<String> {
-    let causes = Doubt::of(runs.iter().copied())?.causes;
+    if are_mostly_sound(runs) { None } else { remedy_of_any(runs, explain) }
+}
+
+/// The same where one run may decide; `None` without a cause of doubt.
+pub(super) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<String> {
+    let mut causes = Doubt::of(runs.iter().copied())?.causes;
+    causes.retain(|(name, _)| !is_small_share_in(runs, name));
     let remedy = |(name, _): &(String, usize)| {
         let told = runs.iter().find_map(|run| run.finding_advice(name)).or(explain(name).map(|meaning| meaning.advice));
         // Why is said with the finding.
@@ -229,6 +276,13 @@ pub(super) fn remedy_of_runs(runs: &[&Headline], explain: Explain) -> Option<Str
     };
     let remedies: Vec<String> = causes.iter().take(REMEDIES_MAX).map(remedy).collect();
     (!remedies.is_empty()).then(|| remedies.join(" "))
+}
+
+/// Before what to do after a remedy: `Then`, and that options which it names belong in the command.
+pub(super) fn after(remedy: &str) -> &'static str {
+    let names_option =
+        |from: &str| from.as_bytes().windows(3).any(|at| at[0] == b'(' && at[1] == b'-' && at[2] != b'-');
+    if names_option(remedy) { "Then, with any of these options added," } else { "Then" }
 }
 
 /// Which of two sides to take, by the figures in which the second is better and worse; these may be empty.
@@ -283,5 +337,70 @@ fn told(name: &str, value: &str) -> String {
         "system" => first(" ("),
         "kernel" => format!("kernel {}", value.split(['.', '-']).take(2).collect::<Vec<_>>().join(".")),
         _ => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(warned: usize, sound: usize) -> Vec<Headline> {
+        let run = |severity| Headline {
+            severity: Some(severity),
+            warnings: if severity == Severity::Warn { vec!["steal".to_owned()] } else { Vec::new() },
+            ..Headline::default()
+        };
+        (0..warned).map(|_| run(Severity::Warn)).chain((0..sound).map(|_| run(Severity::Note))).collect()
+    }
+
+    /// One run of six with a warning headed the answer as if all had it, and its advice came before all else.
+    #[test]
+    fn few_warned_runs_among_many_leave_the_answer_mostly_trusted() {
+        for (warned, sound, words, is_advised) in [
+            (1, 5, "Mostly: (steal, in 1 of 6 runs).", false),
+            (3, 3, "Only in part: (steal, in 3 of 6 runs). Without the disturbance", true),
+            (1, 0, "Only in part: (steal). Without the disturbance", true),
+        ] {
+            let runs = runs(warned, sound);
+            let trust = Trust::in_runs(&runs);
+            assert!(trust.words.starts_with(words) && trust.tone == Tone::Warn, "{}", trust.words);
+            let runs: Vec<&Headline> = runs.iter().collect();
+            assert_eq!(remedy_of_runs(&runs, |_| None).is_some(), is_advised, "{words}");
+            assert!(remedy_of_any(&runs, |_| None).is_some());
+        }
+    }
+
+    /// 2.4 % of the threads' time left the figures trusted "only in part", on an idle machine.
+    #[test]
+    fn a_small_share_of_cpu_time_leaves_means_right_to_a_few_percent() {
+        let run = |figure: &str| Headline {
+            severity: Some(Severity::Warn),
+            warnings: vec!["cpu-contention".to_owned()],
+            warning_figures: vec![figure.to_owned()],
+            ..Headline::default()
+        };
+        let words = |figures: &[&str]| {
+            let runs: Vec<Headline> = figures.iter().map(|figure| run(figure)).collect();
+            Trust::in_runs(&runs).words
+        };
+        let small = "the threads waited for a CPU for 2.4 % of their time";
+        let large = "the threads waited for a CPU for 15.0 % of their time";
+        assert!(
+            words(&[small]).starts_with("Yes, but with small disturbances: the threads waited for a CPU for 2.4 %")
+        );
+        assert!(words(&[small, large]).starts_with("Only in part: "), "one is large");
+        assert!(words(&["unknown"]).starts_with("Only in part: "));
+        let advised = |figures: &[&str]| {
+            let runs: Vec<Headline> = figures.iter().map(|figure| run(figure)).collect();
+            remedy_of_runs(&runs.iter().collect::<Vec<_>>(), |_| None).is_some()
+        };
+        assert!(!advised(&[small]) && advised(&[small, large]), "a small share is no reason to measure in another way");
+    }
+
+    #[test]
+    fn options_that_a_remedy_names_are_to_be_added() {
+        let added = "Then, with any of these options added,";
+        assert_eq!(after("Bind threads to other CPUs (-a; see /proc/interrupts) (cpu-contention)."), added);
+        assert_eq!(after("Stop other programs (cpu-contention)."), "Then");
     }
 }

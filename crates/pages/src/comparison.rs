@@ -1,7 +1,7 @@
 //! The page of results beside each other.
 
 use super::again::Again;
-use super::answer::{Answer, Statement, capitalised, sentence};
+use super::answer::{Answer, Statement, capitalised, lower, sentence};
 use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust, engines, place, remedy_of_runs};
 use super::chart::Chart;
@@ -89,7 +89,9 @@ fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, ex
         let told = found.iter().filter(|found| [Metric::Iops, Metric::Mean, Metric::P99].contains(&found.figure));
         let told: Vec<String> =
             told.map(|found| format!("{} {:+.1} %", name_in_words(found.figure), found.percent)).collect();
-        (!told.is_empty()).then(|| format!("{} relative to {}: {}.", other.name, first.name, told.join(", ")))
+        let has_several = first.results.len() > 1 || other.results.len() > 1;
+        let means = if has_several { ", by geometric means" } else { "" };
+        (!told.is_empty()).then(|| format!("{} relative to {}{means}: {}.", other.name, first.name, told.join(", ")))
     });
     let head = format!("{} compared.", counts.collect::<Vec<_>>().join(" and "));
     let parts =
@@ -112,7 +114,10 @@ fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, ex
     };
     let trust = Trust::in_answer(runs.iter().copied(), doubts.is_empty(), &basis);
     let (next, command) = next(first, found, doubts.is_empty());
-    let next = remedy_of_runs(&runs, explain).into_iter().chain([next]).collect::<Vec<_>>().join(" ");
+    let next = match remedy_of_runs(&runs, explain) {
+        Some(remedy) => format!("{remedy} {} {}", brief::after(&remedy), lower(&next)),
+        None => next,
+    };
     Brief { measured: text(measured.as_bytes()), on: text(on.as_bytes()), trust, next: text(next.as_bytes()), command }
 }
 
@@ -145,7 +150,7 @@ fn doubts(first: &Side, found: &[(&Side, Vec<Difference>)]) -> Vec<String> {
             .map(|single| format!("{single}, which shows only the variation within a run, not between runs")),
     );
     if found.iter().any(|(other, _)| drift(&first.results, &other.results).is_some()) {
-        doubts.push("measured one after the other, so drift looks like a difference".to_owned());
+        doubts.push("measured one after the other, so drift can look like a difference".to_owned());
     }
     doubts.dedup();
     doubts
@@ -184,16 +189,18 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
     };
     let [a, b] = &loads;
     // The directories of the sides may have these names.
-    let (before, after) = ("before-x10", "after-x10");
-    let command = match (repeated(a, before), repeated(b, after)) {
-        (Some(first), Some(second)) => format!(
-            "{first}; echo 'Make the change, then press Enter'; read -r _; {second}; diskspd compare {before} {after}"
+    let (before, after, again) = ("before-x10", "after-x10", "before-again-x10");
+    let command = match (repeated(a, before), repeated(b, after), repeated(a, again)) {
+        (Some(first), Some(second), Some(third)) => format!(
+            "{first} && echo 'Make the change, then press Enter' && read -r _ && {second} && echo 'Undo the change, then \
+             press Enter' && read -r _ && {third} && diskspd compare {before} {after} && diskspd compare {before} {again}"
         ),
         _ => String::new(),
     };
     let next = format!(
-        "Measure the first side 10 times, make the change, measure the second side 10 times, each in a directory of its own \
-         ({before}, {after}), and compare the directories."
+        "Measure the first side 10 times, make the change, measure the second side 10 times, undo the change and measure the \
+         first side 10 times again ({before}, {after}, {again}): the first side against itself shows how large drift is. If a \
+         command makes the change, diskspd ab --before-a and --before-b measure both sides in pairs instead."
     );
     (next, command)
 }

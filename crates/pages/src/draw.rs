@@ -506,6 +506,16 @@ impl<'a> Drawing<'a> {
         if let Some((low, high)) = bounds {
             let line = ink(*role).stroke_width(self.line_width(3.0));
             context.draw_series([PathElement::new(vec![place(*low), place(*high)], line)])?;
+            // It goes on beyond the axis.
+            let half = self.units(6.0);
+            let arrow = |end: f64, tip: i32| {
+                let shape = vec![(0, -half), (tip, 0), (0, half)];
+                EmptyElement::at(place(end)) + Polygon::new(shape, ink(*role).filled())
+            };
+            let ends = [(*low, -2 * half), (*high, 2 * half)];
+            let (from, to) = self.chart.x.ends();
+            let cut = ends.into_iter().filter(|(end, _)| !(from..=to).contains(&self.chart.x.place(*end)));
+            context.draw_series(cut.map(|(end, tip)| arrow(end, tip)))?;
         }
         context.draw_series([Circle::new(place(*at), self.units(5.0), ink(*role).filled())]).map(drop)
     }

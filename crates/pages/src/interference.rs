@@ -1,21 +1,24 @@
 //! The page of streams alone and together: what they do to each other.
 
 use super::again::Again;
+use super::answer::lower;
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone};
-use super::brief::{Brief, Trust, each, remedy_of_runs};
+use super::brief::{self, Brief, Trust, each, remedy_of_runs};
 use super::environment::{counted, environment};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
 use super::repeat::MACHINE_CPU;
 use super::sweep::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
+use super::weak;
 use model::headline::Headline;
 use model::interference::{Interference, StreamHeadline, StreamInRun, StreamInterference};
 use model::profile::StreamName;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::mib;
+use render::interference::{factor, share_of_iops};
 
 /// The page; `example` is the result of one of the runs.
 pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> Page {
@@ -76,7 +79,7 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
         };
     };
     let names: Vec<&str> = streams.iter().map(|of| of.name.as_str()).collect();
-    let share = |of: &StreamInterference| Some(format!("{} {:.1} %", of.name, of.iops_share_percent?));
+    let share = |of: &StreamInterference| Some(format!("{} {}", of.name, share_of_iops(of.iops_share_percent?)));
     let mut shares: Vec<String> = streams.iter().take(STREAMS_MAX).filter_map(share).collect();
     shares.extend((streams.len() > STREAMS_MAX).then(|| format!("{} more below", streams.len() - STREAMS_MAX)));
     let came_out = if shares.is_empty() {
@@ -100,7 +103,7 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
     let (again, is_longer) = asked.of_a_minute(runs.iter().copied());
     let remedy = remedy_of_runs(&runs, explain);
     let length = if is_longer { ", with runs of 60 s each" } else { "" };
-    let next = match (&too_few, streams.iter().min_by(|a, b| kept(a).total_cmp(&kept(b)))) {
+    let words = match (&too_few, streams.iter().min_by(|a, b| kept(a).total_cmp(&kept(b)))) {
         (Some(_), _) => format!("Run {ROUNDS} rounds{length}."),
         (None, Some(most)) if remedy.is_none() && !is_longer => format!(
             "{} loses most beside the others: if it must not, limit the others (-g in their --stream) or move them to another \
@@ -109,7 +112,10 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
         ),
         (None, _) => format!("Run the rounds again{length}."),
     };
-    let next = remedy.into_iter().chain([next]).collect::<Vec<_>>().join(" ");
+    let next = match remedy {
+        Some(remedy) => format!("{remedy} {} {}", brief::after(&remedy), lower(&words)),
+        None => words,
+    };
     Brief { measured, on: on.collect::<Vec<_>>().join(" "), trust, next, command: again.command() }
 }
 
@@ -123,12 +129,12 @@ fn of_streams(found: &Interference) -> Table {
     let row = |of: &StreamInterference| {
         let unknown = || "-".to_owned();
         let time = |ns: Option<f64>| ns.map_or_else(unknown, latency);
-        let factor = |factor: Option<f64>| factor.map_or_else(unknown, |factor| format!("{factor:.2}"));
+        let factor = |times: Option<f64>| times.map_or_else(unknown, factor);
         vec![
             of.name.to_string(),
             grouped(of.alone.iops),
             grouped(of.together.iops),
-            of.iops_share_percent.map_or_else(unknown, |share| format!("{share:.1} %")),
+            of.iops_share_percent.map_or_else(unknown, share_of_iops),
             time(of.alone.mean_ns),
             time(of.together.mean_ns),
             factor(stats::interference::mean_factor(&of.alone, &of.together)),
@@ -167,8 +173,20 @@ fn statement(sweep: &Sweep, of: &StreamInterference, rounds: u32) -> Statement {
         headline: format!("{}{one_round}", render::interference::headline(of)),
         sentences: std::iter::once(format!("Alone {}, beside the others {}.", shown(alone), shown(together)))
             .chain(spread.map(|words| format!("In single rounds: {words}.")))
+            .chain(few_samples(sweep, name))
             .collect(),
     }
+}
+
+/// That a run had too few I/Os of a stream for its 99th percentile.
+fn few_samples(sweep: &Sweep, name: &StreamName) -> Option<String> {
+    let ios = |visit: &Visit| {
+        let run = visit.headline().filter(|run| run.ios > 0 && run.iops > 0.0)?;
+        let stream = visit.streams.iter().find(|stream| stream.name == *name)?;
+        Some((stream.figures.iops * run.ios as f64 / run.iops).round() as u64)
+    };
+    let fewest = sweep.visits.iter().filter_map(ios).min().filter(|ios| weak::is_weak(*ios, weak::P99_PPB))?;
+    Some(format!("Few samples: a run with {fewest} I/Os of {name} has fewer than ten beyond the 99th percentile."))
 }
 
 /// The number of a run's round, and what it was of: `round 2, oltp alone`, `round 2, oltp+backup`.

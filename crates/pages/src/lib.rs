@@ -160,6 +160,7 @@ fn rendered(page: Page) -> Result<String, minijinja::Error> {
     // Names that end with .html are escaped.
     environment.add_template("report.html", include_str!("report.html"))?;
     environment.add_template("block.html", include_str!("block.html"))?;
+    environment.add_template("words.html", include_str!("words.html"))?;
     environment.add_template("report.css", include_str!("report.css"))?;
     environment.add_template("report.js", include_str!("report.js"))?;
     environment.get_template("report.html")?.render(Serde(page))
@@ -314,10 +315,16 @@ mod tests {
     #[test]
     fn a_brief_tells_what_is_missing_and_what_to_type() {
         let rows = brief(&Subject::Repeat { name: "d", sweep: &runs(3), example: None });
-        assert!(rows[2].starts_with("Only in part: 3 runs are too few for a confidence interval"), "{rows:?}");
+        assert!(
+            rows[2].starts_with("Only in part: 3 runs (IOPS: standard deviation 2.0 % of the mean) are too few"),
+            "{rows:?}"
+        );
         assert!(rows[3].contains("diskspd repeat --runs=10 -- -d60 a.dat"), "{rows:?}");
         let rows = brief(&Subject::Repeat { name: "d", sweep: &runs(8), example: None });
-        assert!(rows[2].starts_with("Yes: the interval covers the variation between 8 runs."), "{rows:?}");
+        assert!(
+            rows[2].starts_with("Yes: the interval covers the variation between 8 runs (IOPS: standard"),
+            "{rows:?}"
+        );
         let rows = brief(&Subject::Recording { name: "m", recording: &recording(&[0, 6, 12]) });
         let told = "6 requests/s on average, idle time included: requests were in flight for 50 % of the time";
         assert!(rows[0].contains(told) && rows[2].contains("3 s may not be typical"), "{rows:?}");

@@ -1,7 +1,7 @@
 //! The page of two loads in pairs: whether one is better.
 
 use super::again::Again;
-use super::answer::{Answer, Statement, sentence};
+use super::answer::{Answer, Statement, lower, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust, each, remedy_of_runs};
 use super::charts::{Shown, pairs};
@@ -16,7 +16,7 @@ use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
-use render::ab::{DETECTABLE, averages, detectable, found_below_detectable, is_doubtful};
+use render::ab::{DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful};
 use render::compare::end;
 use render::repeat::EVERY_RUN_WARNED;
 use std::io;
@@ -165,6 +165,10 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
         (true, true) => Some(format!("Confirm it in another series{length}.")),
         (true, false) => None,
     };
+    let repeat = match (&remedy, repeat) {
+        (Some(remedy), Some(repeat)) if !are_alike => Some(format!("{} {}", brief::after(remedy), lower(&repeat))),
+        (_, repeat) => repeat,
+    };
     let next: Vec<String> = choice.into_iter().chain(remedy).chain(repeat).collect();
     let command = if is_better { again.command() } else { String::new() };
     Brief { measured, trust, next: next.join(" "), command, ..Brief::of_runs(sweep, example) }
@@ -189,7 +193,7 @@ fn basis(answer: Option<&AbAnswer>, pairs: &[(&Headline, &Headline)]) -> (bool, 
     match (open.is_empty(), is_doubtful(pairs)) {
         (false, _) => (false, format!("{count} cannot tell which side is better in {}", open.join(" and "))),
         (true, true) => (true, EVERY_RUN_WARNED.to_owned()),
-        (true, false) => (true, format!("{count} decide each figure judged, with joint 95 % confidence intervals")),
+        (true, false) => (true, format!("{count} decide each figure; {JOINT_ERROR}")),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::again::Again;
 use super::answer::{Answer, Statement};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
-use super::brief::{Brief, Trust, each, remedy_of_runs};
+use super::brief::{self, Brief, Trust, each, remedy_of_runs};
 use super::charts::runs;
 use super::environment::{counted, environment};
 use super::quantity::{Quantity, grouped, latency, significant};
@@ -16,7 +16,6 @@ use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::mib;
-use render::figure_words::label;
 use render::repeat::EVERY_RUN_WARNED;
 use stats::repeats::{Repeats, Spread, repeats};
 use std::io;
@@ -107,17 +106,7 @@ fn brief(
         steady.unwrap_or_default(),
     );
     let count = runs.len();
-    let basis = match interval {
-        Some(_) if found.is_doubtful => EVERY_RUN_WARNED.to_owned(),
-        Some(_) => format!("the interval covers the variation between {count} runs"),
-        None if count >= RUNS_FOR_INTERVAL => {
-            "neighbouring runs are too strongly correlated for a confidence interval".to_owned()
-        }
-        None => format!(
-            "{} too few for a confidence interval; {RUNS_FOR_INTERVAL} are needed",
-            if count == 1 { "1 run is".to_owned() } else { format!("{count} runs are") }
-        ),
-    };
+    let basis = basis(found, count);
     let trust = Trust::in_answer(runs.iter().copied(), interval.is_some(), &basis);
     let remedy = remedy_of_runs(&runs, explain);
     let more = RUNS.max(count * 2).to_string();
@@ -131,7 +120,11 @@ fn brief(
             (false, true) => " with 60 s for each run".to_owned(),
             (false, false) => String::new(),
         };
-        (format!("{}Repeat the load{with}.", remedy.map(|remedy| remedy + " ").unwrap_or_default()), again.command())
+        let words = match remedy {
+            Some(remedy) => format!("{remedy} {} repeat the load{with}.", brief::after(&remedy)),
+            None => format!("Repeat the load{with}."),
+        };
+        (words, again.command())
     } else {
         let after = again.with_own("--dir=", "after");
         let report = command_line(["diskspd", "report", name, "after", "--output", "compared.html"]);
@@ -143,6 +136,22 @@ fn brief(
         )
     };
     Brief { measured, trust, next, command, ..common }
+}
+
+/// What the median rests on or, if that is not enough, what is missing.
+fn basis(found: &Repeats, count: usize) -> String {
+    let spread = format!("IOPS: standard deviation {:.1} % of the mean", found.iops.deviation_percent);
+    match found.iops.interval {
+        Some(_) if found.is_doubtful => EVERY_RUN_WARNED.to_owned(),
+        Some(_) => format!("the interval covers the variation between {count} runs ({spread})"),
+        None if count >= RUNS_FOR_INTERVAL => {
+            "neighbouring runs are too strongly correlated for a confidence interval".to_owned()
+        }
+        None => format!(
+            "{} too few for a confidence interval of the median; {RUNS_FOR_INTERVAL} are needed",
+            if count == 1 { "1 run is".to_owned() } else { format!("{count} runs ({spread}) are") }
+        ),
+    }
 }
 
 fn table(found: &Repeats) -> Table {
@@ -213,8 +222,7 @@ pub(super) fn name(figure: Metric) -> String {
     if figure == Metric::Cpu {
         return MACHINE_CPU.to_owned();
     }
-    let label = label(figure);
-    label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label).to_owned()
+    render::figure_words::name(figure).to_owned()
 }
 
 /// In a sentence, where a mean is of nothing in particular.
@@ -259,8 +267,11 @@ mod tests {
         assert!(measured.contains("(95 % confidence interval 100 IOPS to 100 IOPS)"), "{measured}");
         assert!(trust.contains("Every run has a warning: the 95 % confidence intervals cover "), "{trust}");
         let (_, trust) = told(Severity::Note, 8);
-        assert_eq!(trust, "Yes: the interval covers the variation between 8 runs.");
+        assert_eq!(
+            trust,
+            "Yes: the interval covers the variation between 8 runs (IOPS: standard deviation 0.0 % of the mean)."
+        );
         let (measured, trust) = told(Severity::Warn, 3);
-        assert!(!measured.contains("95 %") && trust.ends_with("6 are needed."), "{measured} {trust}");
+        assert!(!measured.contains("95 %") && trust.contains("6 are needed."), "{measured} {trust}");
     }
 }

@@ -603,10 +603,22 @@ fn reductions(measured: &Measured) -> Option<Table> {
     })
 }
 
+/// The longest latency of a stall is at least so many times the median.
+const STALL_TIMES_MEDIAN: u64 = 10;
+const P50_PPB: u64 = 500_000_000;
+
 /// The slowest I/Os by what they waited for together.
 fn stalls(measured: &Measured) -> Option<Table> {
+    let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
+    stalls_beside(measured, latencies.and_then(|latencies| latencies.at(P50_PPB)).unwrap_or(0))
+}
+
+/// The same beside a median latency.
+fn stalls_beside(measured: &Measured, median_ns: u64) -> Option<Table> {
     let found = stats::overview::stalls(&measured.slowest);
-    let together: Vec<&Stall> = found.iter().filter(|stall| stall.ios() > 1).collect();
+    // Where most I/Os take nearly as long, the slowest are no stall.
+    let is_stall = |stall: &&Stall| stall.ios() > 1 && stall.longest_ns >= STALL_TIMES_MEDIAN * median_ns;
+    let together: Vec<&Stall> = found.iter().filter(is_stall).collect();
     let row = |stall: &&Stall| {
         let counted = |count: usize| if count == 0 { "-".to_owned() } else { count.to_string() };
         let threads: Vec<String> = stall.threads.iter().map(u32::to_string).collect();
@@ -633,7 +645,7 @@ fn stalls(measured: &Measured) -> Option<Table> {
         Column::text("threads"),
         Column::text("files"),
     ];
-    let alone = found.len() - together.len();
+    let others = measured.slowest.len() - together.iter().map(|stall| stall.ios()).sum::<usize>();
     (!together.is_empty()).then(|| Table {
         heading: stalled(&together),
         columns,
@@ -642,7 +654,11 @@ fn stalls(measured: &Measured) -> Option<Table> {
             "The {} slowest I/Os, grouped into stalls: those of each were all outstanding at one moment.{}{}",
             measured.slowest.len(),
             if together.len() > STALL_ROWS { format!(" The {STALL_ROWS} longest are shown.") } else { String::new() },
-            if alone > 0 { format!(" {alone} waited alone.") } else { String::new() },
+            if others > 0 {
+                format!(" {others} waited alone, or less than {STALL_TIMES_MEDIAN} times the median latency.")
+            } else {
+                String::new()
+            },
         ),
         ..Table::default()
     })
@@ -723,6 +739,25 @@ fn remarks(result: &RunResult) -> Option<Section> {
 mod tests {
     use super::*;
     use model::figures::{CommitFigures, Figures, FlushFigures, LatencyFigures};
+
+    /// The slowest I/Os of a queue that is always full were called stalls.
+    #[test]
+    fn a_stall_is_longer_than_most_ios_take() {
+        let io = |latency_ns| model::record::SlowIo {
+            ended_at_ns: 9_000_000,
+            latency_ns,
+            thread: 0,
+            target: 0,
+            is_write: false,
+            operation: None,
+            offset_bytes: 0,
+            size_bytes: 4096,
+        };
+        let measured = Measured { slowest: vec![io(3_000_000), io(2_900_000)], ..Measured::default() };
+        let found = |median_ns| stalls_beside(&measured, median_ns);
+        assert!(found(2_000_000).is_none(), "a half more than the median");
+        assert!(found(200_000).expect("a stall").heading.starts_with("2 slow I/Os, one stall of 3 ms"));
+    }
 
     /// Pages of logs showed the write without its fdatasync as the latency.
     #[test]

@@ -30,8 +30,12 @@ const COMPARE: &str = "Repeat the run a few times with the same load and see how
                        differences between results of DiskSpd and of this program.";
 
 /// Why a flush in a virtual machine proves little.
-const OF_THE_HOST: &str = " A flush ends when the host of this virtual machine says so: whether the data is then durable \
-                           depends on the host's cache mode, which the guest cannot see.";
+const OF_THE_HOST: &str = "a flush ends when the host of this virtual machine says so, and its cache mode, which the guest \
+                           cannot see, decides whether the data is then durable";
+
+/// What to do about that.
+const ON_THE_HOST: &str = "Find out on the host how it treats flushes of this disk: QEMU with cache=unsafe, for one, ignores \
+                           them.";
 
 /// The answers of a result.
 pub(super) fn brief(result: &RunResult) -> Brief {
@@ -45,7 +49,9 @@ pub(super) fn brief(result: &RunResult) -> Brief {
     let (trust, (next, command)) = if is_imported {
         (unjudged(&spans), (next_of_imported(&spans), String::new()))
     } else {
-        (trust(result), next(result, again.as_ref()))
+        let (words, command) = next(result, again.as_ref());
+        let words = if is_durable_in_guest(result) { format!("{ON_THE_HOST} {words}") } else { words };
+        (trust(result), (words, command))
     };
     Brief { measured: measured(result, &spans), on, trust, next, command }
 }
@@ -74,7 +80,13 @@ fn measured(result: &RunResult, spans: &[&TimeSpanResult]) -> String {
     let length = length(of_spans);
     if let Some(preset) = &result.preset {
         let each = length.map(|length| format!(", each {length}")).unwrap_or_default();
-        let answer = preset::answer(preset, result).map(|answer| format!(": {answer}")).unwrap_or_default();
+        // A flush that the host ignores is fast, too.
+        let if_durable = if preset.has_latency_bands && is_durable_in_guest(result) {
+            ", if the host carries out flushes"
+        } else {
+            ""
+        };
+        let answer = preset::answer(preset, result).map(|answer| format!(": {answer}{if_durable}")).unwrap_or_default();
         return format!("{}{each}{engines}{answer}.", preset::runs_of_loads(preset, result));
     }
     if let [only] = spans {
@@ -169,8 +181,19 @@ fn trust(result: &RunResult) -> Trust {
         named.filter_map(|(index, run)| Some((text(name(index).as_bytes()), run.as_ref()?))).collect();
     let Trust { tone, words } = Trust::in_runs(runs.iter().map(|(_, run)| *run));
     let which = which(&runs).map(|which| format!(" {which}")).unwrap_or_default();
-    let host = if is_durable_in_guest(result) { OF_THE_HOST } else { "" };
-    Trust { tone, words: format!("{words}{which}{host}") }
+    if !is_durable_in_guest(result) {
+        return Trust { tone, words: format!("{words}{which}") };
+    }
+    // What nothing in the guest can show comes before what was looked for and not found.
+    let limits = words.strip_prefix("Yes").map(|rest| rest.strip_prefix(", within these limits: "));
+    match limits {
+        Some(limits) => {
+            let limits = limits.map(|limits| format!(" Further limits: {limits}")).unwrap_or_default();
+            let words = format!("Only as latencies of this virtual disk: {OF_THE_HOST}.{limits}");
+            Trust { tone: Tone::Plain, words }
+        }
+        None => Trust { tone, words: format!("{words}{which} {}", sentence(OF_THE_HOST)) },
+    }
 }
 
 /// Which loads have warnings, if some have none; the shorter list is read.
@@ -230,7 +253,13 @@ fn next_of_imported(spans: &[&TimeSpanResult]) -> String {
     let findings = || findings(spans.iter().copied());
     let notes = findings().filter(|finding| ["imported-rate", "short-run"].contains(&finding.name.as_str()));
     let notes = notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(&note.advice));
-    let advice: Vec<String> = remedy(findings()).into_iter().chain(notes).collect();
+    let mut advice: Vec<String> = remedy(findings()).into_iter().collect();
+    for note in notes {
+        // Of several timespans, which may have the same.
+        if !advice.contains(&note) {
+            advice.push(note);
+        }
+    }
     if advice.is_empty() { COMPARE.to_owned() } else { advice.join(" ") }
 }
 
@@ -285,7 +314,8 @@ fn next(result: &RunResult, again: Option<&Again>) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::figures::{Directions, Figures, LatencyFigures};
+    use model::environment::{Environment, Hypervisor};
+    use model::figures::{Directions, Figures, FlushFigures, LatencyFigures};
     use model::finding::Source;
     use model::preset::PresetRun;
     use model::profile::Profile;
@@ -318,6 +348,28 @@ mod tests {
     fn answers(result: &RunResult) -> [String; 5] {
         let Brief { measured, on, trust, next, command } = brief(result);
         [measured, on, trust.words, next, command]
+    }
+
+    /// What a guest cannot see came last, behind `Yes`.
+    #[test]
+    fn durable_writes_of_a_virtual_disk_are_trusted_as_latencies_only() {
+        let trust = |findings: Vec<Finding>| {
+            let mut result = result(vec![span(1000.0, findings)]);
+            let machine = Environment { hypervisor: Some(Hypervisor::Unnamed), ..Environment::default() };
+            result.environment = Some(machine);
+            let flushes = FlushFigures { after_writes: 1, count: 300, ..FlushFigures::default() };
+            result.time_spans[0].measured.as_mut().expect("measured").flushes = Some(flushes);
+            brief(&result).trust
+        };
+        let sound = trust(Vec::new());
+        assert_eq!(
+            (sound.tone, sound.words),
+            (Tone::Plain, format!("Only as latencies of this virtual disk: {OF_THE_HOST}."))
+        );
+        let noted = trust(vec![finding("short-run", Severity::Note)]).words;
+        assert!(noted.contains(" Further limits: the figure of short-run (short-run). The figures do not"), "{noted}");
+        let warned = trust(vec![finding("steal", Severity::Warn)]).words;
+        assert!(warned.starts_with("Only in part: ") && warned.contains(" A flush ends when the host"), "{warned}");
     }
 
     /// What other kinds of results have on their pages, too.
@@ -388,8 +440,8 @@ mod tests {
         );
         assert_eq!(
             trust,
-            "Only in part: the figure of steal (steal, in 1 of 2 runs). IOPS and MiB/s are lower bounds: without the \
-             disturbance they may be higher, and latencies lower. The figures do not show what a longer load gets. With warnings: the writes."
+            "Only in part: the figure of steal (steal, in 1 of 2 runs). Without the disturbance, IOPS and MiB/s may be \
+             higher and latencies lower. The figures do not show what a longer load gets. With warnings: the writes."
         );
     }
 

@@ -17,7 +17,8 @@ pub(super) fn tables(span: Option<&TimeSpan>, measured: &Measured) -> [Option<Ta
 
 /// Why a device has more writes than the run that flushes them.
 pub(super) const FLUSHES_COUNT: &str = " This run flushes what it writes: the kernel counts flushes of a device's cache, and \
-                                        the journal of the file system, as writes of the device.";
+                                        the journal of the file system, as writes of the device, and \
+                                        in its depth.";
 
 /// True if writes were made durable one by one.
 pub(super) fn flushes(span: Option<&TimeSpan>, measured: &Measured) -> bool {

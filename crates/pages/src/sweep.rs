@@ -25,6 +25,7 @@ use model::sweep::{
     BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit, VisitOutcome,
 };
 use model::units::mib;
+use render::limit::without_overload;
 use render::load_line;
 use render::sweep::{
     ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, dashed, edge, given_up,
@@ -46,7 +47,8 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
     } else if let Some(block) = sections.last_mut() {
         block.blocks.push(Block::Table(points));
     }
-    if let (Some(result), Some((point, why))) = (chosen, stats::sweep::shown(sweep)) {
+    let shown = stats::sweep::shown(sweep).filter(|_| !render::limit::is_unfinished(sweep));
+    if let (Some(result), Some((point, why))) = (chosen, shown) {
         let settings = Setting::typed_all(&sweep.points[point].settings);
         let mut why = Some(Block::Notes { heading: String::new(), sentences: vec![why_shown(sweep, point, why)] });
         for (index, span_result) in result.time_spans.iter().enumerate() {
@@ -68,7 +70,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explai
         sections.push(environment(result));
     }
     sections.push(command("sweep", sweep));
-    Ok(page_of_runs("Sweep", name, sweep, chosen, in_brief(sweep, chosen, explain), sections))
+    Ok(page_of_runs("Sweep", name, sweep, chosen, in_brief(sweep, chosen, (name, explain)), sections))
 }
 
 /// The page of a method; `example` is the result of one of its runs.
@@ -90,6 +92,7 @@ fn why_shown(sweep: &Sweep, point: usize, why: Why) -> String {
         Why::Together => "these are all streams together",
         Why::MeetsLimits => "it is the highest rate within the limit",
         Why::Estimate => "it is the estimate of the highest rate within the limit, which is not confirmed",
+        Why::Noise => "noise decides at its rate whether a run meets the limit",
         Why::MissesLimits => "it is the lowest rate tried, and not within the limit",
         Why::Recommended => "it is the point of the answer above",
         Why::Best => "it has the most throughput of all points",
@@ -130,6 +133,11 @@ fn answers(sweep: &Sweep) -> Vec<Answer> {
         let runs = render::limit::decisive(sweep, found);
         let statement = of_limits(sweep, found);
         return vec![Answer::resting_on_some(&runs, &render::limit::which_runs(sweep, found), statement)];
+    }
+    if render::limit::is_unfinished(sweep) && sweep.measured().next().is_some() {
+        let headline = headline_of(render::limit::UNFINISHED);
+        let statement = Statement { tone: Tone::Warn, about: String::new(), headline, sentences: Vec::new() };
+        return vec![Answer::resting_on(sweep.measured(), statement)];
     }
     let of_points = |points: &[usize], named: Option<usize>, statement: Statement| {
         let runs = |points: &[usize]| runs_of(sweep, points);
@@ -455,7 +463,7 @@ pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     let all: Vec<NamedRun<'_>> = all.collect();
     let each = match &sweep.limit {
         Some(found) => {
-            let judged = of_points().filter_map(|visit| render::limit::without_overload(found, visit));
+            let judged = of_points().filter_map(|visit| Some(without_overload(found, visit.point, visit.headline()?)));
             let judged: Vec<Headline> = judged.collect();
             let names = all.iter().map(|(name, _)| name.clone());
             let mut each = warnings(&names.zip(&judged).collect::<Vec<_>>(), explain);
@@ -598,7 +606,12 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
         return cells;
     };
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
+    // As the findings above count them.
+    let severity = match &sweep.limit {
+        Some(found) => without_overload(found, point, figures).severity,
+        None => figures.severity,
+    };
+    cells.push(severity.map_or("", |severity| severity.word()).to_owned());
     if has_front(sweep) {
         cells.push(if sweep.front.contains(&point) { "yes" } else { "" }.to_owned());
     }
@@ -627,7 +640,9 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::chart::Marks;
     use super::*;
+    use model::limit::NoiseRange;
     use model::sweep::{Point, Purpose};
 
     /// A run of a point with these settings, of blocks of so many bytes, so many of them outstanding.
@@ -836,6 +851,45 @@ mod tests {
         assert_eq!((tone, headline), (Tone::Good, firm));
     }
 
+    /// The page began the range at a rate that all runs met, ended it below rates that some met, and named an estimate in it.
+    #[test]
+    fn where_noise_decides_the_page_names_the_range_and_what_is_below_and_above() {
+        let mut sweep = Sweep::default();
+        let runs: [(&str, &[f64]); 4] =
+            [("1000", &[5e6, 6e6]), ("2000", &[30e6, 6e6, 39e6]), ("4000", &[8e6, 143e6]), ("5000", &[50e6])];
+        for (rate, times) in runs {
+            for time in times {
+                add(&mut sweep, &[("rate", rate)], (4096.0, 32, rate.parse().expect("a rate")), Severity::Warn);
+                let VisitOutcome::Measured { headline, .. } = &mut sweep.visits.last_mut().expect("a run").outcome
+                else {
+                    panic!("a run")
+                };
+                (headline.response_p99_ns, headline.warnings) = (Some(*time as u64), vec!["depth-limited".to_owned()]);
+            }
+        }
+        let limits = vec![Limit { figure: Metric::P99, at_most: 20e6 }];
+        let noise = Some(NoiseRange { first: 1, last: 2 });
+        sweep.limit = Some(LimitFound { limits, holds: Some(0), fails: Some(3), noise, ..LimitFound::default() });
+        let Statement { tone, headline, sentences, .. } = of_limits(&sweep, sweep.limit.as_ref().expect("a limit"));
+        let expected = "No answer from 2,000 to 4,000 I/Os per second: noise decides whether a run meets 99th percentile of the \
+                        response time <= 20 ms";
+        assert_eq!((tone, headline.as_str()), (Tone::Warn, expected));
+        assert_eq!(sentences[0], "There: 99th percentile of the response time 6 ms to 143 ms in 5 runs.");
+        assert_eq!(sentences[2], "At lower rates, up to 1,000 I/Os per second, every run met the limit (2 runs).");
+        assert_eq!(sentences[3], "At higher rates no run met the limit (1 run).");
+        let Some((point, why)) = stats::sweep::shown(&sweep) else { panic!("a run is shown") };
+        assert_eq!(point, 1, "that at which the search ended is not in the range");
+        assert!(why_shown(&sweep, point, why).contains("noise decides"), "{why:?}");
+        let verdicts: Vec<String> = table(&sweep).rows.into_iter().map(|mut row| row.remove(1)).collect();
+        assert_eq!(verdicts[1..], ["WARN", "WARN", "NOTE"], "above the range, overload is no warning");
+        let [throughput, times] = &shown(&sweep)[..] else { panic!("two charts") };
+        let dots = |chart: &Shown| match &chart.as_ref().expect("a chart").series[0].marks {
+            Marks::Dots(dots) => dots.len(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([dots(throughput), dots(times)], [8, 8], "one for each run");
+    }
+
     #[test]
     fn where_no_rate_meets_the_limit_the_page_says_what_to_do() {
         let limit = Limit { figure: Metric::P99, at_most: 5e6 };
@@ -847,7 +901,7 @@ mod tests {
             (tone, headline.as_str()),
             (Tone::Bad, "No rate meets 99th percentile of the response time <= 5 ms")
         );
-        let next = in_brief(&sweep, None, |_| None).next;
+        let next = in_brief(&sweep, None, ("limit", |_| None)).next;
         assert!(next.ends_with("or search with a larger --limit."), "{next}");
     }
 }

@@ -79,7 +79,7 @@ pub(super) fn banner(findings: Vec<Found>) -> Option<Block> {
     let headline = match tone {
         Tone::Bad => "Some runs failed or are invalid",
         Tone::Warn => "Look at these before using the results",
-        Tone::Plain | Tone::Good => "The runs are sound, with these limits",
+        Tone::Plain | Tone::Good => "No warnings; these notes limit what the figures show",
     };
     Some(Block::Verdict(Banner { tone, headline: headline.to_owned(), findings }))
 }
@@ -119,7 +119,8 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
         figure: match figures(affected().map(|(_, run)| *run), name) {
             Some(figures) => {
                 let affected: Vec<&NamedRun<'_>> = affected().collect();
-                let largest = largest(&affected, name).filter(|_| severity > Severity::Note);
+                let is_grave = meaning.is_none_or(|meaning| meaning.severity > Severity::Note);
+                let largest = largest(&affected, name).filter(|_| is_grave);
                 let largest = largest.map(|run| format!(" (largest: {run})")).unwrap_or_default();
                 format!("{}{largest}, {which}", text(figures.as_bytes()))
             }
@@ -317,7 +318,7 @@ mod tests {
             (banner.headline, lines)
         };
         let (headline, lines) = told(&[&short, &short]);
-        assert_eq!(headline, "The runs are sound, with these limits");
+        assert_eq!(headline, "No warnings; these notes limit what the figures show");
         assert_eq!(lines, ["NOTE short-run: measured for 1.0 s, in both runs"]);
         let (headline, lines) = told(&[&warned, &short]);
         assert_eq!(headline, "Look at these before using the results");

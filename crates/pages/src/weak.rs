@@ -3,7 +3,7 @@
 use super::quantity::latency;
 use model::headline::Headline;
 
-const P99_PPB: u64 = 990_000_000;
+pub(super) const P99_PPB: u64 = 990_000_000;
 
 /// Behind such a percentile in a table.
 pub(super) const MARK: &str = " *";

@@ -1,7 +1,7 @@
 //! Pairs of runs of two sides: a line for each run, and what they say together.
 
 use crate::compare::{end, equivalent};
-use crate::figure_words::{label, shown_figure};
+use crate::figure_words::{label, name, shown_figure};
 use crate::plain_table::PlainTable;
 use crate::repeat::EVERY_RUN_WARNED;
 use crate::sweep::figures_of_line;
@@ -43,7 +43,7 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
             format!(", tested after {}", looks.join(", "))
         }
     };
-    writeln!(out, "{} pairs{looks}; the confidence intervals hold jointly for all figures and tests", answer.pairs)?;
+    writeln!(out, "{} pairs{looks}; {JOINT_ERROR}", answer.pairs)?;
     let what = if is_noise_floor { format!("noise floor ({DETECTABLE})") } else { DETECTABLE.to_owned() };
     writeln!(out, "{what}: {}", detectable(answer))?;
     if let Some(words) = found_below_detectable(answer) {
@@ -70,17 +70,20 @@ pub fn is_doubtful(pairs: &[(&Headline, &Headline)]) -> bool {
     stats::repeats::is_doubtful(pairs.iter().flat_map(|(a, b)| [*a, *b]))
 }
 
+/// What the tests of all figures and the intervals promise (Holm, 1979).
+pub const JOINT_ERROR: &str = "the tests of all figures together find a difference by chance in at most 5 % of series, and each interval is that of its test";
+
 /// What [`detectable`] lists.
 pub const DETECTABLE: &str = "smallest difference that this number of pairs detects with 90 % probability";
 
 /// Beyond this it does not matter how large the difference is.
 const DETECTABLE_PERCENT_MAX: f64 = 100.0;
 
-/// `IOPS 1.2 %, mean ms 2.3 %, p99 ms above 100 %`
+/// `IOPS 1.2 %, mean 2.3 %, p99 above 100 %`
 pub fn detectable(answer: &AbAnswer) -> String {
     let of = |found: &AbFigure| match found.detectable_percent {
-        percent if percent <= DETECTABLE_PERCENT_MAX => format!("{} {percent:.1} %", label(found.figure)),
-        _ => format!("{} above {DETECTABLE_PERCENT_MAX} %", label(found.figure)),
+        percent if percent <= DETECTABLE_PERCENT_MAX => format!("{} {percent:.1} %", name(found.figure)),
+        _ => format!("{} above {DETECTABLE_PERCENT_MAX} %", name(found.figure)),
     };
     answer.figures.iter().map(of).collect::<Vec<_>>().join(", ")
 }
@@ -91,7 +94,7 @@ pub fn found_below_detectable(answer: &AbAnswer) -> Option<String> {
     // A fall to 1 / (1 + d) is as far as a rise by d.
     let size = |percent: f64| (percent / 100.0).ln_1p().abs();
     let is_smaller = |found: &&AbFigure| size(found.percent) < size(found.detectable_percent);
-    let names = answer.figures.iter().filter(is_found).filter(is_smaller).map(|found| label(found.figure));
+    let names = answer.figures.iter().filter(is_found).filter(is_smaller).map(|found| name(found.figure));
     let names: Vec<&str> = names.collect();
     (!names.is_empty()).then(|| {
         format!(
@@ -179,7 +182,7 @@ mod tests {
         ];
         let answer = AbAnswer { pairs: 6, looks: vec![6], margin: 0.02, figures, cpu_percent: (1.0, 1.0) };
         let words = found_below_detectable(&answer).expect("p99 is one");
-        assert!(words.starts_with("the difference found in p99 ms is smaller than that and significant"), "{words}");
+        assert!(words.starts_with("the difference found in p99 is smaller than that and significant"), "{words}");
         assert!(averages(&answer).starts_with("A and B: geometric means of 6 runs each"));
     }
 
@@ -199,8 +202,8 @@ mod tests {
         let answer = |figures| AbAnswer { pairs: 3, looks: vec![3], margin: 0.02, figures, cpu_percent: (1.0, 1.0) };
         let (iops, p99) = (figure(Metric::Iops, 1.24), figure(Metric::P99, 1331.0));
         assert_eq!(detectable(&answer(vec![iops])), "IOPS 1.2 %");
-        assert_eq!(detectable(&answer(vec![iops, p99])), "IOPS 1.2 %, p99 ms above 100 %");
-        assert_eq!(detectable(&answer(vec![p99])), "p99 ms above 100 %");
+        assert_eq!(detectable(&answer(vec![iops, p99])), "IOPS 1.2 %, p99 above 100 %");
+        assert_eq!(detectable(&answer(vec![p99])), "p99 above 100 %");
         assert_eq!(found_below_detectable(&answer(vec![iops, p99])), None, "nothing was found");
         let interval = table(&answer(vec![p99])).rows()[0][4].clone();
         assert_eq!(interval, "-5.0 % to above +1000 %");

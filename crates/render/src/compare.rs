@@ -376,7 +376,7 @@ impl SameRuns {
 /// That the results were measured one after the other.
 pub fn drift(first: &[RunResult], second: &[RunResult]) -> Option<&'static str> {
     stats::compare::is_in_blocks(first, second)
-        .then_some("measured one after the other: drift looks like a difference; use diskspd ab")
+        .then_some("measured one after the other: drift can look like a difference; use diskspd ab")
 }
 
 /// The worst verdicts of the results, if they are worse than a note.

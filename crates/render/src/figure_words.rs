@@ -19,6 +19,12 @@ pub const fn label(metric: Metric) -> &'static str {
     }
 }
 
+/// The name without its unit, for values that have another one.
+pub fn name(metric: Metric) -> &'static str {
+    let label = label(metric);
+    label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label)
+}
+
 /// A figure as a cell of a table; `-` if it was not measured.
 pub(crate) fn cell(metric: Metric, headline: &Headline) -> String {
     headline.value(metric).map_or_else(|| "-".to_owned(), |value| shown_figure(metric, value, 3))

@@ -1,6 +1,7 @@
 //! Streams alone and together: a line for each run, and what the streams do to each other.
 
 use crate::figure_words::shown_figure;
+use crate::numbers::{grouped, significant};
 use crate::plain_table::PlainTable;
 use crate::sweep::figures_of_line;
 use crate::verdict_block;
@@ -53,12 +54,30 @@ pub fn summary(sweep: &Sweep, profile: Option<&Profile>, out: &mut dyn Write) ->
     verdict_block::of_runs(out, sweep)
 }
 
+/// A share of IOPS, as exact as single runs are: `92.4 %`, `0.061 %`.
+pub fn share_of_iops(percent: f64) -> String {
+    format!("{} %", significant(percent))
+}
+
+/// How many times as long, to three digits: `1.09`, `1,760`.
+pub fn factor(times: f64) -> String {
+    match times {
+        ..9.995 => format!("{times:.2}"),
+        ..99.95 => format!("{times:.1}"),
+        _ => {
+            let step = 10f64.powf(times.log10().floor() - 2.0);
+            grouped((times / step).round() * step)
+        }
+    }
+}
+
 /// What the others do to a stream: `oltp keeps 19.6 % of its IOPS, mean latency 5.19 times, p99 1.26 times as long`.
 pub fn headline(of: &StreamInterference) -> String {
     let StreamInterference { name, alone, together, iops_share_percent, p99_factor } = of;
-    let share = iops_share_percent.map(|share| format!("keeps {share:.1} % of its IOPS"));
+    let share = iops_share_percent.map(|share| format!("keeps {} of its IOPS", share_of_iops(share)));
     let factors = [("mean latency", stats::interference::mean_factor(alone, together)), ("p99", *p99_factor)];
-    let factors = factors.into_iter().filter_map(|(figure, factor)| Some(format!("{figure} {:.2} times", factor?)));
+    let factors =
+        factors.into_iter().filter_map(|(figure, factor)| Some(format!("{figure} {} times", self::factor(factor?))));
     let factors: Vec<String> = factors.collect();
     let factors = (!factors.is_empty()).then(|| format!("{} as long", factors.join(", ")));
     match (share, factors) {
@@ -138,9 +157,10 @@ pub fn too_few(rounds: u32) -> Option<String> {
 
 /// How much the rounds differ: `share 57.4 % to 62.7 %, p99 0.93 to 1.77 times as long`.
 pub fn spread(spread: &Spread) -> Option<String> {
-    let share = spread.iops_share_percent.map(|(low, high)| format!("share {low:.1} % to {high:.1} %"));
+    let share =
+        spread.iops_share_percent.map(|(low, high)| format!("share {} to {}", share_of_iops(low), share_of_iops(high)));
     let factor = |(figure, range): (&str, Option<(f64, f64)>)| {
-        range.map(|(low, high)| format!("{figure} {low:.2} to {high:.2} times as long"))
+        range.map(|(low, high)| format!("{figure} {} to {} times as long", self::factor(low), self::factor(high)))
     };
     let factors = [("mean latency", spread.mean_factor), ("p99", spread.p99_factor)].into_iter().filter_map(factor);
     let all: Vec<String> = share.into_iter().chain(factors).collect();
@@ -182,12 +202,12 @@ pub fn table(found: &Interference) -> PlainTable {
     for StreamInterference { name, alone, together, iops_share_percent, p99_factor } in &found.streams {
         let iops = |of: &StreamHeadline| shown_figure(Metric::Iops, of.iops, 3);
         let time = |metric, ns: Option<f64>| ns.map_or_else(unknown, |ns| shown_figure(metric, ns, 3));
-        let factor = |factor: Option<f64>| factor.map_or_else(unknown, |factor| format!("{factor:.2}"));
+        let factor = |factor: Option<f64>| factor.map_or_else(unknown, self::factor);
         table.add([
             name.to_string(),
             iops(alone),
             iops(together),
-            iops_share_percent.map_or_else(unknown, |share| format!("{share:.1} %")),
+            iops_share_percent.map_or_else(unknown, share_of_iops),
             time(Metric::Mean, alone.mean_ns),
             time(Metric::Mean, together.mean_ns),
             factor(stats::interference::mean_factor(alone, together)),
@@ -265,5 +285,7 @@ mod tests {
         let words = "share 57.4 % to 62.7 %, mean latency 1.00 to 2.50 times as long, p99 0.93 to 1.77 times as long";
         assert_eq!(spread(&of_rounds).as_deref(), Some(words));
         assert_eq!(spread(&Spread::default()), None);
+        assert_eq!([share_of_iops(0.0613), share_of_iops(92.37)], ["0.0613 %", "92.4 %"]);
+        assert_eq!([factor(1761.21), factor(12.34), factor(1.0)], ["1,760", "12.3", "1.00"]);
     }
 }

@@ -6,8 +6,17 @@ use model::headline::Headline;
 use model::limit::{Limit, LimitFound, NoiseRange};
 use model::metric::{Metric, MetricUnit};
 use model::sweep::{Sweep, Visit};
-use stats::limit::{Met, highest_always_met, met};
+use stats::limit::{Met, NOISE_SPAN_MIN, highest_always_met, met};
 use std::io::{self, Write};
+
+/// What there is to say of a search that was stopped.
+pub const UNFINISHED: &str = "no answer: the search for the highest rate had not ended";
+
+/// True for a search without an answer, because it was stopped or still runs.
+pub fn is_unfinished(sweep: &Sweep) -> bool {
+    let mut own = sweep.words.iter().take_while(|word| *word != "--");
+    sweep.limit.is_none() && own.any(|word| word.starts_with("--limit="))
+}
 
 /// What was found, at which runs, and their verdicts.
 pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
@@ -23,8 +32,9 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
 /// What was found: a rate that was not confirmed is an estimate.
 pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
     let limits = limits(&found.limits);
-    if found.noise.is_some() {
-        return format!("no answer: noise decides whether a rate meets {limits}");
+    if let Some(NoiseRange { first, last }) = found.noise {
+        let (low, high) = (rate(sweep, first), rate(sweep, last));
+        return format!("no answer from {low} to {high} I/Os per second: noise decides whether a run meets {limits}");
     }
     if !found.is_confirmed {
         return unconfirmed(sweep, found);
@@ -65,15 +75,27 @@ fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
 pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(NoiseRange { first, last }) = found.noise {
-        let of_range = |visit: &&Visit| visit.is_of_point() && (first..=last).contains(&visit.point);
-        let runs: Vec<&Headline> = sweep.visits.iter().filter(of_range).filter_map(Visit::headline).collect();
-        let (low, high) = (rate(sweep, first), rate(sweep, last));
-        lines.push(format!("{} at the rates from {low} to {high} I/Os per second", ranges(found, &runs)));
-        lines.push(
-            "runs at the same rate are on both sides of the limit, and within this range a lower rate does not meet it \
-             more often than chance explains"
-                .to_owned(),
-        );
+        let of = |points: std::ops::Range<usize>| {
+            let visits = sweep.visits.iter().filter(|visit| visit.is_of_point() && points.contains(&visit.point));
+            visits.filter_map(|visit| Some((visit.point, visit.headline()?))).collect::<Vec<_>>()
+        };
+        let runs: Vec<&Headline> = of(first..last + 1).into_iter().map(|(_, run)| run).collect();
+        lines.push(format!("there: {} in {}", ranges(found, &runs), counted_runs(runs.len())));
+        lines.push(format!(
+            "some of these runs met the limit and others did not, and over a factor of {NOISE_SPAN_MIN} or more in rate, lower \
+             rates did not meet it more often than chance explains"
+        ));
+        let below = of(0..first);
+        lines.push(match below.iter().map(|(point, _)| *point).max() {
+            Some(highest) => format!(
+                "at lower rates, up to {} I/Os per second, every run met the limit ({})",
+                rate(sweep, highest),
+                counted_runs(below.len())
+            ),
+            None => "no lower rate was tried".to_owned(),
+        });
+        let above = of(last + 1..sweep.points.len()).len();
+        lines.extend((above > 0).then(|| format!("at higher rates no run met the limit ({})", counted_runs(above))));
         return lines;
     }
     if !found.is_confirmed {
@@ -100,7 +122,7 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
         let estimate =
             found.holds.map(|_| "; the estimate is about 5 % below where a curve fitted to all runs crosses the limit");
         lines.push(format!(
-            "not confirmed: the runs at these rates vary too much to show on which side of the limit they lie{}",
+            "not confirmed: runs near the limit vary too much to show from which rate on it is missed{}",
             estimate.unwrap_or_default()
         ));
     }
@@ -155,13 +177,12 @@ fn next_step(sweep: &Sweep, found: &LimitFound) -> Option<String> {
 /// answer.
 const OF_OVERLOAD: [&str; 2] = ["depth-limited", "starts-not-made"];
 
-/// The figures of a run of a search, of which rates above the answer lack these warnings; `None` if it failed.
-pub fn without_overload(found: &LimitFound, visit: &Visit) -> Option<Headline> {
-    let run = visit.headline()?;
+/// The figures of a run at a rate of a search, of which rates above the answer lack these warnings.
+pub fn without_overload(found: &LimitFound, point: usize, run: &Headline) -> Headline {
     // Where noise decides, the runs of its whole range are the answer.
     let answer = found.noise.map(|noise| noise.last).or(found.holds);
-    let is_above = answer.is_some_and(|answer| visit.point > answer);
-    Some(if is_above { run.without_warnings(&OF_OVERLOAD) } else { run.clone() })
+    let is_above = answer.is_some_and(|answer| point > answer);
+    if is_above { run.without_warnings(&OF_OVERLOAD) } else { run.clone() }
 }
 
 /// What to do about a finding in a search; `None` if that is the same as in a run.

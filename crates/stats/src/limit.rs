@@ -7,6 +7,7 @@ mod monotone;
 mod noise;
 mod search;
 
+pub use noise::SPAN_MIN as NOISE_SPAN_MIN;
 pub use search::{Next, RUNS_MAX, Search};
 
 use hot::buckets::{lower_edge_ns, upper_edge_ns};

@@ -264,6 +264,8 @@ pub enum Shown {
     MeetsLimits,
     /// The same, not confirmed.
     Estimate,
+    /// One of the points at which chance decides whether a run meets limits.
+    Noise,
     /// No point meets limits; this is the lowest.
     MissesLimits,
     /// The point to use.
@@ -284,6 +286,12 @@ pub fn shown(sweep: &Sweep) -> Option<(usize, Shown)> {
         return Some((sweep.points.len().checked_sub(1)?, Shown::Together));
     }
     if let Some(found) = &sweep.limit {
+        if let Some(noise) = found.noise {
+            let is_of_range = |point: &usize| (noise.first..=noise.last).contains(point);
+            let has_figures = |point: &usize| figures(sweep, *point).is_some();
+            let point = found.holds.filter(is_of_range).filter(has_figures).unwrap_or(noise.first);
+            return has_figures(&point).then_some((point, Shown::Noise));
+        }
         let met = if found.is_confirmed { Shown::MeetsLimits } else { Shown::Estimate };
         let met = found.holds.map(|point| (point, met));
         let decided = met.or_else(|| found.fails.map(|point| (point, Shown::MissesLimits)));

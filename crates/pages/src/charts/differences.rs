@@ -5,7 +5,7 @@ use crate::chart::{Chart, Interval, Marker, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
 use render::compare::word;
-use render::figure_words::label;
+use render::figure_words::name;
 use stats::compare::{ComparisonVerdict, Difference};
 
 /// Percent of the first side; `None` without figures in common.
@@ -19,7 +19,7 @@ pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
             bounds: interval,
             y: rows - index as f64,
             role: role(verdict),
-            text: format!("{}: {percent:+.1} %{bounds}: {}", name(difference), word(verdict)),
+            text: format!("{}: {percent:+.1} %{bounds}: {}", name(difference.figure), word(verdict)),
         }
     };
     let intervals: Vec<Interval> = found.iter().enumerate().map(row).collect();
@@ -29,27 +29,26 @@ pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
         let (low, high) = row.bounds.unwrap_or((row.at, row.at));
         [row.at, low.clamp(-farthest, farthest), high.clamp(-farthest, farthest)]
     });
-    let names = found.iter().enumerate().map(|(index, difference)| (rows - index as f64, name(difference)));
+    let names =
+        found.iter().enumerate().map(|(index, difference)| (rows - index as f64, name(difference.figure).to_owned()));
+    let is_cut = intervals.iter().filter_map(|row| row.bounds).any(|(low, high)| low < -farthest || high > farthest);
+    let cut = if is_cut { " An arrow: the interval goes on beyond the chart." } else { "" };
+    let is_bare = intervals.iter().any(|row| row.bounds.is_none());
+    let bare = if is_bare { " A dot without a line has no interval: how far it may be off is not known." } else { "" };
     let across = Axis::from_zero("change", Quantity::Change, ends.chain([-1.0, 1.0]));
     (!found.is_empty()).then(|| Chart {
         name: "differences",
         title: "Differences".to_owned(),
-        caption:
+        caption: format!(
             "Change of the second side, all its runs, relative to the first, with 95 % confidence intervals. Green: better; \
-             red: worse; grey: equivalent, or unknown."
-                .to_owned(),
+             red: worse; grey: equivalent, or unknown.{bare}{cut}"
+        ),
         x: across,
         y: Axis::named("", Quantity::Count, (0.4, rows + 0.6), names.collect()),
         series: vec![Series { name: String::new(), role: Role::Total, marks: Marks::Intervals(intervals) }],
         right: None,
         markers: vec![Marker { x: 0.0, bounds: (0.0, 0.0), role: Role::Muted, label: "no change".to_owned() }],
     })
-}
-
-/// Without the unit: changes have another.
-fn name(difference: &Difference) -> String {
-    let label = label(difference.figure);
-    label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label).to_owned()
 }
 
 fn role(verdict: ComparisonVerdict) -> Role {

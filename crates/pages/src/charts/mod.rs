@@ -16,6 +16,7 @@ mod percentile_curve;
 mod ramp;
 mod rates;
 mod runs;
+mod search;
 mod settings;
 mod slowest;
 

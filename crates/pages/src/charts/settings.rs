@@ -1,17 +1,19 @@
-//! Throughput and latency over the values of an option that is not depth.
+//! Throughput and latency over the values of an option that is not depth, or over the rates of a search.
 
+use super::search::of_search;
 use super::values;
 use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
 use model::headline::Headline;
-use model::metric::Metric;
 use model::sweep::{Setting, Sweep};
 
 /// One for throughput and one for latency, as far as there are figures.
 pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
-    // A search tries few of many points.
+    if let Some(found) = &sweep.limit {
+        return of_search(sweep, found);
+    }
     let tried: Vec<(usize, &Headline)> =
         (0..sweep.points.len()).filter_map(|point| Some((point, stats::sweep::figures(sweep, point)?))).collect();
     let (places, across) = across(sweep, &tried);
@@ -33,31 +35,11 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
         })
     };
     let rates: Vec<Series> = line("", Role::Read, &|figures| Some(figures.iops)).into_iter().collect();
-    let mut latencies = vec![
+    let latencies = [
         line("mean", Role::Half, &|figures| figures.mean_ns),
         line("99th", Role::Hundredth, &|figures| figures.p99_ns.map(|ns| ns as f64)),
         line("99th response", Role::Thousandth, &|figures| figures.response_p99_ns.map(|ns| ns as f64)),
     ];
-    // What a search decides by, and its limit.
-    let limits = sweep.limit.iter().flat_map(|found| &found.limits).filter(|limit| limit.figure != Metric::Cpu);
-    for (index, limit) in limits.enumerate() {
-        let name = match limit.figure {
-            Metric::P50 => "50th",
-            Metric::P99 => "99th",
-            Metric::P999 => "99.9th",
-            _ => "mean",
-        };
-        if limit.figure != Metric::P99 {
-            let response = |figures: &Headline| figures.response_value(limit.figure);
-            latencies.push(line(&format!("{name} response"), Role::of_line(index), &response));
-        }
-        let name = if index == 0 { "limit".to_owned() } else { format!("limit of {name}") };
-        latencies.push((places.len() > 1).then(|| Series {
-            name,
-            role: Role::Bad,
-            marks: Marks::Line(places.iter().map(|place| (*place, limit.at_most)).collect()),
-        }));
-    }
     [
         chart("settings-throughput", "IOPS by setting", rates, |lines| {
             Axis::from_zero("IOPS", Quantity::Iops, values(lines).map(|(_, y)| y))
@@ -71,15 +53,9 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
     .collect()
 }
 
-/// Where each point is, and the axis: the rate of a search for one, else one place for each point.
+/// Where each point is, and the axis: one place for each point.
 fn across(sweep: &Sweep, tried: &[(usize, &Headline)]) -> (Vec<f64>, Axis) {
     let settings = |(point, _): &(usize, &Headline)| &sweep.points[*point].settings;
-    let rate = |point: &(usize, &Headline)| settings(point).first().and_then(|setting| setting.value.parse().ok());
-    let rates: Vec<f64> = tried.iter().filter_map(rate).collect();
-    if sweep.limit.is_some() && rates.len() == tried.len() {
-        let axis = Axis::log("--rate (I/Os per second)", Quantity::Count, rates.iter().copied());
-        return (rates, axis);
-    }
     let places: Vec<f64> = (1..=tried.len()).map(|index| index as f64).collect();
     let marks = places.iter().zip(tried).map(|(place, point)| (*place, Setting::typed_all(settings(point)))).collect();
     let axis = Axis::named("", Quantity::Count, (0.5, tried.len() as f64 + 0.5), marks);

@@ -1,8 +1,9 @@
 //! What the page of a sweep says first: what was varied, how sure the answer is, and the next command to run.
 
 use super::super::again::Again;
+use super::super::answer::lower;
 use super::super::block::Tone;
-use super::super::brief::{self, Brief, Trust, remedy_of_runs};
+use super::super::brief::{self, Brief, Trust, remedy_of_any, remedy_of_runs};
 use super::super::environment::counted;
 use super::super::foreign_text::text;
 use super::super::quantity::{Quantity, trimmed};
@@ -11,6 +12,7 @@ use super::how_sure;
 use model::doubt::Doubt;
 use model::headline::Headline;
 use model::limit::LimitFound;
+use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{BlockKnee, BlockSeries, DepthSeries, Knee, Purpose, Saturation, Setting, Sweep, Visit};
 use model::units::mib;
@@ -20,8 +22,8 @@ use render::sweep::{dashed, names, range_of_load};
 /// Runs of each point, where one each is too few.
 const RUNS: u32 = 5;
 
-/// Factor from the smallest to the largest value of a range that is tried next; in steps of 2 it has five values.
-const NEXT_RANGE: u64 = 16;
+/// Factor from the largest value tried to the largest of a range that is tried next.
+const NEXT_RANGE: u64 = 8;
 
 /// Outstanding I/Os of a search that had too few, as a multiple.
 const MORE_OUTSTANDING: u64 = 4;
@@ -32,11 +34,17 @@ const OUTSTANDING: u64 = 2;
 /// Seconds of a run that shows whether an answer holds.
 const LONG_RUN_S: u32 = 600;
 
+/// Shortest probes of a search whose runs vary too much, in seconds.
+const PROBE_S: u64 = 10;
+
 /// Shortest confirming runs of a search whose runs vary too much, in seconds.
 const CONFIRM_S: u64 = 60;
 
-/// The four answers; `chosen` is the result of one run.
-pub(super) fn in_brief(sweep: &Sweep, chosen: Option<&RunResult>, explain: Explain) -> Brief {
+/// The four answers; `chosen` is the result of one run, `name` that of the directory.
+pub(super) fn in_brief(sweep: &Sweep, chosen: Option<&RunResult>, (name, explain): (&str, Explain)) -> Brief {
+    if render::limit::is_unfinished(sweep) {
+        return of_unfinished(sweep, chosen, name);
+    }
     let Step { words, command } = next(sweep, explain);
     Brief {
         measured: measured(sweep, chosen),
@@ -45,6 +53,17 @@ pub(super) fn in_brief(sweep: &Sweep, chosen: Option<&RunResult>, explain: Expla
         command,
         ..Brief::of_runs(sweep, chosen)
     }
+}
+
+/// Of a search that was stopped before it had an answer.
+fn of_unfinished(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> Brief {
+    let runs = counted(sweep.measured().count(), "run");
+    let rates = counted(with_runs(sweep).len(), "rate");
+    let measured = format!("Part of a search for the highest rate: {runs} at {rates}{}.", lengths(sweep));
+    let trust =
+        Trust { tone: Tone::Warn, words: "No: the search had not ended, and only its end has an answer.".to_owned() };
+    let command = command_line(["diskspd", "sweep", "--resume", name]);
+    Brief { measured, trust, next: "Continue the search.".to_owned(), command, ..Brief::of_runs(sweep, chosen) }
 }
 
 fn measured(sweep: &Sweep, chosen: Option<&RunResult>) -> String {
@@ -193,31 +212,30 @@ fn of_search(sweep: &Sweep, found: &LimitFound) -> String {
     )
 }
 
-/// `limit 99th percentile of the response time <= 20 ms: met at 64,194, missed at 72,293 I/Os per second`
+/// `limit 99th percentile of the response time <= 20 ms (rates in I/Os per second): met at 64,194, missed at 72,293`
 fn of_limits(sweep: &Sweep, found: &LimitFound) -> String {
     let limits = render::limit::limits(&found.limits);
     let rate = |point: usize| text(render::limit::rate(sweep, point).as_bytes());
-    let missed = found.fails.map(|point| format!("missed at {}", rate(point)));
+    let has_runs = |point: &usize| !stats::sweep::runs(sweep, *point).is_empty();
+    let missed = found.fails.filter(has_runs).map(|point| format!("missed at {}", rate(point)));
     let parts = match (found.noise, found.holds) {
         (Some(noise), _) => {
             vec![format!("met in some runs and missed in others from {} to {}", rate(noise.first), rate(noise.last))]
         }
-        (None, holds) => {
-            let met = if found.is_confirmed { "met at" } else { "about met at" };
-            holds.map(|point| format!("{met} {}", rate(point))).into_iter().chain(missed).collect()
-        }
+        (None, Some(holds)) if !found.is_confirmed => vec![format!("met at about {}, not confirmed", rate(holds))],
+        (None, holds) => holds.map(|point| format!("met at {}", rate(point))).into_iter().chain(missed).collect(),
     };
     if parts.is_empty() {
         format!("limit {limits}")
     } else {
-        format!("limit {limits}: {} I/Os per second", parts.join(", "))
+        format!("limit {limits} (rates in I/Os per second): {}", parts.join(", "))
     }
 }
 
 /// Whether the answer holds: by the runs that decide it, and by how many there are.
 fn trust(sweep: &Sweep) -> Trust {
     let mut trust = match &sweep.limit {
-        Some(found) => Trust::in_runs(&render::limit::decisive(sweep, found)),
+        Some(found) => in_search(sweep, found),
         None => Trust::in_runs(sweep.measured()),
     };
     if sweep.measured().next().is_none() {
@@ -241,7 +259,8 @@ fn named_with_warnings(sweep: &Sweep) -> Option<String> {
     }
     let is_warned = |point: &usize| Doubt::of(super::runs_of(sweep, &[*point])).is_some();
     let warned: Vec<String> = named(sweep).into_iter().filter(is_warned).map(|point| typed(sweep, point)).collect();
-    (!warned.is_empty()).then(|| format!("This concerns the answer: {} has a run with warnings.", warned.join(" and ")))
+    let has = if warned.len() == 1 { "has a run" } else { "have runs" };
+    (!warned.is_empty()).then(|| format!("This concerns the answer: {} {has} with warnings.", warned.join(" and ")))
 }
 
 /// Points that the first answer names.
@@ -258,17 +277,33 @@ fn is_once(sweep: &Sweep) -> bool {
     with_runs(sweep).iter().all(|point| stats::sweep::runs(sweep, *point).len() < 2)
 }
 
+/// Whether the answer of a search holds.
+fn in_search(sweep: &Sweep, found: &LimitFound) -> Trust {
+    let runs = render::limit::decisive(sweep, found);
+    if runs.is_empty() {
+        return Trust::in_runs(&runs);
+    }
+    let which = render::limit::which_runs(sweep, found);
+    let (is_firm, basis) = match (found.noise, found.is_confirmed) {
+        (Some(_), _) => {
+            (false, format!("no rate {which} can be named, because chance decides which run meets the limit"))
+        }
+        (None, true) => {
+            let count = counted(runs.len(), "run");
+            (true, format!("the {count} {which}, taken together, are on their side of the limit by more than chance"))
+        }
+        (None, false) => (
+            false,
+            "the rate is an estimate: runs near the limit do not show from which rate on it is missed".to_owned(),
+        ),
+    };
+    Trust::in_answer(&runs, is_firm, &basis)
+}
+
 /// How sure the answer is beyond the verdicts of its runs.
 fn firmness(sweep: &Sweep) -> Option<String> {
-    if let Some(found) = &sweep.limit {
-        let which = render::limit::which_runs(sweep, found);
-        let count = render::limit::decisive(sweep, found).len();
-        let firm = match (found.noise, found.is_confirmed) {
-            (Some(_), _) => "No rate can be named: chance decides which of them meets the limit.",
-            (None, true) => "Those at each rate, taken together, are on their side of the limit by more than chance.",
-            (None, false) => "They do not show clearly on which side of the limit they are: the rate is an estimate.",
-        };
-        return (count > 0).then(|| format!("Judged by the {} {which}, which decide. {firm}", counted(count, "run")));
+    if sweep.limit.is_some() {
+        return None;
     }
     let once = "Each was run once: differences of a few percent may be chance.";
     match &sweep.depths[..] {
@@ -296,11 +331,12 @@ fn next(sweep: &Sweep, explain: Explain) -> Step {
         let words = "Run it again: its error message says why it has no results.".to_owned();
         return Step { words, command: again(sweep, &[]) };
     }
-    let remedy = remedy_of_runs(&runs, explain);
+    let concerns_answer = named_with_warnings(sweep).is_some();
+    let remedy = if concerns_answer { remedy_of_any(&runs, explain) } else { remedy_of_runs(&runs, explain) };
     let (words, command) =
-        beyond(sweep).or_else(|| more_depths(sweep)).unwrap_or_else(|| within(sweep, remedy.is_some()));
+        more_depths(sweep).or_else(|| beyond(sweep)).unwrap_or_else(|| within(sweep, remedy.is_some()));
     match remedy {
-        Some(first) => Step { words: format!("{first} Then {}", lower(&words)), command },
+        Some(first) => Step { words: format!("{first} {} {}", brief::after(&first), lower(&words)), command },
         None => Step { words, command },
     }
 }
@@ -315,11 +351,14 @@ fn beyond(sweep: &Sweep) -> Option<(String, String)> {
         let series = sweep.block_sizes.iter().find(|series| of_best(&series.points))?;
         (beyond_blocks(sweep, series)?, &series.points)
     };
-    let (name, [_, last]) = only_varied(sweep, points)?;
+    let (name, [first, last]) = only_varied(sweep, points)?;
     let unit = last.trim_start_matches(|digit: char| digit.is_ascii_digit());
     let largest: u64 = last.strip_suffix(unit)?.parse().ok()?;
-    let from = (largest / 2).max(1);
-    let range = format!("{from}{unit}..{}{unit}*2", from.checked_mul(NEXT_RANGE)?);
+    let to = largest.checked_mul(NEXT_RANGE)?;
+    // Single runs left open which of the smaller ones is best.
+    let smallest = first.strip_suffix(unit).and_then(|first| first.parse().ok()).filter(|_| is_once(sweep));
+    let from: u64 = smallest.unwrap_or(largest / 2).max(1);
+    let range = format!("{from}{unit}..{to}{unit}*2");
     Some((words, with_range(sweep, name, &range)?))
 }
 
@@ -417,24 +456,25 @@ fn after_search(sweep: &Sweep, found: &LimitFound, explain: Explain) -> Step {
     let runs = render::limit::decisive(sweep, found);
     let causes = Doubt::of(&runs).map(|doubt| doubt.causes).unwrap_or_default();
     let is_limited = causes.first().is_some_and(|(name, _)| name == "depth-limited");
-    if let Some((more, command)) = is_limited.then(|| with_more_outstanding(sweep)).flatten() {
+    let varies = found.noise.is_some() || (found.holds.is_some() && !found.is_confirmed);
+    let next = Again::of_method("sweep", sweep);
+    let next = if varies { with_longer_runs(next, sweep) } else { next };
+    let longer = if varies { " with longer runs" } else { "" };
+    if let Some((more, next)) = is_limited.then(|| with_more_outstanding(&next)).flatten() {
         let words = format!(
-            "Allow more outstanding I/Os (-o{more}) and search again: response times include the wait for a free request \
-             (depth-limited).",
+            "Allow more outstanding I/Os (-o{more}) and search again{longer}: response times include the wait for a free \
+             request (depth-limited).",
         );
-        return Step { words, command };
+        return Step { words, command: next.command() };
     }
     if let Some(first) = remedy_of_runs(&runs.iter().collect::<Vec<_>>(), explain) {
-        return Step { words: format!("{first} Then search again."), command: again(sweep, &[]) };
+        let then = brief::after(&first);
+        return Step { words: format!("{first} {then} search again{longer}."), command: next.command() };
     }
     match found.holds {
-        _ if found.noise.is_some() || (found.holds.is_some() && !found.is_confirmed) => {
-            let longer = value_of(sweep, "--confirm=").and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
-            let longer = longer.map_or(CONFIRM_S, |seconds| seconds.saturating_mul(4).max(CONFIRM_S));
+        _ if varies => {
             let words = "Find out why runs at the same rate differ, or search again with longer runs.".to_owned();
-            let confirm = format!("{longer}s");
-            let probe = value_of(sweep, "--probe=").unwrap_or("10s").to_owned();
-            Step { words, command: again(sweep, &[("--probe=", &probe), ("--confirm=", &confirm)]) }
+            Step { words, command: next.command() }
         }
         Some(point) => {
             let words = "Run the load at this rate for long: it may not hold once caches are full.".to_owned();
@@ -472,25 +512,27 @@ fn long_run(sweep: &Sweep, point: usize) -> String {
     Again::of_load(sweep).with(&settings).map(|again| again.command()).unwrap_or_default()
 }
 
-/// Another number of outstanding I/Os, and the command of the search with it; `None` if threads share theirs.
-fn with_more_outstanding(sweep: &Sweep) -> Option<(u64, String)> {
-    let again = Again::of_method("sweep", sweep);
+/// With longer confirming runs, and probes of a length that is typed, which would otherwise become as long.
+fn with_longer_runs(again: Again, sweep: &Sweep) -> Again {
+    let confirm = value_of(sweep, "--confirm=").and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
+    let confirm = confirm.map_or(CONFIRM_S, |seconds| seconds.saturating_mul(4).max(CONFIRM_S));
+    let probe = value_of(sweep, "--probe=").and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
+    let probe = probe.unwrap_or(0).max(PROBE_S);
+    again.with_own("--probe=", &format!("{probe}s")).with_own("--confirm=", &format!("{confirm}s"))
+}
+
+/// Another number of outstanding I/Os, and the search with it; `None` if threads share theirs.
+fn with_more_outstanding(again: &Again) -> Option<(u64, Again)> {
     if !again.lacks("-O") {
         return None;
     }
     let now = again.load().iter().find(|word| is_number_of(word, "-o"));
     let more = now.map_or(Some(OUTSTANDING), |word| word[2..].parse().ok())?.checked_mul(MORE_OUTSTANDING)?;
-    Some((more, again.with(&[&format!("-o{more}")])?.command()))
+    Some((more, again.clone().with(&[&format!("-o{more}")])?))
 }
 
 fn typed(sweep: &Sweep, point: usize) -> String {
     text(Setting::typed_all(&sweep.points[point].settings).as_bytes())
-}
-
-/// A sentence after a word.
-fn lower(sentence: &str) -> String {
-    let mut characters = sentence.chars();
-    characters.next().into_iter().flat_map(char::to_lowercase).chain(characters).collect()
 }
 
 #[cfg(test)]
@@ -552,7 +594,7 @@ mod tests {
                 grid(by_size, [("o", &["1", "4", "16"]), ("b", sizes)], Severity::Note),
                 "9 combinations of 3 block sizes (-b 4K to 64K) and 3 queue depths (-o 1 to 16), each once: 10,000 to 30,000 \
                  IOPS, 39.1 to 352 MiB/s.",
-                "diskspd sweep --vary=b=4K,16K,64K '--vary=o=8..128*2' --runs=5 -- -r -d4 a.dat",
+                "diskspd sweep --vary=b=4K,16K,64K '--vary=o=1..32*2' --runs=5 -- -r -d4 a.dat",
             ),
             (
                 grid(
@@ -565,27 +607,32 @@ mod tests {
             ),
             (
                 search(Some(0), true, &[]),
-                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms: met \
-                 at 1,000, missed at 2,000 I/Os per second.",
+                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms \
+                 (rates in I/Os per second): met at 1,000, missed at 2,000.",
                 "diskspd --rate=1000 -b4K -o32 -d600 -W1 a.dat",
             ),
             (
                 search(Some(0), true, &["depth-limited"]),
-                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms: met \
-                 at 1,000, missed at 2,000 I/Os per second.",
+                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms \
+                 (rates in I/Os per second): met at 1,000, missed at 2,000.",
                 "diskspd sweep --limit=p99=20ms --probe=3s --confirm=5s -- -b4K -o128 -d5 -W1 a.dat",
             ),
             (
                 search(Some(0), false, &[]),
-                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms: \
-                 about met at 1,000, missed at 2,000 I/Os per second.",
-                "diskspd sweep --limit=p99=20ms --probe=3s --confirm=60s -- -b4K -o32 -d5 -W1 a.dat",
+                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms \
+                 (rates in I/Os per second): met at about 1,000, not confirmed.",
+                "diskspd sweep --limit=p99=20ms --probe=10s --confirm=60s -- -b4K -o32 -d5 -W1 a.dat",
             ),
             (
                 search(None, true, &["steal"]),
-                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms: \
-                 missed at 2,000 I/Os per second.",
+                "A search for the highest rate: 2 runs at 2 rates; limit 99th percentile of the response time <= 20 ms \
+                 (rates in I/Os per second): missed at 2,000.",
                 "diskspd sweep --limit=p99=20ms --probe=3s --confirm=5s -- -b4K -o32 -d5 -W1 a.dat",
+            ),
+            (
+                Sweep { limit: None, ..search(None, false, &[]) },
+                "Part of a search for the highest rate: 2 runs at 2 rates.",
+                "diskspd sweep --resume results",
             ),
             (
                 typed(Sweep::default(), depths),
@@ -593,7 +640,7 @@ mod tests {
                 "diskspd sweep '--vary=o=1..32*2' --order=random -- -b4K -d10 a.dat",
             ),
         ] {
-            let brief = in_brief(&sweep, None, |_| None);
+            let brief = in_brief(&sweep, None, ("results", |_| None));
             assert_eq!((brief.measured.as_str(), brief.command.as_str()), (measured, next));
             for row in [&brief.measured, &brief.on, &brief.trust.words, &brief.next] {
                 assert!(row.ends_with('.') && !row.contains("  ") && !row.contains(".."), "{brief:?}");

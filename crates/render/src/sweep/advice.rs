@@ -47,6 +47,9 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         return limit::answer(sweep, found, out);
     }
+    if limit::is_unfinished(sweep) {
+        return writeln!(out, "\n{}", limit::UNFINISHED);
+    }
     for series in &sweep.block_sizes {
         writeln!(out)?;
         blocks(sweep, series, out)?;

@@ -23,14 +23,15 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "pages of results of DiskSpd for Windows: targets with a rate limit (`-g`). The finding also shows \
                         whether the run reached it, to 5 %",
         advice: "IOPS and throughput are at most those of the limit, not those that the target can do: read the latency, or \
-                 repeat the run without -g",
+                 repeat the run without the limit (-g, or its Throughput element in an XML profile)",
         evaluate: |context| limited(context).into_iter().collect(),
     },
     VerdictRule {
         name: "imported-busy-cpu",
         severity: Severity::Note,
         unit: "percent",
-        computed_from: "pages of results of DiskSpd for Windows: usage of the busiest CPU, if it is 95 % or more",
+        computed_from: "pages of results of DiskSpd for Windows: usage of the busiest CPU, if it is 95 % or more, unless the run \
+                        reached its rate limit (`-g`)",
         advice: "this CPU may limit the figures: look which program used it, and repeat the run with threads on other CPUs (-a)",
         evaluate: |context| busy_cpu(context).into_iter().collect(),
     },
@@ -107,7 +108,7 @@ fn limited(context: &RuleContext<'_>) -> Option<Observation> {
     Some(if share < REACHED {
         observation.with_advice(
             "the limit was not reached, so something else held the load back: the outstanding I/Os, the CPUs, the target, or how \
-             DiskSpd keeps to the limit. Repeat the run without -g to see what the target can do",
+             DiskSpd keeps to the limit. Repeat the run without it (-g, or its Throughput element in an XML profile) to see what the target can do",
         )
     } else {
         observation
@@ -124,13 +125,18 @@ fn share_of_limit(context: &RuleContext<'_>) -> Option<(String, f64)> {
     };
     let limit = |target: &Target| Some(of(target)? * f64::from(span.threads_on(target)));
     let asked = targets(context).iter().map(limit).sum::<Option<f64>>().filter(|asked| *asked > 0.0)?;
-    (span.thread_count == 0)
-        .then(|| (format!("{:.2} MiB/s", mib(asked)), context.measured.total.total.bytes_per_s / asked))
+    // DiskSpd rounds bytes per second, not bytes.
+    let reached = context.measured.total.total.bytes as f64 / context.elapsed_s();
+    (span.thread_count == 0).then(|| (format!("{:.2} MiB/s", mib(asked)), reached / asked))
 }
 
 /// A CPU that had no time left.
 fn busy_cpu(context: &RuleContext<'_>) -> Option<Observation> {
     targets(context).first()?;
+    // A rate limit that was reached was the limit.
+    if share_of_limit(context).is_some_and(|(_, share)| share >= REACHED) {
+        return None;
+    }
     let busiest =
         context.measured.cpus.iter().max_by(|one, other| one.usage_percent.total_cmp(&other.usage_percent))?;
     let share = busiest.usage_percent / 100.0;
@@ -271,7 +277,10 @@ mod tests {
         let percentiles = vec![Percentile { rank_ppb: 999_000_000, value_ns: 4_660_000 }];
         let total = LatencyDistribution { count: 2145, figures, percentiles, ..LatencyDistribution::default() };
         built.measured().total_latency = Some(Directions { total: Some(total), ..Directions::default() });
-        built.measured().total.total.bytes_per_s = 1_500_000.0;
+        let elapsed_ns = built.measured().elapsed_ns;
+        let bytes = 1_500_000 * elapsed_ns / 1_000_000_000;
+        let total = &mut built.measured().total.total;
+        (total.bytes, total.ios) = (bytes, bytes / 8192);
         let used = |cpu, usage_percent| CpuUsage { cpu, usage_percent, ..CpuUsage::default() };
         built.measured().cpus = vec![used(0, 53.0), used(1, 99.5)];
         built
@@ -301,6 +310,9 @@ mod tests {
                  up 75 % of the mean latency",
             ]
         );
+        built.measured().total.total.bytes *= 2;
+        assert!(of_imported(&mut built).iter().all(|line| !line.contains("busy")), "the limit was what limited it");
+        built.measured().total.total.bytes /= 2;
         let target = &mut built.result.profile.time_spans[0].targets[0];
         (target.throughput, target.cache_mode) = (Throughput::Unlimited, CacheMode::Unbuffered);
         built.measured().total_latency = None;

@@ -83,9 +83,11 @@ pub(super) const RULES: &[VerdictRule] = &[
 
 /// The advice of `short-run`, with the length that all parts of a result advise.
 fn longer(advised_s: f64) -> String {
+    // The length without an interval that is missing.
+    let intervals = if advised_s > LASTING_S { "confidence intervals need that, and " } else { "" };
     format!(
-        "measure for {advised_s:.0} s or longer (-d{advised_s:.0}): cache exhaustion, garbage collection and the end of a CPU \
-         boost only show up in longer runs"
+        "measure for {advised_s:.0} s or longer (-d{advised_s:.0}): {intervals}cache exhaustion, garbage collection and the end \
+         of a CPU boost only show up in longer runs"
     )
 }
 

@@ -1,37 +1,39 @@
 //! Whether the limited figure depends on the rate at all.
 
-use super::{Observation, log_used};
+use super::{Observation, log_used, used};
 use crate::sample::{mean, student};
 use model::limit::NoiseRange;
 use statrs::distribution::ContinuousCDF;
 
 /// Runs that a trend needs.
 const RUNS_MIN: usize = 6;
-/// The rates must span this factor.
-const SPAN_MIN: f64 = 1.5;
+/// The rates of a part without a trend must span this factor.
+pub const SPAN_MIN: f64 = 1.5;
 /// One-sided significance of a rising line.
 const RISES: f64 = 0.05;
 
-/// The widest range of rates, from the lowest that was tried, over which runs are on both sides of the limit without
-/// a rising trend (least-squares line of the logarithms); `None` if the figure depends on the rate.
+/// The range of rates at which some runs met the limit and others did not, from the lowest rate with a run that did not to
+/// the highest with one that did; `None` unless a wide part of it, from its lowest rate on, has both without a rising trend
+/// (least-squares line of the logarithms).
 pub(super) fn range(observations: &[Observation], rates: &[f64]) -> Option<NoiseRange> {
-    let mut runs: Vec<&Observation> = observations.iter().filter(|run| !run.sample.is_short).collect();
+    let is_over = |run: &&Observation| used(&run.sample) > 1.0;
+    let first = observations.iter().filter(is_over).map(|run| run.point).min()?;
+    let last = observations.iter().filter(|run| !is_over(run)).map(|run| run.point).max()?;
+    let mut runs: Vec<&Observation> = observations.iter().filter(|run| (first..=last).contains(&run.point)).collect();
     runs.sort_by_key(|run| run.point);
     while runs.len() >= RUNS_MIN {
-        let (first, last) = (runs[0].point, runs[runs.len() - 1].point);
-        if rates[last] < SPAN_MIN * rates[first] {
+        let highest = runs[runs.len() - 1].point;
+        if rates[highest] < SPAN_MIN * rates[first] {
             return None;
         }
-        let middle = runs.len() / 2;
-        let is_mixed = |part: &[&Observation]| {
-            let over = part.iter().filter(|run| run.sample.used > 1.0).count();
-            (1..part.len()).contains(&over)
-        };
-        if is_mixed(&runs[..middle]) && is_mixed(&runs[middle..]) && !rises(&runs, rates) {
+        let is_mixed =
+            |part: &[&Observation]| (1..part.len()).contains(&part.iter().filter(|run| is_over(run)).count());
+        let (lower, upper) = runs.split_at(runs.len() / 2);
+        if is_mixed(lower) && is_mixed(upper) && !rises(&runs, rates) {
             return Some(NoiseRange { first, last });
         }
         // The highest rates may be beyond a knee.
-        runs.retain(|run| run.point != last);
+        runs.retain(|run| run.point != highest);
     }
     None
 }

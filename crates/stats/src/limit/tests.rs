@@ -254,6 +254,22 @@ fn a_figure_that_does_not_depend_on_the_rate_is_said_to_be_noise() {
     assert!(confirmed <= 5 && noise >= 35, "{confirmed} confirmed, {noise} noise");
 }
 
+/// Rates far below are met by all runs, and those around the limit by some: the figure depends on the rate.
+#[test]
+fn mixed_runs_near_the_limit_alone_are_no_noise() {
+    let rates: Vec<f64> = (0..200).map(|index| 100.0 * 1.02f64.powi(index)).collect();
+    for seed in 0..50 {
+        let mut rng = Rng::new(seed);
+        let (found, _) = searched(&rates, |rate, _| {
+            let used = (4.0 * (rate / 1000.0).ln() + 0.5 * normal(&mut rng)).exp();
+            LimitSample { used, intended_starts: 10_000, is_short: false }
+        });
+        if let Some(range) = found.noise {
+            assert!(rates[range.first] > 500.0 && rates[range.last] < 2000.0, "{seed}: {found:?}");
+        }
+    }
+}
+
 /// Whatever a run says, a search ends, and at rates that it has.
 #[test]
 fn all_and_none_can_be_the_answer() {

@@ -11,8 +11,7 @@ fn differences_are_shown_with_their_intervals() {
         // A busy machine may give a run too little time in two seconds for all figures; it gets other chances.
         let has_enough = (0..5).any(|_| {
             place.diskspd(&words).run().expect_status(0);
-            let result: serde_json::Value =
-                serde_json::from_slice(&place.content(&format!("{name}.json"))).expect("it is JSON");
+            let result: serde_json::Value = place.json(&format!("{name}.json"));
             result["time_spans"][0]["measured"]["total"]["total"]["ios"].as_u64() > Some(5000)
         });
         assert!(has_enough, "{name}: fewer than 5000 I/Os from the page cache in 2 s");
@@ -63,7 +62,7 @@ fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
     assert!(rows.iter().any(|row| row.contains("<td>kernel</td>") && !differs(row)), "{rows:?}");
     let words = words(&page);
     assert!(words.contains("c.json against a.json") && words.contains("d.json against a.json"), "{words}");
-    assert!(words.contains("measured one after the other, so drift looks like a difference"), "{words}");
+    assert!(words.contains("measured one after the other, so drift can look like a difference"), "{words}");
     let refused = place.diskspd("report a.json b.json -o page.html").run();
     refused.expect_status(3).expect_stderr(&["-b4K against -b8K", "the loads differ; diskspd compare --anyway"]);
 }
@@ -87,7 +86,7 @@ fn what_cannot_be_compared_is_said() {
     let place = workplace!();
     fixed::result(&place, "a.json", fixed::USUAL);
     fixed::result(&place, "b.json", 5);
-    let mut stalled: serde_json::Value = serde_json::from_slice(&place.content("b.json")).expect("JSON");
+    let mut stalled: serde_json::Value = place.json("b.json");
     stalled["command_line"] = "another run".into();
     let measured = &mut stalled["time_spans"][0]["measured"];
     for kind in ["read", "write", "total"] {

@@ -7,7 +7,7 @@ use testkit::{Workplace, or_skip, workplace};
 
 /// Gives every run of a set the same verdict.
 fn judge_all(place: &Workplace, file: &str, severity: &str, warnings: &[&str]) {
-    let mut set: Value = serde_json::from_slice(&place.content(file)).expect("JSON");
+    let mut set: Value = place.json(file);
     for visit in set["visits"].as_array_mut().expect("visits") {
         let headline = &mut visit["outcome"]["measured"]["headline"];
         headline["severity"] = severity.into();
@@ -39,7 +39,7 @@ fn a_sweep_says_which_depth_to_use() {
     let words_of_sweep = "sweep --vary o=1..5 --dir results -- -c1M -d1 -W0 -b4K -r -L a.dat";
     place.diskspd(words_of_sweep).run().expect_status(0);
     let page = page(&place, "results");
-    let sweep: Value = serde_json::from_slice(&place.content("results/sweep.json")).expect("JSON");
+    let sweep: Value = place.json("results/sweep.json");
     let efficient = sweep["depths"][0]["knee"]["efficient"]["depth"].as_u64().expect("a depth");
     let used = sweep["depths"][0]["recommended"].as_u64().expect("a point") + 1;
     let headline = format!("depth {used} (-o{used})");
@@ -98,7 +98,7 @@ fn a_grid_is_a_heat_map() {
     let page = page(&place, "results");
     assert_eq!(charts(&page)[..3], ["grid-throughput", "grid-mib", "grid-latency"]);
     let grid = series(&page, "grid-throughput", "");
-    let sweep: Value = serde_json::from_slice(&place.content("results/sweep.json")).expect("JSON");
+    let sweep: Value = place.json("results/sweep.json");
     assert_eq!(grid.y.len(), 6);
     let best = grid.y.iter().copied().fold(0.0, f64::max);
     let visits = sweep["visits"].as_array().expect("visits");
@@ -126,7 +126,7 @@ fn runs_of_the_same_load_stand_beside_each_other() {
     assert_eq!(charts(&page), ["runs"]);
     assert_eq!(series(&page, "runs", "runs").x, [1.0, 2.0, 3.0]);
     let words = words(&page);
-    assert!(words.contains("3 runs are too few for a confidence interval; 6 are needed"), "{words}");
+    assert!(words.contains("are too few for a confidence interval of the median; 6 are needed"), "{words}");
     assert!(words.contains("diskspd repeat --runs=3 -- -c1M"), "{words}");
     assert!(load(&page).ends_with("; each run: 1 s, no warm-up"), "{}", load(&page));
     let runs = page.split("<table aria-label=\"Each run\">").nth(1).and_then(|rest| rest.split("</table>").next());
@@ -253,8 +253,8 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     }
     let limit = series(&page, "settings-latency", "limit");
     assert!(limit.y.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) && limit.y.len() > 1, "{:?}", limit.y);
-    let tried = series(&page, "settings-throughput", "");
-    let sweep: Value = serde_json::from_slice(&place.content("limit/sweep.json")).expect("JSON");
+    let tried = series(&page, "settings-throughput", "probes");
+    let sweep: Value = place.json("limit/sweep.json");
     let visits = sweep["visits"].as_array().expect("visits").iter().filter(|visit| visit["purpose"] != "capacity");
     let points = visits.map(|visit| visit["point"].as_u64().expect("a number") as usize);
     let rates = points.map(|point| sweep["points"][point]["settings"][0]["value"].as_str().expect("a rate"));
@@ -267,7 +267,7 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
 fn a_search_that_ended_at_once_says_so() {
     let place = workplace!();
     fixed::search(&place);
-    let mut sweep: Value = serde_json::from_slice(&place.content("limit/sweep.json")).expect("JSON");
+    let mut sweep: Value = place.json("limit/sweep.json");
     (sweep["limit"], sweep["visits"], sweep["findings"]) = (Value::Null, serde_json::json!([]), serde_json::json!([]));
     place.file("limit/sweep.json", sweep.to_string().as_bytes());
     let page = page(&place, "limit");
