@@ -316,8 +316,7 @@ fn a_series_of_cuts_judges_the_disk() {
     let report = series(&place, &disk, 20, 5);
     let cycles = report["cycles"].as_array().expect("a list");
     assert!(cycles.len() < 20 && report["outcome"] == "corrupt", "{report}");
-    let found: Value = serde_json::from_slice(&place.content(&format!("journal/cycle-{}/verify.json", cycles.len())))
-        .expect("it is JSON");
+    let found: Value = place.json(&format!("journal/cycle-{}/verify.json", cycles.len()));
     assert_eq!(found["outcome"], "corrupt", "{found}");
 }
 

@@ -11,12 +11,6 @@ use testkit::{Mounted, Program, Snapshot, Workplace, or_skip, workplace};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// The first timespan of `r.json`.
-fn span_result(place: &Workplace) -> Value {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
-    document["time_spans"][0].clone()
-}
-
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("a number: {value}"))
 }
@@ -112,7 +106,7 @@ fn each_thread_writes_at_the_end_of_its_own_file_and_truncates_it_when_it_is_ful
         // A full file is begun anew for the next write, even if that is not allowed any more.
         assert!(length == end || (end == 64 * KIB && length == 0), "{log}: {length}, not {end}");
     }
-    let measured = &span_result(&place)["measured"];
+    let measured = &place.span_result("r.json")["measured"];
     assert_eq!((number(&measured["total"]["write"]["ios"]), writes), (200, 200));
     let told = &measured["rotations"];
     assert!((rotations..=rotations + 2).contains(&number(&told["count"])), "{told}, not {rotations}");
@@ -146,7 +140,7 @@ fn preallocated_files_are_reserved_before_each_first_write_and_keep_their_length
         }
     }
     let rotations = of_load(calls).iter().filter(|call| matches!(call, Call::Truncate { .. })).count();
-    assert_eq!((rotations, number(&span_result(&place)["measured"]["rotations"]["count"])), (2, 2));
+    assert_eq!((rotations, number(&place.span_result("r.json")["measured"]["rotations"]["count"])), (2, 2));
     let metadata = fs::metadata(place.path("log.dat.0")).expect("it stays");
     assert_eq!(metadata.len(), 64 * KIB);
     assert!(metadata.blocks() * 512 >= 64 * KIB, "{} blocks", metadata.blocks());
@@ -165,7 +159,7 @@ fn recycled_files_are_overwritten_and_never_truncated() {
     assert_eq!(offsets, (0..40).map(|io| io % 16 * 4 * KIB).collect::<Vec<_>>());
     let after = Snapshot::of(&path);
     assert_eq!((after.inode, fs::metadata(&path).expect("it stays").len()), (before.inode, 64 * KIB));
-    assert_eq!(span_result(&place)["measured"]["rotations"], Value::Null);
+    assert_eq!(place.span_result("r.json")["measured"]["rotations"], Value::Null);
 }
 
 #[test]
@@ -202,7 +196,7 @@ fn every_engine_keeps_files_whole_with_many_writes_outstanding() {
             continue;
         }
         run.expect_status(0);
-        let measured = &span_result(&place)["measured"];
+        let measured = &place.span_result("r.json")["measured"];
         assert_eq!(number(&measured["rotations"]["count"]), 3, "{words}");
         let content = place.content("log.dat.0");
         assert_eq!(content.len() as u64, 10 * 4 * KIB, "{words}");
@@ -393,7 +387,7 @@ fn a_stream_appends_beside_another_load() {
     let place = workplace!();
     let words = "-d1 -W0 -c1M -b4K -L --json r.json --stream=data:-r --stream=wal:--append=64K,recycle a.dat";
     place.diskspd(words).run().expect_status(0);
-    let measured = &span_result(&place)["measured"];
+    let measured = &place.span_result("r.json")["measured"];
     let streams = measured["streams"].as_array().expect("a list");
     let names: Vec<&str> = streams.iter().filter_map(|stream| stream["name"].as_str()).collect();
     assert_eq!(names, ["data", "wal"], "{measured}");

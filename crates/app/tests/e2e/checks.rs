@@ -10,7 +10,7 @@ use testkit::{Finished, LoopDevice, Mounted, Workplace, is_root, or_skip, workpl
 
 /// The findings of one check, from the file that `--json c.json` wrote.
 fn findings(place: &Workplace, check: &str) -> Vec<Value> {
-    let document: Value = serde_json::from_slice(&place.content("c.json")).expect("it is JSON");
+    let document: Value = place.json("c.json");
     let findings = document["findings"].as_array().expect("a list of findings").clone();
     findings.into_iter().filter(|finding| finding["check"] == check).collect()
 }

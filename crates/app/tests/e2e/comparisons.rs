@@ -6,7 +6,7 @@ use testkit::{Workplace, workplace};
 /// A result whose I/Os per second are multiplied, and known to a hundredth: those of a short run on a busy machine
 /// scatter too much to tell anything.
 fn altered(place: &Workplace, from: &str, to: &str, iops: f64) {
-    let mut result: Value = serde_json::from_slice(&place.content(from)).expect("it is JSON");
+    let mut result: Value = place.json(from);
     let total = &mut result["time_spans"][0]["measured"]["total"]["total"];
     let altered = total["iops"].as_f64().expect("a figure") * iops;
     total["iops"] = altered.into();

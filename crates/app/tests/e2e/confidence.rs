@@ -11,7 +11,7 @@ fn lines(text: &str) -> Vec<String> {
 fn run(place: &Workplace, words: &str) -> (Finished, Value) {
     let run = place.diskspd("-c1M -W0 -b4K -r -o2 --json r.json --xml r.xml").args(words).args("a.dat").run();
     run.expect_status(0);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     (run, document["time_spans"][0]["measured"]["confidence"].clone())
 }
 

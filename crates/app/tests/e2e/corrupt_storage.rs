@@ -12,7 +12,7 @@ const SIZE: u64 = 1 << 20;
 
 /// What verification found in the run of `r.json`.
 fn verification(place: &Workplace) -> Value {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     document["time_spans"][0]["verification"].clone()
 }
 
@@ -103,7 +103,7 @@ fn reads_that_fail_are_counted_and_do_not_end_the_run() {
         assert!(found["unreadable_ios"].as_u64() > Some(0), "{options}: {found}");
         assert_eq!(listed(&found).keys().copied().collect::<Vec<_>>(), [512 << 10], "{options}: {found}");
         assert_eq!(classes(&listed(&found)), BTreeSet::from(["unreadable"]), "{options}");
-        let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        let document: Value = place.json("r.json");
         assert_eq!(document["time_spans"][0]["errors"], Value::Array(vec![]), "{options}");
         let ios = document["time_spans"][0]["measured"]["total"]["total"]["ios"].as_u64();
         assert_eq!(ios, found["unreadable_ios"].as_u64().map(|failed| 4000 - failed), "{options}: {found}");

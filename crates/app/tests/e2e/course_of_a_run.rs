@@ -4,17 +4,12 @@ use serde_json::Value;
 use std::time::Duration;
 use testkit::{Faulty, Workplace, or_skip, workplace};
 
-fn measured(place: &Workplace, name: &str) -> Value {
-    let document: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
-    document["time_spans"][0]["measured"].clone()
-}
-
 /// A run with `--json r.json`, and what it measured, which must have enough in it: a busy machine may give a run too little
 /// time in two seconds, so that it gets other chances.
 fn run_with_enough(place: &Workplace, words: &str, is_enough: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..5 {
         place.diskspd(&format!("{words} --json r.json a.dat")).run().expect_status(0);
-        let measured = measured(place, "r.json");
+        let measured = place.measured("r.json");
         if is_enough(&measured) {
             return measured;
         }
@@ -148,7 +143,7 @@ fn the_slowest_io_is_that_of_the_slow_place() {
     let words = "-d600 -W0 -b64K -si -t1 -o2 --engine=io_uring --max-ios=256 -L --json r.json";
     let measured = || {
         place.diskspd(words).arg(&faulty.file).run().expect_status(0);
-        measured(&place, "r.json")
+        place.measured("r.json")
     };
     // A machine that stands still for more than two seconds makes another one the slowest.
     let is_it = |measured: &Value| measured["slowest"][0]["offset_bytes"] == slow;

@@ -35,7 +35,7 @@ fn a_file_lies_on_the_loop_device_under_its_file_system_and_on_what_is_below() {
     text.expect_status(0).expect_stdout(&["ext4 from /dev/loop", "8MiB in ", "LAYER", "100.0 %"]);
     assert!(text.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{name} "))), "{text}");
     // The run kept it, and a plan tells it.
-    let result: serde_json::Value = serde_json::from_slice(&place.content("r.json")).expect("JSON");
+    let result: serde_json::Value = place.json("r.json");
     assert!(result["targets"][0]["placement"]["shares"].is_array(), "{result:#}");
     let plan = place.diskspd("--plan -b4K mounted/file").run();
     plan.expect_stdout(&["Disks that hold the existing files\n  'mounted/file': "]);

@@ -43,7 +43,7 @@ fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<
     let run = place.diskspd(&words).arg(target).run();
     run.expect_status(0);
     let flushes = flush_count(device).ok_or("the device is gone")? - before;
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let notes = document["time_spans"][0]["notes"].as_array().expect("a list of notes");
     let is_ours = |note: &&Value| note["note"] == "writes_made_durable" && note["device"] == device;
     let note = notes.iter().find(is_ours).unwrap_or_else(|| panic!("no note on {device}: {notes:?}")).clone();
@@ -101,7 +101,7 @@ fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
         let run = place.diskspd("-d60 -W0 -C0 -b4K -w100 -r -Su --max-ios=400 --json r.json").args(words);
         run.arg(format!("--destroy={}", image.display())).arg(&device.path).run().expect_status(0);
         let seen = flush_count(&device.name()).expect("it is there") - before;
-        let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        let document: Value = place.json("r.json");
         let measured = &document["time_spans"][0]["measured"];
         let flushes = measured["flushes"]["count"].as_u64().expect("a number");
         let writes = measured["total"]["write"]["ios"].as_u64().expect("a number");

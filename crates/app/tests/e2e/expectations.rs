@@ -23,7 +23,7 @@ fn ceilings_are_told_in_every_form_and_kept() {
     ]);
     let verdict = run.stdout.find("\nVerdict: ").expect("a verdict");
     assert!(verdict < run.stdout.find("\nExpectation: ").expect("an expectation"), "{}", run.stdout);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let span = &document["time_spans"][0];
     let ceiling = &span["expectation"]["ceilings"][0];
     assert_eq!((&ceiling["name"], &ceiling["unit"]), (&"vm-iops".into(), &"ios_per_second".into()));

@@ -42,7 +42,7 @@ fn names_of_files_are_shown_in_every_form() {
     }
     // A cell that begins with the name would be a formula without the path before it.
     assert!(content(&place, "r.csv").contains(SHOWN));
-    let json: serde_json::Value = serde_json::from_slice(&place.content("r.json")).expect("JSON");
+    let json: serde_json::Value = place.json("r.json");
     let target = &json["profile"]["time_spans"][0]["targets"][0]["path"];
     assert_eq!(target.as_str().map(OsStr::new), Some(path.as_os_str()), "the document holds the very name");
     for (name, kind) in [("r.json", "page.html"), ("r.xml", "again.json"), ("r.json", "chart.svg")] {

@@ -8,7 +8,7 @@ const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema
 
 /// An interference.json, which must be what the schema says.
 fn document(place: &Workplace) -> Value {
-    let document: Value = serde_json::from_slice(&place.content("d/interference.json")).expect("it is JSON");
+    let document: Value = place.json("d/interference.json");
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     if let Err(fault) = jsonschema::validate(&schema, &document) {
         panic!("at {}: {fault}", fault.instance_path());
@@ -30,7 +30,7 @@ fn points(document: &Value) -> Vec<(u64, u64)> {
 
 fn result(place: &Workplace, document: &Value, visit: usize) -> Value {
     let file = document["visits"][visit]["outcome"]["measured"]["file"].as_str().expect("a name");
-    serde_json::from_slice(&place.content(&format!("d/{file}"))).expect("it is JSON")
+    place.json(&format!("d/{file}"))
 }
 
 #[test]

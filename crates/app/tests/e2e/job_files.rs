@@ -42,7 +42,7 @@ fn a_job_runs_its_timespans_on_its_targets_and_is_judged_by_its_requirements() {
     run.expect_status(0);
     let sizes = ["first.dat", "second.dat"].map(|name| std::fs::metadata(place.path(name)).expect("made").len());
     assert_eq!(sizes, [1 << 20, 2 << 20]);
-    let result: serde_json::Value = serde_json::from_slice(&place.content("r.json")).expect("JSON");
+    let result: serde_json::Value = place.json("r.json");
     let spans = result["time_spans"].as_array().expect("timespans");
     assert_eq!(spans.len(), 2, "{run}");
     for span in spans {

@@ -37,7 +37,7 @@ fn the_intervals_of_a_measurement_add_up_to_its_result() {
     assert_eq!((&begin["kind"], &begin["schema"]), (&"begin".into(), &"diskspd-live".into()));
     assert_eq!(begin["plan"]["time_spans"][0]["targets"].as_array().map(Vec::len), Some(2));
     let last = lines.last().expect("a last line");
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     assert_eq!(last["result"], document, "the last line is the result");
     // So a stream is as good as the result.
     let of_result = place.diskspd("report r.json").run();
@@ -149,7 +149,7 @@ fn a_reader_that_does_not_read_loses_lines_and_is_told_how_many() {
         "lines were dropped",
         "the reader did not read the remaining lines",
     ]);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     assert!(document["notes"].to_string().contains("live_lines_dropped"), "{}", document["notes"]);
 }
 
@@ -290,7 +290,7 @@ fn metrics_count_what_the_run_counts() {
     let page = page.into_inner();
     run.interrupt();
     run.finish().expect_status(0);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let reads = count(&document["time_spans"][0]["measured"]["total"]["read"]["ios"]) as f64;
     assert!(of(&page, "ios_total", "read") <= reads, "it was before the end");
     assert!(TcpStream::connect(&address).is_err(), "nobody listens any more");

@@ -25,7 +25,7 @@ fn run_on(place: &Workplace, name: &OsStr) -> (String, Value) {
     assert_eq!(rows, 3, "{run}");
     let target = place.folder().join(name);
     assert_eq!(fs::metadata(&target).expect("the target is there").len(), 65_536);
-    let json = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let json = place.json("r.json");
     (String::from_utf8(place.content("r.xml")).expect("it is UTF-8"), json)
 }
 

@@ -6,7 +6,7 @@ use testkit::{Workplace, workplace};
 
 /// The JSON of the last run.
 fn document(place: &Workplace) -> Value {
-    serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
+    place.json("r.json")
 }
 
 /// The measured part of the JSON of a run of a second. A busy machine may give it no time in that; it gets other chances.

@@ -11,12 +11,6 @@ use testkit::{LoopDevice, Mounted, Snapshot, Workplace, or_skip, skip, workplace
 const MIB: u64 = 1 << 20;
 const BLOCK: u64 = 4096;
 
-/// The first timespan of `r.json`.
-fn span_result(place: &Workplace) -> Value {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
-    document["time_spans"][0].clone()
-}
-
 /// I/Os and bytes that a run counted.
 fn counted(span_result: &Value, operation: &str) -> (u64, u64) {
     let measured = &span_result["measured"];
@@ -75,7 +69,7 @@ fn the_kernel_is_asked_for_what_the_results_count() {
     place.made("a.dat", "-c1M");
     let words = "-d600 -W0 -b4K -o1 -r -w50 --discard=20 --write-zeroes=30 --max-ios=2000 --json r.json a.dat";
     let text = or_skip!(place.system_calls("-y -e trace=fallocate,pread64,pwrite64", words));
-    let span_result = span_result(&place);
+    let span_result = place.span_result("r.json");
     let calls: Vec<Call> =
         fallocates(&text).into_iter().filter(|call| call.what == PUNCH || call.what == ZERO).collect();
     assert!(
@@ -106,7 +100,7 @@ fn discards_leave_holes_and_write_zeroes_do_not_with_every_engine() {
         for (option, operation) in [("--write-zeroes=100", "write_zeroes"), ("--discard=100", "discard")] {
             let words = format!("-d600 -W0 -b64K -s {engine} {option} --max-ios=32 --json r.json");
             place.diskspd(&words).arg(&path).run().expect_status(0);
-            assert_eq!(counted(&span_result(&place), operation), (32, 32 * 64 * 1024), "{words}");
+            assert_eq!(counted(&place.span_result("r.json"), operation), (32, 32 * 64 * 1024), "{words}");
             let metadata = fs::metadata(&path).expect("the file");
             let content = fs::read(&path).expect("the file");
             assert!(metadata.len() == MIB && content.iter().all(|&byte| byte == 0), "{words}: {}", metadata.len());
@@ -203,7 +197,7 @@ fn fsync_is_called_after_every_n_writes() {
     for line in of_target {
         *calls.entry(line.split(' ').next().unwrap_or_default()).or_default() += 1;
     }
-    let flushes = &span_result(&place)["measured"]["flushes"];
+    let flushes = &place.span_result("r.json")["measured"]["flushes"];
     assert_eq!((&flushes["call"], &flushes["after_writes"]), (&"fsync".into(), &8.into()));
     let count = flushes["count"].as_u64().expect("a number");
     // The last flush may still be due when the run ends.
@@ -222,7 +216,7 @@ fn reports_have_a_table_of_what_transfers_no_data() {
     place.made("a.dat", "-c1M");
     let words = "-d600 -W0 -b4K -o1 -r -L --discard=50 --max-ios=100 --json r.json --csv r.csv --text r.txt a.dat";
     place.diskspd(words).run().expect_status(0);
-    let span_result = span_result(&place);
+    let span_result = place.span_result("r.json");
     let (ios, bytes) = counted(&span_result, "discard");
     let report = String::from_utf8(place.content("r.txt")).expect("a text");
     let row = report.lines().find(|line| line.trim_start().starts_with("discard ")).expect("a row of discards");
@@ -267,7 +261,7 @@ fn devices_discard_and_zero_with_every_engine() {
         }
         run.expect_status(0);
         let operation = if option.starts_with("--discard") { "discard" } else { "write_zeroes" };
-        assert_eq!(counted(&span_result(&place), operation), (8, 8 * 64 * 1024), "{words}");
+        assert_eq!(counted(&place.span_result("r.json"), operation), (8, 8 * 64 * 1024), "{words}");
         if operation == "discard" {
             // The kernel may merge neighbours.
             assert_eq!(discarded_bytes(&device.name()), Some(before + 8 * 64 * 1024), "{words}");

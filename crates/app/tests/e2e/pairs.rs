@@ -8,7 +8,7 @@ const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema
 
 /// An ab.json, which must be what the schema says.
 fn document(place: &Workplace, name: &str) -> Value {
-    let document: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
+    let document: Value = place.json(name);
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     if let Err(fault) = jsonschema::validate(&schema, &document) {
         panic!("{name} at {}: {fault}", fault.instance_path());
@@ -45,7 +45,7 @@ fn a_difference_is_found_and_limits_are_heeded() {
     }
     // Each pair has its own seed, both runs of a pair the same.
     let seed = |name: &str| {
-        let result: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
+        let result: Value = place.json(name);
         assert!(result["command_line"].as_str().expect("words").contains("000 -c1M"), "{}", result["command_line"]);
         result["profile"]["time_spans"][0]["random_seed"].as_u64().expect("a seed")
     };

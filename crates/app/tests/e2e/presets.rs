@@ -7,7 +7,7 @@ use testkit::{Finished, Workplace, workplace};
 fn run(place: &Workplace, words: &str) -> Value {
     let run = place.diskspd("preset run").args(words).args("-c8M -d1 -W0 --json r.json a.dat").run();
     run.expect_status(0);
-    serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
+    place.json("r.json")
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn the_two_ways_to_write_durably_are_told_apart() {
         "a commit is a durable write (O_DSYNC), or a write and the fdatasync after it",
     ]);
     assert!(!run.stdout.contains("Command Line:"), "the table stands for the reports:\n{}", run.stdout);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let flushes = |span: usize| &document["time_spans"][span]["measured"]["flushes"];
     assert!(flushes(0).is_null(), "{}", flushes(0));
     let writes = document["time_spans"][1]["measured"]["total"]["write"]["ios"].as_u64().expect("a number");
@@ -67,7 +67,7 @@ fn the_table_of_desktop_benchmarks_has_four_lines() {
     place.file("twice.toml", toml.stdout.replace("repeats = 5", "repeats = 2").as_bytes());
     let run = place.diskspd("preset run twice.toml -c8M -d600 -W0 --max-ios=200 --json r.json a.dat").run();
     run.expect_status(0).expect_stdout(&["MB: 10^6 bytes", "read MB/s", "read best", "write IOPS", "write us"]);
-    let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let result: Value = place.json("r.json");
     assert_eq!(result["time_spans"].as_array().map(Vec::len), Some(16), "each load runs twice");
     for name in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
         let line = run.stdout.lines().map(str::trim).find(|line| line.starts_with(name)).expect("a line for each");
@@ -110,7 +110,7 @@ fn a_preset_that_judges_passes_or_fails_by_its_bands() {
         "mean latency (or mean commit) is",
         "Judged: 2 PASS",
     ]);
-    let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let result: Value = place.json("r.json");
     let requirements = |span: usize| result["time_spans"][span]["requirements"].as_array().expect("a list").clone();
     assert_eq!((requirements(0).len(), requirements(1).len(), requirements(2).len()), (1, 1, 0), "{result:#}");
     assert_eq!(requirements(1)[0]["name"], "latency-band");
@@ -201,7 +201,7 @@ fn run_of_all_streams(place: &Workplace, words: &str) -> (Finished, Value) {
     loop {
         let run = place.diskspd(&format!("preset run {words} -c64M -d{seconds} --json r.json a.dat")).run();
         run.expect_status(0);
-        let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        let document: Value = place.json("r.json");
         let has_ios = |figures: &Value| figures["ios"].as_u64() > Some(0);
         let is_whole = document["time_spans"].as_array().expect("timespans").iter().all(|span| {
             let measured = &span["measured"];
@@ -255,7 +255,7 @@ fn options_that_are_typed_win_inside_of_streams() {
     let place = workplace!();
     let run = place.diskspd("preset run rocksdb -o3 -c64M -d1 -W0 --json r.json a.dat").run();
     run.expect_status(0);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let targets = document["profile"]["time_spans"][1]["targets"].as_array().expect("targets");
     assert!(targets.iter().all(|target| target["outstanding"] == 3), "{targets:#?}");
 }

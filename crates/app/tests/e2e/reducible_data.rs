@@ -26,7 +26,7 @@ fn equal_percent(content: &[u8]) -> f64 {
 }
 
 fn reductions(place: &Workplace, document: &str) -> Value {
-    let document: Value = serde_json::from_slice(&place.content(document)).expect("it is JSON");
+    let document: Value = place.json(document);
     document["time_spans"][0]["measured"]["reductions"].clone()
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use testkit::{Workplace, workplace};
 
 fn document(place: &Workplace, name: &str) -> Value {
-    serde_json::from_slice(&place.content(name)).expect("it is JSON")
+    place.json(name)
 }
 
 // Shows switches: --require=<metric><operator><bound>

@@ -10,7 +10,7 @@ const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-result.schem
 
 /// The document in a file, which must be what the schema says.
 fn document(place: &Workplace, name: &str) -> Value {
-    let document: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
+    let document: Value = place.json(name);
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     if let Err(fault) = jsonschema::validate(&schema, &document) {
         panic!("{name} at {}: {fault}", fault.instance_path());

@@ -3,15 +3,10 @@
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use testkit::{Snapshot, TracedIo, Workplace, or_skip, workplace};
+use testkit::{Snapshot, TracedIo, or_skip, workplace};
 
 const MIB: u64 = 1 << 20;
 const KIB: u64 = 1 << 10;
-
-fn measured(place: &Workplace) -> Value {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
-    document["time_spans"][0]["measured"].clone()
-}
 
 /// I/Os by kind and size, as a result says.
 fn told(measured: &Value) -> BTreeMap<(String, u64), u64> {
@@ -46,7 +41,7 @@ fn sizes_and_offsets_are_those_that_were_drawn_and_told() {
     place.made("a.dat", "-c1M");
     let words = "-d600 -W0 -o1 -r -w30 -L --sizes=4K/50:12K/30:64K/20 --max-ios=3000 --json r.json --text r.txt a.dat";
     let ios = or_skip!(place.traced(words));
-    let measured = measured(&place);
+    let measured = place.measured("r.json");
     let (seen, told) = (seen(&ios), told(&measured));
     assert_eq!((seen.clone(), ios.len()), (told, 3000));
     for io in &ios {
@@ -74,7 +69,7 @@ fn reads_and_writes_have_sizes_of_their_own_and_b_is_a_unit() {
     let run = |words: &str| -> Result<Vec<(String, u64)>, String> {
         let words = format!("-d600 -W0 -o1 -r -w50 --max-ios=300 --json r.json {words} a.dat");
         let seen = seen(&place.traced(&words)?);
-        assert_eq!(seen, told(&measured(&place)), "{words}");
+        assert_eq!(seen, told(&place.measured("r.json")), "{words}");
         Ok(seen.into_keys().collect())
     };
     let of = |kind: &str, kib: u64| (kind.to_owned(), kib * KIB);
@@ -133,7 +128,7 @@ fn every_engine_writes_as_much_as_it_says() {
         let path = place.made("a.dat", "-c1M --recreate");
         let words = format!("-d600 -W0 -w100 -Z --sizes=1K/50:3K/50 --max-ios=100 --json r.json {engine}");
         place.diskspd(&words).arg(&path).run().expect_status(0);
-        let measured = measured(&place);
+        let measured = place.measured("r.json");
         let bytes = measured["total"]["write"]["bytes"].as_u64().expect("a number");
         let counted: u64 = told(&measured).into_iter().map(|((_, size), ios)| size * ios).sum();
         assert_eq!((counted, measured["total"]["write"]["ios"].as_u64()), (bytes, Some(100)), "{words}");
@@ -155,7 +150,7 @@ fn a_limit_in_bytes_counts_the_bytes_that_were_drawn() {
     let mut said = String::new();
     let has_enough = (0..5).any(|_| {
         said = place.diskspd(words).run().expect_status(0).stdout.clone();
-        let measured = measured(&place);
+        let measured = place.measured("r.json");
         let bytes = measured["total"]["total"]["bytes"].as_u64().expect("a number");
         let elapsed_ns = measured["elapsed_ns"].as_u64().expect("a number");
         let limit = u128::from(elapsed_ns) * 1049 / 1_000_000 + 64 * 1024;
@@ -176,7 +171,7 @@ fn discards_have_the_sizes_too() {
     if run.code() != Some(0) {
         testkit::skip!("no holes here: {}", run.stderr.trim());
     }
-    let told = told(&measured(&place));
+    let told = told(&place.measured("r.json"));
     let bytes: u64 = told.iter().map(|((_, size), ios)| size * ios).sum();
     assert!(told.keys().all(|(kind, _)| kind == "discard") && told.values().sum::<u64>() == 20, "{told:?}");
     let content = fs::read(&path).expect("the file");

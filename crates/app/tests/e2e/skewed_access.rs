@@ -55,12 +55,6 @@ fn pareto(share: f64, positions: u32) -> Vec<f64> {
     (1..=positions).map(|rank| up_to(rank) - up_to(rank - 1)).collect()
 }
 
-/// The measured part of the JSON of the last run.
-fn measured(place: &Workplace) -> Value {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
-    document["time_spans"][0]["measured"].clone()
-}
-
 // Shows switches: --skew=<zipf|pareto>:<parameter>[,contiguous]
 #[test]
 fn offsets_follow_the_law() {
@@ -143,7 +137,7 @@ fn a_seed_gives_the_same_offsets_and_mixes_jump_to_hot_ones() {
 fn the_report_tells_what_was_drawn() {
     let place = place_with(1024);
     let ios = or_skip!(at_least(&place, 3000, "-r --skew=zipf:1.1,contiguous --json r.json --text r.txt --xml r.xml"));
-    let measured = measured(&place);
+    let measured = place.measured("r.json");
     let skew = &measured["skews"][0];
     assert_eq!(
         skew["skew"],
@@ -171,7 +165,7 @@ fn the_report_tells_what_was_drawn() {
     }
     // Another form of the result says the same, and so does the page.
     place.diskspd("report --output again.json r.xml").run().expect_status(0);
-    let again: Value = serde_json::from_slice(&place.content("again.json")).expect("it is JSON");
+    let again: Value = place.json("again.json");
     assert_eq!(again["time_spans"][0]["measured"]["skews"], measured["skews"]);
     place.diskspd("report --output r.html r.json").run().expect_status(0);
     assert!(String::from_utf8_lossy(&place.content("r.html")).contains("on the hottest positions"));
@@ -185,7 +179,7 @@ fn every_engine_draws_by_the_law() {
         let words = format!("-d60 -W0 -b4K -t2 -o4 -r --skew=zipf:0.9 --max-ios=20000 --json r.json {engine} a.dat");
         let words = if engine.starts_with("-F") { words.replace("-t2 -o4 ", "") } else { words };
         place.diskspd(&words).run().expect_status(0);
-        let measured = measured(&place);
+        let measured = place.measured("r.json");
         let skew = &measured["skews"][0];
         let (made, ios) = (skew["draws"].as_u64(), measured["total"]["total"]["ios"].as_u64());
         let (made, ios) = made.zip(ios).expect("counts");
@@ -213,9 +207,9 @@ fn plans_profiles_and_errors_name_it() {
     assert!(run.stdout.contains("<Skew>zipf:0.95,contiguous</Skew>"), "{}", run.stdout);
     place.file("p.xml", run.stdout.as_bytes());
     place.diskspd("-Xp.xml -d60 -W0 --max-ios=500 --json r.json").run().expect_status(0);
-    assert_eq!(measured(&place)["skews"][0]["skew"]["parameter_millionths"], 950_000);
+    assert_eq!(place.measured("r.json")["skews"][0]["skew"]["parameter_millionths"], 950_000);
     place.diskspd("-Xp.xml -d60 -W0 --max-ios=500 --json r.json --skew=zipf:2").run().expect_status(0);
-    assert_eq!(measured(&place)["skews"][0]["skew"]["parameter_millionths"], 2_000_000);
+    assert_eq!(place.measured("r.json")["skews"][0]["skew"]["parameter_millionths"], 2_000_000);
     let before = place.content("a.dat");
     for (words, expected) in [
         ("--skew=zipf:5 -r", "'--skew=zipf:5': 'zipf:5' is not a skew (expected: zipf:<exponent above 0, up to 4> or"),

@@ -3,12 +3,7 @@
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use testkit::{Program, Snapshot, Workplace, or_skip, workplace};
-
-fn measured(place: &Workplace, name: &str) -> Value {
-    let document: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
-    document["time_spans"][0]["measured"].clone()
-}
+use testkit::{Program, Snapshot, or_skip, workplace};
 
 /// I/Os of each stream by direction, as a result says.
 fn told(measured: &Value) -> BTreeMap<(String, String), u64> {
@@ -49,7 +44,7 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
         }
         ios = or_skip!(place.traced(words));
     }
-    let measured = measured(&place, "r.json");
+    let measured = place.measured("r.json");
     let mut seen: BTreeMap<(String, String), u64> = BTreeMap::new();
     for io in &ios {
         let name = match (io.length, io.path.as_str()) {
@@ -80,7 +75,7 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
     // DiskSpd's tables come first and end as ever.
     assert!(text.find("Total latency distribution:") < text.find("stream  kind"), "{text}");
     place.diskspd("report r.xml --output again.json").run().expect_status(0);
-    let again = self::measured(&place, "again.json");
+    let again = place.measured("again.json");
     assert_eq!(self::told(&again), self::told(&measured));
     let count = |of: &Value| of["streams"][0]["latency"]["total"]["count"].clone();
     assert_eq!(count(&again), count(&measured));
@@ -107,7 +102,7 @@ fn streams_share_a_file_which_is_created_once_and_guarded() {
     let are_there = (0..5).any(|_| {
         run("-c1M -d1 -W0 --json r.json").run().expect_status(0);
         assert_eq!(fs::metadata(place.path("a.dat")).expect("made").len(), 1 << 20);
-        let told = told(&measured(&place, "r.json"));
+        let told = told(&place.measured("r.json"));
         told[&("a".to_owned(), "write".to_owned())] > 0 && told[&("b".to_owned(), "read".to_owned())] > 0
     });
     assert!(are_there, "a stream without I/Os");

@@ -6,13 +6,9 @@ use testkit::{Finished, Workplace, or_skip, workplace};
 
 const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema.json");
 
-fn json(place: &Workplace, name: &str) -> Value {
-    serde_json::from_slice(&place.content(name)).expect("it is JSON")
-}
-
 /// A sweep.json or repeat.json, which must be what the schema says.
 fn index(place: &Workplace, name: &str) -> Value {
-    let index = json(place, name);
+    let index = place.json::<Value>(name);
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     if let Err(fault) = jsonschema::validate(&schema, &index) {
         panic!("{name} at {}: {fault}", fault.instance_path());
@@ -64,7 +60,7 @@ fn every_point_is_run_and_kept() {
     assert_eq!(files(&place, "results").len(), visits.len() + 2, "a file for each run, the sweep and its table");
     for visit in visits {
         let measured = &visit["outcome"]["measured"];
-        let kept = json(&place, &format!("results/{}", measured["file"].as_str().expect("a name")));
+        let kept = place.json::<Value>(&format!("results/{}", measured["file"].as_str().expect("a name")));
         let total = &kept["time_spans"][0]["measured"]["total"]["total"];
         assert_eq!(total["iops"], measured["headline"]["iops"], "the line's figure is the file's");
         let depth = visit["point"].as_u64().expect("an index") + 1;
@@ -219,7 +215,7 @@ fn rounds_go_on_until_they_are_steady_and_say_what_they_are_not() {
     // The null engine is as steady as the machine; a rate makes it as steady as can be.
     let words = "repeat --steady --runs 12 --dir s -- -c1M -d1 -b4K -r --rate=2000 --engine=null a.dat";
     let run = place.diskspd(words).run();
-    let found = json(&place, "s/repeat.json");
+    let found = place.json::<Value>("s/repeat.json");
     or_skip!(kept_the_rate(&found, 2000.0));
     run.expect_status(0).expect_stdout(&[
         "steady state by the SNIA criteria: rounds ",
@@ -229,7 +225,11 @@ fn rounds_go_on_until_they_are_steady_and_say_what_they_are_not() {
     let rounds = found["visits"].as_array().expect("a list").len();
     assert!((5..=12).contains(&rounds) && found["steady_state"]["is_reached"] == true, "{rounds}");
     place.diskspd("repeat --resume s").run().expect_status(0);
-    assert_eq!(json(&place, "s/repeat.json")["visits"].as_array().expect("a list").len(), rounds, "all were made");
+    assert_eq!(
+        place.json::<Value>("s/repeat.json")["visits"].as_array().expect("a list").len(),
+        rounds,
+        "all were made"
+    );
 }
 
 #[test]
@@ -238,9 +238,10 @@ fn preconditioning_writes_every_target_twice_and_asks_first() {
     let run = place.diskspd("repeat --runs 1 --precondition --endurance 1G --dir p -- -c4M -d1 -W0 -b4K a.dat").run();
     run.expect_status(0).expect_stderr(&["preconditioning: writes 8MiB (every target twice)", "0.7812 %"]);
     run.expect_stdout(&["Preconditioning, ", "Run 1, "]);
-    let visits = &json(&place, "p/repeat.json")["visits"];
+    let visits = &place.json::<Value>("p/repeat.json")["visits"];
     assert_eq!(visits[0]["purpose"], "precondition");
-    let written = json(&place, &format!("p/{}", visits[0]["outcome"]["measured"]["file"].as_str().expect("a file")));
+    let written =
+        place.json::<Value>(&format!("p/{}", visits[0]["outcome"]["measured"]["file"].as_str().expect("a file")));
     assert_eq!(written["time_spans"][0]["measured"]["total"]["write"]["bytes"], 8 << 20);
     // It is no run: not to whoever compares, nor on a page.
     place.diskspd("compare p p").run().expect_status(0).expect_stdout(&["a single run shows only"]);

@@ -4,16 +4,10 @@ use serde_json::Value;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
-use testkit::{LoopDevice, Workplace, or_skip, workplace};
+use testkit::{LoopDevice, or_skip, workplace};
 
 const MIB: usize = 1 << 20;
 const UNIT: usize = 4096;
-
-/// The first timespan of `r.json`.
-fn span_result(place: &Workplace) -> Value {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
-    document["time_spans"][0].clone()
-}
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("a number: {value}"))
@@ -39,7 +33,7 @@ fn no_load_on_sound_storage_has_corrupt_units() {
     ] {
         let words = format!("-c8M -b4K -d60 -W0 --max-ios=20000 --verify --json=r.json {load} a.dat ./a.dat");
         place.diskspd(&words).run().expect_status(0);
-        let result = span_result(&place);
+        let result = place.span_result("r.json");
         let found = &result["verification"];
         assert_eq!((&found["corrupt"], &found["first"]), (&Value::Array(vec![]), &Value::Array(vec![])), "{load}");
         assert!(number(&found["checked_units"]) > 0, "{load}: {found}");
@@ -88,7 +82,7 @@ fn what_another_program_changes_during_the_run_is_found() {
     let done = place.diskspd("-b4K -r -d60 -W0 -o8 -t2 -w20 --verify --verify-stop=3 --json=r.json a.dat").run();
     done.expect_status(5);
     intruder.join().expect("the intruder has ended");
-    let result = span_result(&place);
+    let result = place.span_result("r.json");
     let found = &result["verification"];
     let units: u64 = found["corrupt"].as_array().expect("a list").iter().map(|class| number(&class["units"])).sum();
     assert!(units >= 3, "{found}");
@@ -122,7 +116,7 @@ fn a_corrupt_unit_of_a_run_is_named_on_the_devices_below() {
     let run = run.finish();
     let name = device.name();
     run.expect_status(5).expect_stdout(&[&format!("    on:       {name} at ")]);
-    let first = &span_result(&place)["verification"]["first"][0];
+    let first = &place.span_result("r.json")["verification"]["first"][0];
     let found = &first["places"][0];
     assert_eq!((&found["device"], &found["offset_bytes"]), (&name.clone().into(), &first["offset_bytes"]), "{first}");
     place.diskspd("report r.json -o r.html").run().expect_status(0);

@@ -19,7 +19,7 @@ fn ours(place: &Workplace, file: &str, seed: usize) -> Speed {
     let mix = "-b4K -r -w30 -o8 -L -Su --sizes=4K/60:8K/30:64K/10";
     let run = place.diskspd(&format!("-d2 -W0 -z{seed} {mix} --overwrite --json r{seed}.json {file}")).run();
     run.expect_status(0);
-    let result: Value = serde_json::from_slice(&place.content(&format!("r{seed}.json"))).expect("it is JSON");
+    let result: Value = place.json(&format!("r{seed}.json"));
     let measured = &result["time_spans"][0]["measured"];
     Speed {
         bytes_per_s: number(measured, "/total/total/bytes") / number(measured, "/elapsed_ns") * 1e9,

@@ -85,7 +85,7 @@ fn against(place: &Workplace, case: &Case, device: &LoopDevice<'_>, number: usiz
     let path: PathBuf = served.as_ref().map_or_else(|| device.path.clone(), |faulty| faulty.file.clone());
     let run = place.diskspd(&case.words).args("--overwrite --json r.json").arg(path).run();
     run.expect_status(0);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let findings = document["time_spans"][0]["verdict"]["findings"].as_array().expect("a verdict").clone();
     let word = |finding: &Value, key: &str| finding[key].as_str().expect("a word").to_owned();
     let all = findings.iter().map(|finding| ["severity", "name", "figure"].map(|key| word(finding, key)));

@@ -62,7 +62,7 @@ fn every_request_of_a_direct_run_is_counted_once() {
     run.expect_status(0);
     assert!(run.stdout.starts_with(&format!("{}, ", device.name())), "{run}");
     let counted = rows(&run.stdout);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let total = &document["time_spans"][0]["measured"]["total"];
     let sums = counted.iter().fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
     for (what, counted) in [("read", sums.0), ("write", sums.1)] {

@@ -60,7 +60,7 @@ impl<'a> Alone<'a> {
         let run = self.place.diskspd("-d60 -W0 -C0 -b4K -r -Su -L --json r.json").args(words).arg(&self.file).run();
         let counted = Requests::since(before, self.counted());
         run.expect_status(0);
-        let document: Value = serde_json::from_slice(&self.place.content("r.json")).expect("it is JSON");
+        let document: Value = self.place.json("r.json");
         let total = &document["time_spans"][0]["measured"]["total"];
         ([total["read"].clone(), total["write"].clone()], counted)
     }

@@ -10,7 +10,7 @@ const LOAD: &str = "-d31 -W0 -b4K -o1 -t1 -v --json r.json";
 
 /// What the verdict of the last run says under this name.
 fn found(place: &Workplace, name: &str) -> Option<Value> {
-    let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let result: Value = place.json("r.json");
     let findings = result["time_spans"][0]["verdict"]["findings"].as_array().expect("a verdict");
     findings.iter().find(|finding| finding["name"] == name).cloned()
 }

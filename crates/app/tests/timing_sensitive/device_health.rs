@@ -9,7 +9,7 @@ use testkit::{KernelLog, LoopDevice, Mounted, Workplace, or_skip, skip, workplac
 
 /// The notes on faults in the kernel's log.
 fn faults(place: &Workplace) -> Vec<Value> {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let notes = document["notes"].as_array().expect("a list of notes").clone();
     notes.into_iter().filter(|note| note["note"] == "device_faults_logged").collect()
 }
@@ -52,7 +52,7 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
     slowest.expect_status(0);
     let said = slowest.stdout.lines().filter_map(|line| line.split_once(" | kernel: "));
     let told: Vec<(&str, &str)> = said.filter(|(_, message)| *message == first).collect();
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let elapsed_ns = document["time_spans"][0]["measured"]["elapsed_ns"].as_u64().expect("a time");
     if told.is_empty() && elapsed_ns > 1_000_000_000 {
         skip!("the write that failed took long, until {elapsed_ns} ns after the first began");

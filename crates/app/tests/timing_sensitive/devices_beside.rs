@@ -44,7 +44,7 @@ fn each_interval_has_what_the_device_did() {
         let words = "-d2 -W0 -C0 -b4K -r -w30 -o4 -Su -D250 --json r.json";
         let run = place.diskspd(words).arg(&target).run();
         run.expect_status(0);
-        let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        let result: Value = place.json("r.json");
         (run, result)
     };
     // A busy machine may look at the device only once, or do nothing between two looks; it gets other chances.
@@ -93,7 +93,7 @@ fn latencies_alone_have_a_step_per_second_and_neither_has_none() {
     let steps = |words: &str| -> Option<(usize, f64)> {
         let run = place.diskspd("-c1M -W0 -C0 -b4K -r --json r.json").args(words).arg("a.dat").run();
         run.expect_status(0);
-        let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        let result: Value = place.json("r.json");
         let devices = result["time_spans"][0]["measured"]["devices"].as_array().expect("a list").clone();
         assert_eq!(run.stdout.contains("\ndevices: requests of all programs"), !devices.is_empty());
         let steps = devices.first()?["steps"].as_array().expect("steps");

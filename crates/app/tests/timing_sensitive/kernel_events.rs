@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use testkit::{Metronome, Mounted, Workplace, or_skip, workplace};
 
 fn events(place: &Workplace) -> Value {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     document["time_spans"][0]["kernel_events"].clone()
 }
 

@@ -77,7 +77,7 @@ fn figures_lie_between_the_times_of_the_file_system() {
         run.expect_status(0);
         let served = Served::of(&faulty.take_slow_reads(), began, depth);
         assert_eq!(served.arrived_ns.len(), count, "{run}");
-        let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        let document: Value = place.json("r.json");
         let measured = &document["time_spans"][0]["measured"];
 
         // As many at a time as were asked for, never more.

@@ -202,7 +202,7 @@ fn bytes_are_those_of_a_direct_run() {
     monitor.wait_until("an interval after the run", |_| line_count() > so_far + 1);
     monitor.end();
     let intervals = lines(&String::from_utf8(place.content("m.jsonl")).expect("it is text"));
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let ours = document["time_spans"][0]["measured"]["total"]["read"]["bytes"].as_u64().expect("bytes");
     let theirs = sum(&intervals, &device.name(), |device| device["read"]["bytes"].as_u64());
     assert!(ours.abs_diff(theirs) as f64 <= theirs as f64 * SHARE, "{ours} bytes, the device counted {theirs}");

@@ -5,7 +5,7 @@ use testkit::{Metronome, Report, TracedIo, Workplace, or_skip, workplace};
 
 /// The JSON of the last run.
 fn document(place: &Workplace) -> Value {
-    serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
+    place.json("r.json")
 }
 
 fn text(place: &Workplace, name: &str) -> String {
@@ -129,7 +129,7 @@ fn a_ramp_starts_ios_faster_and_faster() {
     let row = report.lines().find(|line| line.trim_start().starts_with("3.80")).unwrap_or_else(|| panic!("{report}"));
     assert!(row.contains(" 4.00 ") && row.contains(" 440.00 "), "{row}");
     place.diskspd("report --output again.json r.xml").run().expect_status(0);
-    let again: Value = serde_json::from_slice(&place.content("again.json")).expect("it is JSON");
+    let again: Value = place.json("again.json");
     let again = &again["time_spans"][0]["measured"]["load_loop"]["open"];
     assert_eq!((&again["rate_iops"], again["ramp"].as_array().map(Vec::len)), (&open["rate_iops"], Some(20)));
     place.diskspd("report --output r.html r.json").run().expect_status(0);

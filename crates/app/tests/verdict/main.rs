@@ -27,7 +27,7 @@ fn without_others() -> RwLockWriteGuard<'static, ()> {
 
 /// `r.json`.
 fn document(place: &Workplace) -> Value {
-    serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
+    place.json("r.json")
 }
 
 /// The findings of its first timespan.

@@ -24,7 +24,7 @@ fn flaky<'a>(place: &'a Workplace, disk: &Disk, features: &str) -> Result<(Made<
 
 /// Corrupt units by class.
 fn corrupt(place: &Workplace) -> BTreeMap<String, u64> {
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let found = document["time_spans"][0]["verification"]["corrupt"].as_array().expect("a list").clone();
     let row = |row: &Value| (row["class"].as_str().expect("a class").to_owned(), row["units"].as_u64().expect("units"));
     found.iter().map(row).collect()

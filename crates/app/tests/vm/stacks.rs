@@ -67,7 +67,7 @@ fn encryption_on_a_raid_of_nvme() {
     let file = point.join("a.dat");
     let run = place.diskspd("-c1M -d1 -W0 -b4K -r -w50 -Su --max-ios=100 --json result.json").arg(&file).run();
     run.expect_status(0);
-    let result: Value = serde_json::from_slice(&place.content("result.json")).expect("JSON");
+    let result: Value = place.json("result.json");
     let storage = find(&result, "below").expect("the storage below the target");
     let [first, second] = disks.each_ref().map(|disk| format!("{} disk", disk.name));
     let names = stack(storage);

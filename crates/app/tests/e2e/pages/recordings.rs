@@ -104,7 +104,7 @@ fn one_chart_of_a_recording_is_a_file() {
 fn devices_stand_under_a_run_on_its_time_axis() {
     let place = workplace!();
     place.diskspd("-c1M -d2 -W0 -C0 -L --json r.json a.dat").run().expect_status(0);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let document: Value = place.json("r.json");
     let started = document["started_at_unix_ns"].as_i64().expect("a time");
     // Begun three seconds before the run: the fourth and fifth interval are those of the run.
     record(&place, started - 3_000_000_000, &[7, 8, 9, 400, 500, 10, 11]);

@@ -3,18 +3,14 @@
 use super::{charts, fixed, load, page, series, words};
 use serde_json::Value;
 use std::path::Path;
-use testkit::{Corrupting, Corruption, Occasion, Workplace, or_skip, workplace};
-
-fn json(place: &Workplace, name: &str) -> Value {
-    serde_json::from_slice(&place.content(name)).expect("it is JSON")
-}
+use testkit::{Corrupting, Corruption, Occasion, or_skip, workplace};
 
 #[test]
 fn a_run_is_shown_with_the_values_of_its_result() {
     let place = workplace!();
     fixed::result(&place, "r.json", fixed::USUAL);
     let page = page(&place, "r.json");
-    let result = json(&place, "r.json");
+    let result = place.json::<Value>("r.json");
     let measured = &result["time_spans"][0]["measured"];
     let over_time = ["iops", "throughput", "read-latency", "write-latency", "beside-iops", "beside-latency"];
     let others = ["distribution", "percentiles", "heat", "cpu", "cpu-time", "slowest"];
@@ -107,7 +103,7 @@ fn a_preset_says_which_of_its_loads_can_be_trusted() {
         .diskspd("preset run two.toml -c1M -d60 --max-ios=1000 --require iops>=1 --json r.json a.dat")
         .run()
         .expect_status(0);
-    let mut result = json(&place, "r.json");
+    let mut result = place.json::<Value>("r.json");
     for span in result["time_spans"].as_array_mut().expect("timespans") {
         span["verdict"]["findings"] = serde_json::json!([]);
     }
@@ -166,7 +162,7 @@ fn cpu_usage_over_time_is_that_of_the_result() {
     let place = workplace!();
     let measured = || {
         place.diskspd("-c1M -d3 -W0 -b4K -r --json r.json a.dat").run().expect_status(0);
-        json(&place, "r.json")["time_spans"][0]["measured"]["cpu_course"].take()
+        place.json::<Value>("r.json")["time_spans"][0]["measured"]["cpu_course"].take()
     };
     // A busy machine may not look at its CPUs in the middle of three seconds; it gets other chances.
     let is_parted = |course: &Value| course["end_ns"].as_array().is_some_and(|ends| ends.len() >= 2);
@@ -211,7 +207,7 @@ fn the_load_line_has_the_depth_that_was_in_effect() {
         ("--rate=100 -o4 a.dat", 4),
     ] {
         place.diskspd(&format!("-c1M -d60 -W0 -b4K --max-ios=50 --json r.json {options}")).run().expect_status(0);
-        let result = json(&place, "r.json");
+        let result = place.json::<Value>("r.json");
         let of_loop = &result["time_spans"][0]["measured"]["load_loop"];
         let in_effect = of_loop["closed"]["depth"].as_u64().or_else(|| of_loop["open"]["depth"].as_u64());
         assert_eq!(in_effect, Some(depth), "{options}");
@@ -286,7 +282,7 @@ fn results_of_other_tools_give_what_they_have() {
 fn a_run_that_failed_says_why() {
     let place = workplace!();
     place.diskspd("-c1M -d1 -W0 -b4K --json r.json a.dat").run().expect_status(0);
-    let mut result = json(&place, "r.json");
+    let mut result = place.json::<Value>("r.json");
     result["time_spans"][0]["measured"] = Value::Null;
     result["time_spans"][0]["verdict"] = Value::Null;
     result["time_spans"][0]["outcome"] = "failed".into();
@@ -326,7 +322,7 @@ fn names_from_outside_are_no_markup() {
 fn a_long_run_stays_small() {
     let place = workplace!();
     place.diskspd("-c1M -d1 -W0 -b4K -r -w50 -L -D100 --json r.json a.dat").run().expect_status(0);
-    let mut result = json(&place, "r.json");
+    let mut result = place.json::<Value>("r.json");
     let measured = &mut result["time_spans"][0]["measured"];
     for side in ["read", "write"] {
         for what in ["ios", "bytes", "latency_sum_ns"] {
@@ -345,7 +341,7 @@ fn a_long_run_stays_small() {
 fn a_share_is_shown_beside_the_run() {
     let place = workplace!();
     fixed::result(&place, "r.json", fixed::USUAL);
-    let mut result = json(&place, "r.json");
+    let mut result = place.json::<Value>("r.json");
     let times = serde_json::json!({
         "execute_mean_ns": 3.5e6, "queue_mean_ns": 1e6, "round_trip_mean_ns": 2.25e6, "retransmissions_per_s": 0.5
     });
@@ -392,7 +388,7 @@ fn pages_begin_with_what_verification_found() {
     let corrupt = words(&page(&place, "r.json"));
     assert!(corrupt.contains("INVALID: do not use these results") && corrupt.contains(" corrupt units"), "{corrupt}");
     assert!(!corrupt.contains("none corrupt") && corrupt.contains("data-corruption"), "{corrupt}");
-    let first = json(&place, "r.json")["time_spans"][0]["verification"]["first"][0].take();
+    let first = place.json::<Value>("r.json")["time_spans"][0]["verification"]["first"][0].take();
     let (class, offset) = (first["class"].as_str().expect("a class"), &first["offset_bytes"]);
     assert!(corrupt.contains(" corrupt units") && corrupt.contains(&format!("{class}{offset}")), "{corrupt}");
 }

@@ -130,7 +130,7 @@ fn measure_clocks(hosts: usize, measurements: usize) -> Result<(), String> {
             run.args(words).arg(place.path("room-{host}/t.dat"))
         };
         crate::hosts::server::run_in_time(load).expect_status(0);
-        let result: Value = serde_json::from_slice(&place.content("r.json")).expect("JSON");
+        let result: Value = place.json("r.json");
         let fleet = &result["fleet"];
         let of_hosts = fleet["hosts"].as_array().expect("a list");
         assert_eq!(of_hosts.len(), hosts);

@@ -145,7 +145,7 @@ impl Fleet {
     }
 
     fn result(&self, name: &str) -> Value {
-        serde_json::from_slice(&self.place.content(name)).expect("JSON")
+        self.place.json(name)
     }
 
     /// Ends all agents and the server; what each agent said.

@@ -132,7 +132,7 @@ impl Hosts {
     }
 
     fn result(&self) -> Value {
-        serde_json::from_slice(&self.place.content("r.json")).expect("JSON")
+        self.place.json("r.json")
     }
 }
 
@@ -210,7 +210,7 @@ fn runs_of_a_sweep_use_one_connection() {
     run.expect_status(0).expect_stderr(&["; on 2 hosts"]);
     let log = String::from_utf8(hosts.place.content("ssh.log")).expect("text");
     assert_eq!(log.lines().count(), 2, "{log}");
-    let point = serde_json::from_slice(&hosts.place.content("d/point-0002.json")).expect("JSON");
+    let point: Value = hosts.place.json("d/point-0002.json");
     assert!(ios_of(&point, "h1") > 0 && ios_of(&point, "h2") > 0);
     hosts.expect_nothing_left();
 }
