@@ -189,16 +189,20 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
     };
     let [a, b] = &loads;
     // The directories of the sides may have these names.
+    let pause = |what: &str| format!("echo '{what}, then press Enter' && read -r _");
     let (before, after, again) = ("before-x10", "after-x10", "before-again-x10");
     let command = match (repeated(a, before), repeated(b, after), repeated(a, again)) {
         (Some(first), Some(second), Some(third)) => format!(
-            "{first} && echo 'Make the change, then press Enter' && read -r _ && {second} && echo 'Undo the change, then \
-             press Enter' && read -r _ && {third} && diskspd compare {before} {after} && diskspd compare {before} {again}"
+            "{} && {first} && {} && {second} && {} && {third} && diskspd compare {before} {after} && diskspd compare {before} \
+             {again}",
+            pause("Set up the first side"),
+            pause("Make the change"),
+            pause("Undo the change")
         ),
         _ => String::new(),
     };
     let next = format!(
-        "Measure the first side 10 times, make the change, measure the second side 10 times, undo the change and measure the \
+        "Set up the first side, measure it 10 times, make the change, measure the second side 10 times, undo the change and measure the \
          first side 10 times again ({before}, {after}, {again}): the first side against itself shows how large drift is. If a \
          command makes the change, diskspd ab --before-a and --before-b measure both sides in pairs instead."
     );

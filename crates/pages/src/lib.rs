@@ -250,7 +250,9 @@ mod tests {
         let page = html(subject, |_| None).expect("it is made");
         let brief = page.split("<dl class=\"brief\"").nth(1).and_then(|rest| rest.split("</dl>").next());
         let rows = brief.expect("it is there").split("<dd>").skip(1);
-        let plain = |row: &str| ["<span>", "</span>"].iter().fold(row.to_owned(), |row, tag| row.replace(tag, ""));
+        let plain = |row: &str| {
+            ["<span class=\"whole\">", "</span>"].iter().fold(row.to_owned(), |row, tag| row.replace(tag, ""))
+        };
         rows.map(|row| plain(row.split("</dd>").next().unwrap_or_default()).trim().replace("&#x2f;", "/")).collect()
     }
 

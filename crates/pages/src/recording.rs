@@ -112,13 +112,21 @@ fn brief(recording: &Recording, name: &str) -> Brief {
         Some((_, found)) => (
             format!(
                 "{}See which programs do this I/O while they do it (pidstat -d 1, as root). To measure random reads of the device \
-                 at each queue depth, run this while nothing else uses it; FILE is a new file on it, which is created.",
-                if length_s < TYPICAL_S { "Record for minutes while the usual programs run. " } else { "" }
+                 at each queue depth, run diskspd sweep '--vary=o=1..64*2' -- -c4G -b{} -r -Su -L -d60 FILE while nothing else \
+                 uses it; FILE is a new file on it, which is created.{}",
+                if length_s < TYPICAL_S {
+                    "Record for minutes while the usual programs run, with the command below. "
+                } else {
+                    ""
+                },
+                units::short_size(block_bytes(mean_request_bytes(&found.peak))),
+                if length_s < TYPICAL_S { " To record (Ctrl+C ends it):" } else { "" }
             ),
-            format!(
-                "diskspd sweep '--vary=o=1..64*2' -- -c4G -b{} -r -Su -L -d60 FILE",
-                units::short_size(block_bytes(mean_request_bytes(&found.peak)))
-            ),
+            if length_s < TYPICAL_S {
+                format!("diskspd monitor --record {}", text(quoted(&format!("{name}-2")).as_bytes()))
+            } else {
+                String::new()
+            },
         ),
     };
     let machine = brief::machine(&facts_of_machine(recording), &begin.host);

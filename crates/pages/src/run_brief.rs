@@ -5,7 +5,7 @@ use super::answer::sentence;
 use super::block::Tone;
 use super::brief::{Brief, FINDINGS_MAX, Trust, engines, listed, place, remedy};
 use super::environment::counted;
-use super::foreign_text::text;
+use super::foreign_text::{text, text_of_path};
 use super::preset;
 use super::quantity::{Quantity, latency, significant};
 use super::run::ended;
@@ -13,6 +13,7 @@ use super::storage;
 use super::warnings::NamedRun;
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
+use model::printable::words_of;
 use model::profile::{CacheMode, Target, TimeSpan};
 use model::result::{Measured, RunResult, TimeSpanResult};
 use model::units::mib;
@@ -28,6 +29,9 @@ const UNSAID: &str = "The file does not say: the build of Windows, the memory, t
 /// What to do with a result of DiskSpd that shows nothing to mend.
 const COMPARE: &str = "Repeat the run a few times with the same load and see how much it varies: diskspd compare shows the \
                        differences between results of DiskSpd and of this program.";
+
+/// Where what is advised for a load of an XML profile is set.
+const IN_PROFILE: &str = "The load was in an XML profile (-X): make these changes there.";
 
 /// Why a flush in a virtual machine proves little.
 const OF_THE_HOST: &str = "a flush ends when the host of this virtual machine says so, and its cache mode, which the guest \
@@ -47,7 +51,11 @@ pub(super) fn brief(result: &RunResult) -> Brief {
         return Brief { on, ..nothing(result, again.as_ref()) };
     }
     let (trust, (next, command)) = if is_imported {
-        (unjudged(&spans), (next_of_imported(&spans), String::new()))
+        {
+            let has_profile =
+                words_of(&result.command_line).is_some_and(|words| words.iter().any(|word| is_profile(word)));
+            (unjudged(&spans), (next_of_imported(&spans, has_profile), String::new()))
+        }
     } else {
         let (words, command) = next(result, again.as_ref());
         let words = if is_durable_in_guest(result) { format!("{ON_THE_HOST} {words}") } else { words };
@@ -94,11 +102,26 @@ fn measured(result: &RunResult, spans: &[&TimeSpanResult]) -> String {
         return format!("{}{length}{engines}{}.", figures(only), of_imported(result));
     }
     let each = length.map(|length| format!(", each {length}")).unwrap_or_default();
-    let number = |(index, span_result): (usize, &&TimeSpanResult)| format!("{}: {}", index + 1, figures(span_result));
+    let names = targets_of_each(of_spans);
+    let number = |(index, span_result): (usize, &&TimeSpanResult)| {
+        let target = names.get(index).map(|name| format!(" ({name})")).unwrap_or_default();
+        format!("{}{target}: {}", index + 1, figures(span_result))
+    };
     let told: Vec<String> = spans.iter().enumerate().take(TOLD_MAX).map(number).collect();
     let more = if spans.len() > TOLD_MAX { "; the others below" } else { "" };
     let count = counted(spans.len(), "timespan");
     format!("{count}{each}{engines}{}: {}{more}.", of_imported(result), told.join("; "))
+}
+
+/// The target of each timespan, if each has one and they differ.
+fn targets_of_each(spans: &[TimeSpan]) -> Vec<String> {
+    let only = |span: &TimeSpan| match &span.targets[..] {
+        [target] => Some(text_of_path(&target.path)),
+        _ => None,
+    };
+    let names: Vec<String> = spans.iter().filter_map(only).collect();
+    let differ = names.iter().any(|name| *name != names[0]);
+    if names.len() == spans.len() && differ { names } else { Vec::new() }
 }
 
 /// How long each timespan was to last, if all were to last as long.
@@ -143,7 +166,7 @@ fn figures(span_result: &TimeSpanResult) -> String {
     [Some(rate), commit, mean, p99, both].into_iter().flatten().collect()
 }
 
-/// `, by DiskSpd 2.2; the file system's cache and the disk's own write cache were in use`
+/// `, by DiskSpd 2.2; the file system's cache was in use, without write-through`
 fn of_imported(result: &RunResult) -> String {
     if result.tool.implementation.is_some() {
         return String::new();
@@ -159,11 +182,9 @@ fn of_imported(result: &RunResult) -> String {
 const fn cache_words(target: &Target) -> &'static str {
     match (target.cache_mode, target.write_through) {
         (CacheMode::Unbuffered, true) => "caches bypassed, with write-through (-Sh)",
-        (CacheMode::Unbuffered, false) => {
-            "the file system's cache was bypassed (-Su), the disk's own write cache was in use"
-        }
+        (CacheMode::Unbuffered, false) => "the file system's cache was bypassed (-Su), without write-through",
         (_, true) => "the file system's cache was in use, with write-through (-Sw)",
-        (_, false) => "the file system's cache and the disk's own write cache were in use",
+        (_, false) => "the file system's cache was in use, without write-through",
     }
 }
 
@@ -235,8 +256,12 @@ fn findings<'a>(spans: impl IntoIterator<Item = &'a TimeSpanResult>) -> impl Ite
 /// What can be found in the figures of another program is not a verdict.
 fn unjudged(spans: &[&TimeSpanResult]) -> Trust {
     let findings = || findings(spans.iter().copied());
-    let shown: Vec<String> =
-        findings().map(|finding| format!("{} ({})", text(finding.figure.as_bytes()), finding.name)).collect();
+    let of_span = |(number, span): (usize, &&TimeSpanResult)| {
+        let which = if spans.len() > 1 { format!(", timespan {number}") } else { String::new() };
+        let told = move |finding: &Finding| format!("{} ({}{which})", text(finding.figure.as_bytes()), finding.name);
+        self::findings([*span]).map(told).collect::<Vec<_>>()
+    };
+    let shown: Vec<String> = (1..).zip(spans).flat_map(of_span).collect();
     let shown = if shown.is_empty() {
         String::new()
     } else {
@@ -249,7 +274,7 @@ fn unjudged(spans: &[&TimeSpanResult]) -> Trust {
     }
 }
 
-fn next_of_imported(spans: &[&TimeSpanResult]) -> String {
+fn next_of_imported(spans: &[&TimeSpanResult], has_profile: bool) -> String {
     let findings = || findings(spans.iter().copied());
     let notes = findings().filter(|finding| ["imported-rate", "short-run"].contains(&finding.name.as_str()));
     let notes = notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(&note.advice));
@@ -260,7 +285,16 @@ fn next_of_imported(spans: &[&TimeSpanResult]) -> String {
             advice.push(note);
         }
     }
-    if advice.is_empty() { COMPARE.to_owned() } else { advice.join(" ") }
+    if advice.is_empty() {
+        return COMPARE.to_owned();
+    }
+    advice.extend(has_profile.then(|| IN_PROFILE.to_owned()));
+    advice.join(" ")
+}
+
+/// True for `-Xload.xml`, which Windows also takes as `/X`.
+fn is_profile(word: &str) -> bool {
+    word.starts_with("-X") || word.starts_with("/X")
 }
 
 /// What to do next, and what to type for it.

@@ -71,7 +71,7 @@ pub fn is_doubtful(pairs: &[(&Headline, &Headline)]) -> bool {
 }
 
 /// What the tests of all figures and the intervals promise (Holm, 1979).
-pub const JOINT_ERROR: &str = "the tests of all figures together find a difference by chance in at most 5 % of series, and each interval is that of its test";
+pub const JOINT_ERROR: &str = "the tests of all figures together find a difference by chance in at most 5 % of series, so each interval covers 95 % or more";
 
 /// What [`detectable`] lists.
 pub const DETECTABLE: &str = "smallest difference that this number of pairs detects with 90 % probability";

@@ -40,7 +40,7 @@ pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
         name: "differences",
         title: "Differences".to_owned(),
         caption: format!(
-            "Change of the second side, all its runs, relative to the first, with 95 % confidence intervals. Green: better; \
+            "Change of the second side, all its runs, relative to the first, with confidence intervals of 95 % or more: the tests of all figures share an error of 5 %. Green: better; \
              red: worse; grey: equivalent, or unknown.{bare}{cut}"
         ),
         x: across,

@@ -16,6 +16,7 @@ use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{BlockKnee, BlockSeries, DepthSeries, Knee, Purpose, Saturation, Setting, Sweep, Visit};
 use model::units::mib;
+use render::limit::without_overload;
 use render::load_line;
 use render::sweep::{dashed, names, range_of_load};
 
@@ -284,6 +285,10 @@ fn in_search(sweep: &Sweep, found: &LimitFound) -> Trust {
         return Trust::in_runs(&runs);
     }
     let which = render::limit::which_runs(sweep, found);
+    // An estimate rests on all of them.
+    let judged = |visit: &Visit| Some(without_overload(found, visit.point, visit.headline()?));
+    let all = || sweep.visits.iter().filter(|visit| visit.is_of_point()).filter_map(judged).collect();
+    let runs = if found.is_confirmed || found.noise.is_some() { runs } else { all() };
     let (is_firm, basis) = match (found.noise, found.is_confirmed) {
         (Some(_), _) => {
             (false, format!("no rate {which} can be named, because chance decides which run meets the limit"))

@@ -22,7 +22,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "targets",
         computed_from: "pages of results of DiskSpd for Windows: targets with a rate limit (`-g`). The finding also shows \
                         whether the run reached it, to 5 %",
-        advice: "IOPS and throughput are at most those of the limit, not those that the target can do: read the latency, or \
+        advice: "IOPS and throughput are at most those of the limit, not those that the target can do: read the latency, if it was measured (-L), or \
                  repeat the run without the limit (-g, or its Throughput element in an XML profile)",
         evaluate: |context| limited(context).into_iter().collect(),
     },

@@ -28,7 +28,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "seconds",
         computed_from: "measured time, if below 60 s",
         advice: "measure for 60 s or longer (-d60): cache exhaustion, garbage collection and the end of a CPU boost only \
-                 show up in longer runs",
+                 show up in longer runs, and confidence intervals may need them",
         evaluate: |context| {
             let elapsed_s = context.elapsed_s();
             // Two decimals are as exact as times are asked for.
@@ -81,14 +81,13 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
+/// What takes longer.
+const LATER: &str = "cache exhaustion, garbage collection and the end of a CPU boost only show up in longer runs, and confidence \
+                     intervals may need them";
+
 /// The advice of `short-run`, with the length that all parts of a result advise.
 fn longer(advised_s: f64) -> String {
-    // The length without an interval that is missing.
-    let intervals = if advised_s > LASTING_S { "confidence intervals need that, and " } else { "" };
-    format!(
-        "measure for {advised_s:.0} s or longer (-d{advised_s:.0}): {intervals}cache exhaustion, garbage collection and the end \
-         of a CPU boost only show up in longer runs"
-    )
+    format!("measure for {advised_s:.0} s or longer (-d{advised_s:.0}): {LATER}")
 }
 
 /// The figure that is looked at first.

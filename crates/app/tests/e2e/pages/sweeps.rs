@@ -30,7 +30,7 @@ fn advised(page: &str) -> String {
     let rows: Vec<&str> = brief.split("<dd>").skip(1).filter_map(|row| row.split("</dd>").next()).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| !row.trim().is_empty()), "{rows:?}");
     let command = rows[3].split("<code>").nth(1).unwrap_or_default();
-    command.replace("<span>", "").replace("</span>", "")
+    command.replace("<span class=\"whole\">", "").replace("</span>", "")
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_sweep_says_which_depth_to_use() {
     let sweep: Value = place.json("results/sweep.json");
     let efficient = sweep["depths"][0]["knee"]["efficient"]["depth"].as_u64().expect("a depth");
     let used = sweep["depths"][0]["recommended"].as_u64().expect("a point") + 1;
-    let headline = format!("depth {used} (-o{used})");
+    let headline = format!("depth {used} <span class=\"whole\">(-o{used})");
     let answer = page.find(&headline).expect("the answer is there");
     assert!(answer < page.find("<figure").expect("charts"), "it comes first");
     assert!(
