@@ -29,7 +29,7 @@ fn advised(page: &str) -> String {
     let brief = page.split("<dl class=\"brief\"").nth(1).and_then(|rest| rest.split("</dl>").next()).expect("a brief");
     let rows: Vec<&str> = brief.split("<dd>").skip(1).filter_map(|row| row.split("</dd>").next()).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| !row.trim().is_empty()), "{rows:?}");
-    let command = rows[3].split("<code>").nth(1).unwrap_or_default();
+    let command = rows[3].split("<code>").nth(1).and_then(|rest| rest.split("</code>").next()).unwrap_or_default();
     command.replace("<span class=\"whole\">", "").replace("</span>", "")
 }
 
@@ -273,6 +273,20 @@ fn a_search_that_ended_at_once_says_so() {
     let page = page(&place, "limit");
     assert!(words(&page).contains("No point was measured"), "{}", words(&page));
     assert!(!page.contains("Pareto front"), "there is no table");
+}
+
+/// The page of a search that was stopped recommended the rate with the most IOPS.
+#[test]
+fn a_search_that_was_stopped_says_so_and_goes_on() {
+    let place = workplace!();
+    fixed::search(&place);
+    let mut sweep: Value = place.json("limit/sweep.json");
+    (sweep["limit"], sweep["findings"]) = (Value::Null, serde_json::json!([]));
+    place.file("limit/sweep.json", sweep.to_string().as_bytes());
+    let page = page(&place, "limit");
+    assert!(words(&page).contains("No answer: the search for the highest rate had not ended"), "{}", words(&page));
+    assert_eq!(advised(&page), "diskspd sweep --resume limit");
+    assert!(!words(&page).contains("most throughput of all points"), "{}", words(&page));
 }
 
 /// The series were sorted as words: 16K, 4K, 64K.
