@@ -31,7 +31,8 @@ const COMPARE: &str = "Repeat the run a few times with the same load and see how
                        differences between results of DiskSpd and of this program.";
 
 /// Where what is advised for a load of an XML profile is set.
-const IN_PROFILE: &str = "The load was in an XML profile (-X): make these changes there.";
+const IN_PROFILE: &str = "The load was in an XML profile (-X): make the changes there (-Sh is DisableOSCache and WriteThrough, -d \
+                          Duration, -g Throughput), and run it again:";
 
 /// Why a flush in a virtual machine proves little.
 const OF_THE_HOST: &str = "a flush ends when the host of this virtual machine says so, and its cache mode, which the guest \
@@ -54,7 +55,9 @@ pub(super) fn brief(result: &RunResult) -> Brief {
         {
             let has_profile =
                 words_of(&result.command_line).is_some_and(|words| words.iter().any(|word| is_profile(word)));
-            (unjudged(&spans), (next_of_imported(&spans, has_profile), String::new()))
+            let next = next_of_imported(&spans, has_profile);
+            let command = if next.ends_with(':') { text(result.command_line.as_bytes()) } else { String::new() };
+            (unjudged(&spans), (next, command))
         }
     } else {
         let (words, command) = next(result, again.as_ref());
@@ -288,7 +291,7 @@ fn next_of_imported(spans: &[&TimeSpanResult], has_profile: bool) -> String {
     if advice.is_empty() {
         return COMPARE.to_owned();
     }
-    advice.extend(has_profile.then(|| IN_PROFILE.to_owned()));
+    advice.push(if has_profile { IN_PROFILE } else { "Run it with these changes:" }.to_owned());
     advice.join(" ")
 }
 
@@ -493,6 +496,9 @@ mod tests {
             "Not judged: DiskSpd does not check for conditions that invalidate or bias its results. The figures alone show: \
              the figure of imported-cached (imported-cached)."
         );
-        assert_eq!((next.as_str(), command.as_str()), ("The advice of imported-cached.", ""));
+        assert_eq!(next, "The advice of imported-cached. Run it with these changes:");
+        assert_eq!(command, imported.command_line, "as it was typed on Windows");
+        imported.command_line = "diskspd.exe -Xtwo.xml".to_owned();
+        assert!(answers(&imported)[3].contains("make the changes there"), "{:?}", answers(&imported));
     }
 }

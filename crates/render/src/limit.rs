@@ -14,8 +14,13 @@ pub const UNFINISHED: &str = "no answer: the search for the highest rate had not
 
 /// True for a search without an answer, because it was stopped or still runs.
 pub fn is_unfinished(sweep: &Sweep) -> bool {
-    let mut own = sweep.words.iter().take_while(|word| *word != "--");
-    sweep.limit.is_none() && own.any(|word| word.starts_with("--limit="))
+    sweep.limit.is_none() && typed(sweep).next().is_some()
+}
+
+/// The limits of a search as typed: `p99=5ms`.
+pub(crate) fn typed(sweep: &Sweep) -> impl Iterator<Item = &str> {
+    let own = sweep.words.iter().take_while(|word| *word != "--");
+    own.filter_map(|word| word.strip_prefix("--limit="))
 }
 
 /// What was found, at which runs, and their verdicts.

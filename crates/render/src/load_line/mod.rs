@@ -90,6 +90,11 @@ pub fn of_sweep(sweep: &Sweep) -> String {
         0 => sweep.load.clone(),
         // It began without a rate.
         1 if let Some(found) = &sweep.limit => of_search(&sweep.load, &found.limits),
+        1 if limit::is_unfinished(sweep) => {
+            let limits: Vec<&str> = limit::typed(sweep).collect();
+            printable(&format!("{}; searched: highest --rate with {}; not ended", sweep.load, limits.join(" and ")))
+                .into_owned()
+        }
         // It names the streams.
         1 if varied[0] == Setting::STREAM => sweep.load.clone(),
         // The sides of pairs, which may differ in any options.

@@ -286,6 +286,7 @@ fn a_search_that_was_stopped_says_so_and_goes_on() {
     let page = page(&place, "limit");
     assert!(words(&page).contains("No answer: the search for the highest rate had not ended"), "{}", words(&page));
     assert_eq!(advised(&page), "diskspd sweep --resume limit");
+    assert!(load(&page).contains("; searched: highest --rate with mean="), "{}", load(&page));
     assert!(!words(&page).contains("most throughput of all points"), "{}", words(&page));
 }
 
