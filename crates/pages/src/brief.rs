@@ -178,9 +178,10 @@ fn found_in<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> FoundInRuns {
     }
 }
 
-/// True if fewer than half of several runs have warnings: their median is that of sound runs.
+/// True if fewer than half of several runs have warnings, and none is worse: their median is that of sound runs.
 fn are_mostly_sound(runs: &[&Headline]) -> bool {
-    2 * runs.iter().filter(|run| run.severity > Some(Severity::Note)).count() < runs.len()
+    let warned = runs.iter().filter(|run| run.severity > Some(Severity::Note));
+    warned.clone().all(|run| run.severity == Some(Severity::Warn)) && 2 * warned.count() < runs.len()
 }
 
 /// How far warnings leave the figures usable, and what these say all the same, if all that was found leaves the same.
@@ -211,11 +212,6 @@ pub(super) fn is_small_share(name: &str, figure: &str) -> bool {
     SHARES.contains(&name) && percent(figure).is_some_and(|share| share < SMALL_PERCENT)
 }
 
-/// True if runs had a rate that was given.
-fn are_open(runs: &[&Headline]) -> bool {
-    runs.iter().any(|run| run.response_mean_ns.is_some())
-}
-
 /// The same in all runs with a warning of this name.
 fn is_small_share_in(runs: &[&Headline], name: &str) -> bool {
     // In an open loop a short wait delays all I/Os that are due meanwhile.
@@ -224,6 +220,11 @@ fn is_small_share_in(runs: &[&Headline], name: &str) -> bool {
         && affected
             .map(|run| run.warning_figure(name))
             .all(|figure| figure.is_some_and(|figure| is_small_share(name, figure)))
+}
+
+/// True if runs had a rate that was given.
+fn are_open(runs: &[&Headline]) -> bool {
+    runs.iter().any(|run| run.response_mean_ns.is_some())
 }
 
 /// The first number of a figure that is followed by a percent sign.
@@ -377,6 +378,9 @@ mod tests {
             assert_eq!(remedy_of_runs(&runs, |_| None).is_some(), is_advised, "{words}");
             assert!(remedy_of_any(&runs, |_| None).is_some());
         }
+        let mut runs = runs(1, 5);
+        runs[0].severity = Some(Severity::Invalid);
+        assert!(remedy_of_runs(&runs.iter().collect::<Vec<_>>(), |_| None).is_some(), "that run is no measurement");
     }
 
     /// 2.4 % of the threads' time left the figures trusted "only in part", on an idle machine.

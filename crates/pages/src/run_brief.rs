@@ -308,10 +308,12 @@ fn next(result: &RunResult, again: Option<&Again>) -> (String, String) {
     let advised_s = measured.map(stats::advised_s).fold(0.0, f64::max);
     let (longer, how_long) = (format!("-d{advised_s:.0}"), format!("for {advised_s:.0} s"));
     let is_cached = again.is_some_and(|again| again.lacks("-S") && again.lacks("-h"));
+    // Loads that a preset runs several times are short so that all of them take minutes, not hours.
+    let is_repeated = result.preset.as_ref().is_some_and(|preset| preset.repeats > 1);
     // A longer run, or one that says more, is the same with another option.
     let known = [
         ("served-from-memory", "-Su", "past the page cache", is_cached),
-        ("short-run", longer.as_str(), how_long.as_str(), true),
+        ("short-run", longer.as_str(), how_long.as_str(), !is_repeated),
         ("small-for-host", "--probe-host-cache", "with a probe of the host's cache", true),
     ];
     let asked = known.iter().filter(|(.., is_possible)| *is_possible).filter_map(|(name, option, how, _)| {
@@ -464,6 +466,16 @@ mod tests {
             (words.as_str(), command.as_str()),
             ("The advice of steal. When that is done, measure again:", "diskspd -b4K -d10 a.dat")
         );
+    }
+
+    /// The page of a preset with 40 runs of 5 s advised -d300: hours.
+    #[test]
+    fn a_preset_that_repeats_its_loads_is_not_made_longer() {
+        let mut repeated = result(vec![span(1000.0, vec![finding("short-run", Severity::Note)])]);
+        assert!(answers(&repeated)[4].contains("-d60"));
+        repeated.preset = Some(PresetRun { repeats: 5, ..PresetRun::default() });
+        let [.., next, command] = answers(&repeated);
+        assert!(!next.contains("short-run") && !command.contains("-d60"), "{next} {command}");
     }
 
     #[test]
