@@ -97,8 +97,10 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
     let targets = example.and_then(|example| render::interference::shared_targets(&example.profile));
     let on = std::iter::once(common.on.clone()).chain(targets.map(|words| sentence(&words)));
     let too_few = render::interference::too_few(*rounds);
-    let basis = too_few.clone().unwrap_or_else(|| render::interference::rounds(*rounds));
-    let trust = Trust::in_answer(runs.iter().copied(), too_few.is_none(), &basis);
+    let few_samples: Vec<String> = streams.iter().filter_map(|of| few_samples(sweep, &of.name)).collect();
+    let doubts: Vec<String> = too_few.iter().cloned().chain(few_samples).collect();
+    let basis = if doubts.is_empty() { render::interference::rounds(*rounds) } else { doubts.join("; ") };
+    let trust = Trust::in_answer(runs.iter().copied(), doubts.is_empty(), &basis);
     let asked = if too_few.is_some() { again.with_own("--rounds=", ROUNDS) } else { again };
     let (again, is_longer) = asked.of_a_minute(runs.iter().copied());
     let remedy = remedy_of_runs(&runs, explain);
@@ -173,7 +175,7 @@ fn statement(sweep: &Sweep, of: &StreamInterference, rounds: u32) -> Statement {
         headline: format!("{}{one_round}", render::interference::headline(of)),
         sentences: std::iter::once(format!("Alone {}, beside the others {}.", shown(alone), shown(together)))
             .chain(spread.map(|words| format!("In single rounds: {words}.")))
-            .chain(few_samples(sweep, name))
+            .chain(few_samples(sweep, name).map(|words| sentence(&words)))
             .collect(),
     }
 }
@@ -186,7 +188,7 @@ fn few_samples(sweep: &Sweep, name: &StreamName) -> Option<String> {
         Some((stream.figures.iops * run.ios as f64 / run.iops).round() as u64)
     };
     let fewest = sweep.visits.iter().filter_map(ios).min().filter(|ios| weak::is_weak(*ios, weak::P99_PPB))?;
-    Some(format!("Few samples: a run with {fewest} I/Os of {name} has fewer than ten beyond the 99th percentile."))
+    Some(format!("few samples: a run with {fewest} I/Os of {name} has fewer than ten beyond the 99th percentile"))
 }
 
 /// The number of a run's round, and what it was of: `round 2, oltp alone`, `round 2, oltp+backup`.
@@ -233,5 +235,48 @@ fn runs(sweep: &Sweep, together: Option<&RunResult>) -> Table {
             .map(|shares| format!("CPU time of the machine in a run of all streams together: {shares}."))
             .unwrap_or_default(),
         ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::sweep::{Purpose, VisitOutcome};
+
+    /// The page headed a 99th percentile of 234 I/Os, of which two lay beyond it.
+    #[test]
+    fn a_percentile_of_few_ios_of_a_stream_is_doubtful() {
+        let name = |name: &str| StreamName::parse(name).expect("a name");
+        let stream = |of: &str, iops: f64| {
+            let figures = StreamHeadline { iops, ..StreamHeadline::default() };
+            StreamInRun { name: name(of), figures }
+        };
+        let headline = Headline { ios: 15_000, iops: 3_000.0, ..Headline::default() };
+        let visit = Visit {
+            point: 0,
+            run: 0,
+            purpose: Purpose::Measure,
+            outcome: VisitOutcome::Measured { file: String::new(), headline },
+            limit: None,
+            sustained_iops: None,
+            streams: vec![stream("oltp", 47.0), stream("backup", 2_953.0)],
+        };
+        let of = |of: &str| StreamInterference { name: name(of), ..interference() };
+        let found = Interference { rounds: 3, streams: vec![of("oltp"), of("backup")] };
+        let sweep = Sweep { visits: vec![visit], interference: Some(found), ..Sweep::default() };
+        let trust = brief(&sweep, None, |_| None).trust.words;
+        let few =
+            "Only in part: few samples: a run with 235 I/Os of oltp has fewer than ten beyond the 99th percentile.";
+        assert!(trust.starts_with(few) && !trust.contains("of backup"), "{trust}");
+    }
+
+    fn interference() -> StreamInterference {
+        StreamInterference {
+            name: StreamName::parse("a").expect("a name"),
+            alone: StreamHeadline::default(),
+            together: StreamHeadline::default(),
+            iops_share_percent: Some(90.0),
+            p99_factor: Some(1.0),
+        }
     }
 }

@@ -64,7 +64,11 @@ fn of_unfinished(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> Brief
     let trust =
         Trust { tone: Tone::Warn, words: "No: the search had not ended, and only its end has an answer.".to_owned() };
     let command = command_line(["diskspd", "sweep", "--resume", name]);
-    Brief { measured, trust, next: "Continue the search.".to_owned(), command, ..Brief::of_runs(sweep, chosen) }
+    let next = format!(
+        "Continue the search, whose directory is {}, from the directory that contains it:",
+        text(name.as_bytes())
+    );
+    Brief { measured, trust, next, command, ..Brief::of_runs(sweep, chosen) }
 }
 
 fn measured(sweep: &Sweep, chosen: Option<&RunResult>) -> String {
@@ -648,7 +652,7 @@ mod tests {
             let brief = in_brief(&sweep, None, ("results", |_| None));
             assert_eq!((brief.measured.as_str(), brief.command.as_str()), (measured, next));
             for row in [&brief.measured, &brief.on, &brief.trust.words, &brief.next] {
-                assert!(row.ends_with('.') && !row.contains("  ") && !row.contains(".."), "{brief:?}");
+                assert!(row.ends_with(['.', ':']) && !row.contains("  ") && !row.contains(".."), "{brief:?}");
             }
         }
     }

@@ -136,7 +136,8 @@ pub fn of_runs(sweep: &Sweep, example: Option<&RunResult>) -> String {
     let load = of_sweep(sweep);
     let is_varied = sweep::names(sweep).iter().any(|name| matches!(name.as_str(), "d" | "W"));
     let span = example.and_then(|result| result.profile.time_spans.first());
-    let span = span.filter(|_| sweep.limit.is_none() && !is_varied);
+    let is_search = sweep.limit.is_some() || limit::is_unfinished(sweep);
+    let span = span.filter(|_| !is_search && !is_varied);
     span.map_or_else(|| load.clone(), |span| format!("{load}; each run: {}", length(span)))
 }
 
