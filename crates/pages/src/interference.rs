@@ -12,6 +12,7 @@ use super::repeat::MACHINE_CPU;
 use super::sweep::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
+use model::finding::Severity;
 use model::headline::Headline;
 use model::interference::{Interference, StreamHeadline, StreamInRun, StreamInterference};
 use model::profile::StreamName;
@@ -100,7 +101,10 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
     let few_samples: Vec<String> = streams.iter().filter_map(|of| few_samples(sweep, &of.name)).collect();
     let doubts: Vec<String> = too_few.iter().cloned().chain(few_samples).collect();
     let basis = if doubts.is_empty() { render::interference::rounds(*rounds) } else { doubts.join("; ") };
-    let trust = Trust::in_answer(runs.iter().copied(), doubts.is_empty(), &basis);
+    let mut trust = Trust::in_answer(runs.iter().copied(), doubts.is_empty(), &basis);
+    if let Some(words) = one_sided(sweep) {
+        trust.words = format!("{} {words}", trust.words);
+    }
     let asked = if too_few.is_some() { again.with_own("--rounds=", ROUNDS) } else { again };
     let (again, is_longer) = asked.of_a_minute(runs.iter().copied());
     let remedy = remedy_of_runs(&runs, explain);
@@ -119,6 +123,18 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
         None => words,
     };
     Brief { measured, on: on.collect::<Vec<_>>().join(" "), trust, next, command: again.command() }
+}
+
+/// What warnings do to the shares, if only runs of streams alone or only those of all together have some.
+fn one_sided(sweep: &Sweep) -> Option<&'static str> {
+    let is_warned = |visit: &&Visit| visit.headline().is_some_and(|run| run.severity > Some(Severity::Note));
+    let mut are_alone = sweep.visits.iter().filter(is_warned).map(|visit| visit.streams.len() == 1);
+    let first = are_alone.next()?;
+    are_alone.all(|is_alone| is_alone == first).then_some(if first {
+        "Only runs of streams alone have warnings: without these, shares may be lower and factors higher."
+    } else {
+        "Only runs of all streams together have warnings: without these, shares may be higher and factors lower."
+    })
 }
 
 /// What is left of the IOPS of a stream beside the others, in percent.
@@ -268,6 +284,15 @@ mod tests {
         let few =
             "Only in part: few samples: a run with 235 I/Os of oltp has fewer than ten beyond the 99th percentile.";
         assert!(trust.starts_with(few) && !trust.contains("of backup"), "{trust}");
+        let mut alone = sweep.clone();
+        alone.visits[0].streams.pop();
+        for (sweep, words) in [(&alone, "Only runs of streams alone"), (&sweep, "Only runs of all streams together")] {
+            let mut warned = sweep.clone();
+            let VisitOutcome::Measured { headline, .. } = &mut warned.visits[0].outcome else { panic!("a run") };
+            headline.severity = Some(Severity::Warn);
+            assert!(brief(&warned, None, |_| None).trust.words.contains(words), "{words}");
+            assert!(!trust.contains(words), "it has no warning");
+        }
     }
 
     fn interference() -> StreamInterference {

@@ -13,6 +13,7 @@ use super::storage;
 use super::warnings::NamedRun;
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
+use model::preset::PresetRun;
 use model::printable::words_of;
 use model::profile::{CacheMode, Target, TimeSpan};
 use model::result::{Measured, RunResult, TimeSpanResult};
@@ -204,7 +205,8 @@ fn trust(result: &RunResult) -> Trust {
     let runs: Vec<NamedRun<'_>> =
         named.filter_map(|(index, run)| Some((text(name(index).as_bytes()), run.as_ref()?))).collect();
     let Trust { tone, words } = Trust::in_runs(runs.iter().map(|(_, run)| *run));
-    let which = which(&runs).map(|which| format!(" {which}")).unwrap_or_default();
+    let spread = result.preset.as_ref().and_then(|preset| spread(preset, result));
+    let which = which(&runs).into_iter().chain(spread).fold(String::new(), |all, words| all + " " + &words);
     if !is_durable_in_guest(result) {
         return Trust { tone, words: format!("{words}{which}") };
     }
@@ -213,11 +215,24 @@ fn trust(result: &RunResult) -> Trust {
     match limits {
         Some(limits) => {
             let limits = limits.map(|limits| format!(" Further limits: {limits}")).unwrap_or_default();
-            let words = format!("Only as latencies of this virtual disk: {OF_THE_HOST}.{limits}");
+            let words = format!("Only as latencies of this virtual disk: {OF_THE_HOST}.{limits}{which}");
             Trust { tone: Tone::Plain, words }
         }
         None => Trust { tone, words: format!("{words}{which} {}", sentence(OF_THE_HOST)) },
     }
+}
+
+/// How far runs of the same load are apart, of the load where that is most; `None` where each was run once.
+fn spread(preset: &PresetRun, result: &RunResult) -> Option<String> {
+    let rows = stats::preset_rows::reads_and_writes(preset, result);
+    let each = rows.iter().flat_map(|(name, runs)| ["reads", "writes"].into_iter().zip(runs).map(move |of| (name, of)));
+    let apart = each.filter_map(|(name, (kind, runs))| {
+        let runs = runs.as_ref().filter(|runs| runs.runs > 1)?;
+        Some((name, kind, (runs.best_bytes_per_s - runs.lowest_bytes_per_s) / runs.median_bytes_per_s))
+    });
+    let (name, kind, share) = apart.max_by(|one, other| one.2.total_cmp(&other.2))?;
+    let name = text(name.as_bytes());
+    Some(format!("Runs of the same load differ by up to {:.0} % of their median ({name} {kind}).", share * 100.0))
 }
 
 /// Which loads have warnings, if some have none; the shorter list is read.
@@ -356,7 +371,6 @@ mod tests {
     use model::environment::{Environment, Hypervisor};
     use model::figures::{Directions, Figures, FlushFigures, LatencyFigures};
     use model::finding::Source;
-    use model::preset::PresetRun;
     use model::profile::Profile;
     use model::verdict::Verdict;
 
@@ -473,7 +487,19 @@ mod tests {
     fn a_preset_that_repeats_its_loads_is_not_made_longer() {
         let mut repeated = result(vec![span(1000.0, vec![finding("short-run", Severity::Note)])]);
         assert!(answers(&repeated)[4].contains("-d60"));
-        repeated.preset = Some(PresetRun { repeats: 5, ..PresetRun::default() });
+        repeated.time_spans.push(repeated.time_spans[0].clone());
+        let rate = |span: &mut TimeSpanResult, rate| {
+            span.measured.as_mut().expect("measured").total.total.bytes_per_s = rate;
+        };
+        rate(&mut repeated.time_spans[0], 8e6);
+        rate(&mut repeated.time_spans[1], 12e6);
+        let loads = vec!["RND4K".to_owned(); 2];
+        repeated.preset = Some(PresetRun { repeats: 2, loads, ..PresetRun::default() });
+        let trust = &answers(&repeated)[2];
+        assert!(
+            trust.ends_with(" Runs of the same load differ by up to 40 % of their median (RND4K reads)."),
+            "{trust}"
+        );
         let [.., next, command] = answers(&repeated);
         assert!(!next.contains("short-run") && !command.contains("-d60"), "{next} {command}");
     }

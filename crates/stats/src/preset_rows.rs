@@ -14,6 +14,8 @@ pub struct RunsOfLoad {
     pub median_bytes_per_s: f64,
     /// The highest throughput in bytes per second.
     pub best_bytes_per_s: f64,
+    /// The lowest throughput in bytes per second.
+    pub lowest_bytes_per_s: f64,
     /// Median of the I/Os per second.
     pub median_iops: f64,
     /// Median of the mean latencies in nanoseconds; `None` if they were not measured.
@@ -54,6 +56,7 @@ fn of_runs(runs: &[Headline]) -> Option<RunsOfLoad> {
     Some(RunsOfLoad {
         runs: runs.len(),
         best_bytes_per_s: rates.iter().copied().fold(0.0, f64::max),
+        lowest_bytes_per_s: rates.iter().copied().fold(f64::INFINITY, f64::min),
         median_bytes_per_s: median(rates)?,
         median_iops: median(values(|run| Some(run.iops)))?,
         median_latency_ns: median(values(|run| run.mean_ns)),
@@ -101,6 +104,7 @@ mod tests {
             runs: 3,
             median_bytes_per_s: 5e6,
             best_bytes_per_s: 9e6,
+            lowest_bytes_per_s: 1e6,
             median_iops: 50.0,
             median_latency_ns: Some(2e6),
         };
