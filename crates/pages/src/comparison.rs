@@ -201,8 +201,10 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
         ),
         _ => String::new(),
     };
+    let is_longer = loads.iter().flatten().all(|load| !load.clone().longer().lacks("-d60"));
+    let each = if is_longer { " for 60 s each" } else { "" };
     let next = format!(
-        "Set up the first side, measure it 10 times, make the change, measure the second side 10 times, undo the change and measure the \
+        "Set up the first side, measure it 10 times{each}, make the change, measure the second side 10 times, undo the change and measure the \
          first side 10 times again ({before}, {after}, {again}): the first side against itself shows how large drift is. If a \
          command makes the change, diskspd ab --before-a and --before-b measure both sides in pairs instead."
     );

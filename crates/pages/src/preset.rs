@@ -5,7 +5,7 @@ use super::block::{Block, Column, Section, Table, Tone};
 use super::environment::counted;
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
-use super::warnings::{Explain, NamedRun, banner, warnings};
+use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
 use super::weak;
 use model::finding::Severity;
 use model::headline::Headline;
@@ -40,7 +40,8 @@ pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let note = notes.filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
     let table = Table { note, ..table };
     let mut blocks: Vec<Block> = answer.map(|answer| Block::Answers { answers: vec![answer] }).into_iter().collect();
-    blocks.extend(banner(warnings(&runs, explain)));
+    let findings = if preset.repeats > 1 { warnings_of_repeats(&runs, explain) } else { warnings(&runs, explain) };
+    blocks.extend(banner(findings));
     blocks.push(Block::Table(table));
     Some(Section::new("All loads", blocks))
 }
