@@ -26,8 +26,7 @@ fn equal_percent(content: &[u8]) -> f64 {
 }
 
 fn reductions(place: &Workplace, document: &str) -> Value {
-    let document: Value = place.json(document);
-    document["time_spans"][0]["measured"]["reductions"].clone()
+    place.measured(document)["reductions"].take()
 }
 
 // Shows switches: --compress=<ratio>

@@ -5,8 +5,7 @@ use std::net::UdpSocket;
 use testkit::{Metronome, Mounted, Workplace, or_skip, workplace};
 
 fn events(place: &Workplace) -> Value {
-    let document: Value = place.json("r.json");
-    document["time_spans"][0]["kernel_events"].clone()
+    place.span_result("r.json")["kernel_events"].take()
 }
 
 /// How often a busy machine may come between.
