@@ -232,6 +232,11 @@ pub struct Sweep {
 }
 
 impl Sweep {
+    /// The arguments of the method itself, without those of its load.
+    pub fn own_words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(String::as_str).take_while(|word| *word != "--")
+    }
+
     /// The figures of all runs of points, in the order in which they were made.
     pub fn measured(&self) -> impl Iterator<Item = &Headline> {
         let visits = self.visits.iter().filter(|visit| visit.is_of_point());

@@ -56,7 +56,7 @@ impl Again {
 
     /// A method with its load.
     pub(super) fn of_method(subcommand: &str, sweep: &Sweep) -> Self {
-        let own: Vec<String> = sweep.words.iter().take_while(|word| *word != "--").cloned().collect();
+        let own: Vec<String> = sweep.own_words().map(str::to_owned).collect();
         let load = sweep.words.iter().skip(own.len() + 1).cloned().collect();
         Self { command: vec![subcommand.to_owned()], own, load }
     }
@@ -109,6 +109,11 @@ impl Again {
         let is_short = runs.into_iter().any(|run| run.finding_names().any(|name| name == "short-run"));
         let longer = if is_short { self.clone().with(&[LONG]) } else { None };
         longer.map_or((self, false), |longer| (longer, true))
+    }
+
+    /// True if the load can have runs of a minute.
+    pub(super) fn can_be_longer(&self) -> bool {
+        self.clone().with(&[LONG]).is_some()
     }
 
     /// With runs of a minute, if the load can have them.

@@ -1,6 +1,6 @@
 //! What a page answers before all else: what was measured, on what, whether it can be trusted, and what to do next.
 
-use super::answer::sentence;
+use super::answer::{lower, sentence};
 use super::block::{Fact, Tone};
 use super::environment::{counted, facts};
 use super::foreign_text::{text, text_of_path};
@@ -140,6 +140,23 @@ impl Trust {
         let (tone, head) = if is_enough { (Tone::Good, "Yes") } else { (Tone::Warn, "Only in part") };
         Self { tone, words: text(format!("{head}: {basis}.{limits}").as_bytes()) }
     }
+
+    /// In the figures of runs that nothing in them can confirm: `head` and `reservation` say how far and why not; `beside` is
+    /// what else is told, and begins with a space if it is not empty.
+    pub(super) fn with_reservation<'a>(
+        runs: impl IntoIterator<Item = &'a Headline>,
+        beside: &str,
+        [head, reservation]: [&str; 2],
+    ) -> Self {
+        let found = found_in(runs);
+        let Self { tone, words } = Self::of(&found);
+        if tone > Tone::Good {
+            return Self { tone, words: format!("{words}{beside} {}", sentence(reservation)) };
+        }
+        let FoundInRuns { limits, not_shown, .. } = found;
+        let limits = if limits.is_empty() { limits } else { format!(" Further limits: {limits}.{not_shown}") };
+        Self { tone: Tone::Plain, words: format!("{head}: {reservation}.{}{beside}", text(limits.as_bytes())) }
+    }
 }
 
 /// What was found in runs, in words.
@@ -187,7 +204,7 @@ fn are_mostly_sound(runs: &[&Headline]) -> bool {
 /// How far warnings leave the figures usable, and what these say all the same, if all that was found leaves the same.
 fn still_true(names: &[&str], runs: &[&Headline]) -> (&'static str, &'static str) {
     let are_all = |known: &[&str]| !names.is_empty() && names.iter().all(|name| known.contains(name));
-    if !names.is_empty() && names.iter().all(|name| is_small_share_in(runs, name)) {
+    if !names.is_empty() && names.iter().all(|name| is_small_share(runs, name)) {
         (
             "Yes, but with small disturbances",
             " Without them, IOPS and MiB/s may be a few percent higher and mean latencies lower; high percentiles may change \
@@ -207,19 +224,13 @@ fn still_true(names: &[&str], runs: &[&Headline]) -> (&'static str, &'static str
     }
 }
 
-/// True if a finding is a share of CPU time that changes means by little.
-pub(super) fn is_small_share(name: &str, figure: &str) -> bool {
-    SHARES.contains(&name) && percent(figure).is_some_and(|share| share < SMALL_PERCENT)
-}
-
-/// The same in all runs with a warning of this name.
-fn is_small_share_in(runs: &[&Headline], name: &str) -> bool {
+/// True if the warnings of this name in runs are shares of CPU time that change means by little.
+pub(super) fn is_small_share(runs: &[&Headline], name: &str) -> bool {
+    let mut affected = runs.iter().filter(|run| run.warnings.iter().any(|warning| warning == name));
+    let is_small =
+        |run: &&Headline| run.warning_figure(name).and_then(percent).is_some_and(|share| share < SMALL_PERCENT);
     // In an open loop a short wait delays all I/Os that are due meanwhile.
-    let affected = runs.iter().filter(|run| run.warnings.iter().any(|warning| warning == name));
-    !are_open(runs)
-        && affected
-            .map(|run| run.warning_figure(name))
-            .all(|figure| figure.is_some_and(|figure| is_small_share(name, figure)))
+    SHARES.contains(&name) && !are_open(runs) && affected.all(is_small)
 }
 
 /// True if runs had a rate that was given.
@@ -255,9 +266,7 @@ pub(super) fn listed(mut parts: Vec<String>, most: usize) -> String {
 
 /// What the first of the findings above a note ask for; `None` if there are none.
 pub(super) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<String> {
-    let is_grave =
-        |finding: &&Finding| finding.severity > Severity::Note && !is_small_share(&finding.name, &finding.figure);
-    let grave = findings.into_iter().filter(is_grave);
+    let grave = findings.into_iter().filter(|finding| finding.severity > Severity::Note);
     let mut advice: Vec<&str> =
         grave.map(|finding| finding.advice.as_str()).filter(|advice| !advice.is_empty()).collect();
     advice.dedup();
@@ -273,7 +282,7 @@ pub(super) fn remedy_of_runs(runs: &[&Headline], explain: Explain) -> Option<Str
 /// The same where one run may decide; `None` without a cause of doubt.
 pub(super) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<String> {
     let mut causes = Doubt::of(runs.iter().copied())?.causes;
-    causes.retain(|(name, _)| !is_small_share_in(runs, name));
+    causes.retain(|(name, _)| !is_small_share(runs, name));
     let remedy = |(name, _): &(String, usize)| {
         let told = runs.iter().find_map(|run| run.finding_advice(name)).or(explain(name).map(|meaning| meaning.advice));
         // Why is said with the finding.
@@ -288,11 +297,12 @@ pub(super) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<Stri
     (!remedies.is_empty()).then(|| remedies.join(" "))
 }
 
-/// Before what to do after a remedy: `Then`, and that options which it names belong in the command.
-pub(super) fn after(remedy: &str) -> &'static str {
-    let names_option =
-        |from: &str| from.as_bytes().windows(3).any(|at| at[0] == b'(' && at[1] == b'-' && at[2] != b'-');
-    if names_option(remedy) { "Then, with any of these options added," } else { "Then" }
+/// What to do after a remedy, if there is one; options that it names belong in the command that follows.
+pub(super) fn after(remedy: Option<&str>, next: &str) -> String {
+    let Some(remedy) = remedy else { return next.to_owned() };
+    let names_option = remedy.as_bytes().windows(3).any(|at| at[0] == b'(' && at[1] == b'-' && at[2] != b'-');
+    let then = if names_option { "Then, with any of these options added," } else { "Then" };
+    format!("{remedy} {then} {}", lower(next))
 }
 
 /// Which of two sides to take, by the figures in which the second is better and worse; these may be empty.
@@ -412,8 +422,11 @@ mod tests {
 
     #[test]
     fn options_that_a_remedy_names_are_to_be_added() {
-        let added = "Then, with any of these options added,";
-        assert_eq!(after("Bind threads to other CPUs (-a; see /proc/interrupts) (cpu-contention)."), added);
-        assert_eq!(after("Stop other programs (cpu-contention)."), "Then");
+        let next = |remedy| after(Some(remedy), "Run it again.");
+        let bind = "Bind threads to other CPUs (-a; see /proc/interrupts) (cpu-contention).";
+        assert_eq!(next(bind), format!("{bind} Then, with any of these options added, run it again."));
+        let stop = "Stop other programs (cpu-contention).";
+        assert_eq!(next(stop), format!("{stop} Then run it again."));
+        assert_eq!(after(None, "Run it again."), "Run it again.");
     }
 }

@@ -1,7 +1,7 @@
 //! The page of results beside each other.
 
 use super::again::Again;
-use super::answer::{Answer, Statement, capitalised, lower, sentence};
+use super::answer::{Answer, Statement, capitalised, sentence};
 use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust, engines, place, remedy_of_runs};
 use super::chart::Chart;
@@ -114,10 +114,7 @@ fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, ex
     };
     let trust = Trust::in_answer(runs.iter().copied(), doubts.is_empty(), &basis);
     let (next, command) = next(first, found, doubts.is_empty());
-    let next = match remedy_of_runs(&runs, explain) {
-        Some(remedy) => format!("{remedy} {} {}", brief::after(&remedy), lower(&next)),
-        None => next,
-    };
+    let next = brief::after(remedy_of_runs(&runs, explain).as_deref(), &next);
     Brief { measured: text(measured.as_bytes()), on: text(on.as_bytes()), trust, next: text(next.as_bytes()), command }
 }
 
@@ -201,8 +198,7 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
         ),
         _ => String::new(),
     };
-    let is_longer = loads.iter().flatten().all(|load| !load.clone().longer().lacks("-d60"));
-    let each = if is_longer { " for 60 s each" } else { "" };
+    let each = if loads.iter().flatten().all(Again::can_be_longer) { " for 60 s each" } else { "" };
     let next = format!(
         "Set up the first side, measure it 10 times{each}, make the change, measure the second side 10 times, undo the change and measure the \
          first side 10 times again ({before}, {after}, {again}): the first side against itself shows how large drift is. If a \

@@ -1,7 +1,6 @@
 //! The page of streams alone and together: what they do to each other.
 
 use super::again::Again;
-use super::answer::lower;
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone};
 use super::brief::{self, Brief, Trust, each, remedy_of_runs};
@@ -118,10 +117,7 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
         ),
         (None, _) => format!("Run the rounds again{length}."),
     };
-    let next = match remedy {
-        Some(remedy) => format!("{remedy} {} {}", brief::after(&remedy), lower(&words)),
-        None => words,
-    };
+    let next = brief::after(remedy.as_deref(), &words);
     Brief { measured, on: on.collect::<Vec<_>>().join(" "), trust, next, command: again.command() }
 }
 

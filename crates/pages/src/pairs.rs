@@ -1,7 +1,7 @@
 //! The page of two loads in pairs: whether one is better.
 
 use super::again::Again;
-use super::answer::{Answer, Statement, lower, sentence};
+use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust, each, remedy_of_runs};
 use super::charts::{Shown, pairs};
@@ -49,8 +49,7 @@ fn name_of_run(_: &Sweep, visit: &Visit) -> String {
 
 /// Options of a side, as typed; nothing if there are none.
 fn word(sweep: &Sweep, option: &str) -> String {
-    let own = sweep.words.iter().take_while(|word| *word != "--");
-    own.filter_map(|word| word.strip_prefix(option)).last().unwrap_or_default().to_owned()
+    sweep.own_words().filter_map(|word| word.strip_prefix(option)).last().unwrap_or_default().to_owned()
 }
 
 /// The chart of the pairs.
@@ -165,11 +164,11 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
         (true, true) => Some(format!("Confirm it in another series{length}.")),
         (true, false) => None,
     };
-    let repeat = match (&remedy, repeat) {
-        (Some(remedy), Some(repeat)) if !are_alike => Some(format!("{} {}", brief::after(remedy), lower(&repeat))),
-        (_, repeat) => repeat,
+    let advice = match (remedy, repeat) {
+        (remedy, Some(repeat)) if !are_alike => vec![brief::after(remedy.as_deref(), &repeat)],
+        (remedy, repeat) => remedy.into_iter().chain(repeat).collect(),
     };
-    let next: Vec<String> = choice.into_iter().chain(remedy).chain(repeat).collect();
+    let next: Vec<String> = choice.into_iter().chain(advice).collect();
     let command = if is_better { again.command() } else { String::new() };
     Brief { measured, trust, next: next.join(" "), command, ..Brief::of_runs(sweep, example) }
 }

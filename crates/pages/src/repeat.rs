@@ -120,11 +120,7 @@ fn brief(
             (false, true) => " with 60 s for each run".to_owned(),
             (false, false) => String::new(),
         };
-        let words = match remedy {
-            Some(remedy) => format!("{remedy} {} repeat the load{with}.", brief::after(&remedy)),
-            None => format!("Repeat the load{with}."),
-        };
-        (words, again.command())
+        (brief::after(remedy.as_deref(), &format!("Repeat the load{with}.")), again.command())
     } else {
         let after = again.with_own("--dir=", "after");
         let report = command_line(["diskspd", "report", name, "after", "--output", "compared.html"]);

@@ -3,7 +3,7 @@
 use super::again::Again;
 use super::answer::sentence;
 use super::block::Tone;
-use super::brief::{Brief, FINDINGS_MAX, Trust, engines, listed, place, remedy};
+use super::brief::{Brief, FINDINGS_MAX, Trust, engines, is_small_share, listed, place, remedy};
 use super::environment::counted;
 use super::foreign_text::{text, text_of_path};
 use super::preset;
@@ -53,13 +53,7 @@ pub(super) fn brief(result: &RunResult) -> Brief {
         return Brief { on, ..nothing(result, again.as_ref()) };
     }
     let (trust, (next, command)) = if is_imported {
-        {
-            let has_profile =
-                words_of(&result.command_line).is_some_and(|words| words.iter().any(|word| is_profile(word)));
-            let next = next_of_imported(&spans, has_profile);
-            let command = if next.ends_with(':') { text(result.command_line.as_bytes()) } else { String::new() };
-            (unjudged(&spans), (next, command))
-        }
+        (unjudged(&spans), next_of_imported(result, &spans))
     } else {
         let (words, command) = next(result, again.as_ref());
         let words = if is_durable_in_guest(result) { format!("{ON_THE_HOST} {words}") } else { words };
@@ -204,22 +198,15 @@ fn trust(result: &RunResult) -> Trust {
     let named = headlines.iter().enumerate();
     let runs: Vec<NamedRun<'_>> =
         named.filter_map(|(index, run)| Some((text(name(index).as_bytes()), run.as_ref()?))).collect();
-    let Trust { tone, words } = Trust::in_runs(runs.iter().map(|(_, run)| *run));
     let spread = result.preset.as_ref().and_then(|preset| spread(preset, result));
     let which = which(&runs).into_iter().chain(spread).fold(String::new(), |all, words| all + " " + &words);
-    if !is_durable_in_guest(result) {
-        return Trust { tone, words: format!("{words}{which}") };
+    let runs = runs.iter().map(|(_, run)| *run);
+    if is_durable_in_guest(result) {
+        // What nothing in the guest can show comes before what was looked for and not found.
+        return Trust::with_reservation(runs, &which, ["Only as latencies of this virtual disk", OF_THE_HOST]);
     }
-    // What nothing in the guest can show comes before what was looked for and not found.
-    let limits = words.strip_prefix("Yes").map(|rest| rest.strip_prefix(", within these limits: "));
-    match limits {
-        Some(limits) => {
-            let limits = limits.map(|limits| format!(" Further limits: {limits}")).unwrap_or_default();
-            let words = format!("Only as latencies of this virtual disk: {OF_THE_HOST}.{limits}{which}");
-            Trust { tone: Tone::Plain, words }
-        }
-        None => Trust { tone, words: format!("{words}{which} {}", sentence(OF_THE_HOST)) },
-    }
+    let Trust { tone, words } = Trust::in_runs(runs);
+    Trust { tone, words: format!("{words}{which}") }
 }
 
 /// How far runs of the same load are apart, of the load where that is most; `None` where each was run once.
@@ -292,7 +279,8 @@ fn unjudged(spans: &[&TimeSpanResult]) -> Trust {
     }
 }
 
-fn next_of_imported(spans: &[&TimeSpanResult], has_profile: bool) -> String {
+/// What to do next, and what was typed on Windows if that is to be run again.
+fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult]) -> (String, String) {
     let findings = || findings(spans.iter().copied());
     let notes = findings().filter(|finding| ["imported-rate", "short-run"].contains(&finding.name.as_str()));
     let notes = notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(&note.advice));
@@ -304,10 +292,11 @@ fn next_of_imported(spans: &[&TimeSpanResult], has_profile: bool) -> String {
         }
     }
     if advice.is_empty() {
-        return COMPARE.to_owned();
+        return (COMPARE.to_owned(), String::new());
     }
+    let has_profile = words_of(&result.command_line).is_some_and(|words| words.iter().any(|word| is_profile(word)));
     advice.push(if has_profile { IN_PROFILE } else { "Run it with these changes:" }.to_owned());
-    advice.join(" ")
+    (advice.join(" "), text(result.command_line.as_bytes()))
 }
 
 /// True for `-Xload.xml`, which Windows also takes as `/X`.
@@ -341,7 +330,9 @@ fn next(result: &RunResult, again: Option<&Again>) -> (String, String) {
     let other = again.filter(|_| !options.is_empty()).and_then(|again| again.clone().with(&options));
     let other = other.map(|other| other.command());
     let same = || again.map(Again::command).unwrap_or_default();
-    if let Some(remedy) = remedy(findings.iter().copied()) {
+    let headlines: Vec<Headline> = result.time_spans.iter().filter_map(stats::headline).collect();
+    let runs: Vec<&Headline> = headlines.iter().collect();
+    if let Some(remedy) = remedy(findings.iter().copied().filter(|finding| !is_small_share(&runs, &finding.name))) {
         // The command has what an option can do about the gravest finding.
         let is_in_command =
             asking.iter().any(|finding| findings.first().is_some_and(|first| first.name == finding.name));
@@ -423,6 +414,14 @@ mod tests {
         assert!(noted.contains(" Further limits: the figure of short-run (short-run). The figures do not"), "{noted}");
         let warned = trust(vec![finding("steal", Severity::Warn)]).words;
         assert!(warned.starts_with("Only in part: ") && warned.contains(" A flush ends when the host"), "{warned}");
+        let mut small = finding("steal", Severity::Warn);
+        small.figure = "steal time was 3.0 % of the time".to_owned();
+        let Trust { tone, words } = trust(vec![small]);
+        assert_eq!(tone, Tone::Warn);
+        assert!(
+            words.contains("3.0 % of the time (steal)") && words.contains(" A flush ends when the host"),
+            "{words}"
+        );
     }
 
     /// What other kinds of results have on their pages, too.

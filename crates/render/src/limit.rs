@@ -19,8 +19,7 @@ pub fn is_unfinished(sweep: &Sweep) -> bool {
 
 /// The limits of a search as typed: `p99=5ms`.
 pub(crate) fn typed(sweep: &Sweep) -> impl Iterator<Item = &str> {
-    let own = sweep.words.iter().take_while(|word| *word != "--");
-    own.filter_map(|word| word.strip_prefix("--limit="))
+    sweep.own_words().filter_map(|word| word.strip_prefix("--limit="))
 }
 
 /// What was found, at which runs, and their verdicts.

@@ -1,7 +1,6 @@
 //! What the page of a sweep says first: what was varied, how sure the answer is, and the next command to run.
 
 use super::super::again::Again;
-use super::super::answer::lower;
 use super::super::block::Tone;
 use super::super::brief::{self, Brief, Trust, remedy_of_any, remedy_of_runs};
 use super::super::environment::counted;
@@ -111,7 +110,7 @@ fn with_runs(sweep: &Sweep) -> Vec<usize> {
 
 /// The value of an option of the sweep itself.
 fn value_of<'a>(sweep: &'a Sweep, option: &str) -> Option<&'a str> {
-    sweep.words.iter().take_while(|word| *word != "--").find_map(|word| word.strip_prefix(option))
+    sweep.own_words().find_map(|word| word.strip_prefix(option))
 }
 
 /// `6 queue depths (-o 1 to 32)`, `9 combinations of 3 block sizes (-b 4K to 64K) and 3 queue depths (-o 1 to 16)`
@@ -344,10 +343,7 @@ fn next(sweep: &Sweep, explain: Explain) -> Step {
     let remedy = if concerns_answer { remedy_of_any(&runs, explain) } else { remedy_of_runs(&runs, explain) };
     let (words, command) =
         more_depths(sweep).or_else(|| beyond(sweep)).unwrap_or_else(|| within(sweep, remedy.is_some()));
-    match remedy {
-        Some(first) => Step { words: format!("{first} {} {}", brief::after(&first), lower(&words)), command },
-        None => Step { words, command },
-    }
+    Step { words: brief::after(remedy.as_deref(), &words), command }
 }
 
 /// Where the range tried ends too early, or has too few values: the range to try.
@@ -476,9 +472,10 @@ fn after_search(sweep: &Sweep, found: &LimitFound, explain: Explain) -> Step {
         );
         return Step { words, command: next.command() };
     }
-    if let Some(first) = remedy_of_runs(&runs.iter().collect::<Vec<_>>(), explain) {
-        let then = brief::after(&first);
-        return Step { words: format!("{first} {then} search again{longer}."), command: next.command() };
+    let remedy = remedy_of_runs(&runs.iter().collect::<Vec<_>>(), explain);
+    if remedy.is_some() {
+        let words = brief::after(remedy.as_deref(), &format!("Search again{longer}."));
+        return Step { words, command: next.command() };
     }
     match found.holds {
         _ if varies => {
