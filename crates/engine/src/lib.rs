@@ -178,11 +178,11 @@ pub trait Engine {
     /// The kernel's, if it refuses the call as a whole. Errors of operations come with them.
     fn push(&mut self, wait: Wait) -> io::Result<Pushed>;
 
-    /// Looks for completions, without a system call. What comes back later is for the next look, so a stamp taken
-    /// after this one is later than all that was found.
+    /// Looks for completions, without a system call. A stamp taken after it is later than all that it found.
     fn look(&mut self) -> Found;
 
-    /// Gives the oldest of the completions that the latest look found to `each`, at most `most`.
+    /// Gives the oldest completions to `each`, at most `most`. If that is more than the latest look found, those that
+    /// came back after it may be among them.
     fn take(&mut self, most: u32, each: impl FnMut(Done));
 
     /// Looks for completions, and takes the oldest.
