@@ -71,6 +71,7 @@ fn of_run(verb: Verb, sequence: u64) -> Order {
         challenge: None,
         expires_at_unix_ms: NOW.unix_ms + 30_000,
         sequence,
+        reply: None,
         body: serde_json::json!({ "go": true }),
     }
 }

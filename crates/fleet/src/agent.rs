@@ -266,8 +266,7 @@ impl Server {
         if self.starting {
             return;
         }
-        let reply = message.reply.as_ref().filter(|reply| name::may_be_answered(reply)).map(ToString::to_string);
-        match self.agent.message(&message.payload, verb, reply, now) {
+        match self.agent.message(&message.payload, verb, now) {
             Ok(actions) => self.carry_out(actions, now.monotonic_ns),
             Err(rejection) => {
                 self.log.limited(now.monotonic_ns, &format!("refused an order to {verb}: {}", rejection.reason()));

@@ -136,6 +136,9 @@ pub struct Order {
     pub expires_at_unix_ms: u64,
     /// Counts up within the run.
     pub sequence: u64,
+    /// The subject on which the answer is expected. Signed with all else: an answer goes nowhere else, even if somebody
+    /// sends the order again and is faster.
+    pub reply: Option<String>,
     /// What the verb needs.
     pub body: Value,
 }

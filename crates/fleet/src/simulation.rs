@@ -214,15 +214,23 @@ impl World {
             let now = Now { monotonic_ns: self.agent_now(host), unix_ms: self.now / MS };
             self.agents[host].gatekeeper.give_challenge(challenge.clone(), true, now);
         }
-        let bytes = self.signed(host, verb, pending.body.clone(), challenge, sequence);
         self.count += 1;
         let id = self.count;
+        let bytes = self.signed(host, verb, pending.body.clone(), challenge, sequence, Some(id));
         self.pending.insert(id, pending);
         self.send(host, Event::ToAgent { host, verb, bytes, order: Some(id) });
         self.after(5 * SECOND, Event::Timeout { order: id });
     }
 
-    fn signed(&self, host: usize, verb: Verb, body: Value, challenge: Option<String>, sequence: u64) -> Vec<u8> {
+    fn signed(
+        &self,
+        host: usize,
+        verb: Verb,
+        body: Value,
+        challenge: Option<String>,
+        sequence: u64,
+        reply: Option<u64>,
+    ) -> Vec<u8> {
         let order = Order {
             schema: SCHEMA,
             verb,
@@ -232,6 +240,7 @@ impl World {
             challenge,
             expires_at_unix_ms: self.now / MS + VALIDITY_MS,
             sequence,
+            reply: reply.map(|id| id.to_string()),
             body,
         };
         order.signed(&self.key).unwrap()
@@ -272,7 +281,8 @@ impl World {
 
     fn beat(&mut self, host: usize, body: HeartbeatBody) {
         self.sequences[host] += 1;
-        let bytes = self.signed(host, Verb::Heartbeat, serde_json::to_value(body).unwrap(), None, self.sequences[host]);
+        let bytes =
+            self.signed(host, Verb::Heartbeat, serde_json::to_value(body).unwrap(), None, self.sequences[host], None);
         self.send(host, Event::ToAgent { host, verb: Verb::Heartbeat, bytes, order: None });
     }
 
@@ -367,8 +377,7 @@ impl World {
         match event {
             Event::ToAgent { host, verb, bytes, order } => {
                 let now = Now { monotonic_ns: self.agent_now(host), unix_ms: self.now / MS };
-                let reply = order.map(|order| order.to_string());
-                if let Ok(actions) = self.agents[host].message(&bytes, verb, reply, now) {
+                if let Ok(actions) = self.agents[host].message(&bytes, verb, now) {
                     self.act(host, order, actions);
                 }
             }
@@ -423,7 +432,7 @@ impl World {
         if fetched && self.agents[host].state() == AgentState::Finished {
             self.sequences[host] += 1;
             let body = serde_json::to_value(ResultBody { offset: 0, received: true }).unwrap();
-            let bytes = self.signed(host, Verb::Result, body, None, self.sequences[host]);
+            let bytes = self.signed(host, Verb::Result, body, None, self.sequences[host], None);
             self.after(0, Event::ToAgent { host, verb: Verb::Result, bytes, order: None });
             let finished = Finished { result: String::new(), timing: HostTiming::default() };
             self.conductor.fetched(host, Ok(finished), self.now);

@@ -5,7 +5,8 @@ use crate::load::{Load, Planned, Prepared, StartGate};
 use crate::message::{
     AgentHeartbeat, AgentState, AnswerBody, CollectBody, HeartbeatBody, PlanBody, ResultBody, StartBody, bounded,
 };
-use crate::order::{Admitted, Gatekeeper, Now, Rejection, Verb};
+use crate::name;
+use crate::order::{Admitted, Gatekeeper, Now, Order, Rejection, Verb};
 use crate::silence::Silence;
 use crate::store::Stored;
 use serde::de::DeserializeOwned;
@@ -140,19 +141,11 @@ impl Agent {
     }
 
     /// A message came to the subject of this verb.
-    pub(crate) fn message(
-        &mut self,
-        message: &[u8],
-        verb: Verb,
-        reply: Option<String>,
-        now: Now,
-    ) -> Result<Vec<Action>, Rejection> {
+    pub(crate) fn message(&mut self, message: &[u8], verb: Verb, now: Now) -> Result<Vec<Action>, Rejection> {
         let admitted = self.gatekeeper.admit(message, verb, now)?;
-        let reply = reply.map(|subject| ReplyTo {
-            subject,
-            run: admitted.order.run.clone(),
-            sequence: admitted.order.sequence,
-        });
+        let Order { reply, run, sequence, .. } = &admitted.order;
+        let subject = reply.clone().filter(|reply| name::may_be_answered(reply));
+        let reply = subject.map(|subject| ReplyTo { subject, run: run.clone(), sequence: *sequence });
         Ok(self.order(&admitted, reply, now.monotonic_ns))
     }
 

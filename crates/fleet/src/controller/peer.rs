@@ -7,8 +7,8 @@ use crate::message::{Answer, AnswerBody, HeartbeatBody, Hello, HelloAnswer, Resu
 use crate::name;
 use crate::order::{Order, VALIDITY_MS, Verb};
 use crate::store;
-use async_nats::Client;
-use async_nats::client::RequestErrorKind;
+use async_nats::client::{RequestError, RequestErrorKind};
+use async_nats::{Client, Message, Request};
 use serde_json::Value;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -76,8 +76,14 @@ impl Peer {
         self.too_large.load(Ordering::Relaxed)
     }
 
-    /// Signs an order; its sequence number and bytes.
-    fn signed(&self, verb: Verb, body: &Value, challenge: Option<String>) -> Result<(u64, Vec<u8>), String> {
+    /// Signs an order that is answered on this subject; its sequence number and bytes.
+    fn signed(
+        &self,
+        verb: Verb,
+        body: &Value,
+        challenge: Option<String>,
+        reply: Option<String>,
+    ) -> Result<(u64, Vec<u8>), String> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
         let order = Order {
             schema: SCHEMA,
@@ -88,6 +94,7 @@ impl Peer {
             challenge,
             expires_at_unix_ms: unix_ms() + VALIDITY_MS,
             sequence,
+            reply,
             body: body.clone(),
         };
         order.signed(&self.key).map(|bytes| (sequence, bytes)).map_err(|error| error.to_string())
@@ -112,9 +119,9 @@ impl Peer {
 
     /// Sends an order once; `None` = no answer.
     async fn send(&self, verb: Verb, body: &Value, challenge: Option<String>) -> Result<Option<AnswerBody>, String> {
-        let (sequence, bytes) = self.signed(verb, body, challenge)?;
-        let subject = name::order_subject(&self.name, verb.text());
-        let asked = tokio::time::timeout(ANSWER_WAIT, self.client.request(subject, bytes.into())).await;
+        let inbox = self.client.new_inbox();
+        let (sequence, bytes) = self.signed(verb, body, challenge, Some(inbox.clone()))?;
+        let asked = tokio::time::timeout(ANSWER_WAIT, self.ask(verb, inbox, bytes)).await;
         match asked {
             Ok(Ok(message)) => Ok(self.answer(&message.payload, sequence)),
             Ok(Err(error)) if error.kind() == RequestErrorKind::MaxPayloadExceeded => {
@@ -127,6 +134,12 @@ impl Peer {
             }
             Err(_) => Ok(None),
         }
+    }
+
+    /// Sends an order, and waits for what comes to `inbox`.
+    async fn ask(&self, verb: Verb, inbox: String, bytes: Vec<u8>) -> Result<Message, RequestError> {
+        let request = Request::new().inbox(inbox).payload(bytes.into());
+        self.client.send_request(name::order_subject(&self.name, verb.text()), request).await
     }
 
     /// The answer to the order with this sequence number.
@@ -168,7 +181,7 @@ impl Peer {
             return;
         }
         let body = serde_json::to_value(body).unwrap_or_default();
-        if let Ok((_, bytes)) = self.signed(Verb::Heartbeat, &body, None) {
+        if let Ok((_, bytes)) = self.signed(Verb::Heartbeat, &body, None, None) {
             let subject = name::order_subject(&self.name, Verb::Heartbeat.text());
             let _ = self.client.publish(subject, bytes.into()).await;
         }
@@ -190,10 +203,10 @@ impl Peer {
     }
 
     async fn exchange(&self) -> Option<Exchange> {
-        let (sequence, bytes) = self.signed(Verb::Clock, &Value::Null, None).ok()?;
-        let subject = name::order_subject(&self.name, Verb::Clock.text());
+        let inbox = self.client.new_inbox();
+        let (sequence, bytes) = self.signed(Verb::Clock, &Value::Null, None, Some(inbox.clone())).ok()?;
         let sent_ns = monotonic_ns();
-        let asked = tokio::time::timeout(CLOCK_WAIT, self.client.request(subject, bytes.into())).await;
+        let asked = tokio::time::timeout(CLOCK_WAIT, self.ask(Verb::Clock, inbox, bytes)).await;
         let received_ns = monotonic_ns();
         match self.answer(&asked.ok()?.ok()?.payload, sequence)? {
             AnswerBody::Clock { received_ns: agent_received_ns, sent_ns: agent_sent_ns } => {

@@ -36,6 +36,7 @@ impl Gate {
             challenge: verb.needs_challenge().then(|| CHALLENGE.into()),
             expires_at_unix_ms: NOW.unix_ms + VALIDITY_MS,
             sequence,
+            reply: None,
             body: json!({"x": 1}),
         }
     }

@@ -21,7 +21,7 @@ struct Stranger {
     /// Messages to agents.
     heard: Arc<Mutex<Vec<Heard>>>,
     /// Answers to what it sent to agents.
-    answers: Arc<AtomicUsize>,
+    answers: Arc<Mutex<Vec<Message>>>,
     sent: Arc<AtomicUsize>,
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -49,7 +49,8 @@ impl Stranger {
     /// Sends all that it hears again: as it is, with a bit changed, and to the other of two agents.
     fn echoing(url: &str) -> Self {
         let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
-        let (answers, sent): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
+        let answers: Arc<Mutex<Vec<Message>>> = Arc::default();
+        let sent: Arc<AtomicUsize> = Arc::default();
         let end: Arc<AtomicBool> = Arc::default();
         let ready: Arc<AtomicBool> = Arc::default();
         let url = url.to_owned();
@@ -71,9 +72,7 @@ impl Stranger {
                                 heard.lock().unwrap().push((message.subject.to_string(), message.payload.to_vec()));
                                 sent.fetch_add(send_again(&client, &message, &inbox).await, Ordering::Relaxed);
                             }
-                            Some(_) = replies.next() => {
-                                answers.fetch_add(1, Ordering::Relaxed);
-                            }
+                            Some(message) = replies.next() => answers.lock().unwrap().push(message),
                             () = tokio::time::sleep(Duration::from_millis(20)) => {}
                         }
                     }
@@ -141,7 +140,9 @@ pub(crate) fn what_a_listener_without_a_key_sends_again_does_nothing() {
         assert_eq!(agent.host.events(), expected);
         assert!(agent.log().iter().any(|line| line.contains("refused")), "{:?}", agent.log());
     }
-    assert_eq!(stranger.answers.load(Ordering::Relaxed), 0, "somebody without a key got an answer");
+    let answers = stranger.answers.lock().unwrap();
+    assert!(answers.is_empty(), "somebody without a key got an answer: {answers:?}");
+    drop(answers);
     assert!(stranger.sent.load(Ordering::Relaxed) > 200);
 }
 
@@ -153,13 +154,17 @@ fn token(agent: &str) -> String {
     })
 }
 
-/// Sends bytes as an order of this verb to an agent; the answer, if there is one within half a second.
+/// Where the orders of these tests are answered.
+const ANSWERS: &str = "answers";
+
+fn order_subject(agent: &str, verb: Verb) -> String {
+    format!("diskspd.v1.agent.{}.{}", token(agent), verb.text())
+}
+
+/// Sends bytes as an order of this verb to an agent, and listens for the answer.
 async fn order_to(client: &Client, agent: &str, verb: Verb, bytes: Vec<u8>) -> Subscriber {
-    let inbox = client.new_inbox();
-    let answers = client.subscribe(inbox.clone()).await.unwrap();
-    let token = token(agent);
-    let subject = format!("diskspd.v1.agent.{token}.{}", verb.text());
-    client.publish_with_reply(subject, inbox, bytes.into()).await.unwrap();
+    let answers = client.subscribe(ANSWERS).await.unwrap();
+    client.publish_with_reply(order_subject(agent, verb), ANSWERS, bytes.into()).await.unwrap();
     answers
 }
 
@@ -201,6 +206,7 @@ fn order(hello: &Value) -> Order {
         challenge: hello["challenge"].as_str().map(Into::into),
         expires_at_unix_ms: unix_ms + VALIDITY_MS,
         sequence: 1,
+        reply: Some(ANSWERS.into()),
         body: json!({"version": VERSION, "host": "h0", "index": 0, "hosts": 1, "shared": false, "profile": {}, "options": null}),
     }
 }
@@ -247,6 +253,24 @@ pub(crate) fn orders_that_are_not_what_they_should_be_are_refused_logged_and_not
     bench.wait_until_idle();
     silence.set(LONG);
     bench.controller().run(loads(&["h0"]), &bench.key, &bench.stop, &mut |_| {}).unwrap();
+}
+
+/// Two connections may be served in either order, so a copy can arrive before the original.
+pub(crate) fn a_copy_that_is_faster_than_its_order_is_not_answered() {
+    let bench = or_skip!(Bench::new(1));
+    run(async {
+        let client = client(&bench.server.url()).await;
+        let mut answers = client.subscribe(ANSWERS).await.unwrap();
+        let inbox = client.new_inbox();
+        let mut to_stranger = client.subscribe(inbox.clone()).await.unwrap();
+        let bytes = order(&hello(&client, "h0").await).signed(&bench.key).unwrap();
+        client.publish_with_reply(order_subject("h0", Verb::Plan), inbox, bytes.into()).await.unwrap();
+        let answer = tokio::time::timeout(LONG, answers.next()).await.unwrap().unwrap();
+        let answer: Value = serde_json::from_slice(&answer.payload).unwrap();
+        assert!(answer["body"]["planned"].is_object(), "{answer}");
+        let heard = tokio::time::timeout(Duration::from_millis(300), to_stranger.next()).await;
+        assert!(heard.is_err(), "{heard:?}");
+    });
 }
 
 pub(crate) fn a_flood_of_nonsense_ends_no_agent_and_fills_no_log() {
