@@ -195,7 +195,7 @@ impl Back {
         if let (true, Some(done)) = (S::IS_SINGLE, self.only) {
             each(done);
         } else if !S::IS_SINGLE || E::STAMPS {
-            engine.take(if S::IS_SINGLE { 1 } else { self.count }, each);
+            engine.take(self.count, each);
         }
     }
 }
