@@ -2,7 +2,7 @@
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
-use model::figures::LatencyDistribution;
+use model::figures::{Directions, LatencyDistribution};
 use model::finding::Severity;
 use model::result::LoadLoop;
 use model::units::grouped;
@@ -13,8 +13,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "weak-percentiles",
         severity: Severity::Note,
         unit: "I/Os",
-        computed_from: "with `-L`: for reads and for writes, the lowest reported percentile with fewer than 10 I/Os beyond \
-                    it. The value is the number of all I/Os with a measured latency",
+        computed_from: "with `-L`: for reads and for writes, and of each stream if there are several, the lowest reported \
+                    percentile with fewer than 10 I/Os beyond it. The value is the number of all I/Os with a measured latency",
         advice: "measure longer, or quote lower percentiles: fewer than 10 I/Os lie beyond those named",
         evaluate: weak_percentiles,
     },
@@ -37,21 +37,28 @@ const EXPLAINED: f64 = 0.8;
 const OUTSTANDING: f64 = 0.02;
 
 fn weak_percentiles(context: &RuleContext<'_>) -> Vec<Observation> {
-    let Some(latencies) = &context.measured.total_latency else { return Vec::new() };
-    let of = |kind: &str, latencies: &Option<LatencyDistribution>| {
+    let Some(all) = &context.measured.total_latency else { return Vec::new() };
+    let streams = &context.measured.streams;
+    // A stream has percentiles of its own, and never more I/Os than all together.
+    let weak: Vec<String> = match streams.as_slice() {
+        [] | [_] => weak_of(all, ""),
+        _ => streams.iter().flat_map(|stream| weak_of(&stream.latency, &format!(" of {}", stream.name))).collect(),
+    };
+    let Some((last, others)) = weak.split_last() else { return Vec::new() };
+    let others = if others.is_empty() { String::new() } else { format!("{} and the ", others.join(", the ")) };
+    let total = all.total.as_ref().map_or(0, |total| total.count);
+    vec![Observation::new(format!("unreliable from the {others}{last} on"), total as f64)]
+}
+
+/// The lowest weak percentile of the reads and of the writes `of` a stream.
+fn weak_of(latencies: &Directions<Option<LatencyDistribution>>, of: &str) -> Vec<String> {
+    let weak = |(kind, latencies): (&str, &Option<LatencyDistribution>)| {
         let count = latencies.as_ref()?.count;
         // Not the maximum, which claims to be no more than one I/O.
         let (_, rank_ppb) = NAMED_PERCENTILES.into_iter().find(|&(_, rank_ppb)| is_weak(count, rank_ppb))?;
-        Some(format!("{} of {} {kind}", ordinal(rank_ppb), grouped(count as f64)))
+        Some(format!("{} of {} {kind}{of}", ordinal(rank_ppb), grouped(count as f64)))
     };
-    let weak = [("reads", &latencies.read), ("writes", &latencies.write)].map(|(kind, one)| of(kind, one));
-    let weak: Vec<String> = weak.into_iter().flatten().collect();
-    let total = latencies.total.as_ref().map_or(0, |total| total.count);
-    if weak.is_empty() {
-        Vec::new()
-    } else {
-        vec![Observation::new(format!("unreliable from the {} on", weak.join(" and the ")), total as f64)]
-    }
+    [("reads", &latencies.read), ("writes", &latencies.write)].into_iter().filter_map(weak).collect()
 }
 
 fn unfinished_ios(context: &RuleContext<'_>) -> Vec<Observation> {
@@ -75,8 +82,10 @@ fn unfinished_ios(context: &RuleContext<'_>) -> Vec<Observation> {
 mod tests {
     use super::*;
     use crate::verdict::cases::Built;
-    use model::figures::{Directions, Figures, LatencyFigures};
+    use model::figures::{Figures, LatencyFigures};
     use model::plan::Pace;
+    use model::profile::StreamName;
+    use model::result::StreamFigures;
 
     fn found(read: Option<u64>, write: Option<u64>) -> Vec<String> {
         let mut built = Built::sound();
@@ -102,6 +111,23 @@ mod tests {
         );
         assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: unreliable from the 25th percentile of 5 reads on"]);
         assert_eq!(found(Some(10_000_000_000), None), [""; 0]);
+    }
+
+    #[test]
+    fn each_of_several_streams_is_told_of() {
+        let of = |count: u64| Some(LatencyDistribution { count, ..LatencyDistribution::default() });
+        let stream = |name: &str, read, write| StreamFigures {
+            name: StreamName::parse(name).expect("a name"),
+            targets: vec![0],
+            figures: Directions::default(),
+            latency: Directions { read, write, total: None },
+        };
+        let mut built = Built::sound();
+        built.measured().total_latency = Some(Directions { read: of(50_999), write: of(9), total: of(51_008) });
+        built.measured().streams = vec![stream("oltp", of(999), of(9)), stream("scan", of(50_000), None)];
+        let expected = "NOTE weak-percentiles: unreliable from the 99th percentile of 999 reads of oltp, the 25th percentile \
+                        of 9 writes of oltp and the 99.99th percentile of 50,000 reads of scan on";
+        assert_eq!(built.found(RULES), [expected]);
     }
 
     /// Of eight I/Os at a time, so many that took so long on average in 100 s.
