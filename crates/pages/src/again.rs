@@ -130,10 +130,7 @@ impl Again {
     /// Both loads in pairs, each run a minute long if it can be; `None` if they differ in more than options that are
     /// one word each.
     pub(super) fn in_pairs(&self, other: &Self) -> Option<Self> {
-        let only = |of: &Self, other: &Self| -> Vec<String> {
-            of.load.iter().filter(|word| !other.load.contains(word)).cloned().collect()
-        };
-        let (a, b) = (only(self, other), only(other, self));
+        let (a, b) = (self.only(other), other.only(self));
         let is_other = |word: &String| !word.starts_with('-');
         if !self.command.is_empty() || a.iter().chain(&b).any(is_other) || (a.is_empty() && b.is_empty()) {
             return None;
@@ -143,6 +140,18 @@ impl Again {
         let own = vec![side("a", &a), side("b", &b)];
         let load = self.load.iter().filter(|word| other.load.contains(word)).cloned().collect();
         Some(Self { command: vec!["ab".to_owned()], own, load }.longer())
+    }
+
+    /// True if both are one load.
+    pub(super) fn is_same_load(&self, other: &Self) -> bool {
+        self.command == other.command && self.only(other).is_empty() && other.only(self).is_empty()
+    }
+
+    /// The words of the load that the other one does not have, without the seed of random numbers (-z): each of several runs of a
+    /// load has its own.
+    fn only(&self, other: &Self) -> Vec<String> {
+        let is_own = |word: &&String| !other.load.contains(word) && !word.starts_with("-z");
+        self.load.iter().filter(is_own).cloned().collect()
     }
 
     /// The options and targets of the load.
@@ -228,5 +237,9 @@ mod tests {
             Some("diskspd ab --a=-o8 '--b=-o32 -t2' -- -b4K -d60 a.dat")
         );
         assert_eq!((pairs("-b4K a.dat", "-b4K b.dat"), pairs("-b4K a.dat", "-b4K a.dat")), (None, None));
+        // Runs of one load have seeds of their own.
+        assert_eq!(pairs("-b4K a.dat", "-b4K -z1 a.dat"), None);
+        let depths = pairs("-b4K -o8 a.dat", "-b4K -o32 -z1 a.dat");
+        assert_eq!(depths.as_deref(), Some("diskspd ab --a=-o8 --b=-o32 -- -d60 -b4K a.dat"));
     }
 }

@@ -16,8 +16,8 @@ use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
 use render::compare::{
-    AVAILABLE_MEMORY, NOT_COMPARED, SameRuns, averages, drift, equivalent, incomplete, measured, nothing_differs,
-    system_differences, why_without_intervals, word,
+    AVAILABLE_MEMORY, NOT_COMPARED, SameRuns, VARYING, averages, drift, equivalent, incomplete, measured,
+    nothing_differs, system_differences, varying, why_without_intervals, word,
 };
 use render::load_line;
 use render::system::utc;
@@ -185,13 +185,13 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
         Some(load.clone()?.longer().repeated(&["--runs=10", &format!("--dir={dir}")])?.command())
     };
     let [a, b] = &loads;
+    let b = if a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| a.is_same_load(b)) { a } else { b };
     // The directories of the sides may have these names.
     let pause = |what: &str| format!("echo '{what}, then press Enter' && read -r _");
-    let (before, after, again) = ("before-x10", "after-x10", "before-again-x10");
-    let command = match (repeated(a, before), repeated(b, after), repeated(a, again)) {
+    let (one, two, again) = ("first-x10", "second-x10", "first-again-x10");
+    let command = match (repeated(a, one), repeated(b, two), repeated(a, again)) {
         (Some(first), Some(second), Some(third)) => format!(
-            "{} && {first} && {} && {second} && {} && {third} && diskspd compare {before} {after} && diskspd compare {before} \
-             {again}",
+            "{} && {first} && {} && {second} && {} && {third} && diskspd compare {one} {two} && diskspd compare {one} {again}",
             pause("Set up the first side"),
             pause("Make the change"),
             pause("Undo the change")
@@ -201,7 +201,7 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
     let each = if loads.iter().flatten().all(Again::can_be_longer) { " for 60 s each" } else { "" };
     let next = format!(
         "Set up the first side, measure it 10 times{each}, make the change, measure the second side 10 times, undo the change and measure the \
-         first side 10 times again ({before}, {after}, {again}): the first side against itself shows how large drift is. If a \
+         first side 10 times again ({one}, {two}, {again}): the first side against itself shows how large drift is. If a \
          command makes the change, diskspd ab --before-a and --before-b measure both sides in pairs instead."
     );
     (next, command)
@@ -236,21 +236,19 @@ fn varied(environments: &Table, sides: &[Side]) -> String {
             found.push(format!("{name} ({})", values.join(" / ")));
         }
     }
-    let free_memory_differs = environments.rows.iter().any(|row| row.get(1).is_some_and(|mark| mark == VARIES));
     let more = found.len().saturating_sub(VARIED_MAX);
     found.truncate(VARIED_MAX);
     let more = if more == 0 { String::new() } else { format!("; {more} more under Environment") };
-    if found.is_empty() { nothing_differs(free_memory_differs) } else { found.join("; ") + &more }
+    let varying = environments.rows.iter().filter(|row| row[1] == VARIES).map(|row| row[0].as_str());
+    if found.is_empty() { nothing_differs(varying) } else { found.join("; ") + &more }
 }
 
 /// Differences that are named at the head.
 const VARIED_MAX: usize = 4;
 
-/// The memory that no program uses, which is never the same.
-const AVAILABLE: &str = "free memory";
 /// The mark of what is not the same.
 const DIFFERS: &str = "differs";
-/// The mark of what is never the same, so that its difference means little.
+/// The mark of what is rarely the same, so that its difference means little.
 const VARIES: &str = "varies";
 
 /// A row for each run, and one for the median of a side with several.
@@ -398,7 +396,7 @@ fn environments(sides: &[Side]) -> Table {
     for row in &mut rows {
         let mark = match row[1..].windows(2).all(|pair| pair[0] == pair[1]) {
             true => "",
-            false if row[0] == AVAILABLE => VARIES,
+            false if VARYING.contains(&row[0].as_str()) => VARIES,
             false => DIFFERS,
         };
         // Values are long: what is marked is seen without scrolling.
@@ -426,7 +424,8 @@ fn other_differences(sides: &[Side]) -> Vec<Vec<String>> {
         let settings = settings::difference::differences(&first.profile, &other.profile);
         let settings = settings.iter().filter(|difference| !difference.is_load).filter_map(|difference| {
             let (a, b) = difference.text.split_once(" against ")?;
-            Some(["setting".to_owned(), a.to_owned(), b.to_owned()])
+            let name = varying(&difference.text).unwrap_or("setting");
+            Some([name.to_owned(), a.to_owned(), b.to_owned()])
         });
         for [name, a, b] in settings.chain(system_differences(first, other)) {
             let mut row = vec![String::new(); sides.len() + 1];
@@ -443,7 +442,10 @@ fn readable(name: &str, values: [&str; 2]) -> (String, [String; 2]) {
     if name != AVAILABLE_MEMORY {
         return (name.to_owned(), values.map(str::to_owned));
     }
-    (AVAILABLE.to_owned(), values.map(|value| value.parse().map_or_else(|_| value.to_owned(), size)))
+    (
+        varying(name).unwrap_or(name).to_owned(),
+        values.map(|value| value.parse().map_or_else(|_| value.to_owned(), size)),
+    )
 }
 
 /// The metrics that are better, worse, equivalent or inconclusive.
@@ -458,6 +460,8 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     let incomplete = incomplete(named(first, second));
     let lacks_iops = lacks_iops(found, first, second);
     let stalled = render::compare::without_ios(named(first, second));
+    let single = single_runs(&[first, second]);
+    let by_single = single.as_ref().map(|single| format!(", as far as {single} shows")).unwrap_or_default();
     let headline = match (better.is_empty(), worse.is_empty()) {
         _ if matches!(same, Some(SameRuns::All { .. })) => {
             return Statement {
@@ -472,14 +476,17 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
             Some(stalled) => format!("Cannot tell: {}", text(stalled.as_bytes())),
             None => "Cannot tell: IOPS cannot be compared".to_owned(),
         },
-        (false, true) => format!("{} is better in {}", second.name, listed(&better)),
-        (true, false) => format!("{} is worse in {}", second.name, listed(&worse)),
-        (false, false) => format!("{} is better in {}, worse in {}", second.name, listed(&better), listed(&worse)),
-        (true, true) => open.first().map_or_else(equal, |open| cannot_tell(open, single_runs(&[first, second]))),
+        (false, true) => format!("{} is better in {}{by_single}", second.name, listed(&better)),
+        (true, false) => format!("{} is worse in {}{by_single}", second.name, listed(&worse)),
+        (false, false) => {
+            format!("{} is better in {}, worse in {}{by_single}", second.name, listed(&better), listed(&worse))
+        }
+        (true, true) => open.first().map_or_else(equal, |open| cannot_tell(open, single.clone())),
     };
     let tone = match (better.is_empty(), worse.is_empty()) {
         _ if lacks_iops => Tone::Warn,
         _ if found.is_empty() => Tone::Plain,
+        _ if single.is_some() => Tone::Warn,
         (false, true) => Tone::Good,
         (true, false) => Tone::Bad,
         (true, true) if open.is_empty() => Tone::Plain,
@@ -593,7 +600,9 @@ fn lengths(sides: &[Side]) -> String {
 mod tests {
     use super::*;
     use model::figures::{Directions, Figures};
+    use model::profile::TimeSpan;
     use model::result::{Measured, TimeSpanResult};
+    use model::units::UnixTime;
 
     fn side(name: &str) -> Side {
         Side { name: name.to_owned(), results: Vec::new() }
@@ -655,6 +664,44 @@ mod tests {
         assert_eq!(headline, "Cannot tell: no 95 % interval of p99");
         assert_eq!(sentences[0], "Cannot tell, no 95 % interval: p99 -3.0 %.");
         assert_eq!(sentences.len(), 1, "{sentences:?}");
+    }
+
+    #[test]
+    fn what_single_runs_tell_is_not_more_than_that() {
+        let single = |name: &str, second: i128| {
+            let started_at = UnixTime(second * 1_000_000_000);
+            Side { results: vec![RunResult { started_at, ..RunResult::default() }], ..side(name) }
+        };
+        let better = difference(Metric::Iops, 9.0, Some(1.0), ComparisonVerdict::Better);
+        let Statement { tone, headline, .. } = statement(&[better], &single("old", 1), &single("new", 2));
+        assert_eq!(
+            (tone, headline.as_str()),
+            (Tone::Warn, "new is better in IOPS, as far as one run on each side shows")
+        );
+        let Statement { headline, .. } = statement(&[better], &single("old", 1), &side("new"));
+        assert_eq!(headline, "new is better in IOPS, as far as one run of old shows");
+    }
+
+    /// A page advised to compare two seeds of one load in pairs.
+    #[test]
+    fn seeds_are_no_difference_of_loads() {
+        let with = |name: &str, change: fn(&mut RunResult)| {
+            let mut result = RunResult { command_line: "diskspd -b4K a.dat".to_owned(), ..RunResult::default() };
+            result.profile.time_spans.push(TimeSpan::default());
+            change(&mut result);
+            Side { results: vec![result], ..side(name) }
+        };
+        let sides = |change| [with("old", |_| {}), with("new", change)];
+        let words = |sides: &[Side]| varied(&environments(sides), sides);
+        let seeds = sides(|result| {
+            result.profile.time_spans[0].random_seed = 1;
+            result.command_line = "diskspd -b4K -z1 a.dat".to_owned();
+        });
+        assert!(words(&seeds).contains("are the same; only the random seed (-z) differs"), "{}", words(&seeds));
+        let (next, command) = next(&seeds[0], &[(&seeds[1], Vec::new())], false);
+        assert!(next.starts_with("Set up the first side") && !command.contains("-z"), "{next}: {command}");
+        let lengths = sides(|result| result.profile.time_spans[0].duration_s = 60);
+        assert_eq!(words(&lengths), "setting (-d10 / -d60)");
     }
 
     #[test]

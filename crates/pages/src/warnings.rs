@@ -5,6 +5,7 @@ use super::foreign_text::text;
 use model::doubt::{Doubt, NotedRuns};
 use model::finding::Severity;
 use model::headline::Headline;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Runs that are named for a warning at most.
@@ -134,9 +135,10 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
 /// What the figures of a finding say together: `1.5 to 12.2 % of the CPU time was stolen`.
 pub(super) fn figures<'a>(runs: impl IntoIterator<Item = &'a Headline>, name: &str) -> Option<String> {
     let mut wordings: Vec<Wording<'_>> = Vec::new();
-    for figure in runs.into_iter().filter_map(|run| run.finding_figure(name)) {
-        // The shares of each run add up to 100 %: ranges of them say nothing.
-        let wording = Wording::of(figure.split("; time of all CPUs: ").next().unwrap_or(figure));
+    let figures: Vec<Cow<'_, str>> =
+        runs.into_iter().filter_map(|run| run.finding_figure(name)).map(with_share_of_others).collect();
+    for figure in &figures {
+        let wording = Wording::of(figure);
         match wordings.iter_mut().find(|known| known.words == wording.words) {
             Some(known) => known.merge(wording),
             None => wordings.push(wording),
@@ -145,6 +147,16 @@ pub(super) fn figures<'a>(runs: impl IntoIterator<Item = &'a Headline>, name: &s
     let more = if wordings.len() > FIGURES_MAX { "; others differ" } else { "" };
     let shown: Vec<String> = wordings.iter().take(FIGURES_MAX).map(Wording::to_string).collect();
     (!shown.is_empty()).then(|| shown.join("; ") + more)
+}
+
+/// A figure with the share of the CPU time that others had, in place of all shares: these add up to 100 % in each run, so that their
+/// ranges say nothing.
+fn with_share_of_others(figure: &str) -> Cow<'_, str> {
+    let Some((figure, shares)) = figure.split_once("; time of all CPUs: ") else { return Cow::Borrowed(figure) };
+    match shares.split(", ").find_map(|share| share.strip_prefix("other programs ")) {
+        Some(others) => Cow::Owned(format!("{figure}; other programs had {others} of the time of all CPUs")),
+        None => Cow::Borrowed(figure),
+    }
 }
 
 /// The run with the largest figure, where the figures differ in one number.
@@ -231,6 +243,7 @@ pub(super) fn plain(documentation: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::cpu_shares::CpuShares;
 
     fn explain(name: &str) -> Option<Meaning> {
         let severity = if name == "lost-ios" { Severity::Invalid } else { Severity::Warn };
@@ -294,8 +307,13 @@ mod tests {
         assert_eq!(of(&["measured for 4.0 s"; 3]), "measured for 4.0 s");
         let of_disks = ["vda1's mean depth was 12.2; -o16", "vda1's mean depth was 1.5; -o16"];
         assert_eq!(of(&of_disks), "vda1's mean depth was 1.5 to 12.2; -o16");
-        let of_cpus = ["waited for 2 %; time of all CPUs: idle 1 %", "waited for 3 %; time of all CPUs: idle 2 %"];
-        assert_eq!(of(&of_cpus), "waited for 2 to 3 %");
+        let of_cpus = [(2, 50.0), (3, 60.5)].map(|(waited, others_percent)| {
+            let shares = CpuShares { others_percent, idle_percent: 100.0 - others_percent, ..CpuShares::default() };
+            format!("waited for {waited} %; time of all CPUs: {shares}")
+        });
+        let expected = "waited for 2 to 3 %; other programs had 50.0 to 60.5 % of the time of all CPUs";
+        assert_eq!(of(&of_cpus.each_ref().map(String::as_str)), expected);
+        assert_eq!(of(&["waited for 2 %; time of all CPUs: idle 1 %"]), "waited for 2 %");
         assert_eq!(of(&["1,024 of 5-nines.", "999 of 4-nines."]), "999 to 1,024 of 4 to 5-nines.");
         assert_eq!(of(&["sda: 1 %", "nvme0n1: 1 %", "sdb: 2 %"]), "sda: 1 %; nvme0n1: 1 %; others differ");
     }

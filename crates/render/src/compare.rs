@@ -13,6 +13,7 @@ use model::result::{Measured, RunResult};
 use serde::Serialize;
 use serde_json::Value;
 use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, median};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// What is not the same in two results, with the place of each.
@@ -189,10 +190,10 @@ const DIFFERING_MAX: usize = 4;
 
 /// What was varied between the sides, as far as the results tell.
 fn differing(unlike: &Unlike) -> String {
-    let (free, other): (Vec<_>, Vec<_>) = unlike.other.iter().partition(|text| text.starts_with(AVAILABLE_MEMORY));
+    let (varying, other): (Vec<_>, Vec<_>) = unlike.other.iter().partition(|text| varying(text).is_some());
     let all: Vec<&str> = unlike.load.iter().chain(other).map(String::as_str).collect();
     match all.len() {
-        0 => nothing_differs(!free.is_empty()),
+        0 => nothing_differs(varying.into_iter().filter_map(|text| self::varying(text))),
         count if count > DIFFERING_MAX => {
             format!("{}; {} more below", all[..DIFFERING_MAX].join("; "), count - DIFFERING_MAX)
         }
@@ -203,11 +204,27 @@ fn differing(unlike: &Unlike) -> String {
 /// The place of a figure that differs from run to run.
 pub const AVAILABLE_MEMORY: &str = "machine.memory.available_bytes";
 
-/// Said of sides that differ in nothing that results have; free memory is hardly ever the same.
-pub fn nothing_differs(free_memory_does: bool) -> String {
-    let memory = if free_memory_does { "; only the memory that was free differs" } else { "" };
+/// What is rarely the same in two runs of one load, as it is called.
+pub const VARYING: [&str; 2] = ["free memory", "random seed (-z)"];
+
+/// Which of [`VARYING`] a difference is: `machine.memory.available_bytes: 1, 2`, `timespan 2: -z0 against -z1`.
+pub fn varying(difference: &str) -> Option<&'static str> {
+    let [memory, seed] = VARYING;
+    let option = difference.rsplit(": ").next().unwrap_or_default();
+    let is_seed =
+        option.strip_prefix("-z").is_some_and(|value| value.starts_with(|first: char| first.is_ascii_digit()));
+    if difference.starts_with(AVAILABLE_MEMORY) { Some(memory) } else { is_seed.then_some(seed) }
+}
+
+/// Said of sides that differ in nothing that results have, but for some of [`VARYING`].
+pub fn nothing_differs<'a>(varying: impl IntoIterator<Item = &'a str>) -> String {
+    let names: BTreeSet<&str> = varying.into_iter().collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let differ = if names.len() == 1 { "differs" } else { "differ" };
+    let only =
+        if names.is_empty() { String::new() } else { format!("; only the {} {differ}", names.join(" and the ")) };
     format!(
-        "nothing that the results record: load, settings, machine and program are the same{memory} (--label notes what else \
+        "nothing that the results record: load, settings, machine and program are the same{only} (--label notes what else \
          was changed)"
     )
 }
@@ -478,9 +495,12 @@ mod tests {
         assert!(out.contains("\ndiffers: label scheduler: none, bfq\n"), "{out}");
         assert!(out.contains("\nseveral runs of a side: geometric mean\n"), "{out}");
         assert!(out.contains("\nno 95 % interval of IOPS: first: a single run does not tell it\n"), "{out}");
-        assert_eq!(differing(&Unlike::default()), nothing_differs(false));
-        let memory = Unlike { other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")], ..Unlike::default() };
-        assert!(differing(&memory).contains("are the same; only the memory that was free differs ("));
+        assert_eq!(differing(&Unlike::default()), nothing_differs([]));
+        let mut varying = Unlike { other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")], ..Unlike::default() };
+        assert!(differing(&varying).contains("are the same; only the free memory differs ("));
+        varying.other.extend(["timespan 1: -z0 against -z1", "timespan 2: -z0 against -z1"].map(str::to_owned));
+        let words = differing(&varying);
+        assert!(words.contains("are the same; only the free memory and the random seed (-z) differ ("), "{words}");
         let many = Unlike { load: vec!["x".to_owned(); 6], other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")] };
         assert_eq!(differing(&many), "x; x; x; x; 2 more below");
     }

@@ -19,6 +19,7 @@ use model::printable::printable;
 use model::profile::{OfferedRate, RateProcess, Target, TimeSpan};
 use model::result::{Measured, RunResult};
 use model::sweep::{Setting, Sweep};
+use std::collections::BTreeSet;
 
 /// Different loads of one timespan that are written out; the others are counted.
 const LOADS_MAX: usize = 8;
@@ -69,13 +70,14 @@ pub fn of_result(result: &RunResult) -> String {
 
 /// The load of timespans, of which each has its line.
 pub fn of_lines(lines: impl ExactSizeIterator<Item = String>) -> String {
-    let count = lines.len();
-    let mut lines = lines;
-    let Some(first) = lines.next() else { return "no load".to_owned() };
-    match count {
-        1 => first,
-        _ if lines.all(|line| line == first) => format!("{count} timespans, each: {first}"),
-        _ => format!("{count} timespans with different loads; the first: {first}"),
+    let lines: Vec<String> = lines.collect();
+    let Some(first) = lines.first() else { return "no load".to_owned() };
+    let different = lines.iter().collect::<BTreeSet<_>>().len();
+    match lines.len() {
+        1 => first.clone(),
+        count if different == 1 => format!("{count} timespans, each: {first}"),
+        count if different == count => format!("{count} timespans with different loads; the first: {first}"),
+        count => format!("{count} timespans with {different} different loads; the first: {first}"),
     }
 }
 
