@@ -640,7 +640,7 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chart::Marks;
+    use super::super::chart::{Chart, Marks};
     use super::*;
     use model::limit::NoiseRange;
     use model::sweep::{Point, Purpose};
@@ -734,6 +734,33 @@ mod tests {
         assert!(note.starts_with(&format!("{ORDER} {MEDIANS} Pareto front: ")), "{note}");
         assert!(note.contains("beats this one in MiB/s, mean latency and CPU usage."), "{note}");
         assert!(of_all_blocks(&of_depths(Severity::Note)).is_none(), "one block size");
+    }
+
+    #[test]
+    fn a_grid_marks_points_with_warnings_among_others() {
+        let labels = |warned: &[u32]| -> Vec<(String, Vec<String>)> {
+            let mut sweep = Sweep::default();
+            for (block, bytes) in [("4K", 4096.0), ("64K", 65536.0)] {
+                for depth in [1, 2] {
+                    let severity = if warned.contains(&depth) { Severity::Warn } else { Severity::Note };
+                    let settings = [("b", block), ("o", &*depth.to_string())];
+                    add(&mut sweep, &settings, (bytes, depth, 10e3 * f64::from(depth)), severity);
+                }
+            }
+            stats::sweep::conclude(&mut sweep);
+            let of = |chart: Chart| {
+                let Marks::Cells(cells) = &chart.series[0].marks else { panic!("no heat map") };
+                (chart.caption.clone(), cells.iter().map(|cell| cell.label.clone()).collect())
+            };
+            grids(&sweep).into_iter().map(of).collect()
+        };
+        let (caption, iops) = &labels(&[2])[0];
+        assert_eq!(caption, "! = measured with warnings");
+        assert_eq!(iops.iter().map(|label| label.ends_with(" !")).collect::<Vec<_>>(), [false, true, false, true]);
+        for all_alike in [&[][..], &[1, 2]] {
+            let charts = labels(all_alike);
+            assert!(charts.iter().all(|(caption, labels)| caption.is_empty() && !labels.concat().contains('!')));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::axis::Axis;
 use crate::chart::{Cell, Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::{Quantity, latency};
+use model::finding::Severity;
 use model::headline::Headline;
 use model::sweep::{Setting, Sweep};
 use model::units::mib;
@@ -71,18 +72,26 @@ fn chart(
         varied.values.iter().position(|known| known == value).map(|position| position as f64 + 1.0)
     };
     let known = (0..sweep.points.len()).filter_map(|point| {
-        let value = of(stats::sweep::figures(sweep, point)?)?;
-        Some((point, place(across, point)?, place(up, point)?, value))
+        let figures = stats::sweep::figures(sweep, point)?;
+        let is_warned = figures.severity >= Some(Severity::Warn);
+        Some((point, place(across, point)?, place(up, point)?, of(figures)?, is_warned))
     });
-    let known: Vec<(usize, f64, f64, f64)> = known.collect();
-    let most = known.iter().map(|(.., value)| *value).fold(0.0, f64::max);
-    let cell = |&(point, x, y, value): &(usize, f64, f64, f64)| Cell {
-        x: (x - 0.5, x + 0.5),
-        y: (y - 0.5, y + 0.5),
-        value,
-        strength: STRENGTH_MIN + (STRENGTH_MAX - STRENGTH_MIN) * (value / most),
-        label: if quantity == Quantity::LatencyNs { latency(value) } else { quantity.tick(value, value) },
-        text: format!("{}: {}", Setting::typed_all(&sweep.points[point].settings), quantity.value(value)),
+    let known: Vec<(usize, f64, f64, f64, bool)> = known.collect();
+    let most = known.iter().map(|&(.., value, _)| value).fold(0.0, f64::max);
+    // Where all have warnings, marks would tell none from the others.
+    let is_mixed = known.iter().any(|&(.., is_warned)| is_warned) && known.iter().any(|&(.., is_warned)| !is_warned);
+    let cell = |&(point, x, y, value, is_warned): &(usize, f64, f64, f64, bool)| {
+        let (mark, told) = if is_warned && is_mixed { (" !", ", measured with warnings") } else { Default::default() };
+        let label = if quantity == Quantity::LatencyNs { latency(value) } else { quantity.tick(value, value) };
+        let typed = Setting::typed_all(&sweep.points[point].settings);
+        Cell {
+            x: (x - 0.5, x + 0.5),
+            y: (y - 0.5, y + 0.5),
+            value,
+            strength: STRENGTH_MIN + (STRENGTH_MAX - STRENGTH_MIN) * (value / most),
+            label: label + mark,
+            text: format!("{typed}: {}{told}", quantity.value(value)),
+        }
     };
     let axis = |varied: &Varied| {
         let marks = varied.values.iter().enumerate().map(|(index, value)| (index as f64 + 1.0, value.clone()));
@@ -97,7 +106,7 @@ fn chart(
     (!known.is_empty()).then(|| Chart {
         name,
         title: title.to_owned(),
-        caption: String::new(),
+        caption: if is_mixed { "! = measured with warnings".to_owned() } else { String::new() },
         x: axis(across),
         y: axis(up),
         series: vec![Series {
