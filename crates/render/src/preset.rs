@@ -250,12 +250,15 @@ const BUSY_PERCENT: f64 = 95.0;
 
 /// How many runs left the machine no CPU time: `the CPUs of the machine were busy for 95 % of the time or more in 3 of 13 runs`.
 pub fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<String> {
-    let busy: Vec<bool> = runs.into_iter().map(|run| run.cpu_percent >= BUSY_PERCENT).collect();
-    let count = busy.iter().filter(|is_busy| **is_busy).count();
-    let of = if busy.len() == 1 { String::new() } else { format!(" in {count} of {} runs", busy.len()) };
-    (count > 0).then(|| {
+    let runs: Vec<&Headline> = runs.into_iter().collect();
+    let busy: Vec<&Headline> = runs.iter().copied().filter(|run| run.cpu_percent >= BUSY_PERCENT).collect();
+    let of = if runs.len() == 1 { String::new() } else { format!(" in {} of {} runs", busy.len(), runs.len()) };
+    let is_shared = busy.iter().any(|run| run.warnings.iter().any(|name| name == "cpu-contention"));
+    let who = if is_shared { " (cpu-contention says who used them)" } else { "" };
+    (!busy.is_empty()).then(|| {
         format!(
-            "the CPUs of the machine were busy for {BUSY_PERCENT} % of the time or more{of}: they may limit the figures"
+            "the CPUs of the machine were busy for {BUSY_PERCENT} % of the time or more{of}: they may limit the \
+             figures{who}"
         )
     })
 }
@@ -294,4 +297,24 @@ pub fn about_commits(result: &RunResult) -> Vec<String> {
 /// The name of a rule, or the requirement.
 fn shown_name(finding: &Finding) -> &str {
     if finding.source == Source::Requirement { &finding.subject } else { &finding.name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_cpus_are_counted_by_run() {
+        let run = |cpu_percent: f64, warnings: &[&str]| Headline {
+            cpu_percent,
+            warnings: warnings.iter().map(ToString::to_string).collect(),
+            ..Headline::default()
+        };
+        let head = "the CPUs of the machine were busy for 95 % of the time or more";
+        assert_eq!(busy_cpus(&[run(94.0, &["cpu-contention"])]), None);
+        assert_eq!(busy_cpus(&[run(95.0, &[])]), Some(format!("{head}: they may limit the figures")));
+        let mixed = [run(99.0, &["cpu-contention"]), run(20.0, &[]), run(96.0, &["drift"])];
+        let expected = format!("{head} in 2 of 3 runs: they may limit the figures (cpu-contention says who used them)");
+        assert_eq!(busy_cpus(&mixed), Some(expected));
+    }
 }
