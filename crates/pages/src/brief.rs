@@ -4,7 +4,7 @@ use super::answer::{lower, sentence};
 use super::block::{Fact, Tone};
 use super::environment::{counted, facts};
 use super::foreign_text::{text, text_of_path};
-use super::warnings::{Explain, figures, plain};
+use super::warnings::{Explain, advice_for_all, figures, plain};
 use model::doubt::{Doubt, NotedRuns};
 use model::environment::{Hypervisor, TargetEnvironment};
 use model::finding::{Finding, Severity};
@@ -264,14 +264,22 @@ pub(super) fn listed(mut parts: Vec<String>, most: usize) -> String {
     parts.join("; ")
 }
 
-/// What the first of the findings above a note ask for; `None` if there are none.
-pub(super) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<String> {
-    let grave = findings.into_iter().filter(|finding| finding.severity > Severity::Note);
-    let mut advice: Vec<&str> =
-        grave.map(|finding| finding.advice.as_str()).filter(|advice| !advice.is_empty()).collect();
+/// What the first of the findings above a note ask for, each for all loads that have it; `None` if there are none.
+pub(super) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>, explain: Explain) -> Option<String> {
+    let mut grave: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in findings.into_iter().filter(|finding| finding.severity > Severity::Note) {
+        let is_same =
+            |(known, _): &&mut (&Finding, _)| (&known.name, &known.subject) == (&finding.name, &finding.subject);
+        match grave.iter_mut().find(is_same) {
+            Some((_, advice)) => advice.push(&finding.advice),
+            None => grave.push((finding, vec![&finding.advice])),
+        }
+    }
+    let advice = grave.into_iter().filter_map(|(finding, advice)| advice_for_all(advice, explain(&finding.name)));
+    let mut advice: Vec<String> = advice.map(|advice| sentence(plain(advice).as_str())).collect();
     advice.dedup();
     advice.truncate(REMEDIES_MAX);
-    (!advice.is_empty()).then(|| advice.into_iter().map(sentence).collect::<Vec<_>>().join(" "))
+    (!advice.is_empty()).then(|| advice.join(" "))
 }
 
 /// What to do about the most frequent causes of doubt in runs, without small shares of CPU time; `None` if most runs are sound.
@@ -284,10 +292,9 @@ pub(super) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<Stri
     let mut causes = Doubt::of(runs.iter().copied())?.causes;
     causes.retain(|(name, _)| !is_small_share(runs, name));
     let remedy = |(name, _): &(String, usize)| {
-        let told = runs.iter().find_map(|run| run.finding_advice(name)).or(explain(name).map(|meaning| meaning.advice));
+        let told = advice_for_all(runs.iter().filter_map(|run| run.finding_advice(name)), explain(name));
         // Why is said with the finding.
         let action = told.map(|told| told.split_once(": ").map_or(told, |(action, _)| action));
-        let action = action.filter(|action| !action.is_empty());
         sentence(
             &action
                 .map_or_else(|| format!("remove the cause of {name}"), |action| format!("{} ({name})", plain(action))),
@@ -300,9 +307,13 @@ pub(super) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<Stri
 /// What to do after a remedy, if there is one; options that it names belong in the command that follows.
 pub(super) fn after(remedy: Option<&str>, next: &str) -> String {
     let Some(remedy) = remedy else { return next.to_owned() };
-    let names_option = remedy.as_bytes().windows(3).any(|at| at[0] == b'(' && at[1] == b'-' && at[2] != b'-');
-    let then = if names_option { "Then, with any of these options added," } else { "Then" };
+    let then = if names_option(remedy) { "Then, with any of these options added," } else { "Then" };
     format!("{remedy} {then} {}", lower(next))
+}
+
+/// True if a remedy is an option of one letter: `(-a)`.
+pub(super) fn names_option(remedy: &str) -> bool {
+    remedy.as_bytes().windows(3).any(|at| at[0] == b'(' && at[1] == b'-' && at[2] != b'-')
 }
 
 /// Which of two sides to take, by the figures in which the second is better and worse; these may be empty.
@@ -363,6 +374,8 @@ fn told(name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::warnings::Meaning;
+    use model::finding::Source;
 
     fn runs(warned: usize, sound: usize) -> Vec<Headline> {
         let run = |severity| Headline {
@@ -418,6 +431,30 @@ mod tests {
             remedy_of_runs(&runs.iter().collect::<Vec<_>>(), |_| None).is_some()
         };
         assert!(!advised(&[small]) && advised(&[small, large]), "a small share is no reason to measure in another way");
+    }
+
+    #[test]
+    fn a_remedy_is_said_once_for_all_loads() {
+        let of = |own: &[&str]| {
+            let finding = |advice: &&str| Finding {
+                name: "cpu-contention".to_owned(),
+                severity: Severity::Warn,
+                subject: String::new(),
+                figure: String::new(),
+                value: None,
+                advice: (*advice).to_owned(),
+                source: Source::Verdict,
+            };
+            let explain: Explain = |_| {
+                let advice = "stop other programs, or bind threads (`-a`)";
+                Some(Meaning { severity: Severity::Warn, computed_from: "", advice })
+            };
+            remedy(&own.iter().map(finding).collect::<Vec<_>>(), explain)
+        };
+        assert_eq!(of(&["bind threads (-a)", "bind threads (-a)"]).as_deref(), Some("Bind threads (-a)."));
+        let both = of(&["bind threads (-a)", "stop other programs", "bind threads (-a)"]);
+        assert_eq!(both.as_deref(), Some("Stop other programs, or bind threads (-a)."));
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, 
     sections.push(environment(result));
     sections.push(command(result));
     let preset = result.preset.as_ref().map(|preset| text(preset.title.as_bytes())).unwrap_or_default();
-    Ok(Page::new(title(result, name), load_line::of_result(result), subtitle(result), brief(result), sections)
+    Ok(Page::new(title(result, name), load_line::of_result(result), subtitle(result), brief(result, explain), sections)
         .of_method(&preset))
 }
 
@@ -711,7 +711,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
     })
 }
 
-/// What the kernel logged while the slowest I/Os were under way.
+/// What the kernel logged while the slowest I/Os were under way, or within a second of it.
 fn kernel_messages(measured: &Measured) -> Option<Table> {
     let messages = measured.kernel_messages.iter();
     let row = |message: &model::kernel_log::KernelMessage| {
@@ -719,7 +719,7 @@ fn kernel_messages(measured: &Measured) -> Option<Table> {
     };
     let rows: Vec<Vec<String>> = messages.map(row).collect();
     (!rows.is_empty()).then(|| Table {
-        heading: "Kernel messages during the slowest I/Os".to_owned(),
+        heading: "Kernel messages within 1 s of the slowest I/Os".to_owned(),
         columns: vec![Column::number("at"), Column::text("message")],
         rows,
         ..Table::default()

@@ -3,14 +3,14 @@
 use super::again::Again;
 use super::answer::sentence;
 use super::block::Tone;
-use super::brief::{Brief, FINDINGS_MAX, Trust, engines, is_small_share, listed, place, remedy};
+use super::brief::{Brief, FINDINGS_MAX, Trust, engines, is_small_share, listed, names_option, place, remedy};
 use super::environment::counted;
 use super::foreign_text::{text, text_of_path};
 use super::preset;
 use super::quantity::{Quantity, latency, significant};
 use super::run::ended;
 use super::storage;
-use super::warnings::NamedRun;
+use super::warnings::{Explain, NamedRun};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::preset::PresetRun;
@@ -44,7 +44,7 @@ const ON_THE_HOST: &str = "Find out on the host how it treats flushes of this di
                            them.";
 
 /// The answers of a result.
-pub(super) fn brief(result: &RunResult) -> Brief {
+pub(super) fn brief(result: &RunResult, explain: Explain) -> Brief {
     let spans: Vec<&TimeSpanResult> = result.time_spans.iter().filter(|span| span.measured.is_some()).collect();
     let is_imported = result.tool.implementation.is_none();
     let on = if is_imported { format!("{} {UNSAID}", place(result)) } else { place(result) };
@@ -53,9 +53,9 @@ pub(super) fn brief(result: &RunResult) -> Brief {
         return Brief { on, ..nothing(result, again.as_ref()) };
     }
     let (trust, (next, command)) = if is_imported {
-        (unjudged(&spans), next_of_imported(result, &spans))
+        (unjudged(&spans), next_of_imported(result, &spans, explain))
     } else {
-        let (words, command) = next(result, again.as_ref());
+        let (words, command) = next(result, again.as_ref(), explain);
         let words = if is_durable_in_guest(result) { format!("{ON_THE_HOST} {words}") } else { words };
         (trust(result), (words, command))
     };
@@ -280,11 +280,11 @@ fn unjudged(spans: &[&TimeSpanResult]) -> Trust {
 }
 
 /// What to do next, and what was typed on Windows if that is to be run again.
-fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult]) -> (String, String) {
+fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult], explain: Explain) -> (String, String) {
     let findings = || findings(spans.iter().copied());
     let notes = findings().filter(|finding| ["imported-rate", "short-run"].contains(&finding.name.as_str()));
     let notes = notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(&note.advice));
-    let mut advice: Vec<String> = remedy(findings()).into_iter().collect();
+    let mut advice: Vec<String> = remedy(findings(), explain).into_iter().collect();
     for note in notes {
         // Of several timespans, which may have the same.
         if !advice.contains(&note) {
@@ -305,7 +305,7 @@ fn is_profile(word: &str) -> bool {
 }
 
 /// What to do next, and what to type for it.
-fn next(result: &RunResult, again: Option<&Again>) -> (String, String) {
+fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String, String) {
     let mut findings: Vec<&Finding> = findings(&result.time_spans).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let measured = result.time_spans.iter().filter_map(|span_result| span_result.measured.as_ref());
@@ -332,11 +332,16 @@ fn next(result: &RunResult, again: Option<&Again>) -> (String, String) {
     let same = || again.map(Again::command).unwrap_or_default();
     let headlines: Vec<Headline> = result.time_spans.iter().filter_map(stats::headline).collect();
     let runs: Vec<&Headline> = headlines.iter().collect();
-    if let Some(remedy) = remedy(findings.iter().copied().filter(|finding| !is_small_share(&runs, &finding.name))) {
+    let grave = findings.iter().copied().filter(|finding| !is_small_share(&runs, &finding.name));
+    if let Some(remedy) = remedy(grave, explain) {
         // The command has what an option can do about the gravest finding.
         let is_in_command =
             asking.iter().any(|finding| findings.first().is_some_and(|first| first.name == finding.name));
-        let then = if is_in_command { "Measure again" } else { "When that is done, measure again" };
+        let then = match (is_in_command, names_option(&remedy)) {
+            (true, _) => "Measure again",
+            (false, true) => "When that is done, measure again, with any of these options added",
+            (false, false) => "When that is done, measure again",
+        };
         return match other {
             Some(command) => (format!("{remedy} {then}, {}:", how.join(", ")), command),
             None if same().is_empty() => (remedy, String::new()),
@@ -390,7 +395,7 @@ mod tests {
     }
 
     fn answers(result: &RunResult) -> [String; 5] {
-        let Brief { measured, on, trust, next, command } = brief(result);
+        let Brief { measured, on, trust, next, command } = brief(result, |_| None);
         [measured, on, trust.words, next, command]
     }
 
@@ -403,7 +408,7 @@ mod tests {
             result.environment = Some(machine);
             let flushes = FlushFigures { after_writes: 1, count: 300, ..FlushFigures::default() };
             result.time_spans[0].measured.as_mut().expect("measured").flushes = Some(flushes);
-            brief(&result).trust
+            brief(&result, |_| None).trust
         };
         let sound = trust(Vec::new());
         assert_eq!(

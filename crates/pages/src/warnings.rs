@@ -110,9 +110,7 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
         // Names of loads have commas in them.
         format!("in {count} of {} runs: {}{more}", runs.len(), names.join("; "))
     };
-    // Of advice with different numbers, that with the largest.
-    let own = affected().filter_map(|(_, run)| run.finding_advice(name)).max_by_key(|advice| (advice.len(), *advice));
-    let advice = own.or(meaning.map(|meaning| meaning.advice)).filter(|advice| !advice.is_empty());
+    let advice = advice_for_all(affected().filter_map(|(_, run)| run.finding_advice(name)), meaning);
     Found {
         tone: Tone::of(Some(severity)),
         word: severity.word().to_owned(),
@@ -130,6 +128,17 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
         meaning: meaning.map(|meaning| meaning.sentence()).unwrap_or_default(),
         advice: advice.map(|advice| format!("{WHAT_TO_DO}{}.", text(plain(advice).as_bytes()))).unwrap_or_default(),
     }
+}
+
+/// What to do about a finding that several runs or loads have: of advice with different numbers that with the largest; where the
+/// words differ, that of the rule.
+pub(super) fn advice_for_all<'a>(own: impl IntoIterator<Item = &'a str>, meaning: Option<Meaning>) -> Option<&'a str> {
+    let own: Vec<&str> = own.into_iter().filter(|advice| !advice.is_empty()).collect();
+    let words = |advice: &str| advice.replace(|character: char| character.is_ascii_digit(), "");
+    let is_alike = own.windows(2).all(|pair| words(pair[0]) == words(pair[1]));
+    let largest = own.into_iter().max_by_key(|advice| (advice.len(), *advice));
+    let of_rule = meaning.map(|meaning| meaning.advice).filter(|advice| !advice.is_empty());
+    if is_alike { largest.or(of_rule) } else { of_rule.or(largest) }
 }
 
 /// What the figures of a finding say together: `1.5 to 12.2 % of the CPU time was stolen`.
@@ -316,6 +325,19 @@ mod tests {
         assert_eq!(of(&["waited for 2 %; time of all CPUs: idle 1 %"]), "waited for 2 %");
         assert_eq!(of(&["1,024 of 5-nines.", "999 of 4-nines."]), "999 to 1,024 of 4 to 5-nines.");
         assert_eq!(of(&["sda: 1 %", "nvme0n1: 1 %", "sdb: 2 %"]), "sda: 1 %; nvme0n1: 1 %; others differ");
+    }
+
+    /// A page advised to bind threads because other programs had no CPU time, beside 64 % of it.
+    #[test]
+    fn advice_for_all_contradicts_none() {
+        let advice = |own: &[&'static str]| advice_for_all(own.iter().copied(), explain("steal"));
+        assert_eq!(
+            advice(&["measure for 60 s (-d60)", "", "measure for 150 s (-d150)"]),
+            Some("measure for 150 s (-d150)")
+        );
+        assert_eq!(advice(&["stop other programs", "bind threads"]), Some("measure again"));
+        assert_eq!(advice(&[]), Some("measure again"));
+        assert_eq!(advice_for_all(["stop other programs", "bind threads"], None), Some("stop other programs"));
     }
 
     #[test]

@@ -220,13 +220,11 @@ pub fn varying(difference: &str) -> Option<&'static str> {
 pub fn nothing_differs<'a>(varying: impl IntoIterator<Item = &'a str>) -> String {
     let names: BTreeSet<&str> = varying.into_iter().collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let differ = if names.len() == 1 { "differs" } else { "differ" };
-    let only =
-        if names.is_empty() { String::new() } else { format!("; only the {} {differ}", names.join(" and the ")) };
-    format!(
-        "nothing that the results record: load, settings, machine and program are the same{only} (--label notes what else \
-         was changed)"
-    )
+    let (what, other) = match &names[..] {
+        [] => ("nothing that the results record".to_owned(), ""),
+        names => (format!("only the {}", names.join(" and the ")), "other "),
+    };
+    format!("{what}: load, {other}settings, machine and program are the same (--label notes what else was changed)")
 }
 
 /// What the values of sides with several runs are.
@@ -497,10 +495,10 @@ mod tests {
         assert!(out.contains("\nno 95 % interval of IOPS: first: a single run does not tell it\n"), "{out}");
         assert_eq!(differing(&Unlike::default()), nothing_differs([]));
         let mut varying = Unlike { other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")], ..Unlike::default() };
-        assert!(differing(&varying).contains("are the same; only the free memory differs ("));
+        assert!(differing(&varying).contains("only the free memory: load, other settings, machine"));
         varying.other.extend(["timespan 1: -z0 against -z1", "timespan 2: -z0 against -z1"].map(str::to_owned));
         let words = differing(&varying);
-        assert!(words.contains("are the same; only the free memory and the random seed (-z) differ ("), "{words}");
+        assert!(words.contains("only the free memory and the random seed (-z): load, other settings,"), "{words}");
         let many = Unlike { load: vec!["x".to_owned(); 6], other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")] };
         assert_eq!(differing(&many), "x; x; x; x; 2 more below");
     }

@@ -21,8 +21,8 @@ pub(super) const RULES: &[VerdictRule] = &[
                         outside this program, some of which may be work for this run, and idle time; and how much of \
                         the mean latency the wait is: with several outstanding I/Os per thread, at most. 2 % matters where latencies are a few microseconds, as those of memory and of fast SSDs: \
                         every I/O is counted as slower by the wait. Not checked on kernels without schedstat",
-        advice: "see which share of the CPUs other programs had: stop them, use no more threads than CPUs, or bind the \
-                 threads away from the device's interrupts (-a). While a thread waits for a CPU, its I/Os appear slower",
+        advice: "stop other programs, use no more threads than CPUs, or bind threads to CPUs that do not handle the device's \
+                 interrupts (-a): the shares of the CPUs show what helps. While a thread waits for a CPU, its I/Os appear slower",
         evaluate: contention,
     },
     VerdictRule {
