@@ -254,7 +254,7 @@ pub fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Str
     let busy: Vec<&Headline> = runs.iter().copied().filter(|run| run.cpu_percent >= BUSY_PERCENT).collect();
     let of = if runs.len() == 1 { String::new() } else { format!(" in {} of {} runs", busy.len(), runs.len()) };
     let is_shared = busy.iter().any(|run| run.warnings.iter().any(|name| name == "cpu-contention"));
-    let who = if is_shared { " (cpu-contention says who used them)" } else { "" };
+    let who = if is_shared { " (see cpu-contention)" } else { "" };
     (!busy.is_empty()).then(|| {
         format!(
             "the CPUs of the machine were busy for {BUSY_PERCENT} % of the time or more{of}: they may limit the \
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(busy_cpus(&[run(94.0, &["cpu-contention"])]), None);
         assert_eq!(busy_cpus(&[run(95.0, &[])]), Some(format!("{head}: they may limit the figures")));
         let mixed = [run(99.0, &["cpu-contention"]), run(20.0, &[]), run(96.0, &["drift"])];
-        let expected = format!("{head} in 2 of 3 runs: they may limit the figures (cpu-contention says who used them)");
+        let expected = format!("{head} in 2 of 3 runs: they may limit the figures (see cpu-contention)");
         assert_eq!(busy_cpus(&mixed), Some(expected));
     }
 }

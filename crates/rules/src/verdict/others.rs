@@ -22,7 +22,7 @@ pub(super) const RULES: &[VerdictRule] = &[
                         the mean latency the wait is: with several outstanding I/Os per thread, at most. 2 % matters where latencies are a few microseconds, as those of memory and of fast SSDs: \
                         every I/O is counted as slower by the wait. Not checked on kernels without schedstat",
         advice: "stop other programs, use no more threads than CPUs, or bind threads to CPUs that do not handle the device's \
-                 interrupts (-a): the shares of the CPUs show what helps. While a thread waits for a CPU, its I/Os appear slower",
+                 interrupts (-a): the shares of CPU time show which of these helps. While a thread waits for a CPU, its I/Os appear slower",
         evaluate: contention,
     },
     VerdictRule {
