@@ -61,7 +61,7 @@ struct Course {
 }
 
 enum Event {
-    ToAgent { host: usize, verb: Verb, bytes: Vec<u8>, order: Option<u64> },
+    ToAgent { host: usize, verb: Verb, bytes: Vec<u8> },
     Heartbeat { host: usize, heartbeat: AgentHeartbeat },
     Answer { order: u64, body: AnswerBody },
     Timeout { order: u64 },
@@ -218,7 +218,7 @@ impl World {
         let id = self.count;
         let bytes = self.signed(host, verb, pending.body.clone(), challenge, sequence, Some(id));
         self.pending.insert(id, pending);
-        self.send(host, Event::ToAgent { host, verb, bytes, order: Some(id) });
+        self.send(host, Event::ToAgent { host, verb, bytes });
         self.after(5 * SECOND, Event::Timeout { order: id });
     }
 
@@ -283,10 +283,10 @@ impl World {
         self.sequences[host] += 1;
         let bytes =
             self.signed(host, Verb::Heartbeat, serde_json::to_value(body).unwrap(), None, self.sequences[host], None);
-        self.send(host, Event::ToAgent { host, verb: Verb::Heartbeat, bytes, order: None });
+        self.send(host, Event::ToAgent { host, verb: Verb::Heartbeat, bytes });
     }
 
-    fn act(&mut self, host: usize, order: Option<u64>, actions: Vec<Action>) {
+    fn act(&mut self, host: usize, actions: Vec<Action>) {
         for action in actions {
             match action {
                 Action::Answer(to, body) => self.answer(host, &to, body),
@@ -295,7 +295,7 @@ impl World {
                 Action::Remove(_) => self.machines[host].kept = false,
                 Action::Log(_) => {}
                 Action::AnswerClock(_) | Action::AnswerPart(..) | Action::AnswerCollect(..) => {
-                    unreachable!("not asked for: {order:?}")
+                    unreachable!("not asked for")
                 }
             }
         }
@@ -375,10 +375,10 @@ impl World {
             return;
         }
         match event {
-            Event::ToAgent { host, verb, bytes, order } => {
+            Event::ToAgent { host, verb, bytes } => {
                 let now = Now { monotonic_ns: self.agent_now(host), unix_ms: self.now / MS };
                 if let Ok(actions) = self.agents[host].message(&bytes, verb, now) {
-                    self.act(host, order, actions);
+                    self.act(host, actions);
                 }
             }
             Event::Heartbeat { host, heartbeat } => self.conductor.heard(host, heartbeat, self.now),
@@ -402,7 +402,7 @@ impl World {
             Event::JobEnds { host, end } => {
                 self.machines[host].is_ready |= matches!(end, JobEnd::Prepare(Ok(_)));
                 let actions = self.agents[host].job_ended(end);
-                self.act(host, None, actions);
+                self.act(host, actions);
             }
             Event::StartTime { host, gate } => {
                 if gate.enter_at(gate.start_at_ns()) {
@@ -433,7 +433,7 @@ impl World {
             self.sequences[host] += 1;
             let body = serde_json::to_value(ResultBody { offset: 0, received: true }).unwrap();
             let bytes = self.signed(host, Verb::Result, body, None, self.sequences[host], None);
-            self.after(0, Event::ToAgent { host, verb: Verb::Result, bytes, order: None });
+            self.after(0, Event::ToAgent { host, verb: Verb::Result, bytes });
             let finished = Finished { result: String::new(), timing: HostTiming::default() };
             self.conductor.fetched(host, Ok(finished), self.now);
         } else {
@@ -448,7 +448,7 @@ impl World {
             }
             let now = self.agent_now(host);
             let actions = self.agents[host].tick(now);
-            self.act(host, None, actions);
+            self.act(host, actions);
             if self.now - self.machines[host].last_beat_ns >= 250 * MS
                 && let Some(mut heartbeat) = self.agents[host].heartbeat()
             {

@@ -16,8 +16,8 @@ use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
 use render::compare::{
-    AVAILABLE_MEMORY, NOT_COMPARED, SameRuns, VARYING, averages, drift, equivalent, incomplete, measured,
-    nothing_differs, system_differences, varying, why_without_intervals, word,
+    AVAILABLE_MEMORY, FREE_MEMORY, NOT_COMPARED, SEED, SameRuns, VARYING, averages, drift, equivalent, incomplete,
+    measured, nothing_differs, system_differences, why_without_intervals, word,
 };
 use render::load_line;
 use render::system::utc;
@@ -424,7 +424,7 @@ fn other_differences(sides: &[Side]) -> Vec<Vec<String>> {
         let settings = settings::difference::differences(&first.profile, &other.profile);
         let settings = settings.iter().filter(|difference| !difference.is_load).filter_map(|difference| {
             let (a, b) = difference.text.split_once(" against ")?;
-            let name = varying(&difference.text).unwrap_or("setting");
+            let name = if difference.is_seed { SEED } else { "setting" };
             Some([name.to_owned(), a.to_owned(), b.to_owned()])
         });
         for [name, a, b] in settings.chain(system_differences(first, other)) {
@@ -442,10 +442,7 @@ fn readable(name: &str, values: [&str; 2]) -> (String, [String; 2]) {
     if name != AVAILABLE_MEMORY {
         return (name.to_owned(), values.map(str::to_owned));
     }
-    (
-        varying(name).unwrap_or(name).to_owned(),
-        values.map(|value| value.parse().map_or_else(|_| value.to_owned(), size)),
-    )
+    (FREE_MEMORY.to_owned(), values.map(|value| value.parse().map_or_else(|_| value.to_owned(), size)))
 }
 
 /// The metrics that are better, worse, equivalent or inconclusive.

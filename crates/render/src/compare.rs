@@ -22,19 +22,34 @@ pub struct Unlike {
     /// Differences of what was asked for that make it another load.
     pub load: Vec<String>,
     /// Everything else: names, lengths, the machine, the program.
-    pub other: Vec<String>,
+    pub other: Vec<OtherDifference>,
+}
+
+/// A difference that leaves the load as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherDifference {
+    /// The difference, with its place.
+    pub text: String,
+    /// Which of [`VARYING`] it is, if any.
+    pub varying: Option<&'static str>,
 }
 
 /// Compares what was asked for, where, and with what.
 pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
     let mut unlike = Unlike::default();
-    for settings::difference::Difference { text, is_load } in
+    for settings::difference::Difference { text, is_load, is_seed } in
         settings::difference::differences(&first.profile, &second.profile)
     {
-        if is_load { unlike.load.push(text) } else { unlike.other.push(text) }
+        if is_load {
+            unlike.load.push(text);
+        } else {
+            unlike.other.push(OtherDifference { text, varying: is_seed.then_some(SEED) });
+        }
     }
-    let elsewhere = system_differences(first, second);
-    unlike.other.extend(elsewhere.into_iter().map(|[place, first, second]| format!("{place}: {first}, {second}")));
+    unlike.other.extend(system_differences(first, second).into_iter().map(|[place, first, second]| OtherDifference {
+        text: format!("{place}: {first}, {second}"),
+        varying: (place == AVAILABLE_MEMORY).then_some(FREE_MEMORY),
+    }));
     unlike
 }
 
@@ -162,7 +177,9 @@ pub fn text(
              diskspd repeat)"
         )?;
     }
-    for (heading, lines) in [("\nthe loads differ:", &unlike.load), ("\nother differences:", &unlike.other)] {
+    let load: Vec<&str> = unlike.load.iter().map(String::as_str).collect();
+    let other: Vec<&str> = unlike.other.iter().map(|other| other.text.as_str()).collect();
+    for (heading, lines) in [("\nthe loads differ:", load), ("\nother differences:", other)] {
         if !lines.is_empty() {
             writeln!(out, "{heading}")?;
         }
@@ -190,10 +207,10 @@ const DIFFERING_MAX: usize = 4;
 
 /// What was varied between the sides, as far as the results tell.
 fn differing(unlike: &Unlike) -> String {
-    let (varying, other): (Vec<_>, Vec<_>) = unlike.other.iter().partition(|text| varying(text).is_some());
+    let other = unlike.other.iter().filter(|other| other.varying.is_none()).map(|other| &other.text);
     let all: Vec<&str> = unlike.load.iter().chain(other).map(String::as_str).collect();
     match all.len() {
-        0 => nothing_differs(varying.into_iter().filter_map(|text| self::varying(text))),
+        0 => nothing_differs(unlike.other.iter().filter_map(|other| other.varying)),
         count if count > DIFFERING_MAX => {
             format!("{}; {} more below", all[..DIFFERING_MAX].join("; "), count - DIFFERING_MAX)
         }
@@ -204,25 +221,19 @@ fn differing(unlike: &Unlike) -> String {
 /// The place of a figure that differs from run to run.
 pub const AVAILABLE_MEMORY: &str = "machine.memory.available_bytes";
 
-/// What is rarely the same in two runs of one load, as it is called.
-pub const VARYING: [&str; 2] = ["free memory", "random seed (-z)"];
-
-/// Which of [`VARYING`] a difference is: `machine.memory.available_bytes: 1, 2`, `timespan 2: -z0 against -z1`.
-pub fn varying(difference: &str) -> Option<&'static str> {
-    let [memory, seed] = VARYING;
-    let option = difference.rsplit(": ").next().unwrap_or_default();
-    let is_seed =
-        option.strip_prefix("-z").is_some_and(|value| value.starts_with(|first: char| first.is_ascii_digit()));
-    if difference.starts_with(AVAILABLE_MEMORY) { Some(memory) } else { is_seed.then_some(seed) }
-}
+/// What [`AVAILABLE_MEMORY`] is called.
+pub const FREE_MEMORY: &str = "free memory";
+/// What the seed of random numbers is called.
+pub const SEED: &str = "random seed (-z)";
+/// What is rarely the same in two runs of one load.
+pub const VARYING: [&str; 2] = [FREE_MEMORY, SEED];
 
 /// Said of sides that differ in nothing that results have, but for some of [`VARYING`].
 pub fn nothing_differs<'a>(varying: impl IntoIterator<Item = &'a str>) -> String {
-    let names: BTreeSet<&str> = varying.into_iter().collect();
-    let names: Vec<&str> = names.into_iter().collect();
-    let (what, other) = match &names[..] {
-        [] => ("nothing that the results record".to_owned(), ""),
-        names => (format!("only the {}", names.join(" and the ")), "other "),
+    let names = varying.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and the ");
+    let (what, other) = match names.as_str() {
+        "" => ("nothing that the results record".to_owned(), ""),
+        names => (format!("only the {names}"), "other "),
     };
     format!("{what}: load, {other}settings, machine and program are the same (--label notes what else was changed)")
 }
@@ -494,12 +505,15 @@ mod tests {
         assert!(out.contains("\nseveral runs of a side: geometric mean\n"), "{out}");
         assert!(out.contains("\nno 95 % interval of IOPS: first: a single run does not tell it\n"), "{out}");
         assert_eq!(differing(&Unlike::default()), nothing_differs([]));
-        let mut varying = Unlike { other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")], ..Unlike::default() };
+        let other = |text: &str, varying| OtherDifference { text: text.to_owned(), varying: Some(varying) };
+        let memory = || other("machine.memory.available_bytes: 1, 2", FREE_MEMORY);
+        let mut varying = Unlike { other: vec![memory()], ..Unlike::default() };
         assert!(differing(&varying).contains("only the free memory: load, other settings, machine"));
-        varying.other.extend(["timespan 1: -z0 against -z1", "timespan 2: -z0 against -z1"].map(str::to_owned));
+        let seeds = ["timespan 1: -z0 against -z1", "timespan 2: -z0 against -z1"];
+        varying.other.extend(seeds.map(|text| other(text, SEED)));
         let words = differing(&varying);
         assert!(words.contains("only the free memory and the random seed (-z): load, other settings,"), "{words}");
-        let many = Unlike { load: vec!["x".to_owned(); 6], other: vec![format!("{AVAILABLE_MEMORY}: 1, 2")] };
+        let many = Unlike { load: vec!["x".to_owned(); 6], other: vec![memory()] };
         assert_eq!(differing(&many), "x; x; x; x; 2 more below");
     }
 }

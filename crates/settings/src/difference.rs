@@ -11,6 +11,8 @@ pub struct Difference {
     pub text: String,
     /// True if it makes the profiles different loads; false for names, durations and forms of output.
     pub is_load: bool,
+    /// True for the seed of random numbers, of which each of several runs has its own.
+    pub is_seed: bool,
 }
 
 /// All settings that differ, in the order of the rows.
@@ -46,8 +48,11 @@ fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, fou
         let (a, b) = (setting.shown(first), setting.shown(second));
         if a != b {
             let said = |shown: Option<String>| shown.unwrap_or_else(|| setting.absent());
-            found
-                .push(Difference { text: format!("{place}{} against {}", said(a), said(b)), is_load: setting.is_load });
+            found.push(Difference {
+                text: format!("{place}{} against {}", said(a), said(b)),
+                is_load: setting.is_load,
+                is_seed: setting.element == "RandSeed",
+            });
         }
     }
 }
@@ -90,7 +95,8 @@ mod tests {
             profile
         };
         let found = differences(&two(4), &two(8));
-        assert_eq!(found, [Difference { text: "timespan 2: target 2: -o4 against -o8".to_owned(), is_load: true }]);
+        let text = "timespan 2: target 2: -o4 against -o8".to_owned();
+        assert_eq!(found, [Difference { text, is_load: true, is_seed: false }]);
         let found = differences(&profile(|_| {}), &two(2));
         assert_eq!(found[0].text, "1 timespans against 2 timespans");
     }
@@ -108,5 +114,7 @@ mod tests {
             }),
         );
         assert!(found.len() == 5 && found.iter().all(|found| !found.is_load), "{found:?}");
+        let seeds: Vec<&str> = found.iter().filter(|found| found.is_seed).map(|found| found.text.as_str()).collect();
+        assert_eq!(seeds, ["-z0 against -z7"]);
     }
 }

@@ -60,6 +60,16 @@ fn varied(sweep: &Sweep) -> Option<[Varied; 2]> {
     is_grid.then_some(if a.values.len() > b.values.len() { [a, b] } else { [b, a] })
 }
 
+/// A point with a figure.
+struct Known {
+    point: usize,
+    x: f64,
+    y: f64,
+    value: f64,
+    /// Its run has warnings, or worse.
+    is_warned: bool,
+}
+
 fn chart(
     sweep: &Sweep,
     (name, title): (&'static str, &str),
@@ -74,13 +84,13 @@ fn chart(
     let known = (0..sweep.points.len()).filter_map(|point| {
         let figures = stats::sweep::figures(sweep, point)?;
         let is_warned = figures.severity >= Some(Severity::Warn);
-        Some((point, place(across, point)?, place(up, point)?, of(figures)?, is_warned))
+        Some(Known { point, x: place(across, point)?, y: place(up, point)?, value: of(figures)?, is_warned })
     });
-    let known: Vec<(usize, f64, f64, f64, bool)> = known.collect();
-    let most = known.iter().map(|&(.., value, _)| value).fold(0.0, f64::max);
+    let known: Vec<Known> = known.collect();
+    let most = known.iter().map(|known| known.value).fold(0.0, f64::max);
     // Where all have warnings, marks would tell none from the others.
-    let is_mixed = known.iter().any(|&(.., is_warned)| is_warned) && known.iter().any(|&(.., is_warned)| !is_warned);
-    let cell = |&(point, x, y, value, is_warned): &(usize, f64, f64, f64, bool)| {
+    let is_mixed = known.iter().any(|known| known.is_warned) && known.iter().any(|known| !known.is_warned);
+    let cell = |&Known { point, x, y, value, is_warned }: &Known| {
         let (mark, told) = if is_warned && is_mixed { (" !", ", measured with warnings") } else { Default::default() };
         let label = if quantity == Quantity::LatencyNs { latency(value) } else { quantity.tick(value, value) };
         let typed = Setting::typed_all(&sweep.points[point].settings);

@@ -580,6 +580,10 @@ mod tests {
         Sweep { limit: Some(found), ..sweep }
     }
 
+    fn are_sentences(row: &str, ends: &str) -> bool {
+        row.ends_with(|end| ends.contains(end)) && !row.contains("  ") && !row.contains("..")
+    }
+
     /// Each row of the brief says something, and the command goes on with what was typed.
     #[test]
     fn every_sweep_has_four_answers_and_a_next_command() {
@@ -648,9 +652,8 @@ mod tests {
         ] {
             let brief = in_brief(&sweep, None, ("results", |_| None));
             assert_eq!((brief.measured.as_str(), brief.command.as_str()), (measured, next));
-            for row in [&brief.measured, &brief.on, &brief.trust.words, &brief.next] {
-                assert!(row.ends_with(['.', ':']) && !row.contains("  ") && !row.contains(".."), "{brief:?}");
-            }
+            let rows = [&brief.measured, &brief.on, &brief.trust.words];
+            assert!(rows.iter().all(|row| are_sentences(row, ".")) && are_sentences(&brief.next, ".:"), "{brief:?}");
         }
     }
 

@@ -69,8 +69,8 @@ pub fn of_result(result: &RunResult) -> String {
 }
 
 /// The load of timespans, of which each has its line.
-pub fn of_lines(lines: impl ExactSizeIterator<Item = String>) -> String {
-    let lines: Vec<String> = lines.collect();
+pub fn of_lines(lines: impl IntoIterator<Item = String>) -> String {
+    let lines: Vec<String> = lines.into_iter().collect();
     let Some(first) = lines.first() else { return "no load".to_owned() };
     let different = lines.iter().collect::<BTreeSet<_>>().len();
     match lines.len() {
