@@ -61,8 +61,12 @@ fn the_highest_rate_that_keeps_a_limit_is_found_and_confirmed() {
     let search = made(&place);
     let sweep = search.sweep();
     let found = &sweep["limit"];
-    // A busy machine may leave it an estimate.
-    let answer = if found["is_confirmed"] == true { "highest rate that meets " } else { "\n  limit: " };
+    // A busy machine may leave it an estimate, or disturb so many runs that noise decides.
+    let answer = match (found["is_confirmed"] == true, found["noise"].is_object()) {
+        (true, _) => "highest rate that meets ",
+        (false, true) => "noise decides whether a run meets ",
+        (false, false) => "\n  limit: ",
+    };
     assert!(search.stdout.contains(&format!("{answer}mean response time <= 30000 ms")), "{}", search.stdout);
     let rate = |which: &str| -> Option<f64> {
         let point = found[which].as_u64()? as usize;
