@@ -47,7 +47,7 @@ pub use machine::{
     LoopDevice, Mounted, Partition, Swap, Zram, claimed, is_root, memory_events, nobody_can_run, processes_of, tool,
     unless_swapping,
 };
-pub use metronome::Metronome;
+pub use metronome::{Metronome, unless_paused};
 pub use process::{Finished, KernelIo, OpenMode, Program, Running, no_child, spawned};
 pub use random::Random;
 pub use service::Service;

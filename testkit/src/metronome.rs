@@ -1,5 +1,6 @@
 //! Whether this machine had time for a test that needs some.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -12,12 +13,26 @@ const TICK: Duration = Duration::from_millis(1);
 /// endless loops for each CPU 950 us.
 const LATE: Duration = Duration::from_micros(300);
 
+/// A machine that stands still for so long makes others miss a time that they have agreed on.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// How often a test that such pauses disturb is made.
+const ATTEMPTS: u32 = 5;
+
 /// A thread that sleeps for a millisecond again and again, and keeps how late it woke up. What it finds does not depend on
 /// the program under test, unless that takes all CPUs.
 #[derive(Debug)]
 pub struct Metronome {
     ends: Arc<AtomicBool>,
-    thread: JoinHandle<(Duration, u32)>,
+    thread: JoinHandle<Lateness>,
+}
+
+/// How late it woke up.
+#[derive(Debug, Default)]
+struct Lateness {
+    sum: Duration,
+    longest: Duration,
+    count: u32,
 }
 
 impl Metronome {
@@ -26,23 +41,24 @@ impl Metronome {
         let ends = Arc::<AtomicBool>::default();
         let has_ended = Arc::clone(&ends);
         let thread = std::thread::spawn(move || {
-            let (mut late, mut count) = (Duration::ZERO, 0);
+            let mut lateness = Lateness::default();
             while !has_ended.load(Relaxed) {
                 let due = Instant::now() + TICK;
                 std::thread::sleep(TICK);
-                late += due.elapsed();
-                count += 1;
+                let late = due.elapsed();
+                lateness.sum += late;
+                lateness.longest = lateness.longest.max(late);
+                lateness.count += 1;
             }
-            (late, count)
+            lateness
         });
         Self { ends, thread }
     }
 
     /// Ends, and says why the machine was too busy meanwhile, if it was.
     pub fn verdict(self) -> Result<(), String> {
-        self.ends.store(true, Relaxed);
-        let (late, count) = self.thread.join().map_err(|_| "the machine is too busy: a thread failed".to_owned())?;
-        let mean = late / count.max(1);
+        let lateness = self.end().ok_or("the machine is too busy: a thread failed")?;
+        let mean = lateness.sum / lateness.count.max(1);
         if mean <= LATE {
             return Ok(());
         }
@@ -51,4 +67,22 @@ impl Metronome {
             mean.as_micros()
         ))
     }
+
+    fn end(self) -> Option<Lateness> {
+        self.ends.store(true, Relaxed);
+        self.thread.join().ok()
+    }
+}
+
+/// Makes a test of programs that agree on times. If it fails and the machine stood still meanwhile, it is made again.
+pub fn unless_paused(test: impl Fn()) {
+    for _ in 1..ATTEMPTS {
+        let metronome = Metronome::start();
+        let Err(panic) = catch_unwind(AssertUnwindSafe(&test)) else { return };
+        match metronome.end().map(|lateness| lateness.longest) {
+            Some(longest) if longest >= PAUSE => eprintln!("made again: the machine stood still for {longest:?}"),
+            _ => resume_unwind(panic),
+        }
+    }
+    test();
 }

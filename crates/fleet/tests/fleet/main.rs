@@ -20,9 +20,9 @@ macro_rules! scenarios {
 
 /// Runs them at the same time, and names all that failed.
 fn together(scenarios: &[Scenario]) {
-    let spawn = |(name, scenario): &Scenario| {
-        let thread = std::thread::Builder::new().name((*name).into()).spawn(*scenario).unwrap();
-        (*name, thread)
+    let spawn = |&(name, scenario): &Scenario| {
+        let thread = std::thread::Builder::new().name(name.into());
+        (name, thread.spawn(move || testkit::unless_paused(scenario)).unwrap())
     };
     let threads: Vec<_> = scenarios.iter().map(spawn).collect();
     let failed = threads.into_iter().filter_map(|(name, thread)| thread.join().is_err().then_some(name));

@@ -88,7 +88,9 @@ fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration, [silent, cut, e
                     break;
                 }
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            // With a time limit, a read is not begun again by the kernel if the process was stopped meanwhile.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
             Err(_) => break,
         }
     }

@@ -100,6 +100,10 @@ fn metrics_have_a_target_for_each_host() {
 #[test]
 #[cfg_attr(not(feature = "screens"), ignore = "needs the feature screens")]
 fn the_screen_shows_the_hosts() {
+    testkit::unless_paused(show_the_hosts);
+}
+
+fn show_the_hosts() {
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
     or_skip!(tool("script"));
     let (program, target) = (fleet.place.program().display(), fleet.place.path("room-{host}/t.dat"));
@@ -107,8 +111,8 @@ fn the_screen_shows_the_hosts() {
     let on = format!("--on={}/h1,h2", fleet.url());
     // It ends when the test has seen all that it looks for.
     let command = format!(
-        "stty cols 80 rows 30; {program} {on} {load} {} >report.txt & until test -e seen; do sleep 0.1; done; kill -TERM \
-         $!; wait $!",
+        "stty cols 80 rows 30; {program} {on} {load} {} >report.txt & until test -e seen || ! kill -0 $!; do sleep 0.1; done; \
+         kill -TERM $!; wait $!",
         target.display()
     );
     let script = fleet.place.tool("script").env("TERM", "xterm").args("-q -e -f -c").arg(command).arg("screen.txt");

@@ -22,6 +22,9 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
     // What started nowhere in time is made in another attempt.
     let run = run_in_time(|| {
         let _ = fs::remove_dir_all(fleet.place.path("d"));
+        for host in ["h1", "h2"] {
+            let _ = fs::remove_file(fleet.room(host).join("t.dat"));
+        }
         sweep(load).arg(&target)
     });
     run.expect_status(0).expect_stdout(&["Param -o 1 -t 1, ", "Param -o 2 -t 1, ", "depth"]);
