@@ -16,7 +16,7 @@ const LATE: Duration = Duration::from_micros(300);
 /// A machine that stands still for so long makes others miss a time that they have agreed on.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How often a test that such pauses disturb is made.
+/// Runs of a test that such pauses disturb, at most.
 const ATTEMPTS: u32 = 5;
 
 /// A thread that sleeps for a millisecond again and again, and keeps how late it woke up. What it finds does not depend on
@@ -74,14 +74,16 @@ impl Metronome {
     }
 }
 
-/// Makes a test of programs that agree on times. If it fails and the machine stood still meanwhile, it is made again.
+/// Runs a test of programs that agree on times, and runs it again if it failed while the machine stood still.
 pub fn unless_paused(test: impl Fn()) {
     for _ in 1..ATTEMPTS {
         let metronome = Metronome::start();
-        let Err(panic) = catch_unwind(AssertUnwindSafe(&test)) else { return };
-        match metronome.end().map(|lateness| lateness.longest) {
-            Some(longest) if longest >= PAUSE => eprintln!("made again: the machine stood still for {longest:?}"),
-            _ => resume_unwind(panic),
+        let outcome = catch_unwind(AssertUnwindSafe(&test));
+        let longest = metronome.end().map(|lateness| lateness.longest).unwrap_or_default();
+        match outcome {
+            Ok(()) => return,
+            Err(panic) if longest < PAUSE => resume_unwind(panic),
+            Err(_) => eprintln!("running it again: the machine stood still for {longest:?}"),
         }
     }
     test();
