@@ -20,6 +20,8 @@ const WITH_OUTPUTS: bool = true;
 /// How a case ended.
 #[derive(Debug)]
 pub(super) struct Outcome {
+    /// The kind of our command.
+    pub(super) kind: &'static str,
     /// Where it was, and what was done, as lines of the shell. The last one is ours.
     pub(super) lines: Vec<String>,
     /// Of our command, if it ended by itself.
@@ -53,7 +55,7 @@ pub(super) fn run(places: &Places, seed: u64, case: u64, is_root: bool) -> Resul
     fs::remove_dir_all(&folder).map_err(failed)?;
     let (ended, losses, has_changed) = judged.map_err(failed)?;
     let (code, status) = (ended.status.and_then(|status| status.code()), ended.status_text());
-    Ok(Outcome { lines, code, status, stderr: ended.stderr, losses, has_changed, left })
+    Ok(Outcome { kind: command.kind, lines, code, status, stderr: ended.stderr, losses, has_changed, left })
 }
 
 /// Runs the command and tells what it was not allowed to do, and whether it changed anything that it may.
@@ -68,7 +70,7 @@ pub(super) fn judge(stack: &mut Stack, command: &Command) -> std::io::Result<(En
     let allowed = if code == Some(3) { Allowed::default() } else { allowed };
     let after = stack.snapshot()?;
     let mut losses = verdict::losses(stack, &before, &after, &allowed, None);
-    losses.extend(verdict::bad_end(code, &ended.stderr));
+    losses.extend(verdict::bad_end(command, code, &ended.stderr));
     let has_changed = before.bytes.iter().any(|(node, bytes)| after.bytes.get(node).is_some_and(|now| now != bytes));
     take_down(stack, &before, &allowed, &mut losses)?;
     Ok((ended, losses, has_changed))

@@ -1,5 +1,7 @@
 //! One command line of ours over the names of a stack.
 
+mod forms;
+
 use super::random::Random;
 use super::stack::Stack;
 use std::fs;
@@ -7,11 +9,9 @@ use std::fs;
 /// Names that only Windows knows: refused, and nothing is made.
 const WINDOWS_NAMES: [&str; 5] = ["F:x", "C:", "#1", r"\\host\x", r"\\.\E:"];
 
-/// What the command asks for, as far as it decides what may change.
+/// One load that a command runs, with permissions of its own: a side of a pair, a stream, or all of it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Command {
-    /// After `diskspd`, with `$L1` for the nodes of loop devices.
-    pub(super) words: Vec<String>,
+pub(super) struct Load {
     pub(super) targets: Vec<String>,
     pub(super) creates: bool,
     pub(super) writes: bool,
@@ -19,89 +19,129 @@ pub(super) struct Command {
     pub(super) deletes: bool,
     /// Names given with --destroy.
     pub(super) destroyed: Vec<String>,
+    /// It is from a directory of another user, and nobody has typed what it may write to.
+    pub(super) is_unconfirmed: bool,
+}
+
+/// What the command asks for, as far as it decides what may change.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Command {
+    pub(super) kind: &'static str,
+    /// After `diskspd`, with `$L1` for the nodes of loop devices.
+    pub(super) words: Vec<String>,
+    pub(super) loads: Vec<Load>,
     /// Files that results go to.
     pub(super) outputs: Vec<String>,
-    /// The folder of a sweep.
-    pub(super) folder: Option<String>,
+    /// Folders that get results.
+    pub(super) folders: Vec<String>,
+    /// Files with these names in a folder are made, or replaced if they are of diskspd.
+    pub(super) owned: Vec<(String, &'static [&'static str])>,
+    /// Files that it reads what to do from.
+    pub(super) inputs: Vec<String>,
+    /// Exit statuses besides 0, 1 and 3.
+    pub(super) statuses: &'static [i32],
 }
 
 impl Command {
     /// As a line of the shell.
     pub(super) fn line(&self) -> String {
         let quoted = self.words.iter().map(|word| {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,+:$".contains(c);
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,+:$*".contains(c);
             if word.chars().all(is_plain) { word.clone() } else { format!("'{word}'") }
         });
         std::iter::once("diskspd".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
     }
 
-    fn add(&mut self, word: impl Into<String>) {
+    pub(super) fn add(&mut self, word: impl Into<String>) {
         self.words.push(word.into());
     }
 }
 
 /// The command line of a case. `with_outputs`: results go over names that are there, too.
 pub(super) fn choose(stack: &mut Stack, random: &mut Random, with_outputs: bool) -> Command {
+    let (kind, command) = match random.below(100) {
+        0..8 => ("ab", forms::pairs(stack, random)),
+        8..16 => ("--resume", forms::resumed_series(stack, random)),
+        16..22 => ("--stream", forms::streams(stack, random)),
+        22..28 => ("--append", forms::appending(stack, random)),
+        28..34 => ("run", forms::job(stack, random)),
+        34..41 => ("--journal", forms::journal(stack, random)),
+        41..43 => ("--cycles", forms::cycles(stack, random)),
+        43..46 => ("sweep", one_load(stack, random, with_outputs, true)),
+        _ => ("one load", one_load(stack, random, with_outputs, false)),
+    };
+    Command { kind, ..command }
+}
+
+/// A load, perhaps in a sweep.
+fn one_load(stack: &mut Stack, random: &mut Random, with_outputs: bool, is_sweep: bool) -> Command {
     let mut command = Command::default();
-    for _ in 0..[1, 1, 1, 1, 2, 3][random.below(6)] {
-        let target = target(stack, random);
-        command.targets.push(target);
-    }
-    if random.percent(4) {
+    if is_sweep {
         let folder = if random.percent(50) { random.pick(&stack.folders()).cloned() } else { None };
         let folder = folder.unwrap_or_else(|| stack.new_name("sweep"));
         command.words = ["sweep", "--dir", &folder, "--vary", "o=1,2", "--"].map(str::to_owned).to_vec();
-        command.folder = Some(folder);
+        command.folders.push(folder);
     }
-    load(&mut command, random);
-    if random.percent(30) {
-        command.add("--overwrite");
-        command.overwrites = true;
-    }
-    if random.percent(10) {
-        command.add("--recreate");
-    }
-    if random.percent(12) {
-        command.add("--delete-after");
-        command.deletes = true;
-    }
-    destroy(&mut command, stack, random);
-    if random.percent(20) && command.folder.is_none() {
+    let mut load = targets(stack, random);
+    amounts(&mut load, &mut command.words, random);
+    permissions(&mut load, &mut command.words, stack, random);
+    if random.percent(20) && !is_sweep {
         output(&mut command, stack, random, with_outputs);
     }
-    let targets = command.targets.clone();
-    command.words.extend(targets);
+    command.words.extend(load.targets.iter().cloned());
+    command.loads.push(load);
     command
 }
 
+/// One to three targets.
+pub(super) fn targets(stack: &mut Stack, random: &mut Random) -> Load {
+    let count = [1, 1, 1, 1, 2, 3][random.below(6)];
+    Load { targets: (0..count).map(|_| target(stack, random)).collect(), ..Load::default() }
+}
+
+/// What is typed to allow a load more than other loads may do.
+pub(super) fn permissions(load: &mut Load, words: &mut Vec<String>, stack: &Stack, random: &mut Random) {
+    if random.percent(30) {
+        words.push("--overwrite".to_owned());
+        load.overwrites = true;
+    }
+    if random.percent(10) {
+        words.push("--recreate".to_owned());
+    }
+    if random.percent(12) {
+        words.push("--delete-after".to_owned());
+        load.deletes = true;
+    }
+    destroy(load, words, stack, random);
+}
+
 /// How much of what is written, and how.
-fn load(command: &mut Command, random: &mut Random) {
+pub(super) fn amounts(load: &mut Load, words: &mut Vec<String>, random: &mut Random) {
+    let mut add = |word: &str| words.push(word.to_owned());
     if random.percent(50) {
-        command.creates = true;
-        command.add(random.word(&["-c64K", "-c64K", "-c128K", "-c1M", "-c4M"]));
+        load.creates = true;
+        add(random.word(&["-c64K", "-c64K", "-c128K", "-c1M", "-c4M"]));
     }
     if random.percent(75) {
-        command.writes = true;
-        command.add(random.word(&["-w50", "-w100"]));
+        load.writes = true;
+        add(random.word(&["-w50", "-w100"]));
     } else {
-        command.add("-w0");
+        add("-w0");
     }
-    for words in [["", "-Zr", "-Z"], ["-o1", "-o8", "-o2"], ["-r", "", "-r"], ["", "-t2", ""]] {
-        let word = random.word(&words);
+    for choices in [["", "-Zr", "-Z"], ["-o1", "-o8", "-o2"], ["-r", "", "-r"], ["", "-t2", ""]] {
+        let word = random.word(&choices);
         if !word.is_empty() {
-            command.add(word);
+            add(word);
         }
     }
     let way = random.word(&["", "", "-Su", "-Sm", "-Sw", "-Sh", "--engine=aio", "--engine=io_uring", "--engine=sync"]);
     if !way.is_empty() {
-        command.add(way);
+        add(way);
     }
-    for word in ["-b4K", "-d1", "-W0", "--max-ios=32"] {
-        command.add(word);
-    }
+    ["-b4K", "-d1", "-W0", "--max-ios=32"].into_iter().for_each(add);
 }
 
-fn target(stack: &mut Stack, random: &mut Random) -> String {
+pub(super) fn target(stack: &mut Stack, random: &mut Random) -> String {
     let device = random.pick(&stack.loops).filter(|_| random.percent(55));
     if let Some(device) = device {
         return format!("${}", device.variable);
@@ -134,8 +174,8 @@ fn target(stack: &mut Stack, random: &mut Random) -> String {
 }
 
 /// The right name of a loop device that is a target, or a wrong one.
-fn destroy(command: &mut Command, stack: &Stack, random: &mut Random) {
-    for target in command.targets.clone() {
+pub(super) fn destroy(load: &mut Load, words: &mut Vec<String>, stack: &Stack, random: &mut Random) {
+    for target in load.targets.clone() {
         let Some(device) = stack.loops.iter().find(|device| target == format!("${}", device.variable)) else {
             continue;
         };
@@ -148,8 +188,8 @@ fn destroy(command: &mut Command, stack: &Stack, random: &mut Random) {
             1 => target,
             _ => identity.replace(&stack.folder.display().to_string(), "$PWD"),
         };
-        command.add(format!("--destroy={name}"));
-        command.destroyed.push(stack.expanded(&name));
+        words.push(format!("--destroy={name}"));
+        load.destroyed.push(stack.expanded(&name));
     }
 }
 

@@ -17,6 +17,7 @@ use crate::stop::Stop;
 use crate::surroundings::target_directory;
 use case::Outcome;
 use places::Places;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -48,10 +49,12 @@ impl Default for Request {
 #[derive(Debug, Default)]
 struct Tally {
     cases: u64,
-    /// Exit statuses 0, 1 and 3.
+    /// Those that ran, failed and were refused.
     statuses: [u64; 3],
     changed: u64,
     losses: u64,
+    /// The same statuses by the kind of command.
+    kinds: BTreeMap<&'static str, [u64; 3]>,
 }
 
 /// Runs cases until the time is over.
@@ -114,8 +117,11 @@ fn cases(places: &Places, request: &Request, seed: u64, is_root: bool, is_stoppe
 impl Tally {
     fn add(&mut self, outcome: &Outcome) {
         self.cases += 1;
-        if let Some(index) = [0, 1, 3].iter().position(|code| outcome.code == Some(*code)) {
+        // A comparison that cannot tell, and a limit that was not kept, ran.
+        let ended: [&[i32]; 3] = [&[0, 4, 6], &[1], &[3]];
+        if let Some(index) = ended.iter().position(|codes| outcome.code.is_some_and(|code| codes.contains(&code))) {
             self.statuses[index] += 1;
+            self.kinds.entry(outcome.kind).or_default()[index] += 1;
         }
         self.changed += u64::from(outcome.has_changed);
         self.losses += u64::from(!outcome.losses.is_empty());
@@ -123,8 +129,11 @@ impl Tally {
 
     fn text(&self, time: Duration) -> String {
         let [good, failed, refused] = self.statuses;
+        let kinds =
+            self.kinds.iter().map(|(kind, [good, failed, refused])| format!("{kind} {good}/{failed}/{refused}"));
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
         format!(
-            "{} cases in {:.0} s ({:.1} per second): {good} ran, {failed} failed, {refused} refused; {} changed what they may; {} losses",
+            "{} cases in {:.0} s ({:.1} per second): {good} ran, {failed} failed, {refused} refused ({kinds}); {} changed what they may; {} losses",
             self.cases,
             time.as_secs_f64(),
             self.cases as f64 / time.as_secs_f64().max(0.001),

@@ -1,5 +1,7 @@
 //! The test can fail: programs that take somebody's data are caught, and one that does nothing is not.
 
+use super::command::{Command, Load};
+use super::stack::Stack;
 use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -52,4 +54,37 @@ fn a_program_that_ends_badly_is_caught() {
     assert_eq!(bad as u64, cases, "{losses:?}");
     let (_, losses) = losses_of("echo \"thread 'main' panicked at x\" >&2");
     assert!(losses.iter().all(|loss| loss.contains("panicked")) && !losses.is_empty(), "{losses:?}");
+}
+
+/// Whether a command of these loads may have overwritten `f1`, which is somebody's.
+fn is_overwriting_caught(loads: Vec<Load>) -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = ["case", "out", "bin"].map(|name| folder.path().join(name));
+    for name in &names {
+        fs::create_dir(name).expect("a new folder");
+    }
+    let [case, scratch, programs] = names;
+    let program = programs.join("diskspd");
+    fs::write(&program, "#!/bin/sh\nprintf taken | dd of=f1 conv=notrunc 2>/dev/null\n").expect("written");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("our own");
+    let mut stack = Stack::new(case, scratch, programs, false);
+    stack.shell("echo somebody >f1; echo somebody >f2").expect("two files");
+    let (_, losses, _) = case::judge(&mut stack, &Command { loads, ..Command::default() }).expect("a case");
+    losses.iter().any(|loss| loss.contains("'f1' has lost data"))
+}
+
+#[test]
+fn each_load_of_a_command_needs_a_permission_of_its_own() {
+    let load = |target: &str, overwrites| Load {
+        targets: vec![target.to_owned()],
+        writes: true,
+        overwrites,
+        ..Load::default()
+    };
+    assert!(!is_overwriting_caught(vec![load("f1", true), load("f1", true)]));
+    assert!(!is_overwriting_caught(vec![load("f1", true), Load { writes: false, ..load("f1", false) }]));
+    assert!(is_overwriting_caught(vec![load("f1", true), load("f1", false)]));
+    // All loads are checked before the first of them runs.
+    assert!(is_overwriting_caught(vec![load("f1", true), load("f2", false)]));
+    assert!(is_overwriting_caught(vec![Load { is_unconfirmed: true, ..load("f1", true) }]));
 }

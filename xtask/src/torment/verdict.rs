@@ -1,7 +1,7 @@
 //! What a command may change, and what it changed besides. This judges by what was built and by the kernel's
 //! numbers; it shares nothing with the program that is tested.
 
-use super::command::{Command, backing_name};
+use super::command::{Command, Load, backing_name};
 use super::snapshot::{Entry, Kind, Node, Snapshot, difference};
 use super::stack::{LoopDevice, Stack};
 use std::collections::BTreeSet;
@@ -17,57 +17,108 @@ pub(super) struct Allowed {
     names: BTreeSet<PathBuf>,
     /// Of these, those that may go.
     gone: BTreeSet<PathBuf>,
-    /// A folder that may get new files.
-    folder: Option<PathBuf>,
+    /// Folders that may get new files.
+    folders: Vec<PathBuf>,
 }
 
 /// Judged before the command runs.
 pub(super) fn allowed(stack: &Stack, command: &Command, before: &Snapshot) -> Allowed {
     let mut allowed = Allowed::default();
-    for target in &command.targets {
-        let named = resolve(stack, target);
-        match stack.node(target) {
-            Some(Node::Device(_)) => allow_device(stack, command, target, &mut allowed),
-            Some(node) => {
-                let Some(named) = named else { continue };
-                allow_file(stack, command, before, (node, named), &mut allowed);
-            }
-            None if command.creates => allowed.names.extend(named),
-            None => {}
-        }
-        if command.deletes && command.creates && stack.node(target).is_none() {
-            allowed.gone.extend(resolve(stack, target));
+    let inputs: Vec<Node> = command.inputs.iter().filter_map(|input| stack.node(input)).collect();
+    let is_denied = |load: &Load| is_denied(stack, load, before, &inputs);
+    // All loads are checked before the first of them runs.
+    if !command.loads.iter().any(is_denied) {
+        for load in &command.loads {
+            allow_load(stack, load, before, &mut allowed);
         }
     }
     for output in &command.outputs {
         let Some(named) = resolve(stack, output) else { continue };
         let node = stack.node(output);
-        let is_free = node.is_none_or(|node| {
-            let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
-            is_result(stack, before, node) || (is_empty && !is_used(stack, node))
-        });
-        if is_free {
+        if node.is_none_or(|node| is_replaceable(stack, before, node)) {
             allowed.content.extend(node);
             allowed.names.insert(named);
         }
     }
-    if let Some(folder) = &command.folder {
-        allowed.folder = resolve(stack, folder);
+    for (folder, names) in &command.owned {
+        allow_owned(stack, folder, names, before, &mut allowed);
     }
+    allowed.folders.extend(command.folders.iter().filter_map(|folder| resolve(stack, folder)));
     allowed
 }
 
-fn allow_device(stack: &Stack, command: &Command, target: &str, allowed: &mut Allowed) {
+fn allow_load(stack: &Stack, load: &Load, before: &Snapshot, allowed: &mut Allowed) {
+    for target in &load.targets {
+        let named = resolve(stack, target);
+        match stack.node(target) {
+            Some(Node::Device(_)) => allow_device(stack, load, target, allowed),
+            Some(node) => {
+                let Some(named) = named else { continue };
+                allow_file(stack, load, before, (node, named), allowed);
+            }
+            None if load.creates => allowed.names.extend(named),
+            None => {}
+        }
+        if load.deletes && load.creates && stack.node(target).is_none() {
+            allowed.gone.extend(resolve(stack, target));
+        }
+    }
+}
+
+/// True if a load may write to none of its targets, and no other load of its command to any: a target is somebody's, and
+/// nothing that was typed for this load allows it to write there.
+fn is_denied(stack: &Stack, load: &Load, before: &Snapshot, inputs: &[Node]) -> bool {
+    let asks = load.creates || load.writes;
+    (asks && load.is_unconfirmed)
+        || load.targets.iter().any(|target| match stack.node(target) {
+            Some(node) if asks && stack.related(node).iter().any(|node| inputs.contains(node)) => true,
+            Some(Node::Device(_)) => load.writes && !is_named(stack, load, target),
+            Some(node) => {
+                let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
+                load.writes && !(load.overwrites || is_empty || is_ours(stack, node))
+            }
+            None => false,
+        })
+}
+
+/// Files that a command makes in a folder under names of its own: no link is followed, and what is not of diskspd stays.
+fn allow_owned(stack: &Stack, folder: &str, names: &[&str], before: &Snapshot, allowed: &mut Allowed) {
+    let path = stack.folder.join(stack.expanded(folder));
+    let last_is_link = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink());
+    let Some(folder) = resolve(stack, folder).filter(|_| !last_is_link) else { return };
+    if !before.names.contains_key(&folder) {
+        allowed.names.insert(folder.clone());
+    }
+    for name in names {
+        let name = folder.join(name);
+        let is_free = match before.names.get(&name) {
+            None => true,
+            Some(entry) => entry.kind == Kind::File && is_replaceable(stack, before, entry.node),
+        };
+        if is_free {
+            allowed.content.extend(before.names.get(&name).map(|entry| entry.node));
+            allowed.gone.insert(name.clone());
+            allowed.names.insert(name);
+        }
+    }
+}
+
+/// True if a device was named with --destroy.
+fn is_named(stack: &Stack, load: &Load, target: &str) -> bool {
+    let device = stack.loops.iter().find(|device| stack.node(target) == Some(device.node));
+    device.and_then(|device| backing_name(&device.path)).is_some_and(|name| load.destroyed.contains(&name))
+}
+
+fn allow_device(stack: &Stack, load: &Load, target: &str, allowed: &mut Allowed) {
     let is_it = |device: &&LoopDevice| stack.node(target) == Some(device.node);
     let Some(device) = stack.loops.iter().find(is_it) else { return };
-    let names = backing_name(&device.path);
-    let is_named = names.is_some_and(|name| command.destroyed.contains(&name));
+    let is_named = is_named(stack, load, target);
     let related = stack.related(device.node);
     // Only this device, what is below it, and nothing beside or above.
     let others = stack.loops.iter().filter(|other| related.contains(&other.node) && other.node != device.node);
     let is_alone = others.into_iter().all(|other| is_below(stack, other.node, device));
     let is_used = related.iter().any(|node| is_used_itself(stack, *node));
-    if command.writes && is_named && is_alone && !is_used && !device.is_read_only {
+    if load.writes && is_named && is_alone && !is_used && !device.is_read_only {
         allowed.content.extend(related);
     }
 }
@@ -78,23 +129,34 @@ fn is_below(stack: &Stack, node: Node, device: &LoopDevice) -> bool {
         || stack.loops.iter().any(|lower| lower.node == device.backing && is_below(stack, node, lower))
 }
 
-fn allow_file(stack: &Stack, command: &Command, before: &Snapshot, target: (Node, PathBuf), allowed: &mut Allowed) {
+/// True for what diskspd made, and for what it may have made.
+fn is_ours(stack: &Stack, node: Node) -> bool {
+    stack.related(node).iter().any(|node| stack.ours.contains(node) || stack.unsure.contains(node))
+        || stack.lower_of(node).is_some_and(|lower| stack.ours.contains(&lower))
+}
+
+fn allow_file(stack: &Stack, load: &Load, before: &Snapshot, target: (Node, PathBuf), allowed: &mut Allowed) {
     let (node, named) = target;
     let related = stack.related(node);
-    let is_ours = related.iter().any(|node| stack.ours.contains(node) || stack.unsure.contains(node))
-        || stack.lower_of(node).is_some_and(|lower| stack.ours.contains(&lower));
+    let is_ours = is_ours(stack, node);
     let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
-    let asks = command.creates || command.writes;
-    let may = asks && !is_used(stack, node) && (is_ours || command.overwrites || is_empty);
+    let asks = load.creates || load.writes;
+    let may = asks && !is_used(stack, node) && (is_ours || load.overwrites || is_empty);
     let is_reused = is_ours && !is_used(stack, node);
     if may {
         allowed.content.extend(related);
         allowed.names.insert(named.clone());
     }
-    if command.deletes && (may || is_reused) {
+    if load.deletes && (may || is_reused) {
         allowed.gone.insert(named.clone());
         allowed.names.insert(named);
     }
+}
+
+/// True for a result document, or for an empty file that nobody uses.
+fn is_replaceable(stack: &Stack, before: &Snapshot, node: Node) -> bool {
+    let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
+    is_result(stack, before, node) || (is_empty && !is_used(stack, node))
 }
 
 /// True for a result document, and for a copy of one, which is as good.
@@ -213,7 +275,7 @@ impl Meaning<'_> {
         let is_below = |folder: &PathBuf| {
             path == folder || path.file_name().is_some_and(|name| self.is_same_place(path, &folder.join(name)))
         };
-        if self.allowed.folder.as_ref().is_some_and(is_below) || self.may(path, &self.allowed.names) {
+        if self.allowed.folders.iter().any(is_below) || self.may(path, &self.allowed.names) {
             return true;
         }
         // What is opened for writing in an overlay is copied into its upper folder first, with the folders it is in,
@@ -267,13 +329,14 @@ impl Meaning<'_> {
 }
 
 /// What is wrong with how the program ended.
-pub(super) fn bad_end(code: Option<i32>, stderr: &str) -> Option<String> {
+pub(super) fn bad_end(command: &Command, code: Option<i32>, stderr: &str) -> Option<String> {
     if stderr.contains("panicked at") {
         return Some("the program panicked".to_owned());
     }
     match code {
         Some(0 | 1 | 3) => None,
-        Some(code) => Some(format!("exit status {code} is not among 0, 1 and 3")),
+        Some(code) if command.statuses.contains(&code) => None,
+        Some(code) => Some(format!("exit status {code} is not among 0, 1, 3 {:?}", command.statuses)),
         None => Some("the program did not end by itself".to_owned()),
     }
 }
