@@ -20,6 +20,7 @@ mod documents;
 mod durable_writes;
 mod ending_early;
 mod events;
+mod evidence;
 mod exits_and_streams;
 mod expectations;
 mod explanations;
