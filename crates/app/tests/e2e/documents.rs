@@ -111,8 +111,8 @@ fn tests_show_every_rule_of_the_verdict() {
 }
 
 #[test]
-fn the_readme_lists_the_exit_statuses() {
-    let listed: Vec<Vec<String>> = rows("../README.md")
+fn the_guide_lists_the_exit_statuses() {
+    let listed: Vec<Vec<String>> = rows("guide/commands.md")
         .into_iter()
         .filter(|row| row[0].split(", ").all(|number| number.parse::<u8>().is_ok()))
         .collect();
