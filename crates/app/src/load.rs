@@ -80,6 +80,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         Ok(events) => events,
         Err(reason) => return fail(&reason),
     };
+    say_overwrite_of_environment(request);
     let plan = match job.measurement.plan(&choices(request)) {
         Ok(plan) => plan,
         Err(refusals) => return job.refused(&refusals),
@@ -225,13 +226,17 @@ pub(crate) fn overwrites_by_environment() -> bool {
     std::env::var_os(OVERWRITE_VARIABLE).is_some_and(|value| value == "1")
 }
 
-pub(crate) fn choices(request: &RunRequest) -> Choices {
-    let by_environment = overwrites_by_environment();
-    if by_environment && !request.options.overwrite && request.profile.verbose {
+/// With `-v`: that the environment permits what no option does.
+pub(crate) fn say_overwrite_of_environment(request: &RunRequest) {
+    if overwrites_by_environment() && !request.options.overwrite && request.profile.verbose {
         say(&format!("{OVERWRITE_VARIABLE}=1: existing files may be overwritten, as with --overwrite"));
     }
+}
+
+/// What a request permits, and no other request.
+pub(crate) fn choices(request: &RunRequest) -> Choices {
     Choices {
-        overwrite: request.options.overwrite || by_environment,
+        overwrite: request.options.overwrite || overwrites_by_environment(),
         reuse: if request.options.recreate { Reuse::Nothing } else { Reuse::AsMade },
         delete_after: request.options.delete_after,
         destroy: request.options.destroy.clone(),

@@ -9,6 +9,7 @@ use crate::outputs::Protected;
 use crate::series_runner::{Refused, SeriesRunner};
 use crate::status::Status;
 use cli::RunRequest;
+use cli::sweep::PlannedPoint;
 use host::Root;
 use model::facts::SystemFacts;
 use model::plan::Plan;
@@ -22,13 +23,12 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use tune::{RunFailure, Runner};
 
-/// Runs profiles that differ from one request.
+/// Runs the points of a series.
 pub(crate) struct MachineRunner<'a> {
     signals: &'a Signals,
     system: SystemFacts,
-    /// Everything but the profile counts.
-    request: RunRequest,
-    choices: Choices,
+    /// Options and permissions of each point; its runs may have other profiles.
+    points: &'a [PlannedPoint],
     /// What the live line begins with.
     part: &'a RefCell<String>,
 }
@@ -45,14 +45,14 @@ impl<'a> MachineRunner<'a> {
     pub(crate) fn new(
         signals: &'a Signals,
         system: SystemFacts,
-        request: &RunRequest,
+        points: &'a [PlannedPoint],
         part: &'a RefCell<String>,
     ) -> Self {
-        Self { signals, system, request: request.clone(), choices: choices(request), part }
+        Self { signals, system, points, part }
     }
 
-    fn with(&self, profile: &Profile) -> RunRequest {
-        with_log_files(&RunRequest { profile: profile.clone(), ..self.request.clone() })
+    fn request(&self, point: usize, profile: &Profile) -> RunRequest {
+        with_log_files(&RunRequest { profile: profile.clone(), ..self.points[point].request.clone() })
     }
 
     fn plan(&self, request: &RunRequest, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
@@ -69,9 +69,9 @@ impl<'a> MachineRunner<'a> {
 }
 
 impl Runner for MachineRunner<'_> {
-    fn prepare(&mut self, profile: &Profile) -> Result<(), RunFailure> {
-        let request = self.with(profile);
-        let plan = self.plan(&request, &self.choices).map_err(|refusals| failed(&refusals))?;
+    fn prepare(&mut self, point: usize, profile: &Profile) -> Result<(), RunFailure> {
+        let request = self.request(point, profile);
+        let plan = self.plan(&request, &choices(&request)).map_err(|refusals| failed(&refusals))?;
         let mut observer = self.observer();
         let prepared =
             run::prepare(&plan, &Root::machine(), stop_sources(self.signals, &Events::default()), &mut observer);
@@ -79,10 +79,10 @@ impl Runner for MachineRunner<'_> {
         prepared.map_err(|reason| reason.map_or(RunFailure::Interrupted, |reason| RunFailure::Failed(vec![reason])))
     }
 
-    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
-        let request = self.with(profile);
+    fn run(&mut self, point: usize, profile: &Profile) -> Result<RunResult, RunFailure> {
+        let request = self.request(point, profile);
         // They were prepared, and points may write over them.
-        let choices = Choices { reuse: Reuse::WrittenOver, ..self.choices.clone() };
+        let choices = Choices { reuse: Reuse::WrittenOver, ..choices(&request) };
         let findings = check_profile(profile, &request.profile, &self.system);
         let warnings = request.warnings.iter().cloned().chain(findings.warnings).collect();
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone()).warned(warnings);
@@ -99,27 +99,28 @@ impl Runner for MachineRunner<'_> {
 }
 
 impl SeriesRunner for MachineRunner<'_> {
-    fn load_line(&self, profile: &Profile, is_rate_searched: bool) -> String {
-        let request = self.with(profile);
+    fn load_line(&self, point: usize, profile: &Profile, is_rate_searched: bool) -> String {
+        let request = self.request(point, profile);
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
-        let plan = measurement.plan(&self.choices).ok();
+        let plan = measurement.plan(&choices(&request)).ok();
         render::load_line::of_lines(measurement.load_lines(plan.as_ref(), is_rate_searched))
     }
 
-    fn check(&mut self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
-        let request = self.with(profile);
+    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
+        let request = self.request(point, profile);
         let findings = check_profile(profile, &request.profile, &self.system);
         if !findings.errors.is_empty() {
             return Err(Refused { status: Status::Refused, reasons: findings.errors });
         }
-        let plan = self.plan(&request, &self.choices)?;
+        let plan = self.plan(&request, &choices(&request))?;
         Ok(plan.creations().map(|creation| (creation.path.clone(), creation.size_bytes)).collect())
     }
 
-    fn precondition(&mut self, profile: &Profile) -> Result<(Profile, u64), Refused> {
-        let plan = self.plan(&self.with(profile), &self.choices)?;
+    fn precondition(&mut self, point: usize, profile: &Profile) -> Result<(Profile, u64), Refused> {
+        let request = self.request(point, profile);
+        let plan = self.plan(&request, &choices(&request))?;
         let (written, bytes) = plan::precondition(profile, &plan);
-        self.check(&written)?;
+        self.check(point, &written)?;
         Ok((written, bytes))
     }
 

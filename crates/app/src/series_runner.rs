@@ -6,7 +6,7 @@ use crate::machine_runner::MachineRunner;
 use crate::output::say_each;
 use crate::outputs::Protected;
 use crate::status::Status;
-use cli::RunRequest;
+use cli::sweep::PlannedPoint;
 use host::Root;
 use model::profile::Profile;
 use std::cell::RefCell;
@@ -14,17 +14,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tune::Runner;
 
-/// Runs profiles that differ from one request, and checks them before.
+/// Runs the points of a series, and checks them before. `point` is the index of the point that a profile was made for: its
+/// options and permissions go for that profile, and no other's do.
 pub(crate) trait SeriesRunner: Runner {
     /// The load of a profile on a line; without what is known of its targets if it cannot be planned. A search may set its
     /// rate.
-    fn load_line(&self, profile: &Profile, is_rate_searched: bool) -> String;
+    fn load_line(&self, point: usize, profile: &Profile, is_rate_searched: bool) -> String;
 
     /// Checks a profile as it would be run now, and touches nothing: the files that it would make, and their sizes.
-    fn check(&mut self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused>;
+    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused>;
 
     /// What is written before a profile is measured (`--precondition`), checked as it would be run now, and its bytes.
-    fn precondition(&mut self, profile: &Profile) -> Result<(Profile, u64), Refused>;
+    fn precondition(&mut self, point: usize, profile: &Profile) -> Result<(Profile, u64), Refused>;
 
     /// The files of this machine that a profile reads or writes.
     fn protected(&self, profile: &Profile) -> Vec<Protected>;
@@ -47,18 +48,18 @@ impl Refused {
     }
 }
 
-/// What runs a request and profiles that differ from it. `part` is what the live line begins with.
+/// What runs these points, of which there is one at least. `part` is what the live line begins with.
 ///
 /// # Errors
 ///
 /// Why there is none; it was said.
 pub(crate) fn of<'a>(
-    request: &RunRequest,
+    points: &'a [PlannedPoint],
     signals: &'a Signals,
     part: &'a RefCell<String>,
 ) -> Result<Box<dyn SeriesRunner + 'a>, Status> {
-    match &request.options.fleet {
-        Some(option) => fleet::series_runner(request, option, signals, part),
-        None => Ok(Box::new(MachineRunner::new(signals, host::system(&Root::machine()), request, part))),
+    match points.first().and_then(|first| first.request.options.fleet.as_deref()) {
+        Some(option) => fleet::series_runner(points, option, signals, part),
+        None => Ok(Box::new(MachineRunner::new(signals, host::system(&Root::machine()), points, part))),
     }
 }

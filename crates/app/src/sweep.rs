@@ -4,7 +4,7 @@ mod ab;
 pub(crate) mod folder;
 
 use crate::interrupt::{self, Signals};
-use crate::load::{judged, overwrites_by_environment};
+use crate::load::{judged, overwrites_by_environment, say_overwrite_of_environment};
 use crate::output::{print, say, say_each};
 use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse};
@@ -146,7 +146,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         Err(status) => return status,
     };
     let part = RefCell::new(String::new());
-    let mut runner = match series_runner::of(&first.request, &signals, &part) {
+    let mut runner = match series_runner::of(&request.points, &signals, &part) {
         Ok(runner) => runner,
         Err(status) => return status,
     };
@@ -161,9 +161,10 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         return Status::Refused;
     }
     say_each("WARNING", &first.request.warnings);
+    say_overwrite_of_environment(&first.request);
     let mut design = design(request);
     if request.options.precondition {
-        match runner.precondition(&first.request.profile) {
+        match runner.precondition(0, &first.request.profile) {
             Ok((profile, bytes)) => {
                 say(&preconditioning(bytes, request.options.endurance_bytes));
                 design.precondition = Some(profile);
@@ -175,8 +176,9 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         design.not_as_snia = not_as_snia(&request.options, &first.request.profile, &*runner);
     }
     // The last point of streams is that of all together.
-    let whole = if design.extent == Extent::Streams { request.points.last().unwrap_or(first) } else { first };
-    sweep.load = runner.load_line(&load_of(&design, &whole.request.profile), !design.limits.is_empty());
+    let whole = if design.extent == Extent::Streams { request.points.len() - 1 } else { 0 };
+    let load = load_of(&design, &request.points[whole].request.profile);
+    sweep.load = runner.load_line(whole, &load, !design.limits.is_empty());
     announce(&design, &request.options, &to_be_made, &sweep, &folder);
     if let Err(reason) = folder.make().and_then(|()| folder.save(&sweep)) {
         return fail(&reason);
@@ -210,7 +212,7 @@ fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BT
     // A stream alone uses what all together create.
     let is_of_streams = request.options.extent == Extent::Streams;
     let without = if is_of_streams { request.points.len().saturating_sub(1) } else { 0 };
-    for planned in request.points.iter().skip(without).take(if is_search { 1 } else { usize::MAX }) {
+    for (index, planned) in request.points.iter().enumerate().skip(without).take(if is_search { 1 } else { usize::MAX }) {
         let options = &planned.request.options;
         let misplaced = [
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
@@ -224,7 +226,7 @@ fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BT
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
             return Err(Refused { status: Status::Refused, reasons: vec![(*reason).to_owned()] });
         }
-        let made = runner.check(&planned.request.profile).map_err(|refused| {
+        let made = runner.check(index, &planned.request.profile).map_err(|refused| {
             let place = match Setting::typed_all(&planned.point.settings) {
                 settings if settings.is_empty() => String::new(),
                 settings => format!("{settings}: "),

@@ -4,12 +4,13 @@ use model::profile::Profile;
 use model::result::RunResult;
 
 /// Runs profiles, one after the other. The program's own runs them on this machine; in tests a
-/// formula stands behind it.
+/// formula stands behind it. `point` is the index of the point that a profile was made for: what its command line
+/// permits goes for its own runs only.
 pub trait Runner {
     /// Makes the targets of a profile ready, without measuring.
-    fn prepare(&mut self, profile: &Profile) -> Result<(), RunFailure>;
+    fn prepare(&mut self, point: usize, profile: &Profile) -> Result<(), RunFailure>;
     /// Runs a profile.
-    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure>;
+    fn run(&mut self, point: usize, profile: &Profile) -> Result<RunResult, RunFailure>;
 }
 
 /// Why there is no result.

@@ -185,17 +185,20 @@ impl Course<'_> {
             _ => self.tried.len(),
         };
         let profile = seeded(self.design.profile(step.point, step.purpose), number);
-        let standing = match self.design.extent {
+        let (point, standing) = match self.design.extent {
             // All together have the targets of each.
-            Extent::Streams => self.design.profile(self.design.points.len().saturating_sub(1), step.purpose),
-            _ => profile.clone(),
+            Extent::Streams => {
+                let all = self.design.points.len().saturating_sub(1);
+                (all, self.design.profile(all, step.purpose))
+            }
+            _ => (step.point, profile.clone()),
         };
         if !self.prepared.as_ref().is_some_and(|prepared| same_targets(prepared, &standing)) {
-            self.runner.prepare(&standing)?;
+            self.runner.prepare(point, &standing)?;
             self.prepared = Some(standing);
         }
         self.observer.before(step, self.tried.len(), known)?;
-        self.runner.run(&profile)
+        self.runner.run(step.point, &profile)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::status::{Status, refuse_with};
 use crate::system_env::Invocation;
 use cli::subcommand::agent::AgentRequest;
 use cli::subcommand::fleet::FleetCommand;
+use cli::sweep::PlannedPoint;
 use cli::{FleetOption, RunRequest};
 use std::cell::RefCell;
 
@@ -17,7 +18,7 @@ pub(crate) fn run(_: &Invocation, _: &RunRequest, _: &FleetOption) -> Status {
 
 /// Refuses to run a series on other hosts.
 pub(crate) fn series_runner<'a>(
-    _: &RunRequest,
+    _: &'a [PlannedPoint],
     _: &FleetOption,
     _: &'a Signals,
     _: &'a RefCell<String>,

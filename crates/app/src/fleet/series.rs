@@ -11,6 +11,7 @@ use crate::outputs::Protected;
 use crate::series_runner::{Refused, SeriesRunner};
 use crate::status::Status;
 use ::fleet::{FleetError, HostPlan, Progress};
+use cli::sweep::PlannedPoint;
 use cli::{FleetOption, RunRequest};
 use model::profile::Profile;
 use model::result::{Ending, RunResult};
@@ -20,39 +21,48 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tune::{RunFailure, Runner};
 
-/// Runs profiles that differ from one request.
+/// Runs the points of a series.
 struct SeriesOnHosts<'a> {
     hosts: Hosts<'a>,
     signals: &'a Signals,
-    /// Everything but the profile counts.
-    request: RunRequest,
-    options: Options,
+    /// Options of each point; its runs may have other profiles.
+    points: &'a [PlannedPoint],
+    /// Files that a run of the series wrote over are used again.
+    reuses_written: bool,
     /// What the live line begins with.
     part: &'a RefCell<String>,
 }
 
-/// What runs a request on the hosts of `--on`, and profiles that differ from it.
+/// What runs these points, of which there is one at least, on the hosts of `--on`.
 pub(crate) fn series_runner<'a>(
-    request: &RunRequest,
+    points: &'a [PlannedPoint],
     option: &FleetOption,
     signals: &'a Signals,
     part: &'a RefCell<String>,
 ) -> Result<Box<dyn SeriesRunner + 'a>, Status> {
-    check(request, option).map_err(|reasons| Refused { status: Status::Refused, reasons }.told())?;
-    let hosts = Hosts::find(request, option, signals)?;
-    // A series keeps results under command lines of its own.
-    let options = Options::new(String::new(), request);
-    Ok(Box::new(SeriesOnHosts { hosts, signals, request: request.clone(), options, part }))
+    let checked = points.iter().try_for_each(|planned| check(&planned.request, option));
+    checked.map_err(|reasons| Refused { status: Status::Refused, reasons }.told())?;
+    // All points have the same hosts and --destroy.
+    let hosts = Hosts::find(&points[0].request, option, signals)?;
+    Ok(Box::new(SeriesOnHosts { hosts, signals, points, reuses_written: false, part }))
+}
+
+impl SeriesOnHosts<'_> {
+    fn options(&self, point: usize) -> Options {
+        // A series keeps results under command lines of its own.
+        let options = Options::new(String::new(), &self.points[point].request);
+        Options { reuses_written: self.reuses_written, ..options }
+    }
 }
 
 impl Runner for SeriesOnHosts<'_> {
-    fn prepare(&mut self, _: &Profile) -> Result<(), RunFailure> {
+    fn prepare(&mut self, _: usize, _: &Profile) -> Result<(), RunFailure> {
         // The next run makes its files as it needs them.
-        self.options.reuses_written = false;
+        self.reuses_written = false;
         Ok(())
     }
 
-    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
+    fn run(&mut self, point: usize, profile: &Profile) -> Result<RunResult, RunFailure> {
         let mut line = LiveLine::new(ConsoleObserver::of_part(self.part.borrow().clone()));
         let mut progress = |progress| match progress {
             Progress::Running(hosts) => line.show(&hosts, Instant::now()),
@@ -63,12 +73,13 @@ impl Runner for SeriesOnHosts<'_> {
                 }
             }
         };
-        let run = self.hosts.run(profile, &self.options, &mut progress).map_err(|error| match error {
+        let options = self.options(point);
+        let run = self.hosts.run(profile, &options, &mut progress).map_err(|error| match error {
             FleetError::Stopped(_) => RunFailure::Interrupted,
             error => RunFailure::Failed(error.sentences().to_vec()),
         })?;
-        self.options.reuses_written = true;
-        let result = super::many::judged(merged(run), &self.request);
+        self.reuses_written = true;
+        let result = super::many::judged(merged(run), &self.points[point].request);
         let reasons = reasons(&result);
         if !reasons.is_empty() {
             return Err(RunFailure::Failed(reasons));
@@ -80,14 +91,15 @@ impl Runner for SeriesOnHosts<'_> {
 }
 
 impl SeriesRunner for SeriesOnHosts<'_> {
-    fn load_line(&self, profile: &Profile, is_rate_searched: bool) -> String {
-        let request = RunRequest { profile: profile.clone(), ..self.request.clone() };
+    fn load_line(&self, point: usize, profile: &Profile, is_rate_searched: bool) -> String {
+        let request = RunRequest { profile: profile.clone(), ..self.points[point].request.clone() };
         let line = render::load_line::of_lines(load_lines(&request, is_rate_searched));
         format!("{line}; on {}", self.hosts.in_words())
     }
 
-    fn check(&mut self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
-        let plans = self.hosts.plan(profile, &self.options).map_err(|error| {
+    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
+        let options = self.options(point);
+        let plans = self.hosts.plan(profile, &options).map_err(|error| {
             let stopped = matches!(error, FleetError::Stopped(_)).then(|| self.signals.status_without_results());
             let of_error = if error.touched_nothing() { Status::Refused } else { Status::Failed };
             Refused { status: stopped.flatten().unwrap_or(of_error), reasons: error.sentences().to_vec() }
@@ -95,7 +107,7 @@ impl SeriesRunner for SeriesOnHosts<'_> {
         Ok(plans.iter().flat_map(created).collect())
     }
 
-    fn precondition(&mut self, _: &Profile) -> Result<(Profile, u64), Refused> {
+    fn precondition(&mut self, _: usize, _: &Profile) -> Result<(Profile, u64), Refused> {
         let reasons = vec!["--precondition cannot be used with --on".to_owned()];
         Err(Refused { status: Status::Refused, reasons })
     }

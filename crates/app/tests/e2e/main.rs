@@ -46,6 +46,7 @@ mod other_peoples_files;
 mod outputs_are_data;
 mod pages;
 mod pairs;
+mod permissions;
 mod presets;
 mod profiles_from_xml;
 mod published_command_lines;

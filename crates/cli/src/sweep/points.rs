@@ -199,12 +199,16 @@ impl Base {
         Ok(Self { options: options.to_vec(), targets: targets.to_vec(), request })
     }
 
-    /// Hosts are connected once, for all runs.
+    /// Hosts are connected, and given their permissions, once for all runs.
     fn check_hosts(&self, request: &RunRequest) -> Result<(), String> {
-        if request.options.fleet == self.request.options.fleet {
-            return Ok(());
+        let (own, of_all) = (&request.options, &self.request.options);
+        if own.fleet != of_all.fleet {
+            return Err("--on and what belongs to it are the same for all runs; put them before --".to_owned());
         }
-        Err("--on and what belongs to it are the same for all runs; put them before --".to_owned())
+        if own.fleet.is_some() && own.destroy != of_all.destroy {
+            return Err("with --on, --destroy is the same for all runs; put it behind --, with the load".to_owned());
+        }
+        Ok(())
     }
 
     /// The command line of one stream.
@@ -426,6 +430,7 @@ mod tests {
             ("a", "o=1..2000", "more than 1024"),
             ("a", "w=50,101", "-w101"),
             ("-q a", "o=1", "-q"),
+            ("--on=h1 --destroy=x -w100 /dev/sdb", "destroy=y", "with --on, --destroy is the same for all runs"),
         ] {
             let failure = Axis::parse(axis)
                 .and_then(|axis| planned(base, &Variation { axes: vec![axis], ..Variation::default() }));

@@ -37,11 +37,11 @@ fn closed(iops: f64) -> RunResult {
 }
 
 impl Runner for Queue {
-    fn prepare(&mut self, _: &Profile) -> Result<(), RunFailure> {
+    fn prepare(&mut self, _: usize, _: &Profile) -> Result<(), RunFailure> {
         Ok(())
     }
 
-    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
+    fn run(&mut self, _: usize, profile: &Profile) -> Result<RunResult, RunFailure> {
         self.runs += 1;
         if self.fails {
             return Err(RunFailure::Failed(vec!["the device is gone".to_owned()]));

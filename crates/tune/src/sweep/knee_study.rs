@@ -45,11 +45,11 @@ impl Servers {
 }
 
 impl Runner for Servers {
-    fn prepare(&mut self, _: &Profile) -> Result<(), RunFailure> {
+    fn prepare(&mut self, _: usize, _: &Profile) -> Result<(), RunFailure> {
         Ok(())
     }
 
-    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
+    fn run(&mut self, _: usize, profile: &Profile) -> Result<RunResult, RunFailure> {
         let depth = profile.time_spans[0].targets[0].outstanding;
         let iops = self.completed(depth as usize) as f64 * (NOISE * self.normal()).exp();
         let mean_ns = f64::from(depth) / iops * 1e9;

@@ -20,12 +20,12 @@ struct Formula {
 }
 
 impl Runner for Formula {
-    fn prepare(&mut self, profile: &Profile) -> Result<(), RunFailure> {
+    fn prepare(&mut self, _: usize, profile: &Profile) -> Result<(), RunFailure> {
         self.prepared.push(profile.time_spans[0].targets[0].path.display().to_string());
         Ok(())
     }
 
-    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
+    fn run(&mut self, _: usize, profile: &Profile) -> Result<RunResult, RunFailure> {
         let span = &profile.time_spans[0];
         let depth = span.targets[0].outstanding;
         let now = Some(self.runs.len());
