@@ -3,25 +3,29 @@
 mod report;
 
 use crate::interrupt::{self, Signals};
-use crate::load::with_log_files;
-use crate::output::{print, say, write_json};
+use crate::journal;
+use crate::load::{outputs_of, protected, with_log_files};
+use crate::output::{print, say, say_each, write_json};
+use crate::outputs::{OutputFile, Protected, Replace, future_path};
 use crate::preset;
 use crate::status::{Status, fail, printed, refuse, refuse_with};
 use crate::system_env::SystemEnv;
 use cli::subcommand::preset::PresetCommand;
 use cli::subcommand::verify::VerifyRequest;
 use cli::{Command, RunRequest, Subcommand};
+use render::document::{DocumentKind, cycle_load_title};
 use report::{Cycle, Series};
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use sys::folder::Folder;
 use verify::log::{HEAD_BYTES, log_name};
 
 /// How often something is looked at.
@@ -37,6 +41,13 @@ const BACK: Duration = Duration::from_mins(1);
 const CUT_FROM: f64 = 0.05;
 const CUT_UNTIL: f64 = 0.9;
 
+/// What the names of directories of cycles begin with; the number is behind it.
+const CYCLE_PREFIX: &str = "cycle-";
+
+/// The files that a cycle leaves beside its journal.
+const LOAD_FILE: (&str, DocumentKind) = ("load.txt", DocumentKind::CycleLoad);
+const REPORT_FILE: (&str, DocumentKind) = ("verify.json", DocumentKind::Verification);
+
 /// Why a series ends.
 enum Ended {
     /// Ctrl+C.
@@ -49,7 +60,7 @@ enum Ended {
 struct Plan<'a> {
     cut: &'a str,
     back: Option<&'a str>,
-    folder: &'a Path,
+    folder: &'a CycleFolder,
     load: &'a [String],
     targets: Vec<PathBuf>,
     time: Duration,
@@ -73,9 +84,13 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
     let (Some(cut), Some(folder)) = (&request.cycles.cut, &request.journal) else {
         return refuse_with("--cycles needs --cut and --journal");
     };
-    if !folder.is_dir() {
-        return refuse_with(&format!("--journal='{}': not a directory; create it first", folder.display()));
-    }
+    let folder = match CycleFolder::check(folder, cycles, &load) {
+        Ok(folder) => folder,
+        Err(reasons) => {
+            say_each("ERROR", &reasons);
+            return Status::Refused;
+        }
+    };
     let signals = match interrupt::watch() {
         Ok(signals) => signals,
         Err(error) => return fail(&format!("cannot watch for signals: {error}")),
@@ -83,7 +98,7 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
     let plan = Plan {
         cut,
         back: request.cycles.back.as_deref(),
-        folder,
+        folder: &folder,
         load: &request.cycles.load,
         targets: targets(&load),
         time: load
@@ -123,7 +138,7 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
         let mut text = Vec::new();
         return printed(write_json(&series, &mut text).and_then(|()| print(&text)), status);
     }
-    printed(print(series.text(folder).as_bytes()), status)
+    printed(print(series.text(&folder.path).as_bytes()), status)
 }
 
 /// The files and devices of a load.
@@ -139,18 +154,14 @@ fn targets(load: &RunRequest) -> Vec<PathBuf> {
 
 impl Plan<'_> {
     fn cycle(&self, number: u32) -> Result<Cycle, Ended> {
-        let journal = self.folder.join(format!("cycle-{number}"));
-        match fs::create_dir(&journal) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Ended::Failed(format!("cannot make '{}': {error}", journal.display())));
-            }
-            _ => {}
-        }
+        let folder = self.folder.of_cycle(number).map_err(Ended::Failed)?;
+        let journal = &folder.path;
         // Those of an earlier series would be taken for those of this load.
-        run::journal::remove_logs(&journal).map_err(|error| Ended::Failed(error.to_string()))?;
-        let mut load = self.start(&journal)?;
+        run::journal::remove_logs(&folder.held)
+            .map_err(|error| Ended::Failed(format!("'{}': {error}", journal.display())))?;
+        let mut load = self.start(&folder, number)?;
         let wait = self.time.mul_f64(CUT_FROM + (CUT_UNTIL - CUT_FROM) * random());
-        let started = self.wait_for_load(&mut load, &journal);
+        let started = self.wait_for_load(&mut load, journal);
         let waited = started.and_then(|()| self.wait(&mut load, wait));
         if let Err(ended) = waited {
             // Nothing was cut.
@@ -170,15 +181,16 @@ impl Plan<'_> {
         }
         cut?;
         self.wait_for_targets()?;
-        let cycle = self.verify(number, wait, &journal);
+        let cycle = self.verify(number, wait, &folder);
         let is_known = cycle.as_ref().is_ok_and(Cycle::is_known);
         if self.signals.interrupted.load(Relaxed) && !is_known { Err(Ended::Interrupted) } else { cycle }
     }
 
-    fn start(&self, journal: &Path) -> Result<Child, Ended> {
+    fn start(&self, folder: &CycleFolder, number: u32) -> Result<Child, Ended> {
         let failed = |what: &str, error: io::Error| Ended::Failed(format!("cannot {what}: {error}"));
-        let output =
-            File::create(journal.join("load.txt")).map_err(|error| failed("keep the output of the load", error))?;
+        let title = |out: &mut dyn Write| writeln!(out, "{}", cycle_load_title(number));
+        let output = folder.output(LOAD_FILE).map_err(Ended::Failed)?.write_beginning(title);
+        let output = output.map_err(|error| failed("keep the output of the load", error))?;
         let errors = output.try_clone().map_err(|error| failed("keep the output of the load", error))?;
         let mut command = itself();
         // Options come before the targets.
@@ -188,7 +200,7 @@ impl Plan<'_> {
         if !self.load.iter().any(|word| word == "--verify") {
             command.arg("--verify");
         }
-        command.arg(format!("--journal={}", journal.display())).args(rest);
+        command.arg(format!("--journal={}", folder.path.display())).args(rest);
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         command.spawn().map_err(|error| failed("start the load", error))
     }
@@ -256,10 +268,10 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn verify(&self, number: u32, wait: Duration, journal: &Path) -> Result<Cycle, Ended> {
+    fn verify(&self, number: u32, wait: Duration, folder: &CycleFolder) -> Result<Cycle, Ended> {
         let failed = |what: &str| Ended::Failed(format!("cannot verify the targets: {what}"));
         let mut command = itself();
-        command.args(["verify", "--json", "--journal"]).arg(journal);
+        command.args(["verify", "--json", "--journal"]).arg(&folder.path);
         // Names that look like options.
         let is_odd = |target: &Path| target.as_os_str().as_encoded_bytes().starts_with(b"-");
         let paths =
@@ -269,9 +281,87 @@ impl Plan<'_> {
         if ![0, 5, 6].contains(&command.status.code().unwrap_or(-1)) {
             return Err(failed(String::from_utf8_lossy(&command.stderr).trim()));
         }
-        fs::write(journal.join("verify.json"), &command.stdout).map_err(|error| failed(&error.to_string()))?;
+        let kept = folder.output(REPORT_FILE).map_err(|reason| failed(&reason))?;
+        kept.write(|out| out.write_all(&command.stdout)).map_err(|error| failed(&error.to_string()))?;
         Cycle::read(number, wait, &command.stdout).ok_or_else(|| failed("its report cannot be read"))
     }
+}
+
+/// The directory of a series, or of one of its cycles: files are written in it, whatever becomes of its path, and no
+/// symbolic link in it is followed.
+struct CycleFolder {
+    path: PathBuf,
+    held: Folder,
+}
+
+impl CycleFolder {
+    /// The directory of a series; everything in it that is in the way of the series.
+    fn check(path: &Path, cycles: u32, load: &RunRequest) -> Result<Self, Vec<String>> {
+        let held = Folder::open(path)
+            .map_err(|error| vec![format!("--journal='{}': {error}; create it first", path.display())])?;
+        let folder = Self { path: path.to_owned(), held };
+        let reasons = folder.obstacles(cycles, load);
+        if reasons.is_empty() { Ok(folder) } else { Err(reasons) }
+    }
+
+    /// The directory of a cycle, which is made unless it is there.
+    fn of_cycle(&self, number: u32) -> Result<Self, String> {
+        let name = cycle_name(number);
+        let path = self.path.join(&name);
+        let made = match self.held.create_folder(name.as_ref()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => self.held.open_folder(name.as_ref()),
+        };
+        match made {
+            Ok(held) => Ok(Self { path, held }),
+            Err(error) => {
+                Err(format!("--journal: '{}' cannot be used as the directory of a cycle: {error}", path.display()))
+            }
+        }
+    }
+
+    /// A file of a cycle, if it can be written: none is there, or one of an earlier series.
+    fn output(&self, (name, kind): (&str, DocumentKind)) -> Result<OutputFile, String> {
+        OutputFile::check_within(&self.held, &self.path, name, Replace { kind, any: false }, "give another directory")
+            .map_err(|reason| format!("--journal: '{}': {reason}", self.path.join(name).display()))
+    }
+
+    fn obstacles(&self, cycles: u32, load: &RunRequest) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for number in 1..=cycles {
+            if matches!(self.held.find(cycle_name(number).as_ref()), Ok(None)) {
+                continue;
+            }
+            let checked = self.of_cycle(number).and_then(|cycle| {
+                journal::check_files(&cycle.held, &cycle.path)?;
+                [LOAD_FILE, REPORT_FILE].into_iter().try_for_each(|file| cycle.output(file).map(drop))
+            });
+            reasons.extend(checked.err());
+        }
+        let load = with_log_files(load);
+        let files: Vec<Protected> = protected(&load.profile).into_iter().chain(outputs_of(&load.options)).collect();
+        for Protected { path, role } in files {
+            if is_in_cycle(&self.path, &path) {
+                reasons.push(format!(
+                    "--journal='{}': '{}', {role}, lies in the directory of a cycle: give it another directory",
+                    self.path.display(),
+                    path.display()
+                ));
+            }
+        }
+        reasons
+    }
+}
+
+fn cycle_name(number: u32) -> String {
+    format!("{CYCLE_PREFIX}{number}")
+}
+
+/// True if a file lies, or will lie, in the directory of a cycle of the series in `folder`.
+fn is_in_cycle(folder: &Path, file: &Path) -> bool {
+    let (Some(folder), Some(file)) = (future_path(folder), future_path(file)) else { return false };
+    let first = file.strip_prefix(&folder).ok().and_then(|rest| rest.components().next());
+    first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(CYCLE_PREFIX.as_bytes()))
 }
 
 /// The program itself, even if its file was replaced since it was started.

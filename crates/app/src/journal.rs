@@ -1,12 +1,16 @@
 //! `--journal`: the directory where the map of verified units is saved, and changes are logged.
 
+use crate::outputs::{Protected, names_in};
 use cli::{JournalOption, RunRequest};
 use host::Root;
 use run::journal;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
+use sys::file_identity::{self, FileState};
+use sys::folder::Folder;
 use verify::log::RUN_FILE_NAME;
 use verify::saved::{FILE_NAME, HEAD_BYTES, is_saved_map};
 
@@ -15,25 +19,24 @@ const UNFINISHED_NAME: &str = "map.new";
 
 /// A directory that was checked.
 pub(crate) struct Journal {
-    folder: PathBuf,
+    folder: Folder,
+    path: PathBuf,
 }
 
 /// The file under another name, until the map is whole.
 pub(crate) struct JournalFile {
     file: File,
-    /// Its name until then.
-    unfinished: PathBuf,
-    folder: PathBuf,
+    folder: Folder,
     path: PathBuf,
 }
 
 impl Journal {
-    /// The directory of a run, if it has one and is to be run.
+    /// The directory of a run, if it has one and is to be run. `files` are those that the run reads or writes beside.
     ///
     /// # Errors
     ///
     /// Why it cannot take the map.
-    pub(crate) fn check(request: &RunRequest) -> Result<Option<Self>, String> {
+    pub(crate) fn check(request: &RunRequest, files: &[Protected]) -> Result<Option<Self>, String> {
         let Some(JournalOption { dir, may_be_here }) = &request.options.journal else { return Ok(None) };
         let Some(folder) = dir else { return Err("--journal-here needs --journal=<dir>".to_owned()) };
         let shown = folder.display();
@@ -46,27 +49,25 @@ impl Journal {
                 "--journal needs a run of one timespan, not of {timespans}: the map and the logs say what one timespan left"
             ));
         }
-        match fs::metadata(folder) {
-            Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(format!("--journal='{shown}': not a directory")),
-            Err(error) => return Err(format!("--journal='{shown}': {error}; create the directory first")),
-        }
-        for path in [FILE_NAME, UNFINISHED_NAME].map(|name| folder.join(name)) {
-            let shown = path.display();
-            if !may_be_replaced(&path).map_err(|error| format!("--journal: cannot read '{shown}': {error}"))? {
-                return Err(format!(
-                    "--journal: '{shown}' is not a saved map, and is never replaced; give another directory"
-                ));
+        let held = match Folder::open(folder) {
+            Ok(held) => held,
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Err(format!("--journal='{shown}': not a directory"));
             }
-        }
-        let unreadable = |error| format!("--journal='{shown}': {error}");
-        if let Some(path) = journal::stranger(folder).map_err(unreadable)? {
-            let path = path.display();
+            Err(error) => return Err(format!("--journal='{shown}': {error}; create the directory first")),
+        };
+        let names = names_in(folder, files.iter().map(|file| file.path.clone()));
+        if let Some((path, _)) = names.iter().find(|(_, name)| is_reserved(name)) {
+            let role = files.iter().find(|file| file.path == *path).map_or("", |file| file.role);
             return Err(format!(
-                "--journal: '{path}' is not a log of diskspd, and is never replaced; give another directory"
+                "--journal='{shown}': '{}', {role}, has a name reserved for the map and the logs in this directory: give it \
+                 another name, or give another directory",
+                path.display()
             ));
         }
-        if journal::is_in_use(folder).map_err(unreadable)? {
+        check_files(&held, folder)?;
+        let unreadable = |error| format!("--journal='{shown}': {error}");
+        if journal::is_in_use(&held).map_err(unreadable)? {
             return Err(format!("--journal='{shown}': another run writes its logs there; give another directory"));
         }
         if !may_be_here && let Some((target, device)) = target_beside(folder, request) {
@@ -76,7 +77,7 @@ impl Journal {
                  directory on other storage, or --journal-here"
             ));
         }
-        Ok(Some(Self { folder: folder.clone() }).filter(|_| !request.options.plan_only))
+        Ok(Some(Self { folder: held, path: folder.clone() }).filter(|_| !request.options.plan_only))
     }
 
     /// Makes the file, and removes the map and the logs of an earlier run: this one changes what they are of.
@@ -85,26 +86,22 @@ impl Journal {
     ///
     /// Why it cannot be made.
     pub(crate) fn begin(self) -> Result<JournalFile, String> {
-        let error = |error: io::Error| format!("cannot write to '{}' (--journal): {error}", self.folder.display());
-        let (path, unfinished) = (self.folder.join(FILE_NAME), self.folder.join(UNFINISHED_NAME));
-        for path in [&path, &unfinished] {
-            if may_be_replaced(path).map_err(error)? {
-                match fs::remove_file(path) {
-                    Err(failed) if failed.kind() != io::ErrorKind::NotFound => return Err(error(failed)),
-                    _ => {}
-                }
+        let error = |error: io::Error| format!("cannot write to '{}' (--journal): {error}", self.path.display());
+        for name in [FILE_NAME, UNFINISHED_NAME] {
+            if let Map::Own(own) = Map::find(&self.folder, name).map_err(error)? {
+                self.folder.remove(name.as_ref(), &own).map_err(error)?;
             }
         }
         journal::remove_logs(&self.folder).map_err(error)?;
-        let file = File::options().read(true).write(true).create_new(true).open(&unfinished).map_err(error)?;
-        Ok(JournalFile { file, unfinished, path, folder: self.folder })
+        let file = self.folder.create_new(UNFINISHED_NAME.as_ref()).map_err(error)?;
+        Ok(JournalFile { file, folder: self.folder, path: self.path })
     }
 }
 
 impl JournalFile {
     /// What the run needs of it.
     pub(crate) fn of_run(&self) -> run::journal::Journal<'_> {
-        run::journal::Journal { map: &self.file, folder: &self.folder }
+        run::journal::Journal { map: &self.file, folder: &self.folder, path: &self.path }
     }
 
     /// Gives the file its name, if there is a map in it, and then removes the logs, which say no more.
@@ -113,11 +110,12 @@ impl JournalFile {
     ///
     /// Why there is none.
     pub(crate) fn publish(self) -> Result<(), String> {
-        let (path, folder) = (&self.path, &self.folder);
+        let (path, folder) = (self.path.join(FILE_NAME), &self.folder);
         let error = |error: io::Error| format!("cannot save '{}' (--journal): {error}", path.display());
-        if self.file.metadata().map_err(error)?.len() == 0 {
-            if folder.join(RUN_FILE_NAME).exists() {
-                let folder = folder.display();
+        let own = file_identity::state(&self.file).map_err(error)?;
+        if own.size_bytes == 0 {
+            if folder.find(RUN_FILE_NAME.as_ref()).is_ok_and(|found| found.is_some()) {
+                let folder = self.path.display();
                 return Err(format!(
                     "the logs of the run are kept in '{folder}' (--journal), because it failed: 'diskspd verify' with this \
                      --journal says what is missing"
@@ -125,14 +123,21 @@ impl JournalFile {
             }
             return Err(format!("'{}' (--journal) was not saved: nothing was verified, or it failed", path.display()));
         }
-        // It may have come during the run.
-        if !may_be_replaced(path).map_err(error)? {
-            return Err(format!("'{}' (--journal) is not a saved map, and is never replaced", path.display()));
+        let unfinished = folder.find(UNFINISHED_NAME.as_ref()).map_err(error)?;
+        if !unfinished.is_some_and(|found| found.is_same_file(&own)) {
+            return Err(error(io::Error::other(format!("'{UNFINISHED_NAME}' there is another file by now"))));
         }
-        fs::rename(&self.unfinished, path).map_err(error)?;
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(error)?;
+        let renamed = match Map::find(folder, FILE_NAME).map_err(error)? {
+            Map::Missing => folder.rename_new(UNFINISHED_NAME.as_ref(), FILE_NAME.as_ref()),
+            Map::Own(_) => folder.rename_over(UNFINISHED_NAME.as_ref(), FILE_NAME.as_ref()),
+            // It came during the run.
+            Map::Other => {
+                return Err(format!("'{}' (--journal) is not a saved map, and is never replaced", path.display()));
+            }
+        };
+        renamed.and_then(|()| folder.sync()).map_err(error)?;
         journal::remove_logs(folder).map_err(|error| {
-            format!("cannot remove the logs of the run in '{}' (--journal): {error}", folder.display())
+            format!("cannot remove the logs of the run in '{}' (--journal): {error}", self.path.display())
         })
     }
 }
@@ -140,23 +145,57 @@ impl JournalFile {
 impl Drop for JournalFile {
     fn drop(&mut self) {
         // Gone if the map was whole. Otherwise nothing is in it, and the next run removes it.
-        let _ = fs::remove_file(&self.unfinished);
+        if let Ok(own) = file_identity::state(&self.file) {
+            let _ = self.folder.remove(UNFINISHED_NAME.as_ref(), &own);
+        }
     }
 }
 
-/// True if there is nothing, or the map of another run; it is empty if that run was killed.
-fn may_be_replaced(path: &Path) -> io::Result<bool> {
-    let found = match fs::symlink_metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        Err(error) => return Err(error),
-    };
-    if !found.is_file() {
-        return Ok(false);
+/// What has the name of a map.
+enum Map {
+    Missing,
+    /// The map of another run; it is empty if that run was killed.
+    Own(FileState),
+    /// Something that is never replaced.
+    Other,
+}
+
+impl Map {
+    fn find(folder: &Folder, name: &str) -> io::Result<Self> {
+        match journal::own_file(folder, name.as_ref(), HEAD_BYTES, is_saved_map) {
+            Ok(Some(own)) => Ok(Self::Own(own)),
+            Ok(None) => Ok(Self::Other),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Missing),
+            Err(error) => Err(error),
+        }
     }
-    let mut head = Vec::new();
-    File::open(path)?.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-    Ok(head.is_empty() || is_saved_map(&head))
+}
+
+/// True for the names of the files of a journal.
+fn is_reserved(name: &OsStr) -> bool {
+    name == FILE_NAME || name == UNFINISHED_NAME || journal::is_reserved(name)
+}
+
+/// Refuses a directory with a file that has the name of one of a journal and is none; `path` is its path.
+pub(crate) fn check_files(folder: &Folder, path: &Path) -> Result<(), String> {
+    for name in [FILE_NAME, UNFINISHED_NAME] {
+        let shown = path.join(name);
+        let shown = shown.display();
+        let found = Map::find(folder, name).map_err(|error| format!("--journal: cannot read '{shown}': {error}"))?;
+        if matches!(found, Map::Other) {
+            return Err(format!(
+                "--journal: '{shown}' is not a saved map, and is never replaced; give another directory"
+            ));
+        }
+    }
+    let unreadable = |error| format!("--journal='{}': {error}", path.display());
+    match journal::stranger(folder).map_err(unreadable)? {
+        Some(name) => Err(format!(
+            "--journal: '{}' is not a log of diskspd, and is never replaced; give another directory",
+            path.join(name).display()
+        )),
+        None => Ok(()),
+    }
 }
 
 /// A target that is on the same device or file system as a directory, and the device's name.

@@ -18,6 +18,7 @@ use cli::{Outputs, RunOptions, RunRequest};
 use host::Root;
 use model::facts::SystemFacts;
 use model::finding::{Severity, Source};
+use model::live::StreamTarget;
 use model::plan::Plan;
 use model::profile::{Profile, ResultFormat};
 use model::record::Record;
@@ -104,7 +105,8 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
     let protected = if request.options.plan_only { Vec::new() } else { protected(&request.profile) };
     let report = Report::check(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = live_outputs(&request.options, &protected).map_err(|reasons| errors.extend(reasons)).ok();
-    let journal = Journal::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
+    let written: Vec<Protected> = protected.iter().cloned().chain(outputs_of(&request.options)).collect();
+    let journal = Journal::check(request, &written).map_err(|reason| errors.push(reason)).ok().flatten();
     say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(warnings).collect();
     say_each("WARNING", &warnings);
@@ -187,10 +189,21 @@ fn stream(options: &RunOptions, protected: &[Protected]) -> Result<Option<Checke
     let Some(target) = options.live.stream.as_ref().filter(|_| !options.plan_only) else {
         return Ok(None);
     };
-    let results = options.outputs.files();
-    let results = results.map(|(_, path)| Protected { path: path.clone(), role: "a result file of this run" });
-    let protected: Vec<Protected> = protected.iter().cloned().chain(results).collect();
+    let protected: Vec<Protected> = protected.iter().cloned().chain(results_of(options)).collect();
     CheckedStream::check(target, options.replace_output, &protected).map(Some)
+}
+
+fn results_of(options: &RunOptions) -> impl Iterator<Item = Protected> {
+    options.outputs.files().map(|(_, path)| Protected { path: path.clone(), role: "a result file of this run" })
+}
+
+/// The files that a run writes its results and its live stream to.
+pub(crate) fn outputs_of(options: &RunOptions) -> impl Iterator<Item = Protected> {
+    let stream = match &options.live.stream {
+        Some(StreamTarget::File(path)) => Some(Protected { path: path.clone(), role: "the live stream of this run" }),
+        _ => None,
+    };
+    results_of(options).chain(stream)
 }
 
 /// All errors about result files, including one that would overwrite `path`, which this run is read from.

@@ -1,16 +1,19 @@
 //! Files with results: checked before anything else is touched, and replaced only by results.
 
+mod descriptor;
 mod file;
 mod place;
 mod private;
 
+pub(crate) use descriptor::inherited;
 pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new};
 
 use crate::output::say;
 use cli::{Form, Outputs};
 use model::profile::ResultFormat;
 use model::result::{Measured, RunResult};
-use place::{Place, future_path};
+use place::Place;
+pub(crate) use place::future_path;
 use render::document::DocumentKind;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -7,12 +7,12 @@ use crate::interrupt::{self, Signals};
 use crate::load::{judged, overwrites_by_environment, say_overwrite_of_environment};
 use crate::output::{print, say, say_each};
 use crate::series_runner::{self, Refused, SeriesRunner};
-use crate::status::{Status, fail, printed, refuse};
+use crate::status::{Status, fail, printed, refuse, refuse_with};
 use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, Subcommand};
-use folder::{Folder, Kind};
+use folder::{Folder, Kind, Unusable};
 use model::printable::command_line;
 use model::profile::Profile;
 use model::result::RunResult;
@@ -71,7 +71,8 @@ fn begin(
 fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_output: bool, kind: Kind) -> Status {
     let (folder, sweep) = match Folder::open(path, kind, replace_output) {
         Ok(found) => found,
-        Err(reason) => return fail(&reason),
+        Err(Unusable::Unreadable(reason)) => return fail(&reason),
+        Err(Unusable::Untrusted(reason)) => return refuse_with(&reason),
     };
     let words: Vec<OsString> =
         std::iter::once(kind.name()).chain(sweep.words.iter().map(String::as_str)).map(OsString::from).collect();
@@ -212,7 +213,8 @@ fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BT
     // A stream alone uses what all together create.
     let is_of_streams = request.options.extent == Extent::Streams;
     let without = if is_of_streams { request.points.len().saturating_sub(1) } else { 0 };
-    for (index, planned) in request.points.iter().enumerate().skip(without).take(if is_search { 1 } else { usize::MAX }) {
+    for (index, planned) in request.points.iter().enumerate().skip(without).take(if is_search { 1 } else { usize::MAX })
+    {
         let options = &planned.request.options;
         let misplaced = [
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),

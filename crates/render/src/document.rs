@@ -13,6 +13,18 @@ use model::result::RESULT_SCHEMA;
 use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA};
 use model::version::IMPLEMENTATION;
 
+/// What `verify --json` prints.
+pub const VERIFY_SCHEMA: &str = "diskspd-verify";
+
+/// The line that `load.txt` of a cycle begins with, around the number of the cycle.
+const CYCLE_LOAD_TITLE: [&str; 2] = ["Output of the load of cycle ", " (diskspd for Linux)"];
+
+/// The first line of `load.txt` of a cycle.
+pub fn cycle_load_title(cycle: u32) -> String {
+    let [before, behind] = CYCLE_LOAD_TITLE;
+    format!("{before}{cycle}{behind}")
+}
+
 /// Bytes needed to detect a document's kind, unless [`is_text_report`] says that all are needed.
 pub const HEAD_BYTES: usize = 64 << 10;
 
@@ -44,6 +56,10 @@ pub enum DocumentKind {
     Sweep,
     /// `table.csv` of a sweep.
     SweepTable,
+    /// `verify --json` and `verify.json` of a cycle.
+    Verification,
+    /// `load.txt` of a cycle.
+    CycleLoad,
     /// `report --output` for Prometheus.
     Metrics,
     /// `report --output` as HTML.
@@ -62,7 +78,7 @@ struct Row {
 }
 
 /// Every kind, once.
-const TABLE: [Row; 15] = [
+const TABLE: [Row; 17] = [
     Row {
         kind: DocumentKind::ResultJson,
         name: "a JSON result",
@@ -111,6 +127,19 @@ const TABLE: [Row; 15] = [
         begins: |head| {
             let line = first_line(head).and_then(|line| std::str::from_utf8(line).ok());
             line.is_some_and(|line| line.ends_with(&sweep::COLUMNS.join(",")))
+        },
+    },
+    Row {
+        kind: DocumentKind::Verification,
+        name: "a verification report",
+        begins: |head| begins_with_member(head, &["schema"], VERIFY_SCHEMA),
+    },
+    Row {
+        kind: DocumentKind::CycleLoad,
+        name: "the output of the load of a cycle",
+        begins: |head| {
+            let [before, behind] = CYCLE_LOAD_TITLE.map(str::as_bytes);
+            first_line(head).is_some_and(|line| line.starts_with(before) && line.ends_with(behind))
         },
     },
     Row { kind: DocumentKind::Metrics, name: "a metrics file", begins: begins_as_metrics },
@@ -268,6 +297,8 @@ mod tests {
             ("\"(PDH-CSV 4.0) (CET)(-60)\",\"\\\\H\\PhysicalDisk(sda)\\Avg\"\n", DocumentKind::MonitorCsv),
             ("{\n  \"form\": \"diskspd-check/1\",", DocumentKind::Check),
             ("{\n  \"form\": \"diskspd-sweep/1\",", DocumentKind::Sweep),
+            ("{\n  \"schema\": \"diskspd-verify\",", DocumentKind::Verification),
+            ("Output of the load of cycle 3 (diskspd for Linux)\n", DocumentKind::CycleLoad),
             ("# HELP diskspd_result_build_info Always 1\n", DocumentKind::Metrics),
             ("<svg xmlns=\"x\">\n<!-- Made by diskspd report -->\n", DocumentKind::Svg),
         ] {
@@ -291,6 +322,8 @@ mod tests {
             "\nCommand Line: diskspd.exe x\n\nResults for timespan 1:\n***\nactual test time:\t1.00s\n",
             "\nERROR: x\nCommand Line: diskspd.exe x\n\nResults for timespan 1:\n",
             "closed loop, depth 1\n",
+            "{\n  \"experimental\": true,\n  \"outcome\": \"good\"",
+            "Output of the load of cycle 3\n",
             "scope,timespan,thread\n",
             "\"(PDH-CSV 4.0)\",\"\\\\H\\PhysicalDisk(0 C:)\\Avg\"\r\n",
             "\"(PDH-CSV 4.0) (CET)(-60)\",\"\\\\H\\PhysicalDisk(0 C:)\\Avg\"\r\n",

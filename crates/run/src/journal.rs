@@ -1,8 +1,11 @@
 //! `--journal`: the directory of a run that is verified, with its map once the run has ended, and its logs until then.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use sys::file_identity::{self, FileState};
+use sys::folder::Folder;
 use verify::log::{self, MAGIC_BYTES, RUN_FILE_NAME};
 
 /// Where a run keeps what `diskspd verify` needs.
@@ -11,42 +14,60 @@ pub struct Journal<'a> {
     /// Where the map is saved once the run has ended well.
     pub map: &'a File,
     /// The directory of the logs.
-    pub folder: &'a Path,
+    pub folder: &'a Folder,
+    /// Its path, for messages.
+    pub path: &'a Path,
 }
 
-/// Files in a directory that have the names of logs, or of the file that says which run they are of.
-fn named_like_logs(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        if name.to_str().is_some_and(|name| name == RUN_FILE_NAME || log::is_log_name(name)) {
-            found.push(folder.join(name));
-        }
-    }
+/// True for the names of logs, and of the file that says which run they are of.
+pub fn is_reserved(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name == RUN_FILE_NAME || log::is_log_name(name))
+}
+
+/// Files in a directory that have such names.
+fn named_like_logs(folder: &Folder) -> io::Result<Vec<OsString>> {
+    let mut found = folder.names("")?;
+    found.retain(|name| is_reserved(name));
     // The file that says which run they are of goes first: logs without it are nothing.
-    found.sort_by_key(|path| !path.ends_with(RUN_FILE_NAME));
+    found.sort_by_key(|name| (name != RUN_FILE_NAME, name.clone()));
     Ok(found)
 }
 
-fn is_ours(path: &Path) -> io::Result<bool> {
-    if !fs::symlink_metadata(path)?.is_file() {
-        return Ok(false);
+/// The file of a name, if it is a regular file that `is_ours` knows by its first bytes, or empty: that is left of a machine
+/// that ended before it could write. `None` = it is somebody else's.
+///
+/// # Errors
+///
+/// If it cannot be read, or is not there.
+pub fn own_file(
+    folder: &Folder,
+    name: &OsStr,
+    head_bytes: usize,
+    is_ours: impl Fn(&[u8]) -> bool,
+) -> io::Result<Option<FileState>> {
+    if !folder.find(name)?.ok_or(io::ErrorKind::NotFound)?.is_regular {
+        return Ok(None);
     }
+    let file = folder.open_to_look(name)?;
     let mut head = Vec::new();
-    File::open(path)?.take(MAGIC_BYTES as u64).read_to_end(&mut head)?;
-    // An empty one is left of a machine that ended before it could write.
-    Ok(head.is_empty() || log::is_ours(&head))
+    (&file).take(head_bytes as u64).read_to_end(&mut head)?;
+    let is_ours = head.is_empty() || is_ours(&head);
+    Ok(Some(file_identity::state(&file)?).filter(|state| is_ours && state.is_regular))
 }
 
-/// A file with the name of a log that is none, and is never replaced.
+fn own_log(folder: &Folder, name: &OsStr) -> io::Result<Option<FileState>> {
+    own_file(folder, name, MAGIC_BYTES, log::is_ours)
+}
+
+/// The name of a file with the name of a log that is none, and is never replaced.
 ///
 /// # Errors
 ///
 /// If the directory or a file cannot be read.
-pub fn stranger(folder: &Path) -> io::Result<Option<PathBuf>> {
-    for path in named_like_logs(folder)? {
-        if !is_ours(&path)? {
-            return Ok(Some(path));
+pub fn stranger(folder: &Folder) -> io::Result<Option<OsString>> {
+    for name in named_like_logs(folder)? {
+        if own_log(folder, &name)?.is_none() {
+            return Ok(Some(name));
         }
     }
     Ok(None)
@@ -57,8 +78,8 @@ pub fn stranger(folder: &Path) -> io::Result<Option<PathBuf>> {
 /// # Errors
 ///
 /// If that cannot be told.
-pub fn is_in_use(folder: &Path) -> io::Result<bool> {
-    let file = match File::open(folder.join(RUN_FILE_NAME)) {
+pub fn is_in_use(folder: &Folder) -> io::Result<bool> {
+    let file = match folder.open_to_look(RUN_FILE_NAME.as_ref()) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
@@ -75,15 +96,13 @@ pub fn is_in_use(folder: &Path) -> io::Result<bool> {
 /// # Errors
 ///
 /// If one of them cannot be removed, or is none.
-pub fn remove_logs(folder: &Path) -> io::Result<()> {
-    for path in named_like_logs(folder)? {
-        if !is_ours(&path)? {
-            return Err(io::Error::other(format!(
-                "'{}' is not a log of diskspd, and is never replaced",
-                path.display()
-            )));
-        }
-        fs::remove_file(path)?;
+pub fn remove_logs(folder: &Folder) -> io::Result<()> {
+    for name in named_like_logs(folder)? {
+        let Some(own) = own_log(folder, &name)? else {
+            let name = name.display();
+            return Err(io::Error::other(format!("'{name}' is not a log of diskspd, and is never replaced")));
+        };
+        folder.remove(&name, &own)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! A thread stores its records in memory that it shares with the file of its log. A thread of their own makes room ahead
 //! of them and makes them durable, so that no worker waits for the storage of the logs.
 
-use crate::journal;
+use crate::journal::{self, Journal};
 use crate::phase::Stop;
 use model::plan::{TimeSpanPlan, WorkerTarget};
 use model::profile::FlushMode;
@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use sys::folder::Folder;
 use sys::word_log::{self, LogExtender, LogWriter};
 use verify::log::{self, Change, Encoder, Flush, Kind, LoggedTarget, RUN_FILE_NAME, RunFile};
 use verify::saved::SavedTarget;
@@ -30,7 +31,9 @@ const SYNC_TIMES: u32 = 20;
 /// The logs of a timespan.
 #[derive(Debug)]
 pub(crate) struct RunLog {
-    folder: PathBuf,
+    folder: Folder,
+    /// Of the directory.
+    path: PathBuf,
     /// By thread; taken by the threads.
     writers: Mutex<Vec<Option<ThreadLog>>>,
     shared: Arc<Shared>,
@@ -61,14 +64,15 @@ impl RunLog {
     /// # Errors
     ///
     /// A sentence for the user.
-    pub(crate) fn begin(folder: &Path, run: &RunFile, stop: &Arc<Stop>) -> Result<Self, String> {
-        let error = |what: &str, error: io::Error| format!("{what} '{}' (--journal): {error}", folder.display());
+    pub(crate) fn begin(journal: Journal<'_>, run: &RunFile, stop: &Arc<Stop>) -> Result<Self, String> {
+        let Journal { folder, path, .. } = journal;
+        let error = |what: &str, error: io::Error| format!("{what} '{}' (--journal): {error}", path.display());
         if journal::is_in_use(folder).map_err(|reason| error("cannot check", reason))? {
-            return Err(format!("another run writes its logs to '{}' (--journal)", folder.display()));
+            return Err(format!("another run writes its logs to '{}' (--journal)", path.display()));
         }
         journal::remove_logs(folder).map_err(|reason| error("cannot remove the logs of the last run in", reason))?;
         let made = |reason| error("cannot make the logs in", reason);
-        let create = |name: &str| File::options().read(true).write(true).create_new(true).open(folder.join(name));
+        let create = |name: &str| folder.create_new(name.as_ref());
         let (mut writers, mut extenders) = (Vec::new(), Vec::new());
         for thread in 0..run.threads {
             let file = create(&log::log_name(thread)).map_err(made)?;
@@ -80,7 +84,7 @@ impl RunLog {
         let mut run_file = create(RUN_FILE_NAME).map_err(made)?;
         run_file.lock().map_err(made)?;
         run_file.write_all(&run.to_bytes()).and_then(|()| run_file.sync_all()).map_err(made)?;
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(made)?;
+        folder.sync().map_err(made)?;
         let shared: Arc<Shared> = Arc::default();
         let keep = {
             let (shared, stop) = (Arc::clone(&shared), Arc::clone(stop));
@@ -88,7 +92,8 @@ impl RunLog {
         };
         let keeper = std::thread::Builder::new().name("journal".to_owned()).spawn(keep).map_err(made)?;
         Ok(Self {
-            folder: folder.to_owned(),
+            folder: folder.try_clone().map_err(made)?,
+            path: path.to_owned(),
             writers: Mutex::new(writers),
             shared,
             keeper: Mutex::new(Some(keeper)),
@@ -118,7 +123,7 @@ impl RunLog {
             let _ = keeper.join();
         }
         let error = self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        error.map(|error| format!("cannot write the logs in '{}' (--journal): {error}", self.folder.display()))
+        error.map(|error| format!("cannot write the logs in '{}' (--journal): {error}", self.path.display()))
     }
 }
 

@@ -158,13 +158,19 @@ impl Verification {
             stop: Arc::clone(stop),
             ended_by: AtomicU64::new(0),
         };
-        if let Some(Journal { folder, .. }) = journal {
-            verification.log = Some(verification.begin_log(plan, folder, stop, root)?);
+        if let Some(journal) = journal {
+            verification.log = Some(verification.begin_log(plan, journal, stop, root)?);
         }
         Ok(Some(verification))
     }
 
-    fn begin_log(&self, plan: &TimeSpanPlan, folder: &Path, stop: &Arc<Stop>, root: &Root) -> Result<RunLog, String> {
+    fn begin_log(
+        &self,
+        plan: &TimeSpanPlan,
+        journal: Journal<'_>,
+        stop: &Arc<Stop>,
+        root: &Root,
+    ) -> Result<RunLog, String> {
         let requests = plan.workers.iter().map(|worker| worker.slots).max().unwrap_or(0);
         let units = self.targets.iter().map(|target| target.map.units()).max().unwrap_or(0);
         if requests > log::REQUESTS_MAX || units > log::UNITS_MAX || self.targets.len() > log::TARGETS_MAX {
@@ -176,7 +182,7 @@ impl Verification {
             run_log::sync_target(&target.path)?;
         }
         let run = RunFile { run: self.run, threads: plan.workers.len() as u32, boot: host::boot_id(root), targets };
-        RunLog::begin(folder, &run, stop)
+        RunLog::begin(journal, &run, stop)
     }
 
     /// The ticket of a change or flush that is about to begin, after its units were claimed.

@@ -1,7 +1,8 @@
 //! Descriptors that the program was started with.
 
+use rustix::fs::OFlags;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 /// A descriptor of our own for what `number` stands for.
 ///
@@ -27,6 +28,15 @@ pub fn duplicate_for_writing(number: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(duplicate) })
 }
 
+/// True if whatever is written through a descriptor goes behind all that is in its file.
+///
+/// # Errors
+///
+/// If it is not open.
+pub fn appends(descriptor: impl AsFd) -> io::Result<bool> {
+    Ok(rustix::fs::fcntl_getfl(descriptor)?.contains(OFlags::APPEND))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +57,15 @@ mod tests {
         assert_eq!(read, "x");
         let refused = duplicate_for_writing(reader.as_raw_fd().cast_unsigned());
         assert_eq!(refused.expect_err("it is for reading").kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn appending_is_a_matter_of_how_it_was_opened() {
+        let named = tempfile::NamedTempFile::new().expect("a temporary file");
+        for is_appending in [false, true] {
+            let file = File::options().write(true).append(is_appending).open(named.path()).expect("it is there");
+            assert_eq!(appends(&file).expect("it is open"), is_appending);
+        }
     }
 
     #[test]

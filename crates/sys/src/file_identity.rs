@@ -25,6 +25,8 @@ pub struct FileState {
     pub links: u64,
     /// The user who owns it.
     pub owner: u32,
+    /// Its permission bits, at most 0o7777.
+    pub permissions: u32,
     /// True if it is a regular file.
     pub is_regular: bool,
     /// Its length.
@@ -42,10 +44,16 @@ impl FileState {
             inode: stat.st_ino as u64,
             links: stat.st_nlink as u64,
             owner: stat.st_uid,
+            permissions: stat.st_mode as u32 & 0o7777,
             is_regular: FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
             size_bytes: stat.st_size as u64,
             modified_ns: (stat.st_mtime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as i64),
         }
+    }
+
+    /// True if it is this user's own, and nobody else but root may write to it.
+    pub fn is_private_to(&self, user: u32) -> bool {
+        self.owner == user && self.permissions & 0o022 == 0
     }
 
     /// True if both are of the same file, changed since or not.

@@ -24,6 +24,28 @@ impl Folder {
         crate::confinement::open(path, flags).map(Self)
     }
 
+    /// Opens a directory in it; a symbolic link is not followed.
+    pub fn open_folder(&self, name: &OsStr) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
+    }
+
+    /// Makes a directory in it with the permissions that the umask leaves; fails if the name is taken.
+    pub fn create_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    /// The same directory, held once more.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self(self.0.try_clone()?))
+    }
+
+    /// Makes what was done to its names durable.
+    pub fn sync(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::fsync(rustix::fs::openat(&self.0, ".", flags, Mode::empty())?)?)
+    }
+
     /// The directory itself.
     pub fn state(&self) -> io::Result<FileState> {
         file_identity::state(&self.0)
@@ -165,6 +187,21 @@ mod tests {
             Ok(()) => assert_eq!(fs::read(place.path().join("free")).expect("it is there"), b"theirs"),
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::Unsupported),
         }
+    }
+
+    #[test]
+    fn a_folder_in_it_is_opened_unless_a_link_leads_there() {
+        let place = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("our folder");
+        let folder = Folder::open(place.path()).expect("it is there");
+        let name = OsStr::new;
+        folder.create_folder(name("sub")).expect("it is free");
+        assert_eq!(folder.create_folder(name("sub")).expect_err("taken").kind(), io::ErrorKind::AlreadyExists);
+        std::os::unix::fs::symlink("sub", place.path().join("link")).expect("links work");
+        assert!(folder.open_folder(name("link")).is_err());
+        let sub = folder.open_folder(name("sub")).expect("it is there").try_clone().expect("a descriptor");
+        drop(sub.create_new(name("new")).expect("made"));
+        sub.sync().expect("our folder");
+        assert!(place.path().join("sub/new").exists());
     }
 
     #[test]

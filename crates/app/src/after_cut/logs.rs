@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
+use sys::folder::Folder;
 use sys::word_log::SEGMENT_BYTES;
 use verify::history::History;
 use verify::log::{Change, Entry, Flush, HEAD_BYTES, Kind, LogReader, RUN_FILE_NAME, RunFile, log_name};
@@ -72,7 +73,7 @@ impl Logs {
             Err(missing) if missing.kind() == io::ErrorKind::NotFound => return without_run(folder),
             Err(other) => return Err(error(other)),
         }
-        if journal::is_in_use(folder).map_err(error)? {
+        if Folder::open(folder).and_then(|held| journal::is_in_use(&held)).map_err(error)? {
             let folder = folder.display();
             return Err(format!(
                 "the run that logs to '{folder}' (--journal) is still under way: wait until it has ended"

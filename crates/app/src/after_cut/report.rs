@@ -7,6 +7,7 @@ use model::corruption::CorruptionClass as Class;
 use model::printable::printable;
 use model::units::Bytes;
 use model::verification::UnitWrite;
+use render::document::VERIFY_SCHEMA;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,6 +34,7 @@ pub(super) enum Outcome {
 /// The whole report.
 #[derive(Debug, Serialize)]
 pub(super) struct AfterCutReport {
+    schema: &'static str,
     experimental: bool,
     pub(super) outcome: Outcome,
     /// Number of the run in hexadecimal.
@@ -352,6 +354,7 @@ impl AfterCutReport {
             "the machine was started again since the run: what was logged last may not have reached its storage";
         let because = logs.is_other_boot.then(|| restarted.to_owned()).into_iter().chain(logs.early.iter().cloned());
         Self {
+            schema: VERIFY_SCHEMA,
             experimental: true,
             outcome,
             run: format!("{:016x}", logs.history.run),

@@ -1,10 +1,11 @@
 //! The outputs of live results, opened before the run.
 
-use crate::outputs::{OutputFile, Protected, Replace};
+use crate::outputs::{OutputFile, Protected, Replace, inherited};
 use live::metrics::{RunMetrics, Server};
 use live::stream::Stream;
 use model::live::{LiveOptions, StreamTarget};
 use render::document::DocumentKind;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
@@ -22,15 +23,12 @@ impl CheckedStream {
     /// Finds out whether lines can go there, without touching anything. A descriptor is taken at once: the program
     /// opens files of its own later.
     pub(crate) fn check(target: &StreamTarget, any: bool, protected: &[Protected]) -> Result<Self, String> {
+        let replace = Replace { kind: DocumentKind::LiveStream, any };
         let checked = match target {
-            StreamTarget::Descriptor(number) => {
-                sys::descriptor::duplicate_for_writing(*number).map(Self::Descriptor).map_err(|error| error.to_string())
-            }
+            StreamTarget::Descriptor(number) => inherited(*number, replace, protected).map(Self::Descriptor),
             StreamTarget::Socket(path) => Ok(Self::Socket(path.clone())),
             StreamTarget::File(path) if is_fifo(path) => Ok(Self::Fifo(path.clone())),
-            StreamTarget::File(path) => {
-                OutputFile::check(path, Replace { kind: DocumentKind::LiveStream, any }, protected).map(Self::File)
-            }
+            StreamTarget::File(path) => OutputFile::check(path, replace, protected).map(Self::File),
         };
         checked.map_err(|reason| format!("--live-json '{}': {reason}", shown(target)))
     }
@@ -40,11 +38,18 @@ impl CheckedStream {
             Self::Descriptor(descriptor) => Ok(descriptor),
             Self::Socket(path) => UnixStream::connect(path).map(OwnedFd::from),
             // One that nobody reads is refused instead of waited for.
-            Self::Fifo(path) => sys::file::open_to_try_writing(&path).map(OwnedFd::from),
+            Self::Fifo(path) => open_fifo(&path),
             Self::File(file) => file.open().map(OwnedFd::from),
         };
         opened.map_err(|error| error.to_string())
     }
+}
+
+/// What was a FIFO may be a file by now.
+fn open_fifo(path: &Path) -> io::Result<OwnedFd> {
+    let opened = sys::file::open_to_try_writing(path)?;
+    let is_fifo = opened.metadata()?.file_type().is_fifo();
+    if is_fifo { Ok(opened.into()) } else { Err(io::Error::other("it is no longer a FIFO")) }
 }
 
 fn is_fifo(path: &Path) -> bool {

@@ -6,9 +6,9 @@ use super::private::{PrivateFile, is_marked_text};
 use cli::Form;
 use model::mark;
 use render::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
-use std::fs::{self, File};
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use sys::file_identity::{self, FileState};
 use sys::folder::Folder;
@@ -39,6 +39,8 @@ pub(crate) struct OutputFile {
     name: PathBuf,
     place: Place,
     kind: DocumentKind,
+    /// Nobody but its owner may write to it, whatever the umask says: a later run goes by what it says.
+    is_private: bool,
 }
 
 impl OutputFile {
@@ -51,13 +53,31 @@ impl OutputFile {
                 return Err(format!("the file is {role}"));
             }
         }
+        Self::check_place(path.to_owned(), place, replace, "choose another name, or give --replace-output")
+    }
+
+    /// The same for a name in a directory of ours that is held open: no symbolic link is followed. `path` is the
+    /// directory's, `instead` what to do where something else stands. The document can be written to by its owner only.
+    pub(crate) fn check_within(
+        folder: &Folder,
+        path: &Path,
+        name: &str,
+        replace: Replace,
+        instead: &str,
+    ) -> Result<Self, String> {
+        let place = Place::within(folder, path, name.as_ref()).map_err(|error| error.to_string())?;
+        let checked = Self::check_place(path.join(name), place, replace, instead)?;
+        Ok(Self { is_private: true, ..checked })
+    }
+
+    fn check_place(name: PathBuf, place: Place, replace: Replace, instead: &str) -> Result<Self, String> {
         if let Some(found) = &place.found {
-            check_existing(&place, found, replace)?;
+            check_existing(&place, found, replace, instead)?;
         }
-        let folder = place.folder_path();
-        tempfile::tempfile_in(folder)
-            .map_err(|error| format!("cannot create files in {}: {error}", folder.display()))?;
-        Ok(Self { name: path.to_owned(), place, kind: replace.kind })
+        // Not every file system has files without a name.
+        let made = place.folder.create_nameless().or_else(|_| PrivateFile::create(&place.folder)?.file().try_clone());
+        made.map_err(|error| format!("cannot create files in {}: {error}", place.folder_path().display()))?;
+        Ok(Self { name, place, kind: replace.kind, is_private: false })
     }
 
     /// As the user wrote it.
@@ -100,11 +120,21 @@ impl OutputFile {
     /// Writes the whole file under a private name and puts it in its place. It is written as it is made: that of a
     /// long run may be larger than the memory there is.
     pub(crate) fn write(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        self.write_beginning(contents).map(drop)
+    }
+
+    /// The same for a file that somebody goes on writing: it is open behind its beginning.
+    pub(crate) fn write_beginning(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+        const WRITABLE_BY_OTHERS: u32 = 0o022;
         let Place { folder, name, found, .. } = &self.place;
         let mut private = PrivateFile::create(folder)?;
-        if let Some(permissions) = found.and_then(|_| Some(fs::metadata(&self.place.path).ok()?.permissions())) {
-            private.file().set_permissions(permissions)?;
+        let made = file_identity::state(private.file())?.permissions;
+        let kept = found.map_or(made, |found| found.permissions & 0o777);
+        let wanted = if self.is_private { kept & !WRITABLE_BY_OTHERS } else { kept };
+        if wanted != made {
+            private.file().set_permissions(Permissions::from_mode(wanted))?;
         }
+        let file = private.file().try_clone()?;
         let mut buffered = BufWriter::new(private.file());
         contents(&mut buffered)?;
         buffered.flush()?;
@@ -118,7 +148,7 @@ impl OutputFile {
             (None, Some(_)) => Err(changed()),
         };
         let result = match placed {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(file),
             Err(error) => Err(self.beside(&mut private, &error)),
         };
         PrivateFile::remove_leftovers(folder);
@@ -227,15 +257,14 @@ fn changed() -> io::Error {
 }
 
 /// Whether the existing file may be replaced.
-fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<(), String> {
-    const INSTEAD: &str = "choose another name, or give --replace-output";
+fn check_existing(place: &Place, found: &FileState, replace: Replace, instead: &str) -> Result<(), String> {
     if !found.is_regular {
         return Err(format!("it is {}; results can only be written to regular files", kind_of(&place.path)));
     }
     // Whoever took the right to write away wanted to keep it.
     let unwritable = |error: io::Error| format!("the file cannot be replaced: {error}");
     place.folder.open_to_write(&place.name).map_err(unwritable)?;
-    let unreadable = |error: io::Error| format!("the existing file cannot be read: {error}: {INSTEAD}");
+    let unreadable = |error: io::Error| format!("the existing file cannot be read: {error}: {instead}");
     let file = match place.folder.open_to_look(&place.name) {
         Ok(file) => file,
         Err(_) if replace.any => return Ok(()),
@@ -250,14 +279,14 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<
     let wanted = replace.kind.name();
     match DocumentKind::of(&beginning(&file).map_err(unreadable)?) {
         Some(kind) if kind == replace.kind => Ok(()),
-        Some(kind) => Err(format!("the existing file is {} written by diskspd, not {wanted}: {INSTEAD}", kind.name())),
+        Some(kind) => Err(format!("the existing file is {} written by diskspd, not {wanted}: {instead}", kind.name())),
         None if replace.kind == DocumentKind::ResultText && is_marked_text(&file) => Ok(()),
-        None => Err(format!("the existing file is not {wanted} written by diskspd: {INSTEAD}")),
+        None => Err(format!("the existing file is not {wanted} written by diskspd: {instead}")),
     }
 }
 
 /// True if it has the mark of a target, whatever that says, or may have it.
-fn is_marked(file: &File) -> bool {
+pub(super) fn is_marked(file: &File) -> bool {
     match sys::xattr::get(file, mark::ATTRIBUTE) {
         Ok(value) => value.is_some(),
         Err(error) => error.kind() != io::ErrorKind::Unsupported,
@@ -265,7 +294,7 @@ fn is_marked(file: &File) -> bool {
 }
 
 /// As much of a file as tells what it is.
-fn beginning(file: &File) -> io::Result<Vec<u8>> {
+pub(super) fn beginning(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(HEAD_BYTES as u64).read_to_end(&mut bytes)?;
     if is_text_report(&bytes) {
@@ -275,9 +304,11 @@ fn beginning(file: &File) -> io::Result<Vec<u8>> {
 }
 
 fn kind_of(path: &Path) -> &'static str {
-    let Ok(kind) = fs::metadata(path).map(|found| found.file_type()) else { return "not a regular file" };
+    let Ok(kind) = path.symlink_metadata().map(|found| found.file_type()) else { return "not a regular file" };
     if kind.is_dir() {
         "a directory"
+    } else if kind.is_symlink() {
+        "a symbolic link"
     } else if kind.is_fifo() {
         "a FIFO"
     } else if kind.is_socket() {

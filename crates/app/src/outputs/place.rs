@@ -1,6 +1,6 @@
 //! Where a path leads: a directory that is held open, and a name in it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -52,6 +52,13 @@ impl Place {
         Ok(Self { path: folder.join(&name), folder: held, folder_state, name, found })
     }
 
+    /// A name in a directory that is held open: no symbolic link is followed. `path` is the directory's.
+    pub(super) fn within(folder: &Folder, path: &Path, name: &OsStr) -> io::Result<Self> {
+        let folder = folder.try_clone()?;
+        let (folder_state, found) = (folder.state()?, folder.find(name)?);
+        Ok(Self { folder, folder_state, name: name.to_owned(), path: path.join(name), found })
+    }
+
     /// Where a target leads: it may be made through a symbolic link to what does not exist yet.
     pub(super) fn of_target(path: &Path) -> Result<Self, String> {
         let mut path = path.to_owned();
@@ -86,7 +93,7 @@ impl Place {
 }
 
 /// Where a path leads, or will lead once the directories on the way are made; `None` = it leads nowhere.
-pub(super) fn future_path(path: &Path) -> Option<PathBuf> {
+pub(crate) fn future_path(path: &Path) -> Option<PathBuf> {
     let mut path = std::path::absolute(path).ok()?;
     for _ in 0..LINKS_MAX {
         // What there is of it, and the names behind that.

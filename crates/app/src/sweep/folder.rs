@@ -14,14 +14,20 @@ use render::document::DocumentKind;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, BufRead, BufReader, Read as _, Write};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use sys::file_identity::{self, FileState};
+use sys::folder::Folder as HeldFolder;
 
 const TABLE_FILE: &str = "table.csv";
 const PRECONDITION_FILE: &str = "precondition.json";
 /// What the names of its runs' results begin with.
 const RUN_PREFIX: &str = "point-";
+
+/// What to do about other files with the names of its own.
+const INSTEAD: &str = "give another --dir, or --replace-output";
 
 /// What is kept in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +75,8 @@ impl Kind {
 /// Where a sweep keeps what it finds.
 pub(super) struct Folder {
     path: PathBuf,
+    /// Once it is there: files are written in this directory, whatever becomes of its path.
+    held: Option<HeldFolder>,
     kind: Kind,
     /// `--replace-output`
     replace_output: bool,
@@ -114,9 +122,13 @@ pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String
 /// What is in a directory created by a sweep or a repeat.
 pub(crate) fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let file = folder.join(kind.file());
-    let at = |reason: String| format!("'{}': {reason}", file.display());
     let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    let mut sweep = import::json::read_sweep(&text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
+    read(&text, &file, kind)
+}
+
+fn read(text: &[u8], file: &Path, kind: Kind) -> Result<Sweep, String> {
+    let at = |reason: String| format!("'{}': {reason}", file.display());
+    let mut sweep = import::json::read_sweep(text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
         && indices(&sweep).all(|point| points().contains(&point));
@@ -140,11 +152,46 @@ fn indices(sweep: &Sweep) -> impl Iterator<Item = usize> {
     of_depths.chain(of_blocks).chain(&sweep.front).copied()
 }
 
+/// Why a sweep cannot be resumed.
+pub(super) enum Unusable {
+    /// It cannot be read.
+    Unreadable(String),
+    /// Somebody else may have written the command line that it has.
+    Untrusted(String),
+}
+
+/// Whether only this user, and root, can have written what is there.
+fn check_owner(path: &Path, state: &FileState) -> Result<(), Unusable> {
+    let user = sys::folder::user();
+    if state.is_private_to(user) {
+        return Ok(());
+    }
+    let shown = path.display();
+    Err(Unusable::Untrusted(if state.owner == user {
+        format!(
+            "--resume: '{shown}' can be written to by others (mode {:04o}), who may have changed the command line that it \
+             keeps: check that, then take the permission away (chmod go-w {})",
+            state.permissions,
+            shell::quoted(&path.to_string_lossy())
+        )
+    } else {
+        format!(
+            "--resume: '{shown}' belongs to another user (ID {}), whose command line would be run with your permissions: \
+             have that user resume it, or start a series of your own",
+            state.owner
+        )
+    }))
+}
+
 impl Folder {
     /// A directory for a new sweep, which is made later: none may be there, or an empty one, unless what it
     /// has may be replaced.
     pub(super) fn check(path: PathBuf, kind: Kind, replace_output: bool) -> Result<Self, String> {
         let shown = path.display();
+        let held = match HeldFolder::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            opened => Some(opened.map_err(|error| format!("--dir '{shown}': {error}"))?),
+        };
         let has_earlier = path.join(kind.file()).symlink_metadata().is_ok();
         match fs::read_dir(&path).map(Iterator::count) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -166,7 +213,7 @@ impl Folder {
                 ));
             }
         }
-        let folder = Self { path, kind, replace_output, has_earlier: Cell::new(has_earlier) };
+        let folder = Self { path, held, kind, replace_output, has_earlier: Cell::new(has_earlier) };
         folder.check_files()?;
         Ok(folder)
     }
@@ -176,10 +223,11 @@ impl Folder {
         for (name, document) in
             [(self.kind.file().as_str(), DocumentKind::Sweep), (TABLE_FILE, DocumentKind::SweepTable)]
         {
-            let path = self.path.join(name);
-            if path.symlink_metadata().is_ok() {
+            let Some(held) = &self.held else { return Ok(()) };
+            if held.find(name.as_ref()).is_ok_and(|found| found.is_some()) {
                 let replace = Replace { kind: document, any: self.replace_output };
-                OutputFile::check(&path, replace, &[]).map_err(|reason| format!("'{}': {reason}", path.display()))?;
+                OutputFile::check_within(held, &self.path, name, replace, INSTEAD)
+                    .map_err(|reason| format!("'{}': {reason}", self.path.join(name).display()))?;
             }
         }
         Ok(())
@@ -215,11 +263,24 @@ impl Folder {
         named.keys().map(reason).collect()
     }
 
-    /// The directory of a sweep that was begun, and the sweep.
-    pub(super) fn open(path: PathBuf, kind: Kind, replace_output: bool) -> Result<(Self, Sweep), String> {
-        let sweep = kept(&path, kind)?;
-        let folder = Self { path, kind, replace_output, has_earlier: Cell::new(false) };
-        folder.check_files()?;
+    /// The directory of a sweep that was begun, and the sweep, whose command line is to be run again: nobody else may
+    /// have written it.
+    pub(super) fn open(path: PathBuf, kind: Kind, replace_output: bool) -> Result<(Self, Sweep), Unusable> {
+        let file = path.join(kind.file());
+        let unreadable = |error: io::Error| Unusable::Unreadable(format!("cannot read '{}': {error}", file.display()));
+        let held = HeldFolder::open(&path).map_err(unreadable)?;
+        check_owner(&path, &held.state().map_err(unreadable)?)?;
+        if held.find(kind.file().as_ref()).map_err(unreadable)?.is_some_and(|found| !found.is_regular) {
+            let reason = format!("--resume: '{}' is not a regular file; links are not followed", file.display());
+            return Err(Unusable::Untrusted(reason));
+        }
+        let mut saved = held.open_to_look(kind.file().as_ref()).map_err(unreadable)?;
+        check_owner(&file, &file_identity::state(&saved).map_err(unreadable)?)?;
+        let mut text = Vec::new();
+        saved.read_to_end(&mut text).map_err(unreadable)?;
+        let sweep = read(&text, &file, kind).map_err(Unusable::Unreadable)?;
+        let folder = Self { path, held: Some(held), kind, replace_output, has_earlier: Cell::new(false) };
+        folder.check_files().map_err(Unusable::Unreadable)?;
         Ok((folder, sweep))
     }
 
@@ -231,8 +292,18 @@ impl Folder {
         &self.path
     }
 
+    /// Makes it unless it is there. Nobody else may write to a new one, whatever the umask says.
     pub(super) fn make(&mut self) -> Result<(), String> {
-        fs::create_dir_all(&self.path).map_err(|error| format!("cannot create '{}': {error}", self.path.display()))
+        if self.held.is_none() {
+            let made = DirBuilder::new().recursive(true).mode(0o755).create(&self.path);
+            let held = made.and_then(|()| HeldFolder::open(&self.path));
+            self.held = Some(held.map_err(|error| format!("cannot create '{}': {error}", self.path.display()))?);
+        }
+        Ok(())
+    }
+
+    fn held(&self) -> Result<&HeldFolder, String> {
+        self.held.as_ref().ok_or_else(|| format!("'{}' does not exist", self.path.display()))
     }
 
     /// Keeps a result under the next free number; that of preconditioning, which is no run, under a name of its own.
@@ -244,7 +315,9 @@ impl Folder {
         let mut number = 1;
         let name = loop {
             let name = format!("{RUN_PREFIX}{number:04}.json");
-            if !self.path.join(&name).exists() {
+            let found = self.held()?.find(name.as_ref());
+            if found.map_err(|error| format!("cannot write '{}': {error}", self.path.join(&name).display()))?.is_none()
+            {
                 break name;
             }
             number += 1;
@@ -269,9 +342,9 @@ impl Folder {
         kind: DocumentKind,
         contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), String> {
-        let path = self.path.join(name);
-        let written = OutputFile::check(&path, Replace { kind, any: self.replace_output }, &[])
+        let replace = Replace { kind, any: self.replace_output };
+        let written = OutputFile::check_within(self.held()?, &self.path, name, replace, INSTEAD)
             .and_then(|file| file.write(contents).map_err(|e| e.to_string()));
-        written.map_err(|reason| format!("cannot write '{}': {reason}", path.display()))
+        written.map_err(|reason| format!("cannot write '{}': {reason}", self.path.join(name).display()))
     }
 }

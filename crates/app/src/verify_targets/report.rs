@@ -7,6 +7,7 @@ use model::corruption::CorruptionClass as Class;
 use model::printable::printable;
 use model::units::Bytes;
 use model::verification::{ExpectedContent, UnitWrite};
+use render::document::VERIFY_SCHEMA;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -41,6 +42,7 @@ pub(super) enum Outcome {
 /// The whole report.
 #[derive(Debug, Serialize)]
 pub(super) struct VerifyReport {
+    schema: &'static str,
     experimental: bool,
     pub(super) outcome: Outcome,
     pub(super) targets: Vec<TargetReport>,
@@ -569,7 +571,7 @@ impl VerifyReport {
         } else {
             Outcome::Good
         };
-        Self { experimental: true, outcome, targets }
+        Self { schema: VERIFY_SCHEMA, experimental: true, outcome, targets }
     }
 
     pub(super) fn text(&self) -> String {

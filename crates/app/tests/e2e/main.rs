@@ -27,6 +27,7 @@ mod explanations;
 mod faults_of_targets;
 mod faults_of_the_machine;
 mod features;
+mod files_of_series;
 mod foreign_text;
 mod guide;
 mod how_ios_are_issued;

@@ -369,7 +369,7 @@ fn names_that_begin_with_a_dash_are_taken_for_options() {
     assert!(!place.path("-").exists());
 }
 
-// Shows data-safety: files in the directory of a sweep
+// Shows data-safety: files in the directory of a series
 #[test]
 fn a_sweep_needs_a_directory_of_its_own() {
     let place = with_result();
@@ -407,7 +407,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
     assert_eq!(fs::read_dir(place.path("empty")).expect("our folder").count(), 0);
 }
 
-// Shows data-safety: files in the directory of a sweep
+// Shows data-safety: files in the directory of a series
 // Shows data-safety: whatever a command of the user changes
 #[test]
 fn a_kept_command_is_shown_and_run_only_when_asked_for() {
@@ -513,4 +513,82 @@ fn an_empty_file_below_a_loop_device_is_no_output() {
         run.expect_status(3).expect_stderr(&["below.img", "the file is below a target of this run"]);
         assert_eq!(place.content("below.img"), b"");
     }
+}
+
+/// The program with a redirection of the shell behind it.
+fn redirected(place: &Workplace, words: &str, redirection: &str) -> Finished {
+    let line = format!("exec \"$0\" \"$@\" {redirection}");
+    place.tool("sh").arg("-c").arg(line).arg(place.program()).args(RUN).args(words).arg("a.dat").run()
+}
+
+// Shows data-safety: a file that the program inherits open
+#[test]
+fn a_descriptor_is_written_to_only_if_nothing_in_its_file_is_lost() {
+    let place = with_result();
+    place.made("other.dat", "-c64K");
+    let theirs = place.file("theirs.txt", b"somebody's notes\n");
+    for (redirection, path, reason) in [
+        ("3>>theirs.txt", "theirs.txt", "the file is not empty, and not a live stream written by diskspd"),
+        ("3<>theirs.txt", "theirs.txt", "the file is not empty, and not a live stream written by diskspd"),
+        ("3>>r.json", "r.json", "the file is not empty, and not a live stream written by diskspd"),
+        ("3<>a.dat", "a.dat", "the file is a target of this run"),
+        ("3>>a.dat", "a.dat", "the file is a target of this run"),
+        ("3<>other.dat", "other.dat", "the file is a target created by diskspd"),
+    ] {
+        let before = Snapshot::of(place.path(path));
+        let is_target = path != "theirs.txt" && path != "r.json";
+        for option in if is_target { &["", "--replace-output"][..] } else { &[""] } {
+            let run = redirected(&place, &format!("{option} --live-json=fd:3"), redirection);
+            run.expect_status(3).expect_stderr(&["--live-json 'fd:3': ", reason]);
+            assert_eq!(Snapshot::of(place.path(path)), before, "{redirection} {option}");
+        }
+    }
+    let run = redirected(&place, "--json same.json --live-json=fd:3", "3>same.json");
+    run.expect_status(3).expect_stderr(&["'fd:3': the file is a result file of this run"]);
+    redirected(&place, "--replace-output --live-json=fd:3", "3>>theirs.txt").expect_status(0);
+    assert!(fs::read(theirs).expect("a file").starts_with(b"somebody's notes\n{\"kind\":\"begin\""));
+    // An empty file, another stream behind the first, and what keeps nothing.
+    let streams = || String::from_utf8(place.content("s.jsonl")).expect("text").matches("\"kind\":\"begin\"").count();
+    redirected(&place, "--live-json=fd:3", "3>s.jsonl").expect_status(0);
+    redirected(&place, "--live-json=fd:3", "3>>s.jsonl").expect_status(0);
+    assert_eq!(streams(), 2);
+    let before = Snapshot::of(place.path("s.jsonl"));
+    let run = redirected(&place, "--live-json=fd:3", "3<>s.jsonl");
+    run.expect_status(3).expect_stderr(&["lines would overwrite a part of the stream in the file: append to it"]);
+    assert_eq!(Snapshot::of(place.path("s.jsonl")), before);
+    for redirection in ["3>/dev/null", "3>&2", "3>&1 | cat", "2>>theirs.txt 3>&2"] {
+        redirected(&place, "--live-json=fd:3", redirection).expect_status(0);
+    }
+    let device = or_skip!(LoopDevice::over(&place, &place.sparse("image", 1 << 20).expect("a sparse file")));
+    let run = redirected(&place, "--replace-output --live-json=fd:3", &format!("3<>{}", device.path.display()));
+    run.expect_status(3).expect_stderr(&["'fd:3': it is a block device"]);
+}
+
+// Shows data-safety: the files map and, during the run, map.new in the directory of --journal
+#[test]
+fn outputs_and_targets_do_not_have_the_names_of_files_of_the_journal() {
+    let place = workplace!();
+    fs::create_dir(place.path("j")).expect("a new directory");
+    symlink("j/log.2", place.path("link")).expect("free");
+    let run = |words: &str, target: &str| {
+        let program = place.diskspd("-d600 -W0 -b4K -w50 -c64K --max-ios=9 --verify --journal=j --journal-here");
+        program.args(words).arg(target).run()
+    };
+    let reserved = "has a name reserved for the map and the logs in this directory";
+    for words in [
+        "--json j/map.new",
+        "--xml j/map",
+        "--csv j/run",
+        "--text j/log.0",
+        "--live-json j/log.17",
+        "--json ./j/../j/run",
+    ] {
+        run(words, "a.dat").expect_status(3).expect_stderr(&["--journal='j': ", reserved, " of this run"]);
+    }
+    for target in ["j/map", "j/map.new", "j/run", "j/log.0", "link"] {
+        run("", target).expect_status(3).expect_stderr(&["--journal='j': ", reserved, "a target of this run"]);
+    }
+    assert!(!place.path("a.dat").exists(), "a target was made although the run was refused");
+    assert_eq!(fs::read_dir(place.path("j")).expect("a directory").count(), 0);
+    run("--json j/r.json --live-json j/log.jsonl", "j/a.dat").expect_status(0);
 }

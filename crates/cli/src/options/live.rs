@@ -35,7 +35,8 @@ pub(super) const ROWS: &[OptionRow] = &[
                last the result (docs/formats/live.md). A slow or disconnected reader does not slow the run: unread \
                lines are dropped, and the next line gives their count. An existing file is replaced only if it is \
                empty or holds an earlier stream, and only once the first line is written; --replace-output replaces \
-               any regular file. fd:<n> is an inherited file descriptor, unix:<path> a listening socket. Turns on \
+               any regular file. fd:<n> is an inherited file descriptor: a pipe, a socket, a terminal, or a file that is empty or \
+               to whose earlier stream lines are appended; unix:<path> a listening socket. Turns on \
                latency measurement, as -L does.",
         example: "--live-json=live.jsonl",
         apply: stream,
