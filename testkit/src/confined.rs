@@ -114,10 +114,20 @@ impl Cgroup {
 
     /// One that may make so many reads per second of a device, or why there can be none.
     pub fn of_reads(device: &Path, per_s: u64) -> Result<Self, String> {
+        Self::of_ios(device, "read", per_s)
+    }
+
+    /// The same of writes.
+    pub fn of_writes(device: &Path, per_s: u64) -> Result<Self, String> {
+        Self::of_ios(device, "write", per_s)
+    }
+
+    fn of_ios(device: &Path, direction: &str, per_s: u64) -> Result<Self, String> {
         let number = std::fs::metadata(device).map_err(|error| error.to_string())?.rdev();
         let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
-        let one = ("blkio.throttle.read_iops_device", format!("{number} {per_s}"));
-        Self::of("blkio", [one, ("io.max", format!("{number} riops={per_s}"))])
+        let file = format!("blkio.throttle.{direction}_iops_device");
+        let one = (file.as_str(), format!("{number} {per_s}"));
+        Self::of("blkio", [one, ("io.max", format!("{number} {}iops={per_s}", &direction[..1]))])
     }
 
     /// `limits`: the file, and what is written to it, in a hierarchy of the controller's own and in the

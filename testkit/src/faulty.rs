@@ -37,6 +37,8 @@ struct Law {
     room_bytes: u64,
     slow: Option<Slow>,
     service: Option<ServiceClock>,
+    /// What an fsync takes; `None` = the file system has none.
+    flush_takes: Option<Duration>,
     /// The most that an answer was later than the service allows.
     latest: Duration,
     slow_reads: Vec<SlowRead>,
@@ -94,6 +96,7 @@ impl Faulty {
             room_bytes: u64::MAX,
             slow: None,
             service: None,
+            flush_takes: None,
             latest: Duration::ZERO,
             slow_reads: Vec::new(),
             is_holding: false,
@@ -137,6 +140,11 @@ impl Faulty {
     /// From now on reads and writes take as long as this says.
     pub fn serve(&self, service: Service) {
         self.law().service = Some(ServiceClock::new(service));
+    }
+
+    /// From now on each fsync and fdatasync takes so long; writes do not.
+    pub fn flush_takes(&self, time: Duration) {
+        self.law().flush_takes = Some(time);
     }
 
     /// The most that an answer was later than [`Service`] says: it shares its CPUs with others.
@@ -414,6 +422,14 @@ impl Filesystem for Server {
                 Some(answer_at) => answer_later(&self.law, answer_at, move || reply.written(bytes)),
                 None => reply.written(bytes),
             }
+        }
+    }
+
+    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        // The kernel asks no more once it was told that there is none.
+        match self.law().flush_takes {
+            Some(time) => answer_later(&self.law, Instant::now() + time, move || reply.ok()),
+            None => reply.error(Errno::ENOSYS),
         }
     }
 

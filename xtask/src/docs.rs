@@ -47,6 +47,7 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         whole("docs/reference/subcommands.md", reference_page::subcommands_page()),
         page("docs/switches.md", reference_page::settings_table())?,
         page("docs/jobs.md", reference_page::job_tables())?,
+        page("docs/metrics.md", reference_page::metrics_tables())?,
         page("docs/verdict.md", rule_tables::verdict_table())?,
         page("docs/sweeps.md", rule_tables::runs_table())?,
         page("docs/check.md", rule_tables::check_table())?,

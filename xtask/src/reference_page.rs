@@ -4,6 +4,8 @@
 use cli::options::{self, Group, OptionRow};
 use cli::subcommand;
 use cli::volumes::{self, Volume};
+use model::metric::{Metric, MetricUnit, Scope};
+use model::profile::StreamName;
 use std::fmt::Write as _;
 
 /// `docs/reference/options.md`
@@ -70,6 +72,34 @@ fn option(page: &mut String, row: &OptionRow) {
         _ => format!("{name}: {value}"),
     });
     let _ = writeln!(page, "\n{}", facts.collect::<Vec<_>>().join(" · "));
+}
+
+/// The end of `docs/metrics.md`.
+pub(crate) fn metrics_tables() -> String {
+    let mut page = "\n## Statistics\n\n| statistic | unit | meaning |\n|---|---|---|\n".to_owned();
+    for metric in Metric::ALL {
+        let unit = match metric.unit() {
+            MetricUnit::IosPerSecond => "1/s",
+            MetricUnit::MibPerSecond => "MiB/s",
+            MetricUnit::Nanoseconds => "ns",
+            MetricUnit::Percent => "%",
+        };
+        let _ = writeln!(page, "| `{}` | {unit} | {} |", metric.name(), metric.meaning());
+    }
+    page += "\n## Scopes\n\n| scope | I/Os | needs | beside latencies |\n|---|---|---|---|\n";
+    let row = |page: &mut String, prefix: &str, scope: &Scope| {
+        let rates = Metric::ALL.into_iter().filter(|metric| !metric.needs_latency() && scope.has(*metric));
+        let rates = rates.map(|metric| format!("`{}`", metric.name())).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(page, "| {prefix} | {} | {} | {rates} |", scope.meaning(), scope.needs());
+    };
+    for scope in &Scope::NAMED {
+        let prefix = if *scope == Scope::All { "(none)".to_owned() } else { format!("`{}`", scope.prefix()) };
+        row(&mut page, &prefix, scope);
+    }
+    if let Ok(stream) = StreamName::parse("NAME") {
+        row(&mut page, "`NAME:`", &Scope::Stream(stream));
+    }
+    page
 }
 
 /// `docs/reference/subcommands.md`

@@ -100,6 +100,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
 /// run.
 fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     let Findings { mut errors, warnings } = check_profile(typed, &request.profile, system);
+    errors.extend(unmeasured(request));
     errors.extend(same_file::changed_source(request));
     // With --plan nothing is written.
     let protected = if request.options.plan_only { Vec::new() } else { protected(&request.profile) };
@@ -171,6 +172,11 @@ pub(crate) fn check_profile(typed: &Profile, with_log_files: &Profile, system: &
     errors.extend(no_names_of_logs(typed));
     errors.extend(same_file::conflicts(with_log_files));
     Findings { errors, warnings: findings.warnings }
+}
+
+/// Requirements of metrics that a load of the profile cannot have.
+pub(crate) fn unmeasured(request: &RunRequest) -> impl Iterator<Item = String> {
+    request.options.criteria.requirements.iter().filter_map(|requirement| requirement.refusal(&request.profile))
 }
 
 /// Where the results shall go: nowhere that this run reads or writes.

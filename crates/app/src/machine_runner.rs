@@ -3,7 +3,7 @@
 use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
 use crate::live::LiveSinks;
-use crate::load::{check_profile, choices, protected, with_log_files};
+use crate::load::{check_profile, choices, protected, unmeasured, with_log_files};
 use crate::measure::{Measurement, stop_sources};
 use crate::outputs::Protected;
 use crate::series_runner::{Refused, SeriesRunner};
@@ -108,9 +108,10 @@ impl SeriesRunner for MachineRunner<'_> {
 
     fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
         let request = self.request(point, profile);
-        let findings = check_profile(profile, &request.profile, &self.system);
-        if !findings.errors.is_empty() {
-            return Err(Refused { status: Status::Refused, reasons: findings.errors });
+        let mut errors = check_profile(profile, &request.profile, &self.system).errors;
+        errors.extend(unmeasured(&request));
+        if !errors.is_empty() {
+            return Err(Refused { status: Status::Refused, reasons: errors });
         }
         let plan = self.plan(&request, &choices(&request))?;
         Ok(plan.creations().map(|creation| (creation.path.clone(), creation.size_bytes)).collect())

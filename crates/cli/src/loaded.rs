@@ -31,7 +31,7 @@ impl LoadRequest {
     /// With the requirements of a job file before those of the command line.
     #[must_use]
     pub fn with_requirements(mut self, mut requirements: Vec<Requirement>) -> Self {
-        if requirements.iter().any(|requirement| requirement.metric.needs_latency()) {
+        if requirements.iter().any(|requirement| requirement.name.metric.needs_latency()) {
             self.overrides.measure_latency();
         }
         let all = &mut self.options.criteria.requirements;

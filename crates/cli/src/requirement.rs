@@ -1,7 +1,7 @@
 //! The value of `--require`: `p99<10ms`, `iops>=50K`.
 
 use crate::decimal;
-use model::metric::{Metric, MetricUnit};
+use model::metric::{MetricName, MetricUnit};
 use model::requirement::{Operator, Requirement};
 
 /// Larger figures are slips.
@@ -15,18 +15,14 @@ pub(crate) fn parse(text: &str) -> Result<Requirement, String> {
     let (operator, (name, bound_text)) = parts
         .next()
         .ok_or_else(|| format!("'{typed}' is not a metric with a bound (expected: as in p99<10ms or iops>=5000)"))?;
-    let name = name.trim_end();
-    let metric = Metric::from_name(name).ok_or_else(|| {
-        let names = Metric::ALL.map(Metric::name).join(", ");
-        format!("unknown metric '{name}' (expected: {names})")
-    })?;
-    let bound = bound(metric, bound_text.trim_start())?;
-    Ok(Requirement { typed: typed.to_owned(), metric, operator, bound })
+    let (name, bound_text) = (MetricName::parse(name.trim_end())?, bound_text.trim_start());
+    let bound = bound(&name, bound_text)?;
+    Ok(Requirement { typed: typed.to_owned(), name, operator, bound, bound_typed: bound_text.to_owned() })
 }
 
 /// A bound in the unit of its metric.
-fn bound(metric: Metric, text: &str) -> Result<f64, String> {
-    let (value, form) = match metric.unit() {
+fn bound(name: &MetricName, text: &str) -> Result<f64, String> {
+    let (value, form) = match name.metric.unit() {
         MetricUnit::IosPerSecond => (scaled(text), "a number of I/Os per second, optionally with K or M, as in 50K"),
         MetricUnit::MibPerSecond => (number(text), "a number of MiB/s, as in 500"),
         MetricUnit::Percent => (number(text.strip_suffix('%').unwrap_or(text)), "percent, as in 25%"),
@@ -38,7 +34,7 @@ fn bound(metric: Metric, text: &str) -> Result<f64, String> {
     };
     value
         .filter(|value| *value <= FIGURE_MAX)
-        .ok_or_else(|| format!("'{text}' is not a bound for {} (expected: {form})", metric.name()))
+        .ok_or_else(|| format!("'{text}' is not a bound for {name} (expected: {form})"))
 }
 
 /// A number with a decimal suffix.
@@ -63,11 +59,25 @@ fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::metric::Metric;
 
     fn parsed(text: &str) -> Result<(Metric, Operator, f64), String> {
         let requirement = parse(text)?;
         assert_eq!(requirement.typed, text);
-        Ok((requirement.metric, requirement.operator, requirement.bound))
+        assert_eq!(requirement.name, MetricName::bare(requirement.name.metric));
+        Ok((requirement.name.metric, requirement.operator, requirement.bound))
+    }
+
+    #[test]
+    fn names_have_scopes_and_blanks_around_the_operator_do_not_count() {
+        for (text, expected) in [
+            ("commit.p99<10ms", "commit.p99<10ms"),
+            ("commit.p99 <= 10ms", "commit.p99<=10ms"),
+            ("  log:max >\t1ms ", "log:max>1ms"),
+            ("read.mib>=5", "read.bandwidth>=5"),
+        ] {
+            assert_eq!(parse(text).map(|requirement| requirement.to_string()), Ok(expected.to_owned()));
+        }
     }
 
     #[test]
@@ -94,7 +104,7 @@ mod tests {
             ("", "'' is not a metric with a bound"),
             ("p99", "as in p99<10ms"),
             ("p99=10ms", "as in p99<10ms"),
-            ("p98<10ms", "unknown metric 'p98' (expected: iops, mib, mean, p50, p90, p99, p99.9, max, cpu)"),
+            ("p98<10ms", "unknown metric 'p98' (expected: iops, bandwidth, mean, p50, p90, p95, p99, p99.9, "),
             ("<10ms", "unknown metric ''"),
             ("p99<10", "'10' is not a bound for p99 (expected: a time with its unit"),
             ("p99<", "'' is not a bound for p99"),
@@ -104,7 +114,7 @@ mod tests {
             ("iops>inf", "'inf' is not a bound"),
             ("iops>5.", "'5.' is not a bound"),
             ("iops>99999999999999999", "is not a bound"),
-            ("mib>5K", "'5K' is not a bound for mib"),
+            ("mib>5K", "'5K' is not a bound for bandwidth"),
             ("cpu<x%", "'x%' is not a bound for cpu"),
         ] {
             let reason = parsed(text).expect_err(text);

@@ -146,17 +146,16 @@ pub struct FlushFigures {
     pub per_s: f64,
     /// Their latencies; null = there were none.
     pub latency: Option<LatencyFigures>,
-    /// Median in nanoseconds; null = there were none, or several hosts did them.
+    /// Median in nanoseconds; null = there were none.
     pub p50_ns: Option<u64>,
-    /// 99th percentile in nanoseconds; null = there were none, or several hosts did them.
+    /// 99th percentile in nanoseconds; null = there were none.
     pub p99_ns: Option<u64>,
-    /// Commits: a write and the flush after it; null = a flush covered several writes, several hosts did them, or older
-    /// documents.
+    /// Commits: writes until the flush after them has ended; null = there were none, or older documents.
     #[serde(default)]
     pub commit: Option<CommitFigures>,
 }
 
-/// How long commits took: a write and the flush after it.
+/// How long commits took: writes until the flush after them has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitFigures {

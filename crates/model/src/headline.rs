@@ -118,7 +118,7 @@ impl Headline {
             Metric::P99 => ns(self.p99_ns),
             Metric::P999 => ns(self.p999_ns),
             Metric::Cpu => Some(self.cpu_percent),
-            Metric::P90 | Metric::Max => None,
+            _ => None,
         }
     }
 
@@ -130,7 +130,7 @@ impl Headline {
             Metric::P50 => ns(self.response_p50_ns),
             Metric::P99 => ns(self.response_p99_ns),
             Metric::P999 => ns(self.response_p999_ns),
-            Metric::Iops | Metric::MibPerS | Metric::P90 | Metric::Max | Metric::Cpu => self.value(metric),
+            _ => self.value(metric),
         }
     }
 }

@@ -65,6 +65,18 @@ pub const SECTION_QUEUE_WORDS: usize = 40_960;
 /// Most sizes of a mix of sizes (`--sizes`).
 pub const SIZES_MAX: usize = 16;
 
+/// The most writes between two flushes (`--fdatasync-every`) of which each is timed until its flush has ended.
+pub const COMMIT_WRITES_MAX: u32 = 65_536;
+
+/// What a thread keeps of such a write, in bytes.
+pub const UNCOMMITTED_BYTES: u64 = 24;
+
+/// Writes of a thread that wait for a flush at most: those that ended in the warm-up do not count for the first flush of the
+/// measurement, and all requests may end after the write that makes a flush due.
+pub const fn uncommitted_max(after_writes: u32, slots: u32) -> u64 {
+    if after_writes > COMMIT_WRITES_MAX { 0 } else { 2 * (after_writes as u64 + slots as u64) }
+}
+
 /// The slowest I/Os of a measurement that are kept, of each thread and of all.
 pub const SLOWEST_IOS: usize = 100;
 

@@ -1,11 +1,17 @@
-//! The metrics that can be named on a command line, with their units.
+//! The metrics of a run: their names, units and meanings, and which loads have them.
+//!
+//! A metric is a [`Statistic`] of a [`Scope`]: `commit.p99` is the 99th percentile of commits. Options, results, tables and
+//! the documentation take both from the tables here.
 
-use crate::figures::Summary;
-use crate::units::mib;
+use crate::limits::COMMIT_WRITES_MAX;
+use crate::operation::Operation;
+use crate::plan::OpenPlan;
+use crate::profile::{FlushMode, StreamName, Target, TimeSpan};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
-/// A metric of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What is computed from the I/Os of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -19,10 +25,16 @@ pub enum Metric {
     P50,
     /// 90th percentile of the latency.
     P90,
+    /// 95th percentile of the latency.
+    P95,
     /// 99th percentile of the latency.
     P99,
     /// 99.9th percentile of the latency.
     P999,
+    /// 99.99th percentile of the latency.
+    P9999,
+    /// 99.999th percentile of the latency.
+    P99999,
     /// Highest latency.
     Max,
     /// Mean usage of all CPUs.
@@ -42,68 +54,6 @@ pub enum MetricUnit {
     Percent,
 }
 
-impl Metric {
-    /// All, in the order of tables.
-    pub const ALL: [Self; 9] =
-        [Self::Iops, Self::MibPerS, Self::Mean, Self::P50, Self::P90, Self::P99, Self::P999, Self::Max, Self::Cpu];
-
-    /// Name and unit.
-    const fn row(self) -> (&'static str, MetricUnit) {
-        match self {
-            Self::Iops => ("iops", MetricUnit::IosPerSecond),
-            Self::MibPerS => ("mib", MetricUnit::MibPerSecond),
-            Self::Mean => ("mean", MetricUnit::Nanoseconds),
-            Self::P50 => ("p50", MetricUnit::Nanoseconds),
-            Self::P90 => ("p90", MetricUnit::Nanoseconds),
-            Self::P99 => ("p99", MetricUnit::Nanoseconds),
-            Self::P999 => ("p99.9", MetricUnit::Nanoseconds),
-            Self::Max => ("max", MetricUnit::Nanoseconds),
-            Self::Cpu => ("cpu", MetricUnit::Percent),
-        }
-    }
-
-    /// Its name on a command line.
-    pub const fn name(self) -> &'static str {
-        self.row().0
-    }
-
-    /// The unit of its values.
-    pub const fn unit(self) -> MetricUnit {
-        self.row().1
-    }
-
-    /// The metric with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|metric| metric.name() == name)
-    }
-
-    /// True if it is known only where latencies are measured (`-L`).
-    pub fn needs_latency(self) -> bool {
-        self.unit() == MetricUnit::Nanoseconds
-    }
-
-    /// True if more of it is better.
-    pub const fn is_more_better(self) -> bool {
-        matches!(self, Self::Iops | Self::MibPerS)
-    }
-
-    /// Its value, if it was measured; `cpu_percent` is the mean usage of all CPUs.
-    pub fn of(self, summary: &Summary, cpu_percent: Option<f64>) -> Option<f64> {
-        let ns = |latency_ns: Option<u64>| latency_ns.map(|ns| ns as f64);
-        match self {
-            Self::Iops => Some(summary.iops),
-            Self::MibPerS => Some(mib(summary.bytes_per_s)),
-            Self::Mean => summary.mean_ns,
-            Self::P50 => ns(summary.p50_ns),
-            Self::P90 => ns(summary.p90_ns),
-            Self::P99 => ns(summary.p99_ns),
-            Self::P999 => ns(summary.p999_ns),
-            Self::Max => ns(summary.max_ns),
-            Self::Cpu => cpu_percent,
-        }
-    }
-}
-
 impl MetricUnit {
     /// A value with its unit, exact to six decimals: `12.5 ms`, `5234.1 I/O per s`.
     pub fn shown(self, value: f64) -> String {
@@ -121,16 +71,464 @@ impl MetricUnit {
     }
 }
 
+/// A row of the table of statistics.
+struct Row {
+    name: &'static str,
+    /// In tables, with the unit.
+    heading: &'static str,
+    unit: MetricUnit,
+    /// Of a percentile, in parts per billion.
+    rank_ppb: Option<u64>,
+    meaning: &'static str,
+}
+
+impl Metric {
+    /// All, in the order of tables.
+    pub const ALL: [Self; 12] = [
+        Self::Iops,
+        Self::MibPerS,
+        Self::Mean,
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P999,
+        Self::P9999,
+        Self::P99999,
+        Self::Max,
+        Self::Cpu,
+    ];
+
+    const fn row(self) -> Row {
+        type Text = &'static str;
+        const fn row(name: Text, heading: Text, unit: MetricUnit, meaning: Text) -> Row {
+            Row { name, heading, unit, rank_ppb: None, meaning }
+        }
+        const fn latency(name: Text, heading: Text, meaning: Text) -> Row {
+            row(name, heading, MetricUnit::Nanoseconds, meaning)
+        }
+        const fn percentile(rank_ppb: u64, name: Text, heading: Text, meaning: Text) -> Row {
+            Row { rank_ppb: Some(rank_ppb), ..latency(name, heading, meaning) }
+        }
+        match self {
+            Self::Iops => row("iops", "IOPS", MetricUnit::IosPerSecond, "I/Os per second"),
+            Self::MibPerS => row("bandwidth", "MiB/s", MetricUnit::MibPerSecond, "throughput (also: mib)"),
+            Self::Mean => latency("mean", "mean ms", "mean latency"),
+            Self::P50 => percentile(500_000_000, "p50", "p50 ms", "median latency"),
+            Self::P90 => percentile(900_000_000, "p90", "p90 ms", "90th percentile of the latency"),
+            Self::P95 => percentile(950_000_000, "p95", "p95 ms", "95th percentile of the latency"),
+            Self::P99 => percentile(990_000_000, "p99", "p99 ms", "99th percentile of the latency"),
+            Self::P999 => percentile(999_000_000, "p99.9", "p99.9 ms", "99.9th percentile of the latency"),
+            Self::P9999 => percentile(999_900_000, "p99.99", "p99.99 ms", "99.99th percentile of the latency"),
+            Self::P99999 => percentile(999_990_000, "p99.999", "p99.999 ms", "99.999th percentile of the latency"),
+            Self::Max => latency("max", "max ms", "highest latency"),
+            Self::Cpu => row("cpu", "CPU %", MetricUnit::Percent, "mean usage of all CPUs"),
+        }
+    }
+
+    /// Its name on a command line.
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Its name in tables, with its unit.
+    pub const fn heading(self) -> &'static str {
+        self.row().heading
+    }
+
+    /// The unit of its values.
+    pub const fn unit(self) -> MetricUnit {
+        self.row().unit
+    }
+
+    /// The rank of a percentile in parts per billion.
+    pub const fn rank_ppb(self) -> Option<u64> {
+        self.row().rank_ppb
+    }
+
+    /// What it is, for the documentation.
+    pub const fn meaning(self) -> &'static str {
+        self.row().meaning
+    }
+
+    /// The metric with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = if name == "mib" { Self::MibPerS.name() } else { name };
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// True if it is known only where latencies are measured (`-L`).
+    pub fn needs_latency(self) -> bool {
+        self.unit() == MetricUnit::Nanoseconds
+    }
+
+    /// True if more of it is better.
+    pub const fn is_more_better(self) -> bool {
+        matches!(self, Self::Iops | Self::MibPerS)
+    }
+}
+
+/// Which I/Os a metric is about, and from when to when they are timed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Reads and writes.
+    #[default]
+    All,
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Discards.
+    Discard,
+    /// Write-zeroes.
+    WriteZeroes,
+    /// Calls of `fdatasync` or `fsync`, alone.
+    Flush,
+    /// Writes until they are durable.
+    Commit,
+    /// Reads and writes from their intended start.
+    Response,
+    /// Reads from their intended start.
+    ReadResponse,
+    /// Writes from their intended start.
+    WriteResponse,
+    /// Reads and writes of one stream.
+    Stream(StreamName),
+}
+
+/// A row of the table of scopes.
+struct ScopeRow {
+    prefix: &'static str,
+    /// In brackets behind a statistic.
+    words: &'static str,
+    meaning: &'static str,
+    /// What a load needs to have it, for the documentation and for errors.
+    needs: &'static str,
+    /// The statistics that it has, beside latencies.
+    rates: &'static [Metric],
+}
+
+impl Scope {
+    /// All but streams, in the order of documents.
+    pub const NAMED: [Self; 10] = [
+        Self::All,
+        Self::Read,
+        Self::Write,
+        Self::Discard,
+        Self::WriteZeroes,
+        Self::Flush,
+        Self::Commit,
+        Self::Response,
+        Self::ReadResponse,
+        Self::WriteResponse,
+    ];
+
+    const fn row(&self) -> ScopeRow {
+        const RATES: &[Metric] = &[Metric::Iops, Metric::MibPerS];
+        const fn scope(prefix: &'static str, words: &'static str, meaning: &'static str) -> ScopeRow {
+            ScopeRow { prefix, words, meaning, needs: "", rates: RATES }
+        }
+        match self {
+            Self::All => ScopeRow {
+                needs: "-",
+                rates: &[Metric::Iops, Metric::MibPerS, Metric::Cpu],
+                ..scope("", "", "all reads and writes")
+            },
+            Self::Read => ScopeRow { needs: "reads (-w below 100)", ..scope("read.", "read", "reads") },
+            Self::Write => {
+                ScopeRow { needs: "writes (-w)", ..scope("write.", "write", "writes, without the flush after them") }
+            }
+            Self::Discard => ScopeRow { needs: "discards (--discard)", ..scope("discard.", "discard", "discards") },
+            Self::WriteZeroes => ScopeRow {
+                needs: "write-zeroes (--write-zeroes)",
+                ..scope("write-zeroes.", "write-zeroes", "write-zeroes")
+            },
+            Self::Flush => ScopeRow {
+                needs: "flushes (--fdatasync-every, --fsync-every)",
+                rates: &[Metric::Iops],
+                ..scope("flush.", "flush", "calls of fdatasync or fsync, alone; iops is flushes per second")
+            },
+            Self::Commit => ScopeRow {
+                needs: "durable writes (--fdatasync-every or --fsync-every up to 65536, -Sw or -Sh)",
+                rates: &[],
+                ..scope(
+                    "commit.",
+                    "commit",
+                    "writes, discards and write-zeroes, each from its start to the end of the first flush that began \
+                     after its completion; without flushes (-Sw, -Sh) the write itself",
+                )
+            },
+            Self::Response => ScopeRow {
+                needs: "intended starts (--rate)",
+                rates: &[],
+                ..scope(
+                    "response.",
+                    "response",
+                    "all reads and writes, each from its intended start; where flushes make writes durable, to the end \
+                     of the commit",
+                )
+            },
+            Self::ReadResponse => ScopeRow {
+                needs: "intended starts (--rate) and reads",
+                rates: &[],
+                ..scope("response.read.", "response, read", "the reads of these")
+            },
+            Self::WriteResponse => ScopeRow {
+                needs: "intended starts (--rate) and writes",
+                rates: &[],
+                ..scope("response.write.", "response, write", "the writes of these")
+            },
+            Self::Stream(_) => ScopeRow {
+                needs: "a stream of this name (--stream)",
+                ..scope("NAME:", "", "reads and writes of the stream NAME")
+            },
+        }
+    }
+
+    /// What stands before the statistic: `commit.`, `log:`; nothing for all reads and writes.
+    pub fn prefix(&self) -> String {
+        match self {
+            Self::Stream(name) => format!("{name}:"),
+            scope => scope.row().prefix.to_owned(),
+        }
+    }
+
+    /// What it covers, for the documentation.
+    pub const fn meaning(&self) -> &'static str {
+        self.row().meaning
+    }
+
+    /// What a load needs to have it.
+    pub const fn needs(&self) -> &'static str {
+        self.row().needs
+    }
+
+    /// True if there is such a metric in some load.
+    pub fn has(&self, metric: Metric) -> bool {
+        metric.needs_latency() || self.row().rates.contains(&metric)
+    }
+
+    /// True if the load has such I/Os.
+    pub fn is_in(&self, span: &TimeSpan) -> bool {
+        let any = |is_so: fn(&Target) -> bool| span.targets.iter().any(is_so);
+        match self {
+            Self::All => true,
+            Self::Read => any(Target::reads),
+            Self::Write => any(|target| target.shares().does(Operation::Write)),
+            Self::Discard => any(|target| target.shares().does(Operation::Discard)),
+            Self::WriteZeroes => any(|target| target.shares().does(Operation::WriteZeroes)),
+            Self::Flush => span.flushes().is_some(),
+            Self::Commit => match span.flushes() {
+                Some((writes, _)) => writes <= COMMIT_WRITES_MAX,
+                None => any(Target::writes) && span.targets.iter().all(|target| is_durable(span, target)),
+            },
+            Self::Response => span.rate_iops.is_some(),
+            Self::ReadResponse => span.rate_iops.is_some() && Self::Read.is_in(span),
+            Self::WriteResponse => span.rate_iops.is_some() && Self::Write.is_in(span),
+            Self::Stream(name) => span.targets.iter().any(|target| target.stream.as_ref() == Some(name)),
+        }
+    }
+
+    /// What an application waits for that does the I/Os of a load: what a latency without a scope means. Several if it
+    /// waits for different things.
+    pub fn waited_for(span: &TimeSpan) -> Vec<Self> {
+        let (is_mixed, has_commits) = (is_mixed(span), Self::Commit.is_in(span));
+        let scopes: &[Self] = match (span.rate_iops, span.flushes()) {
+            (Some(_), _) if is_mixed && has_commits => &[Self::ReadResponse, Self::WriteResponse],
+            (Some(_), _) => &[Self::Response],
+            (None, Some(_)) if !has_commits => &[Self::Read, Self::Write, Self::Flush],
+            (None, Some((1, _))) => &[Self::Read, Self::Commit],
+            // Whether it waits for the write alone or until it is durable is its own affair.
+            (None, Some(_)) => &[Self::Read, Self::Write, Self::Commit],
+            (None, None) => &[Self::All],
+        };
+        scopes.iter().filter(|scope| scope.is_in(span)).cloned().collect()
+    }
+
+    /// The scopes in which a bound on a latency without a scope must hold: a fast part must not hide a slow one.
+    pub fn bounded(span: &TimeSpan) -> Vec<Self> {
+        let waited_for = Self::waited_for(span);
+        if waited_for == [Self::All] && is_mixed(span) && Self::Commit.is_in(span) {
+            return vec![Self::Read, Self::Commit];
+        }
+        waited_for
+    }
+}
+
+fn is_mixed(span: &TimeSpan) -> bool {
+    span.targets.iter().any(Target::reads) && span.targets.iter().any(Target::writes)
+}
+
+/// True if what the target writes is durable once the write has ended.
+fn is_durable(span: &TimeSpan, target: &Target) -> bool {
+    let is_synced = target.memory_mapped && target.flush == Some(FlushMode::ViewOfFile) && !target.write_through;
+    !target.writes() || OpenPlan::new(span, target).write_through || is_synced
+}
+
+/// A statistic of a scope: what an option, a result or a table names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MetricName {
+    /// Of which I/Os.
+    pub scope: Scope,
+    /// What.
+    pub metric: Metric,
+}
+
+impl MetricName {
+    /// A statistic of all reads and writes; of a latency, what the load resolves it to.
+    pub const fn bare(metric: Metric) -> Self {
+        Self { scope: Scope::All, metric }
+    }
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    ///
+    /// A sentence with the name and what would be right.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let (scope, statistic) = match name.split_once(':') {
+            Some((stream, statistic)) => (Scope::Stream(StreamName::parse(stream)?), statistic),
+            // `response.read.` begins with `response.`.
+            None => Scope::NAMED
+                .into_iter()
+                .rev()
+                .find_map(|scope| Some((scope.clone(), name.strip_prefix(scope.row().prefix)?)))
+                .unwrap_or((Scope::All, name)),
+        };
+        let expected = || {
+            let names = Metric::ALL.into_iter().filter(|metric| scope.has(*metric));
+            names.map(|metric| format!("{}{}", scope.prefix(), metric.name())).collect::<Vec<_>>().join(", ")
+        };
+        let known = Metric::from_name(statistic).filter(|metric| scope.has(*metric));
+        let prefixes = || match scope {
+            Scope::All => {
+                let prefixes: Vec<&str> = Scope::NAMED[1..].iter().map(|scope| scope.row().prefix).collect();
+                format!("; before one of them {} or the name of a stream and a colon", prefixes.join(", "))
+            }
+            _ => String::new(),
+        };
+        let metric =
+            known.ok_or_else(|| format!("unknown metric '{name}' (expected: {}{})", expected(), prefixes()))?;
+        Ok(Self { scope, metric })
+    }
+
+    /// What it means in a load: a latency without a scope is that of each part that the application waits for.
+    ///
+    /// # Errors
+    ///
+    /// What the load lacks to have it.
+    pub fn resolve(&self, span: &TimeSpan) -> Result<Vec<Self>, String> {
+        let scopes = match self.scope {
+            Scope::All if self.metric.needs_latency() => Scope::bounded(span),
+            _ if self.scope.is_in(span) => vec![self.scope.clone()],
+            _ => return Err(format!("the load has no {self}: it needs {}", self.scope.needs())),
+        };
+        Ok(scopes.into_iter().map(|scope| Self { scope, metric: self.metric }).collect())
+    }
+
+    /// `p99 (commit)`, `p99`, `iops`
+    pub fn shown(&self) -> String {
+        self.labelled(self.metric.name())
+    }
+
+    /// The statistic as `text`, with its scope in brackets.
+    pub fn labelled(&self, text: &str) -> String {
+        match &self.scope {
+            Scope::All => text.to_owned(),
+            Scope::Stream(name) => format!("{text} ({name})"),
+            scope => format!("{text} ({})", scope.row().words),
+        }
+    }
+}
+
+impl fmt::Display for MetricName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.scope.prefix(), self.metric.name())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::{CacheMode, OfferedRate};
 
     #[test]
     fn names_lead_back_to_metrics() {
-        for metric in Metric::ALL {
-            assert_eq!(Metric::from_name(metric.name()), Some(metric));
+        let streams = Scope::Stream(StreamName::parse("log.1").expect("a name"));
+        for scope in Scope::NAMED.into_iter().chain([streams]) {
+            for metric in Metric::ALL.into_iter().filter(|metric| scope.has(*metric)) {
+                let name = MetricName { scope: scope.clone(), metric };
+                assert_eq!(MetricName::parse(&name.to_string()), Ok(name));
+            }
         }
-        assert_eq!(Metric::from_name("p98"), None);
+        assert_eq!(MetricName::parse("read.mib"), MetricName::parse("read.bandwidth"));
+        for (text, expected) in [
+            ("p98", "unknown metric 'p98' (expected: iops, bandwidth, mean, p50, "),
+            ("p98", "; before one of them read., write., discard., "),
+            ("commit.iops", "unknown metric 'commit.iops' (expected: commit.mean, commit.p50, "),
+            ("flush.bandwidth", "(expected: flush.iops, flush.mean, "),
+            ("read.cpu", "unknown metric 'read.cpu'"),
+            ("a b:p99", "'a b' is not a name of a stream"),
+        ] {
+            let reason = MetricName::parse(text).expect_err(text);
+            assert!(reason.contains(expected), "{text}: {reason}");
+        }
+    }
+
+    fn load(write_percent: u32, change: fn(&mut TimeSpan)) -> TimeSpan {
+        let mut span = TimeSpan { targets: vec![Target::new("a")], ..TimeSpan::default() };
+        span.targets[0].write_percent = write_percent;
+        change(&mut span);
+        span
+    }
+
+    #[test]
+    fn a_bare_latency_is_what_the_application_waits_for() {
+        let each = |span: &mut TimeSpan| span.flush_after_writes = Some(1);
+        let rated = |span: &mut TimeSpan| span.rate_iops = Some(OfferedRate::Steady(100));
+        let synced = |span: &mut TimeSpan| {
+            span.targets[0].cache_mode = CacheMode::Unbuffered;
+            span.targets[0].write_through = true;
+        };
+        for (span, expected) in [
+            (load(30, |_| ()), "p99"),
+            (load(100, each), "commit.p99"),
+            (load(30, each), "read.p99 commit.p99"),
+            (load(100, |span| span.fsync_after_writes = Some(100)), "write.p99 commit.p99"),
+            (load(100, |span| span.flush_after_writes = Some(100_000)), "write.p99 flush.p99"),
+            (load(0, rated), "response.p99"),
+            (load(30, rated), "response.p99"),
+            (
+                load(30, |span| {
+                    span.rate_iops = Some(OfferedRate::Steady(100));
+                    span.flush_after_writes = Some(1);
+                }),
+                "response.read.p99 response.write.p99",
+            ),
+            (load(100, synced), "p99"),
+            (load(30, synced), "read.p99 commit.p99"),
+        ] {
+            let names = MetricName::bare(Metric::P99).resolve(&span).expect("each load has latencies");
+            assert_eq!(names.iter().map(MetricName::to_string).collect::<Vec<_>>().join(" "), expected);
+            assert_eq!(MetricName::bare(Metric::Iops).resolve(&span), Ok(vec![MetricName::bare(Metric::Iops)]));
+        }
+    }
+
+    #[test]
+    fn a_metric_that_a_load_cannot_have_says_what_it_needs() {
+        let refused = |name: &str, span: &TimeSpan| {
+            MetricName::parse(name).expect("a name").resolve(span).expect_err("the load has none")
+        };
+        let reads = load(0, |_| ());
+        assert_eq!(
+            refused("commit.p99", &reads),
+            "the load has no commit.p99: it needs durable writes (--fdatasync-every or --fsync-every up to 65536, -Sw or \
+             -Sh)"
+        );
+        assert_eq!(refused("write.p99", &reads), "the load has no write.p99: it needs writes (-w)");
+        assert!(refused("response.mean", &reads).ends_with("intended starts (--rate)"));
+        assert!(refused("flush.iops", &load(100, |_| ())).contains("--fdatasync-every"));
+        assert!(refused("log:iops", &reads).ends_with("a stream of this name (--stream)"));
     }
 
     #[test]

@@ -214,7 +214,8 @@ pub struct ThreadRecord {
     pub stamp_samples: Option<StampSamples>,
     /// Its flushes (`--fdatasync-every`, `--fsync-every`).
     pub flushes: Option<TimesRecord>,
-    /// Its commits: single writes, each with the flush after it; `None` if a flush covers several writes.
+    /// Its commits: writes, each from its start to the end of the flush after it; `None` if a flush covers more than
+    /// [`COMMIT_WRITES_MAX`](crate::limits::COMMIT_WRITES_MAX).
     pub commits: Option<TimesRecord>,
     /// Its rotations of files (`--append`); `None` if none are rotated.
     pub rotations: Option<Tally>,

@@ -1,24 +1,44 @@
 //! Absolute acceptance criteria of a run (`--require`).
 
-use crate::metric::Metric;
+use crate::metric::MetricName;
+use crate::profile::{Profile, TimeSpan};
+use std::fmt;
 
-/// A bound that a metric must keep in every timespan, over reads and writes together.
+/// A bound that a metric must keep in every timespan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
-    /// As it was typed: `p99<10ms`.
+    /// As it was typed: `p99 < 10ms`.
     pub typed: String,
     /// What is bounded.
-    pub metric: Metric,
+    pub name: MetricName,
     /// How.
     pub operator: Operator,
     /// In the metric's unit.
     pub bound: f64,
+    /// The bound as it was typed: `10ms`.
+    pub bound_typed: String,
 }
 
 // The bound is a number, which equals itself.
 impl Eq for Requirement {}
 
 impl Requirement {
+    /// The bounds that it stands for in a load, whose names say which I/Os they are about.
+    ///
+    /// # Errors
+    ///
+    /// What the load lacks to have the metric.
+    pub fn resolve(&self, span: &TimeSpan) -> Result<Vec<Self>, String> {
+        let names = self.name.resolve(span)?;
+        Ok(names.into_iter().map(|name| Self { name, ..self.clone() }).collect())
+    }
+
+    /// Why the loads of a profile cannot be held to it, if they cannot.
+    pub fn refusal(&self, profile: &Profile) -> Option<String> {
+        let reason = profile.time_spans.iter().find_map(|span| self.name.resolve(span).err())?;
+        Some(format!("--require '{}': {reason}", self.typed))
+    }
+
     /// True if a value of the metric keeps it.
     pub fn is_met_by(&self, value: f64) -> bool {
         match self.operator {
@@ -27,6 +47,13 @@ impl Requirement {
             Operator::More => value > self.bound,
             Operator::AtLeast => value >= self.bound,
         }
+    }
+}
+
+impl fmt::Display for Requirement {
+    /// `commit.p99<10ms`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.name, self.operator.sign(), self.bound_typed)
     }
 }
 
@@ -61,11 +88,14 @@ impl Operator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metric::Metric;
 
     #[test]
     fn the_bound_itself_is_met_by_at_most_and_at_least() {
         let met = |operator, value| {
-            Requirement { typed: String::new(), metric: Metric::P99, operator, bound: 10.0 }.is_met_by(value)
+            let (typed, bound_typed) = (String::new(), String::new());
+            let name = MetricName::bare(Metric::P99);
+            Requirement { typed, name, operator, bound: 10.0, bound_typed }.is_met_by(value)
         };
         let around = |operator| [9.9, 10.0, 10.1].map(|value| met(operator, value));
         assert_eq!(around(Operator::Less), [true, false, false]);

@@ -253,6 +253,13 @@ pub struct Measured {
     /// Flushes; null = none were requested (`--fdatasync-every`).
     #[serde(default)]
     pub flushes: Option<FlushFigures>,
+    /// Latencies of these; null = there were none, or a result of an earlier version.
+    #[serde(default)]
+    pub flush_latency: Option<LatencyDistribution>,
+    /// Commits: writes, discards and write-zeroes, each from its start to the end of the first flush that began after its
+    /// completion; null = no flush ended, or more than 65,536 writes between flushes, or a result of an earlier version.
+    #[serde(default)]
+    pub commit_latency: Option<LatencyDistribution>,
     /// Rotations of the files that threads append to; null = no file was to be rotated (`--append`).
     #[serde(default)]
     pub rotations: Option<RotationFigures>,

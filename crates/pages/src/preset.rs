@@ -13,14 +13,13 @@ use model::latency_band::BandKind;
 use model::metric::Metric;
 use model::preset::{PresetRun, PresetTable};
 use model::result::{RunResult, TimeSpanResult};
-use render::figure_words::label;
 use render::preset::{COMMIT_COLUMNS, LoadRow, about_commits, busy_cpus};
 use stats::latency_band::Judgement;
 use stats::preset_rows::RunsOfLoad;
 
 /// The percentiles that the table shows, and their ranks in parts per billion.
 const PERCENTILES: [(&str, u64); 3] =
-    [(COMMIT_COLUMNS[1], 990_000_000), (label(Metric::P99), 990_000_000), (label(Metric::P999), 999_000_000)];
+    [(COMMIT_COLUMNS[1], 990_000_000), (Metric::P99.heading(), 990_000_000), (Metric::P999.heading(), 999_000_000)];
 
 /// What a preset's loads say together; `None` if the result is of none.
 pub(super) fn section(result: &RunResult, explain: Explain) -> Option<Section> {

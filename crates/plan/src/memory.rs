@@ -8,7 +8,7 @@ use model::facts::SystemFacts;
 use model::kernel_counters::DeviceCounters;
 use model::limits::{
     MEMORY_PERCENT_MAX, PREPARED_BYTES, ROW_BYTES, SECTION_QUEUE_WORDS, SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS,
-    SERIES_CELLS_MAX, SERIES_WIDTH_NS, SLOWEST_IOS,
+    SERIES_CELLS_MAX, SERIES_WIDTH_NS, SLOWEST_IOS, UNCOMMITTED_BYTES, uncommitted_max,
 };
 use model::operation::Operation;
 use model::plan::{Content, Intervals, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
@@ -79,8 +79,8 @@ pub(crate) struct Measured {
     pub(crate) latency: bool,
     /// Response times over a rate that rises or falls.
     pub(crate) ramp: bool,
-    /// `--fdatasync-every`, `--fsync-every`.
-    pub(crate) flushes: bool,
+    /// `--fdatasync-every`, `--fsync-every`: writes between flushes.
+    pub(crate) flush_after_writes: Option<u32>,
     /// Disks below the targets.
     pub(crate) disks: usize,
 }
@@ -139,8 +139,11 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
         if measured.latency && worker.times_submissions() {
             memory.latency_buckets += 2 * hot::buckets::TABLE_BYTES;
         }
-        // Flushes, and commits.
-        memory.latency_buckets += 2 * u64::from(measured.flushes) * hot::buckets::TABLE_BYTES;
+        if let Some(after_writes) = measured.flush_after_writes {
+            // Flushes, and commits.
+            memory.latency_buckets += 2 * hot::buckets::TABLE_BYTES;
+            memory.threads += uncommitted_max(after_writes, worker.slots) * UNCOMMITTED_BYTES;
+        }
         for target in &worker.targets {
             memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
             let intervals = interval_count.saturating_mul(INTERVAL_BYTES);
@@ -239,7 +242,7 @@ mod tests {
                 intervals: None,
                 latency,
                 ramp: false,
-                flushes: false,
+                flush_after_writes: None,
                 disks: 1,
             };
             (measured.series_bytes(), measured.section_bytes())
@@ -253,7 +256,8 @@ mod tests {
     fn sections_of_all_threads_grow_with_the_intervals() {
         let sums = |intervals: Option<u64>, latency| {
             let intervals = intervals.map(|count| Intervals { width_ns: 1, count });
-            Measured { duration_ns: 1, intervals, latency, ramp: false, flushes: false, disks: 1 }.section_sums_bytes()
+            Measured { duration_ns: 1, intervals, latency, ramp: false, flush_after_writes: None, disks: 1 }
+                .section_sums_bytes()
         };
         assert_eq!(sums(None, false), 0);
         assert_eq!(sums(None, true), 20 * SECTION_SUM_BYTES);
@@ -266,7 +270,8 @@ mod tests {
     fn readings_of_storage_counters_are_bounded() {
         let bytes = |duration_s: u64, latency, disks| {
             let duration_ns = duration_s * 1_000_000_000;
-            Measured { duration_ns, intervals: None, latency, ramp: false, flushes: false, disks }.storage_bytes()
+            Measured { duration_ns, intervals: None, latency, ramp: false, flush_after_writes: None, disks }
+                .storage_bytes()
         };
         assert_eq!(bytes(60, false, 1), 0);
         let reading = |counted: u64| size_of::<CounterReading>() as u64 + counted * STORAGE_COUNTER_BYTES;

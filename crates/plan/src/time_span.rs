@@ -49,7 +49,7 @@ pub(crate) fn plan(
         intervals,
         latency: time_span.measure_latency,
         ramp: time_span.rate_iops.is_some_and(OfferedRate::is_ramp),
-        flushes: time_span.flushes().is_some(),
+        flush_after_writes: time_span.flushes().map(|(writes, _)| writes),
         disks: disks(files.facts()),
     };
     let mut memory = memory::plan(&workers, &targets, &measured, system.page_size_bytes);

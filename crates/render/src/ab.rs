@@ -1,7 +1,7 @@
 //! Pairs of runs of two sides: a line for each run, and what they say together.
 
 use crate::compare::{end, equivalent};
-use crate::figure_words::{label, name, shown_figure};
+use crate::figure_words::{name, shown_figure};
 use crate::plain_table::PlainTable;
 use crate::repeat::EVERY_RUN_WARNED;
 use crate::sweep::figures_of_line;
@@ -110,7 +110,7 @@ pub fn table(answer: &AbAnswer) -> PlainTable {
     let mut table = PlainTable::new(["", "A", "B", "change", "95 % interval", "verdict"], 1..5);
     for found in &answer.figures {
         table.add([
-            label(found.figure).to_owned(),
+            found.figure.heading().to_owned(),
             shown_figure(found.figure, found.a, 3),
             shown_figure(found.figure, found.b, 3),
             format!("{:+.1} %", found.percent),
@@ -121,7 +121,7 @@ pub fn table(answer: &AbAnswer) -> PlainTable {
     let (a, b) = answer.cpu_percent;
     let figure = Metric::Cpu;
     table.add([
-        label(figure).to_owned(),
+        figure.heading().to_owned(),
         shown_figure(figure, a, 3),
         shown_figure(figure, b, 3),
         String::new(),

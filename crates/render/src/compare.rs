@@ -1,7 +1,7 @@
 //! Two sets of results beside each other.
 
 use crate::confidence::{self, WithoutInterval};
-use crate::figure_words::{label, shown_figure};
+use crate::figure_words::{name, shown_figure};
 use crate::load_line;
 use crate::plain_table::PlainTable;
 use crate::system::utc;
@@ -140,7 +140,7 @@ pub fn text(
     for found in differences {
         let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{} to {}", end(low), end(high)));
         table.add([
-            label(found.figure).to_owned(),
+            found.figure.heading().to_owned(),
             shown_figure(found.figure, found.first, 3),
             shown_figure(found.figure, found.second, 3),
             format!("{:+.1} %", found.percent),
@@ -152,7 +152,7 @@ pub fn text(
         let shown = |runs| median(runs, figure).map_or("-".to_owned(), |value| shown_figure(figure, value, 3));
         let nothing = || "-".to_owned();
         table.add([
-            label(figure).to_owned(),
+            figure.heading().to_owned(),
             shown(first),
             shown(second),
             nothing(),
@@ -294,8 +294,7 @@ fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<
 
 /// The name of a figure without its unit.
 fn without_unit(figure: Metric) -> String {
-    let label = label(figure);
-    label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label).to_owned()
+    name(figure).to_owned()
 }
 
 /// Why a side does not tell how far a figure may be off; `None` if it does.
@@ -306,11 +305,8 @@ fn without_interval(figure: Metric, runs: &[RunResult]) -> Option<WithoutInterva
     let of_figure = || {
         let measured = first_measured(runs)?;
         let rank_ppb = match figure {
-            Metric::P50 => Some(500_000_000),
-            Metric::P99 => Some(990_000_000),
-            Metric::P999 => Some(999_000_000),
-            Metric::Iops | Metric::MibPerS | Metric::Mean => None,
-            Metric::P90 | Metric::Max | Metric::Cpu => return None,
+            Metric::Max | Metric::Cpu => return None,
+            metric => metric.rank_ppb(),
         };
         confidence::without_interval(measured, rank_ppb, measured.total.total.ios)
     };
@@ -345,7 +341,7 @@ pub fn incomplete([first, second]: [(&str, &[RunResult]); 2]) -> Option<String> 
         || "not all results have them".to_owned(),
         |stalled| format!("{stalled}; find out why, and measure again"),
     );
-    Some(format!("{NOT_COMPARED}: {}: {why}", left_out.into_iter().map(label).collect::<Vec<_>>().join(", ")))
+    Some(format!("{NOT_COMPARED}: {}: {why}", left_out.into_iter().map(Metric::heading).collect::<Vec<_>>().join(", ")))
 }
 
 /// Which runs completed no I/O: `a.json has no I/Os`; `None` if all did.
@@ -430,7 +426,7 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
         writeln!(
             out,
             "{}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of linear scaling to {drives} drives",
-            label(found.figure)
+            found.figure.heading()
         )?;
     }
     Ok(())

@@ -4,24 +4,9 @@ use crate::numbers::ms;
 use model::headline::Headline;
 use model::metric::{Metric, MetricUnit};
 
-/// The name of a figure in tables, with its unit.
-pub const fn label(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Iops => "IOPS",
-        Metric::MibPerS => "MiB/s",
-        Metric::Mean => "mean ms",
-        Metric::P50 => "p50 ms",
-        Metric::P90 => "p90 ms",
-        Metric::P99 => "p99 ms",
-        Metric::P999 => "p99.9 ms",
-        Metric::Max => "max ms",
-        Metric::Cpu => "CPU %",
-    }
-}
-
 /// The name without its unit, for values that have another one.
 pub fn name(metric: Metric) -> &'static str {
-    let label = label(metric);
+    let label = metric.heading();
     label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label)
 }
 

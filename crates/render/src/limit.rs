@@ -265,17 +265,10 @@ pub fn rate(sweep: &Sweep, point: usize) -> String {
     typed.parse().map_or_else(|_| typed.to_owned(), grouped)
 }
 
-fn words(metric: Metric) -> &'static str {
+fn words(metric: Metric) -> String {
     match metric {
-        Metric::Iops => "throughput in I/O per s",
-        Metric::MibPerS => "throughput in MiB/s",
-        Metric::Mean => "mean response time",
-        Metric::P50 => "median response time",
-        Metric::P90 => "90th percentile of the response time",
-        Metric::P99 => "99th percentile of the response time",
-        Metric::P999 => "99.9th percentile of the response time",
-        Metric::Max => "highest response time",
-        Metric::Cpu => "CPU usage",
+        Metric::Cpu => "CPU usage".to_owned(),
+        metric => metric.meaning().replace("latency", "response time"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The loads of a preset as a table.
 
-use crate::figure_words::{cell, label, shown_figure};
+use crate::figure_words::{cell, shown_figure};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
 use model::doubt::NotedRuns;
@@ -117,7 +117,7 @@ fn of_loads(preset: &PresetRun, result: &RunResult) -> (PlainTable, Vec<LoadRow>
     if columns.has_commits {
         header.extend(COMMIT_COLUMNS);
     }
-    header.extend(FIGURES.map(label));
+    header.extend(FIGURES.map(Metric::heading));
     if columns.has_flushes {
         header.extend(["fdatasync/s", "fdatasync ms"]);
     }

@@ -1,6 +1,6 @@
 //! Runs of the same load: a line for each, and what they say together.
 
-use crate::figure_words::{label, shown_figure};
+use crate::figure_words::shown_figure;
 use crate::sweep::figures_of_line;
 use crate::verdict_block;
 use model::headline::Headline;
@@ -68,7 +68,7 @@ fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
 
 fn row(figure: Metric, spread: Option<&Spread>, out: &mut dyn Write) -> io::Result<()> {
     let Some(Spread { median, interval, min, max, deviation_percent, .. }) = spread else { return Ok(()) };
-    let (name, shown) = (label(figure), |value: f64| shown_figure(figure, value, 4));
+    let (name, shown) = (figure.heading(), |value: f64| shown_figure(figure, value, 4));
     let interval = interval.map_or("-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
     writeln!(
         out,

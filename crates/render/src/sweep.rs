@@ -7,7 +7,7 @@ pub use advice::{
     growth_of_depths, interval_basis, none_beaten, range_of_load,
 };
 
-use crate::figure_words::{cell, label};
+use crate::figure_words::cell;
 use crate::foreign;
 use crate::plain_table::PlainTable;
 use crate::verdict_block;
@@ -99,7 +99,7 @@ fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut header: Vec<String> = names(sweep).iter().map(|name| dashed(name)).collect();
     // In an open loop it is only a bound, the same at every rate.
     header.extend(sweep.limit.is_none().then(|| "depth".to_owned()));
-    header.extend(FIGURES.map(|figure| label(figure).to_owned()));
+    header.extend(FIGURES.map(|figure| figure.heading().to_owned()));
     if sweep.devices.is_some() {
         header.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
     }

@@ -3,6 +3,7 @@
 use crate::rule::{self, Observation, Rule, RuleSet};
 use model::finding::{Finding, Severity, Source};
 use model::latency_band::{BandKind, LatencyBands, Medium};
+use model::profile::TimeSpan;
 use model::requirement::Requirement;
 use model::result::{RunResult, TimeSpanResult};
 use stats::latency_band::Judgement;
@@ -12,9 +13,11 @@ const RULES: &[RequirementRule] = &[
         name: "requirement",
         severity: Severity::Fail,
         unit: "the unit of the metric: I/Os per second, MiB/s, nanoseconds or percent",
-        computed_from: "the metric for reads and writes together, over the whole timespan",
+        computed_from: "the metric over the whole timespan. A latency without a scope is what the application waits for: \
+                        with flushes the commits, with --rate the response times, and reads and commits separately \
+                        where both are done",
         advice: "the verdict may name a cause other than the storage",
-        evaluate: |context| context.requirements.iter().map(|requirement| observed(context, requirement)).collect(),
+        evaluate: |context| context.requirements.iter().flat_map(|of| observed(context, of)).collect(),
     },
     RequirementRule {
         name: "latency-band",
@@ -48,6 +51,7 @@ pub struct RequirementContext<'a> {
     requirements: &'a [Requirement],
     /// What is judged in bands, and for which medium.
     band: Option<(BandKind, Medium)>,
+    span: &'a TimeSpan,
     span_result: &'a TimeSpanResult,
 }
 
@@ -59,15 +63,20 @@ pub fn rules() -> impl Iterator<Item = &'static RequirementRule> {
 /// Puts into every timespan what became of each requirement, in the order given, and of the bands of each timespan.
 pub fn judge(result: &mut RunResult, requirements: &[Requirement], bands: &[Option<BandKind>]) {
     let medium = stats::latency_band::medium(result);
-    for (index, span_result) in result.time_spans.iter_mut().enumerate() {
+    for (index, (span_result, span)) in result.time_spans.iter_mut().zip(&result.profile.time_spans).enumerate() {
         let kind = bands.get(index).copied().flatten();
         let band = kind.map(|kind| (kind, medium));
-        span_result.requirements = of(span_result, requirements, band);
+        span_result.requirements = of(span, span_result, requirements, band);
     }
 }
 
-fn of(span_result: &TimeSpanResult, requirements: &[Requirement], band: Option<(BandKind, Medium)>) -> Vec<Finding> {
-    rule::evaluate(rules(), &RequirementContext { requirements, band, span_result })
+fn of(
+    span: &TimeSpan,
+    span_result: &TimeSpanResult,
+    requirements: &[Requirement],
+    band: Option<(BandKind, Medium)>,
+) -> Vec<Finding> {
+    rule::evaluate(rules(), &RequirementContext { requirements, band, span, span_result })
 }
 
 fn in_band(context: &RequirementContext<'_>, kind: BandKind, medium: Medium) -> Observation {
@@ -85,33 +94,43 @@ fn in_band(context: &RequirementContext<'_>, kind: BandKind, medium: Medium) -> 
     observation.of(&subject)
 }
 
-fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Observation {
-    let metric = requirement.metric;
-    let summary = context.span_result.summary.as_ref();
-    let measured = context.span_result.measured.as_ref();
-    let cpu_percent = measured.map(|measured| measured.cpu_average.usage_percent);
-    let value = summary.and_then(|summary| metric.of(&summary.total, cpu_percent));
-    let observation = if let Some(value) = value {
-        let figure = format!("{} was {}", metric.name(), metric.unit().shown(value));
-        let is_met = requirement.is_met_by(value);
-        Observation::new(figure, value).with_severity(if is_met { Severity::Pass } else { Severity::Fail })
-    } else {
-        let figure = format!("{} was not measured", metric.name());
-        Observation::without_value(figure).with_severity(Severity::Unknown)
+/// One observation of each part that the requirement is about.
+fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Vec<Observation> {
+    let resolved = match requirement.resolve(context.span) {
+        Ok(resolved) => resolved,
+        Err(reason) => {
+            let unknown = Observation::without_value(reason).with_severity(Severity::Unknown);
+            return vec![unknown.of(requirement.to_string())];
+        }
     };
-    observation.of(&requirement.typed)
+    let observe = |requirement: &Requirement| {
+        let name = &requirement.name;
+        let observation = if let Some(value) = stats::metrics::value(name, context.span_result) {
+            let figure = format!("{} was {}", name.shown(), name.metric.unit().shown(value));
+            let is_met = requirement.is_met_by(value);
+            Observation::new(figure, value).with_severity(if is_met { Severity::Pass } else { Severity::Fail })
+        } else {
+            let figure = format!("{} was not measured", name.shown());
+            Observation::without_value(figure).with_severity(Severity::Unknown)
+        };
+        observation.of(requirement.to_string())
+    };
+    resolved.iter().map(observe).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::figures::{Directions, Figures, LatencyFigures};
-    use model::metric::Metric;
+    use model::figures::{CommitFigures, Directions, Figures, FlushFigures, LatencyFigures};
+    use model::metric::MetricName;
+    use model::profile::Target;
     use model::requirement::Operator;
     use model::result::{CpuUsage, Measured};
 
-    fn requirement(typed: &str, metric: Metric, operator: Operator, bound: f64) -> Requirement {
-        Requirement { typed: typed.to_owned(), metric, operator, bound }
+    fn requirement(name: &str, operator: Operator, bound: f64, bound_typed: &str) -> Requirement {
+        let name = MetricName::parse(name).expect("a name");
+        let typed = format!("{name}{}{bound_typed}", operator.sign());
+        Requirement { typed, name, operator, bound, bound_typed: bound_typed.to_owned() }
     }
 
     /// 1000 I/Os per second of 4 KiB, with a mean of 2 ms.
@@ -133,16 +152,16 @@ mod tests {
 
     fn lines(span_result: &TimeSpanResult, requirements: &[Requirement]) -> Vec<String> {
         let line = |finding: Finding| format!("{} {}: {}", finding.severity, finding.subject, finding.figure);
-        of(span_result, requirements, None).into_iter().map(line).collect()
+        of(&TimeSpan::default(), span_result, requirements, None).into_iter().map(line).collect()
     }
 
     #[test]
     fn each_requirement_passes_fails_or_cannot_be_told() {
         let requirements = [
-            requirement("iops>=1000", Metric::Iops, Operator::AtLeast, 1000.0),
-            requirement("mean<2ms", Metric::Mean, Operator::Less, 2e6),
-            requirement("p99<1ms", Metric::P99, Operator::Less, 1e6),
-            requirement("cpu<=12.5%", Metric::Cpu, Operator::AtMost, 12.5),
+            requirement("iops", Operator::AtLeast, 1000.0, "1000"),
+            requirement("mean", Operator::Less, 2e6, "2ms"),
+            requirement("p99", Operator::Less, 1e6, "1ms"),
+            requirement("cpu", Operator::AtMost, 12.5, "12.5%"),
         ];
         assert_eq!(
             lines(&ran(), &requirements),
@@ -155,9 +174,40 @@ mod tests {
         );
     }
 
+    /// The copy into the page cache is fast, the commit is not.
+    #[test]
+    fn a_latency_is_that_of_commits_where_writes_are_flushed() {
+        let mut target = Target::new("a");
+        target.write_percent = 70;
+        let span = TimeSpan { flush_after_writes: Some(1), targets: vec![target], ..TimeSpan::default() };
+        let commit = CommitFigures { mean_ns: 150e6, p50_ns: 148_000_000, p99_ns: 160_000_000, max_ns: 170_000_000 };
+        let flushes = FlushFigures { after_writes: 1, count: 9, commit: Some(commit), ..FlushFigures::default() };
+        let mut result = ran();
+        let measured = result.measured.as_mut().expect("measured");
+        measured.flushes = Some(flushes);
+        measured.total.read.latency = Some(LatencyFigures { mean_ns: 1e6, ..LatencyFigures::default() });
+        let requirements = [
+            requirement("mean", Operator::Less, 1e7, "10ms"),
+            requirement("flush.p99", Operator::Less, 1e7, "10ms"),
+            requirement("response.p99", Operator::Less, 1e7, "10ms"),
+        ];
+        let found = of(&span, &result, &requirements, None);
+        let lines: Vec<String> =
+            found.iter().map(|of| format!("{} {}: {}", of.severity, of.subject, of.figure)).collect();
+        assert_eq!(
+            lines,
+            [
+                "PASS read.mean<10ms: mean (read) was 1 ms",
+                "FAIL commit.mean<10ms: mean (commit) was 150 ms",
+                "UNKNOWN flush.p99<10ms: p99 (flush) was not measured",
+                "UNKNOWN response.p99<10ms: the load has no response.p99: it needs intended starts (--rate)",
+            ]
+        );
+    }
+
     #[test]
     fn a_timespan_without_figures_tells_nothing_and_no_ios_are_a_figure() {
-        let requirements = [requirement("iops<9", Metric::Iops, Operator::Less, 9.0)];
+        let requirements = [requirement("iops", Operator::Less, 9.0, "9")];
         let unknown = ["UNKNOWN iops<9: iops was not measured"];
         assert_eq!(lines(&TimeSpanResult::default(), &requirements), unknown);
         assert_eq!(lines(&of_measured(Measured::default()), &requirements), ["PASS iops<9: iops was 0 I/O per s"]);
@@ -165,8 +215,8 @@ mod tests {
 
     #[test]
     fn values_are_in_the_unit_of_the_metric() {
-        let requirements = [requirement("mean<5ms", Metric::Mean, Operator::Less, 5e6)];
-        let findings = of(&ran(), &requirements, None);
+        let requirements = [requirement("mean", Operator::Less, 5e6, "5ms")];
+        let findings = of(&TimeSpan::default(), &ran(), &requirements, None);
         assert_eq!((findings[0].value, findings[0].name.as_str()), (Some(2e6), "requirement"));
         assert_eq!((findings[0].source, findings[0].advice.as_str()), (Source::Requirement, ""));
     }
@@ -178,7 +228,7 @@ mod tests {
             if let Some(measured) = &mut result.measured {
                 measured.total.write.latency = Some(LatencyFigures { mean_ns: 7e6, ..LatencyFigures::default() });
             }
-            let found = of(&result, &[], Some((kind, medium)));
+            let found = of(&TimeSpan::default(), &result, &[], Some((kind, medium)));
             format!("{} {}: {}", found[0].severity, found[0].subject, found[0].figure)
         };
         assert_eq!(
@@ -194,11 +244,11 @@ mod tests {
             "UNKNOWN commit up to 10 ms on a hard disk, up to 5 ms on flash: commit was 7.000 ms: some impact for a hard \
              disk, impacted for flash"
         );
-        let unknown = of(&TimeSpanResult::default(), &[], Some((BandKind::Data, Medium::Flash)));
+        let unknown = of(&TimeSpan::default(), &TimeSpanResult::default(), &[], Some((BandKind::Data, Medium::Flash)));
         assert_eq!(
             (unknown[0].severity, unknown[0].figure.as_str()),
             (Severity::Unknown, "mean latency was not measured")
         );
-        assert_eq!(of(&ran(), &[], None), []);
+        assert_eq!(of(&TimeSpan::default(), &ran(), &[], None), []);
     }
 }

@@ -75,10 +75,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Counts any.
     pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
-        let Self { engine, slots, work, recorder, assigner, allowance, sampling, cursor, phases, stop, .. } = self;
+        let Self {
+            engine, slots, work, recorder, assigner, allowance, sampling, cursor, phases, stop, flusher, ..
+        } = self;
         let (slots, recorder, rows) = (&**slots, &**recorder, &*recorder.rows);
         let (stopped_ns, sampled_ns) = (stop.at_ns(), sampling.started_ns);
-        let is_accounted = !S::IS_PLAIN && (self.open_loop || allowance.is_some());
+        let is_accounted = !S::IS_PLAIN && (self.open_loop || allowance.is_some() || flusher.is_some());
         // That of all that ended now.
         let phase_now = cursor.phase_at(now_ns, stopped_ns);
         let mut latest_ns = now_ns;
@@ -130,15 +132,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 }
             }
             if is_accounted {
-                if is_measured && let Some(cells) = &row.open_loop {
-                    let response_ns = ended_ns.saturating_sub(slot.intended_ns);
-                    cells.respond(slot.operation, response_ns);
-                    // Their intervals are those of the reported response times, of reads and writes.
-                    if slot.operation.transfers_data()
-                        && let Some(latencies) = &recorder.latencies
-                    {
-                        latencies.respond(response_ns);
-                    }
+                // The response to a write ends when it is durable.
+                let is_kept = counts
+                    && slot.operation.changes_data()
+                    && flusher.as_mut().is_some_and(|flusher| flusher.keep(slot, begun_ns));
+                if is_measured && !is_kept {
+                    recorder.respond(row, slot.operation, ended_ns.saturating_sub(slot.intended_ns));
                 }
                 if let Some(allowance) = allowance {
                     allowance.finish(length);

@@ -6,18 +6,27 @@
 use crate::recorder::Recorder;
 use crate::row::Row;
 use engine::Engine;
+use hot::slots::Slot;
+use model::limits::{UNCOMMITTED_BYTES, uncommitted_max};
+use model::operation::Operation;
 use model::plan::WorkerPlan;
 use model::profile::FlushCall;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Writes that have ended.
-#[derive(Clone, Copy, Debug, Default)]
-struct Writes {
-    count: u64,
-    /// Sum of their latencies.
-    latency_ns: u64,
+/// A write that has ended and is not durable yet.
+#[derive(Clone, Copy, Debug)]
+struct Uncommitted {
+    started_ns: u64,
+    /// When it should have started; says something in an open loop only.
+    intended_ns: u64,
+    /// Index of its target among those of the thread.
+    work: u32,
+    operation: Operation,
 }
+
+/// What memory is planned by.
+const _: () = assert!(size_of::<Uncommitted>() as u64 == UNCOMMITTED_BYTES);
 
 /// When a thread flushes, and what.
 #[derive(Debug)]
@@ -25,7 +34,9 @@ pub(crate) struct Flusher {
     after_writes: u64,
     call: FlushCall,
     /// Writes on the recorder when the latest flush began.
-    flushed: Writes,
+    flushed: u64,
+    /// Those that have ended since then; never longer than its capacity. Without capacity none are kept.
+    uncommitted: Vec<Uncommitted>,
     /// What the thread writes to: index of the target among its own, and the open target.
     files: Vec<(usize, OwnedFd)>,
 }
@@ -40,29 +51,46 @@ impl Flusher {
         let written =
             plan.targets.iter().zip(files).enumerate().filter(|(_, (target, _))| target.shares().changes_data());
         let files = written.map(|(index, (_, file))| Ok((index, file.try_clone()?))).collect::<io::Result<_>>()?;
-        Ok(Self { after_writes: after_writes.into(), call, flushed: Writes::default(), files })
+        let uncommitted = Vec::with_capacity(uncommitted_max(after_writes, plan.slots) as usize);
+        Ok(Self { after_writes: after_writes.into(), call, flushed: 0, uncommitted, files })
     }
 
     /// True once so many writes have ended since the latest flush.
     pub(crate) fn is_due(&mut self, recorder: &Recorder) -> bool {
         let written = writes(recorder);
         // The measurement began, and the counters with it.
-        if written.count < self.flushed.count {
-            self.flushed = Writes::default();
+        if written < self.flushed {
+            self.flushed = 0;
         }
-        written.count - self.flushed.count >= self.after_writes
+        written - self.flushed >= self.after_writes
     }
 
-    /// Flushes; the latency of the write before it, if it was a single one. Fails with the target and the kernel's
-    /// reason.
-    pub(crate) fn flush<E: Engine>(
-        &mut self,
-        recorder: &Recorder,
-        engine: &mut E,
-    ) -> Result<Option<u64>, (usize, io::Error)> {
-        let before = std::mem::replace(&mut self.flushed, writes(recorder));
-        let is_single = self.flushed.count.checked_sub(before.count) == Some(1);
-        let write_ns = self.flushed.latency_ns.checked_sub(before.latency_ns).filter(|_| is_single);
+    /// Keeps a write that has ended, begun at `started_ns`, until it is durable. False if none are kept.
+    #[inline]
+    pub(crate) fn keep(&mut self, slot: &Slot, started_ns: u64) -> bool {
+        let has_room = self.uncommitted.len() < self.uncommitted.capacity();
+        if has_room {
+            let Slot { intended_ns, work, operation, .. } = *slot;
+            self.uncommitted.push(Uncommitted { started_ns, intended_ns, work, operation });
+        }
+        has_room
+    }
+
+    /// The writes before a flush that ended at `ended_ns` are durable; they are counted if they belong to the
+    /// measurement.
+    pub(crate) fn commit(&mut self, ended_ns: u64, is_measured: bool, recorder: &Recorder) {
+        let writes = self.uncommitted.drain(..).filter(|_| is_measured);
+        for Uncommitted { started_ns, intended_ns, work, operation } in writes {
+            if let Some(flushes) = &recorder.flushes {
+                flushes.commit(ended_ns.saturating_sub(started_ns));
+            }
+            recorder.respond(&recorder.rows[work as usize], operation, ended_ns.saturating_sub(intended_ns));
+        }
+    }
+
+    /// Flushes. Fails with the target and the kernel's reason.
+    pub(crate) fn flush<E: Engine>(&mut self, recorder: &Recorder, engine: &mut E) -> Result<(), (usize, io::Error)> {
+        self.flushed = writes(recorder);
         let flush = |file: &OwnedFd| match self.call {
             FlushCall::Fdatasync => sys::file::flush(file),
             FlushCall::Fsync => sys::file::flush_all(file),
@@ -72,15 +100,11 @@ impl Flusher {
             let flushed = flush(file);
             engine.end_flush(flushed.is_ok());
             flushed.map_err(|error| (*index, error))
-        })?;
-        Ok(write_ns)
+        })
     }
 }
 
-fn writes(recorder: &Recorder) -> Writes {
-    let all = recorder.rows.iter().map(Row::changes);
-    all.fold(Writes::default(), |sum, (count, latency_ns)| Writes {
-        count: sum.count + count,
-        latency_ns: sum.latency_ns.wrapping_add(latency_ns),
-    })
+/// Writes that have ended.
+fn writes(recorder: &Recorder) -> u64 {
+    recorder.rows.iter().map(Row::changes).sum()
 }

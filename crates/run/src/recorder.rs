@@ -14,7 +14,7 @@ use hot::buckets::{self, Buckets};
 use hot::counters::{self, Counter, TallyCells, TallyValues};
 use hot::slots::Slot;
 use hot::slowest::Slowest;
-use model::limits::SLOWEST_IOS;
+use model::limits::{COMMIT_WRITES_MAX, SLOWEST_IOS};
 use model::live::{LivePhase, LiveRow, LiveTally};
 use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerPlan};
@@ -54,24 +54,28 @@ pub struct Recorder {
     pub(crate) rotations: Option<TallyCells>,
 }
 
-/// What flushes took, and what commits did: a write and the flush after it.
+/// What flushes took, and what commits did: a write until the flush after it has ended.
 #[derive(Debug)]
 pub(crate) struct FlushTimes {
     flushes: Times,
-    /// `None` if a flush covers several writes.
+    /// `None` if a flush covers too many writes to time each.
     commits: Option<Times>,
 }
 
 impl FlushTimes {
     fn new(after_writes: u32) -> Self {
-        Self { flushes: Times::new(), commits: (after_writes == 1).then(Times::new) }
+        Self { flushes: Times::new(), commits: (after_writes <= COMMIT_WRITES_MAX).then(Times::new) }
     }
 
-    /// A flush ended; `write_ns`: the latency of the write before it, if it was a single one.
-    pub(crate) fn record(&self, write_ns: Option<u64>, flush_ns: u64) {
+    /// A flush ended.
+    pub(crate) fn record(&self, flush_ns: u64) {
         self.flushes.record(flush_ns);
-        if let Some((commits, write_ns)) = self.commits.as_ref().zip(write_ns) {
-            commits.record(write_ns.saturating_add(flush_ns));
+    }
+
+    /// A write became durable so long after its start.
+    pub(crate) fn commit(&self, commit_ns: u64) {
+        if let Some(commits) = &self.commits {
+            commits.record(commit_ns);
         }
     }
 }
@@ -108,14 +112,6 @@ impl LatencyCells {
     pub(crate) fn tables<'a>(&'a self, row: &'a Row, operation: Operation) -> LatencyTables<'a> {
         let (coarse, fine) = (self.sections.histogram(operation), row.buckets_of(operation));
         LatencyTables { coarse, fine, size: None, slowest: &self.slowest }
-    }
-}
-
-impl LatencyCells {
-    /// Counts the response time of an I/O in an open loop.
-    #[inline]
-    pub(crate) fn respond(&self, response_ns: u64) {
-        self.sections.respond(response_ns);
     }
 }
 
@@ -201,6 +197,19 @@ impl Recorder {
                 .then(TallyCells::default),
             stamps: (plan.measure_latency && worker.times_submissions())
                 .then(|| StampCells { slot: Times::new(), submission: Times::new() }),
+        }
+    }
+
+    /// Counts the response time of a measured I/O; none in a closed loop.
+    #[inline]
+    pub(crate) fn respond(&self, row: &Row, operation: Operation, response_ns: u64) {
+        let Some(cells) = &row.open_loop else { return };
+        cells.respond(operation, response_ns);
+        // Their intervals are those of the reported response times, of reads and writes.
+        if operation.transfers_data()
+            && let Some(latencies) = &self.latencies
+        {
+            latencies.sections.respond(response_ns);
         }
     }
 

@@ -84,11 +84,10 @@ impl Row {
         }
     }
 
-    /// I/Os that changed data, and the sum of their latencies in nanoseconds, since the counters began.
-    pub(crate) fn changes(&self) -> (u64, u64) {
+    /// I/Os that changed data since the counters began.
+    pub(crate) fn changes(&self) -> u64 {
         let changing = Operation::ALL.into_iter().filter(|operation| operation.changes_data());
-        let values = changing.map(|operation| self.values(operation));
-        values.fold((0, 0), |(count, sum_ns), of| (count + of.count, sum_ns.wrapping_add(of.sum_ns)))
+        changing.map(|operation| self.values(operation).count).sum()
     }
 
     /// What was done without transferring data, of each kind that the plan has.

@@ -290,10 +290,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let flushed = self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder, &mut self.engine)).transpose();
         let failed =
             |(work, error): (usize, io::Error)| WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) };
-        let write_ns = flushed.map_err(failed)?.flatten();
+        flushed.map_err(failed)?;
         self.now_ns = self.clock.now_ns();
-        if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| self.is_measured_now()) {
-            flushes.record(write_ns, self.now_ns - begun_ns);
+        let is_measured = self.is_measured_now();
+        if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| is_measured) {
+            flushes.record(self.now_ns - begun_ns);
+        }
+        if let Some(flusher) = &mut self.flusher {
+            flusher.commit(self.now_ns, is_measured, &self.recorder);
         }
         Ok(Turn::GoOn)
     }

@@ -4,7 +4,7 @@
 //! fast are equally far. Several runs of a side tell their scatter themselves; a single one has the
 //! confidence interval of its own time series, which knows nothing of what differs from run to run.
 
-use crate::headline::{P50_PPB, P99_PPB, P999_PPB, headline};
+use crate::headline::headline;
 use crate::sample::{moments, student};
 use model::confidence::Interval;
 use model::headline::Headline;
@@ -266,10 +266,8 @@ fn interval(figure: Metric, measured: &Measured) -> Option<Interval> {
             let earlier = || around(total.latency?.mean_ns, found.latency_mean_ns);
             found.latency_mean_interval_ns.or_else(earlier)
         }
-        Metric::P50 => percentile(P50_PPB),
-        Metric::P99 => percentile(P99_PPB),
-        Metric::P999 => percentile(P999_PPB),
-        Metric::P90 | Metric::Max | Metric::Cpu => None,
+        Metric::Max | Metric::Cpu => None,
+        metric => percentile(metric.rank_ppb()?),
     }
 }
 

@@ -7,28 +7,33 @@ use model::figures::{CommitFigures, FlushFigures, LatencyDistribution};
 use model::plan::TimeSpanPlan;
 use model::record::{ThreadRecord, TimeSpanRecord, TimesRecord};
 
-/// The figures of all threads' flushes; `None` if none were asked for.
-pub(crate) fn figures(plan: &TimeSpanPlan, record: &TimeSpanRecord) -> Option<FlushFigures> {
+/// The figures of all threads' flushes and commits; `None` if none were asked for.
+pub(crate) fn figures(
+    plan: &TimeSpanPlan,
+    record: &TimeSpanRecord,
+    flushes: Option<&LatencyDistribution>,
+    commits: Option<&LatencyDistribution>,
+) -> Option<FlushFigures> {
     let after_writes = plan.flush_after_writes?;
-    let distribution = merged(record, |thread| thread.flushes.as_ref());
-    let count = distribution.as_ref().map_or(0, |distribution| distribution.count);
-    let at = |rank| distribution.as_ref().and_then(|distribution: &LatencyDistribution| distribution.at(rank));
+    let count = flushes.map_or(0, |flushes| flushes.count);
+    let at = |rank| flushes.and_then(|flushes| flushes.at(rank));
     Some(FlushFigures {
         call: plan.flush_call,
         after_writes,
         count,
         per_s: rate::per_second(count, record.elapsed_ns),
-        latency: distribution.as_ref().map(|distribution| distribution.figures),
+        latency: flushes.map(|flushes| flushes.figures),
         p50_ns: at(P50_PPB),
         p99_ns: at(P99_PPB),
-        commit: merged(record, |thread| thread.commits.as_ref())
-            // The first flush of a thread may follow a write that was not counted.
-            .filter(|commits| commits.count + record.threads.len() as u64 >= count)
-            .and_then(|commits| commit(&commits)),
+        commit: commits.and_then(commit),
     })
 }
 
-fn merged(record: &TimeSpanRecord, of: fn(&ThreadRecord) -> Option<&TimesRecord>) -> Option<LatencyDistribution> {
+/// Times of all threads together; `None` if there are none.
+pub(crate) fn merged(
+    record: &TimeSpanRecord,
+    of: fn(&ThreadRecord) -> Option<&TimesRecord>,
+) -> Option<LatencyDistribution> {
     let mut merged = Merged::default();
     for times in record.threads.iter().filter_map(of) {
         merged.add(&times.tally, &times.buckets);
@@ -36,7 +41,8 @@ fn merged(record: &TimeSpanRecord, of: fn(&ThreadRecord) -> Option<&TimesRecord>
     merged.distribution()
 }
 
-fn commit(commits: &LatencyDistribution) -> Option<CommitFigures> {
+/// Commits in a few numbers.
+pub(crate) fn commit(commits: &LatencyDistribution) -> Option<CommitFigures> {
     Some(CommitFigures {
         mean_ns: commits.figures.mean_ns,
         p50_ns: commits.at(P50_PPB)?,

@@ -64,7 +64,7 @@ pub fn commit(span_result: &TimeSpanResult) -> Option<Commit> {
         let p99_ns = latencies.and_then(|latencies| latencies.at(P99_PPB));
         return Some(Commit { mean_ns: write_ns, p99_ns, count: writes.ios, has_flush: false });
     };
-    if let Some(commit) = flushes.commit {
+    if let (1, Some(commit)) = (flushes.after_writes, flushes.commit) {
         let (mean_ns, p99_ns) = (commit.mean_ns, Some(commit.p99_ns));
         return Some(Commit { mean_ns, p99_ns, count: flushes.count, has_flush: true });
     }

@@ -29,6 +29,7 @@ pub mod limit;
 pub mod live;
 mod load_loop;
 pub mod metric_buckets;
+pub mod metrics;
 mod operations;
 pub mod overview;
 mod part;

@@ -105,6 +105,8 @@ fn measured(sources: &Sources<'_>) -> Measured {
     let accuracy = Accuracy::of(record, measures_latency || plan.intervals.is_some());
     let used = distribution::Used::new(plan, &distributions);
     let slowest = course::slowest(&record.threads);
+    let flush_latency = flushes::merged(record, |thread| thread.flushes.as_ref());
+    let commit_latency = flushes::merged(record, |thread| thread.commits.as_ref());
     let summarise_row = |row| summarise_row(row, plan, &used, record.elapsed_ns);
     Measured {
         elapsed_ns: record.elapsed_ns,
@@ -142,7 +144,9 @@ fn measured(sources: &Sources<'_>) -> Measured {
         shares: storage_course::shares(&record.readings),
         kernel_messages: kernel_messages::beside(&slowest, sources.kernel_messages, record.counted_from_ns),
         slowest,
-        flushes: flushes::figures(plan, record),
+        flushes: flushes::figures(plan, record, flush_latency.as_ref(), commit_latency.as_ref()),
+        flush_latency,
+        commit_latency,
         rotations: rotations::figures(record),
         operations: operations::figures(record, measures_latency),
         sizes: sizes::figures(record, measures_latency),

@@ -6,7 +6,7 @@ use super::live::HostsView;
 use super::{not_for_many, told};
 use crate::interrupt;
 use crate::live::{self, LiveSinks, Naming};
-use crate::load::{Report, live_outputs};
+use crate::load::{Report, live_outputs, unmeasured};
 use crate::measure::Measurement;
 use crate::output::{print, say_each};
 use crate::outputs::has_figures;
@@ -90,6 +90,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
 pub(super) fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Vec<String>> {
     let (profile, options) = (&request.profile, &request.options);
     let mut errors: Vec<String> = validate(profile, Purpose::Run).errors;
+    errors.extend(unmeasured(request));
     errors.extend(not_for_many(profile).map(str::to_owned));
     let lacks = |what: &str| format!("--{what} is missing");
     let over_ssh = option.is_over_ssh();

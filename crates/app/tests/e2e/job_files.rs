@@ -48,7 +48,7 @@ fn a_job_runs_its_timespans_on_its_targets_and_is_judged_by_its_requirements() {
     for span in spans {
         let kept: Vec<_> =
             span["requirements"].as_array().expect("a list").iter().map(|f| f["subject"].clone()).collect();
-        assert_eq!(kept, ["iops>0", "p99<1h", "mib>0"], "{run}");
+        assert_eq!(kept, ["iops>0", "p99<1h", "bandwidth>0"], "{run}");
     }
     let span = &result["profile"]["time_spans"][0];
     // A requirement of a latency needs it measured.

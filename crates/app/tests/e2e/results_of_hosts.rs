@@ -2,7 +2,7 @@
 
 use model::confidence::Interval;
 use model::fleet::{ClockOffset, HostTiming};
-use model::metric::Metric;
+use model::metric::{Metric, MetricName};
 use model::requirement::{Operator, Requirement};
 use model::result::RunResult;
 use stats::fleet::{HostOutcome, HostResult, merge};
@@ -61,11 +61,13 @@ fn fleet(place: &Workplace, name: &str, requirements: &[Requirement]) -> RunResu
 #[test]
 fn a_result_of_hosts_is_reported_compared_and_drawn() {
     let place = workplace!();
-    let requirement =
-        |typed: &str, metric, operator, bound| Requirement { typed: typed.to_owned(), metric, operator, bound };
+    let requirement = |metric, operator, bound, bound_typed: &str| {
+        let (typed, bound_typed) = (String::new(), bound_typed.to_owned());
+        Requirement { typed, name: MetricName::bare(metric), operator, bound, bound_typed }
+    };
     let requirements = [
-        requirement("iops>=1", Metric::Iops, Operator::AtLeast, 1.0),
-        requirement("p99<=1us", Metric::P99, Operator::AtMost, 1000.0),
+        requirement(Metric::Iops, Operator::AtLeast, 1.0, "1"),
+        requirement(Metric::P99, Operator::AtMost, 1000.0, "1us"),
     ];
     let result = fleet(&place, "r.json", &requirements);
     let ios: u64 = [1, 2].map(|number| read(&place, &format!("h{number}.json"))).iter().map(total_ios).sum();

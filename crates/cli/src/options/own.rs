@@ -193,16 +193,21 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
         short: "exit with status 4 unless every timespan meets this bound, as in p99<10ms",
-        long: "Metrics: iops, mib (MiB/s), mean, p50, p90, p99, p99.9 and max of the latency, and cpu (mean of all \
-               CPUs in percent), each over reads and writes together. Operators: <, <=, > and >=. Latencies need a \
-               unit (ns, us, ms, s, m, h); iops takes K and M (decimal). May be given again for other bounds. Results \
-               list each requirement with PASS, FAIL or UNKNOWN after the verdict. The exit status is 4 if one fails, \
-               6 if one could not be measured, and 1 if the run fails. A bound on latency turns on latency \
-               measurement, as -L does. Quote the value: < and > are special to shells.",
+        long: "Metrics: iops, bandwidth (MiB/s), mean, p50, p90, p95, p99, p99.9, p99.99, p99.999 and max of the latency, \
+               and cpu (mean of all CPUs in percent). Alone they are those of all reads and writes; read., write., \
+               discard., flush., commit. (a write until it is durable), response. (from the intended start, with \
+               --rate) or the name of a stream and a colon before them selects others, as in commit.p99<10ms. A \
+               latency alone is what the application waits for: with flushes the commits, with --rate the response \
+               times, and reads and commits separately where both are done. Operators: <, <=, > and >=, with or \
+               without blanks. Latencies need a unit (ns, us, ms, s, m, h); iops takes K and M (decimal). May be given \
+               again for other bounds. Results list each requirement with PASS, FAIL or UNKNOWN after the verdict. The \
+               exit status is 3 if the load cannot have the metric, 4 if a bound fails, 6 if one could not be measured, \
+               and 1 if the run fails. A bound on latency turns on latency measurement, as -L does. Quote the value: < \
+               and > are special to shells.",
         example: "--require=p99<10ms",
         apply: |builder, given| {
             let requirement = requirement::parse(given.value)?;
-            if requirement.metric.needs_latency() {
+            if requirement.name.metric.needs_latency() {
                 builder.overrides.measure_latency();
             }
             builder.options.criteria.requirements.push(requirement);

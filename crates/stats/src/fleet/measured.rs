@@ -7,6 +7,7 @@ use super::{host_path, of_host};
 use crate::accuracy::Accuracy;
 use crate::combine::{pooled, pooled_latency};
 use crate::cpu;
+use crate::headline::{P50_PPB, P99_PPB};
 use crate::latency::{PERCENTILE_RANKS_PPB, percentiles_of, upper_edge_ns};
 use model::confidence::FigureSteadiness;
 use model::course::{CpuCourse, SectionFigures, Series};
@@ -114,6 +115,8 @@ pub(super) fn merge(parts: &[HostPart<'_>], window: Option<&Window>, span: Optio
     let varies = span.is_some_and(TimeSpan::varies_rate);
     let (distributions, rows) = rows(parts, layout.as_ref());
     let slowest = slowest(parts, window);
+    let flush_latency = if_all(parts, |measured| measured.flush_latency.as_ref());
+    let commit_latency = if_all(parts, |measured| measured.commit_latency.as_ref());
     // No field is left to a default: a new one must be thought about.
     let merged = Measured {
         elapsed_ns: elapsed_ns.unwrap_or(0),
@@ -137,7 +140,13 @@ pub(super) fn merge(parts: &[HostPart<'_>], window: Option<&Window>, span: Optio
         submissions: submissions(parts),
         waits: waits(parts),
         load_loop: load_loop(parts),
-        flushes: all().map(|measured| measured.flushes).reduce(|a, b| Some(flushes(a?, b?))).flatten(),
+        flushes: all().map(|measured| measured.flushes).reduce(|a, b| Some(flushes(a?, b?))).flatten().map(|of| {
+            let at = |rank_ppb| flush_latency.as_ref()?.at(rank_ppb);
+            let commit = commit_latency.as_ref().and_then(crate::flushes::commit);
+            FlushFigures { p50_ns: at(P50_PPB), p99_ns: at(P99_PPB), commit, ..of }
+        }),
+        flush_latency,
+        commit_latency,
         rotations: rotations(parts),
         operations: operations(parts),
         sizes: sizes(parts),
@@ -369,6 +378,12 @@ pub(super) fn distribution<'a>(of: impl Iterator<Item = &'a LatencyDistribution>
     })
 }
 
+/// `None` if a host has none.
+fn if_all(parts: &[HostPart<'_>], of: fn(&Measured) -> Option<&LatencyDistribution>) -> Option<LatencyDistribution> {
+    let all: Option<Vec<_>> = parts.iter().map(|part| of(part.measured)).collect();
+    distribution(all?.into_iter())
+}
+
 fn distribution_directions<'a>(
     of: impl Iterator<Item = &'a Directions<Option<LatencyDistribution>>> + Clone,
 ) -> Directions<Option<LatencyDistribution>> {
@@ -492,7 +507,7 @@ fn ramp(all: &[&OpenLoop]) -> Vec<RampInterval> {
     first.ramp.iter().enumerate().map(|(index, of)| at(index, of)).collect()
 }
 
-/// Flushes have no histogram in results, so that several hosts' percentiles stay unknown.
+/// Without percentiles.
 fn flushes(a: FlushFigures, b: FlushFigures) -> FlushFigures {
     let groups = [a, b].map(|of| of.latency.map(|latency| (of.count, latency)));
     FlushFigures {
