@@ -12,6 +12,7 @@ mod sizes;
 mod snapshots;
 mod text;
 mod tree;
+mod writes;
 
 use crate::stop::Stop;
 use std::fmt;
@@ -48,9 +49,10 @@ impl fmt::Display for Finding {
 type Rule = (&'static str, fn(&Tree) -> Result<Vec<Finding>, Stop>);
 
 /// All rules.
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     ("crates import what the architecture allows", edges::imports),
     ("unsafe stands in sys and engine alone", edges::lints),
+    ("files are written where the architecture says", |tree| Ok(writes::check(tree))),
     ("dependencies have reasons, licences and one version", dependencies::check),
     ("every Rust file is part of a program", reach::check),
     ("every snapshot has a test", |tree| Ok(snapshots::check(tree))),
