@@ -9,7 +9,7 @@ use crate::kept_results::KeptResults;
 use crate::live::{CheckedStream, LiveSinks};
 use crate::measure::Measurement;
 use crate::output::{can_draw, print, say, say_each};
-use crate::outputs::{Destinations, Protected, has_figures};
+use crate::outputs::{Destinations, Protected, has_figures, misdirected_report};
 use crate::same_file;
 use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
@@ -104,6 +104,7 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
     errors.extend(same_file::changed_source(request));
     // With --plan nothing is written.
     let protected = if request.options.plan_only { Vec::new() } else { protected(&request.profile) };
+    errors.extend(misdirected_report(&protected));
     let report = Report::check(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = live_outputs(&request.options, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let written: Vec<Protected> = protected.iter().cloned().chain(outputs_of(&request.options)).collect();

@@ -5,7 +5,7 @@ mod file;
 mod place;
 mod private;
 
-pub(crate) use descriptor::inherited;
+pub(crate) use descriptor::{inherited, misdirected_report};
 pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new};
 
 use crate::output::say;

@@ -6,6 +6,7 @@ pub(crate) mod folder;
 use crate::interrupt::{self, Signals};
 use crate::load::{judged, overwrites_by_environment, say_overwrite_of_environment};
 use crate::output::{print, say, say_each};
+use crate::outputs::{Protected, misdirected_report};
 use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse, refuse_with};
 use crate::system_env::{Invocation, SystemEnv};
@@ -156,7 +157,9 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         Err(refused) => return refused.told(),
     };
     let profiles = request.points.iter().map(|planned| &planned.request.profile);
-    let misplaced = folder.misplaced(profiles.flat_map(|profile| runner.protected(profile)));
+    let files: Vec<Protected> = profiles.flat_map(|profile| runner.protected(profile)).collect();
+    let mut misplaced: Vec<String> = misdirected_report(&files).into_iter().collect();
+    misplaced.extend(folder.misplaced(files.into_iter()));
     if !misplaced.is_empty() {
         say_each("ERROR", &misplaced);
         return Status::Refused;

@@ -7,7 +7,6 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal as _, Seek as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
 use sys::file_identity::{self, FileState};
 
 /// Character devices that forget what is written to them.
@@ -40,11 +39,7 @@ fn check_file(file: &File, replace: Replace, protected: &[Protected]) -> Result<
     const INSTEAD: &str = "give an empty file, or --replace-output";
     let text = |error: io::Error| error.to_string();
     let state = file_identity::state(file).map_err(text)?;
-    let is_it = |path: &Path| {
-        let place = Place::of_target(path);
-        place.is_ok_and(|place| place.found.is_some_and(|found| found.is_same_file(&state)))
-    };
-    if let Some(Protected { role, .. }) = protected.iter().find(|file| is_it(&file.path)) {
+    if let Some(Protected { role, .. }) = file_of_run(&state, protected) {
         return Err(format!("the file is {role}"));
     }
     if is_marked(file) {
@@ -63,6 +58,22 @@ fn check_file(file: &File, replace: Replace, protected: &[Protected]) -> Result<
         Ok(_) => Err(format!("the file is not empty, and not {} written by diskspd: {INSTEAD}", replace.kind.name())),
         Err(error) => Err(format!("the file is not empty, and cannot be read: {error}: {INSTEAD}")),
     }
+}
+
+/// The file of the run that this is, under any name.
+fn file_of_run<'a>(state: &FileState, protected: &'a [Protected]) -> Option<&'a Protected> {
+    let is_it = |file: &&Protected| {
+        let place = Place::of_target(&file.path);
+        place.is_ok_and(|place| place.found.is_some_and(|found| found.is_same_file(state)))
+    };
+    protected.iter().find(is_it)
+}
+
+/// Why nothing can be printed: standard output is a file of the run, which reading alone would not change.
+pub(crate) fn misdirected_report(protected: &[Protected]) -> Option<String> {
+    let state = file_identity::state(io::stdout()).ok().filter(|state| state.is_regular)?;
+    let Protected { path, role } = file_of_run(&state, protected)?;
+    Some(format!("standard output is '{}', {role}: send it to another file", path.display()))
 }
 
 /// The descriptor may be open for writing only.

@@ -126,6 +126,21 @@ fn the_file_that_the_report_goes_to_is_never_touched() {
     assert_eq!(Snapshot::of(&path), before);
 }
 
+/// The report used to be appended to a target that was only read.
+#[test]
+fn the_report_does_not_go_into_a_file_that_is_only_read() {
+    let place = workplace!();
+    let path = place.somebodys("theirs.dat");
+    let before = Snapshot::of(&path);
+    for words in ["-d60 -W0 -b4K --max-ios=9", "sweep --dir d --vary o=1,2 -- -d60 -W0 -b4K --max-ios=9"] {
+        let stdout = fs::OpenOptions::new().append(true).open(&path).expect("our file");
+        let run = place.diskspd(words).arg("theirs.dat").stdout(stdout).run();
+        run.expect_status(3).expect_stderr(&["standard output is 'theirs.dat', a target of this run"]);
+        assert_eq!(Snapshot::of(&path), before, "{words}");
+        assert!(!place.path("d").exists());
+    }
+}
+
 #[test]
 fn a_file_under_a_loop_device_is_never_touched() {
     let place = workplace!();
