@@ -10,7 +10,7 @@ use crate::target_reading::{OpenedTarget, Refusal, find_saved, open, print_repor
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
-pub(crate) use logs::Logs;
+pub(crate) use logs::{Logs, memory_bytes_max, too_little_memory, unusable};
 use read::Target;
 use report::{AfterCutReport, Outcome, TargetReport};
 use std::path::Path;

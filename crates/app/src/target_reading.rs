@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use verify::saved::SavedTarget;
 use verify::unit::UNIT_BYTES_MAX;
@@ -113,16 +113,88 @@ pub(crate) struct Reading<F> {
     pub(crate) past_page_cache: bool,
     /// Where the first chunk that was not read begins; at or beyond the end if all were.
     pub(crate) next: u64,
+    /// Bytes before that in which nothing can be wrong, and which were not read.
+    pub(crate) skipped_bytes: u64,
 }
 
-/// Reads a range of a target in chunks, with several threads, until all is read or it is interrupted.
+/// Data of a file in more pieces than that is read with the holes between them.
+const SEGMENTS_MAX: usize = 1 << 20;
+
+/// The parts of a range of a target that hold anything, or of whose units anything is known, in whole chunks: in a hole of
+/// a sparse file there is nothing else.
+pub(crate) fn parts_to_read(
+    path: &Path,
+    range: Range<u64>,
+    known: impl Iterator<Item = Range<u64>>,
+) -> Vec<Range<u64>> {
+    let file = sys::file::open_to_look(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()));
+    let segments = file.and_then(|file| sys::extents::data_segments(&file, range.end, SEGMENTS_MAX).ok());
+    let Some(segments) = segments else { return vec![range] };
+    let in_chunks = |part: Range<u64>| {
+        let start = (part.start / CHUNK_BYTES * CHUNK_BYTES).max(range.start);
+        start..part.end.checked_next_multiple_of(CHUNK_BYTES).unwrap_or(u64::MAX).min(range.end)
+    };
+    let (mut segments, mut known) = (segments.into_iter().map(in_chunks).peekable(), known.map(in_chunks).peekable());
+    let mut parts: Vec<Range<u64>> = Vec::new();
+    loop {
+        let is_segment = match (segments.peek(), known.peek()) {
+            (Some(segment), Some(known)) => segment.start <= known.start,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => return parts,
+        };
+        let next = if is_segment { segments.next() } else { known.next() };
+        match (next.filter(|next| !next.is_empty()), parts.last_mut()) {
+            (Some(next), Some(last)) if next.start <= last.end => last.end = last.end.max(next.end),
+            (Some(next), _) => parts.push(next),
+            (None, _) => {}
+        }
+    }
+}
+
+/// The parts of a range that are read, chunk by chunk.
+struct Chunks<'a> {
+    parts: std::slice::Iter<'a, Range<u64>>,
+    /// What is left of the present part.
+    part: Range<u64>,
+    skipped_bytes: u64,
+}
+
+impl<'a> Chunks<'a> {
+    fn new(range: &Range<u64>, parts: &'a [Range<u64>]) -> Self {
+        Self { parts: parts.iter(), part: range.start..range.start, skipped_bytes: 0 }
+    }
+
+    fn next(&mut self) -> Option<Range<u64>> {
+        while self.part.is_empty() {
+            let next = self.parts.next()?.clone();
+            self.skipped_bytes += next.start - self.part.end;
+            self.part = next;
+        }
+        let chunk = self.part.start..self.part.end.min(self.part.start + CHUNK_BYTES);
+        self.part.start = chunk.end;
+        Some(chunk)
+    }
+
+    /// Where the first chunk begins that was not taken, and what was skipped before.
+    fn end(mut self, range: &Range<u64>) -> (u64, u64) {
+        if self.part.is_empty() && self.parts.len() == 0 {
+            self.skipped_bytes += range.end - self.part.end;
+            return (range.end, self.skipped_bytes);
+        }
+        (self.part.start, self.skipped_bytes)
+    }
+}
+
+/// Reads the parts of a range of a target in chunks, with several threads, until all are read or it is interrupted.
 ///
 /// # Errors
 ///
 /// If it cannot be opened.
 pub(crate) fn in_chunks<F: Found>(
     path: &Path,
-    range: Range<u64>,
+    range: &Range<u64>,
+    parts: &[Range<u64>],
     interrupted: &AtomicBool,
     bar: &ProgressBar,
     chunk: impl Fn(&mut DirectReader, Range<u64>) -> F + Sync,
@@ -131,19 +203,18 @@ pub(crate) fn in_chunks<F: Found>(
     let reader = |_| DirectReader::where_possible(path, READ_BYTES_MAX);
     let readers = (0..threads).map(reader).collect::<io::Result<Vec<_>>>()?;
     let past_page_cache = readers.iter().all(DirectReader::is_past_cache);
-    let next = AtomicU64::new(range.start);
+    let chunks = Mutex::new(Chunks::new(range, parts));
     let sum = Mutex::new(F::default());
     std::thread::scope(|scope| {
         for mut reader in readers {
-            let (next, sum, chunk) = (&next, &sum, &chunk);
+            let (chunks, sum, chunk) = (&chunks, &sum, &chunk);
             scope.spawn(move || {
+                let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
                 // Whoever takes a chunk reads it to its end.
-                while !interrupted.load(Relaxed) {
-                    let offset = next.fetch_add(CHUNK_BYTES, Relaxed);
-                    if offset >= range.end {
-                        break;
-                    }
-                    let found = chunk(&mut reader, offset..range.end.min(offset + CHUNK_BYTES));
+                while !interrupted.load(Relaxed)
+                    && let Some(range) = next()
+                {
+                    let found = chunk(&mut reader, range);
                     bar.inc(found.read_bytes());
                     sum.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
                 }
@@ -151,7 +222,8 @@ pub(crate) fn in_chunks<F: Found>(
         }
     });
     let found = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Reading { found, past_page_cache, next: next.into_inner() })
+    let (next, skipped_bytes) = chunks.into_inner().unwrap_or_else(PoisonError::into_inner).end(range);
+    Ok(Reading { found, past_page_cache, next, skipped_bytes })
 }
 
 /// The bytes of a range that lies within the target.

@@ -3,7 +3,7 @@
 mod read_back;
 mod report;
 
-use crate::after_cut::{self, Logs};
+use crate::after_cut::{self, Logs, memory_bytes_max, too_little_memory, unusable};
 use crate::cut_cycles;
 use crate::interrupt;
 use crate::output::say_each;
@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::time::SystemTime;
-use verify::saved::{self, FILE_NAME, ReadError, SavedMap};
+use verify::saved::{self, FILE_NAME, SavedMap};
 
 /// Runs `diskspd verify`.
 pub(crate) fn run(request: &VerifyRequest) -> Status {
@@ -86,11 +86,12 @@ fn saved_map(folder: &Path) -> Result<(SavedMap, Option<SystemTime>), String> {
         format!("cannot open '{shown}' (--journal): {error}; give the directory that a run with --verify and --journal wrote")
     })?;
     let saved_at = file.metadata().and_then(|metadata| metadata.modified()).ok();
-    let map = saved::read(&mut BufReader::new(file)).map_err(|error| match error {
-        ReadError::Io(error) => format!("cannot read '{shown}' (--journal): {error}"),
-        ReadError::Foreign => format!("'{shown}' (--journal) is not the map of a run with --verify"),
-        ReadError::Torn => format!("'{shown}' (--journal) is incomplete or damaged: verify without --journal"),
-    })?;
+    let bytes = file.metadata().map_or(0, |metadata| saved::memory_bytes(metadata.len()));
+    let bytes_max = memory_bytes_max();
+    if bytes > bytes_max {
+        return Err(too_little_memory(&format!("the units of '{shown}'"), bytes, "twice its length", bytes_max));
+    }
+    let map = saved::read(&mut BufReader::new(file)).map_err(|reason| unusable(&path, &reason))?;
     Ok((map, saved_at))
 }
 

@@ -7,8 +7,10 @@
 use crate::check::{self, Mixture, Place};
 use crate::log::{Change, Entry, Kind, LoggedTarget, Tickets};
 use crate::unit::{Header, UnitSize, is_intact};
+use crate::unit_ranges::{RANGE_BYTES, RangeCollector, UnitRanges};
 use model::corruption::CorruptionClass as Class;
 use std::io;
+use std::ops::Range;
 
 /// What a change left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +70,6 @@ const CELLS: usize = 5;
 /// Memory of a unit.
 const UNIT_BYTES: u64 = (CELLS * size_of::<u64>()) as u64;
 
-/// A change touches the pages at both of its ends, which may hold nothing else.
-const ENDS_BYTES: u64 = 2 * 4096;
-
 /// What the logs say of a target.
 #[derive(Debug)]
 pub struct TargetHistory {
@@ -79,10 +78,14 @@ pub struct TargetHistory {
     run: u64,
     unit: UnitSize,
     units: u64,
-    /// Of each unit; memory that nothing is known of is not touched.
+    /// Units that changes began for, until all are known.
+    collected: RangeCollector,
+    /// Changes that began, and their units.
+    begun: (u64, u64),
+    /// Units that changes began for.
+    changed: UnitRanges,
+    /// Of each of these units.
     cells: Vec<u64>,
-    /// What the cells of all changes take if none meets another.
-    changed_bytes: u64,
     /// The largest ticket of a flush that completed.
     flushed: Option<u64>,
     /// The last ticket with which the file began to be emptied.
@@ -104,34 +107,99 @@ pub struct History {
     pub flushes: u64,
     /// Tickets of all logs.
     tickets: Tickets,
+    memory_bytes_max: u64,
+    /// The units that changes began for take more than that.
+    is_too_large: bool,
 }
 
 impl History {
-    /// Bytes of memory that [`take_changes`](Self::take_changes) uses at most, once all flushes were taken: those of the
-    /// units that were changed, and the rest of their pages.
-    pub fn memory_bytes(&self) -> u64 {
-        self.targets.iter().map(|target| target.changed_bytes.min(target.units.saturating_mul(UNIT_BYTES))).sum()
-    }
-
-    /// Nothing so far; `None` if the unit of a target is none, or there is no memory.
-    pub fn new(run: u64, targets: &[LoggedTarget]) -> Option<Self> {
+    /// Nothing so far; `None` if the unit of a target is none. What is known of units may take so many bytes of memory.
+    pub fn new(run: u64, targets: &[LoggedTarget], memory_bytes_max: u64) -> Option<Self> {
         let target = |logged: &LoggedTarget| {
             let unit = UnitSize::new(logged.target.unit_bytes.into())?;
-            let units = logged.target.size_bytes.div_ceil(unit.bytes());
-            // Zeroed by the system, page by page as they are used.
-            let cells = vec![0; usize::try_from(units).ok()?.checked_mul(CELLS)?];
-            let (logged, changed_bytes) = (logged.clone(), 0);
-            Some(TargetHistory { logged, run, unit, units, cells, changed_bytes, flushed: None, emptied: 0 })
+            Some(TargetHistory {
+                logged: logged.clone(),
+                run,
+                unit,
+                units: logged.target.size_bytes.div_ceil(unit.bytes()),
+                collected: RangeCollector::default(),
+                begun: (0, 0),
+                changed: UnitRanges::default(),
+                cells: Vec::new(),
+                flushed: None,
+                emptied: 0,
+            })
         };
         let targets = targets.iter().map(target).collect::<Option<_>>()?;
-        Some(Self { run, targets, ends_early: false, changes: 0, flushes: 0, tickets: Tickets::default() })
+        Some(Self {
+            run,
+            targets,
+            ends_early: false,
+            changes: 0,
+            flushes: 0,
+            tickets: Tickets::default(),
+            memory_bytes_max,
+            is_too_large: false,
+        })
+    }
+
+    /// A target that anything is known of takes memory from now on: all logs were read for the first time.
+    ///
+    /// # Errors
+    ///
+    /// Bytes of memory that are needed, at most, if these are more than allowed or than there are.
+    pub fn begin_changes(&mut self) -> Result<(), u64> {
+        if self.is_too_large {
+            let most = |target: &TargetHistory| {
+                let (changes, units) = target.begun;
+                bytes_of(changes.min(target.units), units.min(target.units))
+            };
+            return Err(self.targets.iter().map(most).fold(0, u64::saturating_add));
+        }
+        for target in &mut self.targets {
+            target.changed = std::mem::take(&mut target.collected).finish();
+        }
+        let needed: u64 =
+            self.targets.iter().map(|target| target.changed.bytes() + target.changed.units() * UNIT_BYTES).sum();
+        if needed > self.memory_bytes_max {
+            return Err(needed);
+        }
+        for target in &mut self.targets {
+            let cells = usize::try_from(target.changed.units()).ok().and_then(|units| units.checked_mul(CELLS));
+            let cells = cells.ok_or(needed)?;
+            target.cells.try_reserve_exact(cells).map_err(|_| needed)?;
+            target.cells.resize(cells, 0);
+        }
+        Ok(())
+    }
+
+    /// Adds units to those that changes began for, unless they are too many already.
+    fn collect(&mut self, change: &Change) {
+        let Some(target) = self.targets.iter_mut().find(|target| target.logged.target.target == change.target) else {
+            return;
+        };
+        let units = target.range(change);
+        target.begun.0 += 1;
+        target.begun.1 = target.begun.1.saturating_add(units.end - units.start);
+        if self.is_too_large || !target.collected.add(units) {
+            return;
+        }
+        let known = |target: &TargetHistory| {
+            let (ranges, units) = target.collected.merged();
+            bytes_of(ranges, units)
+        };
+        if self.targets.iter().map(known).sum::<u64>() > self.memory_bytes_max {
+            self.is_too_large = true;
+            self.targets.iter_mut().for_each(|target| target.collected.clear());
+        }
     }
 
     fn target(&mut self, number: u32) -> Option<&mut TargetHistory> {
         self.targets.iter_mut().find(|target| target.logged.target.target == number)
     }
 
-    /// Takes in the flushes of a log: of all logs first, then the changes of all.
+    /// Takes in the flushes of a log, and which units changes began for: of all logs first, then
+    /// [the changes](Self::take_changes) of all.
     ///
     /// # Errors
     ///
@@ -150,12 +218,7 @@ impl History {
                         target.emptied = target.emptied.max(flush.ticket);
                     }
                 }
-                Entry::Began(change) => {
-                    if let Some(target) = self.target(change.target) {
-                        let bytes = u64::from(change.length).saturating_mul(UNIT_BYTES).saturating_add(ENDS_BYTES);
-                        target.changed_bytes = target.changed_bytes.saturating_add(bytes);
-                    }
-                }
+                Entry::Began(change) => self.collect(&change),
                 Entry::Completed(..) | Entry::Failed(_) => {}
             }
         }
@@ -179,7 +242,7 @@ impl History {
         self.tickets.last
     }
 
-    /// Takes in the changes of a log.
+    /// Takes in the changes of a log, after [`begin_changes`](Self::begin_changes).
     ///
     /// # Errors
     ///
@@ -203,6 +266,10 @@ impl History {
         }
         Ok(())
     }
+}
+
+fn bytes_of(ranges: u64, units: u64) -> u64 {
+    ranges.saturating_mul(RANGE_BYTES).saturating_add(units.saturating_mul(UNIT_BYTES))
 }
 
 /// A ticket and what its change left, in one cell; later changes have larger values.
@@ -242,13 +309,13 @@ impl TargetHistory {
     }
 
     /// Units that a change of the run began for.
-    pub fn known(&self) -> u64 {
-        self.cells.chunks_exact(CELLS).filter(|cells| cells[BEGUN] != 0).count() as u64
+    pub fn changed(&self) -> &UnitRanges {
+        &self.changed
     }
 
     /// Units of which a write or zeros are durable.
     pub fn durable(&self) -> u64 {
-        (0..self.units).filter(|unit| self.of(*unit).durable.is_some()).count() as u64
+        self.cells.chunks_exact(CELLS).filter(|cells| self.of_cells(cells).durable.is_some()).count() as u64
     }
 
     /// True if a change that completed when the count was this is durable.
@@ -265,10 +332,18 @@ impl TargetHistory {
         }
     }
 
-    fn cells_of(&mut self, change: &Change) -> impl Iterator<Item = &mut [u64]> {
+    /// Its units, as far as the target has them.
+    fn range(&self, change: &Change) -> Range<u64> {
         let end = change.first.saturating_add(change.length.into()).min(self.units);
-        let first = change.first.min(end);
-        self.cells[first as usize * CELLS..end as usize * CELLS].chunks_exact_mut(CELLS)
+        change.first.min(end)..end
+    }
+
+    fn cells_of(&mut self, change: &Change) -> impl Iterator<Item = &mut [u64]> {
+        let units = self.range(change);
+        // All are in one range, unless the log is another one than the first time.
+        let first = self.changed.place(units.start).map_or(self.cells.len(), |place| place * CELLS);
+        let end = first.saturating_add((units.end - units.start) as usize * CELLS).min(self.cells.len());
+        self.cells[first..end].chunks_exact_mut(CELLS)
     }
 
     fn began(&mut self, change: &Change) {
@@ -294,8 +369,11 @@ impl TargetHistory {
 
     /// What is known of a unit.
     pub fn of(&self, unit: u64) -> UnitHistory {
-        let at = usize::try_from(unit).ok().and_then(|unit| unit.checked_mul(CELLS));
-        let Some(cells) = at.and_then(|at| self.cells.get(at..at + CELLS)) else { return UnitHistory::default() };
+        let at = self.changed.place(unit).map(|place| place * CELLS);
+        at.and_then(|at| self.cells.get(at..at + CELLS)).map_or_else(UnitHistory::default, |cells| self.of_cells(cells))
+    }
+
+    fn of_cells(&self, cells: &[u64]) -> UnitHistory {
         // What was there before the file was emptied need not be there, and may be.
         let emptied = Point { ticket: self.emptied, left: Left::Zeros };
         let is_after = |point: &Point| point.ticket > self.emptied;

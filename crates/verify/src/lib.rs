@@ -14,3 +14,4 @@ pub mod run_number;
 pub mod saved;
 pub mod target;
 pub mod unit;
+pub mod unit_ranges;

@@ -17,7 +17,8 @@
 //!
 //! Check is a hash of the other bits, the run and the thread. A word that is 0, or does not fit, ends the log.
 
-use crate::saved::SavedTarget;
+use crate::saved::{ReadError, SavedTarget, check_units};
+use model::limits::THREADS_MAX;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
@@ -444,8 +445,23 @@ impl RunFile {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made; `None` if it is not that, or damaged.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    /// What [`to_bytes`](Self::to_bytes) made.
+    ///
+    /// # Errors
+    ///
+    /// If it is not that, is damaged, or has a number that no run has.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError> {
+        let run = Self::parse(bytes).ok_or(ReadError::Torn)?;
+        if run.threads > THREADS_MAX {
+            return Err(ReadError::Impossible(format!("{} threads (at most {THREADS_MAX})", run.threads)));
+        }
+        for LoggedTarget { target, .. } in &run.targets {
+            check_units(target.unit_bytes, target.size_bytes / u64::from(target.unit_bytes.max(1)))?;
+        }
+        Ok(run)
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
         let (content, crc) = bytes.split_last_chunk::<4>()?;
         if crc32c::crc32c(content) != u32::from_le_bytes(*crc) {
             return None;
@@ -599,9 +615,16 @@ mod tests {
         let target = LoggedTarget { target, is_erased: true, discards_to_zeros: false, is_direct: true };
         let run = RunFile { run: RUN, threads: 4, boot: "a-b".to_owned(), targets: vec![target] };
         let bytes = run.to_bytes();
-        assert_eq!(RunFile::from_bytes(&bytes), Some(run));
+        assert_eq!(RunFile::from_bytes(&bytes).ok().as_ref(), Some(&run));
         for length in 0..bytes.len() {
-            assert_eq!(RunFile::from_bytes(&bytes[..length]), None);
+            assert!(matches!(RunFile::from_bytes(&bytes[..length]), Err(ReadError::Torn)));
+        }
+        let mut many = run.clone();
+        many.threads = 1 << 31;
+        let mut large = run.clone();
+        large.targets[0].target.size_bytes = u64::MAX;
+        for run in [many, large] {
+            assert!(matches!(RunFile::from_bytes(&run.to_bytes()), Err(ReadError::Impossible(_))));
         }
         assert!(is_ours(&bytes) && is_ours(&head(1, 2)) && !is_ours(b"DSKSPDM1"));
         assert!(is_log_name(&log_name(12)) && !is_log_name("log.txt") && !is_log_name("log"));

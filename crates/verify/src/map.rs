@@ -182,6 +182,15 @@ impl GenerationMap {
     pub(crate) fn saved(&self, unit: u64) -> u16 {
         self.note(unit).state().unwrap_or(State::Unknown).bits()
     }
+
+    /// The first unit from this one on that a saved map has anything of; for exact maps.
+    pub(crate) fn next_known(&self, unit: u64) -> Option<u64> {
+        let cells = self.cells.get((unit / LANES) as usize..)?;
+        // Nearly all of a large target may never have been written.
+        let used = (unit / LANES..).zip(cells).filter(|(_, cell)| cell.load(Ordering::Relaxed) != 0);
+        let mut units = used.flat_map(|(number, _)| number * LANES..(number + 1) * LANES);
+        units.find(|&known| (unit..self.units).contains(&known) && self.saved(known) != 0)
+    }
 }
 
 const _: () = assert!(NUMBER_MAX < ZEROS);

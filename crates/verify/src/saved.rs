@@ -7,7 +7,10 @@
 //! A piece without entries ends them. Units that no piece names are unknown. The file ends with the CRC-32C of all
 //! before (4). A file that is torn has another checksum, or none.
 
+use crate::log::UNITS_MAX;
 use crate::map::{GenerationMap, State};
+use crate::unit::UnitSize;
+use crate::unit_ranges::UnitRanges;
 use crc32c::crc32c_append;
 use std::io::{self, Read, Write};
 
@@ -16,6 +19,12 @@ pub const FILE_NAME: &str = "map";
 
 const MAGIC: &[u8; 8] = b"DSKSPDM1";
 const PIECE_ENTRIES: u64 = 1 << 16;
+
+/// Unknown units in a row that end a piece: the head of the next one takes less.
+const GAP_UNITS: u64 = 8;
+
+/// A path is never longer.
+const PATH_BYTES_MAX: u32 = 1 << 16;
 
 /// A target of a saved map.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +55,9 @@ pub struct SavedMap {
 /// What the units of a target must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedStates {
-    /// By unit; those beyond are unknown.
+    /// Those of which anything may be known.
+    ranges: UnitRanges,
+    /// Of each of these units.
     entries: Vec<u16>,
     units: u64,
 }
@@ -54,10 +65,8 @@ pub struct SavedStates {
 impl SavedStates {
     /// What a unit must hold.
     pub fn state(&self, unit: u64) -> State {
-        usize::try_from(unit)
-            .ok()
-            .and_then(|at| self.entries.get(at))
-            .map_or(State::Unknown, |&bits| State::from_bits(bits))
+        let entry = self.ranges.place(unit).and_then(|place| self.entries.get(place));
+        entry.map_or(State::Unknown, |&bits| State::from_bits(bits))
     }
 
     /// Number of units of the target.
@@ -65,9 +74,27 @@ impl SavedStates {
         self.units
     }
 
+    /// Units of which anything may be known; all others are unknown.
+    pub fn ranges(&self) -> &UnitRanges {
+        &self.ranges
+    }
+
     /// Units of which anything is known.
     pub fn known(&self) -> u64 {
         self.entries.iter().filter(|&&bits| State::from_bits(bits) != State::Unknown).count() as u64
+    }
+
+    /// Adds a piece of the map; false if it does not lie behind the others, or there is no memory.
+    fn push(&mut self, first: u64, piece: &[u8]) -> bool {
+        let entries = piece.chunks_exact(2).map(|entry| u16::from_le_bytes([entry[0], entry[1]]));
+        let end = first.checked_add(entries.len() as u64).filter(|&end| end <= self.units);
+        let Some(end) = end.filter(|_| self.ranges.end().is_none_or(|last| last <= first)) else { return false };
+        if self.entries.try_reserve(entries.len()).is_err() {
+            return false;
+        }
+        self.entries.extend(entries);
+        self.ranges.push(first..end);
+        true
     }
 }
 
@@ -80,6 +107,28 @@ pub enum ReadError {
     Foreign,
     /// It is incomplete or damaged.
     Torn,
+    /// It has a number that no run has.
+    Impossible(String),
+}
+
+/// Checks the number of units that a journal says a target of these sizes has.
+///
+/// # Errors
+///
+/// [`ReadError::Impossible`].
+pub(crate) fn check_units(unit_bytes: u32, units: u64) -> Result<(), ReadError> {
+    if UnitSize::new(unit_bytes.into()).is_none() {
+        return Err(ReadError::Impossible(format!("units of {unit_bytes} bytes")));
+    }
+    if units > UNITS_MAX {
+        return Err(ReadError::Impossible(format!("a target of {units} units (at most {UNITS_MAX})")));
+    }
+    Ok(())
+}
+
+/// Memory that the saved map of a file of this length takes at most: its pieces, in lists that grow.
+pub const fn memory_bytes(file_bytes: u64) -> u64 {
+    file_bytes.saturating_mul(2)
 }
 
 impl From<io::Error> for ReadError {
@@ -116,19 +165,21 @@ pub fn write(file: &mut impl Write, run: u64, targets: &[(SavedTarget, &Generati
         file.write_all(&target.unit_bytes.to_le_bytes())?;
         file.write_all(&u32::from(target.is_exact).to_le_bytes())?;
         file.write_all(&map.units().to_le_bytes())?;
-        // Entries that units share say nothing of any of them.
-        let saved = if target.is_exact { map.units() } else { 0 };
         let mut entries = Vec::new();
-        for first in (0..saved).step_by(PIECE_ENTRIES as usize) {
-            let units = first..saved.min(first + PIECE_ENTRIES);
-            let count = units.end - units.start;
-            entries.clear();
-            entries.extend(units.flat_map(|unit| map.saved(unit).to_le_bytes()));
-            if entries.iter().any(|&byte| byte != 0) {
-                file.write_all(&first.to_le_bytes())?;
-                file.write_all(&(count as u32).to_le_bytes())?;
-                file.write_all(&entries)?;
+        // Entries that units share say nothing of any of them.
+        let mut next = map.next_known(0).filter(|_| target.is_exact);
+        while let Some(first) = next {
+            let mut end = first + 1;
+            next = map.next_known(end);
+            while let Some(unit) = next.filter(|unit| unit - end < GAP_UNITS && unit - first < PIECE_ENTRIES) {
+                end = unit + 1;
+                next = map.next_known(end);
             }
+            entries.clear();
+            entries.extend((first..end).flat_map(|unit| map.saved(unit).to_le_bytes()));
+            file.write_all(&first.to_le_bytes())?;
+            file.write_all(&((end - first) as u32).to_le_bytes())?;
+            file.write_all(&entries)?;
         }
         file.write_all(&[0; 12])?;
     }
@@ -151,28 +202,29 @@ pub fn read(file: &mut impl Read) -> Result<SavedMap, ReadError> {
     for _ in 0..count {
         let target = file.half()?;
         let path_bytes = file.half()?;
+        if path_bytes > PATH_BYTES_MAX {
+            return Err(ReadError::Impossible(format!("a path of {path_bytes} bytes")));
+        }
         let mut path = Vec::new();
         file.take_bytes(u64::from(path_bytes), &mut path)?;
         let identity = (file.word()?, file.word()?);
         let (size_bytes, unit_bytes, is_exact, units) = (file.word()?, file.half()?, file.half()? == 1, file.word()?);
-        let mut states = SavedStates { entries: Vec::new(), units };
+        check_units(unit_bytes, units)?;
+        let mut states = SavedStates { units, ..SavedStates::default() };
         let mut bytes = Vec::new();
         loop {
             let (first, count) = (file.word()?, file.half()?);
             if count == 0 {
                 break;
             }
-            let is_next = first >= states.entries.len() as u64 && u64::from(count) <= PIECE_ENTRIES;
-            if !is_next || first.checked_add(u64::from(count)).is_none_or(|end| end > units) {
+            if u64::from(count) > PIECE_ENTRIES {
                 return Err(ReadError::Torn);
             }
             bytes.clear();
             file.take_bytes(u64::from(count) * 2, &mut bytes)?;
-            let first = usize::try_from(first).map_err(|_| ReadError::Torn)?;
-            let missing = first.saturating_sub(states.entries.len());
-            states.entries.try_reserve(missing + bytes.len() / 2).map_err(|_| ReadError::Torn)?;
-            states.entries.resize(first, 0);
-            states.entries.extend(bytes.chunks_exact(2).map(|entry| u16::from_le_bytes([entry[0], entry[1]])));
+            if !states.push(first, &bytes) {
+                return Err(ReadError::Torn);
+            }
         }
         saved.targets.push((SavedTarget { target, path, identity, size_bytes, unit_bytes, is_exact }, states));
     }
@@ -262,17 +314,55 @@ mod tests {
         assert_eq!((states.state(7), states.state(1 << 40)), (State::Unknown, State::Unknown));
         let (second, states) = &saved.targets[1];
         assert_eq!((second, states.known()), (&targets[1], 0));
-        // The pieces between the first and the last have nothing.
-        assert!(bytes.len() < 300_000, "{}", bytes.len());
+        // Only what is known takes room.
+        assert!(bytes.len() < 300, "{}", bytes.len());
+        assert!(states.ranges().from(0).eq([]));
+    }
+
+    #[test]
+    fn each_unit_of_a_map_comes_back_whatever_gaps_it_has() {
+        let units = 300_000;
+        let map = map(units, u64::MAX);
+        let mut rng = hot::rng::Rng::new(3);
+        let mut unit = 0;
+        while unit < units {
+            // Also longer than a piece.
+            let end = (unit + 1 + rng.below(12) * if rng.below(9) == 0 { 10_000 } else { 1 }).min(units);
+            (unit..end).for_each(|unit| set(&map, unit, State::Written(1 + (unit % 1000) as u16)));
+            unit = end + 1 + rng.below(20);
+        }
+        let mut bytes = Vec::new();
+        write(&mut bytes, 42, &[(target(0, true), &map)]).expect("memory");
+        let saved = read(&mut bytes.as_slice()).expect("it is whole");
+        let states = &saved.targets[0].1;
+        assert!(
+            (0..units + 5)
+                .all(|unit| states.state(unit) == if unit < units { map.state(unit) } else { State::Unknown })
+        );
+    }
+
+    #[test]
+    fn numbers_that_no_run_has_are_refused() {
+        let (bytes, targets) = example();
+        let path_at = 8 + 8 + 4 + 4;
+        let units_at = path_at + 4 + targets[0].path.len() + 3 * 8 + 4 + 4;
+        for (at, number) in [(path_at, 0xFFFF_FFFF_u32), (units_at + 4, 1 << 28), (units_at - 8, 77)] {
+            let mut bytes = bytes.clone();
+            bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+            let content = bytes.len() - 4;
+            let crc = crc32c::crc32c(&bytes[..content]);
+            bytes[content..].copy_from_slice(&crc.to_le_bytes());
+            assert!(matches!(read(&mut bytes.as_slice()), Err(ReadError::Impossible(_))), "{at}");
+        }
     }
 
     #[test]
     fn what_is_torn_changed_or_foreign_is_refused() {
         let (bytes, _) = example();
-        for length in (0..bytes.len()).step_by(997).chain([bytes.len() - 1]) {
+        for length in 0..bytes.len() {
             assert!(matches!(read(&mut &bytes[..length]), Err(ReadError::Torn)), "{length}");
         }
-        for at in (8..bytes.len()).step_by(1009).chain(8..120) {
+        for at in 8..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 0x10;
             assert!(read(&mut changed.as_slice()).is_err(), "{at}");

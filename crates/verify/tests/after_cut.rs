@@ -258,7 +258,7 @@ impl Device {
             is_exact: true,
         };
         let logged = LoggedTarget { target, is_erased: self.erases, discards_to_zeros: true, is_direct: true };
-        let mut history = History::new(RUN, &[logged]).expect("memory");
+        let mut history = History::new(RUN, &[logged], u64::MAX).expect("a valid unit");
         let logs: Vec<Vec<u8>> = (0..THREADS).map(|thread| self.log(thread, lost_words)).collect();
         let reader = |thread: u32| LogReader::new(&logs[thread as usize][..], RUN, thread).expect("memory");
         for thread in 0..THREADS {
@@ -269,6 +269,7 @@ impl Device {
         }
         // Whatever began has a record.
         assert!(lost_words > 0 || history.missing(0) == 0, "{history:?}");
+        history.begin_changes().expect("memory");
         for thread in 0..THREADS {
             let mut log = reader(thread);
             history.take_changes(|| log.next_entry()).expect("memory");

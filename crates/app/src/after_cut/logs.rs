@@ -11,7 +11,7 @@ use sys::folder::Folder;
 use sys::word_log::SEGMENT_BYTES;
 use verify::history::History;
 use verify::log::{Change, Entry, Flush, HEAD_BYTES, Kind, LogReader, RUN_FILE_NAME, RunFile, log_name};
-use verify::saved::FILE_NAME;
+use verify::saved::{FILE_NAME, ReadError};
 
 /// What is read at a time.
 const PIECE_BYTES: usize = 1 << 20;
@@ -42,17 +42,25 @@ pub(super) struct Durable {
 /// The most that the units may take of the memory that is free: as for the buffers of a run.
 const MEMORY_PERCENT_MAX: u64 = 90;
 
-/// Better refused than killed by the kernel.
-fn enough_memory(bytes: u64, available: u64) -> Result<(), String> {
-    if bytes <= available / 100 * MEMORY_PERCENT_MAX {
-        return Ok(());
-    }
-    Err(format!(
-        "the logs (--journal) need up to {} of memory, 40 bytes for each unit that was written; {} is available, of which \
-         {MEMORY_PERCENT_MAX}% may be used: verify on a machine with more memory, or without --journal",
+/// Reasons that are listed one by one.
+const REASONS_MAX: usize = 20;
+
+/// A file `run` is never longer: that of a run with very many targets.
+const RUN_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes of memory that may be used for a journal. Better refused than killed by the kernel.
+pub(crate) fn memory_bytes_max() -> u64 {
+    host::free_memory_bytes(&Root::machine()) / 100 * MEMORY_PERCENT_MAX
+}
+
+/// The refusal where a journal needs more; `per_unit` says how the sum comes about.
+pub(crate) fn too_little_memory(what: &str, bytes: u64, per_unit: &str, bytes_max: u64) -> String {
+    format!(
+        "{what} (--journal) need up to {} of memory, {per_unit}; {} may be used, which is {MEMORY_PERCENT_MAX}% of what is \
+         available: verify on a machine with more memory, or without --journal",
         Bytes(bytes),
-        Bytes(available)
-    ))
+        Bytes(bytes_max)
+    )
 }
 
 impl Logs {
@@ -69,7 +77,7 @@ impl Logs {
             Ok(file) if !file.metadata().map_err(error)?.is_file() => {
                 return Err(format!("'{}' (--journal) is no file", path.display()));
             }
-            Ok(mut file) => _ = file.read_to_end(&mut bytes).map_err(error)?,
+            Ok(file) => _ = file.take(RUN_FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(error)?,
             Err(missing) if missing.kind() == io::ErrorKind::NotFound => return without_run(folder),
             Err(other) => return Err(error(other)),
         }
@@ -79,10 +87,7 @@ impl Logs {
                 "the run that logs to '{folder}' (--journal) is still under way: wait until it has ended"
             ));
         }
-        let Some(run) = RunFile::from_bytes(&bytes) else {
-            let path = path.display();
-            return Err(format!("'{path}' (--journal) is incomplete or damaged: verify without --journal"));
-        };
+        let run = RunFile::from_bytes(&bytes).map_err(|reason| unusable(&path, &reason))?;
         if run_of_map(folder) == Some(run.run) {
             return Ok(None);
         }
@@ -90,7 +95,8 @@ impl Logs {
     }
 
     fn read(folder: &Path, run: &RunFile) -> Result<Self, String> {
-        let history = History::new(run.run, &run.targets)
+        let memory_bytes_max = memory_bytes_max();
+        let history = History::new(run.run, &run.targets, memory_bytes_max)
             .ok_or_else(|| format!("'{}' (--journal) names no valid targets", folder.join(RUN_FILE_NAME).display()))?;
         let boot = host::boot_id(&Root::machine());
         let is_other_boot = run.boot.is_empty() || boot != run.boot;
@@ -109,7 +115,10 @@ impl Logs {
         if missing > 0 {
             logs.lacks_records(&format!("the logs lack {missing} changes or flushes before the last one"));
         }
-        enough_memory(logs.history.memory_bytes(), host::free_memory_bytes(&Root::machine()))?;
+        logs.history.begin_changes().map_err(|bytes| {
+            let per_unit = "40 bytes for each unit that was written and 16 for each range of them";
+            too_little_memory("the logs", bytes, per_unit, memory_bytes_max)
+        })?;
         for thread in 0..threads {
             let Some(mut log) = logs.log(thread)? else { continue };
             logs.history.take_changes(|| log.next_entry()).map_err(|error| logs.unreadable(thread, &error))?;
@@ -127,7 +136,8 @@ impl Logs {
 
     fn lacks_records(&mut self, reason: &str) {
         self.history.ends_early = true;
-        if !self.early.iter().any(|known| known == reason) {
+        let is_listed = self.early.len() < REASONS_MAX;
+        if is_listed && !self.early.iter().any(|known| known == reason) {
             self.early.push(reason.to_owned());
         }
     }
@@ -186,6 +196,19 @@ impl Logs {
             while let Ok(Some(entry)) = log.next_entry() {
                 each(thread, entry);
             }
+        }
+    }
+}
+
+/// Why a file of a journal cannot be used, for the user.
+pub(crate) fn unusable(path: &Path, reason: &ReadError) -> String {
+    let path = path.display();
+    match reason {
+        ReadError::Io(error) => format!("cannot read '{path}' (--journal): {error}"),
+        ReadError::Foreign => format!("'{path}' (--journal) is not the map of a run with --verify"),
+        ReadError::Torn => format!("'{path}' (--journal) is incomplete or damaged: verify without --journal"),
+        ReadError::Impossible(what) => {
+            format!("'{path}' (--journal) is not of a run: it names {what}; verify without --journal")
         }
     }
 }

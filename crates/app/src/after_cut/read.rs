@@ -1,7 +1,7 @@
 //! Reads one target with several threads and compares it with the history of the run.
 
 use super::report::{LostUnit, TargetReport};
-use crate::target_reading::{Found, in_chunks, read};
+use crate::target_reading::{Found, in_chunks, parts_to_read, read};
 use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
 use indicatif::ProgressBar;
@@ -81,32 +81,59 @@ impl Target<'_> {
         interrupted: &AtomicBool,
         bar: &ProgressBar,
     ) -> io::Result<TargetReport> {
-        let planned_bytes = super::offset(self.history, self.history.units());
+        let history = self.history;
+        let planned_bytes = super::offset(history, history.units());
+        let unit_bytes = history.unit().bytes();
+        let range = 0..planned_bytes.min(self.size_bytes);
+        let known = history.changed().from(0).map(|units| units.start * unit_bytes..units.end * unit_bytes);
+        let parts = parts_to_read(&self.path, range.clone(), known);
         let chunk = |reader: &mut DirectReader, range| self.chunk(reader, range, ends_early);
-        let reading = in_chunks(&self.path, 0..planned_bytes, interrupted, bar, chunk)?;
+        let reading = in_chunks(&self.path, &range, &parts, interrupted, bar, chunk)?;
         let mut progress: Progress = reading.found;
+        progress.read_bytes += reading.skipped_bytes;
+        progress.unchecked += reading.skipped_bytes / unit_bytes;
+        if reading.next >= range.end {
+            self.beyond_end(range.end, planned_bytes, ends_early, &mut progress)?;
+        }
         progress.first.sort_by_key(|unit| unit.offset_bytes);
         Ok(TargetReport::new(self, progress, planned_bytes, reading.past_page_cache))
+    }
+
+    /// Checks the units that a file has become too short for: what is missing reads as zeros do.
+    fn beyond_end(
+        &self,
+        size_bytes: u64,
+        planned_bytes: u64,
+        ends_early: bool,
+        progress: &mut Progress,
+    ) -> io::Result<()> {
+        let unit_bytes = self.history.unit().bytes();
+        let first = size_bytes.div_ceil(unit_bytes);
+        let mut reader = DirectReader::where_possible(&self.path, unit_bytes as usize)?;
+        let zeros = vec![0; unit_bytes as usize];
+        let mut unknown = self.history.units() - first;
+        for unit in self.history.changed().from(first).flatten() {
+            self.unit(&mut reader, unit * unit_bytes, &zeros, ends_early, progress);
+            unknown -= 1;
+        }
+        progress.unchecked += unknown;
+        progress.read_bytes += planned_bytes - size_bytes;
+        Ok(())
     }
 
     fn chunk(&self, reader: &mut DirectReader, range: Range<u64>, ends_early: bool) -> Progress {
         let mut progress = Progress { read_bytes: range.end - range.start, ..Progress::default() };
         let unit_bytes = self.history.unit().bytes();
-        // A file may be shorter than it was: what is missing reads as zeros do.
-        let there = range.end.min(self.size_bytes).max(range.start) - range.start;
-        let whole = read(reader, range.start, there).ok();
+        let whole = read(reader, range.start, range.end - range.start).ok();
         for at in range.clone().step_by(unit_bytes as usize) {
-            let length = unit_bytes.min(self.size_bytes.saturating_sub(at));
+            let length = unit_bytes.min(range.end - at);
             let bytes = match &whole {
-                // Nothing beyond the end.
-                Some(bytes) => {
-                    let rest = bytes.get((at - range.start) as usize..).unwrap_or_default();
-                    Ok(rest[..length as usize].to_vec())
-                }
+                Some(bytes) => Ok(bytes[(at - range.start) as usize..][..length as usize].to_vec()),
                 None => read(reader, at, length),
             };
             match bytes {
                 Ok(mut bytes) => {
+                    // A file may end within a unit.
                     bytes.resize(unit_bytes as usize, 0);
                     self.unit(reader, at, &bytes, ends_early, &mut progress);
                 }

@@ -230,7 +230,7 @@ impl TargetReport {
             past_page_cache,
             unit_bytes: target.history.unit().bytes(),
             units: target.history.units(),
-            known_units: target.history.known(),
+            known_units: target.history.changed().units(),
             durable_units: target.history.durable(),
             right_units: right,
             unflushed_units: unflushed,

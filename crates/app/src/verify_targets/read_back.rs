@@ -1,7 +1,7 @@
 //! Reads one target with several threads and checks what is there.
 
 use super::report::{CorruptUnit, ExpectedUnit, FoundUnit, Progress, TargetReport};
-use crate::target_reading::{in_chunks, read};
+use crate::target_reading::{in_chunks, parts_to_read, read};
 use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
 use indicatif::ProgressBar;
@@ -63,7 +63,18 @@ impl ReadBack<'_> {
     /// Reads all of it, or until `interrupted`.
     pub(super) fn read(&self, interrupted: &AtomicBool, bar: &ProgressBar) -> io::Result<TargetReport> {
         let range = self.from_bytes..self.size_bytes;
-        let mut reading = in_chunks(&self.path, range, interrupted, bar, |reader, chunk| self.chunk(reader, chunk))?;
+        let parts = match self.expectation {
+            Expectation::Alone => vec![range.clone()],
+            Expectation::Map { unit, states, .. } => {
+                let bytes = |units: Range<u64>| units.start * unit.bytes()..units.end * unit.bytes();
+                parts_to_read(&self.path, range.clone(), states.ranges().from(0).map(bytes))
+            }
+        };
+        let chunk = |reader: &mut DirectReader, chunk| self.chunk(reader, chunk);
+        let mut reading = in_chunks(&self.path, &range, &parts, interrupted, bar, chunk)?;
+        if let Expectation::Map { unit, .. } = self.expectation {
+            reading.found.skip(reading.skipped_bytes, unit.count(reading.skipped_bytes));
+        }
         self.beyond_end(&mut reading.found);
         let (known, units, unit_bytes, run, with_map) = match self.expectation {
             Expectation::Alone => (None, None, None, None, false),
@@ -85,7 +96,10 @@ impl ReadBack<'_> {
     fn beyond_end(&self, progress: &mut Progress) {
         let Expectation::Map { run, target, unit, is_exact: true, states } = self.expectation else { return };
         let zeros = vec![0; unit.bytes() as usize];
-        for number in unit.count(self.size_bytes)..states.units() {
+        let first = unit.count(self.size_bytes);
+        let mut unknown = states.units().saturating_sub(first);
+        for number in states.ranges().from(first).flatten() {
+            unknown -= 1;
             let (place, state) = (Place { run, target, unit: number }, states.state(number));
             let verdict = check_unit(&zeros, &place, Expected::State(state), u64::MAX);
             progress.count(verdict, 0);
@@ -96,6 +110,7 @@ impl ReadBack<'_> {
             found.unit_bytes = unit.bytes();
             progress.wrong(found);
         }
+        progress.skip(0, unknown);
     }
 
     /// Checks the units that begin in one chunk.

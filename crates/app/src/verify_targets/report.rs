@@ -237,6 +237,12 @@ impl Progress {
         Self { read_bytes, ..Self::default() }
     }
 
+    /// So many units, of which nothing is known, were not read: there is nothing in them.
+    pub(super) fn skip(&mut self, bytes: u64, units: u64) {
+        self.read_bytes += bytes;
+        self.unchecked_units += units;
+    }
+
     pub(super) fn count(&mut self, verdict: Verdict, unit_bytes: u64) {
         if matches!(verdict, Verdict::Right | Verdict::Wrong(_)) {
             self.checked_units += 1;

@@ -461,18 +461,116 @@ fn a_map_beside_the_logs_of_another_run_is_not_used() {
 fn logs_that_need_more_memory_than_there_is_are_refused() {
     let place = workplace!();
     let group = or_skip!(Cgroup::of_memory(48 << 20));
-    or_skip!(place.sparse("a.dat", 8 << 30).map_err(|error| error.to_string()));
+    or_skip!(place.sparse("a.dat", 64 << 30).map_err(|error| error.to_string()));
     empty_journal(&place);
-    // Each write is on pages of its own, of the map of all units.
-    let words = "-b4K -r -w100 -o8 -d600 -W0 --verify --overwrite --journal=journal --journal-here a.dat";
+    // Units that take no room.
+    let words = "-b1M -s -w100 -t1 --discard=100 -d600 -W0 --verify --overwrite --journal=journal --journal-here a.dat";
     let mut run = place.diskspd(words).limit(Duration::from_mins(10)).start();
-    wait_for_records(&mut run, &place.path("journal"), 24 * 20_000);
+    wait_for_records(&mut run, &place.path("journal"), 40 * 6000);
     run.kill_hard();
     let inside = format!("echo $$ > {} || exit 99; exec \"$0\" \"$@\"", group.door().display());
     let run = place.tool("sh").arg("-c").arg(inside).arg(place.program()).args("verify --journal journal a.dat").run();
     run.expect_status(3)
         .expect_stderr(&["the logs (--journal) need up to ", "40 bytes for each unit that was written"]);
     assert_eq!(run.stdout, "");
+}
+
+/// Verifies a target with less address space than a list of all units of 15 TiB takes.
+fn verify_in_4_gb(place: &Workplace) -> Value {
+    let inside = "ulimit -v 4000000; exec \"$0\" \"$@\"";
+    let run = place.tool("sh").arg("-c").arg(inside).arg(place.program());
+    let run = run.args("verify --json --journal journal a.dat").limit(Duration::from_mins(10)).run();
+    run.expect_status(0);
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"))
+}
+
+#[test]
+fn a_large_sparse_target_takes_memory_for_what_was_written_only() {
+    let place = workplace!();
+    let size_bytes = 15 << 40;
+    or_skip!(place.sparse("a.dat", size_bytes).map_err(|error| error.to_string()));
+    let load = "-b4K -r -w100 -o4 -Su -W0 --verify --overwrite --journal=journal --journal-here a.dat";
+    let start = |words: &str| place.diskspd(&format!("{words} {load}")).limit(Duration::from_mins(10));
+    empty_journal(&place);
+    start("-d60 --max-ios=300").run().expect_status(0);
+    let map = fs::metadata(place.path("journal/map")).expect("a map").len();
+    assert!(map < 100_000, "{map} bytes for 300 units");
+    let report = verify_in_4_gb(&place);
+    let count = |name| number(&report, name);
+    assert_eq!((count("size_bytes"), count("read_bytes"), count("corrupt_units")), (size_bytes, size_bytes, 0));
+    assert!((100..=300).contains(&count("checked_units")), "{report}");
+    assert_eq!(count("checked_units") + count("unchecked_units"), size_bytes / 4096, "{report}");
+    empty_journal(&place);
+    let mut run = start("-d600").start();
+    wait_for_records(&mut run, &place.path("journal"), 40 * 300);
+    run.kill_hard();
+    let report = verify_in_4_gb(&place);
+    let count = |name| number(&report, name);
+    assert_eq!((count("planned_bytes"), count("read_bytes"), count("corrupt_units")), (size_bytes, size_bytes, 0));
+    let sum = ["right_units", "unflushed_units", "torn_units", "unchecked_units"].map(count).iter().sum::<u64>();
+    assert!(count("known_units") >= 250 && sum == size_bytes / 4096, "{report}");
+}
+
+/// The file with these bytes in place of others, and the checksum at its end that fits to them.
+fn with_checksum(mut file: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    let content = file.len() - 4;
+    let crc = file[..content].iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ (0x82F6_3B78 & (crc & 1).wrapping_neg()))
+    });
+    file[content..].copy_from_slice(&(!crc).to_le_bytes());
+    file
+}
+
+#[test]
+fn counts_that_no_run_has_are_refused_at_once() {
+    let place = workplace!();
+    let load = "-c1M -b4K -r -w100 -Su -W0 --verify --overwrite --journal=journal --journal-here a.dat";
+    let refused = |reason: &str| {
+        let run = place.diskspd("verify --journal journal a.dat").run();
+        run.expect_status(3).expect_stderr(&["ERROR: 'journal/", "(--journal) is not of a run: it names ", reason]);
+    };
+    // A map: magic, run, count; target, length of the path, path; device, inode, size; size of a unit, exact; units.
+    empty_journal(&place);
+    place.diskspd(&format!("-d60 --max-ios=100 {load}")).run().expect_status(0);
+    let map = place.content("journal/map");
+    let units_at = 28 + "a.dat".len() + 24 + 8;
+    assert_eq!(map[units_at..units_at + 8], 256_u64.to_le_bytes());
+    let check = |at: usize, bytes: &[u8], reason: &str| {
+        place.file("journal/map", &with_checksum(map.clone(), at, bytes));
+        refused(reason);
+    };
+    check(units_at, &(1_u64 << 60).to_le_bytes(), "a target of 1152921504606846976 units");
+    check(units_at - 8, &5_u32.to_le_bytes(), "units of 5 bytes");
+    check(24, &u32::MAX.to_le_bytes(), "a path of 4294967295 bytes");
+    // Many units at the end of which nothing is known.
+    place.file("journal/map", &with_checksum(map.clone(), units_at, &(25_u64 << 30).to_le_bytes()));
+    place.diskspd("verify --journal journal a.dat").run().expect_status(0);
+    // A file as long as a large disk.
+    if File::options().write(true).open(place.path("journal/map")).and_then(|map| map.set_len(14 << 40)).is_ok() {
+        let run = place.diskspd("verify --journal journal a.dat").run();
+        run.expect_status(3).expect_stderr(&["the units of 'journal/map' (--journal) need up to "]);
+    }
+    // The same of logs.
+    empty_journal(&place);
+    let mut run = place.diskspd(&format!("-d600 {load}")).start();
+    wait_for_records(&mut run, &place.path("journal"), 1000);
+    run.kill_hard();
+    let whole = verify::log::RunFile::from_bytes(&place.content("journal/run")).expect("it is whole");
+    let write = |change: fn(&mut verify::log::RunFile)| {
+        let mut run = whole.clone();
+        change(&mut run);
+        place.file("journal/run", &run.to_bytes());
+    };
+    write(|run| run.threads = 1 << 31);
+    refused("2147483648 threads");
+    write(|run| run.targets[0].target.size_bytes = u64::MAX);
+    refused("a target of 4503599627370495 units");
+    // Logs that are missing and a file that became shorter are what a cut may leave.
+    write(|run| run.threads = 65_536);
+    assert_eq!(verify(&place, &place.path("a.dat"), 0)["journal_ends_early"], true);
+    write(|run| run.targets[0].target.size_bytes = 100 << 40);
+    assert_eq!(number(&verify(&place, &place.path("a.dat"), 0), "planned_bytes"), 100 << 40);
 }
 
 #[test]
