@@ -338,11 +338,13 @@ pub(super) fn cycles(stack: &mut Stack, random: &mut Random) -> Command {
         let folder = format!("{folder}/{cycle}");
         if random.percent(50) {
             stack.shell(&format!("mkdir {folder}"));
-            for name in JOURNAL {
+            for name in CYCLE {
                 if random.percent(5) {
                     plant(stack, random, &format!("{folder}/{name}"));
                 }
             }
+        } else if let Some(other) = random.pick(&stack.folders()).filter(|_| random.percent(20)).cloned() {
+            stack.shell(&format!("ln -sr {other} {folder}"));
         }
     }
     let mut command = Command { statuses: &[6], ..Command::default() };
