@@ -46,6 +46,8 @@ const MAX_HELLO_BYTES: usize = 64 << 10;
 const MAX_HEARTBEAT_BYTES: usize = 128 << 10;
 /// Agents that are found at most.
 const MAX_AGENTS: usize = 4096;
+/// How long the result of a host may take: 64 MiB at a Mbit/s.
+const FETCH_WAIT: Duration = Duration::from_mins(10);
 /// Clocks that are measured, and results that are fetched, at the same time.
 const MEASURED_TOGETHER: usize = 8;
 const FETCHED_TOGETHER: usize = 4;
@@ -187,6 +189,23 @@ pub struct Stopped {
     pub outcome: Result<(), String>,
 }
 
+/// How long the long steps of a load may take on a host; one that takes longer is not waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeLimits {
+    /// From the order to prepare until all that the load needs is there.
+    pub prepare: Duration,
+    /// From the start of the load until its result is there.
+    pub run: Duration,
+}
+
+impl Default for TimeLimits {
+    /// A day each, for loads of which nothing is known.
+    fn default() -> Self {
+        let day = Duration::from_hours(24);
+        Self { prepare: day, run: day }
+    }
+}
+
 /// A connection from which loads are driven.
 pub struct Controller {
     client: Client,
@@ -195,6 +214,7 @@ pub struct Controller {
     server: String,
     events: std::sync::mpsc::Receiver<String>,
     silence: Silence,
+    limits: TimeLimits,
     /// The thread that serves the connection ends when this is dropped.
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -241,7 +261,22 @@ impl Controller {
             }
         };
         let silence = Silence::default();
-        Ok(Self { client, handle, version: version.to_owned(), server, events, silence, end, thread })
+        Ok(Self {
+            client,
+            handle,
+            version: version.to_owned(),
+            server,
+            events,
+            silence,
+            limits: TimeLimits::default(),
+            end,
+            thread,
+        })
+    }
+
+    /// Limits of the loads from now on.
+    pub fn limit_times(&mut self, limits: TimeLimits) {
+        self.limits = limits;
     }
 
     /// After how long without a word of it a host is lost.
@@ -379,7 +414,7 @@ impl Controller {
             bodies.push((host, index, body));
         }
         let mut drive = Drive {
-            conductor: Conductor::new(bodies, plan_only, shared, &self.silence),
+            conductor: Conductor::new(bodies, plan_only, shared, &self.silence, self.limits),
             hosts: peers.iter().enumerate().map(|(host, peer)| (name::token(&peer.name), host)).collect(),
             peers,
             tasks: FuturesUnordered::new(),
@@ -703,7 +738,9 @@ impl Drive {
                 let (peer, turn) = (Arc::clone(&self.peers[host]), Arc::clone(&self.fetched));
                 Box::pin(async move {
                     let _turn = turn.acquire_owned().await;
-                    Back::Fetched { host, result: peer::fetch_of_run(&peer).await }
+                    let fetched = tokio::time::timeout(FETCH_WAIT, peer::fetch_of_run(&peer)).await;
+                    let late = |_| Err(format!("its result was not received within {} s", FETCH_WAIT.as_secs()));
+                    Back::Fetched { host, result: fetched.unwrap_or_else(late) }
                 })
             }
             Step::Say(_) | Step::Done(_) => Box::pin(async { Back::Nothing }),

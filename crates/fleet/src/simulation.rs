@@ -4,7 +4,7 @@
 use crate::agent::state::{Action, Agent, Job, JobEnd, ReplyTo};
 use crate::clock::Sample;
 use crate::controller::state::{Conductor, Step};
-use crate::controller::{FleetRun, HostOutcome, Progress};
+use crate::controller::{FleetRun, HostOutcome, Progress, TimeLimits};
 use crate::key::{SigningKey, Trusted};
 use crate::load::{Finished, Planned, Prepared, StartGate};
 use crate::message::{AgentHeartbeat, AgentState, AnswerBody, HeartbeatBody, PlanBody, ResultBody, SCHEMA};
@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
+use std::time::Duration;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -38,7 +39,29 @@ enum Fault {
     Dies(u64),
     /// It is cut off from the network between these times, in milliseconds.
     CutOff(u64, u64),
+    /// From this time on, in milliseconds, its heartbeats have this state, whatever it does.
+    Says(AgentState, u64),
 }
+
+const STATES: [AgentState; 14] = [
+    AgentState::Starting,
+    AgentState::Idle,
+    AgentState::Planning,
+    AgentState::Planned,
+    AgentState::Preparing,
+    AgentState::Prepared,
+    AgentState::Waiting,
+    AgentState::Running,
+    AgentState::Stopping,
+    AgentState::Finished,
+    AgentState::Settling,
+    AgentState::Failed,
+    AgentState::Undoing,
+    AgentState::Undone,
+];
+
+/// Loads of simulations are short.
+const LIMITS: TimeLimits = TimeLimits { prepare: Duration::from_mins(1), run: Duration::from_mins(2) };
 
 #[derive(Clone, Debug)]
 struct Course {
@@ -143,7 +166,13 @@ impl World {
             events: BTreeMap::new(),
             agents: agents.collect(),
             machines: (0..hosts).map(|_| Machine::default()).collect(),
-            conductor: Conductor::new((0..hosts).map(plan).collect(), false, course.shared, &Silence::default()),
+            conductor: Conductor::new(
+                (0..hosts).map(plan).collect(),
+                false,
+                course.shared,
+                &Silence::default(),
+                LIMITS,
+            ),
             key,
             sequences: vec![0; hosts],
             pending: BTreeMap::new(),
@@ -185,6 +214,11 @@ impl World {
 
     fn is_cut_off(&self, host: usize) -> bool {
         matches!(self.course.hosts[host], Fault::CutOff(from, to) if (from..to).contains(&self.ms()))
+    }
+
+    /// True if a host says that it has done what it has not.
+    fn has_liar(&self) -> bool {
+        self.course.hosts.iter().any(|fault| matches!(fault, Fault::Says(..)))
     }
 
     fn controller_is_dead(&self) -> bool {
@@ -319,7 +353,8 @@ impl World {
             Job::Prepare(_) => {
                 assert!(self.planned, "prepared before all had planned");
                 let first = &self.machines[0];
-                assert!(host == 0 || !self.course.shared || first.is_ready, "prepared before the first host had");
+                let may_prepare = host == 0 || !self.course.shared || first.is_ready || self.has_liar();
+                assert!(may_prepare, "prepared before the first host had");
                 self.machines[host].ever_prepared = true;
                 let failed = fault == Fault::FailsToPrepare;
                 let end = if failed { Err(vec!["no space".into()]) } else { Ok(Prepared::default()) };
@@ -335,7 +370,8 @@ impl World {
             Job::Settle(_) => {
                 assert!(self.course.shared && host == 0 && !self.machines[host].settled);
                 // Also of a host that is lost by now, nobody knows that it has ended.
-                assert!(self.machines.iter().all(|machine| machine.ended_ns.is_some()), "one may still write");
+                let all_ended = self.machines.iter().all(|machine| machine.ended_ns.is_some());
+                assert!(all_ended || self.has_liar(), "one may still write");
                 self.machines[host].settled = true;
                 self.after(30 * MS, Event::JobEnds { host, end: JobEnd::Settle(Ok(())) });
             }
@@ -453,6 +489,12 @@ impl World {
                 && let Some(mut heartbeat) = self.agents[host].heartbeat()
             {
                 heartbeat.sent_ns = now;
+                if let Fault::Says(state, from_ms) = self.course.hosts[host]
+                    && self.ms() >= from_ms
+                {
+                    heartbeat.state = state;
+                    heartbeat.entered |= state == AgentState::Finished;
+                }
                 self.machines[host].last_beat_ns = self.now;
                 self.send(host, Event::Heartbeat { host, heartbeat });
             }
@@ -538,7 +580,8 @@ impl World {
                     prop_assert!(!self.machines[host].kept || self.is_dead(host), "fetched and still kept");
                 }
                 (HostOutcome::Failed(_), Fault::FailsToRun)
-                | (HostOutcome::Lost(_), Fault::Dies(_) | Fault::CutOff(..)) => {}
+                | (HostOutcome::Lost(_), Fault::Dies(_) | Fault::CutOff(..))
+                | (_, Fault::Says(..)) => {}
                 (outcome, fault) => prop_assert!(!undisturbed, "h{host}: {fault:?}, but {outcome:?}"),
             }
         }
@@ -554,6 +597,7 @@ fn courses() -> impl Strategy<Value = Course> {
         1 => Just(Fault::FailsToRun),
         2 => (0_u64..8000).prop_map(Fault::Dies),
         2 => (0_u64..8000, 100_u64..30_000).prop_map(|(from, long)| Fault::CutOff(from, from + long)),
+        2 => (prop::sample::select(&STATES[..]), 0_u64..8000).prop_map(|(state, from)| Fault::Says(state, from)),
     ];
     let maybe = || prop_oneof![4 => Just(None), 1 => (0_u64..9000).prop_map(Some)];
     let network = (prop_oneof![2 => Just(0_u64), 1 => 1_u64..150], 0_u64..40);
@@ -601,10 +645,20 @@ fn undisturbed(hosts: usize) -> Course {
 }
 
 fn outcome(course: Course) -> (World, Option<Result<FleetRun, FleetError>>) {
+    let (world, result) = timed_outcome(course, LIMITS);
+    (world, result.map(|(_, result)| result))
+}
+
+/// When the controller was done, and with what.
+type Ended = (u64, Result<FleetRun, FleetError>);
+
+/// With the time at which the controller was done.
+fn timed_outcome(course: Course, limits: TimeLimits) -> (World, Option<Ended>) {
     let mut world = World::new(course);
+    world.conductor.limit_times(limits);
     world.settle();
     world.check().unwrap();
-    let result = world.done.take().map(|(_, result)| result);
+    let result = world.done.take();
     (world, result)
 }
 
@@ -705,6 +759,46 @@ fn a_host_that_does_not_end_is_not_waited_for() {
     assert!(matches!(run.hosts[0].outcome, HostOutcome::Finished(_)), "{run:?}");
     assert_eq!(run.hosts[1].outcome, HostOutcome::Lost("no result within 60 s of the order to end".into()));
     assert!(((done - BEGIN) / MS).abs_diff(69_500) < 1500, "{}", (done - BEGIN) / MS);
+}
+
+#[test]
+fn no_state_at_any_time_holds_a_run_for_ever() {
+    for state in STATES {
+        for from_ms in [0, 700, 1500, 5000, 8000] {
+            for (shared, liar) in [(false, 1), (true, 0), (true, 1)] {
+                let mut course = Course { shared, load_ms: 4000, ..undisturbed(2) };
+                course.hosts[liar] = Fault::Says(state, from_ms);
+                let (world, result) = timed_outcome(course, LIMITS);
+                let (done, result) = result.unwrap_or_else(|| panic!("{state:?} from {from_ms} ms on held the run"));
+                assert!((done - BEGIN) / SECOND < 200, "{state:?} from {from_ms} ms on: {} s", (done - BEGIN) / SECOND);
+                let sentences = result.err().map(|error| error.sentences().join("; ")).unwrap_or_default();
+                let ran = world.machines.iter().any(|machine| machine.entered_ns.is_some());
+                assert!(ran || !sentences.contains("ran for a moment"), "{state:?} from {from_ms} ms on: {sentences}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_that_finished_before_the_load_was_prepared_ends_the_run() {
+    let mut course = undisturbed(2);
+    course.hosts[1] = Fault::Says(AgentState::Finished, 0);
+    let (world, result) = outcome(course);
+    let sentences = result.unwrap().unwrap_err().sentences().join("; ");
+    assert_eq!(sentences, "h1: lost: it says 'finished', which it cannot be while the load is prepared");
+    assert!(world.machines[0].undone, "what the other host prepared is left");
+}
+
+#[test]
+fn a_load_that_takes_no_end_is_not_waited_for() {
+    let mut course = Course { load_ms: 4000, ..undisturbed(2) };
+    course.hosts[1] = Fault::Says(AgentState::Running, 5000);
+    let limits = TimeLimits { run: Duration::from_secs(30), ..LIMITS };
+    let (world, result) = timed_outcome(course, limits);
+    let run = result.unwrap().1.unwrap();
+    assert!(world.machines.iter().all(|machine| machine.entered_ns.is_some()));
+    assert!(matches!(run.hosts[0].outcome, HostOutcome::Finished(_)), "{run:?}");
+    assert_eq!(run.hosts[1].outcome, HostOutcome::Lost("no end of its load within 30 s".into()));
 }
 
 #[test]

@@ -7,14 +7,17 @@ use crate::interrupt::Signals;
 use crate::output::say;
 use crate::saved_results::result_in;
 use crate::status::Status;
-use ::fleet::{Controller, FleetError, FleetRun, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, name};
+use ::fleet::{
+    Controller, FleetError, FleetRun, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, TimeLimits, name,
+};
 use cli::{FleetOption, RunRequest};
-use model::profile::{Profile, ResultFormat, Target};
+use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use model::result::RunResult;
 use model::version::IMPLEMENTATION_VERSION;
 use stats::fleet::{HostOutcome as Sent, HostResult};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Stands for the name of a host in paths.
 const HOST: &str = "{host}";
@@ -68,6 +71,7 @@ impl<'a> Hosts<'a> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<FleetRun, FleetError> {
         let loads = self.loads(profile, options)?;
+        self.controller.limit_times(time_limits(profile));
         self.controller.run(loads, &self.meeting.key, &self.signals.interrupted, progress)
     }
 
@@ -93,6 +97,20 @@ impl<'a> Hosts<'a> {
             options: options.clone(),
         };
         Ok(self.found.iter().zip(&profiles).enumerate().map(load).collect())
+    }
+}
+
+/// How long hosts may take: slow disks write 10 MiB/s, and what a load leaves in memory has to be written after it.
+fn time_limits(profile: &Profile) -> TimeLimits {
+    const CREATED_BYTES_PER_S: u64 = 10 << 20;
+    let spans = &profile.time_spans;
+    let created = spans.iter().flat_map(|span| &span.targets).filter_map(|target| target.create_size);
+    let created_bytes = created.fold(0_u64, |sum, size| sum.saturating_add(size.0));
+    let seconds =
+        |span: &TimeSpan| u64::from(span.warm_up_s) + u64::from(span.duration_s) + u64::from(span.cool_down_s);
+    TimeLimits {
+        prepare: Duration::from_mins(10) + Duration::from_secs(created_bytes / CREATED_BYTES_PER_S),
+        run: Duration::from_mins(30) + Duration::from_secs(spans.iter().map(seconds).sum()),
     }
 }
 

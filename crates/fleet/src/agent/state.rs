@@ -351,7 +351,8 @@ impl Agent {
             JobEnd::Prepare(Err(sentences)) => run.failed(sentences),
             JobEnd::Run(Err(sentences)) => {
                 let started = run.gate.as_ref().is_some_and(|gate| gate.has_entered());
-                let mut actions = if run.ending { Vec::new() } else { run.failed(sentences) };
+                // One that was stopped before its start has no other reason.
+                let mut actions = if run.ending && !started { Vec::new() } else { run.failed(sentences) };
                 if started {
                     run.state = AgentState::Failed;
                 } else {

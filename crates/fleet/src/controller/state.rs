@@ -1,7 +1,7 @@
 //! What a controller does with answers, heartbeats and the passing of time: a state machine without clock, network or
 //! threads.
 
-use super::{FleetRun, HostLive, HostOutcome, HostPlan, HostRun, Progress};
+use super::{FleetRun, HostLive, HostOutcome, HostPlan, HostRun, Progress, TimeLimits};
 use crate::FleetError;
 use crate::clock::{Sample, agent_time, offset_at};
 use crate::load::Finished;
@@ -73,6 +73,22 @@ enum Phase {
     Done,
 }
 
+impl Phase {
+    /// As the end of a sentence.
+    fn text(self) -> &'static str {
+        match self {
+            Self::Planning | Self::Planned => "the load is planned",
+            Self::Preparing => "the load is prepared",
+            Self::Measuring => "the clocks are measured",
+            Self::Starting | Self::Going => "the start is awaited",
+            Self::Running => "the load runs",
+            Self::Settling => "the first host closes the files",
+            Self::MeasuringAgain | Self::Fetching => "results are fetched",
+            Self::Undoing | Self::Done => "the run ends",
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Host {
     name: String,
@@ -83,16 +99,26 @@ struct Host {
     live: Vec<Value>,
     /// When it was heard last; `None` = it does not know the run yet.
     heard_ns: Option<u64>,
+    /// Since when its state is what it is.
+    state_ns: u64,
+    /// When its state was last one that a host may have in the phase, or the phase began.
+    fits_ns: u64,
+    /// Why it is not waited for although it is heard: a sentence.
+    astray: Option<String>,
     /// How long this controller itself stood still since then: nobody could be heard.
     deaf_ns: u64,
     plan: Option<HostPlan>,
     /// It has answered the plan, or will not.
     plan_answered: bool,
+    /// It took the order to prepare.
+    prepare_acknowledged: bool,
     start_acknowledged: bool,
     before: Option<Sample>,
     after: Option<Sample>,
     /// It was asked to measure and has not reported.
     measuring: bool,
+    /// Its result is asked for.
+    fetching: bool,
     result: Option<Result<Finished, String>>,
     /// It will not answer orders to undo.
     undo_unanswered: bool,
@@ -107,6 +133,9 @@ struct Host {
 pub(crate) struct Conductor {
     hosts: Vec<Host>,
     phase: Phase,
+    /// When the phase began; of the preparation of a shared load, when the other hosts were told to prepare.
+    phase_ns: u64,
+    limits: TimeLimits,
     plan_only: bool,
     /// The first host prepares before the others and settles at last.
     shared: bool,
@@ -136,7 +165,13 @@ pub(crate) struct Conductor {
 
 impl Conductor {
     /// For hosts with the bodies of their plans.
-    pub(crate) fn new(hosts: Vec<(String, usize, Value)>, plan_only: bool, shared: bool, silence: &Silence) -> Self {
+    pub(crate) fn new(
+        hosts: Vec<(String, usize, Value)>,
+        plan_only: bool,
+        shared: bool,
+        silence: &Silence,
+        limits: TimeLimits,
+    ) -> Self {
         let mut steps = Vec::new();
         let mut all = Vec::new();
         for (host, (name, index, body)) in hosts.into_iter().enumerate() {
@@ -147,13 +182,18 @@ impl Conductor {
                 last: AgentHeartbeat::default(),
                 live: Vec::new(),
                 heard_ns: None,
+                state_ns: 0,
+                fits_ns: 0,
+                astray: None,
                 deaf_ns: 0,
                 plan: None,
                 plan_answered: false,
+                prepare_acknowledged: false,
                 start_acknowledged: false,
                 before: None,
                 after: None,
                 measuring: false,
+                fetching: false,
                 result: None,
                 undo_unanswered: false,
                 released: false,
@@ -163,6 +203,8 @@ impl Conductor {
         Self {
             hosts: all,
             phase: Phase::Planning,
+            phase_ns: 0,
+            limits,
             plan_only,
             shared,
             others_wait: shared,
@@ -181,6 +223,11 @@ impl Conductor {
             last_live_ns: 0,
             steps,
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn limit_times(&mut self, limits: TimeLimits) {
+        self.limits = limits;
     }
 
     /// What is to be done since the last call.
@@ -218,12 +265,18 @@ impl Conductor {
         self.time_is(now_ns);
         let of = &mut self.hosts[host];
         of.hears(now_ns);
+        if of.last.state != heartbeat.state {
+            of.state_ns = now_ns;
+        }
         of.last = heartbeat;
         if of.live.len() == WAITING_LIVE {
             of.live.remove(0);
         }
         of.live.extend(of.last.live.take());
         of.last.sentences = bounded(std::mem::take(&mut of.last.sentences));
+        if self.fits(host, now_ns) {
+            self.hosts[host].fits_ns = now_ns;
+        }
         self.advance(now_ns);
     }
 
@@ -237,7 +290,8 @@ impl Conductor {
             (Phase::Planning, Verb::Plan) => self.plan_answered(host, answer),
             (Phase::Preparing, Verb::Prepare) => match answer {
                 Some(AnswerBody::Refused(sentences)) => self.fail(host, sentences),
-                Some(_) => {}
+                Some(AnswerBody::Taken) => self.hosts[host].prepare_acknowledged = true,
+                Some(_) => self.fail(host, vec!["it answered the order to prepare with something else".into()]),
                 None if matches!(self.hosts[host].last.state, AgentState::Preparing | AgentState::Prepared) => {}
                 None => {
                     self.fail(host, vec!["no answer to the order to prepare (see the messages of the agent)".into()]);
@@ -246,7 +300,8 @@ impl Conductor {
             (Phase::Starting, Verb::Start) => match answer {
                 Some(AnswerBody::Taken) => self.hosts[host].start_acknowledged = true,
                 Some(AnswerBody::Refused(sentences)) => self.fail(host, sentences),
-                _ => self.fail(host, vec!["no answer to the order to start".into()]),
+                Some(_) => self.fail(host, vec!["it answered the order to start with something else".into()]),
+                None => self.fail(host, vec!["no answer to the order to start".into()]),
             },
             (Phase::Settling, Verb::Settle) => match answer {
                 Some(AnswerBody::Refused(sentences)) => self.is_unsettled(now_ns, sentences),
@@ -280,6 +335,7 @@ impl Conductor {
 
     /// The agent's clock was measured, or (`None`) no exchange came back.
     pub(crate) fn measured(&mut self, host: usize, sample: Option<Sample>, now_ns: u64) {
+        self.time_is(now_ns);
         self.hosts[host].measuring = false;
         match self.phase {
             Phase::Measuring if sample.is_none() => {
@@ -294,6 +350,7 @@ impl Conductor {
 
     /// The result was fetched, or why not.
     pub(crate) fn fetched(&mut self, host: usize, result: Result<Finished, String>, now_ns: u64) {
+        self.time_is(now_ns);
         self.hosts[host].released = result.is_ok();
         self.hosts[host].result = Some(result);
         self.advance(now_ns);
@@ -315,7 +372,8 @@ impl Conductor {
                 self.stop = true;
                 self.order_all(Verb::Stop, |_| Value::Null);
             }
-            Phase::Settling | Phase::MeasuringAgain | Phase::Fetching | Phase::Undoing | Phase::Done => {}
+            Phase::Fetching => self.give_up_ns = Some(now_ns.saturating_add(GIVE_UP_NS)),
+            Phase::Settling | Phase::MeasuringAgain | Phase::Undoing | Phase::Done => {}
             Phase::Planning | Phase::Planned | Phase::Preparing | Phase::Measuring | Phase::Starting | Phase::Going => {
                 self.undo();
             }
@@ -334,7 +392,7 @@ impl Conductor {
         if self.phase == Phase::Undoing {
             return;
         }
-        self.phase = Phase::Undoing;
+        self.enter(Phase::Undoing);
         self.go = false;
         self.stop = true;
         self.order_all(Verb::Undo, |_| Value::Null);
@@ -356,7 +414,7 @@ impl Conductor {
             self.beat(now_ns);
         }
         if self.phase == Phase::Planned && self.plans_seen && self.all_are_well(now_ns) {
-            self.phase = Phase::Preparing;
+            self.enter(Phase::Preparing);
             let first_alone = self.shared;
             self.order_those(Verb::Prepare, |host| host == 0 || !first_alone, |_| Value::Null);
         }
@@ -392,9 +450,77 @@ impl Conductor {
         }
     }
 
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.begin_waiting();
+    }
+
+    /// What hosts may take begins now.
+    fn begin_waiting(&mut self) {
+        self.phase_ns = self.last_ns.unwrap_or_default();
+        for host in &mut self.hosts {
+            host.fits_ns = self.phase_ns;
+        }
+    }
+
+    /// True if a host may have its state in this phase.
+    fn fits(&self, host: usize, now_ns: u64) -> bool {
+        use AgentState::{
+            Failed, Finished, Planned, Planning, Prepared, Preparing, Running, Stopping, Undoing, Undone, Waiting,
+        };
+        let of = &self.hosts[host];
+        match self.phase {
+            // What these wait for has a limit of its own: answers, clocks, results, and the time of the start.
+            Phase::Planning
+            | Phase::Planned
+            | Phase::Settling
+            | Phase::MeasuringAgain
+            | Phase::Fetching
+            | Phase::Undoing
+            | Phase::Done => true,
+            Phase::Preparing => match of.last.state {
+                Planning | Planned => !of.prepare_acknowledged,
+                state => matches!(state, Preparing | Prepared | Undoing | Undone | Failed),
+            },
+            Phase::Measuring => matches!(of.last.state, Prepared | Undoing | Undone | Failed),
+            Phase::Starting => matches!(of.last.state, Prepared | Waiting | Undoing | Undone | Failed),
+            Phase::Going | Phase::Running => match of.last.state {
+                Waiting => now_ns < self.start_at_ns.saturating_add(GIVE_UP_NS),
+                Stopping | Undoing => now_ns.saturating_sub(of.state_ns) < GIVE_UP_NS,
+                state => matches!(state, Running | Finished | Failed | Undone),
+            },
+        }
+    }
+
+    /// Why a host is not waited for although it is heard.
+    fn astray(&self, host: usize, now_ns: u64) -> Option<String> {
+        let of = &self.hosts[host];
+        let wrong_ns = now_ns.saturating_sub(of.fits_ns.saturating_add(of.deaf_ns));
+        if of.heard_ns.is_some() && wrong_ns > of.silence.ns() && !self.fits(host, now_ns) {
+            let (state, what) = (of.last.state.text(), self.phase.text());
+            return Some(format!("it says '{state}', which it cannot be while {what}"));
+        }
+        let (limit, is_done, what) = match self.phase {
+            Phase::Preparing => (self.limits.prepare, of.last.state == AgentState::Prepared, "the preparation"),
+            Phase::Running => (self.limits.run, of.has_ended(), "its load"),
+            _ => return None,
+        };
+        let is_ordered = !(self.others_wait && host > 0);
+        let took_ns = u128::from(now_ns.saturating_sub(self.phase_ns));
+        (!is_done && is_ordered && took_ns > limit.as_nanos())
+            .then(|| format!("no end of {what} within {} s", limit.as_secs()))
+    }
+
     /// Goes on to the next phase if all hosts have got there.
     fn advance(&mut self, now_ns: u64) {
-        if self.stopped || self.phase == Phase::Undoing {
+        // Why a host was not waited for while the load ran is told in the end.
+        if !matches!(self.phase, Phase::Settling | Phase::MeasuringAgain | Phase::Fetching) {
+            for host in 0..self.hosts.len() {
+                self.hosts[host].astray = self.astray(host, now_ns);
+            }
+        }
+        // Results take their own time.
+        if (self.stopped && self.phase != Phase::Fetching) || self.phase == Phase::Undoing {
             self.give_up_ns.get_or_insert(now_ns.saturating_add(GIVE_UP_NS));
         }
         match self.phase {
@@ -406,11 +532,12 @@ impl Conductor {
                 }
                 if self.others_wait && self.hosts[0].last.state == AgentState::Prepared {
                     self.others_wait = false;
+                    self.begin_waiting();
                     self.order_those(Verb::Prepare, |host| host > 0, |_| Value::Null);
                 }
                 if self.hosts.iter().all(|host| host.last.state == AgentState::Prepared) {
                     self.say(Progress::Prepared);
-                    self.phase = Phase::Measuring;
+                    self.enter(Phase::Measuring);
                     self.measuring_since_ns = now_ns;
                     self.measure(|_| true);
                 }
@@ -426,15 +553,15 @@ impl Conductor {
                     && self.hosts.iter().all(|host| host.start_acknowledged)
                 {
                     self.go = true;
-                    self.phase = Phase::Going;
+                    self.enter(Phase::Going);
                     self.beat(now_ns);
                 }
             }
             Phase::Going => {
                 // A load that ends or fails at once may be heard of before the time has come by this clock.
-                let began = self.hosts.iter().any(|host| host.last.entered);
+                let began = self.hosts.iter().any(|host| self.has_run(host, now_ns));
                 if began || (self.all_are_well(now_ns) && self.is_in_time(now_ns) && now_ns >= self.start_at_ns) {
-                    self.phase = Phase::Running;
+                    self.enter(Phase::Running);
                 }
             }
             Phase::Running => self.after_running(now_ns),
@@ -445,7 +572,7 @@ impl Conductor {
                 }
             }
             Phase::Fetching => {
-                let is_fetched = |host: &Host| !host.has_result() || host.result.is_some();
+                let is_fetched = |host: &Host| !host.fetching || host.result.is_some();
                 if self.gives_up(now_ns) || self.hosts.iter().all(is_fetched) {
                     self.done(now_ns);
                 }
@@ -483,7 +610,7 @@ impl Conductor {
             let sentences = match of.last.state {
                 AgentState::Failed => of.last.sentences.clone(),
                 AgentState::Undone | AgentState::Undoing => vec!["it gave the run up".into()],
-                _ if of.is_lost(now_ns) => vec![format!("lost: nothing was heard of it for {}", of.silence)],
+                _ if of.is_lost(now_ns) => vec![format!("lost: {}", of.loss())],
                 _ => continue,
             };
             self.fail(host, sentences);
@@ -508,7 +635,7 @@ impl Conductor {
         let lead_ns = LEAD_NS.max(longest.unwrap_or(0).saturating_mul(LEAD_ROUND_TRIPS)).max(of_hosts)
             + took_ns.saturating_mul(LEAD_MEASUREMENTS).min(LEAD_ADDED_NS);
         self.start_at_ns = now_ns + lead_ns;
-        self.phase = Phase::Starting;
+        self.enter(Phase::Starting);
         self.say(Progress::Starting { lead_ns });
         let start_at_ns = self.start_at_ns;
         self.order_all(Verb::Start, |host| {
@@ -532,6 +659,11 @@ impl Conductor {
         late.is_empty()
     }
 
+    /// True if a host's load has begun: it says so, was told to start, and the time has come, give or take what clocks differ.
+    fn has_run(&self, host: &Host, now_ns: u64) -> bool {
+        host.last.entered && self.start_at_ns > 0 && now_ns.saturating_add(CONFIRMED_NS) >= self.start_at_ns
+    }
+
     fn after_running(&mut self, now_ns: u64) {
         let ended = |host: &Host| host.has_ended() || host.is_lost(now_ns);
         if self.gives_up(now_ns) || self.hosts.iter().all(ended) {
@@ -551,7 +683,7 @@ impl Conductor {
             self.unsettled = vec![format!("whether {} still writes to them is not known", unknown.join(", "))];
             return false;
         }
-        self.phase = Phase::Settling;
+        self.enter(Phase::Settling);
         self.settle_until_ns = now_ns.saturating_add(GIVE_UP_NS);
         self.order_those(Verb::Settle, |host| host == 0, |_| Value::Null);
         true
@@ -573,17 +705,18 @@ impl Conductor {
     }
 
     fn measure_again(&mut self, now_ns: u64) {
-        self.phase = Phase::MeasuringAgain;
+        self.enter(Phase::MeasuringAgain);
         self.say(Progress::Collecting);
         self.measure(|host| host.has_result() && !host.is_lost(now_ns));
         self.advance(now_ns);
     }
 
     fn fetch(&mut self, now_ns: u64) {
-        self.phase = Phase::Fetching;
-        self.give_up_ns = None; // results take their own time
-        for (host, of) in self.hosts.iter().enumerate() {
+        self.enter(Phase::Fetching);
+        self.give_up_ns = None;
+        for (host, of) in self.hosts.iter_mut().enumerate() {
             if of.has_result() {
+                of.fetching = true;
                 self.steps.push(Step::Fetch { host });
             }
         }
@@ -608,9 +741,7 @@ impl Conductor {
                 None if host.last.state == AgentState::Undone => {
                     HostOutcome::Failed(vec!["the load did not start".into()])
                 }
-                None if host.is_lost(now_ns) => {
-                    HostOutcome::Lost(format!("nothing was heard of it for {}", host.silence))
-                }
+                None if host.is_lost(now_ns) => HostOutcome::Lost(host.loss()),
                 None => HostOutcome::Lost("no result within 60 s of the order to end".into()),
             },
         });
@@ -640,7 +771,7 @@ impl Conductor {
             let of = &self.hosts[host];
             if of.heard_ns.is_some() && !of.is_settled() {
                 self.complain(host, vec!["it did not confirm that it removed what it had prepared".into()]);
-            } else if of.last.state == AgentState::Finished {
+            } else if self.has_run(of, now_ns) {
                 self.complain(host, vec!["the order to stop came late: the load ran for a moment".into()]);
             }
         }
@@ -658,7 +789,17 @@ impl Host {
         self.deaf_ns = 0;
     }
 
+    /// True if it is not waited for.
     fn is_lost(&self, now_ns: u64) -> bool {
+        self.astray.is_some() || self.is_silent(now_ns)
+    }
+
+    /// Why it is not.
+    fn loss(&self) -> String {
+        self.astray.clone().unwrap_or_else(|| format!("nothing was heard of it for {}", self.silence))
+    }
+
+    fn is_silent(&self, now_ns: u64) -> bool {
         self.heard_ns.is_none_or(|heard| now_ns.saturating_sub(heard) > self.silence.ns().saturating_add(self.deaf_ns))
     }
 
@@ -672,7 +813,7 @@ impl Host {
     }
 
     fn has_ended(&self) -> bool {
-        self.has_result() || matches!(self.last.state, AgentState::Failed | AgentState::Undone)
+        matches!(self.last.state, AgentState::Finished | AgentState::Failed | AgentState::Undone)
     }
 
     /// True if it holds nothing that was made for this run.
@@ -691,7 +832,7 @@ mod tests {
     #[test]
     fn a_controller_that_stood_still_loses_no_host_that_spoke() {
         let hosts = ["h1", "h2"].into_iter().enumerate().map(|(index, name)| (name.to_owned(), index, Value::Null));
-        let mut conductor = Conductor::new(hosts.collect(), false, false, &Silence::default());
+        let mut conductor = Conductor::new(hosts.collect(), false, false, &Silence::default(), TimeLimits::default());
         let second = 1_000_000_000;
         for now_ns in [second, 2 * second] {
             conductor.heard(0, AgentHeartbeat::default(), now_ns);

@@ -392,6 +392,8 @@ enum Lie {
     SmallParts,
     /// Another part than was asked for.
     OtherPart,
+    /// There is one before the load is prepared.
+    Early,
 }
 
 /// Somebody who answers as an agent, without a key, until the flag is set.
@@ -431,7 +433,7 @@ async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBo
                         Lie::Hash => part(0, 192, &zeros, sha256),
                         Lie::Endless => part(offset, u64::MAX, &zeros, sha256),
                         Lie::SmallParts => part(offset, 1 << 20, "AA==", sha256),
-                        Lie::OtherPart => part(offset + 192, 1 << 20, &zeros, sha256),
+                        Lie::OtherPart | Lie::Early => part(offset + 192, 1 << 20, &zeros, sha256),
                     },
                     "prepare" => { state = "prepared"; json!("taken") }
                     "start" => {
@@ -449,7 +451,7 @@ async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBo
             }
             () = tokio::time::sleep(Duration::from_millis(50)) => {}
         }
-        if monotonic_ns() > start_ns {
+        if monotonic_ns() > start_ns || lie == Lie::Early {
             state = "finished";
         }
         let heartbeat = json!({
@@ -484,6 +486,22 @@ pub(crate) fn a_liar_among_the_hosts_costs_its_own_result_only() {
             assert!(sentence.contains(expected), "{expected}: {sentence}");
         }
     });
+}
+
+pub(crate) fn a_host_that_says_what_it_cannot_be_is_not_waited_for() {
+    let bench = or_skip!(Bench::new(1));
+    let [ready, end] = [(); 2].map(|()| AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let (url, end, ready) = (bench.server.url(), &end, &ready);
+        scope.spawn(move || run(lie(&url, "liar", Lie::Early, ready, end)));
+        wait(|| ready.load(Ordering::Relaxed));
+        let done = bench.controller().run(loads(&["h0", "liar"]), &bench.key, &bench.stop, &mut |_| {});
+        end.store(true, Ordering::Relaxed);
+        let error = done.unwrap_err().sentences().join("; ");
+        assert_eq!(error, "liar: lost: it says 'finished', which it cannot be while the load is prepared");
+    });
+    wait(|| bench.has("undo file") == [true]);
+    assert_eq!(bench.has("started"), [false]);
 }
 
 pub(crate) fn hellos_without_end_keep_no_controller_out() {
