@@ -3,7 +3,6 @@
 use model::device_guard::FileIdentity;
 use model::plan::OpenPlan;
 use rustix::fs::{Advice, FileType, OFlags};
-use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -69,24 +68,15 @@ pub fn open(path: &Path, plan: &OpenPlan) -> io::Result<OwnedFd> {
     if plan.write_through {
         flags |= OFlags::DSYNC;
     }
-    let file =
-        if plan.access_times { confinement::open(path, flags)? } else { open_without_access_times(path, flags)? };
+    // A look at the access time costs instructions at each I/O.
+    let open = |flags| confinement::open(path, flags);
+    let file = if plan.access_times { open(flags)? } else { sys::file::without_access_times(flags, open)? };
     for (wanted, advice) in [(plan.advise_sequential, Advice::Sequential), (plan.advise_random, Advice::Random)] {
         if wanted {
             rustix::fs::fadvise(&file, 0, None, advice)?;
         }
     }
     Ok(file)
-}
-
-/// Opens a target so that I/O leaves its access time alone, if this process may: only the owner and `CAP_FOWNER` do,
-/// and some file systems know no such flag. A look at the access time costs instructions at each I/O, and a new one
-/// is a write that the load did not ask for.
-fn open_without_access_times(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    confinement::open(path, flags | OFlags::NOATIME).or_else(|error| match Errno::from_io_error(&error) {
-        Some(Errno::PERM | Errno::INVAL | Errno::OPNOTSUPP) => confinement::open(path, flags),
-        _ => Err(error),
-    })
 }
 
 /// What an open descriptor leads to.

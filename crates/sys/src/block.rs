@@ -103,11 +103,7 @@ pub fn claim(path: &Path) -> io::Result<File> {
 /// Opens a device for reading past the page cache: offsets, lengths and memory must be aligned to its
 /// sectors.
 pub fn open_past_cache(path: &Path) -> io::Result<File> {
-    let flags = OFlags::DIRECT | OFlags::NONBLOCK | OFlags::NOCTTY;
-    if let Some(opened) = crate::confinement::open_covered(path, OFlags::RDONLY | OFlags::CLOEXEC | flags) {
-        return opened.map(File::from);
-    }
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+    crate::file::open_to_look_with(path, OFlags::DIRECT)
 }
 
 /// Takes the lock that keeps udev from probing a disk. False if another process has it.

@@ -2,6 +2,7 @@
 
 use crate::confinement;
 use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, StatVfsMountFlags};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,9 +21,23 @@ fn open(path: &Path, options: &mut OpenOptions, access: OFlags, flags: OFlags) -
     options.custom_flags(flags.bits().cast_signed()).open(path)
 }
 
+/// Opens so that reading leaves the access time alone, if this process may: only the owner and `CAP_FOWNER` do,
+/// and some file systems know no such flag. A new access time is a write that nobody asked for.
+pub fn without_access_times<T>(flags: OFlags, open: impl Fn(OFlags) -> io::Result<T>) -> io::Result<T> {
+    open(flags | OFlags::NOATIME).or_else(|error| match Errno::from_io_error(&error) {
+        Some(Errno::PERM | Errno::INVAL | Errno::OPNOTSUPP) => open(flags),
+        _ => Err(error),
+    })
+}
+
 /// Opens what exists at `path` for reading; does not block.
 pub fn open_to_look(path: &Path) -> io::Result<File> {
-    open(path, OpenOptions::new().read(true), OFlags::RDONLY, LOOK)
+    open_to_look_with(path, OFlags::empty())
+}
+
+/// The same with more flags.
+pub(crate) fn open_to_look_with(path: &Path, flags: OFlags) -> io::Result<File> {
+    without_access_times(LOOK | flags, |flags| open(path, OpenOptions::new().read(true), OFlags::RDONLY, flags))
 }
 
 /// Opens what exists at `path` for writing, without creating or truncating anything; does not

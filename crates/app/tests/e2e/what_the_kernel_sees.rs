@@ -237,6 +237,24 @@ fn every_engine_leaves_access_times_alone() {
     }
 }
 
+// Checks before a run read contents, too: who wrote a file, and what a cache below it keeps.
+#[test]
+fn checks_leave_access_times_alone() {
+    let place = workplace!();
+    or_skip!(place.direct_io());
+    let path = place.file("theirs.dat", &vec![1; 40 << 20]);
+    let accessed = || std::fs::metadata(&path).and_then(|file| file.accessed()).expect("an access time");
+    let long_ago = with_old_access_time(&path);
+    for words in ["--probe-host-cache -Su -r", "-w100 --overwrite --plan", "-w100 --overwrite"] {
+        let line = format!("-d600 -W0 -b4K -o1 --max-ios=50 {words} {}", path.display());
+        let calls = or_skip!(place.system_calls("-e trace=open,openat", &line));
+        let reads = |line: &&str| line.contains("/theirs.dat\", O_RDONLY") && !line.contains("O_PATH");
+        let opens: Vec<&str> = calls.lines().filter(reads).collect();
+        assert!(!opens.is_empty() && opens.iter().all(|line| line.contains("O_NOATIME")), "{words}: {opens:?}");
+        assert_eq!(accessed(), long_ago, "{words}");
+    }
+}
+
 #[test]
 fn a_file_of_another_user_is_opened_as_far_as_allowed() {
     let place = workplace!();
