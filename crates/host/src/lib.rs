@@ -36,6 +36,7 @@ mod memory;
 mod mounts;
 mod named_device;
 mod nvlist;
+mod open_files;
 mod openers;
 mod origin;
 mod overlay;

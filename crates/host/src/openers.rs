@@ -4,6 +4,7 @@
 //! is. Where no lease can be had, what they tell is all there is. Files are compared by device and
 //! inode number, so that hard links, bind mounts and deleted names are the files they are.
 
+use crate::open_files::{self, OpenFile};
 use crate::overlay::{Overlays, identity};
 use crate::root::Root;
 use crate::syntax::{labelled, unescape};
@@ -292,7 +293,11 @@ impl Search<'_> {
         for process in self.root.numbered("/proc", "") {
             let name = process.to_string();
             if own.as_deref() == Some(Path::new(&name)) {
-                found.own_descriptors = self.descriptors("self").unwrap_or_default();
+                open_files::visit(self.root, process, |file| {
+                    if let (OpenFile::Descriptor(number, _), Some(file)) = (file, self.open(process, file)) {
+                        found.own_descriptors.entry(file).or_default().push(number);
+                    }
+                });
             } else {
                 self.look_at(process, found);
             }
@@ -303,29 +308,38 @@ impl Search<'_> {
         }
     }
 
-    /// The process's descriptors of the files; an error if they may not be seen.
-    fn descriptors(&self, process: &str) -> io::Result<BTreeMap<FileIdentity, Vec<i32>>> {
-        let mut numbers: BTreeMap<FileIdentity, Vec<i32>> = BTreeMap::new();
-        for entry in fs::read_dir(self.root.path(format!("/proc/{process}/fd")))?.flatten() {
-            let Ok(metadata) = fs::metadata(entry.path()) else { continue };
-            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if let (Some(file), Some(number)) = (self.wanted(identity(&metadata)), number) {
-                numbers.entry(file).or_default().push(number);
+    /// Which of the files a process has open so.
+    fn open(&self, process: u32, file: OpenFile<'_>) -> Option<FileIdentity> {
+        match file {
+            OpenFile::Descriptor(_, entry) => self.wanted(identity(&fs::metadata(entry).ok()?)),
+            OpenFile::Registered(path) => {
+                open_files::places(self.root, process, path).iter().find_map(|place| self.at(place))
             }
         }
-        Ok(numbers)
+    }
+
+    /// True if one of the files has this name, in whatever directory.
+    fn is_name(&self, name: &Path) -> bool {
+        self.files.values().flatten().any(|(path, _)| path.file_name() == Some(name.as_os_str()))
     }
 
     fn look_at(&self, process: u32, found: &mut Found) {
-        let name = process.to_string();
-        let descriptors = self.descriptors(&name);
-        let mapped = self.mapped(&name);
-        // A process that has just ended is not a hidden one.
-        if matches!(&descriptors, Err(error) if error.kind() == io::ErrorKind::PermissionDenied) {
-            found.hidden_processes += 1;
+        let mapped = self.mapped(process);
+        let mut opened = BTreeSet::new();
+        let mut possibly = None;
+        let unseen = open_files::visit(self.root, process, |file| {
+            opened.extend(self.open(process, file));
+            if let OpenFile::Registered(name) = file
+                && self.is_name(name)
+            {
+                possibly = Some("which has a file of this name registered with io_uring");
+            }
+        });
+        found.hidden_processes += usize::from(unseen.denied);
+        if unseen.ring {
+            possibly = Some("whose files registered with io_uring cannot be read");
         }
-        let opened: BTreeSet<FileIdentity> = descriptors.unwrap_or_default().into_keys().collect();
-        if opened.is_empty() && mapped.is_empty() {
+        if opened.is_empty() && mapped.is_empty() && possibly.is_none() {
             return;
         }
         let status = self.root.text(format!("/proc/{process}/status")).unwrap_or_default();
@@ -338,6 +352,7 @@ impl Search<'_> {
             let how = if opened.contains(&file) { "" } else { ", which has it mapped" };
             found.add(file, format!("process {process}{command}{how}"));
         }
+        found.unidentified.extend(possibly.map(|why| format!("possibly process {process}{command}, {why}")));
     }
 
     /// True if a process runs the same file as this one.
@@ -347,10 +362,20 @@ impl Search<'_> {
         identities.is_some_and(|(own, other)| identity(&own) == identity(&other))
     }
 
-    fn mapped(&self, process: &str) -> BTreeSet<FileIdentity> {
-        let Ok(maps) = File::open(self.root.path(format!("/proc/{process}/maps"))) else { return BTreeSet::new() };
-        let lines = BufReader::new(maps.take(MAPS_BYTES_MAX)).split(b'\n').map_while(Result::ok);
-        lines.filter_map(|line| self.mapping(process, &String::from_utf8_lossy(&line))).collect()
+    fn mapped(&self, process: u32) -> BTreeSet<FileIdentity> {
+        // The first thread shows no memory once it has ended, though all have the same.
+        let mut others = open_files::threads(self.root, process).map(|thread| format!("{process}/task/{thread}"));
+        self.mapped_in(&process.to_string())
+            .or_else(|| others.find_map(|thread| self.mapped_in(&thread)))
+            .unwrap_or_default()
+    }
+
+    /// The files that a thread has mapped; `None` if it shows no memory.
+    fn mapped_in(&self, process: &str) -> Option<BTreeSet<FileIdentity>> {
+        let maps = File::open(self.root.path(format!("/proc/{process}/maps"))).ok()?;
+        let mut lines = BufReader::new(maps.take(MAPS_BYTES_MAX)).split(b'\n').map_while(Result::ok).peekable();
+        lines.peek()?;
+        Some(lines.filter_map(|line| self.mapping(process, &String::from_utf8_lossy(&line))).collect())
     }
 
     /// A line is `start-end flags offset major:minor inode    path`.

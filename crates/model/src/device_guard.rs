@@ -24,6 +24,9 @@ pub struct DeviceGuard {
     pub below: Vec<DeviceBelow>,
     /// Users of the device, of its disk, its partitions, other paths to it, or devices below loop devices, as phrases.
     pub users: Vec<String>,
+    /// Processes that may use the device without being found, as phrases.
+    #[serde(default)]
+    pub unseen: Vec<String>,
     /// The kernel's answer to a request for exclusive use.
     pub claim: Claim,
     /// Volumes that share blocks with this one, or the reason why this is unknown, as a phrase.

@@ -37,6 +37,9 @@ pub(crate) fn may_use(
         findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be written to: {reason}"));
     }
     let (true, Some(allowed_by), None) = (is_free, allowed_by, &guard.not_writable) else { return false };
+    if !guard.unseen.is_empty() {
+        findings.note(Note::OpenersSearchedInProc { path: path.to_owned(), reason: guard.unseen.join("; ") });
+    }
     findings.note(Note::DeviceWritten {
         path: path.to_owned(),
         identity: guard.identities.first().unwrap_or(&guard.name).clone(),
@@ -81,11 +84,12 @@ fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
     let mut reasons = guard.users.clone();
     let mut unknown = None;
     match &guard.claim {
-        Claim::Busy if reasons.is_empty() => reasons.push(
-            "exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process \
-             not visible from here"
-                .to_owned(),
-        ),
+        Claim::Busy if reasons.is_empty() => {
+            let failed = "exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device \
+                          or a process not visible from here";
+            let phrases: Vec<&str> = std::iter::once(failed).chain(guard.unseen.iter().map(String::as_str)).collect();
+            reasons.push(phrases.join("; "));
+        }
         Claim::Granted | Claim::Busy => {}
         Claim::Failed { reason } => unknown = Some(format!("this cannot be determined: {reason}")),
         Claim::NotAsked => unknown = Some("this was not checked".to_owned()),
@@ -331,6 +335,23 @@ mod tests {
             assert_eq!(text.contains("is not empty"), matches!(guard.content, DeviceContent::Signed { .. }), "{text}");
         }
         assert_eq!(reasons(DeviceGuard { content: DeviceContent::Blank, ..free() }), Ok("naa.5000".to_owned()));
+    }
+
+    #[test]
+    fn processes_that_cannot_be_seen_are_listed() {
+        let unseen = vec!["2 processes of other users could not be inspected".to_owned()];
+        let judged = |guard: DeviceGuard| {
+            let device = BlockFacts { guard: Some(Box::new(guard)), ..BlockFacts::default() };
+            let mut findings = Findings::default();
+            let destroy = ["naa.5000".to_owned()];
+            let change = Some(Operation::Write);
+            may_use("'/dev/sdb'", Path::new("/dev/sdb"), &device, change, &destroy, &mut findings);
+            (findings.notes().len(), findings.refusals().iter().map(ToString::to_string).collect::<String>())
+        };
+        assert_eq!(judged(free()).0, 1);
+        assert_eq!(judged(DeviceGuard { unseen: unseen.clone(), ..free() }).0, 2);
+        let refused = judged(DeviceGuard { unseen: unseen.clone(), claim: Claim::Busy, ..free() }).1;
+        assert!(refused.contains(&unseen[0]), "{refused}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Descriptors that the program was started with.
+//! Descriptors that the program was started with, and tables of them.
 
 use rustix::fs::OFlags;
 use std::io;
@@ -37,6 +37,19 @@ pub fn appends(descriptor: impl AsFd) -> io::Result<bool> {
     Ok(rustix::fs::fcntl_getfl(descriptor)?.contains(OFlags::APPEND))
 }
 
+/// True if two threads, of whatever processes, have one table of descriptors.
+///
+/// # Errors
+///
+/// If the kernel has no `kcmp` (`ENOSYS`), this process may not inspect them (`EPERM`), or one has ended (`ESRCH`).
+pub fn are_shared(one: u32, other: u32) -> io::Result<bool> {
+    /// `KCMP_FILES` of linux/kcmp.h.
+    const KCMP_FILES: libc::c_int = 2;
+    // SAFETY: this kind of kcmp takes integers only, and changes nothing.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_FILES, 0, 0) };
+    if order < 0 { Err(io::Error::last_os_error()) } else { Ok(order == 0) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +86,23 @@ mod tests {
         for number in [999_999, u32::MAX] {
             assert_eq!(duplicate_for_writing(number).expect_err("nothing").raw_os_error(), Some(libc::EBADF));
         }
+    }
+    #[test]
+    fn threads_share_their_descriptors_and_processes_do_not() {
+        let thread = || rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (tell, told) = std::sync::mpsc::channel();
+        let other = std::thread::spawn(move || {
+            tell.send(thread()).expect("it is awaited");
+            ended.recv().ok();
+        });
+        let other_id = told.recv().expect("it runs");
+        // Without kcmp in the kernel, there is nothing to ask.
+        if let Ok(is_shared) = are_shared(thread(), other_id) {
+            assert!(is_shared);
+            assert!(!are_shared(thread(), std::os::unix::process::parent_id()).is_ok_and(|is_shared| is_shared));
+        }
+        drop(end);
+        other.join().expect("it ends");
     }
 }

@@ -138,6 +138,46 @@ fn opened_by_another_process() {
     place.write_to(&[&destroy(&image)], &device.path).expect_status(0);
 }
 
+// A thread may have a table of descriptors of its own, and a ring keeps a file open that has no descriptor left: neither
+// is in /proc/PID/fd.
+#[test]
+fn opened_by_a_thread_alone_or_registered_with_a_ring() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "held.img"));
+    let refused = |path: &Path, holder: Holder| {
+        let process = format!("open in process {}", holder.id());
+        place.write_refused(&[&destroy(&image)], path, &image, &["in use", &process]);
+    };
+    for is_first_ended in [false, true] {
+        refused(&device.path, or_skip!(Holder::thread(&place, &device.path, is_first_ended)));
+    }
+    let partition = or_skip!(Partition::of(&place, &device));
+    refused(&device.path, or_skip!(Holder::registered(&place, &device.path)));
+    let flag = format!("{}-part1", destroy(&image));
+    let holder = or_skip!(Holder::registered(&place, &device.path));
+    let process = format!("open in process {}", holder.id());
+    place.write_refused(&[&flag], &partition.path, &image, &["in use", &process, "its disk"]);
+    drop(holder);
+    place.write_to(&[&flag], &partition.path).expect_status(0);
+}
+
+// Processes that cannot be seen may have the device open: the run says so.
+#[test]
+fn processes_that_cannot_be_seen_are_noted() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "unseen.img"));
+    let unshare = or_skip!(tool("unshare"));
+    let run = place
+        .tool(unshare)
+        .args("--pid --fork --mount-proc")
+        .arg(place.program())
+        .args("-d60 -W0 -b4K -w100 --max-ios=100")
+        .arg(destroy(&image))
+        .arg(&device.path)
+        .run();
+    run.expect_status(0).expect_stdout(&["processes outside this PID namespace are not visible"]);
+}
+
 #[test]
 fn another_device_over_the_same_file() {
     let place = workplace!();

@@ -296,6 +296,14 @@ fn over_a_file_that_another_process_has_open_or_mapped() {
     let holder = or_skip!(Holder::mapped(&place, &link));
     let process = format!("is in use (process {}", holder.id());
     refused(&place, &device.path, &image, &image, &["its backing file", &process, "which has it mapped"]);
+    for other in [Holder::thread(&place, &link, false), Holder::thread(&place, &link, true)] {
+        let process = format!("process {}", or_skip!(&other).id());
+        refused(&place, &device.path, &image, &image, &["its backing file", &process]);
+    }
+    let registered = or_skip!(Holder::registered(&place, &link));
+    let process = format!("process {}", registered.id());
+    refused(&place, &device.path, &image, &image, &["its backing file", &process]);
+    drop(registered);
     let upper = or_skip!(LoopDevice::over(&place, &device.path));
     let chain =
         format!("its backing device {} is backed by '{}', which is in use", device.path.display(), image.display());

@@ -159,7 +159,7 @@ impl<'a> Chain<'a> {
         let mapped = mapped(row);
         let found = users::of(scope, row);
         let users_before = below.users.len();
-        below.users.extend(found.iter().map(|user| subject.says(&format!("is {user}"))));
+        below.users.extend(found.phrases.iter().map(|user| subject.says(&format!("is {user}"))));
         if let Some(Ok(mapped)) = &mapped {
             let is_own = |device: &&Attached| self.own_loops.contains(&device.name) && device.device() == row.number;
             let own = scope.loops.iter().filter(is_own).count() as u32;

@@ -19,7 +19,7 @@ use model::device_guard::{Claim, DeviceContent, DeviceGuard};
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use users::Scope;
+use users::{Scope, Users};
 
 /// Most users that are named one by one.
 const NAMED_MAX: usize = 8;
@@ -41,7 +41,7 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
     // Queried while this process has no descriptor open, which the device mapper would count.
     let mapped = mapped(&row);
     let claim = claim(path);
-    let mut users = users::of(&scope, &row);
+    let Users { phrases: mut users, unseen } = users::of(&scope, &row);
     if let Some(Ok(mapped)) = &mapped
         && mapped.open_count > 0
     {
@@ -56,6 +56,7 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
         below: below.devices,
         claim,
         users: shortened(users),
+        unseen,
         shares_blocks: mapped
             .and_then(|answer| shares_blocks(&answer))
             .map(|phrase| format!("it {phrase}"))

@@ -1,15 +1,16 @@
 //! Who uses a device, its disk, its partitions, or the same disk by another path.
 //!
-//! The kernel decides by refusing a claim; this explains, and finds those who have plain
-//! descriptors, which no claim sees.
+//! The kernel decides by refusing a claim; this explains, and finds those who have it open without a claim.
 
 use super::device::{disk_of, identities, node};
 use crate::loops::Attached;
+use crate::open_files::{self, OpenFile, Unseen};
 use crate::root::Root;
 use crate::syntax::labelled;
 use crate::{exports, mounts};
 use model::block_device::{DeviceKind, DeviceRow, DeviceUse};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -17,6 +18,9 @@ use std::path::Path;
 
 /// Loop devices over one another that are named.
 const ABOVE_MAX: usize = 8;
+
+/// The namespace in which all processes are visible: `PROC_PID_INIT_INO` of `linux/proc_ns.h`.
+const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// Everything that is searched for users of a device.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +46,16 @@ struct Relative<'a> {
     is_same_disk: bool,
 }
 
-/// Phrases, one for each use.
-pub(super) fn of(scope: &Scope<'_>, row: &DeviceRow) -> Vec<String> {
+/// Users of a device.
+#[derive(Debug, Default)]
+pub(super) struct Users {
+    /// Phrases, one for each use.
+    pub(super) phrases: Vec<String>,
+    /// Processes that may use it without being found, as phrases.
+    pub(super) unseen: Vec<String>,
+}
+
+pub(super) fn of(scope: &Scope<'_>, row: &DeviceRow) -> Users {
     let relatives = relatives(scope, row);
     let mut users: Vec<String> = relatives.iter().flat_map(listed).collect();
     users.extend(relatives.iter().filter(|relative| relative.is_same_disk).filter_map(claimed));
@@ -57,9 +69,13 @@ pub(super) fn of(scope: &Scope<'_>, row: &DeviceRow) -> Vec<String> {
         users.extend(above.into_iter().map(|phrase| format!("{phrase}{}", relative.remark)));
     }
     users.extend(served(scope.root, &numbers));
-    users.extend(Processes::new(scope.root, &numbers).search());
+    let names = relatives
+        .iter()
+        .filter_map(|relative| Some((node(relative.row).file_name()?.to_owned(), relative.remark.as_str())));
+    let mut processes = Processes::new(scope.root, &numbers, names.collect()).search();
+    users.append(&mut processes.phrases);
     users.dedup();
-    users
+    Users { phrases: users, unseen: processes.unseen }
 }
 
 fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
@@ -173,51 +189,75 @@ struct Processes<'a> {
     root: &'a Root,
     /// Devices by number, each with its remark.
     numbers: &'a BTreeMap<(u32, u32), &'a str>,
+    /// The same by the name of their node.
+    names: BTreeMap<OsString, &'a str>,
     own_mounts: Option<String>,
 }
 
 impl<'a> Processes<'a> {
-    fn new(root: &'a Root, numbers: &'a BTreeMap<(u32, u32), &'a str>) -> Self {
-        let own_mounts = Self::mount_namespace(root, "self");
-        Self { root, numbers, own_mounts }
+    fn new(root: &'a Root, numbers: &'a BTreeMap<(u32, u32), &'a str>, names: BTreeMap<OsString, &'a str>) -> Self {
+        let own_mounts = namespace(root, "self", "mnt");
+        Self { root, numbers, names, own_mounts }
     }
 
-    fn mount_namespace(root: &Root, process: &str) -> Option<String> {
-        let link = fs::read_link(root.path(format!("/proc/{process}/ns/mnt"))).ok()?;
-        Some(link.to_string_lossy().into_owned())
-    }
-
-    fn search(&self) -> Vec<String> {
+    fn search(&self) -> Users {
         let own = fs::read_link(self.root.path("/proc/self")).ok();
-        let mut users = Vec::new();
+        let mut users = Users::default();
+        let mut denied = 0;
         let mut namespaces: BTreeSet<String> = self.own_mounts.iter().cloned().collect();
         for process in self.root.numbered("/proc", "") {
             let word = process.to_string();
-            let is_own = own.as_deref() == Some(Path::new(&word));
-            if let Some(remark) = (!is_own).then(|| self.open_device(&word)).flatten() {
-                users.push(format!("open in {}{remark}", self.named(process)));
+            if own.as_deref() != Some(Path::new(&word)) {
+                let unseen = self.look_at(process, &mut users);
+                denied += usize::from(unseen.denied);
             }
-            let namespace = Self::mount_namespace(self.root, &word);
-            if namespace.is_some_and(|namespace| namespaces.insert(namespace)) {
-                users.extend(self.mounts_of(process));
+            if namespace(self.root, &word, "mnt").is_some_and(|namespace| namespaces.insert(namespace)) {
+                users.phrases.extend(self.mounts_of(process));
             }
+        }
+        if denied > 0 {
+            users.unseen.push(format!("{denied} processes of other users could not be inspected"));
+        }
+        if namespace(self.root, "self", "pid").is_some_and(|namespace| namespace != INITIAL_PID_NAMESPACE) {
+            users.unseen.push("processes outside this PID namespace are not visible".to_owned());
         }
         users
     }
 
-    /// The remark on a device that the process has open.
-    fn open_device(&self, process: &str) -> Option<&'a str> {
-        let entries = fs::read_dir(self.root.path(format!("/proc/{process}/fd"))).ok()?;
-        entries.flatten().find_map(|entry| {
-            // Sockets, pipes and their kind have no path.
-            let target = fs::read_link(entry.path()).ok()?;
-            if !target.is_absolute() {
-                return None;
+    /// Adds the process if it has a device open.
+    fn look_at(&self, process: u32, users: &mut Users) -> Unseen {
+        let mut found = None;
+        let unseen = open_files::visit(self.root, process, |file| found = found.or_else(|| self.open(process, file)));
+        if let Some(remark) = found {
+            users.phrases.push(format!("open in {}{remark}", self.named(process)));
+        } else if unseen.ring {
+            let process = self.named(process);
+            users
+                .phrases
+                .push(format!("possibly open in {process}, whose files registered with io_uring cannot be read"));
+        }
+        unseen
+    }
+
+    /// The remark on a device that is open so.
+    fn open(&self, process: u32, file: OpenFile<'_>) -> Option<&'a str> {
+        match file {
+            OpenFile::Descriptor(_, entry) => self.remark(&fs::metadata(entry).ok()?),
+            OpenFile::Registered(path) => {
+                let places = open_files::places(self.root, process, path);
+                let found: Vec<fs::Metadata> = places.iter().filter_map(|place| fs::metadata(place).ok()).collect();
+                // Where neither leads to anything, its name is left.
+                if found.is_empty() {
+                    return self.names.get(path.file_name()?).copied();
+                }
+                found.iter().find_map(|metadata| self.remark(metadata))
             }
-            let metadata = fs::metadata(entry.path()).ok()?;
-            let number = sys::file::major_minor(metadata.rdev());
-            metadata.file_type().is_block_device().then(|| self.numbers.get(&number).copied())?
-        })
+        }
+    }
+
+    fn remark(&self, metadata: &fs::Metadata) -> Option<&'a str> {
+        let number = sys::file::major_minor(metadata.rdev());
+        metadata.file_type().is_block_device().then(|| self.numbers.get(&number).copied())?
     }
 
     /// Mounts that only another namespace has.
@@ -236,6 +276,12 @@ impl<'a> Processes<'a> {
         let command = labelled(&status, "Name").map(|name| format!(" ({name})")).unwrap_or_default();
         format!("process {process}{command}")
     }
+}
+
+/// The namespace of this kind that a process is in.
+fn namespace(root: &Root, process: &str, kind: &str) -> Option<String> {
+    let link = fs::read_link(root.path(format!("/proc/{process}/ns/{kind}"))).ok()?;
+    Some(link.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
