@@ -214,6 +214,7 @@ impl Observer for ConsoleObserver {
             }
             Event::Reusing { .. } if self.part.is_some() => {}
             Event::Reusing { path } => self.verbose(&format!("reusing {}", path.display())),
+            Event::DirectoryCreated { directory } => self.say(&format!("created {directory}")),
             Event::Deleted { path } => self.say(&format!("deleted {}", path.display())),
             Event::Creating { path, written_bytes, size_bytes } => self.creating(path, *written_bytes, *size_bytes),
             Event::Thread { worker, plan } => self.thread(worker, plan),

@@ -261,6 +261,7 @@ pub(crate) fn choices(request: &RunRequest) -> Choices {
         delete_after: request.options.delete_after,
         destroy: request.options.destroy.clone(),
         shared: SharedFiles::default(),
+        strict: request.options.strict,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::file_system::FileSystems;
 use crate::root::Root;
-use crate::{file_system, guard, openers, origin, resolve};
+use crate::{file_system, guard, mounts, openers, origin, resolve};
 use model::device_guard::FileIdentity;
 use model::facts::{
     BlockFacts, CharacterDevice, FileSystem, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind,
@@ -147,7 +147,10 @@ fn missing(root: &Root, file_systems: &mut FileSystems<'_>, place: &Path, questi
             Err(_) => file_system::direct_io_of_device(root, device),
         };
     }
-    TargetKind::Missing(MissingFacts { existing_parent, device, parent_exists, direct_io, file_system })
+    let mounts = if parent_exists { Vec::new() } else { mounts::read(root) };
+    let mount_point =
+        mounts::holding(&mounts, &resolve::on_machine(root, &existing_parent)).map(|mount| mount.point.clone());
+    TargetKind::Missing(MissingFacts { existing_parent, device, parent_exists, mount_point, direct_io, file_system })
 }
 
 fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, question: &TargetQuestion) -> TargetKind {

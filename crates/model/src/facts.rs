@@ -7,8 +7,9 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// All facts about this machine that planning and reports need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -187,10 +188,65 @@ pub struct MissingFacts {
     pub device: u64,
     /// False if directories between it and the file are missing.
     pub parent_exists: bool,
+    /// Where the file system of missing directories is mounted; `None` if none are missing, or it is unknown.
+    #[serde(default, with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
+    pub mount_point: Option<PathBuf>,
     /// Alignment that new files there will need for direct I/O.
     pub direct_io: DirectIo,
     /// Its file system.
     pub file_system: FileSystem,
+}
+
+impl MissingFacts {
+    /// The directory that is created with the file at `place`, a path without symbolic links, above disks of these names;
+    /// `None` if it exists.
+    pub fn new_directory<'a>(&self, place: &Path, disks: impl Iterator<Item = &'a str>) -> Option<NewDirectory> {
+        (!self.parent_exists).then(|| NewDirectory {
+            path: place.parent().unwrap_or(place).to_owned(),
+            file_system: self.file_system.name.clone(),
+            disks: disks.map(str::to_owned).collect(),
+            mount_point: self.mount_point.clone(),
+        })
+    }
+}
+
+/// A directory that is created with a new file, with those above it that are missing: often what was to be measured is not
+/// mounted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NewDirectory {
+    /// The directory.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub path: PathBuf,
+    /// Name of the file system that it is created on.
+    pub file_system: String,
+    /// Names of the disks below that, without `/dev/`.
+    pub disks: Vec<String>,
+    /// Where the file system is mounted; `None` = unknown.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
+    pub mount_point: Option<PathBuf>,
+}
+
+impl NewDirectory {
+    /// As "ext4 on vda, the root file system".
+    pub fn place(&self) -> String {
+        let disks = if self.disks.is_empty() { String::new() } else { format!(" on {}", self.disks.join(", ")) };
+        let mount = match &self.mount_point {
+            Some(point) if point == Path::new("/") => ", the root file system".to_owned(),
+            Some(point) => format!(", mounted at '{}'", point.display()),
+            None => String::new(),
+        };
+        format!("{}{disks}{mount}", self.file_system)
+    }
+}
+
+impl fmt::Display for NewDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' on {}", self.path.display(), self.place())
+    }
 }
 
 /// A regular file.

@@ -1,6 +1,7 @@
 //! Notes of a run: every fallback, clamp, lost sample and ignored option.
 
 use crate::durability::Durability;
+use crate::facts::NewDirectory;
 use crate::kernel_log::DeviceFault;
 use crate::profile::EndAfter;
 use crate::units::Bytes;
@@ -80,6 +81,11 @@ pub enum Note {
         path: PathBuf,
         /// Why a lease could not be used.
         reason: String,
+    },
+    /// The directory of a new file did not exist.
+    DirectoryCreated {
+        /// The directory.
+        directory: NewDirectory,
     },
     /// A block device was written to: its previous contents are lost.
     DeviceWritten {
@@ -327,6 +333,12 @@ impl fmt::Display for Note {
                  /proc, swap files and loop devices; this does not find processes in other containers or on other \
                  hosts",
                 path.display()
+            ),
+            Self::DirectoryCreated { directory } => write!(
+                f,
+                "the directory '{}' did not exist: it is created on {}",
+                directory.path.display(),
+                directory.place()
             ),
             Self::DeviceWritten { path, identity, allowed_by, content, network } => {
                 write!(

@@ -9,7 +9,7 @@ mod target_work;
 use crate::affinity::AffinityEntry;
 use crate::device_guard::{DeviceBelow, LoopBacking};
 use crate::engine_kind::EngineKind;
-use crate::facts::{FileStamp, Fill};
+use crate::facts::{FileStamp, Fill, NewDirectory};
 use crate::limits::{COUNTER_READINGS_MAX, COUNTER_STEP_NS_MIN, STORAGE_COUNTERS_MAX};
 use crate::note::Note;
 use crate::operation::{Operation, Shares};
@@ -257,8 +257,9 @@ pub struct Creation {
     /// The file that may be replaced; `None` = none may exist, unless an earlier entry of this
     /// plan made it.
     pub replaces: Option<FileStamp>,
-    /// Make missing directories above it.
-    pub make_parents: bool,
+    /// The directory to make with it; `None` = it exists.
+    #[serde(default)]
+    pub new_directory: Option<NewDirectory>,
     /// Alignment for direct writes in bytes; `None` = through the cache.
     pub direct_alignment_bytes: Option<u64>,
 }

@@ -31,6 +31,8 @@ pub struct Choices {
     pub destroy: Vec<String>,
     /// `--shared`: files that several hosts use together.
     pub shared: SharedFiles,
+    /// `--strict`: no directory is created.
+    pub strict: bool,
 }
 
 /// Files that several hosts use together.
@@ -309,6 +311,13 @@ impl<'a> Files<'a> {
         if !guard::may_make(&name, path, missing, findings) {
             return None;
         }
+        let disks = self.facts.disks.get(path).into_iter().flatten().map(|disk| disk.name.as_str());
+        let new_directory = missing.new_directory(target.resolved.as_deref().unwrap_or(path), disks);
+        if let Some(directory) = &new_directory
+            && !guard::may_make_directory(&name, directory, self.choices.strict, findings)
+        {
+            return None;
+        }
         self.space.add(missing.device, &missing.file_system, name, wanted.size_bytes, 0);
         Some(Preparation::Create(Creation {
             path: path.to_owned(),
@@ -316,7 +325,7 @@ impl<'a> Files<'a> {
             fill: wanted.fill,
             blocks: wanted.blocks,
             replaces: None,
-            make_parents: !missing.parent_exists,
+            new_directory,
             direct_alignment_bytes: alignment::of_creation(missing.direct_io),
         }))
     }
@@ -351,7 +360,7 @@ impl<'a> Files<'a> {
             fill: wanted.fill,
             blocks: wanted.blocks,
             replaces: Some(file.stamp()),
-            make_parents: false,
+            new_directory: None,
             direct_alignment_bytes: alignment::of_creation(file.direct_io),
         }))
     }

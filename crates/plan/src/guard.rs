@@ -5,7 +5,9 @@
 
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
-use model::facts::{CharacterDevice, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind};
+use model::facts::{
+    CharacterDevice, MissingFacts, NewDirectory, Openers, Origin, RegularFacts, TargetFacts, TargetKind,
+};
 use model::note::Note;
 use model::operation::Operation;
 use std::path::Path;
@@ -64,6 +66,23 @@ pub(crate) fn may_make(name: &str, path: &Path, place: &MissingFacts, findings: 
         ));
     }
     allowed
+}
+
+/// True if a directory may be created with a file.
+pub(crate) fn may_make_directory(name: &str, directory: &NewDirectory, strict: bool, findings: &mut Findings) -> bool {
+    if strict {
+        let (path, place) = (directory.path.display(), directory.place());
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!(
+                "{name} cannot be created with --strict: the directory '{path}' does not exist and would be created on \
+                 {place}; mount the file system to be measured, or create the directory"
+            ),
+        );
+    } else {
+        findings.note(Note::DirectoryCreated { directory: directory.clone() });
+    }
+    !strict
 }
 
 /// True if an existing regular file may be touched.

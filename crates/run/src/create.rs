@@ -111,8 +111,9 @@ fn write_new(
 ) -> Result<(), Failure> {
     let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", creation.path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if creation.make_parents {
+    if let Some(directory) = creation.new_directory.as_ref().filter(|_| !folder.exists()) {
         sys::confinement::create_folders(folder).map_err(|error| at("create the parent directories of", &error))?;
+        observer.observe(&Event::DirectoryCreated { directory });
     }
     let Some(name) = path.file_name() else { return Err(at("create", &io::ErrorKind::InvalidFilename.into()).into()) };
     let new = match NewFile::create(folder, name) {

@@ -1,5 +1,6 @@
 //! Events of a run. They come from the control thread only.
 
+use model::facts::NewDirectory;
 use model::live::LiveCounts;
 use model::plan::{TimeSpanPlan, WorkerPlan};
 use std::path::Path;
@@ -25,6 +26,8 @@ pub enum Event<'a> {
     },
     /// A file of the right size and content is used as it is.
     Reusing { path: &'a Path },
+    /// The directory of a new file was created.
+    DirectoryCreated { directory: &'a NewDirectory },
     /// A file is being written.
     Creating {
         path: &'a Path,

@@ -195,6 +195,8 @@ impl ThisHost {
             delete_after: understood.options.delete_after,
             destroy: self.limits.destroy.clone(),
             shared: SharedFiles { paths: understood.options.shared.clone(), run: run.to_owned(), stage },
+            // A confined process creates no directories.
+            strict: false,
         }
     }
 }

@@ -182,10 +182,47 @@ fn directories_are_made_for_absolute_paths() {
     let deep = place.path("some/deep folder/new.dat");
     let run = place.briefly("-c64K").arg(&deep).run_until_measuring();
     run.expect_status(0);
+    // Often what was to be measured is not mounted: the run says where the directory is.
+    let folder = deep.parent().expect("it has one").display().to_string();
+    run.expect_stderr(&[&format!("created '{folder}' on ")]);
+    run.expect_stdout(&[&format!("the directory '{folder}' did not exist: it is created on ")]);
+    let again = place.briefly("-c64K").arg(&deep).run_until_measuring();
+    again.expect_status(0);
+    assert!(!again.stderr.contains("created"), "{}", again.stderr);
     assert_eq!(fs::metadata(&deep).expect("it was made").len(), 64 * KIB);
     let run = place.short_run("-c64K other/deep/new.dat").run();
     run.expect_status(1).expect_stderr(&["other/deep/new.dat", "absolute paths"]);
     assert!(!place.path("other").exists());
+}
+
+// Shows data-safety: directories above a new file, which stay
+#[test]
+fn strict_runs_make_no_directories_and_check_warns_of_them() {
+    let place = workplace!();
+    let (path, other) = (place.path("not mounted/new.dat"), place.path("there.dat"));
+    let place_of = format!("'{}'", path.parent().expect("it has one").display());
+    let run = place.short_run("-c64K --strict").arg(&other).arg(&path).run();
+    run.expect_status(3).expect_stderr(&["new.dat", "--strict", &place_of, "does not exist and would be created on "]);
+    assert!(!path.parent().expect("it has one").exists() && !other.exists(), "something was made");
+    let check = place.diskspd("check -c64K").arg(&path).run();
+    let found = format!("its directory does not exist: a run creates {place_of} on ");
+    check.expect_stdout(&[&found]);
+    assert!(!check.stdout.contains("FAIL its directory"), "{}", check.stdout);
+    let relative = place.diskspd("check -c64K missing/new.dat").run();
+    relative.expect_status(4).expect_stdout(&["its directory does not exist"]);
+    place.short_run("--plan -c64K").arg(&path).run().expect_status(0).expect_stdout(&["creating the directory"]);
+    assert!(!path.parent().expect("it has one").exists(), "--plan made it");
+}
+
+// As on a machine whose data volume is not mounted, or mounted elsewhere.
+#[test]
+fn a_new_directory_is_told_with_its_mount() {
+    let place = workplace!();
+    let mounted = or_skip!(Mounted::tmpfs(&place, "small", "4M"));
+    let path = mounted.path.join("a/b/new.dat");
+    let run = place.briefly("-c64K --json r.json").arg(&path).run_until_measuring();
+    let (folder, point) = (mounted.path.join("a/b"), mounted.path.display().to_string());
+    run.expect_status(0).expect_stderr(&[&format!("created '{}' on tmpfs, mounted at '{point}'", folder.display())]);
 }
 
 #[test]

@@ -242,8 +242,9 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--strict",
         short: "exit with status 4 if the verdict is INVALID",
         long: "Each timespan's results end with a verdict, a list of the conditions that invalidate or bias them. With \
-               --strict, a run that succeeds but has an INVALID finding exits with status 4. The report is still \
-               written.",
+               --strict, a run that succeeds but has an INVALID finding exits with status 4; the report is still \
+               written. A new file whose directory does not exist, as of a file system that is not mounted, is refused \
+               with status 3.",
         example: "--strict",
         apply: |builder, _| {
             builder.options.strict = true;

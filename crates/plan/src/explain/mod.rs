@@ -159,7 +159,8 @@ fn created(creation: &Creation) -> String {
         Fill::Reducible(reduction) => words::reducible(reduction),
     };
     let replaces = if creation.replaces.is_some() { ", replacing the existing file" } else { "" };
-    let parents = if creation.make_parents { ", creating missing parent directories" } else { "" };
+    let directory = creation.new_directory.as_ref();
+    let parents = directory.map(|directory| format!(", creating the directory {directory}")).unwrap_or_default();
     match creation.blocks {
         Blocks::Written => {}
         Blocks::Reserved => {

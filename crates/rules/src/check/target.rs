@@ -15,7 +15,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "type and access rights of the target",
-            warns_if: "the target can only be read",
+            warns_if: "the target can only be read, or a run would create its directory",
             fails_if: "the target cannot be used, or does not exist and `-c` is not given",
         },
         advice: "only reads are possible; if that is unexpected, check the kernel log",
@@ -49,9 +49,10 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
         TargetKind::Unusable { what } => fail(&format!("the target is {what}"), "give a file or a block device"),
         TargetKind::Inaccessible { reason } => fail(reason, "make the target readable for this user, or run as root"),
         TargetKind::Character(_) => list.pass(&subject, "a character device, not storage"),
-        TargetKind::Missing(missing) if !missing.parent_exists => {
-            fail("its directory does not exist", "create the directory first: diskspd creates only files");
-        }
+        TargetKind::Missing(missing) if !missing.parent_exists && !target.path.is_absolute() => fail(
+            "its directory does not exist",
+            "create the directory first: missing directories are created only for absolute paths",
+        ),
         TargetKind::Missing(missing) if read_only(&missing.file_system) => {
             fail("its file system is mounted read-only", "check the kernel log for the cause, then remount it");
         }
@@ -59,6 +60,16 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
             fail(
                 "it does not exist",
                 "give the size of the file to create with -c, both to 'diskspd check' and to the run itself",
+            );
+        }
+        TargetKind::Missing(missing) if !missing.parent_exists => {
+            let disks = target.environment.disks().into_iter().map(|disk| disk.name.as_str());
+            let place = target.facts.resolved.as_deref().unwrap_or(&target.path);
+            let directory = missing.new_directory(place, disks).map(|directory| directory.to_string());
+            list.warn_with(
+                &subject,
+                format!("its directory does not exist: a run creates {}", directory.unwrap_or_default()),
+                "mount the file system to be measured, or create the directory; with --strict, a run refuses",
             );
         }
         TargetKind::Missing(missing) => {
@@ -129,7 +140,7 @@ fn space(facts: &CheckFacts, list: &mut Checklist) {
 #[cfg(test)]
 mod tests {
     use crate::check::fixture::{answers, facts, outcomes};
-    use model::facts::{MissingFacts, TargetKind};
+    use model::facts::{FileSystem, MissingFacts, TargetKind};
     use model::finding::Severity;
 
     #[test]
@@ -156,13 +167,20 @@ mod tests {
     #[test]
     fn a_missing_file_needs_a_size_and_a_directory() {
         let mut facts = facts();
-        let missing = MissingFacts { parent_exists: true, ..MissingFacts::default() };
+        let file_system = FileSystem { name: "ext4".to_owned(), ..FileSystem::default() };
+        let mount_point = Some("/".into());
+        let missing = MissingFacts { parent_exists: true, file_system, mount_point, ..MissingFacts::default() };
         facts.targets[0].facts.kind = TargetKind::Missing(missing.clone());
         assert_eq!(answers(&facts, "target"), ["fail a.dat: it does not exist"]);
         facts.create_bytes = Some(0);
         assert_eq!(outcomes(&facts, "target"), [Severity::Pass]);
         facts.targets[0].facts.kind = TargetKind::Missing(MissingFacts { parent_exists: false, ..missing });
         assert_eq!(answers(&facts, "target"), ["fail a.dat: its directory does not exist"]);
+        facts.targets[0].path = "/mnt/data/a.dat".into();
+        let created = "a run creates '/mnt/data' on ext4 on nvme0n1, the root file system";
+        let warning = format!("warn /mnt/data/a.dat: its directory does not exist: {created}");
+        assert_eq!(answers(&facts, "target"), [warning]);
+        facts.targets[0].path = "a.dat".into();
         facts.targets[0].facts.kind = TargetKind::Unusable { what: "a directory".into() };
         assert_eq!(answers(&facts, "target"), ["fail a.dat: the target is a directory"]);
         assert_eq!(outcomes(&facts, "space"), [Severity::Unknown]);
