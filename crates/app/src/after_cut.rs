@@ -6,7 +6,7 @@ mod report;
 
 use crate::interrupt;
 use crate::status::{Status, fail};
-use crate::target_reading::{OpenedTarget, Refusal, find_saved, open, print_report, progress_bar};
+use crate::target_reading::{Refusal, find_saved, open, print_report, progress_bar};
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
@@ -70,12 +70,10 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
 }
 
 fn target<'a>(path: &Path, logs: &'a Logs) -> Result<Target<'a>, Refusal> {
-    let OpenedTarget { identity, size_bytes, .. } = open(path)?;
-    let found = find_saved(&logs.history.targets, |history| &history.logged.target, path, identity);
-    let Some(history) = found else {
-        return Err(Refusal::of_other_run(path));
-    };
-    Ok(Target { path: path.to_owned(), size_bytes, history })
+    let opened = open(path)?;
+    let targets = &logs.history.targets;
+    let (history, is_certain) = find_saved(targets, |history| &history.logged.target, path, &opened, &logs.boot)?;
+    Ok(Target { path: path.to_owned(), size_bytes: opened.size_bytes, history, is_certain })
 }
 
 /// The offset of a unit.

@@ -6,7 +6,7 @@ use crate::output::{print, write_json};
 use crate::show;
 use crate::status::{Status, fail, printed, refuse_with};
 use engine::target::identify;
-use host::DirectReader;
+use host::{DirectReader, Root};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde::Serialize;
 use std::ffi::OsStr;
@@ -36,8 +36,14 @@ pub(crate) struct OpenedTarget {
     pub(crate) metadata: Metadata,
     /// As in a saved map.
     pub(crate) identity: (u64, u64),
+    /// What it is called for as long as it exists, the best first; none = unknown.
+    pub(crate) names: Vec<String>,
     pub(crate) size_bytes: u64,
 }
+
+/// The note on a target that was found by its path only and has no unit of the run.
+pub(crate) const OTHER_TARGET: &str =
+    "NOTE: no unit of the run is on it, and nothing tells whether it is the target of the run: it may be another one";
 
 /// Why a target cannot be verified.
 pub(crate) enum Refusal {
@@ -73,19 +79,54 @@ pub(crate) fn open(path: &Path) -> Result<OpenedTarget, Refusal> {
     let identity = identify(&file).map_err(missing)?.numbers();
     // The size of a block device is not in its metadata.
     let size_bytes = file.seek(SeekFrom::End(0)).map_err(missing)?;
-    Ok(OpenedTarget { metadata, identity, size_bytes })
+    let names = host::lasting_names(&Root::machine(), &file);
+    Ok(OpenedTarget { metadata, identity, names, size_bytes })
 }
 
-/// The target of a journal that is at this path, or else is the same file or device under another one: after a restart or
-/// from a backup, files and devices have the numbers of others.
+/// The target of a journal that a target is, and whether that is certain. Files and devices are known by their lasting
+/// names; where these are unknown, by path, or by numbers that others may have after a restart.
+///
+/// # Errors
+///
+/// If it is not in the journal, or another target is at the path of one.
 pub(crate) fn find_saved<'a, T>(
     targets: &'a [T],
     saved: impl Fn(&T) -> &SavedTarget,
     path: &Path,
-    identity: (u64, u64),
-) -> Option<&'a T> {
-    let by_path = targets.iter().find(|target| is_same_path(&saved(target).path, path));
-    by_path.or_else(|| targets.iter().find(|target| saved(target).identity == identity))
+    opened: &OpenedTarget,
+    boot: &str,
+) -> Result<(&'a T, bool), Refusal> {
+    let is_here = |target: &&T| is_same_path(&saved(target).path, path);
+    let by_path = targets.iter().find(is_here);
+    let named: Vec<&T> = targets.iter().filter(|target| is_same(&saved(target).names, &opened.names)).collect();
+    match (named.as_slice(), by_path) {
+        ([only], _) => return Ok((*only, true)),
+        ([], Some(other)) if !opened.names.is_empty() && !saved(other).names.is_empty() => {
+            return Err(Refusal::NotInJournal(format!(
+                "'{}' is another target than in the run (--journal): this is {}, the run wrote to {}; give the path at which \
+                 that is now",
+                path.display(),
+                opened.names[0],
+                saved(other).names[0]
+            )));
+        }
+        ([], _) => {}
+        (several, _) => {
+            let here = several.iter().copied().find(is_here);
+            return here.map(|target| (target, true)).ok_or_else(|| Refusal::of_other_run(path));
+        }
+    }
+    let has_numbers = |target: &&T| saved(target).identity == opened.identity;
+    let is_unnamed = |target: &&T| opened.names.is_empty() || saved(target).names.is_empty();
+    let found = by_path.or_else(|| targets.iter().find(|target| has_numbers(target) && is_unnamed(target)));
+    let is_same_start = !boot.is_empty() && boot == host::boot_id(&Root::machine());
+    found.map(|target| (target, is_same_start && has_numbers(&target))).ok_or_else(|| Refusal::of_other_run(path))
+}
+
+/// True if the best name of one is among those of the other: a serial number alone may be that of many.
+fn is_same(saved: &[String], found: &[String]) -> bool {
+    let has = |names: &[String], best: Option<&String>| best.is_some_and(|best| names.contains(best));
+    has(saved, found.first()) || has(found, saved.first())
 }
 
 /// True if a path that a journal has leads to the same place.
@@ -253,20 +294,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_found_by_its_path_before_its_identity() {
-        let saved = |target: u32, path: &str| SavedTarget {
+    fn a_target_is_found_by_its_names_before_its_path() {
+        let saved = |target: u32, path: &str, names: &[&str]| SavedTarget {
             target,
             path: path.into(),
-            identity: (1, target.into()),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            identity: (0, target.into()),
             size_bytes: 0,
             unit_bytes: 4096,
             is_exact: true,
         };
-        let targets = [saved(0, "a.dat"), saved(1, "b.dat")];
-        let found = |path: &str, inode| find_saved(&targets, |target| target, Path::new(path), (1, inode));
-        let number = |path, inode| found(path, inode).map(|target| target.target);
-        // Restored from a backup, each has the other one's inode.
-        assert_eq!((number("a.dat", 1), number("b.dat", 0)), (Some(0), Some(1)));
-        assert_eq!((number("renamed.dat", 1), number("renamed.dat", 7)), (Some(1), None));
+        let targets = [saved(0, "/sda", &["naa.1", "S"]), saved(1, "/sdb", &["naa.2", "S"]), saved(2, "/vda", &[])];
+        let found = |path: &str, number: u64, names: &[&str]| {
+            let metadata = Path::new("/").metadata().expect("there is one");
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let opened = OpenedTarget { metadata, identity: (0, number), names, size_bytes: 0 };
+            let found = find_saved(&targets, |target| target, Path::new(path), &opened, "another");
+            found.map(|(target, is_certain)| (target.target, is_certain)).map_err(|refusal| match refusal {
+                Refusal::Missing(reason) | Refusal::NotInJournal(reason) => reason,
+            })
+        };
+        // Disks that were renamed.
+        assert_eq!(
+            (found("/sda", 0, &["naa.2", "S"]), found("/sdb", 1, &["naa.1", "S"])),
+            (Ok((1, true)), Ok((0, true)))
+        );
+        assert_eq!(found("/sdz", 9, &["naa.1"]), Ok((0, true)));
+        let other = found("/sda", 0, &["naa.3", "S"]).expect_err("it is another disk");
+        assert!(other.contains("this is naa.3, the run wrote to naa.1"), "{other}");
+        assert!(found("/sdz", 9, &["naa.3", "S"]).is_err());
+        // Nothing else is known.
+        assert_eq!((found("/sda", 7, &[]), found("/vda", 7, &["naa.3"])), (Ok((0, false)), Ok((2, false))));
+        assert_eq!(found("/vdb", 2, &[]), Ok((2, false)));
+        assert!(found("/vdb", 7, &[]).is_err());
     }
 }

@@ -8,7 +8,7 @@ use crate::cut_cycles;
 use crate::interrupt;
 use crate::output::say_each;
 use crate::status::{Status, fail, refuse_with};
-use crate::target_reading::{OpenedTarget, Refusal, find_saved, open, print_report, progress_bar};
+use crate::target_reading::{Refusal, find_saved, open, print_report, progress_bar};
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
@@ -96,13 +96,14 @@ fn saved_map(folder: &Path) -> Result<(SavedMap, Option<SystemTime>), String> {
 }
 
 fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> Result<ReadBack<'a>, Refusal> {
-    let OpenedTarget { metadata, identity, size_bytes } = open(path)?;
+    let opened = open(path)?;
+    let (metadata, size_bytes) = (&opened.metadata, opened.size_bytes);
+    let mut is_certain = true;
     let expectation = match map {
         None => Expectation::Alone,
         Some((map, _)) => {
-            let Some((saved, states)) = find_saved(&map.targets, |(saved, _)| saved, path, identity) else {
-                return Err(Refusal::of_other_run(path));
-            };
+            let ((saved, states), certain) = find_saved(&map.targets, |(saved, _)| saved, path, &opened, &map.boot)?;
+            is_certain = certain;
             // Without a map of what was written, it is not known what is gone.
             if size_bytes < saved.size_bytes && !saved.is_exact {
                 return Err(Refusal::NotInJournal(format!(
@@ -121,5 +122,6 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
         let after = modified.duration_since(saved_at).ok()?;
         u64::try_from(after.as_nanos()).ok().filter(|&after_ns| after_ns > CLOCK_SLACK_NS)
     });
-    Ok(ReadBack { path: path.to_owned(), size_bytes, from_bytes: 0, expectation, changed_after_ns: changed_after })
+    let (path, from_bytes, changed_after_ns) = (path.to_owned(), 0, changed_after);
+    Ok(ReadBack { path, size_bytes, from_bytes, expectation, is_certain, changed_after_ns })
 }

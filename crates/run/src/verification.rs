@@ -58,6 +58,10 @@ pub(crate) struct Verification {
     sizes_bytes: Box<[u64]>,
     /// As in a saved map.
     identities: Box<[(u64, u64)]>,
+    /// What each target is called for as long as it exists; with `--journal` only.
+    names: Box<[Vec<String>]>,
+    /// Which start of the machine it is.
+    boot: String,
     /// By worker.
     cells: Box<[Cells]>,
     found: Mutex<Found>,
@@ -119,11 +123,13 @@ impl Verification {
         let run = run_number::number(started_ms, RandomState::new().build_hasher().finish());
         let is_mapped = plan.workers.iter().flat_map(|worker| &worker.targets).any(|target| target.mapped.is_some());
         let mut opened: Vec<Opened> = Vec::new();
+        let mut names: Vec<Vec<String>> = Vec::new();
         let mut targets: Vec<Arc<VerifiedTarget>> = Vec::new();
         for (number, target) in (0..).zip(&plan.targets) {
             let error = |error| format!("cannot check '{}': {error}", target.path.display());
             let file = sys::file::open_to_look(&target.path).map_err(error)?;
             let found = target::identify(&file).map_err(error)?;
+            names.push(if journal.is_some() { host::lasting_names(root, &file) } else { Vec::new() });
             let twin = opened.iter().position(|other| is_same(*other, found));
             opened.push(found);
             if let Some(twin) = twin {
@@ -151,6 +157,8 @@ impl Verification {
             targets: targets.into(),
             paths: plan.targets.iter().map(|target| target.path.clone()).collect(),
             is_written: plan.targets.iter().map(|target| target.open.write).collect(),
+            names: names.into(),
+            boot: host::boot_id(root),
             identities: opened.iter().map(|opened| opened.numbers()).collect(),
             sizes_bytes: plan.targets.iter().map(|target| target.size_bytes).collect(),
             cells: plan.workers.iter().map(|_| Cells::default()).collect(),
@@ -159,18 +167,12 @@ impl Verification {
             ended_by: AtomicU64::new(0),
         };
         if let Some(journal) = journal {
-            verification.log = Some(verification.begin_log(plan, journal, stop, root)?);
+            verification.log = Some(verification.begin_log(plan, journal, stop)?);
         }
         Ok(Some(verification))
     }
 
-    fn begin_log(
-        &self,
-        plan: &TimeSpanPlan,
-        journal: Journal<'_>,
-        stop: &Arc<Stop>,
-        root: &Root,
-    ) -> Result<RunLog, String> {
+    fn begin_log(&self, plan: &TimeSpanPlan, journal: Journal<'_>, stop: &Arc<Stop>) -> Result<RunLog, String> {
         let requests = plan.workers.iter().map(|worker| worker.slots).max().unwrap_or(0);
         let units = self.targets.iter().map(|target| target.map.units()).max().unwrap_or(0);
         if requests > log::REQUESTS_MAX || units > log::UNITS_MAX || self.targets.len() > log::TARGETS_MAX {
@@ -181,7 +183,7 @@ impl Verification {
         for (target, _) in plan.targets.iter().zip(&same).filter(|(target, _)| target.open.write) {
             run_log::sync_target(&target.path)?;
         }
-        let run = RunFile { run: self.run, threads: plan.workers.len() as u32, boot: host::boot_id(root), targets };
+        let run = RunFile { run: self.run, threads: plan.workers.len() as u32, boot: self.boot.clone(), targets };
         RunLog::begin(journal, &run, stop)
     }
 
@@ -220,6 +222,7 @@ impl Verification {
             let saved = SavedTarget {
                 target: target.target,
                 path: self.paths[index].as_os_str().as_encoded_bytes().to_vec(),
+                names: self.names[index].clone(),
                 identity: self.identities[index],
                 size_bytes: self.sizes_bytes[index],
                 unit_bytes: self.plan.unit_bytes,
@@ -338,7 +341,7 @@ impl Verification {
         file.set_len(0)?;
         file.seek(SeekFrom::Start(0))?;
         let mut buffered = BufWriter::new(file);
-        let written = saved::write(&mut buffered, self.run, &targets).and_then(|()| buffered.flush());
+        let written = saved::write(&mut buffered, self.run, &self.boot, &targets).and_then(|()| buffered.flush());
         drop(buffered);
         let written = written.and_then(|()| file.sync_all());
         if written.is_err() {

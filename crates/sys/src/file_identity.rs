@@ -8,8 +8,9 @@ use std::io;
 use std::os::fd::AsFd;
 
 /// Magic numbers of file systems whose inode numbers may be other ones after the next mount: FUSE, CIFS, SMB2,
-/// overlay and 9p.
-const UNSTABLE_INODES: [u64; 5] = [0x6573_5546, 0xFF53_4D42, 0xFE53_4D42, 0x794C_7630, 0x0102_1997];
+/// overlay, 9p, FAT and exFAT.
+const UNSTABLE_INODES: [u64; 7] =
+    [0x6573_5546, 0xFF53_4D42, 0xFE53_4D42, 0x794C_7630, 0x0102_1997, 0x4D44, 0x2011_BAB0];
 
 /// `FS_IOC_GETVERSION`: despite its declared type the kernel stores an int.
 const FS_IOC_GETVERSION: rustix::ioctl::Opcode = opcode::read::<libc::c_long>(b'v', 1);
@@ -86,6 +87,12 @@ pub fn lasting_identity(file: &File) -> io::Result<String> {
         Some(birth) => birth,
         None => format!("inode={inode}"),
     })
+}
+
+/// The same, if it tells the file from all others for certain, whenever its file system is mounted again.
+pub fn certain_identity(file: &File) -> io::Result<Option<String>> {
+    let is_stable = !UNSTABLE_INODES.contains(&file_system(file)?.magic);
+    Ok(if is_stable || birth(file).is_some() { Some(lasting_identity(file)?) } else { None })
 }
 
 fn birth(file: &File) -> Option<String> {

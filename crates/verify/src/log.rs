@@ -38,7 +38,9 @@ pub const UNITS_MAX: u64 = 1 << UNIT_BITS;
 pub const TARGETS_MAX: usize = 1 << TARGET_BITS;
 
 const LOG_MAGIC: &[u8; 8] = b"DSKSPDL1";
-const RUN_MAGIC: &[u8; 8] = b"DSKSPDR1";
+const RUN_MAGIC: &[u8; 8] = b"DSKSPDR2";
+/// Of files without lasting names of targets.
+const RUN_MAGIC_1: &[u8; 8] = b"DSKSPDR1";
 const TICKET_BITS: u32 = 56;
 const REQUEST_BITS: u32 = 20;
 const UNIT_BITS: u32 = 44;
@@ -61,7 +63,7 @@ pub const MAGIC_BYTES: usize = 8;
 
 /// True if a file that begins like this is a log, or says which run logs are of.
 pub fn is_ours(head: &[u8]) -> bool {
-    head.starts_with(LOG_MAGIC) || head.starts_with(RUN_MAGIC)
+    [LOG_MAGIC, RUN_MAGIC, RUN_MAGIC_1].iter().any(|magic| head.starts_with(*magic))
 }
 
 /// What a change does.
@@ -217,6 +219,12 @@ pub enum Entry {
 /// The beginning of a log.
 pub fn head(run: u64, thread: u32) -> Vec<u8> {
     [&LOG_MAGIC[..], &run.to_le_bytes(), &u64::from(thread).to_le_bytes()].concat()
+}
+
+/// The number of the run that a log which begins like this is of.
+pub fn run_of_head(head: &[u8]) -> Option<u64> {
+    let run = head.strip_prefix(LOG_MAGIC)?.first_chunk::<8>()?;
+    Some(u64::from_le_bytes(*run))
 }
 
 /// Reads a log from its beginning.
@@ -422,7 +430,7 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    /// As bytes of a file: `DSKSPDR1`, the numbers, and a CRC-32C of all before.
+    /// As bytes of a file: `DSKSPDR2`, the numbers, and a CRC-32C of all before.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = RUN_MAGIC.to_vec();
         let text = |bytes: &mut Vec<u8>, text: &[u8]| {
@@ -434,12 +442,16 @@ impl RunFile {
         }
         text(&mut bytes, self.boot.as_bytes());
         for LoggedTarget { target, is_erased, discards_to_zeros, is_direct } in &self.targets {
-            let SavedTarget { target, path, identity, size_bytes, unit_bytes, is_exact } = target;
+            let SavedTarget { target, path, names, identity, size_bytes, unit_bytes, is_exact } = target;
             let flags = [*is_exact, *is_erased, *discards_to_zeros, *is_direct];
             let flags = flags.iter().enumerate().fold(0, |all, (bit, flag)| all | u64::from(*flag) << bit);
             let numbers = [(*target).into(), identity.0, identity.1, *size_bytes, (*unit_bytes).into(), flags];
             bytes.extend(numbers.iter().flat_map(|number: &u64| number.to_le_bytes()));
             text(&mut bytes, path);
+            bytes.extend((names.len() as u64).to_le_bytes());
+            for name in names {
+                text(&mut bytes, name.as_bytes());
+            }
         }
         bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
         bytes
@@ -466,7 +478,8 @@ impl RunFile {
         if crc32c::crc32c(content) != u32::from_le_bytes(*crc) {
             return None;
         }
-        let mut rest = content.strip_prefix(RUN_MAGIC)?;
+        let has_names = content.starts_with(RUN_MAGIC);
+        let mut rest = content.strip_prefix(if has_names { RUN_MAGIC } else { RUN_MAGIC_1 })?;
         let rest = &mut rest;
         let (run, threads, count) = (number(rest)?, number(rest)?, number(rest)?);
         let boot = String::from_utf8(text(rest)?).ok()?;
@@ -474,10 +487,17 @@ impl RunFile {
         for _ in 0..count {
             let [target, device, inode, size_bytes, unit_bytes, flags] =
                 [number(rest)?, number(rest)?, number(rest)?, number(rest)?, number(rest)?, number(rest)?];
+            let path = text(rest)?;
+            let mut names = Vec::new();
+            let name_count = if has_names { number(rest)? } else { 0 };
+            for _ in 0..name_count {
+                names.push(String::from_utf8(text(rest)?).ok()?);
+            }
             targets.push(LoggedTarget {
                 target: SavedTarget {
                     target: target.try_into().ok()?,
-                    path: text(rest)?,
+                    path,
+                    names,
                     identity: (device, inode),
                     size_bytes,
                     unit_bytes: unit_bytes.try_into().ok()?,
@@ -607,6 +627,7 @@ mod tests {
         let target = SavedTarget {
             target: 1,
             path: b"/a/\xFF".to_vec(),
+            names: vec!["naa.1".to_owned()],
             identity: (8, 15),
             size_bytes: 1 << 30,
             unit_bytes: 4096,

@@ -1,7 +1,8 @@
 //! The map of a run, saved so that its targets can be verified later.
 //!
-//! A file of little-endian numbers: the 8 bytes `DSKSPDM1`; run (8); number of targets (4); and for each target its
-//! number in the run (4), length of its path (4), path, device number (8) and inode (8) of a file (device 0 and device
+//! A file of little-endian numbers: the 8 bytes `DSKSPDM2`; run (8); length (4) and bytes of the boot ID of the machine;
+//! number of targets (4); and for each target its number in the run (4), length of its path (4), path, number of its
+//! lasting names (4), length (4) and bytes of each, device number (8) and inode (8) of a file (device 0 and device
 //! number of a block device), size in bytes (8), size of a unit in bytes (4), 1 if each unit has an entry of its own,
 //! else 0 (4), number of its units (8), and pieces of its map: first unit (8), number of entries (4), entries (2 each).
 //! A piece without entries ends them. Units that no piece names are unknown. The file ends with the CRC-32C of all
@@ -17,7 +18,9 @@ use std::io::{self, Read, Write};
 /// Name of the file in the directory of `--journal`.
 pub const FILE_NAME: &str = "map";
 
-const MAGIC: &[u8; 8] = b"DSKSPDM1";
+const MAGIC: &[u8; 8] = b"DSKSPDM2";
+/// Of maps without boot ID and lasting names.
+const MAGIC_1: &[u8; 8] = b"DSKSPDM1";
 const PIECE_ENTRIES: u64 = 1 << 16;
 
 /// Unknown units in a row that end a piece: the head of the next one takes less.
@@ -33,6 +36,8 @@ pub struct SavedTarget {
     pub target: u32,
     /// As its units were written through it, in the bytes of the file system.
     pub path: Vec<u8>,
+    /// What it is called for as long as it exists, the best first; none = unknown.
+    pub names: Vec<String>,
     /// Of a file: its file system's device and its inode. Of a block device: 0 and the device.
     pub identity: (u64, u64),
     /// Size in bytes.
@@ -48,6 +53,8 @@ pub struct SavedTarget {
 pub struct SavedMap {
     /// Number of the run, which its units name.
     pub run: u64,
+    /// Which start of the machine it was on; empty = unknown.
+    pub boot: String,
     /// The targets.
     pub targets: Vec<(SavedTarget, SavedStates)>,
 }
@@ -142,7 +149,7 @@ pub const HEAD_BYTES: usize = MAGIC.len();
 
 /// True if a file that begins like this is the saved map of a run.
 pub fn is_saved_map(head: &[u8]) -> bool {
-    head.starts_with(MAGIC)
+    head.starts_with(MAGIC) || head.starts_with(MAGIC_1)
 }
 
 /// Saves the maps of a run.
@@ -150,15 +157,17 @@ pub fn is_saved_map(head: &[u8]) -> bool {
 /// # Errors
 ///
 /// Those of `file`.
-pub fn write(file: &mut impl Write, run: u64, targets: &[(SavedTarget, &GenerationMap)]) -> io::Result<()> {
+pub fn write(file: &mut impl Write, run: u64, boot: &str, targets: &[(SavedTarget, &GenerationMap)]) -> io::Result<()> {
     let mut file = Summed { file, crc: 0 };
     file.write_all(MAGIC)?;
     file.write_all(&run.to_le_bytes())?;
+    file.write_text(boot.as_bytes())?;
     file.write_all(&(targets.len() as u32).to_le_bytes())?;
     for (target, map) in targets {
         file.write_all(&target.target.to_le_bytes())?;
-        file.write_all(&(target.path.len() as u32).to_le_bytes())?;
-        file.write_all(&target.path)?;
+        file.write_text(&target.path)?;
+        file.write_all(&(target.names.len() as u32).to_le_bytes())?;
+        target.names.iter().try_for_each(|name| file.write_text(name.as_bytes()))?;
         for number in [target.identity.0, target.identity.1, target.size_bytes] {
             file.write_all(&number.to_le_bytes())?;
         }
@@ -194,19 +203,23 @@ pub fn write(file: &mut impl Write, run: u64, targets: &[(SavedTarget, &Generati
 /// If it is not that, not all of it, or cannot be read.
 pub fn read(file: &mut impl Read) -> Result<SavedMap, ReadError> {
     let mut file = Summed { file, crc: 0 };
-    if &file.take::<8>()? != MAGIC {
+    let magic = file.take::<8>()?;
+    if !is_saved_map(&magic) {
         return Err(ReadError::Foreign);
     }
-    let (run, count) = (file.word()?, file.half()?);
-    let mut saved = SavedMap { run, targets: Vec::new() };
+    let has_names = &magic == MAGIC;
+    let run = file.word()?;
+    let boot = if has_names { file.text()? } else { String::new() };
+    let count = file.half()?;
+    let mut saved = SavedMap { run, boot, targets: Vec::new() };
     for _ in 0..count {
         let target = file.half()?;
-        let path_bytes = file.half()?;
-        if path_bytes > PATH_BYTES_MAX {
-            return Err(ReadError::Impossible(format!("a path of {path_bytes} bytes")));
+        let path = file.bytes()?;
+        let mut names = Vec::new();
+        let name_count = if has_names { file.half()? } else { 0 };
+        for _ in 0..name_count {
+            names.push(file.text()?);
         }
-        let mut path = Vec::new();
-        file.take_bytes(u64::from(path_bytes), &mut path)?;
         let identity = (file.word()?, file.word()?);
         let (size_bytes, unit_bytes, is_exact, units) = (file.word()?, file.half()?, file.half()? == 1, file.word()?);
         check_units(unit_bytes, units)?;
@@ -226,7 +239,7 @@ pub fn read(file: &mut impl Read) -> Result<SavedMap, ReadError> {
                 return Err(ReadError::Torn);
             }
         }
-        saved.targets.push((SavedTarget { target, path, identity, size_bytes, unit_bytes, is_exact }, states));
+        saved.targets.push((SavedTarget { target, path, names, identity, size_bytes, unit_bytes, is_exact }, states));
     }
     let crc = file.crc;
     if file.half()? == crc { Ok(saved) } else { Err(ReadError::Torn) }
@@ -242,6 +255,11 @@ impl<F: Write> Summed<'_, F> {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.crc = crc32c_append(self.crc, bytes);
         self.file.write_all(bytes)
+    }
+
+    fn write_text(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(&(bytes.len() as u32).to_le_bytes())?;
+        self.write_all(bytes)
     }
 }
 
@@ -261,6 +279,21 @@ impl<F: Read> Summed<'_, F> {
         self.take().map(u32::from_le_bytes)
     }
 
+    /// A path or name, after its length.
+    fn bytes(&mut self) -> Result<Vec<u8>, ReadError> {
+        let count = self.half()?;
+        if count > PATH_BYTES_MAX {
+            return Err(ReadError::Impossible(format!("a path of {count} bytes")));
+        }
+        let mut bytes = Vec::new();
+        self.take_bytes(u64::from(count), &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn text(&mut self) -> Result<String, ReadError> {
+        String::from_utf8(self.bytes()?).map_err(|_| ReadError::Torn)
+    }
+
     /// Adds exactly so many bytes; memory is taken for those only that are there.
     fn take_bytes(&mut self, count: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
         let got = (&mut *self.file).take(count).read_to_end(bytes)?;
@@ -278,6 +311,7 @@ mod tests {
         SavedTarget {
             target: number,
             path: b"/a/b\xFF".to_vec(),
+            names: vec!["naa.1".to_owned(), "S1".to_owned()],
             identity: (8, 15),
             size_bytes: 200_000 << 12,
             unit_bytes: 4096,
@@ -298,7 +332,7 @@ mod tests {
         assert!(exact.claim(7..8));
         let targets = [target(0, true), target(1, false)];
         let mut bytes = Vec::new();
-        write(&mut bytes, 42, &[(targets[0].clone(), &exact), (targets[1].clone(), &shared)]).expect("memory");
+        write(&mut bytes, 42, "boot", &[(targets[0].clone(), &exact), (targets[1].clone(), &shared)]).expect("memory");
         (bytes, targets)
     }
 
@@ -306,7 +340,7 @@ mod tests {
     fn a_map_comes_back() {
         let (bytes, targets) = example();
         let saved = read(&mut bytes.as_slice()).expect("it is whole");
-        assert_eq!(saved.run, 42);
+        assert_eq!((saved.run, saved.boot.as_str()), (42, "boot"));
         let (first, states) = &saved.targets[0];
         assert_eq!(first, &targets[0]);
         assert_eq!((states.units(), states.known()), (200_000, 2));
@@ -332,7 +366,7 @@ mod tests {
             unit = end + 1 + rng.below(20);
         }
         let mut bytes = Vec::new();
-        write(&mut bytes, 42, &[(target(0, true), &map)]).expect("memory");
+        write(&mut bytes, 42, "boot", &[(target(0, true), &map)]).expect("memory");
         let saved = read(&mut bytes.as_slice()).expect("it is whole");
         let states = &saved.targets[0].1;
         assert!(
@@ -342,10 +376,27 @@ mod tests {
     }
 
     #[test]
+    fn a_map_of_an_earlier_version_has_no_names() {
+        let (bytes, targets) = example();
+        let head = 8 + 8;
+        let mut old =
+            [&MAGIC_1[..], &bytes[8..head], &1_u32.to_le_bytes(), &bytes[head + 8 + 4..head + 8 + 12]].concat();
+        old.extend(&targets[0].path);
+        old.extend([8, 15, 4096].iter().flat_map(|number: &u64| number.to_le_bytes()));
+        old.extend([4096, 1].iter().flat_map(|number: &u32| number.to_le_bytes()));
+        old.extend(1_u64.to_le_bytes().iter().chain(&[0; 12]));
+        old.extend(crc32c::crc32c(&old).to_le_bytes());
+        let saved = read(&mut old.as_slice()).expect("it is whole");
+        let (target, states) = &saved.targets[0];
+        assert_eq!((&target.path, target.identity, states.units()), (&targets[0].path, (8, 15), 1));
+        assert!(target.names.is_empty() && saved.boot.is_empty());
+    }
+
+    #[test]
     fn numbers_that_no_run_has_are_refused() {
         let (bytes, targets) = example();
-        let path_at = 8 + 8 + 4 + 4;
-        let units_at = path_at + 4 + targets[0].path.len() + 3 * 8 + 4 + 4;
+        let path_at = 8 + 8 + 8 + 4 + 4;
+        let units_at = path_at + 4 + targets[0].path.len() + 4 + 9 + 6 + 3 * 8 + 4 + 4;
         for (at, number) in [(path_at, 0xFFFF_FFFF_u32), (units_at + 4, 1 << 28), (units_at - 8, 77)] {
             let mut bytes = bytes.clone();
             bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());

@@ -252,6 +252,7 @@ impl Device {
         let target = SavedTarget {
             target: 0,
             path: b"a".to_vec(),
+            names: Vec::new(),
             identity: (1, 2),
             size_bytes: UNITS * self.target.unit.bytes(),
             unit_bytes: self.target.unit.bytes() as u32,

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use sys::folder::Folder;
 use sys::word_log::SEGMENT_BYTES;
 use verify::history::History;
-use verify::log::{Change, Entry, Flush, HEAD_BYTES, Kind, LogReader, RUN_FILE_NAME, RunFile, log_name};
+use verify::log::{
+    Change, Entry, Flush, HEAD_BYTES, Kind, LogReader, RUN_FILE_NAME, RunFile, is_log_name, log_name, run_of_head,
+};
 use verify::saved::{FILE_NAME, ReadError};
 
 /// What is read at a time.
@@ -26,6 +28,8 @@ pub(crate) struct Logs {
     pub(super) early: Vec<String>,
     /// The machine was started again since.
     pub(super) is_other_boot: bool,
+    /// Which start of the machine the run was on; empty = unknown.
+    pub(super) boot: String,
 }
 
 /// A change that a unit must show, and how it became durable.
@@ -101,7 +105,7 @@ impl Logs {
         let boot = host::boot_id(&Root::machine());
         let is_other_boot = run.boot.is_empty() || boot != run.boot;
         let (threads, folder) = (run.threads, folder.to_owned());
-        let mut logs = Self { folder, threads, history, early: Vec::new(), is_other_boot };
+        let mut logs = Self { folder, threads, history, early: Vec::new(), is_other_boot, boot: run.boot.clone() };
         logs.history.ends_early = is_other_boot;
         for thread in 0..threads {
             let Some(mut log) = logs.log(thread)? else { continue };
@@ -213,15 +217,26 @@ pub(crate) fn unusable(path: &Path, reason: &ReadError) -> String {
     }
 }
 
-/// No logs, unless the file that says which run they are of is gone: a map beside them is of another run.
+/// No logs, or those that a run left which was killed while it removed them, after its map was saved. Any other log without
+/// the file that says which run it is of is of no use.
 fn without_run(folder: &Path) -> Result<Option<Logs>, String> {
-    let log = folder.join(log_name(0));
-    if log.exists() {
-        return Err(format!(
-            "'{}' (--journal) has no '{RUN_FILE_NAME}' beside it: the load was killed before it began, or the file was removed; \
-             verify without --journal",
-            log.display()
-        ));
+    let error = |error: io::Error| format!("cannot read '{}' (--journal): {error}", folder.display());
+    let map = run_of_map(folder);
+    for entry in folder.read_dir().into_iter().flatten() {
+        let name = entry.map_err(error)?.file_name();
+        if !name.to_str().is_some_and(is_log_name) {
+            continue;
+        }
+        let log = folder.join(&name);
+        let mut head = Vec::new();
+        sys::file::open_to_look(&log).and_then(|file| file.take(16).read_to_end(&mut head)).map_err(error)?;
+        if map.is_none() || run_of_head(&head) != map {
+            return Err(format!(
+                "'{}' (--journal) has no '{RUN_FILE_NAME}' beside it: the load was killed before it began, or the file was \
+                 removed; verify without --journal",
+                log.display()
+            ));
+        }
     }
     Ok(None)
 }

@@ -25,6 +25,8 @@ pub(super) struct Target<'a> {
     pub(super) path: PathBuf,
     pub(super) size_bytes: u64,
     pub(super) history: &'a TargetHistory,
+    /// It is known to be the target of the run.
+    pub(super) is_certain: bool,
 }
 
 /// What was found so far.
@@ -39,6 +41,8 @@ pub(super) struct Progress {
     pub(super) first: Vec<LostUnit>,
     /// The largest ticket of a unit that is there.
     pub(super) latest: Option<u64>,
+    /// Units with a header of the run.
+    pub(super) found_units: u64,
 }
 
 impl Found for Progress {
@@ -56,6 +60,7 @@ impl Found for Progress {
             *self.by_class.entry(class).or_default() += units;
         }
         self.latest = self.latest.max(other.latest);
+        self.found_units += other.found_units;
         self.first.extend(other.first);
         if self.first.len() > KEPT_MAX {
             self.first.sort_by_key(|unit| unit.offset_bytes);
@@ -147,6 +152,7 @@ impl Target<'_> {
         let (history, unit) = (self.history, self.history.unit().count(at));
         let place = Place { run: history.run(), target: history.logged.target.target, unit };
         let header = Header::read(bytes);
+        progress.found_units += u64::from(header.is_some_and(|header| header.run == place.run));
         if let Some(header) = header.filter(|header| place.is_of(header) && is_intact(bytes)) {
             progress.latest = progress.latest.max(Some(header.sequence));
         }

@@ -2,6 +2,7 @@
 
 use super::logs::{Durable, Logs};
 use super::read::{Progress, Target};
+use crate::target_reading::OTHER_TARGET;
 use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use model::corruption::CorruptionClass as Class;
 use model::printable::printable;
@@ -80,6 +81,9 @@ pub(super) struct TargetReport {
     pub(super) last_change_there: Option<u64>,
     /// Of the first corrupt units, those whose flush began before the last change that is there.
     lost_before_last: u64,
+    /// False: nothing tells whether it is the target of the run, and no unit of the run is on it. Then nothing but what
+    /// cannot be read counts as corrupt.
+    is_target_of_run: bool,
     /// The first 100 in the order of their offsets.
     first: Vec<LostUnit>,
 }
@@ -221,7 +225,26 @@ impl LostUnit {
 
 impl TargetReport {
     pub(super) fn new(target: &Target<'_>, progress: Progress, planned_bytes: u64, past_page_cache: bool) -> Self {
-        let Progress { read_bytes, right, unflushed, torn, unchecked, by_class, first, latest } = progress;
+        let Progress {
+            read_bytes,
+            right,
+            unflushed,
+            torn,
+            mut unchecked,
+            mut by_class,
+            mut first,
+            latest,
+            found_units,
+        } = progress;
+        let is_target_of_run = target.is_certain || found_units > 0;
+        if !is_target_of_run {
+            by_class.retain(|class, units| {
+                let stays = *class == Class::Unreadable;
+                unchecked += if stays { 0 } else { *units };
+                stays
+            });
+            first.retain(|unit| unit.class == Class::Unreadable);
+        }
         Self {
             path: target.path.clone(),
             size_bytes: target.size_bytes,
@@ -240,6 +263,7 @@ impl TargetReport {
             corrupt_by_class: by_class.iter().map(|(class, units)| (class.name(), *units)).collect(),
             last_change_there: latest,
             lost_before_last: 0,
+            is_target_of_run,
             first,
         }
     }
@@ -294,6 +318,9 @@ impl TargetReport {
         if !self.past_page_cache {
             line("NOTE: read through the page cache, because the file system has no direct I/O");
         }
+        if !self.is_target_of_run {
+            line(OTHER_TARGET);
+        }
         if self.read_bytes < self.planned_bytes {
             line(&format!("NOTE: interrupted after {}", Bytes(self.read_bytes)));
         }
@@ -339,7 +366,9 @@ fn words(class: Class) -> &'static str {
 
 impl AfterCutReport {
     pub(super) fn new(logs: &mut Logs, mut targets: Vec<TargetReport>) -> Self {
-        let cannot_tell = |target: &TargetReport| target.known_units == 0 || target.read_bytes < target.planned_bytes;
+        let cannot_tell = |target: &TargetReport| {
+            target.known_units == 0 || target.read_bytes < target.planned_bytes || !target.is_target_of_run
+        };
         let outcome = if targets.iter().any(|target| target.corrupt_units > 0) {
             Outcome::Corrupt
         } else if targets.iter().any(cannot_tell) {
@@ -383,6 +412,9 @@ impl AfterCutReport {
             }
             Outcome::CannotTell if self.targets.iter().any(|target| target.read_bytes < target.planned_bytes) => {
                 "incomplete: no corruption found until the interruption"
+            }
+            Outcome::CannotTell if self.targets.iter().any(|target| !target.is_target_of_run) => {
+                "unknown: no unit of the run is on a target that may be another one"
             }
             Outcome::CannotTell => "the journal has no write to a target: the load was cut off before it began",
         };

@@ -45,6 +45,8 @@ pub(super) struct ReadBack<'a> {
     /// Where it begins to read: a multiple of every unit.
     pub(super) from_bytes: u64,
     pub(super) expectation: Expectation<'a>,
+    /// It is known to be the target of the run.
+    pub(super) is_certain: bool,
     /// From the saving of the map to the last change of the file.
     pub(super) changed_after_ns: Option<u64>,
 }
@@ -83,6 +85,9 @@ impl ReadBack<'_> {
                 (known, Some(states.units()), Some(unit.bytes()), Some(format!("{run:016x}")), is_exact)
             }
         };
+        if !self.is_certain {
+            reading.found.disown();
+        }
         let mut report = TargetReport::new(self.path.clone(), self.size_bytes, reading.found);
         (report.known_units, report.units, report.unit_bytes, report.run) = (known, units, unit_bytes, run);
         report.resume_bytes = Some(reading.next).filter(|&next| next < self.size_bytes);

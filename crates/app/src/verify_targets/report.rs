@@ -1,6 +1,6 @@
 //! What `diskspd verify` found, as text and JSON.
 
-use crate::target_reading::Found;
+use crate::target_reading::{Found, OTHER_TARGET};
 use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
@@ -90,6 +90,9 @@ pub(super) struct TargetReport {
     later_run: Option<LaterRun>,
     /// Nanoseconds from the saving of the map to the last change of the file; null = it was not changed.
     pub(super) changed_after_ns: Option<u64>,
+    /// False: nothing tells whether it is the target of the run of the map, and no unit of that run is on it. Then nothing
+    /// but what cannot be read counts as corrupt.
+    is_target_of_run: bool,
     /// Of the target's bytes.
     checked_percent: f64,
     corrupt_units: u64,
@@ -185,6 +188,7 @@ pub(super) struct Progress {
     places: BTreeMap<u64, Places>,
     /// Units of later runs than that of the map.
     later: BTreeMap<u64, u64>,
+    is_other_target: bool,
     error: Option<String>,
 }
 
@@ -235,6 +239,19 @@ impl Found for Progress {
 impl Progress {
     pub(super) fn of_read(read_bytes: u64) -> Self {
         Self { read_bytes, ..Self::default() }
+    }
+
+    /// Nothing tells whether it is the target of the run: if no unit of the run is on it, nothing but what cannot be read
+    /// counts as corrupt.
+    pub(super) fn disown(&mut self) {
+        self.is_other_target = self.found_units == 0;
+        if !self.is_other_target {
+            return;
+        }
+        for class in Class::ALL.into_iter().filter(|class| *class != Class::Unreadable) {
+            self.absolve(class, self.by_class.get(&class).copied().unwrap_or(0));
+        }
+        self.first.retain(|unit| unit.class == Class::Unreadable);
     }
 
     /// So many units, of which nothing is known, were not read: there is nothing in them.
@@ -359,6 +376,7 @@ impl TargetReport {
             unfinished_units,
             mut unfinished,
             error,
+            is_other_target,
             ..
         } = progress;
         first.sort_by_key(|unit| unit.offset_bytes);
@@ -385,6 +403,7 @@ impl TargetReport {
             displaced_units,
             later_run,
             changed_after_ns: None,
+            is_target_of_run: !is_other_target,
             checked_percent: if size_bytes > 0 { checked_bytes as f64 * 100.0 / size_bytes as f64 } else { 0.0 },
             corrupt_units: by_class.values().sum(),
             corrupt_by_class: by_class.iter().map(|(class, units)| (class.name(), *units)).collect(),
@@ -419,6 +438,9 @@ impl TargetReport {
         let mut note = |words: String| notes.push(words);
         if let Some(error) = &self.error {
             note(format!("NOTE: it could not be read: {error}"));
+        }
+        if !self.is_target_of_run {
+            note(OTHER_TARGET.to_owned());
         }
         if !self.past_page_cache {
             note("NOTE: read through the page cache, because the file system has no direct I/O".to_owned());
@@ -567,6 +589,7 @@ impl VerifyReport {
                 || target.is_incomplete()
                 || target.unfinished_units > 0
                 || target.later_run.is_some()
+                || !target.is_target_of_run
         };
         let outcome = if targets.iter().any(|target| target.corrupt_units > 0) {
             Outcome::Corrupt
@@ -592,6 +615,9 @@ impl VerifyReport {
             Outcome::Failed => "failed: no corruption found in what was read",
             Outcome::CannotTell if any(TargetReport::is_incomplete) => {
                 "incomplete: no corruption found in what was read"
+            }
+            Outcome::CannotTell if any(|target| !target.is_target_of_run) => {
+                "unknown: no unit of the run is on a target that may be another one"
             }
             Outcome::CannotTell if any(|target| target.later_run.is_some()) => {
                 "unknown: a later run wrote to a target after its map was saved"

@@ -530,11 +530,14 @@ fn counts_that_no_run_has_are_refused_at_once() {
         let run = place.diskspd("verify --journal journal a.dat").run();
         run.expect_status(3).expect_stderr(&["ERROR: 'journal/", "(--journal) is not of a run: it names ", reason]);
     };
-    // A map: magic, run, count; target, length of the path, path; device, inode, size; size of a unit, exact; units.
+    // A map: magic, run, boot, count; target, path, names, device, inode, size, size of a unit, exact, units.
     empty_journal(&place);
     place.diskspd(&format!("-d60 --max-ios=100 {load}")).run().expect_status(0);
     let map = place.content("journal/map");
-    let units_at = 28 + "a.dat".len() + 24 + 8;
+    let path_at = 24 + u32::from_le_bytes(map[16..20].try_into().expect("4 bytes")) as usize;
+    let whole = verify::saved::read(&mut map.as_slice()).expect("it is whole");
+    let names: usize = whole.targets[0].0.names.iter().map(|name| 4 + name.len()).sum();
+    let units_at = path_at + 8 + "a.dat".len() + 4 + names + 24 + 8;
     assert_eq!(map[units_at..units_at + 8], 256_u64.to_le_bytes());
     let check = |at: usize, bytes: &[u8], reason: &str| {
         place.file("journal/map", &with_checksum(map.clone(), at, bytes));
@@ -542,7 +545,7 @@ fn counts_that_no_run_has_are_refused_at_once() {
     };
     check(units_at, &(1_u64 << 60).to_le_bytes(), "a target of 1152921504606846976 units");
     check(units_at - 8, &5_u32.to_le_bytes(), "units of 5 bytes");
-    check(24, &u32::MAX.to_le_bytes(), "a path of 4294967295 bytes");
+    check(path_at + 4, &u32::MAX.to_le_bytes(), "a path of 4294967295 bytes");
     // Many units at the end of which nothing is known.
     place.file("journal/map", &with_checksum(map.clone(), units_at, &(25_u64 << 30).to_le_bytes()));
     place.diskspd("verify --journal journal a.dat").run().expect_status(0);
@@ -571,6 +574,107 @@ fn counts_that_no_run_has_are_refused_at_once() {
     assert_eq!(verify(&place, &place.path("a.dat"), 0)["journal_ends_early"], true);
     write(|run| run.targets[0].target.size_bytes = 100 << 40);
     assert_eq!(number(&verify(&place, &place.path("a.dat"), 0), "planned_bytes"), 100 << 40);
+}
+
+/// Runs a load to its end, or kills it.
+fn load_and_end(place: &Workplace, is_killed: bool, load: &str) {
+    empty_journal(place);
+    let load = format!("-b4K -r -w100 -o2 -t1 -Suw -W0 --verify --overwrite --journal=journal --journal-here {load}");
+    if is_killed {
+        let mut run = place.diskspd(&format!("-d600 {load}")).start();
+        wait_for_records(&mut run, &place.path("journal"), 10_000);
+        run.kill_hard();
+    } else {
+        place.diskspd(&format!("-d60 --max-ios=400 {load}")).run().expect_status(0);
+    }
+}
+
+#[test]
+fn targets_are_known_by_what_they_are_not_by_their_paths() {
+    let place = workplace!();
+    let verify = |path: &str, status: i32| {
+        let run = place.diskspd(&format!("verify --journal journal {path}")).run();
+        run.expect_status(status);
+        run
+    };
+    for is_killed in [false, true] {
+        load_and_end(&place, is_killed, "-c1M a.dat b.dat");
+        let rename = |from: &str, to: &str| fs::rename(place.path(from), place.path(to)).expect("the same folder");
+        rename("a.dat", "c.dat");
+        rename("b.dat", "a.dat");
+        verify("a.dat", 0);
+        verify("c.dat", 0);
+        // A copy in its place is another file, whatever is in it.
+        fs::copy(place.path("c.dat"), place.path("d.dat")).expect("room");
+        rename("d.dat", "b.dat");
+        let run = verify("b.dat", 3);
+        let parts = [
+            "ERROR: 'b.dat' is another target than in the run (--journal): this is inode=",
+            ", the run wrote to inode=",
+        ];
+        run.expect_stderr(&parts);
+        verify("c.dat", 0);
+    }
+    // Where nothing tells which it is, its path does, and nothing is accused that has no unit of the run.
+    let run_file = place.path("journal/run");
+    let mut run = verify::log::RunFile::from_bytes(&fs::read(&run_file).expect("the file")).expect("it is whole");
+    run.boot = "another".to_owned();
+    run.targets.iter_mut().for_each(|target| target.target.names.clear());
+    fs::write(&run_file, run.to_bytes()).expect("room");
+    place.file("b.dat", &vec![0xA5; 1 << 20]);
+    verify("b.dat", 6).expect_stdout(&["no unit of the run is on it", "may be another one", "corrupt:        0 units"]);
+    fs::rename(place.path("a.dat"), place.path("b.dat")).expect("the same folder");
+    verify("b.dat", 0);
+}
+
+#[test]
+fn disks_that_were_renamed_are_known_by_what_is_below() {
+    let place = workplace!();
+    let device = |name: &str| -> Result<LoopDevice, String> {
+        LoopDevice::over(&place, &place.sparse(name, 1 << 20).map_err(|error| error.to_string())?)
+    };
+    let (one, two, other) = (or_skip!(device("1.img")), or_skip!(device("2.img")), or_skip!(device("3.img")));
+    let name = |link: &str, device: &LoopDevice| {
+        let _ = fs::remove_file(place.path(link));
+        std::os::unix::fs::symlink(&device.path, place.path(link)).expect("a link");
+    };
+    let verify = |link: &str, status: i32| {
+        let run = place.diskspd(&format!("verify --journal journal {link}")).run();
+        run.expect_status(status);
+        run
+    };
+    for is_killed in [false, true] {
+        name("sda", &one);
+        name("sdb", &two);
+        let destroy = |image: &str| format!("--destroy={}", place.path(image).display());
+        let load = format!("{} {} sda sdb", destroy("1.img"), destroy("2.img"));
+        load_and_end(&place, is_killed, &load);
+        name("sda", &two);
+        name("sdb", &one);
+        verify("sda", 0);
+        verify("sdb", 0);
+        name("sda", &other);
+        verify("sda", 3).expect_stderr(&["'sda' is another target than in the run", "this is loop device over inode="]);
+    }
+}
+
+#[test]
+fn logs_that_a_killed_load_left_beside_its_map_do_not_hide_it() {
+    let place = workplace!();
+    empty_journal(&place);
+    let load = "-c1M -b4K -r -w100 -t2 -Su -d600 -W0 --verify --journal=journal --journal-here a.dat";
+    let mut run = place.diskspd(load).start();
+    wait_for_records(&mut run, &place.path("journal"), 1000);
+    let log = place.content("journal/log.1");
+    run.end();
+    // Logs are removed one after another, once the map is there.
+    place.file("journal/log.1", &log);
+    let verified = place.diskspd("verify --journal journal a.dat").run();
+    verified.expect_status(0).expect_stdout(&["the map of the run (--journal)"]);
+    let mut other = log;
+    other[8] ^= 1;
+    place.file("journal/log.1", &other);
+    place.diskspd("verify --journal journal a.dat").run().expect_status(3).expect_stderr(&["has no 'run' beside it"]);
 }
 
 #[test]

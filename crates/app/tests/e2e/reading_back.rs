@@ -70,13 +70,15 @@ impl Writer {
         let saved = SavedTarget {
             target: 0,
             path: self.path.clone(),
+            names: host::lasting_names(&host::Root::machine(), &self.file),
             identity: (metadata.dev(), metadata.ino()),
             size_bytes: self.size_bytes,
             unit_bytes: self.target.unit.bytes() as u32,
             is_exact: true,
         };
         let mut map = File::create(folder.join(saved::FILE_NAME)).expect("a new file");
-        saved::write(&mut map, RUN, &[(saved, &self.target.map)]).expect("room");
+        let boot = host::boot_id(&host::Root::machine());
+        saved::write(&mut map, RUN, &boot, &[(saved, &self.target.map)]).expect("room");
     }
 }
 

@@ -12,7 +12,7 @@ use sys::device_mapper::MappedDevice;
 const SHARING: [&str; 6] = ["thin", "thin-pool", "snapshot", "snapshot-origin", "snapshot-merge", "era"];
 
 /// What a user may call the device, the best name first; none if nothing tells it from another.
-pub(super) fn identities(root: &Root, row: &DeviceRow, rows: &[DeviceRow]) -> Vec<String> {
+pub(crate) fn identities(root: &Root, row: &DeviceRow, rows: &[DeviceRow]) -> Vec<String> {
     if let DeviceKind::Partition { number } = row.kind {
         let disk = disk_of(root, row).and_then(|name| rows.iter().find(|row| row.name == name));
         let (Some(number), Some(disk)) = (number, disk) else { return Vec::new() };
@@ -83,7 +83,7 @@ pub(super) fn shares_blocks(answer: &io::Result<MappedDevice>) -> Option<String>
 }
 
 /// The disk of a partition.
-pub(super) fn disk_of(root: &Root, row: &DeviceRow) -> Option<String> {
+pub(crate) fn disk_of(root: &Root, row: &DeviceRow) -> Option<String> {
     let DeviceKind::Partition { .. } = row.kind else { return None };
     place::name(place::directory(root, &row.name)?.parent()?)
 }

@@ -14,6 +14,7 @@ use crate::storage::Walk;
 use crate::{devices, loops, mounts};
 use chain::Chain;
 use device::{claim, disk_sequence, mapped, shares_blocks};
+pub(crate) use device::{disk_of, identities};
 use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, Transport};
 use model::device_guard::{Claim, DeviceContent, DeviceGuard};
 use std::fs::File;

@@ -236,6 +236,7 @@ impl Case {
                     self.lines.push(format!("mv {from} {to}"));
                 }
                 self.verify(&format!("{a} {b}"), &[0, 6])?;
+                self.verify(&format!("--journal {journal} {a} {b}"), &[0, 6])?;
             }
             _ => return self.later_loads(a, load),
         }
