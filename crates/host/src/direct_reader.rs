@@ -37,8 +37,10 @@ impl DirectReader {
 
     fn with(file: File, is_past_cache: bool, bytes_max: usize) -> Self {
         // A range may begin and end anywhere in a block.
-        let memory = vec![0; bytes_max + 3 * ALIGNMENT_BYTES];
+        let mut memory = vec![0; bytes_max + 3 * ALIGNMENT_BYTES];
         let start = memory.as_ptr().align_offset(ALIGNMENT_BYTES);
+        // Longer reads are refused wherever the memory begins.
+        memory.truncate(start + bytes_max + 2 * ALIGNMENT_BYTES);
         Self { file, is_past_cache, memory, start }
     }
 
