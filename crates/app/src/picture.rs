@@ -12,6 +12,7 @@ use model::sweep::{Sweep, VisitOutcome};
 use pages::{ChartFormat, Meaning, Side, Subject, chart, html};
 use render::document::DocumentKind;
 use rules::verdict;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
@@ -161,7 +162,9 @@ fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
 /// Contents of a directory created by a sweep or a repeat, if it is one.
 fn sweep_in(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
     let kind = Kind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
-    Some(folder::kept(path, kind).map(|sweep| (kind, sweep)))
+    let file = path.join(kind.file());
+    let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()));
+    Some(text.and_then(|text| Ok((kind, folder::read(&text, &file, kind)?))))
 }
 
 /// The recording of the monitor that `bytes`, the contents of a file, are; the error is a sentence.

@@ -26,7 +26,7 @@ const PRECONDITION_FILE: &str = "precondition.json";
 /// What the names of its runs' results begin with.
 const RUN_PREFIX: &str = "point-";
 
-/// What to do about other files with the names of its own.
+/// Advice where another file has the name of one of its own.
 const INSTEAD: &str = "give another --dir, or --replace-output";
 
 /// What is kept in a directory.
@@ -119,14 +119,8 @@ pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String
     None
 }
 
-/// What is in a directory created by a sweep or a repeat.
-pub(crate) fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
-    let file = folder.join(kind.file());
-    let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    read(&text, &file, kind)
-}
-
-fn read(text: &[u8], file: &Path, kind: Kind) -> Result<Sweep, String> {
+/// The sweep or repeat in `text`, the contents of `file`.
+pub(crate) fn read(text: &[u8], file: &Path, kind: Kind) -> Result<Sweep, String> {
     let at = |reason: String| format!("'{}': {reason}", file.display());
     let mut sweep = import::json::read_sweep(text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
     let points = || 0..sweep.points.len();
