@@ -41,7 +41,7 @@ const BACK: Duration = Duration::from_mins(1);
 const CUT_FROM: f64 = 0.05;
 const CUT_UNTIL: f64 = 0.9;
 
-/// What the names of directories of cycles begin with; the number is behind it.
+/// Prefix of the names of directories of cycles; the number follows.
 const CYCLE_PREFIX: &str = "cycle-";
 
 /// The files that a cycle leaves beside its journal.

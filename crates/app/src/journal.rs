@@ -151,7 +151,7 @@ impl Drop for JournalFile {
     }
 }
 
-/// What has the name of a map.
+/// The file with the name of a map.
 enum Map {
     Missing,
     /// The map of another run; it is empty if that run was killed.

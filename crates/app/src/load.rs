@@ -253,7 +253,7 @@ pub(crate) fn say_overwrite_of_environment(request: &RunRequest) {
     }
 }
 
-/// What a request permits, and no other request.
+/// Permissions of one request.
 pub(crate) fn choices(request: &RunRequest) -> Choices {
     Choices {
         overwrite: request.options.overwrite || overwrites_by_environment(),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use tune::Runner;
 
 /// Runs the points of a series, and checks them before. `point` is the index of the point that a profile was made for: its
-/// options and permissions go for that profile, and no other's do.
+/// options and permissions apply to that profile, and no other's do.
 pub(crate) trait SeriesRunner: Runner {
     /// The load of a profile on a line; without what is known of its targets if it cannot be planned. A search may set its
     /// rate.
@@ -48,7 +48,7 @@ impl Refused {
     }
 }
 
-/// What runs these points, of which there is one at least. `part` is what the live line begins with.
+/// The runner of these points, of which there is one at least. `part` is what the live line begins with.
 ///
 /// # Errors
 ///

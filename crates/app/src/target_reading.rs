@@ -36,7 +36,7 @@ pub(crate) struct OpenedTarget {
     pub(crate) metadata: Metadata,
     /// As in a saved map.
     pub(crate) identity: (u64, u64),
-    /// What it is called for as long as it exists, the best first; none = unknown.
+    /// Its lasting names, the best first; none = unknown.
     pub(crate) names: Vec<String>,
     pub(crate) size_bytes: u64,
 }
@@ -44,6 +44,9 @@ pub(crate) struct OpenedTarget {
 /// The note on a target that was found by its path only and has no unit of the run.
 pub(crate) const OTHER_TARGET: &str =
     "NOTE: no unit of the run is on it, and nothing tells whether it is the target of the run: it may be another one";
+
+/// The outcome of a verification with such a target and no corruption.
+pub(crate) const OTHER_TARGET_OUTCOME: &str = "unknown: no unit of the run is on a target that may be another one";
 
 /// Why a target cannot be verified.
 pub(crate) enum Refusal {
@@ -196,7 +199,7 @@ pub(crate) fn parts_to_read(
 /// The parts of a range that are read, chunk by chunk.
 struct Chunks<'a> {
     parts: std::slice::Iter<'a, Range<u64>>,
-    /// What is left of the present part.
+    /// The rest of the present part.
     part: Range<u64>,
     skipped_bytes: u64,
 }

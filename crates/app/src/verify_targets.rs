@@ -122,6 +122,12 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
         let after = modified.duration_since(saved_at).ok()?;
         u64::try_from(after.as_nanos()).ok().filter(|&after_ns| after_ns > CLOCK_SLACK_NS)
     });
-    let (path, from_bytes, changed_after_ns) = (path.to_owned(), 0, changed_after);
-    Ok(ReadBack { path, size_bytes, from_bytes, expectation, is_certain, changed_after_ns })
+    Ok(ReadBack {
+        path: path.to_owned(),
+        size_bytes,
+        from_bytes: 0,
+        expectation,
+        is_certain,
+        changed_after_ns: changed_after,
+    })
 }

@@ -1,4 +1,4 @@
-//! What a file or block device is called for as long as it exists, whatever path leads to it.
+//! Names that a file or block device keeps for as long as it exists, whatever path leads to it.
 
 use crate::block::place;
 use crate::devices;

@@ -123,6 +123,16 @@ fn listed(text: &str) -> Option<Vec<PathBuf>> {
     Some(names.map(|name| PathBuf::from(OsString::from_vec(unescape(name.trim_end_matches(" (deleted)"))))).collect())
 }
 
+/// The namespace of this kind that a process is in, as the kernel names it.
+pub(crate) fn namespace(root: &Root, process: &str, kind: &str) -> Option<PathBuf> {
+    fs::read_link(root.path(format!("/proc/{process}/ns/{kind}"))).ok()
+}
+
+/// The phrase for processes whose descriptors may not be inspected; `None` if there are none.
+pub(crate) fn denied(processes: usize) -> Option<String> {
+    (processes > 0).then(|| format!("{processes} processes of other users could not be inspected"))
+}
+
 /// Where a registered file may be: as this process names it, and as the one that has it does.
 pub(crate) fn places(root: &Root, process: u32, path: &Path) -> Vec<PathBuf> {
     match path.strip_prefix("/") {

@@ -143,11 +143,8 @@ fn no_lease(error: &io::Error, found: &Found) -> String {
         io::ErrorKind::InvalidInput => "its file system does not support leases".to_owned(),
         _ => format!("the kernel refused a lease: {error}"),
     };
-    let hidden = match found.hidden_processes {
-        0 => None,
-        count => Some(format!("{count} processes of other users could not be inspected")),
-    };
-    [Some(why)].into_iter().chain([hidden]).flatten().chain(found.unidentified.clone()).collect::<Vec<_>>().join("; ")
+    let denied = open_files::denied(found.hidden_processes);
+    std::iter::once(why).chain(denied).chain(found.unidentified.clone()).collect::<Vec<_>>().join("; ")
 }
 
 fn shortened(mut who: Vec<String>) -> Vec<String> {
@@ -301,8 +298,8 @@ impl Search<'_> {
             } else {
                 self.look_at(process, found);
             }
-            let namespace = fs::read_link(self.root.path(format!("/proc/{name}/ns/mnt")));
-            if namespace.is_ok_and(|namespace| namespaces.insert(namespace)) {
+            let namespace = open_files::namespace(self.root, &name, "mnt");
+            if namespace.is_some_and(|namespace| namespaces.insert(namespace)) {
                 self.mounts_of(&name, found);
             }
         }

@@ -68,7 +68,7 @@ pub const SIZES_MAX: usize = 16;
 /// The most writes between two flushes (`--fdatasync-every`) of which each is timed until its flush has ended.
 pub const COMMIT_WRITES_MAX: u32 = 65_536;
 
-/// What a thread keeps of such a write, in bytes.
+/// Bytes that a thread keeps of such a write.
 pub const UNCOMMITTED_BYTES: u64 = 24;
 
 /// Writes of a thread that wait for a flush at most: those that ended in the warm-up do not count for the first flush of the

@@ -1,6 +1,6 @@
 //! The metrics of a run: their names, units and meanings, and which loads have them.
 //!
-//! A metric is a [`Statistic`] of a [`Scope`]: `commit.p99` is the 99th percentile of commits. Options, results, tables and
+//! A [`MetricName`] is a [`Metric`] of a [`Scope`]: `commit.p99` is the 99th percentile of commits. Options, results, tables and
 //! the documentation take both from the tables here.
 
 use crate::limits::COMMIT_WRITES_MAX;
@@ -10,7 +10,7 @@ use crate::profile::{FlushMode, StreamName, Target, TimeSpan};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is computed from the I/Os of a scope.
+/// A statistic of the I/Os of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -146,7 +146,7 @@ impl Metric {
         self.row().rank_ppb
     }
 
-    /// What it is, for the documentation.
+    /// Its definition, for the documentation.
     pub const fn meaning(self) -> &'static str {
         self.row().meaning
     }
@@ -202,7 +202,7 @@ struct ScopeRow {
     /// In brackets behind a statistic.
     words: &'static str,
     meaning: &'static str,
-    /// What a load needs to have it, for the documentation and for errors.
+    /// The loads that have it, for the documentation and for errors.
     needs: &'static str,
     /// The statistics that it has, beside latencies.
     rates: &'static [Metric],
@@ -285,7 +285,7 @@ impl Scope {
         }
     }
 
-    /// What stands before the statistic: `commit.`, `log:`; nothing for all reads and writes.
+    /// The text before the statistic: `commit.`, `log:`; nothing for all reads and writes.
     pub fn prefix(&self) -> String {
         match self {
             Self::Stream(name) => format!("{name}:"),
@@ -293,12 +293,12 @@ impl Scope {
         }
     }
 
-    /// What it covers, for the documentation.
+    /// The I/Os that it covers, for the documentation.
     pub const fn meaning(&self) -> &'static str {
         self.row().meaning
     }
 
-    /// What a load needs to have it.
+    /// The loads that have it.
     pub const fn needs(&self) -> &'static str {
         self.row().needs
     }
@@ -338,7 +338,7 @@ impl Scope {
             (Some(_), _) => &[Self::Response],
             (None, Some(_)) if !has_commits => &[Self::Read, Self::Write, Self::Flush],
             (None, Some((1, _))) => &[Self::Read, Self::Commit],
-            // Whether it waits for the write alone or until it is durable is its own affair.
+            // Some applications wait for the write alone, others until it is durable.
             (None, Some(_)) => &[Self::Read, Self::Write, Self::Commit],
             (None, None) => &[Self::All],
         };
@@ -368,9 +368,9 @@ fn is_durable(span: &TimeSpan, target: &Target) -> bool {
 /// A statistic of a scope: what an option, a result or a table names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MetricName {
-    /// Of which I/Os.
+    /// The I/Os that it is computed from.
     pub scope: Scope,
-    /// What.
+    /// The statistic.
     pub metric: Metric,
 }
 

@@ -1,7 +1,7 @@
 //! Two sets of results beside each other.
 
 use crate::confidence::{self, WithoutInterval};
-use crate::figure_words::{name, shown_figure};
+use crate::figure_words::{name as figure_name, shown_figure};
 use crate::load_line;
 use crate::plain_table::PlainTable;
 use crate::system::utc;
@@ -268,7 +268,7 @@ pub fn why_without_intervals(differences: &[Difference], sides: [(&str, &[RunRes
 
 /// Why figures have no interval, and whether it is the length of runs.
 fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<(String, bool)> {
-    let mut found: Vec<((String, bool), Vec<String>)> = Vec::new();
+    let mut found: Vec<((String, bool), Vec<&str>)> = Vec::new();
     for figure in differences.iter().filter(|found| found.interval.is_none()).map(|found| found.figure) {
         let reasons = sides.map(|(name, runs)| without_interval(figure, runs).map(|reason| (name, reason)));
         let is_short = reasons.iter().flatten().any(|(_, reason)| matches!(reason, WithoutInterval::Withheld { .. }));
@@ -280,21 +280,16 @@ fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<
                 a.into_iter().chain(b).map(of_side).collect::<Vec<_>>().join("; ")
             }
         };
-        let (why, name) = ((why, is_short), without_unit(figure));
+        let (why, name) = ((why, is_short), figure_name(figure));
         match found.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(name),
             None => found.push((why, vec![name])),
         }
     }
-    let words = |((why, is_short), names): ((String, bool), Vec<String>)| {
+    let words = |((why, is_short), names): ((String, bool), Vec<&str>)| {
         (format!("no 95 % interval of {}: {why}", names.join(", ")), is_short)
     };
     found.into_iter().map(words).collect()
-}
-
-/// The name of a figure without its unit.
-fn without_unit(figure: Metric) -> String {
-    name(figure).to_owned()
 }
 
 /// Why a side does not tell how far a figure may be off; `None` if it does.

@@ -13,7 +13,7 @@ use model::result::RESULT_SCHEMA;
 use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA};
 use model::version::IMPLEMENTATION;
 
-/// What `verify --json` prints.
+/// The schema of what `verify --json` prints.
 pub const VERIFY_SCHEMA: &str = "diskspd-verify";
 
 /// The line that `load.txt` of a cycle begins with, around the number of the cycle.

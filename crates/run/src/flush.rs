@@ -25,7 +25,7 @@ struct Uncommitted {
     operation: Operation,
 }
 
-/// What memory is planned by.
+// Memory is planned by this size.
 const _: () = assert!(size_of::<Uncommitted>() as u64 == UNCOMMITTED_BYTES);
 
 /// When a thread flushes, and what.

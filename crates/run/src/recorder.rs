@@ -54,7 +54,7 @@ pub struct Recorder {
     pub(crate) rotations: Option<TallyCells>,
 }
 
-/// What flushes took, and what commits did: a write until the flush after it has ended.
+/// Latencies of flushes and of commits, which are writes until the flush after them has ended.
 #[derive(Debug)]
 pub(crate) struct FlushTimes {
     flushes: Times,
@@ -72,7 +72,7 @@ impl FlushTimes {
         self.flushes.record(flush_ns);
     }
 
-    /// A write became durable so long after its start.
+    /// A write became durable `commit_ns` after its start.
     pub(crate) fn commit(&self, commit_ns: u64) {
         if let Some(commits) = &self.commits {
             commits.record(commit_ns);

@@ -58,7 +58,7 @@ pub(crate) struct Verification {
     sizes_bytes: Box<[u64]>,
     /// As in a saved map.
     identities: Box<[(u64, u64)]>,
-    /// What each target is called for as long as it exists; with `--journal` only.
+    /// Lasting names of each target; with `--journal` only.
     names: Box<[Vec<String>]>,
     /// Which start of the machine it is.
     boot: String,

@@ -12,11 +12,11 @@ pub fn value(name: &MetricName, span_result: &TimeSpanResult) -> Option<f64> {
     let measured = span_result.measured.as_ref()?;
     match name.metric {
         Metric::Cpu => Some(measured.cpu_average.usage_percent),
-        metric => Part::of(&name.scope, measured)?.value(metric),
+        metric => Part::in_scope(&name.scope, measured)?.value(metric),
     }
 }
 
-/// What a result has of the I/Os of a scope.
+/// Figures of the I/Os of a scope.
 #[derive(Default)]
 struct Part<'a> {
     iops: Option<f64>,
@@ -28,7 +28,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn of(scope: &Scope, measured: &'a Measured) -> Option<Self> {
+    fn in_scope(scope: &Scope, measured: &'a Measured) -> Option<Self> {
         let total = &measured.total;
         let latencies = measured.total_latency.as_ref();
         let operation = |operation: Operation| {
@@ -48,7 +48,7 @@ impl<'a> Part<'a> {
             Scope::Flush => measured.flushes.as_ref().map(|flushes| Self::flushes(flushes, measured)),
             Scope::Commit => match &measured.flushes {
                 Some(flushes) => Self::commits(flushes, measured),
-                None => Self::of(&Scope::Write, measured),
+                None => Self::in_scope(&Scope::Write, measured),
             },
             Scope::Response => Self::times(response()?.total.as_ref()),
             Scope::ReadResponse => Self::times(response()?.read.as_ref()),

@@ -87,6 +87,7 @@ mod tests {
             assert_eq!(duplicate_for_writing(number).expect_err("nothing").raw_os_error(), Some(libc::EBADF));
         }
     }
+
     #[test]
     fn threads_share_their_descriptors_and_processes_do_not() {
         let thread = || rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();

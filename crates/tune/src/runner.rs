@@ -5,7 +5,7 @@ use model::result::RunResult;
 
 /// Runs profiles, one after the other. The program's own runs them on this machine; in tests a
 /// formula stands behind it. `point` is the index of the point that a profile was made for: what its command line
-/// permits goes for its own runs only.
+/// permits applies to its own runs only.
 pub trait Runner {
     /// Makes the targets of a profile ready, without measuring.
     fn prepare(&mut self, point: usize, profile: &Profile) -> Result<(), RunFailure>;

@@ -113,7 +113,7 @@ pub struct History {
 }
 
 impl History {
-    /// Nothing so far; `None` if the unit of a target is none. What is known of units may take so many bytes of memory.
+    /// Nothing so far; `None` if the unit of a target is none. At most `memory_bytes_max` bytes of memory are taken for what is known of units.
     pub fn new(run: u64, targets: &[LoggedTarget], memory_bytes_max: u64) -> Option<Self> {
         let target = |logged: &LoggedTarget| {
             let unit = UnitSize::new(logged.target.unit_bytes.into())?;
@@ -175,13 +175,12 @@ impl History {
 
     /// Adds units to those that changes began for, unless they are too many already.
     fn collect(&mut self, change: &Change) {
-        let Some(target) = self.targets.iter_mut().find(|target| target.logged.target.target == change.target) else {
-            return;
-        };
+        let is_too_large = self.is_too_large;
+        let Some(target) = self.target(change.target) else { return };
         let units = target.range(change);
         target.begun.0 += 1;
         target.begun.1 = target.begun.1.saturating_add(units.end - units.start);
-        if self.is_too_large || !target.collected.add(units) {
+        if is_too_large || !target.collected.add(units) {
             return;
         }
         let known = |target: &TargetHistory| {

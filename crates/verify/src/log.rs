@@ -221,6 +221,9 @@ pub fn head(run: u64, thread: u32) -> Vec<u8> {
     [&LOG_MAGIC[..], &run.to_le_bytes(), &u64::from(thread).to_le_bytes()].concat()
 }
 
+/// Bytes of a log that [`run_of_head`] reads.
+pub const RUN_HEAD_BYTES: u64 = MAGIC_BYTES as u64 + 8;
+
 /// The number of the run that a log which begins like this is of.
 pub fn run_of_head(head: &[u8]) -> Option<u64> {
     let run = head.strip_prefix(LOG_MAGIC)?.first_chunk::<8>()?;

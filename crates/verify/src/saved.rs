@@ -36,7 +36,7 @@ pub struct SavedTarget {
     pub target: u32,
     /// As its units were written through it, in the bytes of the file system.
     pub path: Vec<u8>,
-    /// What it is called for as long as it exists, the best first; none = unknown.
+    /// Its lasting names, the best first; none = unknown.
     pub names: Vec<String>,
     /// Of a file: its file system's device and its inode. Of a block device: 0 and the device.
     pub identity: (u64, u64),

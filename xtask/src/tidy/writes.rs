@@ -10,7 +10,7 @@ const SECTION: &str = "\n## Where files are written\n";
 /// Before each path of the table.
 const CRATES: &str = "crates/";
 
-/// What such calls look like.
+/// Text of such calls.
 const CALLS: [&str; 34] = [
     "File::create",
     "OpenOptions::new",

@@ -11,7 +11,8 @@ use sys::folder::Folder;
 use sys::word_log::SEGMENT_BYTES;
 use verify::history::History;
 use verify::log::{
-    Change, Entry, Flush, HEAD_BYTES, Kind, LogReader, RUN_FILE_NAME, RunFile, is_log_name, log_name, run_of_head,
+    Change, Entry, Flush, HEAD_BYTES, Kind, LogReader, RUN_FILE_NAME, RUN_HEAD_BYTES, RunFile, is_log_name, log_name,
+    run_of_head,
 };
 use verify::saved::{FILE_NAME, ReadError};
 
@@ -229,7 +230,9 @@ fn without_run(folder: &Path) -> Result<Option<Logs>, String> {
         }
         let log = folder.join(&name);
         let mut head = Vec::new();
-        sys::file::open_to_look(&log).and_then(|file| file.take(16).read_to_end(&mut head)).map_err(error)?;
+        sys::file::open_to_look(&log)
+            .and_then(|file| file.take(RUN_HEAD_BYTES).read_to_end(&mut head))
+            .map_err(error)?;
         if map.is_none() || run_of_head(&head) != map {
             return Err(format!(
                 "'{}' (--journal) has no '{RUN_FILE_NAME}' beside it: the load was killed before it began, or the file was \

@@ -2,7 +2,7 @@
 
 use super::logs::{Durable, Logs};
 use super::read::{Progress, Target};
-use crate::target_reading::OTHER_TARGET;
+use crate::target_reading::{OTHER_TARGET, OTHER_TARGET_OUTCOME};
 use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use model::corruption::CorruptionClass as Class;
 use model::printable::printable;
@@ -413,9 +413,7 @@ impl AfterCutReport {
             Outcome::CannotTell if self.targets.iter().any(|target| target.read_bytes < target.planned_bytes) => {
                 "incomplete: no corruption found until the interruption"
             }
-            Outcome::CannotTell if self.targets.iter().any(|target| !target.is_target_of_run) => {
-                "unknown: no unit of the run is on a target that may be another one"
-            }
+            Outcome::CannotTell if self.targets.iter().any(|target| !target.is_target_of_run) => OTHER_TARGET_OUTCOME,
             Outcome::CannotTell => "the journal has no write to a target: the load was cut off before it began",
         };
         let _ = writeln!(text, "Verification after a cut (experimental): {words}");

@@ -33,7 +33,7 @@ struct SeriesOnHosts<'a> {
     part: &'a RefCell<String>,
 }
 
-/// What runs these points, of which there is one at least, on the hosts of `--on`.
+/// The runner of these points, of which there is one at least, on the hosts of `--on`.
 pub(crate) fn series_runner<'a>(
     points: &'a [PlannedPoint],
     option: &FleetOption,

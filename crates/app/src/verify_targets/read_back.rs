@@ -86,7 +86,7 @@ impl ReadBack<'_> {
             }
         };
         if !self.is_certain {
-            reading.found.disown();
+            reading.found.absolve_other_target();
         }
         let mut report = TargetReport::new(self.path.clone(), self.size_bytes, reading.found);
         (report.known_units, report.units, report.unit_bytes, report.run) = (known, units, unit_bytes, run);

@@ -1,6 +1,6 @@
 //! What `diskspd verify` found, as text and JSON.
 
-use crate::target_reading::{Found, OTHER_TARGET};
+use crate::target_reading::{Found, OTHER_TARGET, OTHER_TARGET_OUTCOME};
 use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
@@ -243,7 +243,7 @@ impl Progress {
 
     /// Nothing tells whether it is the target of the run: if no unit of the run is on it, nothing but what cannot be read
     /// counts as corrupt.
-    pub(super) fn disown(&mut self) {
+    pub(super) fn absolve_other_target(&mut self) {
         self.is_other_target = self.found_units == 0;
         if !self.is_other_target {
             return;
@@ -254,7 +254,7 @@ impl Progress {
         self.first.retain(|unit| unit.class == Class::Unreadable);
     }
 
-    /// So many units, of which nothing is known, were not read: there is nothing in them.
+    /// Counts units of holes: nothing is known of them, and they were not read.
     pub(super) fn skip(&mut self, bytes: u64, units: u64) {
         self.read_bytes += bytes;
         self.unchecked_units += units;
@@ -616,9 +616,7 @@ impl VerifyReport {
             Outcome::CannotTell if any(TargetReport::is_incomplete) => {
                 "incomplete: no corruption found in what was read"
             }
-            Outcome::CannotTell if any(|target| !target.is_target_of_run) => {
-                "unknown: no unit of the run is on a target that may be another one"
-            }
+            Outcome::CannotTell if any(|target| !target.is_target_of_run) => OTHER_TARGET_OUTCOME,
             Outcome::CannotTell if any(|target| target.later_run.is_some()) => {
                 "unknown: a later run wrote to a target after its map was saved"
             }

@@ -1,4 +1,4 @@
-//! A permission goes for the load that it was given to. `--overwrite` and `--destroy` of side A of `diskspd ab` used to
+//! A permission applies to the load that it was given to. `--overwrite` and `--destroy` of side A of `diskspd ab` used to
 //! let side B write, too, and of the points of a sweep the first decided for all.
 
 use std::path::Path;

@@ -104,7 +104,7 @@ struct Host {
     /// When its state was last one that a host may have in the phase, or the phase began.
     fits_ns: u64,
     /// Why it is not waited for although it is heard: a sentence.
-    astray: Option<String>,
+    dropped: Option<String>,
     /// How long this controller itself stood still since then: nobody could be heard.
     deaf_ns: u64,
     plan: Option<HostPlan>,
@@ -184,7 +184,7 @@ impl Conductor {
                 heard_ns: None,
                 state_ns: 0,
                 fits_ns: 0,
-                astray: None,
+                dropped: None,
                 deaf_ns: 0,
                 plan: None,
                 plan_answered: false,
@@ -455,7 +455,7 @@ impl Conductor {
         self.begin_waiting();
     }
 
-    /// What hosts may take begins now.
+    /// Time limits of hosts begin now.
     fn begin_waiting(&mut self) {
         self.phase_ns = self.last_ns.unwrap_or_default();
         for host in &mut self.hosts {
@@ -493,7 +493,7 @@ impl Conductor {
     }
 
     /// Why a host is not waited for although it is heard.
-    fn astray(&self, host: usize, now_ns: u64) -> Option<String> {
+    fn reason_to_drop(&self, host: usize, now_ns: u64) -> Option<String> {
         let of = &self.hosts[host];
         let wrong_ns = now_ns.saturating_sub(of.fits_ns.saturating_add(of.deaf_ns));
         if of.heard_ns.is_some() && wrong_ns > of.silence.ns() && !self.fits(host, now_ns) {
@@ -516,7 +516,7 @@ impl Conductor {
         // Why a host was not waited for while the load ran is told in the end.
         if !matches!(self.phase, Phase::Settling | Phase::MeasuringAgain | Phase::Fetching) {
             for host in 0..self.hosts.len() {
-                self.hosts[host].astray = self.astray(host, now_ns);
+                self.hosts[host].dropped = self.reason_to_drop(host, now_ns);
             }
         }
         // Results take their own time.
@@ -791,12 +791,12 @@ impl Host {
 
     /// True if it is not waited for.
     fn is_lost(&self, now_ns: u64) -> bool {
-        self.astray.is_some() || self.is_silent(now_ns)
+        self.dropped.is_some() || self.is_silent(now_ns)
     }
 
     /// Why it is not.
     fn loss(&self) -> String {
-        self.astray.clone().unwrap_or_else(|| format!("nothing was heard of it for {}", self.silence))
+        self.dropped.clone().unwrap_or_else(|| format!("nothing was heard of it for {}", self.silence))
     }
 
     fn is_silent(&self, now_ns: u64) -> bool {

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Loop devices over one another that are named.
 const ABOVE_MAX: usize = 8;
@@ -191,12 +191,12 @@ struct Processes<'a> {
     numbers: &'a BTreeMap<(u32, u32), &'a str>,
     /// The same by the name of their node.
     names: BTreeMap<OsString, &'a str>,
-    own_mounts: Option<String>,
+    own_mounts: Option<PathBuf>,
 }
 
 impl<'a> Processes<'a> {
     fn new(root: &'a Root, numbers: &'a BTreeMap<(u32, u32), &'a str>, names: BTreeMap<OsString, &'a str>) -> Self {
-        let own_mounts = namespace(root, "self", "mnt");
+        let own_mounts = open_files::namespace(root, "self", "mnt");
         Self { root, numbers, names, own_mounts }
     }
 
@@ -204,21 +204,21 @@ impl<'a> Processes<'a> {
         let own = fs::read_link(self.root.path("/proc/self")).ok();
         let mut users = Users::default();
         let mut denied = 0;
-        let mut namespaces: BTreeSet<String> = self.own_mounts.iter().cloned().collect();
+        let mut namespaces: BTreeSet<PathBuf> = self.own_mounts.iter().cloned().collect();
         for process in self.root.numbered("/proc", "") {
             let word = process.to_string();
             if own.as_deref() != Some(Path::new(&word)) {
                 let unseen = self.look_at(process, &mut users);
                 denied += usize::from(unseen.denied);
             }
-            if namespace(self.root, &word, "mnt").is_some_and(|namespace| namespaces.insert(namespace)) {
+            let namespace = open_files::namespace(self.root, &word, "mnt");
+            if namespace.is_some_and(|namespace| namespaces.insert(namespace)) {
                 users.phrases.extend(self.mounts_of(process));
             }
         }
-        if denied > 0 {
-            users.unseen.push(format!("{denied} processes of other users could not be inspected"));
-        }
-        if namespace(self.root, "self", "pid").is_some_and(|namespace| namespace != INITIAL_PID_NAMESPACE) {
+        users.unseen.extend(open_files::denied(denied));
+        let own = open_files::namespace(self.root, "self", "pid");
+        if own.is_some_and(|namespace| namespace != Path::new(INITIAL_PID_NAMESPACE)) {
             users.unseen.push("processes outside this PID namespace are not visible".to_owned());
         }
         users
@@ -276,12 +276,6 @@ impl<'a> Processes<'a> {
         let command = labelled(&status, "Name").map(|name| format!(" ({name})")).unwrap_or_default();
         format!("process {process}{command}")
     }
-}
-
-/// The namespace of this kind that a process is in.
-fn namespace(root: &Root, process: &str, kind: &str) -> Option<String> {
-    let link = fs::read_link(root.path(format!("/proc/{process}/ns/{kind}"))).ok()?;
-    Some(link.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
