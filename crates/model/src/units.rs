@@ -64,6 +64,15 @@ pub fn short_size(bytes: u64) -> String {
     unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
+/// A share in percent with so many decimals, rounded down: `100.0` is all of it.
+pub fn percent_rounded_down(percent: f64, decimals: u32) -> String {
+    let scale = 10_f64.powi(decimals.cast_signed());
+    let nearest = (percent * scale).round();
+    // The product may be below a number that the decimals can say.
+    let scaled = if nearest / scale > percent { nearest - 1.0 } else { nearest };
+    format!("{:.*}", decimals as usize, scaled / scale)
+}
+
 /// A whole number with commas between thousands.
 pub fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -148,6 +157,22 @@ impl<'de> Deserialize<'de> for UnixTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_all_of_it_is_all_of_it() {
+        let percent = |part: u64, whole: u64| percent_rounded_down(part as f64 * 100.0 / whole as f64, 1);
+        assert_eq!(percent(131_071, 131_072), "99.9");
+        assert_eq!(percent((1 << 44) - 1, 1 << 44), "99.9");
+        assert_eq!(
+            (percent(7, 7), percent(0, 7), percent(1, 2), percent(1, 3)),
+            ("100.0".into(), "0.0".into(), "50.0".into(), "33.3".into())
+        );
+        for thousandth in 0..=1000 {
+            let said = format!("{}.{}", thousandth / 10, thousandth % 10);
+            assert_eq!(percent(thousandth, 1000), said);
+        }
+        assert_eq!(percent_rounded_down(4.35, 2), "4.35");
+    }
 
     #[test]
     fn whole_numbers_have_commas() {

@@ -5,7 +5,7 @@ use crate::foreign_text::{text, text_of_path};
 use crate::quantity::{Quantity, grouped, latency, size};
 use model::figures::{Figures, LatencyDistribution, OperationFigures, RotationFigures, SizeFigures};
 use model::result::{Measured, StreamFigures, TimeSpanResult};
-use model::units::mib;
+use model::units::{mib, percent_rounded_down};
 use model::verification::{CorruptUnit, CorruptUnits, NearMessage, places_words};
 
 const P50_PPB: u64 = 500_000_000;
@@ -99,7 +99,8 @@ pub(crate) fn rotations(measured: &Measured) -> Option<Table> {
 /// What verification found; `None` without `--verify`.
 pub(crate) fn verification(span_result: &TimeSpanResult) -> Option<Table> {
     let found = span_result.verification.as_ref()?;
-    let unchecked = found.unchecked_percent.map(|percent| format!(" ({percent:.2} %)")).unwrap_or_default();
+    let unchecked =
+        found.unchecked_percent.map(|percent| format!(" ({} %)", percent_rounded_down(percent, 2))).unwrap_or_default();
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let mut rows = vec![
         row("units checked", grouped(found.checked_units as f64)),

@@ -64,11 +64,12 @@ pub(crate) fn check(time_span: &TimeSpan, system: &SystemFacts, findings: &mut F
         messages
             .push((RefusalKind::Invalid, format!("{threads} threads; the maximum in one timespan is {THREADS_MAX}")));
     }
-    // One descriptor for each target of each thread, one for its ring, and one for each file that is kept an eye on until
-    // it is written to.
+    // One descriptor for each target of each thread, another one if it is mapped, one for its ring, and one for each file
+    // that is kept an eye on until it is written to.
     let written = time_span.targets.iter().filter(|target| target.writes()).count() as u64;
     let rings = if may_need_rings(time_span) { threads } else { 0 };
-    let descriptors = pair_count(time_span) + rings + written + DESCRIPTORS_BESIDE;
+    let mapped = if time_span.targets.iter().any(|target| target.memory_mapped) { pair_count(time_span) } else { 0 };
+    let descriptors = pair_count(time_span) + mapped + rings + written + DESCRIPTORS_BESIDE;
     if descriptors > system.open_files_max {
         messages.push((
             RefusalKind::Impossible,

@@ -2,7 +2,7 @@
 
 use crate::foreign;
 use model::result::{HottestShare, SkewFigures};
-use model::units::Bytes;
+use model::units::{Bytes, percent_rounded_down};
 use std::io::{self, Write};
 
 /// What each target's hottest positions received.
@@ -16,8 +16,8 @@ pub(crate) fn lines(out: &mut dyn Write, skews: &[SkewFigures]) -> io::Result<()
             let label = format!("hottest {positions_percent}%:");
             writeln!(out, "{label:<24}{drawn} of the I/Os (expected {law_percent:.2}%)")?;
         }
-        let share = *touched_positions as f64 / (*positions).max(1) as f64 * 100.0;
-        writeln!(out, "{:<24}about {touched_positions} ({share:.2}%)", "positions touched:")?;
+        let share = percent_rounded_down(*touched_positions as f64 * 100.0 / (*positions).max(1) as f64, 2);
+        writeln!(out, "{:<24}about {touched_positions} ({share}%)", "positions touched:")?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What verification found (`--verify`): a block of its own.
 
 use crate::foreign;
+use model::units::percent_rounded_down;
 use model::verification::{CorruptUnit, UnitHeader, VerificationFigures, places_words};
 use std::io::{self, Write};
 
@@ -13,8 +14,8 @@ pub(crate) fn block(out: &mut dyn Write, figures: &VerificationFigures) -> io::R
     writeln!(out, "\nData verification (--verify, experimental), units of {unit_bytes} bytes:")?;
     let against = if *is_exact { "what was written" } else { "themselves only (place, run, checksum)" };
     writeln!(out, "  units checked:        {checked_units}, compared with {against}")?;
-    let share =
-        figures.unchecked_percent.map(|percent| format!(" ({percent:.2}% of the units read)")).unwrap_or_default();
+    let share = figures.unchecked_percent.map(|percent| percent_rounded_down(percent, 2));
+    let share = share.map(|percent| format!(" ({percent}% of the units read)")).unwrap_or_default();
     writeln!(
         out,
         "  units not checkable:  {unchecked_units}{share}: not written by this run, or changed during the read"

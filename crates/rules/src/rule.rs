@@ -108,7 +108,9 @@ fn rounded(value: f64) -> f64 {
 
 /// A share as percent with one decimal.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    // Only all of it is 100 %.
+    let most = if share < 1.0 { 99.9 } else { f64::INFINITY };
+    format!("{:.1} %", (share * 100.0).min(most))
 }
 
 #[cfg(test)]

@@ -2,14 +2,16 @@
 //!
 //! A file that is truncated while it is mapped answers the next access beyond its end with SIGBUS.
 //! Every copy is therefore guarded: a handler puts an empty page under the faulting address, so
-//! that the copy can go on, and the copy reports an I/O error.
+//! that the copy can go on, and the copy reports an I/O error. The file is then mapped there again: no later copy takes
+//! the empty page for data of the file, and each one finds out anew whether the file has the page.
 
 use crate::cache_lines;
 use crate::mapping::Mapping;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -18,8 +20,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, compiler_fence};
 /// A file in memory, shared with everybody who has it open.
 #[derive(Debug)]
 pub struct FileMapping {
+    file: OwnedFd,
+    protection: ProtFlags,
     start: *mut u8,
     bytes: usize,
+    /// Empty pages are left where the file should be: nothing can be copied any more.
+    is_broken: Cell<bool>,
 }
 
 /// What makes a write durable.
@@ -48,9 +54,10 @@ impl FileMapping {
         install_guard()?;
         let bytes = usize::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        let file = file.as_fd().try_clone_to_owned()?;
         // SAFETY: a new mapping at an address of the kernel's choice; no reference into it is made.
-        let start = unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0)? };
-        Ok(Self { start: start.cast(), bytes })
+        let start = unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, 0)? };
+        Ok(Self { file, protection, start: start.cast(), bytes, is_broken: Cell::new(false) })
     }
 
     /// Copies `length` bytes at `offset` into `buffer` at `buffer_offset`.
@@ -133,6 +140,9 @@ impl FileMapping {
     }
 
     fn copy(&self, from: *const u8, to: *mut u8, offset: u64, length: u64, non_temporal: bool) -> io::Result<()> {
+        if self.is_broken.get() {
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
         let guarded = self.at(offset, length) as usize;
         GUARD.with(|guard| guard.begin(guarded, guarded + length as usize));
         // SAFETY: both ranges were checked to lie inside their memory; one is a mapping of a file
@@ -145,7 +155,26 @@ impl FileMapping {
                 ptr::copy_nonoverlapping(from, to, length as usize);
             }
         }
-        if GUARD.with(Guard::end) { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
+        if GUARD.with(Guard::end) {
+            self.map_again(offset, length);
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        Ok(())
+    }
+
+    /// Maps the file in place of the empty pages that a fault left in a range of the mapping.
+    #[cold]
+    fn map_again(&self, offset: u64, length: u64) {
+        let page = rustix::param::page_size() as u64;
+        let first = offset - offset % page;
+        let bytes = (offset + length - first).next_multiple_of(page) as usize;
+        // SAFETY: these are whole pages of this mapping, which reaches to the end of its last page; the same part of the
+        // same file takes their place, and no reference into them exists.
+        let mapped = unsafe {
+            let place = self.at(first, 0).cast();
+            rustix::mm::mmap(place, bytes, self.protection, MapFlags::SHARED | MapFlags::FIXED, &self.file, first)
+        };
+        self.is_broken.set(mapped.is_err());
     }
 }
 
@@ -292,6 +321,19 @@ mod tests {
         let error = mapping.read(32_768, &mut buffer, 0, 4096, false).expect_err("gone");
         assert_eq!(error.raw_os_error(), Some(libc::EIO));
         mapping.read(0, &mut buffer, 0, 4096, false).expect("the rest is still there");
+        // The page that the copy went on with is no data of the file.
+        for _ in 0..2 {
+            for offset in [8192, 32_700, 65_535] {
+                mapping.read(offset, &mut buffer, 0, 1, false).expect_err("still gone");
+                mapping.write(offset, &buffer, 0, 1, false).expect_err("still gone");
+            }
+        }
+        file.set_len(1 << 16).expect("as long as before");
+        buffer.write(0, b"again");
+        mapping.write(32_768, &buffer, 0, 5, false).expect("there again");
+        let mut back = [0; 5];
+        file.read_exact_at(&mut back, 32_768).expect("inside");
+        assert_eq!(&back, b"again");
     }
 
     // Shows switches: -Nn

@@ -5,7 +5,7 @@ use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
 use model::printable::printable;
-use model::units::Bytes;
+use model::units::{Bytes, percent_rounded_down};
 use model::verification::{ExpectedContent, UnitWrite};
 use render::document::VERIFY_SCHEMA;
 use serde::Serialize;
@@ -512,7 +512,8 @@ impl TargetReport {
             (Some(known), Some(units)) => line(&format!("known:          {known} of {units} units")),
             _ => line(&format!("known:          {} units with a header", self.found_units)),
         }
-        line(&format!("checked:        {} units, {:.1} % of the target", self.checked_units, self.checked_percent));
+        let percent = percent_rounded_down(self.checked_percent, 1);
+        line(&format!("checked:        {} units, {percent} % of the target", self.checked_units));
         line(&format!("not checkable:  {} units", self.unchecked_units));
         self.in_doubt().iter().for_each(|words| line(words));
         line(&format!("corrupt:        {} units", self.corrupt_units));

@@ -239,6 +239,19 @@ fn a_file_that_shrinks_is_an_error_for_every_engine() {
 }
 
 // Shows faults: The file system is full while a sparse file is written
+/// An empty page in place of one that the file no longer had was verified as data of the file: writes to it seemed to succeed.
+#[test]
+fn a_mapped_page_that_is_lost_stays_lost() {
+    let place = workplace!();
+    // The first access is nearly always a read, which does not end the run.
+    let mut run = place.diskspd("-c4K -b4K -o1 -t1 -w2 -d30 -W0 -v -Sm --verify --overwrite a.dat").start();
+    run.wait_for_stderr("starting measurements");
+    File::options().write(true).open(place.path("a.dat")).and_then(|file| file.set_len(0)).expect("a file");
+    let run = run.finish();
+    assert!(matches!(run.code(), Some(1 | 5)), "{run}");
+    run.expect_stderr(&["writing 4096 bytes at offset 0 of 'a.dat' failed: the mapped page cannot be accessed"]);
+}
+
 #[test]
 fn a_file_that_grows_holes_into_a_full_file_system_is_an_error() {
     let place = workplace!();

@@ -320,6 +320,21 @@ fn where_nothing_can_be_checked_the_answer_is_unknown() {
     }
 }
 
+/// A share of 99.99 % was printed as 100.0 %.
+#[test]
+fn no_share_is_rounded_up_to_all_of_it() {
+    let place = workplace!();
+    let mut writer = Writer::of(&place.path("a.dat"), SIZE, 512);
+    writer.write_all(65_536);
+    let percent_checked = |percent: &str| {
+        let run = place.diskspd("verify a.dat").run();
+        run.expect_stdout(&[&format!(" units, {percent} % of the target")]);
+    };
+    percent_checked("100.0");
+    writer.file.write_all_at(&[0; 512], 8192).expect("room");
+    percent_checked("99.9");
+}
+
 #[test]
 fn what_is_no_map_or_no_target_is_refused() {
     let place = workplace!();

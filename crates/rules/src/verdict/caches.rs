@@ -71,8 +71,8 @@ fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
         let Some((bytes, name)) = seen.filter(|_| issued > 0) else { continue };
         // The device may have transferred what was outstanding when the measurement began before it did.
         let early = context.outstanding_bytes(&rows.iter().map(|row| row.target).collect());
-        let missing = issued.saturating_sub(bytes).saturating_sub(early) as f64 / issued as f64;
-        if missing > context.slack() {
+        let missing = issued.saturating_sub(bytes) as f64 / issued as f64;
+        if missing - early as f64 / issued as f64 > context.slack() {
             let figure = format!("{} of the bytes read did not come from {name}", percent(missing));
             observations.push(Observation::new(figure, missing * 100.0).of(*name));
         }
