@@ -1,11 +1,11 @@
 //! The project's own scripts.
 
 pub mod cost;
-pub mod dist;
 pub mod docs;
 pub mod fuzz;
 mod metadata;
 mod reference_page;
+pub mod release;
 mod rule_tables;
 mod schema_page;
 mod sentences;

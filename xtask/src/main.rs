@@ -8,18 +8,19 @@ use xtask::vm::Request;
 const USAGE: &str = "\
 Usage: cargo xtask docs
        cargo xtask cost
-       cargo xtask dist [--target TRIPLE]
        cargo xtask fuzz [--seconds N] [FILTER]
+       cargo xtask release [--target TRIPLE] [--twice]
        cargo xtask tidy
        cargo xtask torment [--seconds N] [--seed S] [--case K] [--program PATH] [--keep-going]
        cargo xtask vm-test [--kernel TREE] [--only-with-kvm] [FILTER]
 
   docs      write the documents that are made from the program
   cost      count the instructions of an I/O, which must stay within bounds (needs valgrind)
-  dist      make the static binary, the archive and the packages below target/dist, and check them;
-            --target builds for another CPU or C library, such as aarch64-unknown-linux-gnu
   fuzz      feed foreign bytes to the readers with FILTER in their name, each for N seconds (60; needs
             cargo-fuzz)
+  release   make archives, packages and container images for each CPU below target/release-files, and check
+            them; --target makes those of one CPU or C library, such as aarch64-unknown-linux-gnu, --twice
+            builds again in another folder and compares the files
   tidy      look for what breaks the project's own rules: imports, sizes, dead files, links
   torment   run the program over random stacks of files, links, mounts, loop devices and swap for N
             seconds (60) and compare all data that it was not told to change; --case runs one case of
@@ -36,10 +37,12 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string()),
         },
-        ["dist"] => ended("dist", xtask::dist::make(root, None)),
-        ["dist", "--target", target] => ended("dist", xtask::dist::make(root, Some(target))),
         ["fuzz", ref words @ ..] => match fuzzed(words) {
             Some(request) => ended("fuzz", xtask::fuzz::run(root, &request)),
+            None => usage(),
+        },
+        ["release", ref words @ ..] => match released(words) {
+            Some(request) => ended("release", xtask::release::make(root, &request)),
             None => usage(),
         },
         ["tidy"] => ended("tidy", xtask::tidy::check(root)),
@@ -77,6 +80,19 @@ fn fuzzed(words: &[&str]) -> Option<xtask::fuzz::Request> {
         match word {
             "--seconds" => request.seconds = words.next()?.parse().ok()?,
             filter if !filter.starts_with('-') && request.filter.is_empty() => filter.clone_into(&mut request.filter),
+            _ => return None,
+        }
+    }
+    Some(request)
+}
+
+fn released(words: &[&str]) -> Option<xtask::release::Request> {
+    let mut request = xtask::release::Request::default();
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "--target" => request.target = Some((*words.next()?).to_owned()),
+            "--twice" => request.twice = true,
             _ => return None,
         }
     }

@@ -35,16 +35,40 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The target that was asked for; without one this machine's, for musl where that is installed.
-    pub(super) fn choose(asked: Option<&str>) -> Result<Self, Stop> {
+    /// The target that was asked for; without one, one for each CPU, this machine's first: for musl where that is
+    /// installed.
+    pub(super) fn choose(asked: Option<&str>) -> Result<Vec<Self>, Stop> {
         if let Some(triple) = asked {
-            let target = Self::parse(triple)?;
-            return missing(triple).map_or(Ok(target), |reason| Err(Stop::Failed(reason)));
+            return Ok(vec![Self::parse(triple)?]);
         }
-        let here = LIBRARIES.map(|library| format!("{}-{library}", std::env::consts::ARCH));
-        let instead_of_musl = missing(&here[0]);
-        let triple = if instead_of_musl.is_some() { &here[1] } else { &here[0] };
-        Ok(Self { instead_of_musl, ..Self::parse(triple)? })
+        let mut targets: Vec<Self> = CPUS.iter().map(Self::installed_for).collect();
+        targets.sort_by_key(Self::is_foreign);
+        Ok(targets)
+    }
+
+    fn installed_for(cpu: &'static Cpu) -> Self {
+        let [musl, gnu] = LIBRARIES.map(|library| format!("{}-{library}", cpu.name));
+        match missing(&musl) {
+            Some(reason) if missing(&gnu).is_none() => Self { triple: gnu, cpu, instead_of_musl: Some(reason) },
+            _ => Self { triple: musl, cpu, instead_of_musl: None },
+        }
+    }
+
+    /// What this machine lacks to build for it.
+    pub(super) fn ready(&self) -> Result<(), String> {
+        if let Some(reason) = missing(&self.triple) {
+            return Err(reason);
+        }
+        for (name, program) in self.compilers() {
+            if installed(&program).is_none() {
+                return Err(format!(
+                    "{program} is not installed, and {name} names no other (Debian: {})",
+                    self.debian_compiler()
+                ));
+            }
+        }
+        // Its man pages and completions are printed by the program itself.
+        self.emulator().map(|_| ())
     }
 
     fn parse(triple: &str) -> Result<Self, Stop> {
@@ -62,28 +86,37 @@ impl Target {
         self.cpu.name != std::env::consts::ARCH
     }
 
-    /// The setting of cargo that names the linker, and Debian's cross compiler for it.
-    pub(super) fn linker(&self) -> Option<(String, String)> {
-        let name = format!("CARGO_TARGET_{}_LINKER", self.triple.to_uppercase().replace('-', "_"));
-        let is_set = std::env::var_os(&name).is_some();
-        (self.is_foreign() && !is_set).then(|| (name, format!("{}-linux-gnu-gcc", self.cpu.name)))
+    /// The settings that name a compiler, which some crates need, and for another CPU the linker; none that is set
+    /// already. The same compiler whatever else is installed: another one makes another program.
+    pub(super) fn compilers(&self) -> Vec<(String, String)> {
+        let words = self.triple.replace('-', "_");
+        let linker = format!("CARGO_TARGET_{}_LINKER", words.to_uppercase());
+        let program = if self.is_foreign() { format!("{}-linux-gnu-gcc", self.cpu.name) } else { "cc".to_owned() };
+        let names = std::iter::once(format!("CC_{words}")).chain(self.is_foreign().then_some(linker));
+        names.filter(|name| std::env::var_os(name).is_none()).map(|name| (name, program.clone())).collect()
+    }
+
+    fn debian_compiler(&self) -> String {
+        if self.is_foreign() {
+            format!("gcc-{}-linux-gnu libc6-dev-{}-cross", self.cpu.name.replace('_', "-"), self.cpu.debian)
+        } else {
+            "gcc".to_owned()
+        }
     }
 
     /// The program that runs others for this CPU; `None` if none is needed.
-    pub(super) fn emulator(&self) -> Result<Option<PathBuf>, Stop> {
+    pub(super) fn emulator(&self) -> Result<Option<PathBuf>, String> {
         if !self.is_foreign() {
             return Ok(None);
         }
         let names = [format!("qemu-{}-static", self.cpu.name), format!("qemu-{}", self.cpu.name)];
         let found = names.iter().find_map(|name| installed(name));
-        found.map(Some).ok_or_else(|| {
-            Stop::Failed(format!("{} is not installed (Debian: qemu-user or qemu-user-static)", names[1]))
-        })
+        found.map(Some).ok_or_else(|| format!("{} is not installed (Debian: qemu-user or qemu-user-static)", names[1]))
     }
 
     /// The command that runs a program for this target.
     pub(super) fn command(&self, program: &Path) -> Result<Command, Stop> {
-        let Some(emulator) = self.emulator()? else { return Ok(Command::new(program)) };
+        let Some(emulator) = self.emulator().map_err(Stop::Failed)? else { return Ok(Command::new(program)) };
         let mut command = Command::new(emulator);
         command.arg(program);
         Ok(command)
@@ -117,13 +150,27 @@ mod tests {
     #[test]
     fn a_linker_and_an_emulator_are_for_other_cpus() {
         let triple = |cpu: &str| format!("{cpu}-unknown-linux-gnu");
+        let linkers = |target: &Target| target.compilers().into_iter().filter(|(name, _)| name.ends_with("_LINKER"));
         let own = Target::parse(&triple(std::env::consts::ARCH)).expect("known");
-        assert!(own.linker().is_none() && matches!(own.emulator(), Ok(None)));
+        assert!(linkers(&own).count() == 0 && matches!(own.emulator(), Ok(None)));
         let other = CPUS.iter().find(|cpu| cpu.name != std::env::consts::ARCH).expect("there are two");
         let other = Target::parse(&triple(other.name)).expect("known");
         assert!(other.is_foreign());
-        if let Some((_, linker)) = other.linker() {
-            assert_eq!(linker, format!("{}-linux-gnu-gcc", other.cpu.name));
+        assert!(linkers(&other).all(|(_, linker)| linker == format!("{}-linux-gnu-gcc", other.cpu.name)));
+    }
+
+    #[test]
+    fn without_a_target_there_is_one_for_each_cpu() {
+        let all = Target::choose(None).expect("none is asked for");
+        let foreign: Vec<bool> = all.iter().map(Target::is_foreign).collect();
+        assert_eq!(foreign, [false, true]);
+        let [asked] = &Target::choose(Some("aarch64-unknown-linux-gnu")).expect("known")[..] else { panic!("one") };
+        assert_eq!(asked.triple, "aarch64-unknown-linux-gnu");
+        // A standard library, compiler or emulator that is not there is named.
+        for target in all {
+            if let Err(reason) = target.ready() {
+                assert!(reason.contains("install") || reason.contains("rustup"), "{reason}");
+            }
         }
     }
 }

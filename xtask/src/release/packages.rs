@@ -1,21 +1,20 @@
 //! Packages for Debian and for RPM, from what `crates/app/Cargo.toml` says about them.
 
 use super::target::Target;
-use super::{mebibytes, run};
+use super::{Workspace, needed, run};
 use crate::stop::Stop;
-use crate::surroundings::installed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Makes the package for Debian.
-pub(super) fn debian(root: &Path, target: &Target) -> Result<PathBuf, Stop> {
+pub(super) fn debian(workspace: &Workspace, target: &Target) -> Result<PathBuf, Stop> {
     let tool = needed("cargo-deb", "cargo install cargo-deb")?;
     needed("dpkg-deb", "apt-get install dpkg")?;
-    let name = format!("target/dist/diskspd_{}_{}.deb", env!("CARGO_PKG_VERSION"), target.cpu.debian);
-    let output = root.join(name);
-    let mut command = Command::new(tool);
+    let name = format!("diskspd_{}_{}.deb", env!("CARGO_PKG_VERSION"), target.cpu.debian);
+    let output = workspace.files().join(name);
+    let mut command = tool_in(workspace, &tool);
     // As `cargo deb` calls it.
-    command.current_dir(root).args(["deb", "--no-build", "--no-strip", "--package", "app", "--target", &target.triple]);
+    command.args(["deb", "--no-build", "--no-strip", "--package", "app", "--target", &target.triple]);
     run(command.arg("--output").arg(&output))?;
     let architecture = run(Command::new("dpkg-deb").arg("--field").arg(&output).arg("Architecture"))?;
     if architecture.trim() != target.cpu.debian {
@@ -26,12 +25,11 @@ pub(super) fn debian(root: &Path, target: &Target) -> Result<PathBuf, Stop> {
 }
 
 /// Makes the package for RPM.
-pub(super) fn rpm(root: &Path, target: &Target) -> Result<PathBuf, Stop> {
+pub(super) fn rpm(workspace: &Workspace, target: &Target) -> Result<PathBuf, Stop> {
     let tool = needed("cargo-generate-rpm", "cargo install cargo-generate-rpm")?;
-    let output = root.join(format!("target/dist/diskspd-{}-1.{}.rpm", env!("CARGO_PKG_VERSION"), target.cpu.rpm));
-    let mut command = Command::new(tool);
+    let output = workspace.files().join(format!("diskspd-{}-1.{}.rpm", env!("CARGO_PKG_VERSION"), target.cpu.rpm));
+    let mut command = tool_in(workspace, &tool);
     command
-        .current_dir(root)
         .args(["generate-rpm", "--package", "crates/app", "--auto-req", "disabled"])
         .args(["--target", &target.triple, "--output"])
         .arg(&output);
@@ -61,10 +59,12 @@ pub(super) fn ask_rpm(package: &Path, target: &Target) -> Result<String, Stop> {
     Ok(format!("{} files, no library needed", list.lines().count()))
 }
 
-/// The size of a package.
-pub(super) fn size(package: &Path) -> String {
-    let bytes = package.metadata().map_or(0, |metadata| metadata.len());
-    format!("target/dist/{}, {}", package.file_name().unwrap_or_default().to_string_lossy(), mebibytes(bytes))
+/// A tool that makes a package of the workspace, with the time of the source.
+fn tool_in(workspace: &Workspace, tool: &Path) -> Command {
+    let mut command = Command::new(tool);
+    command.current_dir(&workspace.root).env("CARGO_TARGET_DIR", &workspace.build);
+    command.env("SOURCE_DATE_EPOCH", workspace.source.time.to_string());
+    command
 }
 
 /// That a package has what a package of this program has.
@@ -86,8 +86,4 @@ fn expect_files(list: &str, package: &Path) -> Result<PathBuf, Stop> {
         }
     }
     Ok(package.to_owned())
-}
-
-fn needed(tool: &str, how: &str) -> Result<PathBuf, Stop> {
-    installed(tool).ok_or_else(|| Stop::Skipped(format!("{tool} is not installed: {how}")))
 }

@@ -1,14 +1,14 @@
 //! The static binary: for musl where its target is installed, else with glibc linked in.
 
 use super::target::Target;
-use super::{failed, mebibytes};
+use super::{Workspace, failed, mebibytes};
 use crate::stop::Stop;
-use crate::surroundings::target_directory;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// It shall stay below this.
-const BYTES_MAX: u64 = 17 << 20;
+const BYTES_MAX: u64 = 18 << 20;
 
 /// A built program.
 pub(super) struct Binary {
@@ -18,18 +18,26 @@ pub(super) struct Binary {
     pub(super) target: Target,
 }
 
-/// Builds it with the profile `dist`.
-pub(super) fn build(root: &Path, target: Target) -> Result<Binary, Stop> {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(root).args(["build", "--profile", "dist", "--locked", "--package", "app", "--target"]);
-    cargo.arg(&target.triple).envs(target.linker());
+/// Builds it with the profile `dist`. No path of this machine is in it, so that it is the same from any folder.
+pub(super) fn build(workspace: &Workspace, target: Target) -> Result<Binary, Stop> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).unwrap_or_default();
     // musl's start files are static unless said otherwise; glibc's have to be asked.
-    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    let mut flags = OsString::from("-Ctarget-feature=+crt-static");
+    for (path, name) in [(&workspace.root, "/diskspd"), (&workspace.build, "/target"), (&home, "/cargo")] {
+        flags.push("\x1f--remap-path-prefix=");
+        flags.push(path);
+        flags.push(format!("={name}"));
+    }
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(&workspace.root).args(["build", "--profile", "dist", "--locked", "--package", "app", "--target"]);
+    cargo.arg(&target.triple).envs(target.compilers()).env("CARGO_TARGET_DIR", &workspace.build);
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags);
     let status = cargo.status().map_err(|error| Stop::Failed(format!("cannot run cargo: {error}")))?;
     if !status.success() {
         return Err(Stop::Failed(format!("{cargo:?}: {status}")));
     }
-    let path = target_directory(root).join(&target.triple).join("dist/diskspd");
+    let path = workspace.build.join(&target.triple).join("dist/diskspd");
     Ok(Binary { path, target })
 }
 

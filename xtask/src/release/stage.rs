@@ -1,12 +1,14 @@
 //! The files that archive and packages are made of, in one folder.
 
 use super::binary::Binary;
-use super::{failed, licences, run};
+use super::{Workspace, empty, failed, licences, run};
 use crate::stop::Stop;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Below the root of the project, where the manifests of packages look for it.
-pub(super) const FOLDER: &str = "target/dist/files";
+pub(super) const FOLDER: &str = "target/release-stage";
 
 /// Completions as the binary prints them, and the names that the shells look for.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "diskspd.bash"), ("zsh", "_diskspd"), ("fish", "diskspd.fish")];
@@ -15,14 +17,12 @@ const COMPLETIONS: [(&str, &str); 3] = [("bash", "diskspd.bash"), ("zsh", "_disk
 const SERVICE: [&str; 3] = ["diskspd-agent.service", "agent.conf", "sysusers.conf"];
 
 /// Fills the folder anew.
-pub(super) fn fill(root: &Path, binary: &Binary) -> Result<PathBuf, Stop> {
+pub(super) fn fill(workspace: &Workspace, binary: &Binary) -> Result<PathBuf, Stop> {
+    let Workspace { root, source, .. } = workspace;
     let stage = root.join(FOLDER);
-    if stage.exists() {
-        std::fs::remove_dir_all(&stage).map_err(failed("remove", &stage))?;
-    }
+    empty(&stage)?;
     for folder in ["man", "completions", "systemd"] {
-        let folder = stage.join(folder);
-        std::fs::create_dir_all(&folder).map_err(failed("make", &folder))?;
+        empty(&stage.join(folder))?;
     }
     let program = stage.join("diskspd");
     let ask = |argument: &str| run(binary.target.command(&program)?.arg(argument));
@@ -45,7 +45,21 @@ pub(super) fn fill(root: &Path, binary: &Binary) -> Result<PathBuf, Stop> {
         let text = ask(&format!("--man={subcommand}"))?;
         write(&stage.join(format!("man/diskspd-{subcommand}.1")), &text)?;
     }
+    set_times(&stage, source.time)?;
     Ok(stage)
+}
+
+/// Gives all files the time of the source, which packages show.
+fn set_times(folder: &Path, seconds: u64) -> Result<(), Stop> {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    for entry in std::fs::read_dir(folder).map_err(failed("read", folder))? {
+        let path = entry.map_err(failed("read", folder))?.path();
+        if path.is_dir() {
+            set_times(&path, seconds)?;
+        }
+        File::open(&path).and_then(|file| file.set_modified(time)).map_err(failed("set the time of", &path))?;
+    }
+    Ok(())
 }
 
 /// The names of the subcommands, as `--help` lists them.

@@ -1,0 +1,212 @@
+//! `cargo xtask release`: what somebody installs. For each CPU a static program, an archive, packages for Debian and
+//! for RPM and a container image, all below `target/release-files` with their checksums. Each is checked from outside
+//! where the tools are there.
+
+mod archive;
+mod binary;
+mod chroot;
+mod clean_root;
+mod image;
+mod licences;
+mod packages;
+mod readme;
+mod source;
+mod stage;
+mod target;
+mod twice;
+
+use crate::stop::Stop;
+use crate::surroundings::target_directory;
+use binary::Binary;
+use source::Source;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use target::Target;
+
+/// What to make.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// A target of rustc; without one, one for each CPU.
+    pub target: Option<String>,
+    /// Build everything again in another folder and compare the files.
+    pub twice: bool,
+}
+
+/// Where a release is made, and what of.
+struct Workspace {
+    root: PathBuf,
+    /// Where cargo builds.
+    build: PathBuf,
+    source: Source,
+}
+
+impl Workspace {
+    /// That of a root, with an empty folder for the files.
+    fn new(root: &Path, build: PathBuf) -> Result<Self, Stop> {
+        let root = root.canonicalize().map_err(failed("find", root))?;
+        let source = Source::of(&root)?;
+        let workspace = Self { root, build, source };
+        empty(&workspace.files())?;
+        Ok(workspace)
+    }
+
+    /// The folder of the files that are released.
+    fn files(&self) -> PathBuf {
+        self.root.join("target/release-files")
+    }
+}
+
+/// What was made for a target.
+struct Made {
+    binary: Binary,
+    stage: PathBuf,
+    archive: PathBuf,
+    debian: Result<PathBuf, Stop>,
+    rpm: Result<PathBuf, Stop>,
+    image: PathBuf,
+}
+
+/// Makes the files of a release, prints a row for each, and checks it.
+///
+/// # Errors
+///
+/// [`Stop::Failed`] if something could not be made, or does not do what it should.
+pub fn make(root: &Path, request: &Request) -> Result<(), Stop> {
+    let targets = Target::choose(request.target.as_deref())?;
+    let workspace = Workspace::new(root, target_directory(root))?;
+    if request.twice {
+        workspace.source.must_be_committed()?;
+    }
+    let mut rows = Rows::default();
+    rows.add("source", Ok(workspace.source.describe()?));
+    let mut built = Vec::new();
+    for target in targets {
+        println!("{}:", target.triple);
+        match target.ready() {
+            Ok(()) => {
+                let made = build(&workspace, target)?;
+                check(&workspace, &made, &mut rows);
+                built.push(made.binary.target);
+            }
+            Err(reason) if request.target.is_none() => rows.add("program", Err(Stop::Skipped(reason))),
+            Err(reason) => return Err(Stop::Failed(reason)),
+        }
+    }
+    println!("all:");
+    rows.add("checksums", archive::write_checksums(&workspace.files()));
+    if request.twice {
+        rows.add("built again", twice::compare(&workspace, built));
+    }
+    rows.end()
+}
+
+/// Makes all files for a target.
+fn build(workspace: &Workspace, target: Target) -> Result<Made, Stop> {
+    let binary = binary::build(workspace, target)?;
+    let stage = stage::fill(workspace, &binary)?;
+    let archive = archive::make(workspace, &stage, &binary.target)?;
+    let image = image::make(workspace, &stage, &binary.target)?;
+    let debian = packages::debian(workspace, &binary.target);
+    let rpm = packages::rpm(workspace, &binary.target);
+    Ok(Made { binary, stage, archive, debian, rpm, image })
+}
+
+/// Checks what was made, and says how large it is.
+fn check(workspace: &Workspace, made: &Made, rows: &mut Rows) {
+    let target = &made.binary.target;
+    let sized = |file: &Result<PathBuf, Stop>| file.as_ref().map_err(Stop::clone).and_then(|path| size(path));
+    let file = |file: &Result<PathBuf, Stop>| file.clone().map_err(|_| Stop::Skipped("there is no package".to_owned()));
+    rows.add("program", made.binary.describe());
+    rows.add("  in an empty root", chroot::bare(workspace, &made.stage, target));
+    rows.add("archive", size(&made.archive));
+    rows.add("Debian package", sized(&made.debian));
+    rows.add("  in clean Debian", file(&made.debian).and_then(|path| clean_root::apt(workspace, &path, target)));
+    rows.add("RPM", sized(&made.rpm));
+    rows.add("  what rpm says", file(&made.rpm).and_then(|path| packages::ask_rpm(&path, target)));
+    rows.add("  in clean Debian", file(&made.rpm).and_then(|path| clean_root::rpm(workspace, &path, target)));
+    rows.add("container image", size(&made.image));
+    rows.add("  what skopeo says", image::ask_skopeo(&made.image, target));
+    rows.add("  read-only root", image::run_read_only(workspace, &made.image, target));
+}
+
+/// What became of each step.
+#[derive(Default)]
+struct Rows {
+    failed: usize,
+}
+
+impl Rows {
+    fn add(&mut self, name: &str, outcome: Result<String, Stop>) {
+        match outcome {
+            Ok(text) => println!("{name:20} {text}"),
+            Err(Stop::Skipped(reason)) => println!("{name:20} SKIPPED: {reason}"),
+            Err(Stop::Failed(reason)) => {
+                println!("{name:20} FAILED: {reason}");
+                self.failed += 1;
+            }
+        }
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        if self.failed == 0 { Ok(()) } else { Err(Stop::Failed(format!("{} steps failed", self.failed))) }
+    }
+}
+
+/// Runs a command to its end and gives what it prints; a failure says what it printed.
+fn run(command: &mut Command) -> Result<String, Stop> {
+    let shown = format!("{command:?}");
+    let output = command.output().map_err(|error| Stop::Failed(format!("cannot run {shown}: {error}")))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        return Ok(text(&output.stdout));
+    }
+    Err(Stop::Failed(format!("{shown}: {}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))))
+}
+
+/// A failure to do something with a file.
+fn failed(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Stop {
+    let text = format!("cannot {what} '{}'", path.display());
+    move |error| Stop::Failed(format!("{text}: {error}"))
+}
+
+/// Makes a folder, or makes it empty.
+fn empty(folder: &Path) -> Result<(), Stop> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(failed("remove", folder))?;
+    }
+    std::fs::create_dir_all(folder).map_err(failed("make", folder))
+}
+
+/// The name and size of a file that is released.
+fn size(path: &Path) -> Result<String, Stop> {
+    let bytes = path.metadata().map_err(failed("read", path))?.len();
+    Ok(format!("{}, {}", path.file_name().unwrap_or_default().to_string_lossy(), mebibytes(bytes)))
+}
+
+/// A size as people read it.
+fn mebibytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+/// The program that a step needs, or how to get it.
+fn needed(tool: &str, how: &str) -> Result<PathBuf, Stop> {
+    crate::surroundings::installed(tool).ok_or_else(|| Stop::Skipped(format!("{tool} is not installed: {how}")))
+}
+
+fn only_root() -> Result<(), Stop> {
+    if rustix::process::geteuid().is_root() {
+        Ok(())
+    } else {
+        Err(Stop::Skipped("only root may change the root".to_owned()))
+    }
+}
+
+/// That a text has these parts.
+fn expect(text: &str, parts: &[&str]) -> Result<(), Stop> {
+    for part in parts {
+        if !text.contains(part) {
+            return Err(Stop::Failed(format!("'{part}' is not in:\n{text}")));
+        }
+    }
+    Ok(())
+}
