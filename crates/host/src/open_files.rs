@@ -31,8 +31,8 @@ pub(crate) enum OpenFile<'a> {
 pub(crate) struct Unseen {
     /// The descriptors may not be inspected.
     pub(crate) denied: bool,
-    /// The files of a ring could not be read.
-    pub(crate) ring: bool,
+    /// The files of a ring could not be read: it was in use whenever it was looked at.
+    pub(crate) busy_ring: bool,
 }
 
 /// Visits all files that a process has open.
@@ -68,7 +68,7 @@ fn visit_entry(
         match registered(&root.path(format!("{table}/fdinfo/{number}"))) {
             Some(files) => files.iter().for_each(|file| visit(OpenFile::Registered(file))),
             // Unless it was closed meanwhile.
-            None => unseen.ring |= entry.path().symlink_metadata().is_ok(),
+            None => unseen.busy_ring |= entry.path().symlink_metadata().is_ok(),
         }
     }
 }
@@ -131,6 +131,12 @@ pub(crate) fn namespace(root: &Root, process: &str, kind: &str) -> Option<PathBu
 /// The phrase for processes whose descriptors may not be inspected; `None` if there are none.
 pub(crate) fn denied(processes: usize) -> Option<String> {
     (processes > 0).then(|| format!("{processes} processes of other users could not be inspected"))
+}
+
+/// The phrase for processes whose rings could not be read; `None` if there are none.
+pub(crate) fn busy_rings(processes: &[String]) -> Option<String> {
+    let names = processes.join(", ");
+    (!processes.is_empty()).then(|| format!("files registered with a busy io_uring ring could not be read ({names})"))
 }
 
 /// Where a registered file may be: as this process names it, and as the one that has it does.

@@ -58,7 +58,11 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         // Who was there may have left since, or is about to: an indexer, or the kernel itself, which
         // keeps files of a ring open until some time after its process has ended.
         Ok(_) if matches!(sys::lease::write_lease_within(file, PATIENCE), Ok(WriteLease::Granted)) => Openers::None,
-        Ok(_) if !found.unidentified.is_empty() => Openers::Some { who: found.unidentified },
+        Ok(_) if !found.unidentified.is_empty() || !found.busy_rings.is_empty() => {
+            let rings = found.busy_rings.iter();
+            let rings = rings.map(|who| format!("possibly {who}, whose files registered with io_uring cannot be read"));
+            Openers::Some { who: found.unidentified.into_iter().chain(rings).collect() }
+        }
         Ok(_) if found.hidden_processes > 0 => Openers::Some {
             who: vec![format!(
                 "an unidentified process (one of {} that this user may not inspect, or one in another container)",
@@ -144,7 +148,8 @@ fn no_lease(error: &io::Error, found: &Found) -> String {
         _ => format!("the kernel refused a lease: {error}"),
     };
     let denied = open_files::denied(found.hidden_processes);
-    std::iter::once(why).chain(denied).chain(found.unidentified.clone()).collect::<Vec<_>>().join("; ")
+    let rings = open_files::busy_rings(&found.busy_rings);
+    std::iter::once(why).chain(denied).chain(rings).chain(found.unidentified.clone()).collect::<Vec<_>>().join("; ")
 }
 
 fn shortened(mut who: Vec<String>) -> Vec<String> {
@@ -167,6 +172,8 @@ pub(crate) struct Found {
     pub(crate) own_descriptors: BTreeMap<FileIdentity, Vec<i32>>,
     /// Processes whose descriptors may not be looked at.
     pub(crate) hidden_processes: usize,
+    /// Processes whose rings could not be read, as phrases.
+    pub(crate) busy_rings: Vec<String>,
     /// Loop devices and swap files that may be any file, as phrases.
     pub(crate) unidentified: Vec<String>,
 }
@@ -333,10 +340,7 @@ impl Search<'_> {
             }
         });
         found.hidden_processes += usize::from(unseen.denied);
-        if unseen.ring {
-            possibly = Some("whose files registered with io_uring cannot be read");
-        }
-        if opened.is_empty() && mapped.is_empty() && possibly.is_none() {
+        if opened.is_empty() && mapped.is_empty() && possibly.is_none() && !unseen.busy_ring {
             return;
         }
         let status = self.root.text(format!("/proc/{process}/status")).unwrap_or_default();
@@ -349,6 +353,7 @@ impl Search<'_> {
             let how = if opened.contains(&file) { "" } else { ", which has it mapped" };
             found.add(file, format!("process {process}{command}{how}"));
         }
+        found.busy_rings.extend(unseen.busy_ring.then(|| format!("process {process}{command}")));
         found.unidentified.extend(possibly.map(|why| format!("possibly process {process}{command}, {why}")));
     }
 

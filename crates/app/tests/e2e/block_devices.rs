@@ -161,6 +161,21 @@ fn opened_by_a_thread_alone_or_registered_with_a_ring() {
     place.write_to(&[&flag], &partition.path).expect_status(0);
 }
 
+/// A ring whose lock is held for nearly all of the time, by reads from the page cache, cannot be read. It made the device
+/// one in use.
+#[test]
+fn a_busy_ring_of_another_program_is_no_user() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "quiet.img"));
+    let mut busy = place.diskspd("-v -c64M -d600 -W0 -b1M -o32 -r -Sb busy.dat").start();
+    busy.wait_for_stderr("starting measurements");
+    for _ in 0..3 {
+        place.write_to(&[&destroy(&image)], &device.path).expect_status(0);
+    }
+    busy.interrupt();
+    busy.finish().expect_status(0);
+}
+
 // Processes that cannot be seen may have the device open: the run says so.
 #[test]
 fn processes_that_cannot_be_seen_are_noted() {

@@ -8,8 +8,8 @@ use super::users::{self, Scope};
 use crate::block::members;
 use crate::block::place;
 use crate::loops::{self, Attached};
-use crate::openers;
 use crate::root::Root;
+use crate::{open_files, openers};
 use model::block_device::{DeviceKind, DeviceRow};
 use model::device_guard::{Claim, DeviceBelow, FileIdentity, LoopBacking};
 use std::collections::BTreeSet;
@@ -71,6 +71,8 @@ impl Subject {
 #[derive(Debug, Default)]
 pub(super) struct Below {
     pub(super) users: Vec<String>,
+    /// Processes that may use it without being found, as phrases.
+    pub(super) unseen: Vec<String>,
     pub(super) shares_blocks: Option<String>,
     pub(super) devices: Vec<DeviceBelow>,
 }
@@ -146,7 +148,7 @@ impl<'a> Chain<'a> {
             match &link.kind {
                 LinkKind::Backing(row) => self.look_at_device(scope, &link.subject, row, &mut below),
                 LinkKind::Member(row) => below.devices.extend(kept(scope, row, false)),
-                LinkKind::File(path, file) => below.users.extend(self.users_of_file(scope, &link.subject, path, *file)),
+                LinkKind::File(path, file) => self.look_at_file(scope, &link.subject, path, *file, &mut below),
                 LinkKind::Unknown(reason) => below.users.push(link.subject.says(reason)),
             }
         }
@@ -160,6 +162,7 @@ impl<'a> Chain<'a> {
         let found = users::of(scope, row);
         let users_before = below.users.len();
         below.users.extend(found.phrases.iter().map(|user| subject.says(&format!("is {user}"))));
+        below.unseen.extend(found.unseen);
         if let Some(Ok(mapped)) = &mapped {
             let is_own = |device: &&Attached| self.own_loops.contains(&device.name) && device.device() == row.number;
             let own = scope.loops.iter().filter(is_own).count() as u32;
@@ -188,7 +191,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The guard of files. No lease can tell: the loop device itself has the file open.
-    fn users_of_file(&self, scope: &Scope<'_>, subject: &Subject, path: &Path, file: FileIdentity) -> Option<String> {
+    fn look_at_file(&self, scope: &Scope<'_>, subject: &Subject, path: &Path, file: FileIdentity, below: &mut Below) {
         let mut found = openers::search(scope.root, &[(path.to_owned(), file)], &self.own_loops);
         let mut who = found.users.remove(&file).unwrap_or_default();
         who.extend(openers::standard_streams(&found.own_descriptors.remove(&file).unwrap_or_default()));
@@ -201,7 +204,10 @@ impl<'a> Chain<'a> {
                 ));
             }
         }
-        (!who.is_empty()).then(|| subject.says(&format!("is in use ({})", who.join(", "))))
+        if !who.is_empty() {
+            below.users.push(subject.says(&format!("is in use ({})", who.join(", "))));
+        }
+        below.unseen.extend(open_files::busy_rings(&found.busy_rings));
     }
 }
 

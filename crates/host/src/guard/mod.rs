@@ -17,6 +17,7 @@ use device::{claim, disk_sequence, mapped, shares_blocks};
 pub(crate) use device::{disk_of, identities};
 use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, Transport};
 use model::device_guard::{Claim, DeviceContent, DeviceGuard};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -42,7 +43,7 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
     // Queried while this process has no descriptor open, which the device mapper would count.
     let mapped = mapped(&row);
     let claim = claim(path);
-    let Users { phrases: mut users, unseen } = users::of(&scope, &row);
+    let Users { phrases: mut users, mut unseen } = users::of(&scope, &row);
     if let Some(Ok(mapped)) = &mapped
         && mapped.open_count > 0
     {
@@ -50,6 +51,10 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
     }
     let below = chain.look(&scope);
     users.extend(below.users);
+    // Each device of the chain is searched for by itself, in the same processes.
+    unseen.extend(below.unseen);
+    let mut known = BTreeSet::new();
+    unseen.retain(|phrase| known.insert(phrase.clone()));
     users.extend(chain::unasked(&loops, &chain.own_loops));
     DeviceGuard {
         disk_sequence: disk_sequence(path),

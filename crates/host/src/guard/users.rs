@@ -203,13 +203,14 @@ impl<'a> Processes<'a> {
     fn search(&self) -> Users {
         let own = fs::read_link(self.root.path("/proc/self")).ok();
         let mut users = Users::default();
-        let mut denied = 0;
+        let (mut denied, mut busy_rings) = (0, Vec::new());
         let mut namespaces: BTreeSet<PathBuf> = self.own_mounts.iter().cloned().collect();
         for process in self.root.numbered("/proc", "") {
             let word = process.to_string();
             if own.as_deref() != Some(Path::new(&word)) {
                 let unseen = self.look_at(process, &mut users);
                 denied += usize::from(unseen.denied);
+                busy_rings.extend(unseen.busy_ring.then(|| self.named(process)));
             }
             let namespace = open_files::namespace(self.root, &word, "mnt");
             if namespace.is_some_and(|namespace| namespaces.insert(namespace)) {
@@ -217,6 +218,7 @@ impl<'a> Processes<'a> {
             }
         }
         users.unseen.extend(open_files::denied(denied));
+        users.unseen.extend(open_files::busy_rings(&busy_rings));
         let own = open_files::namespace(self.root, "self", "pid");
         if own.is_some_and(|namespace| namespace != Path::new(INITIAL_PID_NAMESPACE)) {
             users.unseen.push("processes outside this PID namespace are not visible".to_owned());
@@ -230,11 +232,6 @@ impl<'a> Processes<'a> {
         let unseen = open_files::visit(self.root, process, |file| found = found.or_else(|| self.open(process, file)));
         if let Some(remark) = found {
             users.phrases.push(format!("open in {}{remark}", self.named(process)));
-        } else if unseen.ring {
-            let process = self.named(process);
-            users
-                .phrases
-                .push(format!("possibly open in {process}, whose files registered with io_uring cannot be read"));
         }
         unseen
     }
@@ -310,6 +307,20 @@ mod tests {
         let scope = Scope { root: &root, rows: &rows, loops: &[], own_loops: &[] };
         let users: Vec<String> = relatives(&scope, &rows[2]).iter().flat_map(listed).collect();
         assert_eq!(users, ["active swap (nvme9n1, another path to the same disk)"]);
+    }
+
+    #[test]
+    fn a_ring_that_cannot_be_read_is_noted_and_no_user() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let process = folder.path().join("proc/7");
+        ["fd", "fdinfo"].map(|name| fs::create_dir_all(process.join(name)).expect("made"));
+        std::os::unix::fs::symlink("anon_inode:[io_uring]", process.join("fd/5")).expect("made");
+        fs::write(process.join("fdinfo/5"), "SqThread:\t-1\n").expect("written");
+        fs::write(process.join("status"), "Name:\tfio\n").expect("written");
+        let (root, numbers) = (Root::recorded(folder.path()), BTreeMap::new());
+        let Users { phrases, unseen } = Processes::new(&root, &numbers, BTreeMap::new()).search();
+        let noted = "files registered with a busy io_uring ring could not be read (process 7 (fio))";
+        assert_eq!((phrases, unseen), (Vec::new(), vec![noted.to_owned()]));
     }
 
     #[test]
