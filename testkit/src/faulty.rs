@@ -48,6 +48,24 @@ struct Law {
     held: Vec<Held>,
     opened: u64,
     answered: u64,
+    /// `None` = they are not recorded.
+    calls: Option<Vec<Call>>,
+    /// I/Os that a service law keeps.
+    outstanding: usize,
+}
+
+/// A call in the order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+    /// `fsync` or `fdatasync`.
+    Flush {
+        /// Reads and writes without an answer.
+        outstanding: usize,
+    },
 }
 
 /// Reads at this offset, or everywhere, take so long.
@@ -104,6 +122,8 @@ impl Faulty {
             held: Vec::new(),
             opened: 0,
             answered: 0,
+            calls: None,
+            outstanding: 0,
         }));
         let served = Served::mounted(Server { law: Arc::clone(&law) }, place.path(name))?;
         let (file, new_file) = (served.folder().join(OLD_NAME), served.folder().join(NEW_NAME));
@@ -145,6 +165,11 @@ impl Faulty {
     /// From now on each fsync and fdatasync takes so long; writes do not.
     pub fn flush_takes(&self, time: Duration) {
         self.law().flush_takes = Some(time);
+    }
+
+    /// Records calls from now on, and gives those that were recorded before.
+    pub fn take_calls(&self) -> Vec<Call> {
+        self.law().calls.replace(Vec::new()).unwrap_or_default()
     }
 
     /// The most that an answer was later than [`Service`] says: it shares its CPUs with others.
@@ -223,11 +248,13 @@ impl Drop for Faulty {
 
 fn answer_later(law: &Arc<Mutex<Law>>, at: Instant, answer: impl FnOnce() + Send + 'static) {
     let law = Arc::clone(law);
+    lock(&law).outstanding += 1;
     std::thread::spawn(move || {
         std::thread::sleep(at.saturating_duration_since(Instant::now()));
         let late = at.elapsed();
         let mut law = lock(&law);
         law.latest = law.latest.max(late);
+        law.outstanding -= 1;
         drop(law);
         answer();
     });
@@ -246,6 +273,12 @@ impl Law {
                 Held::Write { bytes, reply } => reply.written(bytes),
                 Held::Open { reply } => opened(reply),
             }
+        }
+    }
+
+    fn record(&mut self, call: Call) {
+        if let Some(calls) = &mut self.calls {
+            calls.push(call);
         }
     }
 
@@ -365,6 +398,7 @@ impl Filesystem for Server {
     ) {
         let arrived = Instant::now();
         let mut law = self.law();
+        law.record(Call::Read);
         let left = law.size(inode).saturating_sub(offset);
         let bytes = u64::from(size).min(left) as u32;
         if law.fails(offset, u64::from(bytes)) {
@@ -404,6 +438,7 @@ impl Filesystem for Server {
         reply: ReplyWrite,
     ) {
         let mut law = self.law();
+        law.record(Call::Write);
         let end = offset + data.len() as u64;
         if law.fails(offset, data.len() as u64) {
             return reply.error(Errno::EIO);
@@ -419,15 +454,22 @@ impl Filesystem for Server {
         } else {
             law.answered += 1;
             match law.answer_at(offset, bytes, Instant::now()) {
-                Some(answer_at) => answer_later(&self.law, answer_at, move || reply.written(bytes)),
+                Some(answer_at) => {
+                    drop(law);
+                    answer_later(&self.law, answer_at, move || reply.written(bytes));
+                }
                 None => reply.written(bytes),
             }
         }
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        let mut law = self.law();
+        let (outstanding, time) = (law.outstanding, law.flush_takes);
+        law.record(Call::Flush { outstanding });
+        drop(law);
         // The kernel asks no more once it was told that there is none.
-        match self.law().flush_takes {
+        match time {
             Some(time) => answer_later(&self.law, Instant::now() + time, move || reply.ok()),
             None => reply.error(Errno::ENOSYS),
         }

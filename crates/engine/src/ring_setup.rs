@@ -2,6 +2,7 @@
 
 use io_uring::IoUring;
 use std::io;
+use std::time::Duration;
 
 /// How long the kernel's submission thread looks for work before it sleeps.
 const SUBMISSION_POLL_IDLE_MS: u32 = 1000;
@@ -12,8 +13,6 @@ pub(crate) const ENTRIES_MAX: u32 = 32_768;
 /// How a ring is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingSettings {
-    /// Register the buffers, so that the kernel need not look up their pages for each operation.
-    pub register_buffers: bool,
     /// A kernel thread takes submissions (`SQPOLL`).
     pub submission_polling: bool,
     /// Completions are polled for at the device (`IOPOLL`).
@@ -23,10 +22,39 @@ pub struct RingSettings {
     pub deferred_completions: bool,
 }
 
-/// Makes a ring, leaving out flags that the kernel does not know, newest first.
+/// Entries of the submission queue and of the completion queue for this many requests.
+fn entries(slots: u32) -> (u32, u32) {
+    (slots.clamp(1, ENTRIES_MAX), slots.saturating_mul(2).clamp(2, 131_072).next_power_of_two())
+}
+
+/// Bytes of a ring for this many requests that count as locked memory, where rings do (Linux before 5.12 and since
+/// 6.14).
+pub fn locked_bytes(slots: u32) -> u64 {
+    /// `struct io_rings`, a number of 4 bytes for each submission, 16 bytes for each completion and 64 for each entry.
+    const HEAD_BYTES: u64 = 320;
+    let (submissions, completions) = entries(slots);
+    let (submissions, completions) = (u64::from(submissions.next_power_of_two()), u64::from(completions));
+    let page = sys::limits::page_size_bytes();
+    (HEAD_BYTES + 4 * submissions + 16 * completions).next_multiple_of(page) + (64 * submissions).next_multiple_of(page)
+}
+
+/// Makes a ring, leaving out flags that the kernel does not know, newest first. The kernel releases the locked memory of
+/// a ring some time after it was closed, so that one is tried again where there is none.
 pub(crate) fn build(slots: u32, settings: RingSettings) -> io::Result<(IoUring, Option<&'static str>)> {
-    let entries = slots.clamp(1, ENTRIES_MAX);
-    let completions = slots.saturating_mul(2).clamp(2, 131_072).next_power_of_two();
+    const RETRIES: u32 = 50;
+    let mut retries = 0..RETRIES;
+    loop {
+        match build_once(slots, settings) {
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory && retries.next().is_some() => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            made => return made,
+        }
+    }
+}
+
+fn build_once(slots: u32, settings: RingSettings) -> io::Result<(IoUring, Option<&'static str>)> {
+    let (entries, completions) = entries(slots);
     downwards(settings, |flags| {
         let mut builder = IoUring::builder();
         builder.setup_clamp().setup_cqsize(completions);
@@ -100,12 +128,8 @@ fn downwards<T>(
 mod tests {
     use super::*;
 
-    const EVERYTHING: RingSettings = RingSettings {
-        register_buffers: true,
-        submission_polling: false,
-        completion_polling: false,
-        deferred_completions: true,
-    };
+    const EVERYTHING: RingSettings =
+        RingSettings { submission_polling: false, completion_polling: false, deferred_completions: true };
 
     /// What a kernel that knows these flags makes of the settings: the flags that worked, what was
     /// left out, and the number of attempts.

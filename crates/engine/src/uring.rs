@@ -28,13 +28,13 @@ const WITH_OFFSET: u64 = u64::MAX;
 /// Marks the completion of a cancellation, which belongs to no request.
 const CANCEL: u64 = u64::MAX;
 
-/// What a ring could not have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shortfall {
-    /// Why the buffers are not registered, if they are not.
-    pub buffers: Option<String>,
-    /// Set-up flags that this kernel does not know, if any were left out.
-    pub flags: Option<&'static str>,
+/// Why buffers are not registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unregistered {
+    /// The user has no locked memory left (`ulimit -l`).
+    LockLimit,
+    /// Another reason, as a clause.
+    Other(String),
 }
 
 /// A ring of one thread, with its targets and buffers.
@@ -72,24 +72,21 @@ const _: () = assert!(
 );
 
 impl UringEngine {
-    /// A ring for `slots` requests. Call it on the thread that will use it.
+    /// A ring for `slots` requests, and the names of set-up flags that this kernel does not know, if any were left out.
+    /// Call it on the thread that will use it.
     ///
     /// # Errors
     ///
-    /// The kernel's, if it gives no ring at all or does not take the files. What can be done
-    /// without is in the [`Shortfall`].
+    /// The kernel's, if it gives no ring at all or does not take the files.
     pub fn new(
         slots: u32,
         settings: RingSettings,
         files: Vec<OwnedFd>,
         regions: Vec<Region>,
-    ) -> io::Result<(Self, Shortfall)> {
+    ) -> io::Result<(Self, Option<&'static str>)> {
         let (ring, flags) = build(slots, settings)?;
         let descriptors: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&descriptors)?;
-        let regions = Regions::new(regions);
-        let refused = settings.register_buffers.then(|| register(&ring, &regions)).and_then(Result::err);
-        let buffers = refused.map(|error| registration_error(&error, &regions));
         let engine = Self {
             takes_deadlines: ring.params().is_feature_ext_arg(),
             submission_polling: settings.submission_polling,
@@ -102,15 +99,37 @@ impl UringEngine {
             ring: ManuallyDrop::new(ring),
             block_devices: target::block_devices(&files),
             files: ManuallyDrop::new(files),
-            regions: ManuallyDrop::new(regions),
+            regions: ManuallyDrop::new(Regions::new(regions)),
             prepared: Prepared::new(slots, &opcode::Nop::new().build()),
             longest: Prepared::new(slots, &0),
-            registered: settings.register_buffers && buffers.is_none(),
+            registered: false,
             staged: 0,
             outstanding: 0,
             cancelling: 0,
         };
-        Ok((engine, Shortfall { buffers, flags }))
+        Ok((engine, flags))
+    }
+
+    /// Bytes of the buffers.
+    pub fn buffer_bytes(&self) -> u64 {
+        self.regions.iter().map(Mapping::len).sum()
+    }
+
+    /// Registers the buffers, so that the kernel need not look up their pages for each operation; before any is prepared.
+    ///
+    /// # Errors
+    ///
+    /// Operations use the buffers all the same.
+    pub fn register_buffers(&mut self) -> Result<(), Unregistered> {
+        let registered = register(&self.ring, &self.regions).map_err(|error| match error.raw_os_error() {
+            Some(libc::ENOMEM) => Unregistered::LockLimit,
+            Some(libc::EFBIG) => Unregistered::Other(
+                "a buffer is larger than 1 GiB, the kernel's limit for registered buffers".to_owned(),
+            ),
+            _ => Unregistered::Other(error.to_string()),
+        });
+        self.registered = registered.is_ok();
+        registered
     }
 
     /// What a refusal of the whole call means.
@@ -316,17 +335,6 @@ fn register(ring: &IoUring, regions: &Regions) -> io::Result<()> {
     unsafe { ring.submitter().register_buffers(&buffers) }
 }
 
-fn registration_error(error: &io::Error, regions: &Regions) -> String {
-    let bytes: u64 = regions.iter().map(Mapping::len).sum();
-    match error.raw_os_error() {
-        Some(libc::ENOMEM) => {
-            format!("{} KiB of I/O buffers per thread exceed the locked memory limit (ulimit -l)", bytes.div_ceil(1024))
-        }
-        Some(libc::EFBIG) => "a buffer is larger than 1 GiB, the kernel's limit for registered buffers".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
 impl Engine for UringEngine {
     const STAMPS: bool = false;
     const TAKES_MANY: bool = true;
@@ -487,8 +495,12 @@ impl Drop for UringEngine {
             return;
         }
         // A ring is torn down by the kernel some time after its last user has gone. Until then registered files would
-        // look as if somebody had them open: to the next run, or to the next timespan. An error leaves them to that.
+        // look as if somebody had them open, and registered buffers count as locked memory: to the next run, or to the
+        // next timespan. An error leaves them to that.
         let _ = self.ring.submitter().unregister_files();
+        if self.registered {
+            let _ = self.ring.submitter().unregister_buffers();
+        }
         self.handle.unregister(&self.ring);
         // SAFETY: each is dropped once, here; the ring first, so that nothing is registered any
         // more when the memory goes.
@@ -509,12 +521,8 @@ mod tests {
         const SLOTS: u32 = ENTRIES_MAX + 100;
         let file = || std::fs::File::open("/dev/zero").expect("there is one");
         let region = Region::Own(Mapping::new(4096, 0).expect("a page fits"));
-        let settings = RingSettings {
-            register_buffers: false,
-            submission_polling: false,
-            completion_polling: false,
-            deferred_completions: true,
-        };
+        let settings =
+            RingSettings { submission_polling: false, completion_polling: false, deferred_completions: true };
         let Ok((mut engine, _)) = UringEngine::new(SLOTS, settings, vec![file().into()], vec![region]) else {
             testkit::skip!("io_uring is not available here");
         };
@@ -540,12 +548,7 @@ mod tests {
         const SLOTS: u32 = 64;
         let file = std::fs::File::open("/dev/zero").expect("there is one");
         let region = Region::Own(Mapping::new(4096, 0).expect("a page fits"));
-        let settings = RingSettings {
-            register_buffers: false,
-            submission_polling: true,
-            completion_polling: false,
-            deferred_completions: true,
-        };
+        let settings = RingSettings { submission_polling: true, completion_polling: false, deferred_completions: true };
         let Ok((mut engine, _)) = UringEngine::new(SLOTS, settings, vec![file.into()], vec![region]) else {
             testkit::skip!("io_uring with submission polling is not available here");
         };

@@ -81,8 +81,8 @@ fn cause(root: &Root, error: &io::Error) -> String {
         }
         Some(EPERM) => format!("io_uring_setup returned EPERM: {}", who_forbids(root)),
         Some(ENOMEM) => {
-            "io_uring_setup returned ENOMEM: on kernels before 5.12 rings count as locked memory; raise the limit \
-             with ulimit -l"
+            "io_uring_setup returned ENOMEM: rings count as locked memory (Linux before 5.12 and since 6.14), of which \
+             all processes of a user share one limit; raise it with ulimit -l"
                 .to_owned()
         }
         _ => format!("io_uring_setup failed: {error}"),

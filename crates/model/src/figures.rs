@@ -144,6 +144,13 @@ pub struct FlushFigures {
     pub count: u64,
     /// The same per second.
     pub per_s: f64,
+    /// Writes that these flushes covered, divided by their number; null = there were none, or older documents.
+    #[serde(default)]
+    pub writes_per_flush: Option<f64>,
+    /// Writes of all threads that ended during the measurement and that none of these flushes covered: the last groups,
+    /// which were incomplete; null in older documents.
+    #[serde(default)]
+    pub unflushed_writes: Option<u64>,
     /// Their latencies; null = there were none.
     pub latency: Option<LatencyFigures>,
     /// Median in nanoseconds; null = there were none.

@@ -39,6 +39,17 @@ pub enum Note {
         /// The kernel's reason.
         reason: String,
     },
+    /// Registered buffers of all threads exceed the limit on locked memory.
+    BuffersBeyondLockLimit {
+        /// Threads whose buffers are not registered.
+        threads: u32,
+        /// Of how many.
+        of_threads: u32,
+        /// Bytes of all rings and buffers.
+        needed_bytes: u64,
+        /// The limit in bytes, which holds for all processes of the user together; null = unknown.
+        limit_bytes: Option<u64>,
+    },
     /// Another engine was used.
     EngineFallback {
         /// The requested engine.
@@ -236,6 +247,15 @@ pub enum Note {
         /// 99th percentile of these.
         submission_p99_ns: u64,
     },
+    /// A flush covers fewer writes (`--fdatasync-every`, `--fsync-every`) than requests could write at once.
+    WriteDepthLimited {
+        /// The option.
+        option: String,
+        /// Writes that a thread has outstanding at most.
+        writes: u32,
+        /// Requests of the thread that write.
+        depth: u32,
+    },
     /// An option that has no effect on Linux.
     OptionWithoutEffect {
         /// The option.
@@ -315,6 +335,9 @@ impl fmt::Display for Note {
         match self {
             Self::BuffersNotRegistered { reason } => {
                 write!(f, "I/O buffers are not registered with io_uring: {reason}")
+            }
+            Self::BuffersBeyondLockLimit { threads, of_threads, needed_bytes, limit_bytes } => {
+                beyond_lock_limit(f, [*threads, *of_threads], *needed_bytes, *limit_bytes)
             }
             Self::EngineFallback { wanted, used, reason } => write!(f, "{used} is used instead of {wanted}: {reason}"),
             Self::RingFlagsReduced { missing } => write!(f, "this kernel's io_uring lacks {missing}"),
@@ -402,6 +425,10 @@ impl fmt::Display for Note {
             Self::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } => {
                 slot_times(f, *ios, [*slot_p50_ns, *slot_p99_ns], [*submission_p50_ns, *submission_p99_ns])
             }
+            Self::WriteDepthLimited { option, writes, depth } => write!(
+                f,
+                "{option}={writes} limits the outstanding writes of a thread to {writes} of its {depth} requests (-o)"
+            ),
             Self::OptionWithoutEffect { option, reason } => write!(f, "{option} has no effect: {reason}"),
             Self::ShortTransfers { path, count } => {
                 write!(f, "{count} transfers on '{}' were shorter than the block size", path.display())
@@ -453,6 +480,24 @@ fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submissio
         ),
         _ => write!(f, "; too few I/Os were timed in both ways to show the difference: {ios}"),
     }
+}
+
+fn beyond_lock_limit(
+    f: &mut fmt::Formatter<'_>,
+    [threads, of_threads]: [u32; 2],
+    needed_bytes: u64,
+    limit_bytes: Option<u64>,
+) -> fmt::Result {
+    write!(
+        f,
+        "I/O buffers of {threads} of {of_threads} threads are not registered with io_uring: rings and buffers need {} of \
+         locked memory",
+        Bytes(needed_bytes)
+    )?;
+    if let Some(limit_bytes) = limit_bytes {
+        write!(f, ", and all processes of this user together may lock {}", Bytes(limit_bytes))?;
+    }
+    write!(f, "; raise the limit with ulimit -l {}", needed_bytes.div_ceil(1024))
 }
 
 fn cpu_stolen(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {

@@ -317,6 +317,16 @@ pub struct WorkerPlan {
 }
 
 impl WorkerPlan {
+    /// Requests that may change data, as many as may be outstanding at once.
+    pub fn writing_slots(&self) -> u32 {
+        let mut writing = self.targets.iter().filter(|target| target.shares().changes_data()).peekable();
+        match self.assignment {
+            _ if self.engine.kind.is_one_at_a_time() => u32::from(writing.peek().is_some()),
+            Assignment::Weighted if writing.peek().is_some() => self.slots,
+            Assignment::Weighted | Assignment::Fixed => writing.map(|target| target.slots).sum(),
+        }
+    }
+
     /// True if, while latencies are recorded, some I/Os are timed from their submission too: those of
     /// a closed loop, which share the stamps of their batch.
     pub fn times_submissions(&self) -> bool {

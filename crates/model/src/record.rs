@@ -172,6 +172,17 @@ pub struct TimesRecord {
     pub buckets: Vec<(u32, u64)>,
 }
 
+/// Flushes of one thread that ended during the measurement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlushRecord {
+    /// What they took.
+    pub times: TimesRecord,
+    /// Writes that they covered.
+    pub covered_writes: u64,
+    /// Writes that ended during the measurement after the last of them.
+    pub unflushed_writes: u64,
+}
+
 /// Reads or writes of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectionRecord {
@@ -213,7 +224,7 @@ pub struct ThreadRecord {
     /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.
     pub stamp_samples: Option<StampSamples>,
     /// Its flushes (`--fdatasync-every`, `--fsync-every`).
-    pub flushes: Option<TimesRecord>,
+    pub flushes: Option<FlushRecord>,
     /// Its commits: writes, each from its start to the end of the flush after it; `None` if a flush covers more than
     /// [`COMMIT_WRITES_MAX`](crate::limits::COMMIT_WRITES_MAX).
     pub commits: Option<TimesRecord>,

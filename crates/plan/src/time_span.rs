@@ -11,7 +11,7 @@ use crate::verification;
 use crate::workers;
 use model::facts::Facts;
 use model::note::Note;
-use model::plan::TimeSpanPlan;
+use model::plan::{TimeSpanPlan, WorkerPlan};
 use model::profile::{OfferedRate, Profile, TimeSpan};
 use std::collections::BTreeSet;
 
@@ -43,6 +43,7 @@ pub(crate) fn plan(
     }
     let (planned, shared_counters) = target::plan_all(time_span, &assignments.threads_of, files, findings)?;
     let workers = workers::plan(time_span, &assignments, &planned, cpus.as_deref(), files, findings)?;
+    note_write_depth(time_span, &workers, findings);
     let targets: Vec<_> = planned.into_iter().map(|planned| planned.plan).collect();
     let measured = memory::Measured {
         duration_ns,
@@ -83,6 +84,15 @@ pub(crate) fn plan(
         buffer_separation_bytes: memory::separation_bytes(time_span.buffer_separation, system),
         memory,
     })
+}
+
+/// A flush after fewer writes than requests could write at once is a lower depth of writes.
+fn note_write_depth(time_span: &TimeSpan, workers: &[WorkerPlan], findings: &mut Findings) {
+    let Some((writes, call)) = time_span.flushes() else { return };
+    let depth = workers.iter().map(WorkerPlan::writing_slots).max().unwrap_or(0);
+    if writes < depth {
+        findings.note(Note::WriteDepthLimited { option: call.option().to_owned(), writes, depth });
+    }
 }
 
 /// How many disks the targets are on.

@@ -7,11 +7,16 @@ use std::io::{self, Write};
 /// What the last line begins with.
 const SPREAD: &str = "50th, 99th, maximum:";
 
-/// How many, and what they took.
+/// How many, what they covered, and what they took.
 pub(crate) fn lines(out: &mut dyn Write, flushes: &FlushFigures) -> io::Result<()> {
-    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns, commit } = flushes;
+    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns, commit, .. } = flushes;
     let call = call.name();
-    writeln!(out, "\n{call}, after every {after_writes} writes of a thread: {count}, {per_s:.2} per s")?;
+    let after = if *after_writes == 1 { "each write".to_owned() } else { format!("every {after_writes} writes") };
+    writeln!(out, "\n{call}, after {after} of a thread: {count}, {per_s:.2} per s")?;
+    if let Some((writes, left)) = flushes.writes_per_flush.zip(flushes.unflushed_writes) {
+        let left = if left == 0 { String::new() } else { format!("; writes in incomplete last groups: {left}") };
+        writeln!(out, "{:<24}{writes:.2}{left}", format!("writes per {call}:"))?;
+    }
     let Some(latency) = latency else { return Ok(()) };
     let shown = |ns: f64| format!("{:.3}ms", ms(ns));
     let known = |ns: &Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| shown(ns as f64));

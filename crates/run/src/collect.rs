@@ -76,7 +76,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Counts any.
     pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
         let Self {
-            engine, slots, work, recorder, assigner, allowance, sampling, cursor, phases, stop, flusher, ..
+            engine, slots, work, recorder, assigner, allowance, flusher, sampling, cursor, phases, stop, ..
         } = self;
         let (slots, recorder, rows) = (&**slots, &**recorder, &*recorder.rows);
         let (stopped_ns, sampled_ns) = (stop.at_ns(), sampling.started_ns);
@@ -132,10 +132,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 }
             }
             if is_accounted {
+                let is_write = slot.operation.changes_data();
+                recorder.count_unflushed(is_measured && is_write);
+                let flusher = flusher.as_mut().filter(|_| is_write);
                 // The response to a write ends when it is durable.
-                let is_kept = counts
-                    && slot.operation.changes_data()
-                    && flusher.as_mut().is_some_and(|flusher| flusher.keep(slot, begun_ns));
+                let is_kept = flusher.is_some_and(|flusher| flusher.finish(slot, begun_ns, counts));
                 if is_measured && !is_kept {
                     recorder.respond(row, slot.operation, ended_ns.saturating_sub(slot.intended_ns));
                 }

@@ -4,7 +4,7 @@ use crate::clock::RunClock;
 use crate::counter_readings::CounterReadings;
 use crate::drain::{self, Drain};
 use crate::event::{self, StopSources, TICK_NS, Wait};
-use crate::gate::{Readiness, Signal};
+use crate::gate::{LockedMemory, Readiness, Signal};
 use crate::gather;
 use crate::io_workers::IoWorkers;
 use crate::journal::Journal;
@@ -444,6 +444,7 @@ fn record(
     let elapsed_ns = elapsed_ns(phases, worker_threads.stop.at_ns());
     let errors = worker_threads.gate.errors();
     let mut notes = worker_threads.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    notes.extend(beyond_lock_limit(worker_threads));
     notes.extend(short_transfers(plan, worker_threads));
     let cpus = match (cpu_before, cpu_after) {
         (Ok(before), Ok(after)) => CpuTimes::spent(before, after),
@@ -518,6 +519,18 @@ fn warn_of_short_transfers(plan: &TimeSpanPlan, worker_threads: &WorkerThreads, 
             observer.observe(&Event::Warning { message: &message });
         }
     }
+}
+
+/// The note about buffers that found no room below the limit on locked memory.
+fn beyond_lock_limit(worker_threads: &WorkerThreads) -> Option<Note> {
+    let LockedMemory { rings, refused, needed_bytes } = worker_threads.gate.locked_memory();
+    let limit_bytes = sys::limits::locked_memory_bytes();
+    (refused > 0).then_some(Note::BuffersBeyondLockLimit {
+        threads: refused,
+        of_threads: rings,
+        needed_bytes,
+        limit_bytes,
+    })
 }
 
 /// One note per target that gave less than it was asked for.

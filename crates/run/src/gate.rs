@@ -17,8 +17,20 @@ pub(crate) struct Gate {
 struct State {
     ready: usize,
     ended: usize,
+    locked: LockedMemory,
     signal: Option<Signal>,
     errors: Vec<String>,
+}
+
+/// Locked memory of the rings of all workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LockedMemory {
+    /// Rings that were made.
+    pub(crate) rings: u32,
+    /// Bytes of the rings and of the buffers that are to be registered.
+    pub(crate) needed_bytes: u64,
+    /// Workers whose buffers found no room below the limit.
+    pub(crate) refused: u32,
 }
 
 /// What the workers are told.
@@ -63,10 +75,35 @@ impl Gate {
         }
     }
 
+    /// A worker has its ring, which needs so much locked memory with its buffers; waits until all `count` have theirs,
+    /// so that no buffers take the memory of a ring. Ends early if the workers are not to run.
+    pub(crate) fn ring_made(&self, count: u32, locked_bytes: u64) {
+        let mut state = self.lock();
+        state.locked.rings += 1;
+        state.locked.needed_bytes = state.locked.needed_bytes.saturating_add(locked_bytes);
+        if state.locked.rings == count {
+            self.signalled.notify_all();
+        }
+        while state.locked.rings < count && state.errors.is_empty() && state.signal.is_none() {
+            state = self.signalled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The buffers of a worker are not registered, because the limit on locked memory is reached.
+    pub(crate) fn buffers_refused(&self) {
+        self.lock().locked.refused += 1;
+    }
+
+    /// Locked memory of all rings.
+    pub(crate) fn locked_memory(&self) -> LockedMemory {
+        self.lock().locked
+    }
+
     /// Something went wrong on a worker.
     pub(crate) fn error(&self, message: String) {
         self.lock().errors.push(message);
         self.reported.notify_all();
+        self.signalled.notify_all();
     }
 
     /// A worker has ended.

@@ -1,8 +1,9 @@
 //! Starting I/Os: which request, where, what it does, with what content.
 
 use crate::allowance::Allowance;
+use crate::flush::Flusher;
 use crate::open_loop::Starts;
-use crate::shape::Shape;
+use crate::shape::{AnySizes, Shape};
 use crate::submission::Built;
 use crate::work::{Assigner, Refill, Work};
 use crate::worker::Worker;
@@ -23,6 +24,7 @@ struct Parts<'a, E, C> {
     rng: &'a mut Rng,
     slots: &'a mut [Slot],
     allowance: &'a mut Option<Allowance>,
+    flusher: &'a mut Option<Flusher>,
     /// `None` in a closed loop.
     starts: Option<Starts<'a>>,
     /// Operations that the turn may still start.
@@ -77,6 +79,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Starts the operations that have a free request and are due, as many as a turn may. Gives the time at which
     /// the next one is due, if requests are free and none may start yet.
     pub(crate) fn issue<S: Shape>(&mut self, now_ns: u64) -> Option<u64> {
+        if S::PAUSES {
+            self.issue_held(now_ns);
+        }
         let most = if E::TAKES_MANY { self.spread.most as usize } else { usize::MAX };
         if self.assigner.is_weighted() {
             let mut started = 0;
@@ -87,10 +92,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return None;
         }
         let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
-        let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
+        let Self { engine, clock, rng, work, slots, allowance, flusher, assigner: Assigner::Fixed { ready }, .. } =
+            self
+        else {
             return None;
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance, starts, most };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, flusher, starts, most };
         let (mut next_start_ns, mut has_more, mut kept) = (None, false, 0);
         for position in 0..ready.len() {
             let index = ready[position];
@@ -118,10 +125,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Starts one operation, if any request is free and due.
     pub(crate) fn issue_one<S: Shape>(&mut self, now_ns: u64) -> Built {
         let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
-        let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
+        let Self { engine, clock, rng, work, slots, allowance, flusher, assigner: Assigner::Fixed { ready }, .. } =
+            self
+        else {
             return self.issue_one_weighted::<S>(now_ns);
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance, starts, most: 1 };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, flusher, starts, most: 1 };
         let mut next_start_ns = u64::MAX;
         for position in 0..ready.len() {
             let work = &mut work[ready[position] as usize];
@@ -146,14 +155,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     fn issue_one_weighted<S: Shape>(&mut self, now_ns: u64) -> Built {
-        let Self { engine, clock, rng, work, slots, allowance, assigner, .. } = self;
+        let Self { engine, clock, rng, work, slots, allowance, flusher, assigner, .. } = self;
         let Assigner::Weighted { free, table } = assigner else { return Built::NoneIdle };
         if free.free_count() == 0 {
             return Built::NoneIdle;
         }
         let index = table.draw(rng);
         let work = &mut work[index];
-        let mut parts = Parts { engine, clock, rng, slots, allowance, starts: None, most: 1 };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, flusher, starts: None, most: 1 };
         if !parts.admits::<S>(work) {
             return Built::NoneIdle;
         }
@@ -162,6 +171,18 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         parts.start::<S>(work, slot, now_ns);
         Built::One
     }
+
+    /// Issues writes that waited for a flush, as many as the next one covers.
+    fn issue_held(&mut self, now_ns: u64) {
+        let Self { engine, clock, rng, work, slots, allowance, flusher, .. } = self;
+        let mut parts = Parts { engine, clock, rng, slots, allowance, flusher, starts: None, most: usize::MAX };
+        while let Some(id) = parts.flusher.as_mut().and_then(Flusher::next_held) {
+            let slot = &mut parts.slots[id as usize];
+            slot.started_ns = now_ns;
+            let (slot, work) = (*slot, &mut work[slot.work as usize]);
+            parts.stage::<AnySizes>(work, id, (slot.operation, slot.offset, work.length::<AnySizes>(&slot)));
+        }
+    }
 }
 
 impl<E: Engine, C: Clock> Parts<'_, E, C> {
@@ -169,7 +190,8 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     #[inline]
     fn start_all<S: Shape>(&mut self, work: &mut Work, now_ns: u64) -> Option<u64> {
         // What a plain load does not use, it does not ask for either.
-        if !work.pacer.is_limited() && self.allowance.is_none() && !(S::ROTATES && work.rotates) {
+        let pauses = S::PAUSES && (work.rotates || self.flusher.is_some());
+        if !work.pacer.is_limited() && self.allowance.is_none() && !pauses {
             let mut count = work.free.free_count();
             if E::TAKES_MANY {
                 count = count.min(self.most);
@@ -221,7 +243,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
 
     /// True if the next I/O on a target may start.
     fn admits<S: Shape>(&mut self, work: &Work) -> bool {
-        if S::ROTATES && work.is_full() {
+        if S::PAUSES && work.is_full() {
             return false;
         }
         self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.writes_media))
@@ -231,7 +253,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     #[inline]
     fn start<S: Shape>(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
         if S::HAS_SIZES && work.sizes.is_some() {
-            return self.start_sized(work, id, now_ns);
+            return self.start_sized::<S>(work, id, now_ns);
         }
         let request = id - work.first_slot;
         let next = work.stream.next(self.rng, request as usize);
@@ -240,15 +262,13 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
             allowance.charge(work.block, operation);
         }
         self.slots[id as usize].begin(operation, next.offset, now_ns);
-        if work.is_prepared(operation) {
-            self.engine.stage_prepared(id, operation, next.offset);
-        } else {
-            self.start_unprepared(work, id, operation, next.offset, work.block);
+        if !self.holds::<S>(id, operation) {
+            self.stage::<S>(work, id, (operation, next.offset, work.block));
         }
     }
 
     /// The same where the size is drawn too, before the offset.
-    fn start_sized(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
+    fn start_sized<S: Shape>(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
         let Some(sizes) = &mut work.sizes else { return };
         let continues = sizes.continues(self.rng);
         let operation = work.mix.next(continues, self.rng);
@@ -262,12 +282,28 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
         let slot = &mut self.slots[id as usize];
         slot.begin(operation, offset, now_ns);
         slot.size = size;
-        if work.is_prepared(operation) {
-            self.engine.set_length(id, operation, length);
-            self.engine.stage_prepared(id, operation, offset);
-        } else {
-            self.start_unprepared(work, id, operation, offset, length);
+        if !self.holds::<S>(id, operation) {
+            self.stage::<S>(work, id, (operation, offset, length));
         }
+    }
+
+    /// True if a drawn operation is a write that waits for a flush first.
+    #[inline]
+    fn holds<S: Shape>(&mut self, id: SlotId, operation: Operation) -> bool {
+        S::PAUSES && operation.changes_data() && self.flusher.as_mut().is_some_and(|flusher| !flusher.admits(id))
+    }
+
+    /// Hands a drawn operation with this offset and length to the engine.
+    #[inline]
+    fn stage<S: Shape>(&mut self, work: &mut Work, id: SlotId, drawn: (Operation, u64, u32)) {
+        let (operation, offset, length) = drawn;
+        if !work.is_prepared(operation) {
+            return self.start_unprepared(work, id, operation, offset, length);
+        }
+        if S::HAS_SIZES && work.sizes.is_some() {
+            self.engine.set_length(id, operation, length);
+        }
+        self.engine.stage_prepared(id, operation, offset);
     }
 
     /// An I/O whose buffer or content is another each time.

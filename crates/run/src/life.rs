@@ -14,14 +14,15 @@ use engine::aio::AioEngine;
 use engine::buffers::Region;
 use engine::mapped::{Mapped, MappedTarget};
 use engine::null::NullEngine;
-use engine::ring_setup::RingSettings;
+use engine::ring_setup::{self, RingSettings};
 use engine::sync::SyncEngine;
-use engine::uring::{Shortfall, UringEngine};
+use engine::uring::{Unregistered, UringEngine};
 use model::engine_kind::EngineKind;
 use model::note::Note;
 use model::operation::Operation;
 use model::plan::WorkerPlan;
 use model::record::CpuWait;
+use model::units::Bytes;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
@@ -111,9 +112,7 @@ fn with_engine(
     match plan.engine.kind {
         EngineKind::Synchronous => crewed.work(parts, SyncEngine::new(clock, plan.slots, files, regions)),
         EngineKind::IoUring => {
-            let (engine, shortfall) = UringEngine::new(plan.slots, ring_settings(plan), files, regions)
-                .map_err(|error| at("io_uring", error))?;
-            note_shortfall(notes, shortfall);
+            let engine = ring(&parts, files, regions, notes).map_err(|error| at("io_uring", error))?;
             crewed.work(parts, engine)
         }
         EngineKind::LinuxAio => {
@@ -128,13 +127,56 @@ fn with_engine(
     }
 }
 
+/// A ring, and then its buffers registered as far as the limit on locked memory reaches.
+fn ring(
+    parts: &WorkerParts<'_>,
+    files: Vec<OwnedFd>,
+    regions: Vec<Region>,
+    notes: &Mutex<Vec<Note>>,
+) -> io::Result<UringEngine> {
+    let WorkerParts { context, plan, gate, .. } = parts;
+    let with_rings = || context.plan.workers.iter().filter(|worker| worker.engine.kind == EngineKind::IoUring);
+    let (mut engine, missing) =
+        UringEngine::new(plan.slots, ring_settings(plan), files, regions).map_err(|error| match error.kind() {
+            io::ErrorKind::OutOfMemory => {
+                let rings = with_rings().map(|worker| ring_setup::locked_bytes(worker.slots));
+                no_memory_for_rings(&error, with_rings().count(), rings.sum())
+            }
+            _ => error,
+        })?;
+    if let Some(missing) = missing {
+        note(notes, Note::RingFlagsReduced { missing: missing.to_owned() });
+    }
+    let registers = plan.engine.ring.is_none_or(|ring| ring.registered_buffers);
+    let buffer_bytes = if registers { engine.buffer_bytes() } else { 0 };
+    gate.ring_made(with_rings().count() as u32, ring_setup::locked_bytes(plan.slots) + buffer_bytes);
+    match if registers { engine.register_buffers() } else { Ok(()) } {
+        Ok(()) => {}
+        Err(Unregistered::LockLimit) => gate.buffers_refused(),
+        Err(Unregistered::Other(reason)) => note(notes, Note::BuffersNotRegistered { reason }),
+    }
+    Ok(engine)
+}
+
+/// What `ENOMEM` of `io_uring_setup(2)` means.
+fn no_memory_for_rings(error: &io::Error, rings: usize, bytes: u64) -> io::Error {
+    let Some(limit_bytes) = sys::limits::locked_memory_bytes() else {
+        return io::Error::new(error.kind(), error.to_string());
+    };
+    io::Error::other(format!(
+        "{error}; the rings of {rings} threads may need {} of locked memory, and all processes of this user together may \
+         lock {}: raise the limit (ulimit -l), or use fewer threads (-t) or Linux AIO (-x)",
+        Bytes(bytes),
+        Bytes(limit_bytes)
+    ))
+}
+
 /// What `EAGAIN` of `io_setup(2)` means.
 const NO_MORE_AIO: &str = "not enough AIO requests left; raise the system-wide limit with sysctl fs.aio-max-nr";
 
 fn ring_settings(plan: &WorkerPlan) -> RingSettings {
     let ring = plan.engine.ring.unwrap_or_default();
     RingSettings {
-        register_buffers: ring.registered_buffers,
         submission_polling: ring.submission_polling,
         completion_polling: ring.completion_polling,
         // Batched submission looks at completions between system calls.
@@ -258,15 +300,6 @@ fn is_unsupported(errno: i32) -> bool {
 fn error_text(errno: i32) -> String {
     let text = io::Error::from_raw_os_error(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
-}
-
-fn note_shortfall(notes: &Mutex<Vec<Note>>, shortfall: Shortfall) {
-    if let Some(reason) = shortfall.buffers {
-        note(notes, Note::BuffersNotRegistered { reason });
-    }
-    if let Some(missing) = shortfall.flags {
-        note(notes, Note::RingFlagsReduced { missing: missing.to_owned() });
-    }
 }
 
 /// Keeps a note once, however many threads have it.

@@ -18,7 +18,7 @@ use model::limits::{COMMIT_WRITES_MAX, SLOWEST_IOS};
 use model::live::{LivePhase, LiveRow, LiveTally};
 use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerPlan};
-use model::record::{CellCounts, CpuWait, RowRecord, SlowIo, StampSamples, ThreadRecord, WaitCounts};
+use model::record::{CellCounts, CpuWait, FlushRecord, RowRecord, SlowIo, StampSamples, ThreadRecord, WaitCounts};
 use std::sync::{Arc, OnceLock};
 
 /// Everything that one worker counts.
@@ -54,28 +54,47 @@ pub struct Recorder {
     pub(crate) rotations: Option<TallyCells>,
 }
 
-/// Latencies of flushes and of commits, which are writes until the flush after them has ended.
+/// Latencies of flushes and of commits, which are writes until the flush after them has ended, and the writes flushed.
 #[derive(Debug)]
 pub(crate) struct FlushTimes {
     flushes: Times,
     /// `None` if a flush covers too many writes to time each.
     commits: Option<Times>,
+    /// Writes that they covered.
+    covered: Counter,
+    /// Writes that ended since the latest of them.
+    unflushed: Counter,
 }
 
 impl FlushTimes {
     fn new(after_writes: u32) -> Self {
-        Self { flushes: Times::new(), commits: (after_writes <= COMMIT_WRITES_MAX).then(Times::new) }
+        Self {
+            flushes: Times::new(),
+            commits: (after_writes <= COMMIT_WRITES_MAX).then(Times::new),
+            covered: Counter::default(),
+            unflushed: Counter::default(),
+        }
     }
 
-    /// A flush ended.
-    pub(crate) fn record(&self, flush_ns: u64) {
+    /// A flush of this many writes ended, which took so long.
+    pub(crate) fn record(&self, writes: u64, flush_ns: u64) {
         self.flushes.record(flush_ns);
+        self.covered.add(writes);
+        self.unflushed.set(0);
     }
 
     /// A write became durable `commit_ns` after its start.
     pub(crate) fn commit(&self, commit_ns: u64) {
         if let Some(commits) = &self.commits {
             commits.record(commit_ns);
+        }
+    }
+
+    fn to_record(&self) -> FlushRecord {
+        FlushRecord {
+            times: self.flushes.to_record(),
+            covered_writes: self.covered.get(),
+            unflushed_writes: self.unflushed.get(),
         }
     }
 }
@@ -408,10 +427,17 @@ impl Recorder {
                 slot: stamps.slot.to_record(),
                 submission: stamps.submission.to_record(),
             }),
-            flushes: self.flushes.as_ref().map(|times| times.flushes.to_record()),
+            flushes: self.flushes.as_ref().map(FlushTimes::to_record),
             commits: self.flushes.as_ref().and_then(|times| times.commits.as_ref()).map(Times::to_record),
             rotations: self.rotations.as_ref().map(|cells| tally(counters::values(cells))),
             slowest: self.slowest(measure_ns),
+        }
+    }
+
+    /// A write ended that no flush has covered.
+    pub(crate) fn count_unflushed(&self, is_measured: bool) {
+        if let Some(flushes) = self.flushes.as_ref().filter(|_| is_measured) {
+            flushes.unflushed.add(1);
         }
     }
 

@@ -84,12 +84,6 @@ impl Row {
         }
     }
 
-    /// I/Os that changed data since the counters began.
-    pub(crate) fn changes(&self) -> u64 {
-        let changing = Operation::ALL.into_iter().filter(|operation| operation.changes_data());
-        changing.map(|operation| self.values(operation).count).sum()
-    }
-
     /// What was done without transferring data, of each kind that the plan has.
     pub(crate) fn other_records(&self) -> Vec<OperationRecord> {
         let done = Operation::WITHOUT_DATA.into_iter().filter(|&operation| self.others[operation]);

@@ -10,16 +10,16 @@ pub(crate) trait Shape {
     const IS_SINGLE: bool;
     /// Some targets have I/Os of several sizes.
     const HAS_SIZES: bool = false;
-    /// Some targets are files that are begun anew when they are full.
-    const ROTATES: bool = false;
+    /// The thread stops now and then: to flush after some writes, or to begin a full file anew.
+    const PAUSES: bool = false;
 }
 
 /// Any load.
 pub(crate) struct Any;
 /// Any load with I/Os of several sizes.
 pub(crate) struct AnySizes;
-/// Any load that begins files anew when they are full, with sizes or without.
-pub(crate) struct Appending;
+/// Any load whose thread stops now and then, with sizes or without.
+pub(crate) struct Pausing;
 /// A plain one.
 pub(crate) struct Plain;
 /// A plain one but for I/Os of several sizes.
@@ -38,11 +38,11 @@ impl Shape for AnySizes {
     const HAS_SIZES: bool = true;
 }
 
-impl Shape for Appending {
+impl Shape for Pausing {
     const IS_PLAIN: bool = false;
     const IS_SINGLE: bool = false;
     const HAS_SIZES: bool = true;
-    const ROTATES: bool = true;
+    const PAUSES: bool = true;
 }
 
 impl Shape for Plain {

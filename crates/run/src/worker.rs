@@ -11,7 +11,7 @@ use crate::interval_cursor::IntervalCursor;
 use crate::logs::Log;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
-use crate::shape::{Any, AnySizes, Appending, Plain, PlainSizes, Shape, Single, Submission};
+use crate::shape::{Any, AnySizes, Pausing, Plain, PlainSizes, Shape, Single, Submission};
 use crate::spread::Spread;
 use crate::work::{Assigner, Refill, Work};
 use engine::{Engine, Pushed, Wait};
@@ -148,9 +148,9 @@ impl<E, C> Worker<E, C> {
         self.work.iter().any(|work| work.sizes.is_some())
     }
 
-    /// True if it begins files anew when they are full.
-    pub(crate) fn rotates(&self) -> bool {
-        self.work.iter().any(|work| work.rotates)
+    /// True if it flushes after some writes, or begins files anew when they are full.
+    pub(crate) fn pauses(&self) -> bool {
+        self.flusher.is_some() || self.work.iter().any(|work| work.rotates)
     }
 
     /// True if it may run as [`Single`].
@@ -177,7 +177,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// The first trouble.
     pub fn run(&mut self) -> Result<(), WorkerError> {
         match (self.is_plain(), self.has_sizes()) {
-            _ if E::VERIFIES => self.run_as::<Appending>(),
+            _ if E::VERIFIES => self.run_as::<Pausing>(),
             (true, false) if self.is_single() => {
                 // Whenever others look, but for moments.
                 self.recorder.in_flight.set(1);
@@ -185,7 +185,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             (true, false) => self.run_as::<Plain>(),
             (true, true) => self.run_as::<PlainSizes>(),
-            (false, _) if self.rotates() => self.run_as::<Appending>(),
+            (false, _) if self.pauses() => self.run_as::<Pausing>(),
             (false, true) => self.run_as::<AnySizes>(),
             (false, false) => self.run_as::<Any>(),
         }
@@ -204,7 +204,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             (true, false) if self.is_single() => self.turn_as::<Single>(),
             (true, false) => self.turn_as::<Plain>(),
             (true, true) => self.turn_as::<PlainSizes>(),
-            (false, _) if self.rotates() => self.turn_as::<Appending>(),
+            (false, _) if self.pauses() => self.turn_as::<Pausing>(),
             (false, true) => self.turn_as::<AnySizes>(),
             (false, false) => self.turn_as::<Any>(),
         }
@@ -228,10 +228,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if S::IS_SINGLE && E::DOES_NOW && self.do_in_a_row(now_ns)? {
             return Ok(Turn::GoOn);
         }
-        if !S::IS_PLAIN && self.flusher.as_mut().is_some_and(|flusher| flusher.is_due(&self.recorder)) {
+        if S::PAUSES && self.flusher.as_ref().is_some_and(Flusher::is_due) {
             return self.flush::<S>();
         }
-        if S::ROTATES && self.work.iter().any(Work::is_full) {
+        // A write that waits for a flush belongs to the file as it is.
+        if S::PAUSES && self.work.iter().any(Work::is_full) && !self.has_held() {
             if self.engine.in_flight() > 0 {
                 self.push_and_collect::<S>(Wait::For { count: 1 })?;
                 return Ok(Turn::GoOn);
@@ -278,7 +279,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(Turn::GoOn)
     }
 
-    /// Waits for what is under way, then flushes.
+    /// Waits for the reads that are under way, then flushes.
     #[cold]
     #[inline(never)]
     fn flush<S: Shape>(&mut self) -> Result<Turn, WorkerError> {
@@ -287,19 +288,24 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(Turn::GoOn);
         }
         let begun_ns = self.clock.now_ns();
-        let flushed = self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder, &mut self.engine)).transpose();
+        let Some(flusher) = &mut self.flusher else { return Ok(Turn::GoOn) };
         let failed =
             |(work, error): (usize, io::Error)| WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) };
-        flushed.map_err(failed)?;
+        let writes = flusher.flush(&mut self.engine).map_err(failed)?;
         self.now_ns = self.clock.now_ns();
         let is_measured = self.is_measured_now();
         if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| is_measured) {
-            flushes.record(self.now_ns - begun_ns);
+            flushes.record(writes, self.now_ns - begun_ns);
         }
         if let Some(flusher) = &mut self.flusher {
             flusher.commit(self.now_ns, is_measured, &self.recorder);
         }
         Ok(Turn::GoOn)
+    }
+
+    /// True if writes wait for a flush.
+    fn has_held(&self) -> bool {
+        self.flusher.as_ref().is_some_and(Flusher::has_held)
     }
 
     /// Begins full files anew while nothing is under way. What the thread waits meanwhile is in none of its latencies.
@@ -382,7 +388,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// others are told.
     pub(crate) fn leaves(&self) -> bool {
         let Some(allowance) = &self.allowance else { return false };
-        let over = allowance.is_refused() && self.engine.in_flight() == 0;
+        let over = allowance.is_refused() && self.engine.in_flight() == 0 && !self.has_held();
         if over {
             allowance.leave(self.now_ns, &self.stop);
         }

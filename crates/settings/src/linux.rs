@@ -208,11 +208,12 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "=<writes>",
             short: "call fdatasync each time a thread has made this many writes, and time the calls",
-            long: "Simulates database group commit: after this many writes, a thread waits for its outstanding I/Os, \
-                   calls fdatasync on the targets that it writes to, and continues. Flushes are counted and timed \
-                   separately from reads and writes; discards and write-zeroes count as writes here. With -Su, this \
-                   is one of two ways to write durably; the other is -Suw, with which each write is durable when it \
-                   completes.",
+            long: "Simulates database group commit: after this many writes, a thread starts no further write, waits for \
+                   its outstanding I/Os, calls fdatasync on the targets that it writes to, and continues. Reads go on \
+                   until the last of these writes has completed. A thread has at most this many writes outstanding, \
+                   whatever -o is. Flushes are counted and timed separately from reads and writes; discards and \
+                   write-zeroes count as writes here. With -Su, this is one of two ways to write durably; the other is \
+                   -Suw, with which each write is durable when it completes.",
             kernel: "`fdatasync` after every N writes of a thread",
             seen_in: "flushes counted by the device; the report",
             example: "--fdatasync-every=32",

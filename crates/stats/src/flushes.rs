@@ -17,11 +17,15 @@ pub(crate) fn figures(
     let after_writes = plan.flush_after_writes?;
     let count = flushes.map_or(0, |flushes| flushes.count);
     let at = |rank| flushes.and_then(|flushes| flushes.at(rank));
+    let threads = || record.threads.iter().filter_map(|thread| thread.flushes.as_ref());
+    let covered: u64 = threads().map(|flushes| flushes.covered_writes).sum();
     Some(FlushFigures {
         call: plan.flush_call,
         after_writes,
         count,
         per_s: rate::per_second(count, record.elapsed_ns),
+        writes_per_flush: (count > 0).then(|| covered as f64 / count as f64),
+        unflushed_writes: Some(threads().map(|flushes| flushes.unflushed_writes).sum()),
         latency: flushes.map(|flushes| flushes.figures),
         p50_ns: at(P50_PPB),
         p99_ns: at(P99_PPB),

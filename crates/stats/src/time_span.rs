@@ -105,7 +105,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
     let accuracy = Accuracy::of(record, measures_latency || plan.intervals.is_some());
     let used = distribution::Used::new(plan, &distributions);
     let slowest = course::slowest(&record.threads);
-    let flush_latency = flushes::merged(record, |thread| thread.flushes.as_ref());
+    let flush_latency = flushes::merged(record, |thread| thread.flushes.as_ref().map(|flushes| &flushes.times));
     let commit_latency = flushes::merged(record, |thread| thread.commits.as_ref());
     let summarise_row = |row| summarise_row(row, plan, &used, record.elapsed_ns);
     Measured {

@@ -188,7 +188,15 @@ fn every_nth_write_is_followed_by_a_flush_of_its_own_file() {
 #[test]
 fn every_engine_keeps_files_whole_with_many_writes_outstanding() {
     let place = workplace!();
-    for words in ["--engine=sync -o4", "--engine=io_uring -o8", "--engine=io_uring -o4 -u", "--engine=aio -o8"] {
+    let loads = [
+        "--engine=sync -o4",
+        "--engine=io_uring -o8",
+        "--engine=io_uring -o4 -u",
+        "--engine=aio -o8",
+        "--engine=io_uring -o8 --fdatasync-every=3",
+        "--engine=aio -o8 --fdatasync-every=7",
+    ];
+    for words in loads {
         // Not a multiple of the file: the last of it is there in the end.
         let words = format!("-d600 -W0 -b4K {words} --append=80K --max-ios=70 --json r.json log.dat");
         let run = place.diskspd(&words).run();

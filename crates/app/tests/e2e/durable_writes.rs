@@ -3,7 +3,8 @@
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use testkit::{LoopDevice, Mounted, Workplace, or_skip, workplace};
+use std::time::Duration;
+use testkit::{Call, Faulty, LoopDevice, Mounted, Service, Workplace, or_skip, workplace};
 
 const MIB: u64 = 1 << 20;
 
@@ -118,6 +119,69 @@ fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
         let run = place.diskspd("-d1 -W0 -c1M").args(words).arg("b.dat").run();
         run.expect_status(3).expect_stderr(&[expected]);
     }
+}
+
+/// At more than one outstanding I/O, flushes once covered all writes in flight: 31.5 where one was asked for at `-o32`.
+// Shows switches: --fdatasync-every=<writes>
+// Shows switches: --fsync-every=<writes>
+#[test]
+fn a_flush_covers_as_many_writes_as_it_should_and_nothing_is_outstanding_meanwhile() {
+    let place = workplace!();
+    let disk = or_skip!(Faulty::mounted(&place, "disk"));
+    disk.serve(Service::Each(Duration::from_millis(2)));
+    disk.flush_takes(Duration::ZERO);
+    for (words, every) in [
+        ("-o32 -w100 -r --fdatasync-every=1", 1),
+        ("-o8 -w100 -si --fsync-every=5", 5),
+        ("-o16 -w60 -r --fdatasync-every=3", 3),
+        ("-o8 -w60 -r --fdatasync-every=16 --engine=aio", 16),
+        ("-o4 -w60 -r --sizes=4K/50:8K/50 --fdatasync-every=2", 2),
+        ("-o8 -w60 -r --rate=2000 --fdatasync-every=3", 3),
+        ("-o4 -w60 -r --engine=sync --fdatasync-every=3", 3),
+    ] {
+        disk.take_calls();
+        let options = "-d600 -W0 -C0 -t1 -b4K -Su -L --overwrite --max-ios=200 --json r.json";
+        let run = place.diskspd(&format!("{options} {words}")).arg(&disk.file).run();
+        run.expect_status(0);
+        let measured = &place.span_result("r.json")["measured"];
+        let flushes = &measured["flushes"];
+        let writes = measured["total"]["write"]["ios"].as_u64().expect("a number");
+        let count = flushes["count"].as_u64().expect("a number");
+        assert_eq!(count, writes / every, "{words}: {flushes}");
+        assert_eq!(flushes["writes_per_flush"], every as f64, "{words}: {flushes}");
+        assert_eq!(flushes["unflushed_writes"], writes % every, "{words}: {flushes}");
+        let calls = disk.take_calls();
+        let groups: Vec<&[Call]> = calls.split_inclusive(|call| matches!(call, Call::Flush { .. })).collect();
+        for group in &groups[..count as usize] {
+            assert_eq!(group.iter().filter(|call| **call == Call::Write).count() as u64, every, "{words}: {group:?}");
+            assert_eq!(group.last(), Some(&Call::Flush { outstanding: 0 }), "{words}: {group:?}");
+        }
+        let goes_on = |group: &&&[Call]| matches!(group, [.., Call::Read, Call::Flush { .. }]);
+        assert_eq!(groups.iter().filter(goes_on).count() > 0, !words.contains("-w100"), "{words}: {calls:?}");
+    }
+}
+
+#[test]
+fn fewer_writes_between_flushes_than_requests_are_a_note_and_the_last_group_is_printed() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let run = |words: &str| {
+        let run = place.diskspd("-d600 -W0 -t1 -b4K -r -w100 --max-ios=103").args(words).arg("a.dat").run();
+        run.expect_status(0);
+        run.stdout
+    };
+    let several = run("-o8 --fdatasync-every=4");
+    for part in [
+        "NOTE: --fdatasync-every=4 limits the outstanding writes of a thread to 4 of its 8 requests (-o)",
+        "fdatasync, after every 4 writes of a thread: 25, ",
+        "writes per fdatasync:   4.00; writes in incomplete last groups: 3",
+    ] {
+        assert!(several.contains(part), "{part}: {several}");
+    }
+    let each = run("-o1 --fsync-every=1");
+    assert!(each.contains("fsync, after each write of a thread: 103, "), "{each}");
+    assert!(each.contains("writes per fsync:       1.00\n"), "{each}");
+    assert!(!each.contains("limits the outstanding writes"), "{each}");
 }
 
 // Shows switches: -Sw

@@ -3,8 +3,8 @@
 
 use std::fs;
 use testkit::{
-    Argument, Cgroup, Denied, Finished, Mounted, Program, Report, Workplace, io_uring, is_root, or_skip, skip, tool,
-    workplace,
+    Argument, Cgroup, Denied, Finished, Mounted, Program, Report, Workplace, io_uring, is_root, nobody_can_run,
+    or_skip, skip, tool, workplace,
 };
 
 /// What the report says of a pause of the process.
@@ -100,6 +100,41 @@ fn buffers_that_cannot_be_registered_are_used_all_the_same() {
         run.expect_status(0).expect_stdout(&["using io_uring", "NOTE: I/O buffers are not registered with io_uring:"]);
         let report = Report::of(&run.stdout);
         assert!(report.read.sum.ios > 0 && report.write.sum.ios > 0, "{run}");
+    }
+}
+
+/// Threads once registered their buffers while others had no ring yet, which then found no memory for it: one of three
+/// such runs ended with "Cannot allocate memory".
+// Shows faults: Rings and buffers exceed the limit on locked memory
+#[test]
+fn rings_come_before_buffers_where_little_memory_may_be_locked() {
+    let place = workplace!();
+    let nobody = or_skip!(nobody_can_run(&place));
+    let prlimit = or_skip!(tool("prlimit"));
+    let path = place.file("roots.dat", &vec![1; 1 << 20]);
+    let run = |words: &str| {
+        let limited = place.tool(&prlimit).args("--memlock=8388608:8388608").args(&nobody).arg(place.program());
+        limited.args("-d600 -W0 -w0 -r --engine=io_uring").args(words).arg(&path).run()
+    };
+    for _ in 0..3 {
+        for (threads, block) in [(64, "64K"), (512, "8K")] {
+            let ios = 20 * threads;
+            let run = run(&format!("-t{threads} -o8 -b{block} --max-ios={ios}"));
+            run.expect_status(0);
+            let notes: Vec<&str> = run.stdout.lines().filter(|line| line.contains("not registered")).collect();
+            let [note] = notes[..] else { panic!("one note: {run}") };
+            for part in [
+                &format!("of {threads} threads are not registered with io_uring: rings and buffers need ")[..],
+                "MiB of locked memory, and all processes of this user together may lock 8MiB; raise the limit with ulimit -l ",
+            ] {
+                assert!(note.contains(part), "{note}");
+            }
+        }
+    }
+    // Rings count as locked memory before Linux 5.12 and since 6.14.
+    let too_many = run("-t300 -o400 -b512 --max-ios=9");
+    if too_many.code() != Some(0) {
+        too_many.expect_status(1).expect_stderr(&["the rings of 300 threads may need ", "(ulimit -l)"]);
     }
 }
 

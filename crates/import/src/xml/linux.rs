@@ -198,6 +198,8 @@ fn flushes(element: Element<'_, '_>, call: FlushCall) -> Result<FlushFigures, Re
         after_writes: element.whole_attribute("AfterWrites")?.unwrap_or(0),
         count: element.whole_attribute("Flushes")?.unwrap_or(0),
         per_s: element.real_attribute("FlushesPerSecond")?.unwrap_or(0.0),
+        writes_per_flush: element.real_attribute("WritesPerFlush")?,
+        unflushed_writes: element.whole_attribute("UnflushedWrites")?,
         latency: element.real_attribute("AvgMilliseconds")?.map(number::ns).map(figures),
         p50_ns: whole_ns(element, "P50Milliseconds")?,
         p99_ns: whole_ns(element, "P99Milliseconds")?,

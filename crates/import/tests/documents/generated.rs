@@ -18,9 +18,9 @@ use model::profile::{
     FlushCall, IoRing, OfferedRate, Profile, RateProcess, ResultFormat, StreamName, Target, TimeSpan,
 };
 use model::record::{
-    CellCounts, CounterReading, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, Outcome,
-    Record, RowRecord, SectionCounts, SectionRecord, SeriesCell, SeriesRecord, Tally, ThreadRecord, TimeSpanRecord,
-    TimesRecord, WaitCounts, WrittenSample,
+    CellCounts, CounterReading, CpuTimes, DirectionRecord, FlushRecord, IntervalRecord, OpenLoopRecord,
+    OperationRecord, Outcome, Record, RowRecord, SectionCounts, SectionRecord, SeriesCell, SeriesRecord, Tally,
+    ThreadRecord, TimeSpanRecord, TimesRecord, WaitCounts, WrittenSample,
 };
 use model::result::{DistributionUse, DistributionUser, RunResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
@@ -243,7 +243,11 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         started_ns: None,
         cpu_wait: None,
         stamp_samples: None,
-        flushes: flush_after_writes(span).map(|_| flushes(&span.rows)),
+        flushes: flush_after_writes(span).map(|_| FlushRecord {
+            times: flushes(&span.rows),
+            covered_writes: span.waits[0],
+            unflushed_writes: span.waits[1],
+        }),
         commits: flush_after_writes(span).map(|_| flushes(&span.rows)),
         rotations: flush_after_writes(span).map(|_| flushes(&span.rows).tally),
         slowest: Vec::new(),

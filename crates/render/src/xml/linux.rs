@@ -215,12 +215,25 @@ fn ramp_interval(xml: &mut Writer<'_>, interval: &RampInterval) -> io::Result<()
 
 /// Flushes and what they took.
 fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
-    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns, commit } = flushes;
+    let FlushFigures {
+        call,
+        after_writes,
+        count,
+        per_s,
+        writes_per_flush,
+        unflushed_writes,
+        latency,
+        p50_ns,
+        p99_ns,
+        commit,
+    } = flushes;
     let mut cells = vec![
         ("AfterWrites", after_writes.to_string()),
         ("Flushes", count.to_string()),
         ("FlushesPerSecond", two_decimals(*per_s)),
     ];
+    cells.extend(writes_per_flush.map(|writes| ("WritesPerFlush", writes.to_string())));
+    cells.extend(unflushed_writes.map(|writes| ("UnflushedWrites", writes.to_string())));
     cells.extend(latency.map(|latency| ("AvgMilliseconds", ms(latency.mean_ns))));
     cells.extend(p50_ns.map(|ns| ("P50Milliseconds", ms(ns as f64))));
     cells.extend(p99_ns.map(|ns| ("P99Milliseconds", ms(ns as f64))));

@@ -510,11 +510,15 @@ fn ramp(all: &[&OpenLoop]) -> Vec<RampInterval> {
 /// Without percentiles.
 fn flushes(a: FlushFigures, b: FlushFigures) -> FlushFigures {
     let groups = [a, b].map(|of| of.latency.map(|latency| (of.count, latency)));
+    let covered = |of: FlushFigures| of.writes_per_flush.map_or(0.0, |writes| writes * of.count as f64);
+    let count = a.count.saturating_add(b.count);
     FlushFigures {
         call: a.call,
         after_writes: a.after_writes,
-        count: a.count.saturating_add(b.count),
+        count,
         per_s: a.per_s + b.per_s,
+        writes_per_flush: a.writes_per_flush.or(b.writes_per_flush).map(|_| (covered(a) + covered(b)) / count as f64),
+        unflushed_writes: a.unflushed_writes.zip(b.unflushed_writes).map(|(a, b)| a.saturating_add(b)),
         latency: pooled(groups.into_iter().flatten()),
         p50_ns: None,
         p99_ns: None,
