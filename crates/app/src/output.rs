@@ -1,12 +1,15 @@
 //! Writing to stdout and stderr: nothing that a terminal would obey, wherever a text is from. On stdout a closed
 //! reader is not an error, anything else is.
 
-use model::printable::{printable, printable_json, printable_lines};
+use model::printable::{clipped, printable, printable_json, printable_lines};
 use serde::Serialize;
 use std::env;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use sys::terminal::columns;
+
+/// Most characters of a line on stderr: two names of files may be in it, but no document.
+const LINE_CHARACTERS_MAX: usize = 2 * 4096;
 
 /// Writes a text to stdout. Documents have escapes of their own in place of unprintable characters, and stay as they
 /// are.
@@ -31,7 +34,8 @@ pub(crate) fn write_json(value: &impl Serialize, out: &mut dyn Write) -> io::Res
 /// Writes a line to stderr, on a terminal in as many as its width asks for. Nobody can be told if that fails.
 pub(crate) fn say(line: &str) {
     let stderr = io::stderr();
-    let line = printable(line);
+    let line = clipped(line, LINE_CHARACTERS_MAX);
+    let line = printable(&line);
     let line = match columns(&stderr) {
         Some(columns) => wrapped(&line, columns).into(),
         None => line,

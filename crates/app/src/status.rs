@@ -3,9 +3,7 @@
 use crate::output::say;
 use cli::ParseFailure;
 pub(crate) use cli::exit_status::ExitStatus as Status;
-
-/// Most characters of an argument that are shown in a message.
-const SHOWN_MAX: usize = 200;
+use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 
 /// Says why a profile from a file was not understood.
 pub(crate) fn refuse_profile(failure: &ParseFailure) -> Status {
@@ -36,12 +34,10 @@ fn shortened(message: &str) -> String {
         if index > 0 {
             shown.push('\'');
         }
-        match part.char_indices().nth(SHOWN_MAX) {
-            Some((end, _)) if index % 2 == 1 => {
-                shown.push_str(&part[..end]);
-                shown.push('…');
-            }
-            _ => shown.push_str(part),
+        if index % 2 == 1 {
+            shown.push_str(&clipped(part, REPEATED_CHARACTERS_MAX));
+        } else {
+            shown.push_str(part);
         }
     }
     shown
@@ -100,7 +96,7 @@ mod tests {
     #[test]
     fn long_arguments_are_cut() {
         let long = "ü".repeat(300);
-        let cut = format!("{}…", "ü".repeat(200));
+        let cut = format!("{}…{}", "ü".repeat(134), "ü".repeat(66));
         assert_eq!(shortened(&format!("ERROR: '{long}' is not a size")), format!("ERROR: '{cut}' is not a size"));
         let short = "ERROR: '-x' is an option, and 'y' is not (expected: z)";
         assert_eq!(shortened(short), short);

@@ -8,6 +8,7 @@ use model::latency_band::BandKind;
 use model::preset::PresetTable;
 use model::profile::StreamName;
 use serde::Deserialize;
+use settings::job::read_toml;
 
 /// Marks a file as a preset of this form.
 pub(crate) const FORM: &str = "diskspd-preset/1";
@@ -114,7 +115,7 @@ fn one() -> u32 {
 impl Preset {
     /// Reads a preset; what is wrong with it, with its place.
     pub fn read(text: &str) -> Result<Self, String> {
-        let preset: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let preset: Self = read_toml(text)?;
         if preset.form != FORM {
             return Err(format!("unsupported format '{}' (expected: {FORM})", preset.form));
         }

@@ -2,6 +2,7 @@
 
 use crate::decimal;
 use model::metric::{MetricName, MetricUnit};
+use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use model::requirement::{Operator, Requirement};
 
 /// Larger figures are slips.
@@ -9,7 +10,8 @@ const FIGURE_MAX: f64 = 1e15;
 
 /// A metric, an operator and a bound.
 pub(crate) fn parse(text: &str) -> Result<Requirement, String> {
-    let typed = text.trim();
+    // Of a text that is too long for any, an error repeats only a part.
+    let typed = clipped(text.trim(), REPEATED_CHARACTERS_MAX);
     let mut parts =
         Operator::ALL.into_iter().filter_map(|operator| Some((operator, typed.split_once(operator.sign())?)));
     let (operator, (name, bound_text)) = parts
@@ -17,7 +19,7 @@ pub(crate) fn parse(text: &str) -> Result<Requirement, String> {
         .ok_or_else(|| format!("'{typed}' is not a metric with a bound (expected: as in p99<10ms or iops>=5000)"))?;
     let (name, bound_text) = (MetricName::parse(name.trim_end())?, bound_text.trim_start());
     let bound = bound(&name, bound_text)?;
-    Ok(Requirement { typed: typed.to_owned(), name, operator, bound, bound_typed: bound_text.to_owned() })
+    Ok(Requirement { typed: typed.to_string(), name, operator, bound, bound_typed: bound_text.to_owned() })
 }
 
 /// A bound in the unit of its metric.

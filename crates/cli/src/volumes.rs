@@ -3,6 +3,7 @@
 use crate::request::Environment;
 use model::suggest::hint;
 use serde::Deserialize;
+use settings::job::read_toml;
 use std::path::Path;
 
 /// The table that the program knows.
@@ -85,7 +86,7 @@ impl Volume {
 ///
 /// If it is no table of volumes, or one of them has no caps, or two have the same name.
 pub fn read(text: &str) -> Result<Vec<Volume>, String> {
-    let table: Table = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    let table: Table = read_toml(text)?;
     if table.form != FORM {
         return Err(format!("unsupported format '{}' (expected: {FORM})", table.form));
     }

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use model::printable::clipped_error;
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;
@@ -212,7 +213,7 @@ fn unpacked_within(bytes: &[u8], most: u64) -> Result<Finished, String> {
     if text.len() as u64 > most {
         return Err(too_large());
     }
-    serde_json::from_slice(&text).map_err(|error| format!("the result is not the JSON of a result: {error}"))
+    serde_json::from_slice(&text).map_err(|error| format!("the result is not the JSON of a result: {}", clipped_error(&error)))
 }
 
 #[cfg(test)]

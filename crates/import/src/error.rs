@@ -1,6 +1,7 @@
 //! Why something could not be read.
 
 use super::BYTES_MAX;
+use model::printable::clipped_error;
 use thiserror::Error;
 
 /// Why something could not be read as a result.
@@ -22,7 +23,7 @@ pub enum ReadError {
     )]
     OwnText,
     /// It begins like one and goes on like none.
-    #[error("line {line}, column {column}: {reason}")]
+    #[error("line {line}, column {column}: {}", clipped_error(reason))]
     Malformed {
         /// Line, from 1.
         line: u32,

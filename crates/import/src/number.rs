@@ -1,6 +1,7 @@
 //! Numbers and times as results print them.
 
 use jiff::civil::DateTime;
+use model::printable::clipped;
 use model::units::UnixTime;
 use std::str::FromStr;
 
@@ -84,12 +85,7 @@ pub(super) fn size_bytes(text: &str) -> Result<u64, String> {
 
 /// Something that was read, in a message: not all of it, if it is long.
 pub(super) fn shown(text: &str) -> String {
-    const CHARACTERS_MAX: usize = 60;
-    let mut shown: String = text.chars().take(CHARACTERS_MAX).collect();
-    if text.chars().nth(CHARACTERS_MAX).is_some() {
-        shown.push('…');
-    }
-    shown
+    clipped(text, 60).into_owned()
 }
 
 #[cfg(test)]

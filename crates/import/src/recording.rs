@@ -1,13 +1,14 @@
 //! Recordings of `diskspd monitor`: JSON lines.
 
 use model::device_interval::{Recording, WATCH_SCHEMA, WATCH_SCHEMA_VERSION, WatchBegin, WatchLine};
+use model::printable::clipped_error;
 use thiserror::Error;
 
 /// Why a text is not a recording.
 #[derive(Debug, Error)]
 pub enum NoRecording {
     /// A line is not part of a recording.
-    #[error("line {line}: not a line of a diskspd monitor recording: {reason}")]
+    #[error("line {line}: not a line of a diskspd monitor recording: {}", clipped_error(reason))]
     Malformed {
         /// Its number, from 1.
         line: usize,

@@ -2,6 +2,7 @@
 //! editor would obey instead of showing them.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 /// True for control characters (C0, DEL, C1), line and paragraph separators, and characters that change the direction
 /// of text.
@@ -27,6 +28,26 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
+}
+
+/// Most characters of a text from outside that a message repeats.
+pub const REPEATED_CHARACTERS_MAX: usize = 200;
+
+/// A text with `…` in place of its middle if it has more than that many characters. The end of an error of a parser says
+/// what is expected, and where.
+pub fn clipped(text: &str, characters_max: usize) -> Cow<'_, str> {
+    if text.char_indices().nth(characters_max).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let tail = characters_max / 3;
+    let start = text.char_indices().nth(characters_max - tail).map_or(text.len(), |(index, _)| index);
+    let end = text.char_indices().rev().take(tail).last().map_or(text.len(), |(index, _)| index);
+    Cow::Owned(format!("{}…{}", &text[..start], &text[end..]))
+}
+
+/// An error whose text repeats a document, as those of parsers do.
+pub fn clipped_error(error: &impl Display) -> String {
+    clipped(&error.to_string(), REPEATED_CHARACTERS_MAX).into_owned()
 }
 
 /// A word quoted for a shell, if a shell would not take it as it is.
@@ -147,6 +168,14 @@ mod tests {
             assert_eq!(printable(text), shown);
             assert_eq!(printable_bytes(text.as_bytes()), shown.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_long_text_keeps_its_beginning_and_its_end() {
+        assert_eq!(clipped("größe: 123", 10), "größe: 123");
+        assert_eq!(clipped("größe: 1234567ü", 9), "größe:…67ü");
+        assert_eq!(clipped("abc", 2), "ab…");
+        assert_eq!(clipped("abc", 0), "…");
     }
 
     #[test]

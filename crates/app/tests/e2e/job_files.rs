@@ -141,3 +141,42 @@ fn what_is_wrong_with_a_job_is_listed_and_nothing_is_touched() {
     refused.expect_status(3).expect_stderr(&["second.dat", "--overwrite"]);
     assert_eq!(std::fs::read(theirs).expect("still there"), b"theirs");
 }
+
+#[test]
+fn no_error_repeats_a_long_text_of_a_file() {
+    let place = workplace!();
+    let long = "k".repeat(7_000_000);
+    let half = &long[..3_500_000];
+    let form = "form = \"diskspd-job/1\"\n";
+    for (command, text) in [
+        ("run long", format!("{form}{long} = 1\n")),
+        ("run long", format!("{form}[[{long}]]\n")),
+        ("run long", format!("{form}verbose = \"{long}\"\n")),
+        ("run long", format!("form = \"{long}\"\n")),
+        ("run long", format!("{form}[[time_spans]]\n{long} = 1\n")),
+        ("run long", format!("{form}{half} = 1\n{half} = 2\n")),
+        ("run long", format!("<Profile><{half}>1</{half}></Profile>")),
+        ("run long", format!("<{half}>1</{half}>")),
+        ("run long", format!("<Profile><a>1</{long}></Profile>")),
+        ("run long", format!("<Profile>&{long};</Profile>")),
+        ("run long", format!("<Profile {long}=\"1\"/>")),
+        ("run long", format!("<Profile {half}=\"1\" {half}=\"2\"/>")),
+        ("run long", format!("<Profile><Verbose>{long}</Verbose></Profile>")),
+        ("run long", format!("<Profile><Verbose><{half}>1</{half}></Verbose></Profile>")),
+        ("run long", format!("{form}require = [\"{long}<1\"]\n")),
+        ("run long", format!("{form}[[time_spans]]\n[[time_spans.targets]]\npath = \"{long}\"\n")),
+        ("preset run ./long -d1 t.dat", format!("{long} = 1\n")),
+        ("preset run ./long -d1 t.dat", format!("form = \"{long}\"\ntitle = \"t\"\nload = []\n")),
+        ("--plan --expect volume=io2,volumes=long t.dat", format!("{long} = 1\n")),
+        ("report long", format!("<Results><{half}>1</{half}")),
+        ("report long", format!("{{\"schema\":\"{long}\"}}")),
+        ("report long", format!("{{\"schema\":\"diskspd-result\",\"schema_version\":\"{long}\"}}")),
+        ("report long", format!("{{\"schema\":\"diskspd-result\",\"{long}\"")),
+        ("report long", format!("{{\"schema\":\"diskspd-monitor\",\"kind\":\"{long}\"}}\n")),
+    ] {
+        place.file("long", text.as_bytes());
+        let refused = place.diskspd(command).run();
+        refused.expect_status(3).expect_stderr(&["ERROR: ", "long"]);
+        assert!(refused.stderr.len() < 4096, "{} bytes: {command}, {}", refused.stderr.len(), &text[..60]);
+    }
+}

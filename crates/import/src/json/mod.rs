@@ -3,6 +3,7 @@
 mod upgrade;
 
 use model::live::{LIVE_FORM_1, LIVE_SCHEMA};
+use model::printable::clipped_error;
 use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION, RunResult};
 use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
 use serde::Deserialize;
@@ -17,10 +18,10 @@ pub const BYTES_MAX: usize = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// It is no JSON, or none of the form that results have.
-    #[error("it is not a result of this program: {0}")]
+    #[error("it is not a result of this program: {}", clipped_error(.0))]
     Malformed(serde_json::Error),
     /// It is JSON of somebody else.
-    #[error("it is JSON, but not a result of this program: its \"schema\" is {found}, not \"{RESULT_SCHEMA}\"")]
+    #[error("it is JSON, but not a result of this program: its \"schema\" is {}, not \"{RESULT_SCHEMA}\"", clipped_error(found))]
     Foreign {
         /// What it says that it is.
         found: String,
@@ -87,7 +88,7 @@ fn upgraded<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
 ///
 /// Why it is none.
 pub fn read_sweep(bytes: &[u8]) -> Result<Sweep, String> {
-    let head: SweepHead = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let head: SweepHead = serde_json::from_slice(bytes).map_err(|error| clipped_error(&error))?;
     let read = match (head.schema.as_deref(), head.schema_version, head.form.as_deref()) {
         (Some(SWEEP_SCHEMA), Some(SWEEP_SCHEMA_VERSION), _) => serde_json::from_slice(bytes),
         (Some(SWEEP_SCHEMA), Some(version), _) => {
@@ -96,10 +97,11 @@ pub fn read_sweep(bytes: &[u8]) -> Result<Sweep, String> {
         (None, _, Some(SWEEP_FORM_1)) => upgraded(bytes),
         (found, ..) => {
             let found = found.or(head.form.as_deref()).unwrap_or("missing");
+            let found = clipped_error(&found);
             return Err(format!("unknown schema '{found}' (expected: {SWEEP_SCHEMA})"));
         }
     };
-    read.map_err(|error| error.to_string())
+    read.map_err(|error| clipped_error(&error))
 }
 
 /// What tells whether a sweep can be read.

@@ -1,6 +1,7 @@
 //! What a job file says, and what is wrong with one.
 
 use crate::xml::Position;
+use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use model::profile::Profile;
 use std::fmt;
 
@@ -33,7 +34,7 @@ impl fmt::Display for JobFault {
             write!(f, "{}:{}:", position.line, position.column)?;
         }
         if !self.key.is_empty() {
-            write!(f, " {}:", self.key)?;
+            write!(f, " {}:", clipped(&self.key, REPEATED_CHARACTERS_MAX))?;
         }
         write!(f, " {}", self.message)
     }

@@ -10,7 +10,7 @@ mod writer;
 
 pub use document::{Job, JobFault};
 pub use keys::{FORM, KeyTable, TableKey, key_tables};
-pub use reader::{is_job, read_job};
+pub use reader::{is_job, read_job, read_toml};
 pub use writer::{unsayable_paths, write_job};
 
 #[cfg(test)]

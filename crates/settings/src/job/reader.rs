@@ -12,7 +12,9 @@ use crate::xml::reader::{Fault, Mode, Reader};
 use crate::xml::writer::{escaped, is_unsayable};
 use crate::xml::{Position, parse};
 use model::limits::{PROFILE_BYTES_MAX, PROFILE_FAULTS_MAX};
+use model::printable::{REPEATED_CHARACTERS_MAX, clipped, clipped_error};
 use model::profile::Profile;
+use serde::de::DeserializeOwned;
 use std::fmt::Write as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -45,8 +47,8 @@ pub fn read_job<R>(
         .map_err(|_| whole(None, "not valid UTF-8; save the job as UTF-8".to_owned()))?
         .trim_start_matches('\u{feff}');
     let document = DeTable::parse(text).map_err(|error| {
-        let position = error.span().and_then(|span| text.get(..span.start)).map(Position::behind);
-        whole(position, format!("not valid TOML: {}", error.message().lines().collect::<Vec<_>>().join("; ")))
+        let (position, reason) = toml_fault(text, &error);
+        whole(position, format!("not valid TOML: {reason}"))
     })?;
     let mut translation = Translation::default();
     let requirements = translation.job(document.get_ref(), requirement);
@@ -58,6 +60,24 @@ pub fn read_job<R>(
         return Ok(Job { profile, requirements });
     }
     Err(translation.into_faults(text, file_name))
+}
+
+/// Reads a TOML file of another form.
+///
+/// # Errors
+///
+/// What is wrong with it, with its place.
+pub fn read_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| match toml_fault(text, &error) {
+        (Some(at), reason) => format!("line {}, column {}: {reason}", at.line, at.column),
+        (None, reason) => reason,
+    })
+}
+
+/// Where a TOML text is wrong, and what is wrong there.
+fn toml_fault(text: &str, error: &toml::de::Error) -> (Option<Position>, String) {
+    let position = error.span().and_then(|span| text.get(..span.start)).map(Position::behind);
+    (position, clipped_error(&error.message().lines().collect::<Vec<_>>().join("; ")))
 }
 
 /// A key in the TOML.
@@ -334,6 +354,7 @@ fn unknown(name: &str, known: &[&str], holder: &Place) -> String {
         (names, _) => format!("did you mean {}? ", names.join(" or ")),
     };
     let place = if holder.path.is_empty() { "a job".to_owned() } else { holder.path.clone() };
+    let place = clipped(&place, REPEATED_CHARACTERS_MAX);
     format!("unknown key in {place}; {hint}allowed there: {}", known.join(", "))
 }
 

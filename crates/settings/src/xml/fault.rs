@@ -1,5 +1,6 @@
 //! What is wrong with a profile, and where.
 
+use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use std::fmt;
 
 /// One fault of an XML profile. Its text is `file:line:column: <Element>: what is wrong`.
@@ -40,7 +41,7 @@ impl fmt::Display for XmlFault {
             write!(f, "{}:{}:", position.line, position.column)?;
         }
         if let Some(element) = &self.element {
-            write!(f, " <{element}>:")?;
+            write!(f, " <{}>:", clipped(element, REPEATED_CHARACTERS_MAX))?;
         }
         write!(f, " {}", self.message)
     }
@@ -67,10 +68,5 @@ impl Refused {
 
 /// Text of the user for a message: in quotes, short, on one line.
 pub(crate) fn quoted(text: &str) -> String {
-    const CHARACTERS_MAX: usize = 60;
-    let mut shown: String = text.chars().take(CHARACTERS_MAX).flat_map(char::escape_debug).collect();
-    if text.chars().nth(CHARACTERS_MAX).is_some() {
-        shown.push_str("...");
-    }
-    format!("'{shown}'")
+    format!("'{}'", clipped(text, 60).escape_debug())
 }

@@ -16,6 +16,7 @@ pub use value::template;
 
 use crate::profile::PROFILE;
 use fault::{Refused, quoted};
+use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use model::profile::{Profile, ResultFormat, Target};
 use reader::{Fault, Mode, Reader, child, is_named};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -86,7 +87,7 @@ pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refused> {
             let described = error.to_string();
             let described = described.strip_suffix(&format!(" at {place}")).unwrap_or(&described);
             let position = Position { line: place.row, column: place.col };
-            Refused::at(position, format!("not well-formed XML: {described}"))
+            Refused::at(position, format!("not well-formed XML: {}", clipped(described, REPEATED_CHARACTERS_MAX)))
         },
     )
 }

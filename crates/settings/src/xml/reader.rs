@@ -4,6 +4,7 @@ use super::fault::quoted;
 use super::value;
 use crate::suggest::near;
 use model::limits::PROFILE_FAULTS_MAX;
+use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use roxmltree::Node;
 use std::ops::RangeInclusive;
 
@@ -163,7 +164,7 @@ impl Reader {
     /// The text of an element that holds no others.
     pub(crate) fn text(&mut self, node: Node<'_, '_>) -> Option<String> {
         if let Some(child) = node.children().find(Node::is_element).filter(|_| self.is_strict()) {
-            let inner = child.tag_name().name();
+            let inner = clipped(child.tag_name().name(), REPEATED_CHARACTERS_MAX);
             self.fault(node, format!("only a value is allowed here, not the element <{inner}>"));
             return None;
         }
