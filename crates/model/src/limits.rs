@@ -3,6 +3,9 @@
 /// Largest block size: one below 2^32 - 1, which `DiskSpd` reserves.
 pub const BLOCK_SIZE_BYTES_MAX: u64 = 0xFFFF_FFFE;
 
+/// Most bytes that Linux transfers in one I/O (`MAX_RW_COUNT` with pages of 4 KiB): 2 GiB - 4 KiB.
+pub const TRANSFER_BYTES_MAX: u64 = 0x7FFF_F000;
+
 /// Most requests outstanding per thread, or per thread and target (`-o`, `-O`).
 pub const OUTSTANDING_MAX: u32 = 65_536;
 

@@ -287,6 +287,7 @@ fn check_targets(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
         }
         if purpose == Purpose::Run {
             target::check_path(target, report);
+            target::check_transfers(target, report);
         }
         before = Some(target);
     }

@@ -104,7 +104,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             if !E::STAMPS && begun_ns == sampled_ns {
                 sampling.finish(begun_ns, ended_ns, is_measured && done.result >= 0, recorder);
             }
-            // Blocks are far below 2 GiB, so no error looks like a length.
+            // Blocks are below 2 GiB (`limits::TRANSFER_BYTES_MAX`), so no error looks like a length.
             let length = work.length::<S>(slot);
             if done.result.cast_unsigned() != length && !is_whole(slot.operation, done.result) {
                 if done.result <= 0 {

@@ -230,3 +230,15 @@ fn profiles_and_plans_say_the_sizes() {
         "discards: 200 I/Os, ",
     ]);
 }
+
+/// Linux transferred less in each I/O, and the last of them took minutes after the end of a run.
+#[test]
+fn no_io_is_larger_than_the_kernel_transfers() {
+    let place = workplace!();
+    for words in ["-b2G", "-b3G", "-b4K --sizes=4K/50:3G/50", "-b3G --engine=null"] {
+        let refused = place.diskspd(&format!("-c8G -d1 -W0 {words} a.dat")).run();
+        refused.expect_status(3).expect_stderr(&["2 GiB - 4 KiB (2147479552 bytes)"]);
+        assert!(!place.path("a.dat").exists(), "{words}");
+    }
+    place.diskspd("-Rpxml -b3G a.dat").run().expect_status(0).expect_stdout(&["<BlockSize>3221225472</BlockSize>"]);
+}

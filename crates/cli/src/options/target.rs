@@ -17,6 +17,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Bytes per I/O. In all other sizes on the command line, even those before -b, the suffix b means blocks \
                of this size. In -b itself, the suffix b means blocks of the size set so far: the default, or that of \
                an earlier -b.",
+        on_linux: "A run has blocks of at most 2 GiB - 4 KiB, which Linux transfers in one I/O.",
         example: "-b4K",
         apply: block_size,
         ..OptionRow::BASE

@@ -1,7 +1,7 @@
 //! Checks of one target within its timespan.
 
 use super::{Report, check_without_data, distribution};
-use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, TARGETS_MAX};
+use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, TARGETS_MAX, TRANSFER_BYTES_MAX};
 use crate::operation::Operation;
 use crate::profile::{CacheMode, Distribution, Reduction, Target, Throughput, TimeSpan};
 use crate::units::Bytes;
@@ -46,6 +46,18 @@ pub(super) fn check_path(target: &Target, report: &mut Report<'_>) {
             "target '{}' is a placeholder (template): with -Rp, it is written to a profile; with -X, a target on the \
              command line replaces it. It cannot be used in a run",
             target.path.display()
+        ));
+    }
+}
+
+/// What Linux cannot do in a run, whatever `DiskSpd` allows.
+pub(super) fn check_transfers(target: &Target, report: &mut Report<'_>) {
+    let bytes = target.largest_io_bytes();
+    if (TRANSFER_BYTES_MAX + 1..=BLOCK_SIZE_BYTES_MAX).contains(&bytes) {
+        let option = target.sizes_option().unwrap_or("-b");
+        report.error(format!(
+            "I/Os of {bytes} bytes ({option}) are too large: Linux transfers at most 2 GiB - 4 KiB ({TRANSFER_BYTES_MAX} \
+             bytes) in one"
         ));
     }
 }

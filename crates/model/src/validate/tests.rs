@@ -36,6 +36,14 @@ fn a_profile_needs_a_timespan_and_a_target() {
 }
 
 #[test]
+fn the_largest_transfer_of_linux_is_a_limit_of_runs() {
+    let of = |bytes| profile(|_, target| target.block_size = Bytes(bytes));
+    assert_eq!(validate(&of(0x7FFF_F000), Purpose::Run), Findings::default());
+    assert_one(&validate(&of(0xFFFF_FFFF), Purpose::Run).errors, &["-b", "1 to 4294967294"]);
+    assert_eq!(validate(&of(0xFFFF_FFFE), Purpose::Show), Findings::default());
+}
+
+#[test]
 fn no_affinity_excludes_lists_and_orders() {
     type Change = fn(&mut Affinity);
     let changes: [Change; 4] = [
@@ -88,6 +96,8 @@ fn each_conflict_is_found_alone() {
         (|_, t| t.flush = Some(FlushMode::ViewOfFile), &["-N", "-Sm"]),
         (|_, t| (t.base_offset, t.max_offset) = (Bytes(5), Bytes(5)), &["-f", "-B"]),
         (|_, t| t.block_size = Bytes(0), &["-b"]),
+        (|_, t| t.block_size = Bytes(1 << 31), &["2147483648", "-b", "2 GiB - 4 KiB"]),
+        (|_, t| t.sizes = SizeMix::parse("4K/50:3G/50").ok(), &["3221225472", "--sizes", "2 GiB - 4 KiB"]),
         (|_, t| t.threads = 0, &["-t"]),
         (|_, t| t.outstanding = 0, &["-o"]),
         (|_, t| t.outstanding = 65_537, &["-o", "65537", "65536"]),
