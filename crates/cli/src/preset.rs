@@ -6,6 +6,7 @@ pub use request::{CommandLine, PresetRequest, command_lines, profile, run_reques
 
 use model::latency_band::BandKind;
 use model::preset::PresetTable;
+use model::printable::clipped;
 use model::profile::StreamName;
 use serde::Deserialize;
 use settings::job::read_toml;
@@ -117,7 +118,7 @@ impl Preset {
     pub fn read(text: &str) -> Result<Self, String> {
         let preset: Self = read_toml(text)?;
         if preset.form != FORM {
-            return Err(format!("unsupported format '{}' (expected: {FORM})", preset.form));
+            return Err(format!("unsupported format '{}' (expected: {FORM})", clipped(&preset.form, 60)));
         }
         if preset.loads.is_empty() {
             return Err("the preset defines no [[load]]".to_owned());

@@ -1,6 +1,7 @@
 //! Caps of cloud volumes by name, in a TOML file that a user can copy and edit.
 
 use crate::request::Environment;
+use model::printable::clipped;
 use model::suggest::hint;
 use serde::Deserialize;
 use settings::job::read_toml;
@@ -88,11 +89,11 @@ impl Volume {
 pub fn read(text: &str) -> Result<Vec<Volume>, String> {
     let table: Table = read_toml(text)?;
     if table.form != FORM {
-        return Err(format!("unsupported format '{}' (expected: {FORM})", table.form));
+        return Err(format!("unsupported format '{}' (expected: {FORM})", clipped(&table.form, 60)));
     }
     for (index, volume) in table.volumes.iter().enumerate() {
         if let Some(fault) = volume.fault() {
-            return Err(format!("volume '{}': {fault}", volume.name));
+            return Err(format!("volume '{}': {fault}", clipped(&volume.name, 60)));
         }
         if table.volumes[..index].iter().any(|before| before.name == volume.name) {
             return Err(format!("volume '{}' is there twice", volume.name));

@@ -6,6 +6,9 @@ pub const BLOCK_SIZE_BYTES_MAX: u64 = 0xFFFF_FFFE;
 /// Most bytes that Linux transfers in one I/O (`MAX_RW_COUNT` with pages of 4 KiB): 2 GiB - 4 KiB.
 pub const TRANSFER_BYTES_MAX: u64 = 0x7FFF_F000;
 
+/// Most bytes that a path has (`PATH_MAX` without its end).
+pub const PATH_BYTES_MAX: usize = 4095;
+
 /// Most requests outstanding per thread, or per thread and target (`-o`, `-O`).
 pub const OUTSTANDING_MAX: u32 = 65_536;
 

@@ -10,6 +10,7 @@ mod target;
 use crate::engine_kind::EngineKind;
 use crate::limits::{COMPLETION_DEPTH_MAX, OUTSTANDING_MAX};
 use crate::operation::Operation;
+use crate::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use crate::profile::{BypassIo, Profile, RateProcess, Target, Throughput, TimeSpan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -66,7 +67,8 @@ impl Report<'_> {
 
     fn at_target(&mut self, target: &Target) -> Report<'_> {
         let stream = target.stream.as_ref().map(|name| format!("stream '{name}', ")).unwrap_or_default();
-        let place = format!("{}{stream}target '{}': ", self.place, target.path.display());
+        let path = target.path.to_string_lossy();
+        let place = format!("{}{stream}target '{}': ", self.place, clipped(&path, REPEATED_CHARACTERS_MAX));
         Report { place, findings: self.findings }
     }
 }

@@ -169,7 +169,7 @@ fn what_is_wrong_is_refused_before_anything_is_made() {
     for (words, expected) in [
         ("preset run nothing -c1M a.dat", "unknown preset 'nothing'"),
         ("preset run missing.toml -c1M a.dat", "cannot read the preset 'missing.toml'"),
-        ("preset run bad.toml -c1M a.dat", "title"),
+        ("preset run bad.toml -c1M a.dat", "line 2, column 9: invalid type: integer `3`"),
         ("preset run oltp -w101 -c1M a.dat", "-w101"),
         ("preset fly", "(expected: list, show, run)"),
     ] {

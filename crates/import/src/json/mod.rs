@@ -21,7 +21,10 @@ pub enum ReadError {
     #[error("it is not a result of this program: {}", clipped_error(.0))]
     Malformed(serde_json::Error),
     /// It is JSON of somebody else.
-    #[error("it is JSON, but not a result of this program: its \"schema\" is {}, not \"{RESULT_SCHEMA}\"", clipped_error(found))]
+    #[error(
+        "it is JSON, but not a result of this program: its \"schema\" is {}, not \"{RESULT_SCHEMA}\"",
+        clipped_error(found)
+    )]
     Foreign {
         /// What it says that it is.
         found: String,

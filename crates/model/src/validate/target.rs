@@ -1,8 +1,9 @@
 //! Checks of one target within its timespan.
 
 use super::{Report, check_without_data, distribution};
-use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, TARGETS_MAX, TRANSFER_BYTES_MAX};
+use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, PATH_BYTES_MAX, TARGETS_MAX, TRANSFER_BYTES_MAX};
 use crate::operation::Operation;
+use crate::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use crate::profile::{CacheMode, Distribution, Reduction, Target, Throughput, TimeSpan};
 use crate::units::Bytes;
 use std::path::PathBuf;
@@ -41,11 +42,16 @@ pub(super) fn check_path(target: &Target, report: &mut Report<'_>) {
     if target.path == PathBuf::new() {
         report.error("empty target path; give the path of a file or device");
     }
+    let path = target.path.to_string_lossy();
+    if target.path.as_os_str().len() > PATH_BYTES_MAX {
+        let shown = clipped(&path, REPEATED_CHARACTERS_MAX);
+        report.error(format!("the target path '{shown}' is longer than Linux allows ({PATH_BYTES_MAX} bytes)"));
+    }
     if target.is_template() {
         report.error(format!(
             "target '{}' is a placeholder (template): with -Rp, it is written to a profile; with -X, a target on the \
              command line replaces it. It cannot be used in a run",
-            target.path.display()
+            clipped(&path, REPEATED_CHARACTERS_MAX)
         ));
     }
 }
