@@ -48,8 +48,27 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use system_env::{Invocation, SystemEnv};
 
+/// The usual stack of a main thread: a page of charts takes several 100 KiB.
+const STACK_BYTES: usize = 8 << 20;
+
 fn main() -> ExitCode {
-    ExitCode::from(run().code())
+    let is_small = sys::limits::stack_bytes().is_some_and(|bytes| bytes < STACK_BYTES as u64);
+    let status = if is_small { run_with_own_stack() } else { run() };
+    ExitCode::from(status.code())
+}
+
+/// Runs in a thread whose stack the limit (`ulimit -s`) does not apply to.
+fn run_with_own_stack() -> Status {
+    let started = std::thread::Builder::new().name("diskspd".to_owned()).stack_size(STACK_BYTES).spawn(run);
+    match started.map(std::thread::JoinHandle::join) {
+        Ok(Ok(status)) => status,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => status::fail(&format!(
+            "the stack (ulimit -s) is limited to {} KiB, and a thread with one of {} KiB cannot be started: {error}",
+            sys::limits::stack_bytes().unwrap_or_default() >> 10,
+            STACK_BYTES >> 10
+        )),
+    }
 }
 
 /// Runs or shows the profile of a file.

@@ -7,6 +7,11 @@ pub fn locked_memory_bytes() -> Option<u64> {
     getrlimit(Resource::Memlock).current
 }
 
+/// Bytes that the stack of the main thread may take (`RLIMIT_STACK`); `None` = any number.
+pub fn stack_bytes() -> Option<u64> {
+    getrlimit(Resource::Stack).current
+}
+
 /// Raises the number of descriptors that may be open to the hard limit, and returns what it is
 /// then; `u64::MAX` = unlimited. A refusal leaves the limit as it was.
 pub fn raise_open_files() -> u64 {

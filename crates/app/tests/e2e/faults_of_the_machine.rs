@@ -178,6 +178,29 @@ fn the_limit_of_open_files_is_raised_or_named() {
     );
 }
 
+// Shows faults: The limit of the stack is low (`ulimit -s 64`)
+/// The main thread overflowed 64 KiB in all commands but the simplest.
+#[test]
+fn a_small_stack_is_enough_for_every_command() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let profile = place.diskspd("-Rpxml -d1 -W0 -b4K a.dat").run().stdout;
+    place.file("p.xml", profile.as_bytes());
+    for words in [
+        "--help",
+        "-d1 -W0 -b4K -t2 -L --verify --json r.json a.dat",
+        "-Xp.xml",
+        "report r.json --output r.html",
+        "compare r.json r.json",
+        "check a.dat",
+        "verify a.dat",
+        "preset show sql --toml",
+    ] {
+        let run = after(&place, "ulimit -s 64").args(words).run();
+        assert!(!run.stderr.contains("overflow") && run.code().is_some_and(|code| code < 128), "{words}\n{run}");
+    }
+}
+
 // Shows faults: 64 threads with 4096 requests each
 #[test]
 fn a_quarter_of_a_million_requests_run() {
