@@ -46,14 +46,26 @@ use cli::{Command, LoadRequest, Loaded, Subcommand};
 use status::Status;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use sys::mapping::Mapping;
 use system_env::{Invocation, SystemEnv};
 
 /// The usual stack of a main thread: a page of charts takes several 100 KiB.
 const STACK_BYTES: usize = 8 << 20;
 
+/// Below that, small allocations fail, which ends a process with SIGABRT.
+const ADDRESS_SPACE_LEFT_BYTES_MIN: u64 = 2 << 20;
+
 fn main() -> ExitCode {
     let is_small = sys::limits::stack_bytes().is_some_and(|bytes| bytes < STACK_BYTES as u64);
-    let status = if is_small { run_with_own_stack() } else { run() };
+    let status = match sys::limits::address_space_bytes() {
+        Some(limit_bytes) if Mapping::new(ADDRESS_SPACE_LEFT_BYTES_MIN, 0).is_err() => status::fail(&format!(
+            "the address space (ulimit -v) is limited to {} KiB, and less than {} KiB of it is left: raise the limit",
+            limit_bytes >> 10,
+            ADDRESS_SPACE_LEFT_BYTES_MIN >> 10
+        )),
+        _ if is_small => run_with_own_stack(),
+        _ => run(),
+    };
     ExitCode::from(status.code())
 }
 

@@ -12,6 +12,11 @@ pub fn stack_bytes() -> Option<u64> {
     getrlimit(Resource::Stack).current
 }
 
+/// Bytes of address space that this process may take (`RLIMIT_AS`); `None` = any number.
+pub fn address_space_bytes() -> Option<u64> {
+    getrlimit(Resource::As).current
+}
+
 /// Raises the number of descriptors that may be open to the hard limit, and returns what it is
 /// then; `u64::MAX` = unlimited. A refusal leaves the limit as it was.
 pub fn raise_open_files() -> u64 {

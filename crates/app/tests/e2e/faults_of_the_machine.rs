@@ -178,7 +178,7 @@ fn the_limit_of_open_files_is_raised_or_named() {
     );
 }
 
-// Shows faults: The limit of the stack is low (`ulimit -s 64`)
+// Shows faults: The limit of the stack is low (ulimit -s 64)
 /// The main thread overflowed 64 KiB in all commands but the simplest.
 #[test]
 fn a_small_stack_is_enough_for_every_command() {
@@ -198,6 +198,27 @@ fn a_small_stack_is_enough_for_every_command() {
     ] {
         let run = after(&place, "ulimit -s 64").args(words).run();
         assert!(!run.stderr.contains("overflow") && run.code().is_some_and(|code| code < 128), "{words}\n{run}");
+    }
+}
+
+// Shows faults: The limit of the address space is low (ulimit -v)
+#[test]
+fn a_small_address_space_is_an_error() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let within = |kib: u64| after(&place, &format!("ulimit -v {kib}")).args("-d1 -W0 -b4K --plan a.dat").run();
+    // The least that the kernel and the loader accept.
+    let (mut too_little, mut enough) = (2048, 1 << 21);
+    while enough - too_little > 256 {
+        let kib = u64::midpoint(too_little, enough);
+        let is_started = matches!(within(kib).code(), Some(0 | 1));
+        *(if is_started { &mut enough } else { &mut too_little }) = kib;
+    }
+    let refusal = ["ERROR: the address space (ulimit -v) is limited to ", "less than 2048 KiB of it is left"];
+    within(enough).expect_status(1).expect_stderr(&refusal);
+    for kib in (enough..enough + 8192).step_by(1024) {
+        let run = within(kib);
+        assert!(run.code() == Some(0) || run.expect_status(1).stderr.contains(refusal[0]), "{kib}: {run}");
     }
 }
 
