@@ -40,13 +40,13 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
         };
         targets.iter().map(one).collect()
     };
-    let (seem_whole, last_logged) = (!logs.history.ends_early, logs.history.last_ticket());
+    let seem_whole = !logs.history.ends_early;
     let mut reports = match read(!seem_whole) {
         Ok(reports) => reports,
         Err(status) => return status,
     };
-    // A change is logged before it is submitted: logs that lack one have lost their ends.
-    let are_behind = reports.iter().any(|report| report.last_change_there > Some(last_logged));
+    // Logs that lack a change have lost their ends.
+    let are_behind = reports.iter().any(|report| report.is_ahead);
     if are_behind && seem_whole {
         bar.reset();
         reports = match read(true) {

@@ -213,7 +213,8 @@ fn unpacked_within(bytes: &[u8], most: u64) -> Result<Finished, String> {
     if text.len() as u64 > most {
         return Err(too_large());
     }
-    serde_json::from_slice(&text).map_err(|error| format!("the result is not the JSON of a result: {}", clipped_error(&error)))
+    serde_json::from_slice(&text)
+        .map_err(|error| format!("the result is not the JSON of a result: {}", clipped_error(&error)))
 }
 
 #[cfg(test)]

@@ -183,7 +183,13 @@ impl Verification {
         for (target, _) in plan.targets.iter().zip(&same).filter(|(target, _)| target.open.write) {
             run_log::sync_target(&target.path)?;
         }
-        let run = RunFile { run: self.run, threads: plan.workers.len() as u32, boot: self.boot.clone(), targets };
+        let run = RunFile {
+            run: self.run,
+            threads: plan.workers.len() as u32,
+            boot: self.boot.clone(),
+            mount: journal.folder.mount().unwrap_or(0),
+            targets,
+        };
         RunLog::begin(journal, &run, stop)
     }
 

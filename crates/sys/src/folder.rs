@@ -1,7 +1,7 @@
 //! A directory held by its descriptor: names in it are looked up there, whatever becomes of its path.
 
 use crate::file_identity::{self, FileState};
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RenameFlags, StatxFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -44,6 +44,15 @@ impl Folder {
     pub fn sync(&self) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(rustix::fs::fsync(rustix::fs::openat(&self.0, ".", flags, Mode::empty())?)?)
+    }
+
+    /// Number of the mount that it was opened through, which no other mount has until the machine is started again; `None`
+    /// before Linux 6.8.
+    pub fn mount(&self) -> Option<u64> {
+        // `STATX_MNT_ID_UNIQUE`.
+        let wanted = StatxFlags::from_bits_retain(0x4000);
+        let found = rustix::fs::statx(&self.0, c"", AtFlags::EMPTY_PATH, wanted).ok()?;
+        (found.stx_mask & wanted.bits() != 0).then_some(found.stx_mnt_id)
     }
 
     /// The directory itself.

@@ -124,8 +124,12 @@ pub(crate) fn is_zero(bytes: &[u8]) -> bool {
 /// When the latest of the writes was made that left anything in a unit, as far as it can be told.
 fn latest_us(bytes: &[u8], place: &Place, intact: Option<&Header>) -> Option<u64> {
     let header = intact.copied().filter(|header| header.run == place.run);
-    let marked = generations(bytes, place).map(Generation::time_us).max();
-    header.map(|header| header.generation.time_us()).max(marked)
+    header.map(|header| header.generation.time_us()).max(marked_us(bytes, place))
+}
+
+/// When the latest of the writes was made that further sectors of a unit are of.
+pub(crate) fn marked_us(bytes: &[u8], place: &Place) -> Option<u64> {
+    generations(bytes, place).map(Generation::time_us).max()
 }
 
 /// Number of things that the first sector must say of its place.
@@ -202,23 +206,14 @@ pub(crate) fn mixture(bytes: &[u8], place: &Place) -> Mixture {
 
 /// What happened to a unit that is not intact and has sectors of this place; `None` if it has none.
 pub(crate) fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
+    if is_header_rotten(bytes, place) {
+        return Some(Class::Rot);
+    }
     // One of the four may be what changed. Another run of the same target has three of them.
     let is_near = says_here(bytes, place) >= IDENTITY - 1;
-    let header = Some(Header::read_anyway(bytes))
-        .filter(|header| is_near && (header.run == place.run || is_ours_but_for_run(bytes, place, 0, header)));
+    let header = Some(Header::read_anyway(bytes)).filter(|header| is_near && header.run == place.run);
     let written = header.map(|header| header.generation);
     let marked = generations(bytes, place).next();
-    if let (Some(mut header), Some(marked)) = (header, marked)
-        && header.generation != marked
-    {
-        // The header's generation itself may be what changed.
-        let mut repaired = bytes.to_vec();
-        header.generation = marked;
-        unit::put_header(&mut repaired, &header);
-        if unit::is_intact(&repaired) {
-            return Some(Class::Rot);
-        }
-    }
     let wanted = written.or(marked);
     let is_ours = |mark: &Mark| *mark != Mark::None;
     let first = if header.is_some() { Mark::Damaged } else { Mark::None };
@@ -244,20 +239,20 @@ pub(crate) fn other_run(bytes: &[u8], place: &Place) -> Option<u64> {
         let size = UnitSize::new(header.unit_bytes.into())?.bytes();
         let is_at_its_place = header.unit.checked_mul(size) == Some(offset + at as u64);
         let is_whole = || rest.get(..size as usize).is_some_and(unit::is_intact);
-        (is_at_its_place && !is_ours_but_for_run(rest, place, at, &header) || is_whole()).then_some(header.run)
+        let is_ours = || at == 0 && is_header_rotten(bytes, place);
+        (is_at_its_place && !is_ours() || is_whole()).then_some(header.run)
     };
     (0..bytes.len()).step_by(SECTOR_BYTES).filter_map(run_at).max()
 }
 
-/// True if the number of the run is all that is wrong with a unit of this place.
-fn is_ours_but_for_run(bytes: &[u8], place: &Place, at: usize, header: &Header) -> bool {
-    let ours = Header { run: place.run, ..*header };
-    if at > 0 || !place.is_of(&ours) {
-        return false;
-    }
-    let mut repaired = bytes.to_vec();
-    unit::put_header(&mut repaired, &ours);
-    unit::is_intact(&repaired)
+/// True if one or two bits of its header are all that is wrong with a unit of this place.
+pub(crate) fn is_header_rotten(bytes: &[u8], place: &Place) -> bool {
+    // Each bit changes one of the four at most.
+    says_here(bytes, place) + 2 >= IDENTITY
+        && unit::repaired_headers(bytes).iter().any(|header| {
+            let written = header.generation;
+            is_here(header, place, bytes) && marks(bytes, place, None).all(|mark| mark == Mark::Of(written))
+        })
 }
 
 /// The run of [`other_run`], if it is later than that of the place.
@@ -418,6 +413,13 @@ mod tests {
                 bytes[at] ^= 1 << (at % 8);
                 assert_eq!(check(&bytes, written(6)), wrong(Class::Rot), "byte {at} of {}", bytes.len());
             }
+        }
+        for first in 0..512 {
+            let mut bytes = whole.clone();
+            for bit in [first, (first + 1 + first * 7 % 510) % 512] {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            assert_eq!(check(&bytes, written(6)), wrong(Class::Rot), "bit {first}");
         }
         let mut sector_lost = whole;
         sector_lost[1024..1536].fill(0x5A);

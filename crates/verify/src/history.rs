@@ -236,11 +236,6 @@ impl History {
         self.tickets.last.saturating_sub(self.tickets.count).saturating_sub(threads.into())
     }
 
-    /// The largest ticket that the logs have.
-    pub fn last_ticket(&self) -> u64 {
-        self.tickets.last
-    }
-
     /// Takes in the changes of a log, after [`begin_changes`](Self::begin_changes).
     ///
     /// # Errors
@@ -390,14 +385,40 @@ impl TargetHistory {
         }
     }
 
+    fn place(&self, unit: u64) -> Place {
+        Place { run: self.run, target: self.logged.target.target, unit }
+    }
+
+    /// True if a unit is of a later write than the logs have of it, whole or in part: a change is logged before it is
+    /// submitted, so the logs have lost records.
+    ///
+    /// # Panics
+    ///
+    /// If it is shorter than a sector.
+    pub fn is_ahead(&self, unit: u64, bytes: &[u8]) -> bool {
+        let (history, place) = (self.of(unit), self.place(unit));
+        let begun = history.begun.map_or(0, |begun| begun.ticket);
+        let header = Header::read(bytes).filter(|header| place.is_of(header));
+        if let Some(header) = header.filter(|_| is_intact(bytes)) {
+            return header.sequence > begun;
+        }
+        // When the last change began is known if it is durable. If it is not, the unit may be torn anyway.
+        let begun_us = match (history.begun, history.durable) {
+            (None, _) => None,
+            (Some(_), Some((durable, time_us))) if durable.ticket == begun => Some(time_us),
+            _ => return false,
+        };
+        let in_header = header.filter(|header| header.sequence > begun && !check::is_header_rotten(bytes, &place));
+        in_header.map(|header| header.generation.time_us()).max(check::marked_us(bytes, &place)) > begun_us
+    }
+
     /// What a unit that was read says; `ends_early` as in [`History`].
     ///
     /// # Panics
     ///
     /// If it is shorter than a sector.
     pub fn check(&self, unit: u64, bytes: &[u8], ends_early: bool) -> AfterCut {
-        let history = self.of(unit);
-        let place = Place { run: self.run, target: self.logged.target.target, unit };
+        let (history, place) = (self.of(unit), self.place(unit));
         let said = self.compare(&history, &place, bytes, ends_early);
         match said {
             // A discard or an emptying that the log lacks may have come later.
@@ -456,6 +477,9 @@ impl TargetHistory {
     }
 
     fn compare_damaged(&self, history: &UnitHistory, place: &Place, bytes: &[u8], ends_early: bool) -> AfterCut {
+        if check::is_header_rotten(bytes, place) {
+            return AfterCut::Wrong(Class::Rot);
+        }
         let durable = history.durable;
         let began_later = match (history.begun, durable) {
             (Some(begun), Some((durable, _))) => begun.ticket > durable.ticket,

@@ -39,7 +39,7 @@ pub const TARGETS_MAX: usize = 1 << TARGET_BITS;
 
 const LOG_MAGIC: &[u8; 8] = b"DSKSPDL1";
 const RUN_MAGIC: &[u8; 8] = b"DSKSPDR2";
-/// Of files without lasting names of targets.
+/// Of files without lasting names of targets and the mount.
 const RUN_MAGIC_1: &[u8; 8] = b"DSKSPDR1";
 const TICKET_BITS: u32 = 56;
 const REQUEST_BITS: u32 = 20;
@@ -428,6 +428,8 @@ pub struct RunFile {
     pub threads: u32,
     /// Which start of the machine it was on; empty if unknown.
     pub boot: String,
+    /// Number of the mount that the logs were written through; 0 if unknown.
+    pub mount: u64,
     /// What it writes to.
     pub targets: Vec<LoggedTarget>,
 }
@@ -444,6 +446,7 @@ impl RunFile {
             bytes.extend(number.to_le_bytes());
         }
         text(&mut bytes, self.boot.as_bytes());
+        bytes.extend(self.mount.to_le_bytes());
         for LoggedTarget { target, is_erased, discards_to_zeros, is_direct } in &self.targets {
             let SavedTarget { target, path, names, identity, size_bytes, unit_bytes, is_exact } = target;
             let flags = [*is_exact, *is_erased, *discards_to_zeros, *is_direct];
@@ -481,18 +484,19 @@ impl RunFile {
         if crc32c::crc32c(content) != u32::from_le_bytes(*crc) {
             return None;
         }
-        let has_names = content.starts_with(RUN_MAGIC);
-        let mut rest = content.strip_prefix(if has_names { RUN_MAGIC } else { RUN_MAGIC_1 })?;
+        let is_first = content.starts_with(RUN_MAGIC_1);
+        let mut rest = content.strip_prefix(if is_first { RUN_MAGIC_1 } else { RUN_MAGIC })?;
         let rest = &mut rest;
         let (run, threads, count) = (number(rest)?, number(rest)?, number(rest)?);
         let boot = String::from_utf8(text(rest)?).ok()?;
+        let mount = if is_first { 0 } else { number(rest)? };
         let mut targets = Vec::new();
         for _ in 0..count {
             let [target, device, inode, size_bytes, unit_bytes, flags] =
                 [number(rest)?, number(rest)?, number(rest)?, number(rest)?, number(rest)?, number(rest)?];
             let path = text(rest)?;
             let mut names = Vec::new();
-            let name_count = if has_names { number(rest)? } else { 0 };
+            let name_count = if is_first { 0 } else { number(rest)? };
             for _ in 0..name_count {
                 names.push(String::from_utf8(text(rest)?).ok()?);
             }
@@ -511,7 +515,7 @@ impl RunFile {
                 is_direct: flags & 8 != 0,
             });
         }
-        rest.is_empty().then_some(Self { run, threads: threads.try_into().ok()?, boot, targets })
+        rest.is_empty().then_some(Self { run, threads: threads.try_into().ok()?, boot, mount, targets })
     }
 }
 
@@ -637,7 +641,7 @@ mod tests {
             is_exact: true,
         };
         let target = LoggedTarget { target, is_erased: true, discards_to_zeros: false, is_direct: true };
-        let run = RunFile { run: RUN, threads: 4, boot: "a-b".to_owned(), targets: vec![target] };
+        let run = RunFile { run: RUN, threads: 4, boot: "a-b".to_owned(), mount: 7, targets: vec![target] };
         let bytes = run.to_bytes();
         assert_eq!(RunFile::from_bytes(&bytes).ok().as_ref(), Some(&run));
         for length in 0..bytes.len() {

@@ -180,9 +180,38 @@ pub fn seal(unit: &mut [u8], header: &Header) {
     unit[CRC_AT..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Writes the header alone, for those who look whether the rest fits to it.
-pub(crate) fn put_header(unit: &mut [u8], header: &Header) {
-    header.put(unit);
+/// Headers with which the checksum of a unit is right: that of the unit with one or two bits changed.
+pub(crate) fn repaired_headers(unit: &[u8]) -> Vec<Header> {
+    let wanted = half(unit, CRC_AT) ^ crc(unit);
+    // A CRC is linear: each bit changes it by a value of its own, whatever the others are.
+    let pass_zeros = |crc: u32, zeros: &[u8]| !crc32c_append(!crc, zeros);
+    let behind = vec![0; unit.len() - HEADER_BYTES];
+    let mut changes: Vec<(u32, usize)> = (0..32).map(|bit| (1 << bit, CRC_AT * 8 + bit)).collect();
+    for bit in 0..8 {
+        let mut change = pass_zeros(pass_zeros(0, &[1 << bit]), &behind);
+        for at in (0..HEADER_BYTES).rev().filter(|at| !(CRC_AT..CRC_AT + 4).contains(at)) {
+            changes.push((change, at * 8 + bit));
+            change = pass_zeros(change, &[0]);
+        }
+    }
+    changes.sort_unstable();
+    let mut headers = Vec::new();
+    for (index, &(change, bit)) in changes.iter().enumerate() {
+        let rest = wanted ^ change;
+        let second = changes[index + 1..].binary_search_by_key(&rest, |(change, _)| *change);
+        let bits = match second {
+            _ if rest == 0 => [bit, bit],
+            Ok(found) => [bit, changes[index + 1 + found].1],
+            Err(_) => continue,
+        };
+        let mut bytes = unit[..HEADER_BYTES].to_vec();
+        bytes[bits[0] / 8] ^= 1 << (bits[0] % 8);
+        if bits[1] != bits[0] {
+            bytes[bits[1] / 8] ^= 1 << (bits[1] % 8);
+        }
+        headers.extend(Header::read(&bytes));
+    }
+    headers
 }
 
 /// True if the checksum of a unit is right.

@@ -249,6 +249,11 @@ impl Device {
     }
 
     fn history(&self, lost_words: usize) -> History {
+        self.history_without(|_| lost_words)
+    }
+
+    /// The logs of threads have lost so many of their last words.
+    fn history_without(&self, lost_words: impl Fn(u32) -> usize) -> History {
         let target = SavedTarget {
             target: 0,
             path: b"a".to_vec(),
@@ -260,7 +265,8 @@ impl Device {
         };
         let logged = LoggedTarget { target, is_erased: self.erases, discards_to_zeros: true, is_direct: true };
         let mut history = History::new(RUN, &[logged], u64::MAX).expect("a valid unit");
-        let logs: Vec<Vec<u8>> = (0..THREADS).map(|thread| self.log(thread, lost_words)).collect();
+        let logs: Vec<Vec<u8>> = (0..THREADS).map(|thread| self.log(thread, lost_words(thread))).collect();
+        let is_whole = (0..THREADS).all(|thread| lost_words(thread) == 0);
         let reader = |thread: u32| LogReader::new(&logs[thread as usize][..], RUN, thread).expect("memory");
         for thread in 0..THREADS {
             let mut log = reader(thread);
@@ -269,13 +275,13 @@ impl Device {
             history.take_tickets(log.tickets());
         }
         // Whatever began has a record.
-        assert!(lost_words > 0 || history.missing(0) == 0, "{history:?}");
+        assert!(!is_whole || history.missing(0) == 0, "{history:?}");
         history.begin_changes().expect("memory");
         for thread in 0..THREADS {
             let mut log = reader(thread);
             history.take_changes(|| log.next_entry()).expect("memory");
         }
-        history.ends_early = lost_words > 0;
+        history.ends_early = !is_whole;
         history
     }
 }
@@ -369,6 +375,60 @@ fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_
         }
     }
     assert!(wrong > 1000 && missing > 100, "{wrong} {missing}");
+}
+
+/// Nothing but the target tells that the logs lack their ends.
+#[test]
+fn logs_that_lost_their_ends_unnoticed_accuse_nobody() {
+    let (mut ahead, mut not_ahead) = (0, 0);
+    for seed in 2000..2400 {
+        let device = run(seed, [4096, 512][seed as usize % 2], Honesty::Honest, false);
+        let units: Vec<Vec<u8>> = (0..UNITS).map(|unit| device.unit(unit).0).collect();
+        let is_ahead =
+            |history: &History| (0..).zip(&units).any(|(unit, bytes)| history.targets[0].is_ahead(unit, bytes));
+        assert!(!is_ahead(&device.history(0)), "seed {seed}");
+        for lost_words in [1, 4, 5, 9, 40] {
+            for of_thread in 0..=THREADS {
+                let is_lost = |thread| of_thread == THREADS || thread == of_thread;
+                let history = device.history_without(|thread| if is_lost(thread) { lost_words } else { 0 });
+                let is_seen = is_ahead(&history);
+                *(if is_seen { &mut ahead } else { &mut not_ahead }) += 1;
+                let ends_early = is_seen || history.missing(THREADS) > 0;
+                for (unit, bytes) in (0..).zip(&units) {
+                    let found = history.targets[0].check(unit, bytes, ends_early);
+                    let about = format!("seed {seed}, unit {unit}, {lost_words} of {of_thread}");
+                    assert!(!matches!(found, AfterCut::Wrong(_)), "{found:?}: {about}");
+                }
+            }
+        }
+    }
+    assert!(ahead > 100 && not_ahead > 100, "{ahead} {not_ahead}");
+}
+
+/// A write in flight may tear a unit, but it changes no single bits.
+#[test]
+fn changed_bits_of_a_header_are_rot_though_a_write_was_in_flight() {
+    let mut found = 0;
+    for seed in 3000..3100 {
+        let device = run(seed, [4096, 512][seed as usize % 2], Honesty::Honest, false);
+        let history = device.history(0);
+        for unit in 0..UNITS {
+            let (mut bytes, _) = device.unit(unit);
+            if history.targets[0].check(unit, &bytes, false) != AfterCut::Right || !bytes.starts_with(b"DSKSPD") {
+                continue;
+            }
+            let mut rng = Rng::new(seed * 1000 + unit);
+            let bits = [0, 1].map(|_| rng.below(512) as usize);
+            for bit in bits {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            if bits[0] != bits[1] {
+                assert_eq!(history.targets[0].check(unit, &bytes, true), AfterCut::Wrong(Class::Rot), "{bits:?}");
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 100, "{found}");
 }
 
 #[test]

@@ -86,7 +86,8 @@ impl Logs {
             Err(missing) if missing.kind() == io::ErrorKind::NotFound => return without_run(folder),
             Err(other) => return Err(error(other)),
         }
-        if Folder::open(folder).and_then(|held| journal::is_in_use(&held)).map_err(error)? {
+        let held = Folder::open(folder).map_err(error)?;
+        if journal::is_in_use(&held).map_err(error)? {
             let folder = folder.display();
             return Err(format!(
                 "the run that logs to '{folder}' (--journal) is still under way: wait until it has ended"
@@ -96,10 +97,10 @@ impl Logs {
         if run_of_map(folder) == Some(run.run) {
             return Ok(None);
         }
-        Self::read(folder, &run).map(Some)
+        Self::read(folder, &run, held.mount()).map(Some)
     }
 
-    fn read(folder: &Path, run: &RunFile) -> Result<Self, String> {
+    fn read(folder: &Path, run: &RunFile, mount: Option<u64>) -> Result<Self, String> {
         let memory_bytes_max = memory_bytes_max();
         let history = History::new(run.run, &run.targets, memory_bytes_max)
             .ok_or_else(|| format!("'{}' (--journal) names no valid targets", folder.join(RUN_FILE_NAME).display()))?;
@@ -108,6 +109,11 @@ impl Logs {
         let (threads, folder) = (run.threads, folder.to_owned());
         let mut logs = Self { folder, threads, history, early: Vec::new(), is_other_boot, boot: run.boot.clone() };
         logs.history.ends_early = is_other_boot;
+        if !is_other_boot && run.mount != 0 && mount.is_some_and(|mount| mount != run.mount) {
+            logs.lacks_records(
+                "the logs were written through another mount: what was logged last may not have reached them",
+            );
+        }
         for thread in 0..threads {
             let Some(mut log) = logs.log(thread)? else { continue };
             logs.history.take_flushes(|| log.next_entry()).map_err(|error| logs.unreadable(thread, &error))?;

@@ -41,6 +41,8 @@ pub(super) struct Progress {
     pub(super) first: Vec<LostUnit>,
     /// The largest ticket of a unit that is there.
     pub(super) latest: Option<u64>,
+    /// A unit is of a later write than the logs have.
+    pub(super) is_ahead: bool,
     /// Units with a header of the run.
     pub(super) found_units: u64,
 }
@@ -60,6 +62,7 @@ impl Found for Progress {
             *self.by_class.entry(class).or_default() += units;
         }
         self.latest = self.latest.max(other.latest);
+        self.is_ahead |= other.is_ahead;
         self.found_units += other.found_units;
         self.first.extend(other.first);
         if self.first.len() > KEPT_MAX {
@@ -156,6 +159,7 @@ impl Target<'_> {
         if let Some(header) = header.filter(|header| place.is_of(header) && is_intact(bytes)) {
             progress.latest = progress.latest.max(Some(header.sequence));
         }
+        progress.is_ahead |= history.is_ahead(unit, bytes);
         let class = match history.check(unit, bytes, ends_early) {
             AfterCut::Right => return progress.right += 1,
             AfterCut::Unflushed => return progress.unflushed += 1,

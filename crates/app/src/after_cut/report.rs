@@ -79,6 +79,9 @@ pub(super) struct TargetReport {
     corrupt_by_class: BTreeMap<&'static str, u64>,
     /// The last change that is there; null = none.
     pub(super) last_change_there: Option<u64>,
+    /// A unit is of a later write than the logs have.
+    #[serde(skip)]
+    pub(super) is_ahead: bool,
     /// Of the first corrupt units, those whose flush began before the last change that is there.
     lost_before_last: u64,
     /// False: nothing tells whether it is the target of the run, and no unit of the run is on it. Then nothing but what
@@ -234,6 +237,7 @@ impl TargetReport {
             mut by_class,
             mut first,
             latest,
+            is_ahead,
             found_units,
         } = progress;
         let is_target_of_run = target.is_certain || found_units > 0;
@@ -262,6 +266,7 @@ impl TargetReport {
             corrupt_units: by_class.values().sum(),
             corrupt_by_class: by_class.iter().map(|(class, units)| (class.name(), *units)).collect(),
             last_change_there: latest,
+            is_ahead,
             lost_before_last: 0,
             is_target_of_run,
             first,

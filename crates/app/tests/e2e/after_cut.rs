@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
 use testkit::{Cgroup, Flushing, LoopDevice, Program, Random, Running, Volatile, Workplace, or_skip, workplace};
+use verify::generation::Generation;
+use verify::unit::{Header, Pool};
 
 const HEAD_BYTES: u64 = 64 << 10;
 
@@ -230,10 +232,17 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
     // The machine was started again.
     let run_file = place.path("journal/run");
     let content = fs::read(&run_file).expect("the file");
-    let mut run = verify::log::RunFile::from_bytes(&content).expect("it is whole");
+    let known = verify::log::RunFile::from_bytes(&content).expect("it is whole");
+    let mut run = known.clone();
     run.boot = "another".to_owned();
     fs::write(&run_file, run.to_bytes()).expect("room");
     check("another start", true);
+    // The file system of the logs was mounted again.
+    if known.mount != 0 {
+        let run = verify::log::RunFile { mount: known.mount + 1, ..known };
+        fs::write(&run_file, run.to_bytes()).expect("room");
+        check("another mount", true);
+    }
     let refused = |reason: &str| {
         place.diskspd("verify --journal journal a.dat").run().expect_status(3).expect_stderr(&["ERROR: ", reason]);
     };
@@ -288,6 +297,42 @@ fn what_is_damaged_after_a_cut_is_found() {
     // The last unit is beyond the end.
     let expected = serde_json::json!({"duplicated": 1, "foreign": 1, "rot": 1, "zeros": 2});
     assert_eq!(by_class, &expected, "{report}");
+}
+
+/// The record of a write was lost that had torn a unit: the unit itself is the only trace of it.
+#[test]
+fn a_write_in_flight_whose_record_is_lost_accuses_nobody() {
+    let place = workplace!();
+    fs::create_dir(place.path("journal")).expect("a new directory");
+    let words = "-c1M -b4K -s -w100 -o1 -t1 -Sw -d600 -W0 --verify --journal=journal --journal-here a.dat";
+    let mut run = place.diskspd(words).start();
+    wait_for_records(&mut run, &place.path("journal"), 40 * 300);
+    run.kill_hard();
+    let file = || File::options().read(true).write(true).open(place.path("a.dat")).expect("the target");
+    // Far from the write that was in flight.
+    let last = number(&verify(&place, &place.path("a.dat"), 0), "last_change_there");
+    let at = 4096 * if last % 256 < 128 { 200 } else { 50 };
+    let mut whole = [0; 4096];
+    file().read_exact_at(&mut whole, at).expect("inside");
+    let header = Header::read(&whole).expect("a unit of the run");
+    let generation = Generation::new(header.generation.number() + 1, header.generation.time_us() + 100_000_000);
+    let mut later = [0; 4096];
+    Pool::new(header.run).write(&mut later, &Header { generation, sequence: last + 1, ..header });
+    for (from, to, allowed) in [(0, 512, 1), (0, 2048, 1), (2048, 4096, 1), (0, 4096, 0)] {
+        let mut unit = whole;
+        unit[from..to].copy_from_slice(&later[from..to]);
+        file().write_all_at(&unit, at).expect("room");
+        let report = verify(&place, &place.path("a.dat"), 0);
+        let found = (number(&report, "torn_units"), &report["journal_ends_early"]);
+        assert!(found.0 >= allowed && found.1 == true, "{from}: {report}");
+    }
+    // Changed bits are damage whatever is lost.
+    let mut unit = whole;
+    unit[24] ^= 1;
+    unit[32] ^= 2;
+    file().write_all_at(&unit, at).expect("room");
+    let report = verify(&place, &place.path("a.dat"), 5);
+    assert_eq!(report["targets"][0]["corrupt_by_class"], serde_json::json!({"rot": 1}), "{report}");
 }
 
 /// Runs a series of cuts of a disk.
@@ -583,6 +628,8 @@ fn load_and_end(place: &Workplace, is_killed: bool, load: &str) {
     if is_killed {
         let mut run = place.diskspd(&format!("-d600 {load}")).start();
         wait_for_records(&mut run, &place.path("journal"), 10_000);
+        // The thread of the other target may have started late.
+        wait_for_records_in(&mut run, &place.path("journal/log.1"), 4000);
         run.kill_hard();
     } else {
         place.diskspd(&format!("-d60 --max-ios=400 {load}")).run().expect_status(0);
