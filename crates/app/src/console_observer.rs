@@ -2,7 +2,7 @@
 //! All of it on stderr; bars and the live line only if that is a terminal.
 
 use crate::output::say_at_once;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{BinaryBytes, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use jiff::Zoned;
 use model::live::LiveCounts;
 use model::plan::{Pattern, TimeSpanPlan, WorkerPlan};
@@ -10,10 +10,12 @@ use model::preset::PresetRun;
 use model::printable::printable;
 use model::units::mib;
 use run::observer::{Event, Live, Observer, Phase};
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What a load has done since it started.
 #[derive(Debug, Default)]
@@ -140,8 +142,7 @@ impl ConsoleObserver {
         }
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(Some(size_bytes), ProgressDrawTarget::stderr());
-            let template =
-                "creating {msg} [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+            let template = "creating {msg} [{wide_bar}] {binary_bytes}/{binary_total_bytes} {rate} {eta}";
             bar.with_style(style(template)).with_message(printable(&path.to_string_lossy()).into_owned())
         });
         bar.set_position(written_bytes);
@@ -264,9 +265,23 @@ impl Observer for ConsoleObserver {
     }
 }
 
-/// The look of a progress bar.
+/// The look of a progress bar; `{rate}` is its mean rate in bytes per second.
 pub(crate) fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+        // Nobody can tell if the terminal takes no more.
+        let _ = out.write_str(&mean_rate(state.pos(), state.elapsed()));
+    })
+}
+
+/// The mean since the start; empty in the first moments, whose rate is that of a few bytes. An estimate of the present
+/// rate would end with that of the last moments: terabytes per second.
+fn mean_rate(bytes: u64, elapsed: Duration) -> String {
+    const FIRST_MOMENTS: Duration = Duration::from_millis(200);
+    if elapsed < FIRST_MOMENTS {
+        return String::new();
+    }
+    format!("{}/s", BinaryBytes((bytes as f64 / elapsed.as_secs_f64()) as u64))
 }
 
 fn phase_name(phase: Phase) -> &'static str {
@@ -303,6 +318,13 @@ fn live_line(live: &Live) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn progress_bars_show_the_mean_rate() {
+        assert_eq!(mean_rate(1 << 30, Duration::from_secs(2)), "512.00 MiB/s");
+        assert_eq!(mean_rate(0, Duration::from_secs(1)), "0 B/s");
+        assert_eq!(mean_rate(1 << 40, Duration::from_millis(1)), "");
+    }
 
     #[test]
     fn the_live_line_says_phase_time_rate_and_latency() {

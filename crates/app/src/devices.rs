@@ -7,14 +7,18 @@ use crate::show;
 use crate::status::{Status, printed};
 use cli::subcommand::devices::DevicesRequest;
 use host::Root;
+use jiff::Timestamp;
 use model::block_device::{DeviceRow, DeviceUse};
+use model::mark;
 use model::placement::Placement;
 use model::targets_found::TargetsFound;
 use model::units::Bytes;
 use render::plain_table::PlainTable;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 /// What is printed where nothing is known.
 const UNKNOWN: &str = "-";
@@ -53,10 +57,24 @@ fn under(paths: &[PathBuf], as_json: bool) -> Status {
     if as_json {
         return print_json(&TargetsFound { environments, placements, ..TargetsFound::default() });
     }
-    let texts = paths
-        .iter()
-        .filter_map(|path| Some(render::placement::text(path, environments.get(path)?, placements.get(path))));
+    let texts = paths.iter().filter_map(|path| {
+        Some(render::placement::text(path, environments.get(path)?, placements.get(path)) + &date(path))
+    });
     show::text(&texts.collect::<Vec<_>>().join("\n"))
+}
+
+/// Explains the date of a file that a run wrote to, which `ls` shows as decades old.
+fn date(path: &Path) -> String {
+    let modified_s = path.metadata().ok().filter(std::fs::Metadata::is_file).map(|found| found.mtime());
+    let Some(modified_s) = modified_s.filter(|at| mark::MODIFIED_SECONDS.contains(at)) else { return String::new() };
+    let is_marked = File::open(path).and_then(|file| sys::xattr::get(&file, mark::ATTRIBUTE));
+    match Timestamp::from_second(modified_s) {
+        Ok(modified) if is_marked.is_ok_and(|mark| mark.is_some()) => {
+            let date = modified.strftime("%Y-%m-%d");
+            format!("  date {date} set by diskspd: any later write to the file changes it\n")
+        }
+        _ => String::new(),
+    }
 }
 
 fn print_json(devices: &impl Serialize) -> Status {

@@ -336,8 +336,8 @@ impl Report {
         report.filter(|_| errors.is_empty()).ok_or(errors)
     }
 
-    /// Reports a result and its errors. On a terminal errors come last, where they are seen, and a run that was not
-    /// begun has no report.
+    /// Reports a result and its errors. On a terminal errors come last, where they are seen. A run that was not begun has
+    /// its errors, and no report but documents for programs.
     pub(crate) fn write(&self, result: &RunResult, errors: &[String], status: Status) -> Status {
         let is_terminal = std::io::stdout().is_terminal();
         if !is_terminal {
@@ -345,12 +345,8 @@ impl Report {
         }
         // The hosts of a result of several have plans of their own.
         let is_begun = result.plan.is_some() || has_figures(result);
-        let written = if is_terminal && !is_begun {
-            self.destinations.write_files(result)
-        } else {
-            self.destinations.write(result)
-        };
-        if status == Status::Failed {
+        let written = self.destinations.write(result, is_begun);
+        if status == Status::Failed && is_begun {
             say("Error generating I/O requests");
         }
         if is_terminal {

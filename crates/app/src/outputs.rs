@@ -68,9 +68,11 @@ impl Destinations {
     }
 
     /// Writes a result everywhere: to stdout, then to the files. The first error counts, and does
-    /// not keep the rest from being written. What exists is replaced only by figures.
-    pub(crate) fn write(&self, result: &RunResult) -> Result<(), String> {
+    /// not keep the rest from being written. What exists is replaced only by figures. Of a run that was not begun, there
+    /// is nothing for a reader.
+    pub(crate) fn write(&self, result: &RunResult, is_begun: bool) -> Result<(), String> {
         let bytes = match self.on_stdout {
+            OnStdout::Document(Form::Text) | OnStdout::PresetTable if !is_begun => Ok(Vec::new()),
             OnStdout::Document(form) => document(form, result),
             OnStdout::PresetTable => {
                 let mut bytes = Vec::new();
@@ -83,7 +85,7 @@ impl Destinations {
     }
 
     /// Writes a result to the files alone.
-    pub(crate) fn write_files(&self, result: &RunResult) -> Result<(), String> {
+    fn write_files(&self, result: &RunResult) -> Result<(), String> {
         let mut outcome = Ok(());
         let has_figures = has_figures(result);
         for (form, file) in &self.files {

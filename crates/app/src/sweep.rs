@@ -59,8 +59,11 @@ fn begin(
         devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
         ..Sweep::default()
     };
-    let path = path.unwrap_or_else(|| kind.default_folder());
-    match Folder::check(path, kind, replace_output) {
+    let folder = match path {
+        Some(path) => Folder::check(path, kind, replace_output),
+        None => Folder::unasked(kind),
+    };
+    match folder {
         Ok(folder) => go(invocation, request, folder, sweep),
         Err(reason) => {
             say(&format!("ERROR: {reason}"));
@@ -401,12 +404,14 @@ fn finish(
             ));
         }
         Ending::Interrupted => {
-            say(&format!(
-                "stopped; continue with diskspd {} --resume {}",
-                folder.kind().name(),
-                folder.path().display()
-            ));
-            signals.status_without_results().filter(|_| sweep.visits.is_empty()).unwrap_or(Status::Done)
+            if folder.remove_if_useless(sweep) {
+                say("stopped before a run was complete; nothing is kept");
+            } else {
+                let (kind, path) = (folder.kind().name(), folder.path().display());
+                say(&format!("stopped; continue with diskspd {kind} --resume {path}"));
+            }
+            // It has no answer yet.
+            signals.status_without_results().unwrap_or(Status::Done)
         }
         Ending::Complete => match &request.options.ab {
             Some(options) => ab::status(sweep.ab.as_ref(), options),

@@ -140,7 +140,7 @@ fn is_same_path(saved: &[u8], path: &Path) -> bool {
 
 /// The progress of reading so many bytes, on a terminal.
 pub(crate) fn progress_bar(bytes: u64) -> ProgressBar {
-    let template = "verifying [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+    let template = "verifying [{wide_bar}] {binary_bytes}/{binary_total_bytes} {rate} {eta}";
     ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr())
         .with_style(console_observer::style(template))
 }

@@ -355,6 +355,8 @@ fn profile(line: &Line, builder: &mut Builder, environment: &dyn Environment) ->
     let span = TimeSpan { targets, ..std::mem::take(&mut builder.span) };
     let mut profile = Profile { time_spans: vec![span], ..std::mem::take(&mut builder.profile) };
     builder.overrides.apply_to_run(&mut profile);
+    let rounded = builder.overrides.apply_rate(&mut profile).map_err(ParseFailure::because)?;
+    builder.warnings.extend(rounded);
     Ok(profile)
 }
 

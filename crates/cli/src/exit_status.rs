@@ -40,7 +40,11 @@ impl ExitStatus {
             "The results cannot tell whether a requirement is met (--require), the limit is exceeded (compare and ab \
              --fail-if), the sides of ab differ or data is right (verify).",
         ),
-        ("129, 130, 143", "SIGHUP, SIGINT (Ctrl+C) or SIGTERM ended the program before anything was measured."),
+        (
+            "129, 130, 143",
+            "SIGHUP, SIGINT (Ctrl+C) or SIGTERM ended the program before anything was measured, or a series of runs \
+             before it had its answer.",
+        ),
     ];
 
     /// The number.

@@ -60,6 +60,7 @@ impl LoadRequest {
             return Err(ParseFailure { messages: warnings.chain(errors).collect(), exit_status: 3 });
         }
         self.overrides.apply(&mut profile);
+        self.warnings.extend(self.overrides.apply_rate(&mut profile).map_err(ParseFailure::because)?);
         if self.show {
             let format = profile.result_format;
             if self.show_job {
@@ -94,9 +95,6 @@ impl LoadRequest {
         let with_hint = |message: String| format!("{message}; {TEMPLATE_HINT}");
         for path in written {
             refusals.extend(targets::refusal(path.as_os_str(), environment).map(with_hint));
-            if !environment.file_exists(path) {
-                self.warnings.extend(targets::windows_path(path.as_os_str()).map(with_hint));
-            }
         }
     }
 }
@@ -175,12 +173,12 @@ mod tests {
 
     #[test]
     fn paths_of_windows_get_a_hint_unless_they_exist() {
-        let warnings = |existing| run("-Xp", &[r"C:\a.dat", r"\\host\share\b", "c", r"C:\a.dat"], existing).warnings;
-        let all = warnings(&[]);
+        let paths = [r"C:\a.dat", r"\\host\share\b", "c", r"C:\a.dat"];
+        let all = refusal("-Xp", &paths);
         assert_eq!(all.len(), 2, "{all:?}");
-        assert!(all.iter().all(|warning| warning.ends_with(TEMPLATE_HINT)), "{all:?}");
+        assert!(all.iter().all(|error| error.ends_with(TEMPLATE_HINT)), "{all:?}");
         assert!(all[0].contains(r"'C:\a.dat'") && all[1].contains(r"'\\host\share\b'"), "{all:?}");
-        assert_eq!(warnings(&[r"C:\a.dat", r"\\host\share\b"]), Vec::<String>::new());
+        assert_eq!(run("-Xp", &paths, &[r"C:\a.dat", r"\\host\share\b"]).warnings, Vec::<String>::new());
     }
 
     #[test]
@@ -198,9 +196,9 @@ mod tests {
         let messages = refusal(r"-Xp C:\x /b4K #2", &["*4", "#1", r"D:\y"]);
         let (warnings, errors): (Vec<_>, Vec<_>) =
             messages.iter().partition(|message| message.starts_with("WARNING: "));
-        assert_eq!(warnings.len(), 3, "{messages:?}");
-        // Two drives, one template without a target, three targets without a template.
-        assert_eq!(errors.len(), 6, "{messages:?}");
-        assert!(messages[..3].iter().all(|message| message.starts_with("WARNING: ")), "{messages:?}");
+        assert_eq!(warnings.len(), 1, "{messages:?}");
+        // Two drives, two paths of Windows, one template without a target, three targets without a template.
+        assert_eq!(errors.len(), 8, "{messages:?}");
+        assert!(messages[..1].iter().all(|message| message.starts_with("WARNING: ")), "{messages:?}");
     }
 }

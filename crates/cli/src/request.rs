@@ -6,9 +6,9 @@ use model::expectation::Stated;
 use model::latency_band::BandKind;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
-use model::profile::{Profile, ResultFormat, Target, TimeSpan};
+use model::profile::{OfferedRate, Profile, ResultFormat, Target, TimeSpan};
 use model::requirement::Requirement;
-use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, TIME_SPAN};
+use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, TIME_SPAN, short_size};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -127,6 +127,8 @@ pub struct Overrides {
     pub settings: TimeSpan,
     /// What options set in every target.
     pub target_settings: Target,
+    /// `--rate` in bytes per second, at the start and at the end of the measured time, in place of I/Os per second.
+    pub rate_bytes_per_s: Option<[u64; 2]>,
     /// The elements of the settings that were given.
     pub given: BTreeSet<&'static str>,
 }
@@ -164,6 +166,51 @@ impl Overrides {
                 setting.copy(&self.settings, span);
             }
         }
+    }
+
+    /// Sets the I/Os per second of a `--rate` in bytes, after all else was applied; a warning if it was rounded by more
+    /// than 0.1 %.
+    ///
+    /// # Errors
+    ///
+    /// Why bytes per second are no I/Os per second in this profile.
+    pub(crate) fn apply_rate(&self, profile: &mut Profile) -> Result<Option<String>, String> {
+        let Some(rate) = self.rate_bytes_per_s else { return Ok(None) };
+        let mut warning = None;
+        for span in &mut profile.time_spans {
+            let mut sizes: Vec<u64> = span.targets.iter().flat_map(Target::io_sizes).collect();
+            sizes.sort_unstable();
+            sizes.dedup();
+            let [size] = sizes[..] else {
+                return Err(
+                    "--rate in bytes per second needs one size for all I/Os (-b); give I/Os per second".to_owned()
+                );
+            };
+            let iops = |bytes_per_s: u64| {
+                let iops = bytes_per_s.saturating_add(size / 2) / size.max(1);
+                u32::try_from(iops).ok().filter(|iops| *iops > 0).ok_or_else(|| {
+                    let size = short_size(size);
+                    format!(
+                        "--rate of {}/s is no rate with I/Os of {size} (expected: 1 to {} I/Os per second)",
+                        short_size(bytes_per_s),
+                        u32::MAX
+                    )
+                })
+            };
+            let [from_iops, to_iops] = [iops(rate[0])?, iops(rate[1])?];
+            let is_off =
+                |bytes_per_s: u64, iops: u32| (u64::from(iops) * size).abs_diff(bytes_per_s) > bytes_per_s / 1000;
+            let used = if from_iops == to_iops {
+                OfferedRate::Steady(from_iops)
+            } else {
+                OfferedRate::Ramp { from_iops, to_iops }
+            };
+            if is_off(rate[0], from_iops) || is_off(rate[1], to_iops) {
+                warning = Some(format!("--rate is rounded to {used} I/Os per second of {}", short_size(size)));
+            }
+            span.rate_iops = Some(used);
+        }
+        Ok(warning)
     }
 
     /// What options set in every target.

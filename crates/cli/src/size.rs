@@ -64,6 +64,17 @@ fn suggested(text: &str) -> Option<String> {
     Some(short_size(scaled / 10_u64.checked_pow(places)?))
 }
 
+/// `100M/s` as bytes per second; `None` if the text is not a rate in bytes.
+pub(crate) fn per_second(text: &str) -> Option<Result<u64, String>> {
+    let size = text.trim_end().strip_suffix("/s")?;
+    if size.ends_with(['b', 'B']) {
+        return Some(Err(format!(
+            "'{text}' is not a rate in bytes per second (expected: a size and /s, as in 100M/s)"
+        )));
+    }
+    Some(parse(size, 1).map_err(|fault| fault.to_string()))
+}
+
 /// A whole text as a number and the letter after it, which may be K, M, G or T; `None` if it is
 /// anything else.
 pub(crate) fn split_unit(text: &str) -> Option<(u64, Option<char>)> {

@@ -30,32 +30,28 @@ pub(crate) fn refusal(target: &OsStr, environment: &dyn Environment) -> Option<S
             "target '{text}' is a Windows volume; give a device, such as /dev/sda1, or a file on it (for a new file of \
              that name, write ./{text})"
         )),
+        _ if is_windows_path(&text) && !environment.file_exists(Path::new(target)) => Some(format!(
+            "target '{text}' is a Windows path; give a file (/mnt/test.dat) or a device (/dev/sdb, /dev/nvme0n1p1; lsblk \
+             lists them), or write ./{text} for a file of that name"
+        )),
         _ => None,
+    }
+}
+
+/// `C:\a.dat`, `C:/a.dat`, `\\host\share\a.dat`
+fn is_windows_path(text: &str) -> bool {
+    match text.as_bytes() {
+        [letter, b':', b'\\' | b'/', ..] => letter.is_ascii_alphabetic(),
+        [b'\\', b'\\', ..] => true,
+        _ => false,
     }
 }
 
 /// What a target was probably meant to be, where it does not exist.
 pub(crate) fn warning(target: &OsStr, environment: &dyn Environment) -> Option<String> {
+    let option = meant_option(target, environment)?;
     let text = target.to_str()?;
-    if environment.file_exists(Path::new(target)) {
-        return None;
-    }
-    if let Some(option) = meant_option(target, environment) {
-        return Some(format!("'{text}' is read as a target because options begin with '-'; did you mean {option}?"));
-    }
-    windows_path(target)
-}
-
-/// What a path of Windows means here, if the target looks like one.
-pub(crate) fn windows_path(target: &OsStr) -> Option<String> {
-    let text = target.to_str()?;
-    let is_windows_path = match text.as_bytes() {
-        [letter, b':', b'\\' | b'/', ..] => letter.is_ascii_alphabetic(),
-        [b'\\', b'\\', ..] => true,
-        _ => false,
-    };
-    is_windows_path
-        .then(|| format!("'{text}' looks like a Windows path; on Linux it is a file name in the current directory"))
+    Some(format!("'{text}' is read as a target because options begin with '-'; did you mean {option}?"))
 }
 
 /// The option that `/x` would be on Windows, if it is one that fits and no file of that name exists.

@@ -38,9 +38,10 @@ pub(super) fn number_targets(rows: &mut [Row], span: &TimeSpan) {
     }
 }
 
-/// How a timespan ended, as far as it shows.
-pub(super) fn ending(span_result: &TimeSpanResult) -> Ending {
+/// How a timespan ended, as far as it shows; `said` is what it has in place of figures.
+pub(super) fn ending(span_result: &TimeSpanResult, said: Option<&str>) -> Ending {
     match &span_result.measured {
+        None if said.is_some_and(|said| said.starts_with("The test was not run.")) => Ending::NotRun,
         _ if !span_result.errors.is_empty() => Ending::Failed,
         Some(measured) if measured.is_partial => Ending::Stopped,
         Some(_) => Ending::Completed,

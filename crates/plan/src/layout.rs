@@ -74,12 +74,15 @@ fn area(target: &Target, size_bytes: u64) -> Result<Area, String> {
     }
     let size = end - base;
     if block > size {
-        return Err(format!(
-            "'{path}' is too small: a block is {} long, but the target only {} ({} of it after the base offset)",
-            words::exact(block),
-            words::exact(size_bytes),
-            words::exact(size)
-        ));
+        // Only the limits that were given are named.
+        let range = match (base > 0, end < size_bytes) {
+            (false, false) => "the target",
+            (true, false) => "its range (-B)",
+            (false, true) => "its range (-f)",
+            (true, true) => "its range (-B, -f)",
+        };
+        let (block, size) = (words::exact(block), words::exact(size));
+        return Err(format!("'{path}': {range} of {size} is too small for a block of {block}"));
     }
     let positions = (size - block) / alignment + 1;
     Ok(Area { base_bytes: base, size_bytes: size, alignment_bytes: alignment, positions })
@@ -248,7 +251,13 @@ mod tests {
         insta::assert_snapshot!(message(&target(4096, 4096, 4096), 4096, &[0]), @
             "'a' is too small: the base offset (-B) 4KiB is at or beyond its end at 4KiB");
         insta::assert_snapshot!(message(&target(4096, 4096, 4096), 8191, &[0]), @
-            "'a' is too small: a block is 4KiB long, but the target only 8191 bytes (4095 bytes of it after the base offset)");
+            "'a': its range (-B) of 4095 bytes is too small for a block of 4KiB");
+        let mut ranged = target(0, 4096, 4096);
+        insta::assert_snapshot!(message(&ranged, 4095, &[0]), @
+            "'a': the target of 4095 bytes is too small for a block of 4KiB");
+        ranged.max_offset = Bytes(1024);
+        insta::assert_snapshot!(message(&ranged, 8192, &[0]), @
+            "'a': its range (-f) of 1KiB is too small for a block of 4KiB");
         let mut strided = target(1024, 4096, 4096);
         strided.thread_stride = Bytes(1 << 20);
         assert_eq!(lay(&strided, 1024 + 4096 + (2 << 20), &[0, 1, 2]).err(), None);

@@ -10,7 +10,7 @@ use model::affinity::list_text;
 use model::fleet::{Fleet, FleetTimeSpan};
 use model::note::Note;
 use model::profile::TimeSpan;
-use model::result::{Measured, MixedCores, TimeSpanResult};
+use model::result::{Ending, Measured, MixedCores, TimeSpanResult};
 use model::topology::Topology;
 use std::io::{self, Write};
 
@@ -34,7 +34,7 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
     let span_result = shown.span_result;
     match &span_result.measured {
         None => {
-            writeln!(out, "The test was interrupted before the measurements began. No results are displayed.")?;
+            writeln!(out, "{}", without_figures(span_result.outcome))?;
         }
         Some(measured) => {
             mark(out, span_result, measured)?;
@@ -64,6 +64,17 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
     }
 }
 
+/// Why a timespan has no figures. Of one that was stopped, this is what `DiskSpd` says, for which scripts look.
+pub(crate) const fn without_figures(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Stopped | Ending::Completed => {
+            "The test was interrupted before the measurements began. No results are displayed."
+        }
+        Ending::Failed => "The test failed before the measurements began. No results are displayed.",
+        Ending::NotRun => "The test was not run. No results are displayed.",
+    }
+}
+
 /// Says of a failed timespan that its figures are not what was asked for.
 fn mark(out: &mut dyn Write, span_result: &TimeSpanResult, measured: &Measured) -> io::Result<()> {
     if span_result.errors.is_empty() {
@@ -72,11 +83,11 @@ fn mark(out: &mut dyn Write, span_result: &TimeSpanResult, measured: &Measured) 
     if measured.is_partial {
         writeln!(
             out,
-            "The test was interrupted by an error after {:.2}s. The figures below cover that time only.",
+            "The test failed after {:.2}s. The figures below cover that time only.",
             measured.elapsed_ns as f64 / 1e9
         )
     } else {
-        writeln!(out, "The test was interrupted by an error after the measurements. The figures below are complete.")
+        writeln!(out, "The test failed after the measurements. The figures below are complete.")
     }
 }
 

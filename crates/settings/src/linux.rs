@@ -162,15 +162,15 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         }),
         "--rate",
         &OwnOption {
-            value: "=<iops>[..<iops>]",
-            short: "open loop: start this many I/Os per second over all threads, whether or not earlier ones have \
-                    completed",
+            value: "=<rate>[..<rate>]",
+            short: "open loop: start I/Os at this rate over all threads, whether or not earlier ones have completed",
             long: "The schedule is fixed before the run; an I/O that cannot start on time starts as soon as it can. \
                    Two latencies are reported: service time from start to completion, in DiskSpd's columns, and \
                    response time from the intended start to completion, in a separate table. -o is the maximum number \
                    of outstanding I/Os per thread; if this limit delays starts, the result says so. With two rates, as \
                    in 1000..50000, the rate changes linearly from the first to the second over the measured time, and the \
-                   result has response times by offered rate. Cannot be used with -g, -i, -j or -O.",
+                   result has response times by offered rate. A size and /s, as in 100M/s, is a rate in bytes per second for all \
+                   threads and targets together; all I/Os must then have one size. Cannot be used with -g, -i, -j or -O.",
             kernel: "starts I/Os on a fixed schedule, whether or not earlier ones have completed",
             seen_in: "the report: intended starts, response times",
             example: "--rate=5000",

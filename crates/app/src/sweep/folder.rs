@@ -66,8 +66,8 @@ impl Kind {
         format!("{}.json", self.name())
     }
 
-    /// A directory if nobody chose one.
-    pub(super) fn default_folder(self) -> PathBuf {
+    /// The name of a directory if nobody chose one.
+    fn default_folder(self) -> PathBuf {
         PathBuf::from(format!("{}-{}", self.name(), Zoned::now().strftime("%Y%m%d-%H%M%S")))
     }
 }
@@ -82,6 +82,8 @@ pub(super) struct Folder {
     replace_output: bool,
     /// True while an earlier record, which is to be replaced, is there.
     has_earlier: Cell<bool>,
+    /// True if nobody chose it.
+    is_unasked: bool,
 }
 
 /// This program: its version, and a checksum of the file that it runs from, if that can be read.
@@ -207,9 +209,32 @@ impl Folder {
                 ));
             }
         }
-        let folder = Self { path, held, kind, replace_output, has_earlier: Cell::new(has_earlier) };
+        let folder = Self { path, held, kind, replace_output, has_earlier: Cell::new(has_earlier), is_unasked: false };
         folder.check_files()?;
         Ok(folder)
+    }
+
+    /// A new directory that nobody chose.
+    pub(super) fn unasked(kind: Kind) -> Result<Self, String> {
+        Self::check(kind.default_folder(), kind, false).map(|folder| Self { is_unasked: true, ..folder })
+    }
+
+    /// Removes a directory that nobody chose if no run of the sweep was kept; true if it did.
+    pub(super) fn remove_if_useless(&self, sweep: &Sweep) -> bool {
+        let own = [self.kind.file(), TABLE_FILE.to_owned()];
+        let is_own = |entry: io::Result<fs::DirEntry>| {
+            entry.is_ok_and(|entry| own.iter().any(|name| entry.file_name() == name.as_str()))
+        };
+        let has_more = || fs::read_dir(&self.path).map_or(true, |mut entries| !entries.all(is_own));
+        if !self.is_unasked || !sweep.visits.is_empty() || has_more() {
+            return false;
+        }
+        let remove = |held: &HeldFolder, name: &str| match held.find(name.as_ref()) {
+            Ok(Some(found)) => held.remove(name.as_ref(), &found).is_ok(),
+            found => found.is_ok(),
+        };
+        let is_empty = self.held.as_ref().is_some_and(|held| own.iter().all(|name| remove(held, name)));
+        is_empty && fs::remove_dir(&self.path).is_ok()
     }
 
     /// Whether its own files can be written, before anything is run. What is not there can.
@@ -273,7 +298,8 @@ impl Folder {
         let mut text = Vec::new();
         saved.read_to_end(&mut text).map_err(unreadable)?;
         let sweep = read(&text, &file, kind).map_err(Unusable::Unreadable)?;
-        let folder = Self { path, held: Some(held), kind, replace_output, has_earlier: Cell::new(false) };
+        let folder =
+            Self { path, held: Some(held), kind, replace_output, has_earlier: Cell::new(false), is_unasked: false };
         folder.check_files().map_err(Unusable::Unreadable)?;
         Ok((folder, sweep))
     }

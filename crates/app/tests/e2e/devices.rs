@@ -42,6 +42,20 @@ fn a_file_lies_on_the_loop_device_under_its_file_system_and_on_what_is_below() {
 }
 
 #[test]
+fn the_old_date_of_a_file_of_ours_is_explained() {
+    let place = workplace!();
+    place.short_run("-c1M -b4K -w100 ours").run().expect_status(0);
+    place.file("other", b"x");
+    let touched = place.tool("touch").args("-d 1991-05-03 other").run();
+    touched.expect_status(0);
+    let run = place.diskspd("devices ours other").run();
+    run.expect_status(0);
+    let lines: Vec<&str> = run.stdout.lines().filter(|line| line.contains("set by diskspd")).collect();
+    let [line] = lines[..] else { panic!("one file is ours: {run}") };
+    assert!(line.starts_with("  date 19") && line.ends_with(": any later write to the file changes it"), "{run}");
+}
+
+#[test]
 fn a_mirrored_btrfs_has_all_bytes_on_both_devices() {
     let place = workplace!();
     let mkfs = or_skip!(testkit::tool("mkfs.btrfs"));

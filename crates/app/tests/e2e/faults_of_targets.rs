@@ -43,7 +43,7 @@ fn an_io_error_ends_the_run_with_its_place_and_the_figures_so_far() {
             assert!(line.contains("a.dat' failed: Input/output error (errno 5)"), "{way}: {line}");
             let block = number_after(line, "at offset ") / 4096;
             assert_eq!((block + 1) % 5, 0, "{way}: not a block that fails: {line}");
-            run.expect_stdout(&[line, "The test was interrupted by an error after", "cover that time only"]);
+            run.expect_stdout(&[line, "The test failed after", "cover that time only"]);
             let report = Report::of(&run.stdout);
             assert!(report.seconds < 599.0, "{run}");
             let sums = [report.read.sum, report.write.sum];
@@ -233,7 +233,7 @@ fn a_file_that_shrinks_is_an_error_for_every_engine() {
         File::options().write(true).open(&path).and_then(|file| file.set_len(4096)).expect("our file");
         let run = run.finish();
         run.expect_status(1).expect_stderr(&["reading 4096 bytes at offset ", "a.dat' failed: ", reason]);
-        run.expect_stdout(&[reason, "The test was interrupted by an error after"]);
+        run.expect_stdout(&[reason, "The test failed after"]);
         assert!(Report::of(&run.stdout).seconds < 599.0, "{run}");
     }
 }
@@ -266,7 +266,7 @@ fn a_file_that_grows_holes_into_a_full_file_system_is_an_error() {
         File::create(&path).and_then(|file| file.set_len(64 << 20)).expect("a sparse file");
         let run = place.diskspd("-d600 -W0 -w100 --overwrite -b64K").args(words).arg(&path).run();
         run.expect_status(1).expect_stderr(&["writing 65536 bytes at offset ", reason]);
-        run.expect_stdout(&[reason, "The test was interrupted by an error after"]);
+        run.expect_stdout(&[reason, "The test failed after"]);
         let written = Report::of(&run.stdout).write.sum;
         assert!(written.bytes <= 8 << 20, "more than there is room for\n{run}");
     }

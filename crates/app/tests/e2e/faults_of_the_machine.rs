@@ -11,7 +11,7 @@ use testkit::{
 const PAUSED: &str = "NOTE: the process did not run for ";
 
 /// What the report says if there is nothing to report.
-const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
+const NOTHING: &str = "The test failed before the measurements began. No results are displayed.";
 
 /// Operations of `io_uring_register`, and a flag of `io_uring_enter` (`include/uapi/linux/io_uring.h`).
 const REGISTER_BUFFERS: u64 = 0;
@@ -47,7 +47,14 @@ fn after(place: &Workplace, script: &str) -> Program {
     place.tool("sh").arg("-c").arg(script).arg(place.program())
 }
 
+/// Refused before anything was done: the reasons, and nothing else.
 fn impossible(run: &Finished, parts: &[&str]) {
+    run.expect_status(1).expect_stderr(parts);
+    assert_eq!(run.stdout, "", "{run}");
+}
+
+/// Begun, and ended by an error before anything was measured.
+fn failed(run: &Finished, parts: &[&str]) {
     run.expect_status(1).expect_stderr(parts).expect_stderr(&["Error generating I/O requests"]);
     run.expect_stdout(&[NOTHING]);
 }
@@ -86,7 +93,7 @@ fn a_ring_that_may_be_made_but_not_used_is_an_error() {
     let run = or_skip!(run_without(program(), &[Denied::always(io_uring::ENTER)], EPERM));
     run.expect_status(1).expect_stderr(&["io_uring failed: Operation not permitted (errno 1)"]);
     let run = or_skip!(run_without(program(), &[registration(REGISTER_FILES)], EINVAL));
-    impossible(&run, &["thread 0: cannot set up io_uring: "]);
+    failed(&run, &["thread 0: cannot set up io_uring: "]);
 }
 
 // Shows faults: Buffers cannot be registered
@@ -237,7 +244,7 @@ fn a_quarter_of_a_million_requests_run() {
     // find none left.
     let program = place.diskspd("-d1 -W0 -b512 -r -t64 -o4096 -x a.dat");
     let run = or_skip!(run_without(program, &[Denied::always(IO_SETUP)], EAGAIN));
-    impossible(&run, &["cannot set up Linux AIO: ", "sysctl fs.aio-max-nr"]);
+    failed(&run, &["cannot set up Linux AIO: ", "sysctl fs.aio-max-nr"]);
 }
 
 // Shows faults: More memory needed than 90 % of what the machine or its cgroup has free
@@ -284,13 +291,13 @@ fn threads_that_cannot_be_started_are_an_error() {
     let inside = || after(&place, &format!("echo $$ > {} || exit 99", group.door().display()));
     inside().args("-d1 -W0 -b4K -r -t10 -o1 a.dat").run().expect_status(0);
     let run = inside().args("-d1 -W0 -b4K -r -t64 -o1 a.dat").run();
-    impossible(&run, &["cannot start thread ", " of 64: Resource temporarily unavailable"]);
+    failed(&run, &["cannot start thread ", " of 64: Resource temporarily unavailable"]);
     drop(group);
     // No thread but the first, which makes no files.
     let group = or_skip!(Cgroup::of_threads(1));
     let enter = format!("echo $$ > {} || exit 99", group.door().display());
     let run = after(&place, &enter).args("-d1 -W0 -c2M new.dat").run();
-    impossible(&run, &["cannot write 'new.dat': cannot start a writer thread"]);
+    failed(&run, &["cannot write 'new.dat': cannot start a writer thread"]);
     assert!(!place.path("new.dat").exists(), "half a file is left");
     // With one writer more instead of four it takes longer.
     drop(group);

@@ -97,7 +97,7 @@ fn rounds_that_were_interrupted_go_on() {
     running.wait_for_stdout("Round 1 point, ");
     running.interrupt();
     let run = running.finish();
-    run.expect_status(0).expect_stderr(&["stopped; continue with diskspd interference --resume d"]);
+    run.expect_status(130).expect_stderr(&["stopped; continue with diskspd interference --resume d"]);
     run.expect_stdout(&["no answer: no round is complete (a run of each stream alone, and one of all together)"]);
     // Nobody waits ten minutes for the rest of it.
     let text = String::from_utf8(place.content("d/interference.json")).expect("text");

@@ -107,7 +107,7 @@ fn commands_of_the_sides_are_run_and_stopped_pairs_go_on() {
     running.interrupt();
     let run = running.finish();
     let first = kept_the_rates(&run.stdout, [200.0, 200.0]);
-    run.expect_status(0).expect_stderr(&["stopped; continue with diskspd ab --resume d"]);
+    run.expect_status(130).expect_stderr(&["stopped; continue with diskspd ab --resume d"]);
     assert!(!run.stdout.contains("equivalent"), "{}", run.stdout);
     let text = String::from_utf8(place.content("d/ab.json")).expect("text");
     // Nobody waits ten minutes for the rest of it.

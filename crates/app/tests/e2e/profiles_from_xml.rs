@@ -281,7 +281,9 @@ fn paths_of_windows_are_told_how_to_become_targets() {
     let place = testkit::workplace!();
     profile(&place, "windows.xml", &TWO_TIMESPANS.replace("*1", r"C:\a.dat").replace("*2", r"\\host\share\b.dat"));
     let run = place.diskspd("--plan -Xwindows.xml").run();
-    run.expect_stderr(&[r"'C:\a.dat' looks like a Windows path", r"'\\host\share\b.dat'", "use the template *1"]);
+    run.expect_status(3);
+    run.expect_stderr(&[r"'C:\a.dat' is a Windows path", r"'\\host\share\b.dat'", "use the template *1"]);
+    assert_eq!(run.stderr.lines().count(), 2, "one message for each: {run}");
     profile(&place, "drive.xml", &TWO_TIMESPANS.replace("*1", "#1").replace("*2", "E:"));
     place.diskspd("-Xdrive.xml").run().expect_status(3).expect_stderr(&["'#1'", "'E:'", "use the template *1"]);
 }

@@ -196,9 +196,9 @@ fn profiles_and_presets_are_held_to_them_in_every_timespan() {
 #[test]
 fn a_run_that_fails_fails_whatever_it_was_held_to() {
     let place = workplace!();
-    let run = place.short_run("--require iops>1 nowhere.dat").run();
-    run.expect_status(1)
-        .expect_stdout(&["Requirements: 1 of 1 not measured\n  UNKNOWN iops>1: iops was not measured\n"]);
+    let run = place.short_run("--require iops>1 --json r.json nowhere.dat").run();
+    run.expect_status(1).expect_stderr(&["ERROR: 'nowhere.dat' does not exist"]);
+    assert_eq!(document(&place, "r.json")["time_spans"][0]["requirements"][0]["severity"], "unknown");
 }
 
 #[test]

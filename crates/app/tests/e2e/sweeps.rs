@@ -73,6 +73,44 @@ fn every_point_is_run_and_kept() {
     assert_eq!(place.content("a.dat").len(), 1 << 20);
 }
 
+/// A series that is stopped has no answer: scripts must not read its end as one. A directory that nobody asked for is
+/// left only if it holds a result.
+#[test]
+fn what_was_stopped_has_no_answer() {
+    let place = workplace!();
+    place.made("f", "-c1M");
+    for (words, is_measured) in [
+        ("sweep --vary o=1,2", false),
+        ("repeat --runs 2", false),
+        ("sweep --vary o=1,2 --rest 600s --dir kept", true),
+        ("sweep --vary o=1,2 --rest 600s", true),
+    ] {
+        let seconds = if is_measured { "-d1 -W0" } else { "-d600 -W0" };
+        let mut run = place.diskspd(words).args("--").args(seconds).args("-b4K -r f").start();
+        if is_measured {
+            run.wait_for_stdout("Param -o 1");
+        } else {
+            run.wait_for_stderr("results: ");
+        }
+        run.terminate();
+        let run = run.finish();
+        run.expect_status(143);
+        let mut names: Vec<String> = std::fs::read_dir(place.folder())
+            .expect("our folder")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.retain(|name| name != "f");
+        if is_measured {
+            run.expect_stderr(&["stopped; continue with diskspd sweep --resume "]);
+            assert_eq!(names.len(), 1, "{names:?}\n{run}");
+            std::fs::remove_dir_all(place.path(&names[0])).expect("the directory of results");
+        } else {
+            run.expect_stderr(&["stopped before a run was complete; nothing is kept"]);
+            assert_eq!(names, Vec::<String>::new(), "{run}");
+        }
+    }
+}
+
 #[test]
 fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     let place = workplace!();
@@ -84,7 +122,7 @@ fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     running.wait_for_stdout("Param -o 1");
     running.interrupt();
     let run = running.finish();
-    run.expect_status(0).expect_stderr(&["stopped; continue with diskspd sweep --resume d"]);
+    run.expect_status(130).expect_stderr(&["stopped; continue with diskspd sweep --resume d"]);
     assert_eq!(place.content("log"), b"ran\n", "a command for each run");
     let text = String::from_utf8(place.content("d/sweep.json")).expect("text");
     // Nobody waits ten minutes for the rest of it.

@@ -65,6 +65,89 @@ fn what_was_meant_is_named() {
     }
 }
 
+#[test]
+fn a_range_of_a_sweep_is_not_a_value() {
+    let place = workplace!();
+    place.made("f", "-c1M");
+    for (words, expected) in [
+        ("sweep --vary o=1-4 -- -d1 f", "ERROR: --vary 'o=1-4': '1-4' is not a value; write 1..4 for a range"),
+        ("sweep --vary b=4K-64K*2 -- -d1 f", "write 4K..64K*2 for a range"),
+        ("sweep --vary w=0-100/10 -- -d1 f", "write 0..100/10 for a range"),
+        ("sweep --vary rate=100-200 -- -d1 f", "write 100..200 for a range"),
+    ] {
+        let run = place.diskspd(words).run();
+        run.expect_status(3).expect_stderr(&[expected]);
+        assert_eq!(run.stdout, "", "{words}");
+    }
+    assert_eq!(std::fs::read_dir(place.folder()).expect("our folder").count(), 1, "nothing was written");
+}
+
+#[test]
+fn writes_without_a_percentage_are_none_and_that_is_said() {
+    let place = workplace!();
+    place.made("f", "-c1M");
+    let run = place.short_run("-b4K").args("-w f").run();
+    run.expect_status(0).expect_stderr(&["WARNING: -w without a percentage writes nothing, as -w0"]);
+    let run = place.short_run("-b4K").args("-w0 f").run();
+    assert_eq!(run.expect_status(0).stderr, "");
+}
+
+// Shows switches: -g
+// Shows switches: --rate
+#[test]
+fn rates_are_in_bytes_per_second_too() {
+    let place = workplace!();
+    for (words, expected) in [
+        ("-g100M/s f", "<Throughput>104858</Throughput>"),
+        ("-g1000/s f", "<Throughput>1</Throughput>"),
+        ("-g200i f", "<Throughput unit=\"IOPS\">200</Throughput>"),
+        ("-g2000 f", "<Throughput>2000</Throughput>"),
+        // Blocks of 64 KiB.
+        ("--rate=100M/s f", "<Rate>1600</Rate>"),
+        ("--rate 10M/s..100M/s -b1M f g", "<Rate>10..100</Rate>"),
+        ("-b4K --stream=a:-g1M/s f", "<Throughput>1049</Throughput>"),
+    ] {
+        let run = place.diskspd("-Rpxml").args(words).run();
+        run.expect_status(0).expect_stdout(&[expected]);
+        assert_eq!(run.stderr, "", "{words}");
+    }
+    for (words, expected) in [
+        ("-Rpxml -g1500/s f", "WARNING: '-g1500/s' is rounded to 2000 bytes per second"),
+        ("-Rpxml -b48K --rate=100K/s f", "WARNING: --rate is rounded to 2 I/Os per second of 48K"),
+    ] {
+        place.diskspd(words).run().expect_status(0).expect_stderr(&[expected]);
+    }
+    for (words, expected) in [
+        ("-g100M f", "'-g100M': invalid rate (expected: I/Os per second as in 200i, bytes per second as in 100M/s"),
+        ("-g1/s f", "the rate must be 1000 to"),
+        ("-g2b/s f", "is not a rate in bytes per second"),
+        ("--rate=1/s f", "--rate of 1/s is no rate with I/Os of 64K"),
+        ("--rate=1M/s..10 f", "both ends of a rate in bytes need /s"),
+        ("--rate=1M/s --sizes=4K/50:8K/50 f", "--rate in bytes per second needs one size for all I/Os (-b)"),
+    ] {
+        place.diskspd(words).run().expect_status(3).expect_stderr(&[expected]);
+    }
+    // A profile from a file gets its rate like a typed one.
+    std::fs::write(place.path("p.xml"), place.diskspd("-Rpxml -b32K f").run().stdout).expect("a profile");
+    place.diskspd("-Xp.xml -Rpxml --rate=1M/s").run().expect_status(0).expect_stdout(&["<Rate>32</Rate>"]);
+}
+
+#[test]
+fn only_what_was_typed_is_named() {
+    let place = workplace!();
+    let run = place.diskspd(r"E:\x").run();
+    run.expect_status(3).expect_stderr(&[r"ERROR: target 'E:\x' is a Windows path; give a file"]);
+    assert_eq!(run.stderr.lines().count(), 1, "{run}");
+    place.made("f", "-c4M");
+    for (words, expected) in [
+        ("-b2M -f1M f", "ERROR: 'f': its range (-f) of 1MiB is too small for a block of 2MiB"),
+        ("-b8M f", "ERROR: 'f': the target of 4MiB is too small for a block of 8MiB"),
+        ("-b2M -B3M f", "ERROR: 'f': its range (-B) of 1MiB is too small for a block of 2MiB"),
+    ] {
+        place.diskspd("-d1").args(words).run().expect_status(1).expect_stderr(&[expected]);
+    }
+}
+
 /// An abbreviation would mean something else once there is another option.
 #[test]
 fn names_are_not_abbreviated() {
@@ -127,9 +210,13 @@ fn on_a_terminal_errors_come_last() {
     let run = place.tool(&script).args("-qec").arg(narrow).arg("/dev/null").run();
     assert!(run.stdout.lines().all(|line| line.trim_end().chars().count() <= 40), "{run}");
     assert!(run.stdout.contains("write -d1, without a\r\nspace between"), "{run}");
-    // Scripts get the report that they know.
+    // Scripts get the same, and programs a document with the error.
     let run = place.short_run("nowhere").run();
-    run.expect_status(1).expect_stdout(&["Command Line:"]).expect_stderr(&["ERROR: 'nowhere'"]);
+    run.expect_status(1);
+    assert_eq!((run.stdout.as_str(), run.stderr.lines().count()), ("", 1), "{run}");
+    run.expect_stderr(&["ERROR: 'nowhere' does not exist; -c<size> creates it"]);
+    let run = place.short_run("-Rxml nowhere").run();
+    run.expect_status(1).expect_stdout(&["<Error>The test was not run. No results are displayed.</Error>"]);
 }
 
 #[test]

@@ -103,12 +103,15 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<percent>]",
         xml: &["WriteRatio"],
         short: "percentage of writes [default 0: reads only]",
-        long: "Percentage of I/Os that are writes, 0 to 100. -w without a value means 0.",
+        long: "Percentage of I/Os that are writes, 0 to 100. -w without a value means 0, with a warning.",
         on_linux: "As in DiskSpd before 2.1, -w without a value means -w0; newer versions of DiskSpd reject it. \
                    Existing files that this program did not create are written to only with --overwrite.",
         example: "-w30",
         apply: |builder, given| {
             let percent = builder.bounded(given, "the percentage of writes", 0, 100)?;
+            if given.value.trim().is_empty() {
+                builder.warn("-w without a percentage writes nothing, as -w0; -w100 writes only");
+            }
             builder.seen.no_writes = percent == 0;
             builder.settings().write_percent = percent;
             Ok(())

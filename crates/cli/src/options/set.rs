@@ -6,6 +6,9 @@ use crate::builder::{Builder, Given};
 use crate::size;
 use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, OwnOption, Setting, Takes};
 
+/// May also be in bytes, whose number of I/Os is known once all options are read.
+const RATE: &str = "--rate";
+
 /// One row for each.
 pub(super) fn rows() -> impl Iterator<Item = OptionRow> {
     let of_time_span = |setting| row(setting, Scope::TimeSpan, OwnSetting::TimeSpan(setting));
@@ -45,11 +48,29 @@ impl OptionRow {
 /// Sets what the option says in every timespan or target.
 fn apply(sets: OwnSetting, builder: &mut Builder, value: &str) -> Result<(), String> {
     let overrides = &mut builder.overrides;
+    if let OwnSetting::TimeSpan(setting) = sets
+        && setting.option == RATE
+    {
+        overrides.rate_bytes_per_s = rate_in_bytes(value)?;
+        if overrides.rate_bytes_per_s.is_some() {
+            return Ok(());
+        }
+    }
     overrides.given.insert(match sets {
         OwnSetting::TimeSpan(setting) => set(setting, &mut overrides.settings, value)?,
         OwnSetting::Target(setting) => set(setting, &mut overrides.target_settings, value)?,
     });
     Ok(())
+}
+
+/// `100M/s`, `10M/s..100M/s`; `None` if it is in I/Os.
+fn rate_in_bytes(value: &str) -> Result<Option<[u64; 2]>, String> {
+    let (from, to) = value.split_once("..").unwrap_or((value, value));
+    match (size::per_second(from), size::per_second(to)) {
+        (None, None) => Ok(None),
+        (Some(from), Some(to)) => Ok(Some([from?, to?])),
+        _ => Err(format!("'{value}': both ends of a rate in bytes need /s, as in 10M/s..100M/s")),
+    }
 }
 
 /// Sets a setting to what the option says; gives the name of its element.

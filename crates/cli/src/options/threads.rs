@@ -2,6 +2,7 @@
 
 use super::row::{Group, OptionRow, Scope, Since};
 use crate::builder::{Builder, Given};
+use crate::size;
 use model::limits::COMPLETION_DEPTH_MAX;
 use model::profile::Throughput;
 
@@ -85,11 +86,12 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-g",
-        value: "(<bytes/ms>|<count>i)",
+        value: "(<bytes/ms>|<count>i|<size>/s)",
         xml: &["Throughput"],
-        short: "limit per thread and target: bytes per millisecond, or with i: I/Os per second",
+        short: "limit per thread and target: bytes per ms; with i: I/Os per s; with /s: bytes per s",
         long: "Limits each thread, on each target, to this many bytes per millisecond or, with the suffix i, to this \
-               many I/Os per second. Cannot be used with -x or -O.",
+               many I/Os per second. -g100M/s limits it to 100 MiB per second (not in DiskSpd), rounded to whole bytes \
+               per millisecond. Cannot be used with -x or -O.",
         since: Since::DiskSpd("2.0"),
         example: "-g200i",
         apply: throughput,
@@ -124,14 +126,33 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
+/// Bytes per second, in the unit of profiles.
+fn bytes_per_second(builder: &mut Builder, given: &Given<'_>, bytes_per_s: u64) -> Result<(), String> {
+    let bytes_per_ms = bytes_per_s.saturating_add(500) / 1000;
+    let rate = u32::try_from(bytes_per_ms).ok().filter(|rate| *rate > 0);
+    let rate = rate.ok_or_else(|| format!("the rate must be 1000 to {}000 bytes per second", u32::MAX))?;
+    if (u64::from(rate) * 1000).abs_diff(bytes_per_s) > bytes_per_s / 1000 {
+        builder.warn(format!("'{}' is rounded to {rate}000 bytes per second", given.argument));
+    }
+    builder.settings().throughput = Throughput::BytesPerMs(rate);
+    Ok(())
+}
+
 /// The last character decides the unit; what stands between the number and it does not count.
 fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let value = given.value.trim_end();
+    if let Some(bytes_per_s) = size::per_second(value) {
+        return bytes_per_second(builder, given, bytes_per_s?);
+    }
     let (number, is_iops) = match value.strip_suffix('i') {
         Some(number) => (number, true),
         None if value.ends_with(|c: char| c.is_ascii_digit()) => (value, false),
         None => {
-            return Err("invalid rate (expected: bytes per millisecond, or I/Os per second with suffix i)".to_owned());
+            return Err(
+                "invalid rate (expected: I/Os per second as in 200i, bytes per second as in 100M/s, or bytes per \
+                        millisecond as in 2000)"
+                    .to_owned(),
+            );
         }
     };
     let rate = builder.bounded(&Given { value: number, ..*given }, "the rate", 1, u32::MAX)?;

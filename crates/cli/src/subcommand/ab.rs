@@ -31,7 +31,7 @@ const FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
        diskspd ab --before-a COMMAND --before-b COMMAND -- <options and targets of the load>
        diskspd ab -- <options and targets of the load>
        diskspd ab --resume DIR",
-    after_help = "Exit status: 0, also after Ctrl+C once a run completed (130 before); 4 if a --fail-if limit is \
+    after_help = "Exit status: 0; 130 after Ctrl+C, 143 after SIGTERM; 4 if a --fail-if limit is \
                   exceeded; 6 if the pairs cannot tell; 1 if a run failed."
 )]
 pub(super) struct AbArguments {

@@ -18,7 +18,7 @@ use model::sweep::Extent;
     override_usage = "diskspd interference [--rounds N] -- --stream 'NAME: OPTIONS' --stream 'NAME: OPTIONS' [...] \
                       <options and targets of the load>
        diskspd interference --resume DIR",
-    after_help = "Exit status: 0, also after Ctrl+C once a run completed (130 before); 1 if a run failed."
+    after_help = "Exit status: 0; 130 after Ctrl+C, 143 after SIGTERM; 1 if a run failed."
 )]
 pub(super) struct InterferenceArguments {
     /// number of rounds (default 1), each with every stream alone and all together; the table then has medians

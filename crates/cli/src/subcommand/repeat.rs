@@ -31,7 +31,7 @@ const UNTIL_FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 #[command(
     override_usage = "diskspd repeat [--runs N] [--until FIGURE=SHARE%] -- <options and targets of the load>
        diskspd repeat --resume DIR",
-    after_help = "Exit status: 0, also after Ctrl+C once a run completed (130 before); 1 if a run failed."
+    after_help = "Exit status: 0; 130 after Ctrl+C, 143 after SIGTERM; 1 if a run failed."
 )]
 pub(super) struct RepeatArguments {
     /// number of runs (default 10)

@@ -23,7 +23,7 @@ use std::time::Duration;
 #[command(
     override_usage = "diskspd sweep --vary OPTION=VALUES [...] -- <options and targets of the load>
        diskspd sweep --resume DIR",
-    after_help = "Exit status: 0, also after Ctrl+C once a point was measured (130 before); 1 if a point failed."
+    after_help = "Exit status: 0; 130 after Ctrl+C, 143 after SIGTERM; 1 if a point failed."
 )]
 pub(super) struct SweepArguments {
     /// any option, without its dashes: o=1..16, o=1..256*2, t=1,2,4, b=4K,8K,64K, w=0..100/10, rate=1000,2000. o=1.. is

@@ -62,6 +62,9 @@ impl Axis {
             return Err("an open-ended range, such as o=1.., must come last".to_owned());
         }
         let Some((first, rest)) = part.split_once("..") else {
+            if let Some((first, last)) = part.split_once(['-', ':']).filter(|ends| is_range(*ends)) {
+                return Err(format!("'{part}' is not a value; write {first}..{last} for a range"));
+            }
             self.values.push(part.to_owned());
             return Ok(());
         };
@@ -135,6 +138,12 @@ fn number(text: &str) -> Result<(u64, Option<char>), String> {
     split_unit(text).ok_or_else(|| format!("'{text}' is not a number (optional suffix: K, M, G or T)"))
 }
 
+/// True of two numbers: `1-4`, `4K-64K`, `1-16*2`.
+fn is_range((first, last): (&str, &str)) -> bool {
+    let last = last.find(['/', '*']).map_or(last, |at| &last[..at]);
+    split_unit(first).is_some() && split_unit(last).is_some()
+}
+
 fn in_bytes(value: u64, unit: Option<char>) -> Result<u64, String> {
     let text = format!("{value}{}", unit.map(String::from).unwrap_or_default());
     crate::size::parse(&text, 1).map_err(|fault| fault.to_string())
@@ -189,6 +198,11 @@ mod tests {
         for (text, expected) in [
             ("o", "not an option with values"),
             ("o=8..1", "ends below its start"),
+            ("o=1-4", "'1-4' is not a value; write 1..4 for a range"),
+            ("b=4K-64K*2", "write 4K..64K*2 for a range"),
+            ("w=0,10-90/10", "write 10..90/10 for a range"),
+            ("rate=100-200", "write 100..200 for a range"),
+            ("t=1:8", "write 1..8 for a range"),
             ("o=x..9", "'x' is not a number"),
             ("o=0..8*2", "cannot start at 0"),
             ("o=1..8*1", "not a factor"),

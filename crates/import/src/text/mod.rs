@@ -128,7 +128,6 @@ fn finished(report: Report) -> RunResult {
     result.system.topology = machine.topology();
     for (index, span_result) in result.time_spans.iter_mut().enumerate() {
         span_result.buffer_separation_bytes = buffer_separations_bytes.get(index).copied().unwrap_or(0);
-        span_result.outcome = finish::ending(span_result);
     }
     finish::align(&mut result.profile, &mut result.time_spans);
     finish::totals(&mut result);

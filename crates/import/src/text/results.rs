@@ -17,8 +17,8 @@ struct Parts {
     measured: Measured,
     /// There are figures.
     has_time: bool,
-    /// It is said that there are none.
-    is_interrupted: bool,
+    /// Why there are none.
+    without_figures: Option<String>,
     tables: Directions<Option<io_table::Table>>,
     latencies: Vec<(Whose, Columns)>,
     distributions: Distributions,
@@ -86,8 +86,8 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
 fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(), ReadError> {
     let content = line.content();
     let measured = &mut parts.measured;
-    if content.starts_with("The test was interrupted before the measurements began.") {
-        parts.is_interrupted = true;
+    if content.starts_with("The test ") && content.ends_with(" No results are displayed.") {
+        parts.without_figures = Some(content.to_owned());
     } else if content == "NOTE: thread assignment spans different core types (P-core and E-core)." {
         measured.mixed_cores = Some(mixed_cores(lines)?);
     } else if let Some(error) = line.text.strip_prefix("ERROR: ") {
@@ -130,7 +130,8 @@ fn mixed_cores(lines: &mut Lines<'_>) -> Result<MixedCores, ReadError> {
 /// The timespan, and whether it has wait statistics.
 fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(TimeSpanResult, bool), ReadError> {
     let Parts { mut span_result, mut measured, tables, latencies, distributions, .. } = parts;
-    if parts.is_interrupted {
+    if let Some(said) = parts.without_figures {
+        span_result.outcome = finish::ending(&span_result, Some(&said));
         return Ok((span_result, false));
     }
     if !parts.has_time {
@@ -152,5 +153,6 @@ fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(Tim
     }
     let has_waits = !measured.waits.is_empty();
     span_result.measured = Some(measured);
+    span_result.outcome = finish::ending(&span_result, None);
     Ok((span_result, has_waits))
 }

@@ -29,7 +29,7 @@ pub(super) fn read(element: Element<'_, '_>, index: usize, result: &mut RunResul
         span_result.kernel_events = events::read(element, linux, measured.elapsed_ns)?;
     }
     linux::read(element.child("Linux"), &mut span_result, result)?;
-    span_result.outcome = finish::ending(&span_result);
+    span_result.outcome = finish::ending(&span_result, element.child_text("Error"));
     span_result.notes.extend(missing(element, &result.tool.version).filter(|_| span_result.measured.is_some()));
     result.time_spans.push(span_result);
     Ok(())

@@ -15,7 +15,7 @@ const TRIES: u32 = 2;
 
 /// What follows from something else in the document: counts from masks, places of CPUs from the topology, ends of
 /// intervals from their length.
-const UNREAD: [&str; 15] = [
+const UNREAD: [&str; 14] = [
     "/Results/System/ProcessorTopology Heterogeneous",
     "/Results/System/ProcessorTopology/Core Core",
     "/Results/System/ProcessorTopology/Group ActiveProcessors",
@@ -23,8 +23,6 @@ const UNREAD: [&str; 15] = [
     "/Results/TimeSpan/CpuUtilization/CPU/EfficiencyClass",
     "/Results/TimeSpan/CpuUtilization/CPU/Node",
     "/Results/TimeSpan/CpuUtilization/CPU/Socket",
-    // Only whether it is there counts.
-    "/Results/TimeSpan/Error",
     "/Results/TimeSpan/Iops/Bucket SampleMillisecond",
     // There is no other.
     "/Results/TimeSpan/Linux/Confidence Percent",

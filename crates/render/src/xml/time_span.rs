@@ -4,14 +4,12 @@ use super::linux::{self, AboutRun};
 use super::number::two_decimals;
 use super::writer::Writer;
 use super::{events, statistics, system, thread};
+use crate::time_span::without_figures;
 use model::limits::CPUS_PER_GROUP;
 use model::profile::TimeSpan;
 use model::result::{CpuUsage, Measured, TimeSpanResult};
 use model::topology::Topology;
 use std::io;
-
-/// What `DiskSpd` says of a timespan without figures; scripts look for it.
-const NOTHING_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.";
 
 /// A timespan and what is shown with it.
 pub(super) struct Shown<'a> {
@@ -24,7 +22,7 @@ pub(super) struct Shown<'a> {
 pub(super) fn element(xml: &mut Writer<'_>, shown: &Shown<'_>) -> io::Result<()> {
     xml.inside("TimeSpan", &[], |xml| {
         match &shown.span_result.measured {
-            None => xml.element("Error", NOTHING_MEASURED)?,
+            None => xml.element("Error", without_figures(shown.span_result.outcome))?,
             Some(measured) => figures(xml, shown, measured)?,
         }
         linux::element(xml, shown.span_result, &shown.about_run)

@@ -4,11 +4,11 @@ use crate::support::{cells, measured, mix_run, part, report};
 use model::figures::Directions;
 use model::note::Note;
 use model::profile::{Target, TimeSpan};
-use model::result::{RunResult, TimeSpanResult, Totals};
+use model::result::{Ending, RunResult, TimeSpanResult, Totals};
 use std::path::PathBuf;
 
 fn interrupted() -> TimeSpanResult {
-    TimeSpanResult { measured: None, ..mix_run().time_spans.remove(0) }
+    TimeSpanResult { measured: None, outcome: Ending::Stopped, ..mix_run().time_spans.remove(0) }
 }
 
 /// The example and a second timespan that ended in some way.
@@ -45,11 +45,11 @@ fn nothing_measured_shows_no_figures() {
 fn an_error_before_the_measurement_is_named() {
     let mut result = mix_run();
     let errors = vec!["cannot open 'data.bin': no such file".to_owned()];
-    result.time_spans = vec![TimeSpanResult { errors, ..interrupted() }];
+    result.time_spans = vec![TimeSpanResult { errors, outcome: Ending::Failed, ..interrupted() }];
     insta::assert_snapshot!(part(&report(&result), "Results for", ""), @r"
     Results for timespan 1:
     *******************************************************************************
-    The test was interrupted before the measurements began. No results are displayed.
+    The test failed before the measurements began. No results are displayed.
 
     ERROR: cannot open 'data.bin': no such file
     ");
@@ -65,7 +65,7 @@ fn figures_up_to_an_error_are_marked() {
     insta::assert_snapshot!(part(&text, "Results for", "actual"), @r"
     Results for timespan 1:
     *******************************************************************************
-    The test was interrupted by an error after 3.20s. The figures below cover that time only.
+    The test failed after 3.20s. The figures below cover that time only.
     ");
     assert!(text.contains("that time only.\n\nactual test time:\t3.20s\n"));
     assert!(text.ends_with("8.846 |      9.731\n\nERROR: thread 1: reading 'data.bin' at offset 8192\\x0afailed\n"));
@@ -76,9 +76,7 @@ fn an_error_after_the_measurement_is_said_too() {
     let mut result = mix_run();
     result.time_spans[0].errors = vec!["thread 1: write failed".to_owned()];
     let text = report(&result);
-    assert!(text.contains(
-        "*\nThe test was interrupted by an error after the measurements. The figures below are complete.\n\n"
-    ));
+    assert!(text.contains("*\nThe test failed after the measurements. The figures below are complete.\n\n"));
 }
 
 #[test]
@@ -130,12 +128,12 @@ fn several_timespans_end_with_totals() {
 }
 
 #[test]
-fn a_timespan_that_was_not_run_appears_as_interrupted() {
-    let text = report(&two_time_spans(interrupted()));
+fn a_timespan_that_was_not_run_says_so() {
+    let text = report(&two_time_spans(TimeSpanResult { outcome: Ending::NotRun, ..interrupted() }));
     assert!(text.contains(concat!(
         "\nResults for timespan 2:\n",
         "*******************************************************************************\n",
-        "The test was interrupted before the measurements began. No results are displayed.\n",
+        "The test was not run. No results are displayed.\n",
         "\n\nTotals:\n",
     )));
 }

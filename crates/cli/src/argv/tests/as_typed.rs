@@ -27,6 +27,7 @@ fn arguments_are_named_as_typed_with_what_would_be_right() {
     ERROR: target '#1' is a Windows physical drive; give a device, such as /dev/sda or /dev/nvme0n1 (for a file of that name, write ./#1)
     ERROR: target 'D:' is a Windows volume; give a device, such as /dev/sda1, or a file on it (for a new file of that name, write ./D:)
     ");
+    insta::assert_snapshot!(failure(r"C:\f"), @r"ERROR: target 'C:\f' is a Windows path; give a file (/mnt/test.dat) or a device (/dev/sdb, /dev/nvme0n1p1; lsblk lists them), or write ./C:\f for a file of that name");
     insta::assert_snapshot!(failure("-help"), @r"
     WARNING: '-help': the text 'elp' after -h is ignored; did you mean --help?
     ERROR: need to provide at least one target: the path of a file or device
@@ -95,16 +96,7 @@ fn drives_of_windows_are_files_where_such_files_exist() {
 
 #[test]
 fn targets_that_look_like_something_else_are_warned_of() {
-    for (line, warnings) in [
-        ("/b4K", 1),
-        ("/Suw", 1),
-        ("C:\\f", 1),
-        ("\\\\server\\f", 1),
-        ("/data", 0),
-        ("/home", 0),
-        ("/tmp/f", 0),
-        ("/t", 0),
-    ] {
+    for (line, warnings) in [("/b4K", 1), ("/Suw", 1), ("/data", 0), ("/home", 0), ("/tmp/f", 0), ("/t", 0)] {
         assert_eq!(run(line).warnings.len(), warnings, "{line}: {:?}", run(line).warnings);
     }
     let machine = Machine { files: BTreeSet::from(["/b4K"]) };

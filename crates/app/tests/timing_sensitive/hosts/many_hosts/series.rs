@@ -121,7 +121,7 @@ fn ctrl_c_ends_a_sweep_on_all_hosts_with_the_points_so_far() {
     let is_under_way = |run: &Running| run.stdout().contains(" -d 1, ") && fleet.are(&["h1"], "running");
     let run = start_in_time(sweep, is_under_way);
     run.interrupt();
-    run.finish().expect_status(0).expect_stdout(&["verdict"]).expect_stderr(&["stopped; continue with"]);
+    run.finish().expect_status(130).expect_stdout(&["verdict"]).expect_stderr(&["stopped; continue with"]);
     fleet.wait_until_idle("h1");
     fleet.wait_until_idle("h2");
     let visits = fleet.result("d/sweep.json")["visits"].as_array().map(Vec::len);
