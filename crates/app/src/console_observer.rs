@@ -8,7 +8,7 @@ use model::live::LiveCounts;
 use model::plan::{Pattern, TimeSpanPlan, WorkerPlan};
 use model::preset::PresetRun;
 use model::printable::printable;
-use model::units::mib;
+use model::units::{counted, mib};
 use run::observer::{Event, Live, Observer, Phase};
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -94,8 +94,8 @@ impl ConsoleObserver {
             crate::output::say(&line);
         }
         if self.dropped > 0 {
-            let lines = self.dropped;
-            say_at_once(format!("WARNING: {lines} lines were dropped: stderr was not read in time\n").as_bytes());
+            let lines = counted(self.dropped, "line");
+            say_at_once(format!("WARNING: dropped {lines}: stderr was not read in time\n").as_bytes());
         }
     }
 
@@ -222,7 +222,7 @@ impl Observer for ConsoleObserver {
             Event::WaitingForStart => self.verbose("all threads are ready; waiting for the start event"),
             Event::Started => self.verbose("all threads are ready; start signal sent"),
             Event::Phase(phase) => self.phase(*phase),
-            Event::CpuTimesRead { cpus } => self.verbose(&format!("get system perf info: {cpus} CPUs")),
+            Event::CpuTimesRead { cpus } => self.verbose(&format!("get system perf info: {}", counted(*cpus, "CPU"))),
             Event::Measured { elapsed_ns } => {
                 let seconds = *elapsed_ns as f64 / 1e9;
                 self.verbose(&format!("stopped measurements, total measured time {seconds:.2}s..."));

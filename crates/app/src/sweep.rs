@@ -19,7 +19,7 @@ use model::profile::Profile;
 use model::result::RunResult;
 use model::shell;
 use model::sweep::{DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
-use model::units::Bytes;
+use model::units::{Bytes, counted};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -307,7 +307,10 @@ fn announce(
     let time = length(Duration::from_secs(design.load_s()) + rests);
     let runs_and_time = match (design.extent, folder.kind()) {
         _ if !design.limits.is_empty() => {
-            format!("searches for the highest rate within the limits (maximum {most} runs); takes at most {time}")
+            format!(
+                "searches for the highest rate within the limits (maximum {}); takes at most {time}",
+                counted(most, "run")
+            )
         }
         (Extent::UntilSure { figure, share }, _) => {
             let percent = share * 100.0;
@@ -316,20 +319,19 @@ fn announce(
                 figure.name()
             )
         }
-        (Extent::Pairs { is_fixed: true, .. }, _) => format!("{runs} pairs of runs: {time}"),
+        (Extent::Pairs { is_fixed: true, .. }, _) => format!("{} of runs: {time}", counted(runs, "pair")),
         (Extent::Pairs { is_fixed: false, .. }, _) => {
             format!(
                 "adds pairs of runs until the comparison of every figure is conclusive (maximum {runs}); takes at least {time}"
             )
         }
-        (Extent::Streams, _) if runs == 1 => format!("{points} runs: {time}"),
-        (Extent::Streams, _) => format!("{runs} rounds of {points} runs: {time}"),
+        (Extent::Streams, _) if runs == 1 => format!("{}: {time}", counted(points, "run")),
+        (Extent::Streams, _) => format!("{runs} rounds of {}: {time}", counted(points, "run")),
         (Extent::UntilSteady, _) => format!("adds rounds until steady state (maximum {runs}); takes at least {time}"),
         (Extent::UntilFlat, _) => format!("tries further values until throughput stops growing; takes at least {time}"),
-        (Extent::Whole, Kind::Repeat) if runs == 1 => format!("1 run: {time}"),
-        (Extent::Whole, Kind::Repeat) => format!("{runs} runs: {time}"),
-        (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
-        (Extent::Whole, _) => format!("{points} points: {time}"),
+        (Extent::Whole, Kind::Repeat) => format!("{}: {time}", counted(runs, "run")),
+        (Extent::Whole, _) if runs > 1 => format!("{}, {runs} runs each: {time}", counted(points, "point")),
+        (Extent::Whole, _) => format!("{}: {time}", counted(points, "point")),
     };
     let load = match &design.limits[..] {
         [] => render::load_line::of_sweep(sweep),
@@ -338,7 +340,8 @@ fn announce(
     say(&format!("load: {load}"));
     say(&format!("{runs_and_time} plus file creation"));
     if !sweep.visits.is_empty() {
-        say(&format!("{} runs are already done", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
+        let done = sweep.visits.iter().filter(|visit| visit.headline().is_some()).count();
+        say(&format!("already done: {}", counted(done, "run")));
     }
     let bytes = to_be_made.iter().map(|(_, size)| size).sum::<u64>();
     let writes = design.points.iter().flat_map(|point| &point.profile.time_spans).flat_map(|span| &span.targets);
@@ -419,7 +422,7 @@ fn finish(
         },
     };
     if failed > 0 {
-        return fail(&format!("{failed} runs failed"));
+        return fail(&format!("{} failed", counted(failed, "run")));
     }
     printed(written, if judged == Status::Done { status } else { judged })
 }

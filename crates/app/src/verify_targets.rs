@@ -12,6 +12,7 @@ use crate::target_reading::{Refusal, find_saved, open, print_report, progress_ba
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
+use model::units::counted;
 use read_back::{Expectation, ReadBack};
 use report::{Outcome, TargetReport, VerifyReport};
 use std::fs::File;
@@ -107,8 +108,9 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
             // Without a map of what was written, it is not known what is gone.
             if size_bytes < saved.size_bytes && !saved.is_exact {
                 return Err(Refusal::NotInJournal(format!(
-                    "'{}' has {size_bytes} bytes, but had {} when its map was saved (--journal)",
+                    "'{}' has {}, but had {} when its map was saved (--journal)",
                     path.display(),
+                    counted(size_bytes, "byte"),
                     saved.size_bytes
                 )));
             }

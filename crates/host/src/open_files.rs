@@ -3,6 +3,7 @@
 
 use crate::root::Root;
 use crate::syntax::unescape;
+use model::units::counted;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -130,7 +131,7 @@ pub(crate) fn namespace(root: &Root, process: &str, kind: &str) -> Option<PathBu
 
 /// The phrase for processes whose descriptors may not be inspected; `None` if there are none.
 pub(crate) fn denied(processes: usize) -> Option<String> {
-    (processes > 0).then(|| format!("{processes} processes of other users could not be inspected"))
+    (processes > 0).then(|| format!("{} of other users could not be inspected", counted(processes, "process")))
 }
 
 /// The phrase for processes whose rings could not be read; `None` if there are none.

@@ -6,6 +6,7 @@
 //! file that was marked, and nothing has written to it since.
 
 use crate::facts::Fill;
+use crate::units::counted;
 use std::fmt;
 use std::str::FromStr;
 
@@ -87,7 +88,7 @@ impl fmt::Display for Unfit {
                  detected",
             ),
             Self::Resized { size_bytes } => {
-                write!(f, "the file has been resized (from {size_bytes} bytes) since diskspd last wrote to it")
+                write!(f, "the file has been resized (from {}) since diskspd last wrote to it", counted(*size_bytes, "byte"))
             }
             Self::Changed => f.write_str("another program has written to the file since diskspd did"),
         }

@@ -4,7 +4,7 @@ use crate::durability::Durability;
 use crate::facts::NewDirectory;
 use crate::kernel_log::DeviceFault;
 use crate::profile::EndAfter;
-use crate::units::Bytes;
+use crate::units::{Bytes, counted};
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -343,12 +343,14 @@ impl fmt::Display for Note {
             Self::RingFlagsReduced { missing } => write!(f, "this kernel's io_uring lacks {missing}"),
             Self::TargetBelowMaximum { path, size_bytes, max_offset_bytes } => write!(
                 f,
-                "'{}' is {size_bytes} bytes long, less than the maximum offset (-f, -B) of {max_offset_bytes} bytes; \
-                 I/O ends at its last byte",
-                path.display()
+                "'{}' is {} long, less than the maximum offset (-f, -B) of {}; I/O ends at its last byte",
+                path.display(),
+                counted(*size_bytes, "byte"),
+                counted(*max_offset_bytes, "byte")
             ),
             Self::AlignmentAssumed { path, alignment_bytes } => {
-                write!(f, "direct I/O alignment on '{}' is unknown; assuming {alignment_bytes} bytes", path.display())
+                let alignment = counted(*alignment_bytes, "byte");
+                write!(f, "direct I/O alignment on '{}' is unknown; assuming {alignment}", path.display())
             }
             Self::OpenersSearchedInProc { path, reason } => write!(
                 f,
@@ -382,18 +384,18 @@ impl fmt::Display for Note {
                 write!(f, "CPUs could not be kept out of idle states (--hold-latency): {reason}")
             }
             Self::LiveLinesDropped { lines } => {
-                write!(f, "--live-json: {lines} lines were dropped because the reader was too slow")
+                write!(f, "--live-json dropped {} because the reader was too slow", counted(*lines, "line"))
             }
             Self::ProcessPaused { pause_ns, at_end_ns } => process_paused(f, *pause_ns, *at_end_ns),
             Self::ClocksDisagree { deviation_ns } => clocks_disagree(f, *deviation_ns),
             Self::ClockSteps { step_ns } => clock_steps(f, *step_ns),
             Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
             Self::IosNeverReturned { count } => {
-                write!(f, "{count} I/Os had not completed when the run ended; they are not counted")
+                write!(f, "{} had not completed when the run ended (not counted)", counted(*count, "I/O"))
             }
             Self::QueueDrainedLate { drain_ns, outstanding, left } => drained_late(f, *drain_ns, *outstanding, *left),
             Self::EndedByVerification { units } => {
-                write!(f, "the run ended early because {units} corrupt units were found (--verify-stop)")
+                write!(f, "the run ended early after {} (--verify-stop)", counted(*units, "corrupt unit"))
             }
             Self::VerificationWithoutMap { needed_bytes, available_bytes } => write!(
                 f,
@@ -409,18 +411,14 @@ impl fmt::Display for Note {
                 write!(f, "the run is long: its time series has buckets of {} ms", width_ns / 1_000_000)
             }
             Self::SectionsMerged { intervals } => {
-                write!(f, "many intervals (-D): each latency histogram covers {intervals} intervals")
+                write!(f, "many intervals (-D): each latency histogram covers {}", counted(*intervals, "interval"))
             }
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
             }
             Self::IoWorkerThreads { threads, .. } => {
-                let were = if *threads == 1 { "thread" } else { "threads" };
-                write!(
-                    f,
-                    "io_uring passed I/Os to {threads} kernel worker {were}, because submitting them to the target \
-                     would have blocked"
-                )
+                let threads = counted(*threads, "kernel worker thread");
+                write!(f, "io_uring passed I/Os to {threads}, because submitting them to the target would have blocked")
             }
             Self::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } => {
                 slot_times(f, *ios, [*slot_p50_ns, *slot_p99_ns], [*submission_p50_ns, *submission_p99_ns])
@@ -431,11 +429,17 @@ impl fmt::Display for Note {
             ),
             Self::OptionWithoutEffect { option, reason } => write!(f, "{option} has no effect: {reason}"),
             Self::ShortTransfers { path, count } => {
-                write!(f, "{count} transfers on '{}' were shorter than the block size", path.display())
+                let transfers = counted(*count, "transfer");
+                write!(f, "{transfers} on '{}' fell short of the block size", path.display())
             }
             Self::WritesMadeDurable { device, how, write_count, flush_count, flush_mean_us } => {
                 let how = how.words();
-                write!(f, "write-through on {device}: {how}; {write_count} writes, {flush_count} flushes")?;
+                write!(
+                    f,
+                    "write-through on {device}: {how}; {}, {}",
+                    counted(*write_count, "write"),
+                    counted(*flush_count, "flush")
+                )?;
                 flush_mean_us.map_or(Ok(()), |us| write!(f, " of {}.{:03} ms on average", us / 1000, us % 1000))
             }
             Self::DurabilityUnknown { path, reason } => {
@@ -541,28 +545,26 @@ fn cpu_awaited(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Resu
 fn starts_delayed(f: &mut fmt::Formatter<'_>, delayed: u64, started: u64, depth: u32) -> fmt::Result {
     write!(
         f,
-        "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: \
-         response times include this wait"
+        "{delayed} of {} could not start on time because of the limit of {depth} outstanding (-o): response times \
+         include this wait",
+        counted(started, "I/O")
     )
 }
 
 fn drained_late(f: &mut fmt::Formatter<'_>, drain_ns: u64, outstanding: u64, left: u64) -> fmt::Result {
     let s = drain_ns as f64 / 1e9;
+    let ios = counted(outstanding, "I/O");
     match left {
-        0 => write!(f, "the {outstanding} I/Os outstanding at the end took {s:.1} s to complete; they are not counted"),
-        _ => write!(
-            f,
-            "{left} of the {outstanding} I/Os outstanding at the end had not completed {s:.1} s later; they are not \
-             counted"
-        ),
+        0 => write!(f, "the {ios} outstanding at the end took {s:.1} s to complete (not counted)"),
+        _ => write!(f, "{left} of the {ios} outstanding at the end had not completed {s:.1} s later (not counted)"),
     }
 }
 
 fn starts_not_made(f: &mut fmt::Formatter<'_>, backlog: u64, intended: u64) -> fmt::Result {
     write!(
         f,
-        "{backlog} of {intended} intended I/Os had not started when the measurement ended; response times do not \
-         include their wait"
+        "{backlog} of {} had not started when the measurement ended; response times do not include this wait",
+        counted(intended, "intended I/O")
     )
 }
 

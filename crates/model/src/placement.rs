@@ -1,6 +1,6 @@
 //! Where the bytes of a file lie: on which of the devices below its file system.
 
-use crate::units::Bytes;
+use crate::units::{Bytes, counted};
 use serde::{Deserialize, Serialize};
 
 /// The bytes of a file, on each of the devices below it.
@@ -67,13 +67,12 @@ impl Placement {
 
     /// `1GiB in 3 extents, 512MiB of it compressed or encrypted`
     pub fn size_in_words(&self) -> String {
-        let plural = if self.extents == 1 { "" } else { "s" };
         let encoded = match self.encoded_bytes {
             0 => String::new(),
             all if all == self.placed_bytes => ", compressed or encrypted".to_owned(),
             some => format!(", {} of it compressed or encrypted", Bytes(some)),
         };
-        format!("{} in {} extent{plural}{encoded}", Bytes(self.placed_bytes), self.extents)
+        format!("{} in {}{encoded}", Bytes(self.placed_bytes), counted(self.extents, "extent"))
     }
 
     /// In one line: `vda 100 % (1GiB in 3 extents)`.

@@ -73,6 +73,21 @@ pub fn percent_rounded_down(percent: f64, decimals: u32) -> String {
     format!("{:.*}", decimals as usize, scaled / scale)
 }
 
+/// A number and what it counts, in the singular or plural: `1 unit`, `2 flushes`.
+pub fn counted<N: fmt::Display + Copy + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    format!("{count} {}", pluralized(count, noun))
+}
+
+/// A noun in the number that `count` asks for: `unit`, `flushes`.
+pub fn pluralized<N: Copy + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let ending = match noun {
+        _ if count == N::from(1) => "",
+        _ if noun.ends_with(['s', 'x']) || noun.ends_with("sh") || noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{noun}{ending}")
+}
+
 /// A whole number with commas between thousands.
 pub fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -172,6 +187,13 @@ mod tests {
             assert_eq!(percent(thousandth, 1000), said);
         }
         assert_eq!(percent_rounded_down(4.35, 2), "4.35");
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!((counted(1u64, "I/O"), counted(0u32, "I/O")), ("1 I/O".into(), "0 I/Os".into()));
+        assert_eq!((counted(1usize, "flush"), counted(2usize, "flush")), ("1 flush".into(), "2 flushes".into()));
+        assert_eq!(format!("1,000 {}", pluralized(1000u64, "corrupt unit")), "1,000 corrupt units");
     }
 
     #[test]

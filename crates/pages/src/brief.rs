@@ -2,7 +2,7 @@
 
 use super::answer::{lower, sentence};
 use super::block::{Fact, Tone};
-use super::environment::{counted, facts};
+use super::environment::facts;
 use super::foreign_text::{text, text_of_path};
 use super::warnings::{Explain, advice_for_all, figures, plain};
 use model::doubt::{Doubt, NotedRuns};
@@ -11,6 +11,7 @@ use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::result::{RunResult, TimeSpanResult};
 use model::sweep::Sweep;
+use model::units::counted;
 use render::load_line;
 use serde::Serialize;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust, engines, place, remedy_of_runs};
 use super::chart::Chart;
 use super::charts::{Shown, differences, overlays};
-use super::environment::{command, counted, facts, place_time_tool};
+use super::environment::{command, facts, place_time_tool};
 use super::foreign_text::text;
 use super::quantity::size;
 use super::repeat::{name, name_in_words, shown};
@@ -15,6 +15,7 @@ use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
 use model::result::RunResult;
+use model::units::counted;
 use render::compare::{
     AVAILABLE_MEMORY, FREE_MEMORY, NOT_COMPARED, SEED, SameRuns, VARYING, averages, drift, equivalent, incomplete,
     measured, nothing_differs, system_differences, why_without_intervals, word,

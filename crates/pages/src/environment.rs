@@ -7,6 +7,7 @@ use model::block_device::BlockDevice;
 use model::environment::{Backing, Environment, Hypervisor, MountedFileSystem, TargetEnvironment};
 use model::profile::ResultFormat;
 use model::result::{RunResult, Tool};
+use model::units::counted;
 use render::system::{known, utc};
 use std::path::Path;
 
@@ -87,11 +88,6 @@ pub(super) struct Machine<'a> {
     pub(super) kernel_release: Option<&'a str>,
     pub(super) power: Option<&'a str>,
     pub(super) tool: String,
-}
-
-/// `2 CPUs`
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn machine(result: &RunResult) -> Vec<Fact> {

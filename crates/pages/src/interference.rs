@@ -4,7 +4,7 @@ use super::again::Again;
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone};
 use super::brief::{self, Brief, Trust, each, remedy_of_runs};
-use super::environment::{counted, environment};
+use super::environment::environment;
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
 use super::repeat::MACHINE_CPU;
@@ -17,7 +17,7 @@ use model::interference::{Interference, StreamHeadline, StreamInRun, StreamInter
 use model::profile::StreamName;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
-use model::units::mib;
+use model::units::{counted, mib};
 use render::interference::{factor, share_of_iops};
 
 /// The page; `example` is the result of one of the runs.
@@ -200,7 +200,8 @@ fn few_samples(sweep: &Sweep, name: &StreamName) -> Option<String> {
         Some((stream.figures.iops * run.ios as f64 / run.iops).round() as u64)
     };
     let fewest = sweep.visits.iter().filter_map(ios).min().filter(|ios| weak::is_weak(*ios, weak::P99_PPB))?;
-    Some(format!("few samples: a run with {fewest} I/Os of {name} has fewer than ten beyond the 99th percentile"))
+    let ios = counted(fewest, "I/O");
+    Some(format!("few samples: a run with {ios} of {name} has fewer than ten beyond the 99th percentile"))
 }
 
 /// The number of a run's round, and what it was of: `round 2, oltp alone`, `round 2, oltp+backup`.

@@ -5,7 +5,7 @@ use crate::foreign_text::{text, text_of_path};
 use crate::quantity::{Quantity, grouped, latency, size};
 use model::figures::{Figures, LatencyDistribution, OperationFigures, RotationFigures, SizeFigures};
 use model::result::{Measured, StreamFigures, TimeSpanResult};
-use model::units::{mib, percent_rounded_down};
+use model::units::{counted, mib, percent_rounded_down};
 use model::verification::{CorruptUnit, CorruptUnits, NearMessage, places_words};
 
 const P50_PPB: u64 = 500_000_000;
@@ -141,7 +141,7 @@ pub(crate) fn corrupt_units(span_result: &TimeSpanResult) -> Option<Table> {
     };
     let rows: Vec<Vec<String>> = found.first.iter().map(row).collect();
     (!rows.is_empty()).then(|| Table {
-        heading: format!("The first {} corrupt units", rows.len()),
+        heading: format!("The first {}", counted(rows.len(), "corrupt unit")),
         label: "Corrupt units",
         columns: vec![
             Column::text("class"),

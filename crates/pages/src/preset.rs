@@ -2,7 +2,6 @@
 
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Section, Table, Tone};
-use super::environment::counted;
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
@@ -13,6 +12,7 @@ use model::latency_band::BandKind;
 use model::metric::Metric;
 use model::preset::{PresetRun, PresetTable};
 use model::result::{RunResult, TimeSpanResult};
+use model::units::counted;
 use render::preset::{COMMIT_COLUMNS, LoadRow, about_commits, busy_cpus};
 use stats::latency_band::Judgement;
 use stats::preset_rows::RunsOfLoad;

@@ -5,14 +5,14 @@ use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust};
 use super::charts::Shown;
 use super::charts::device::{self, Span};
-use super::environment::{self, Machine, counted};
+use super::environment::{self, Machine};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant, size};
 use model::device_interval::Recording;
 use model::device_interval::{DeviceInterval, DeviceRates, WatchedDevice};
 use model::result::{Measured, RunResult};
 use model::shell::quoted;
-use model::units::{self, UnixTime};
+use model::units::{self, UnixTime, counted};
 use render::system::utc;
 use stats::device_course::{Activity, BUSY_PERCENT, active_devices, activity, course};
 use std::io;
@@ -195,6 +195,7 @@ fn block_bytes(mean_bytes: f64) -> u64 {
 fn saturation(device: &str, found: &Activity) -> String {
     let Activity { busy_intervals, intervals, .. } = *found;
     let queue = significant(found.queue_max);
+    let intervals = counted(intervals, "interval");
     if busy_intervals == 0 {
         return format!(
             "{device} was not saturated for a whole interval: in none did it have requests in flight for {BUSY_PERCENT} % of \
@@ -203,7 +204,7 @@ fn saturation(device: &str, found: &Activity) -> String {
         );
     }
     format!(
-        "{device} may have been saturated: in {busy_intervals} of {intervals} intervals it had requests in flight for \
+        "{device} may have been saturated: in {busy_intervals} of {intervals} it had requests in flight for \
          {BUSY_PERCENT} % of the time or more, {queue} at once on average in the fullest. A single disk that is busy all the time is at its limit. SSDs and RAIDs serve \
          several requests at once: they are at their limit where latency rises with the requests in flight, but requests \
          per second no longer do."
@@ -341,9 +342,9 @@ fn table(recording: &Recording) -> Table {
         columns: [Column::text("device")].into_iter().chain(names.map(Column::number)).collect(),
         rows: active_devices(&recording.intervals).into_iter().filter_map(row).collect(),
         note: format!(
-            "Means over {} of recording, in {} intervals, idle ones included. Idle devices are left out.",
+            "Means over {} of recording, in {}, idle ones included. Idle devices are left out.",
             Quantity::TimeS.value(length_ns as f64 / 1e9),
-            recording.intervals.len()
+            counted(recording.intervals.len(), "interval")
         ),
         label: "Devices",
         ..Table::default()

@@ -5,7 +5,7 @@ use super::answer::{Answer, Statement};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust, each, remedy_of_runs};
 use super::charts::runs;
-use super::environment::{counted, environment};
+use super::environment::environment;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::sweep::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
@@ -15,7 +15,7 @@ use model::metric::{Metric, MetricUnit};
 use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
-use model::units::mib;
+use model::units::{counted, mib};
 use render::repeat::EVERY_RUN_WARNED;
 use stats::repeats::{Repeats, Spread, repeats};
 use std::io;
@@ -53,7 +53,8 @@ fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statem
     };
     let iops = &found.iops;
     let sentences = vec![format!(
-        "The median of {runs} runs; their standard deviation is {:.1} % of the mean.",
+        "The median of {}; their standard deviation is {:.1} % of the mean.",
+        counted(runs, "run"),
         iops.deviation_percent
     )];
     let tone = if has_findings { Tone::Warn } else { Tone::Good };

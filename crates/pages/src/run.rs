@@ -2,7 +2,7 @@
 
 use super::block::{Banner, Block, Column, Found, Page, Section, Table, Tile, Tone, charts};
 use super::charts::of_time_span;
-use super::environment::{command, counted, environment, subtitle};
+use super::environment::{command, environment, subtitle};
 use super::fleet;
 use super::foreign_text::{text, text_of_path};
 use super::kinds;
@@ -20,7 +20,7 @@ use model::profile::{OfferedRate, TimeSpan};
 use model::result::{
     Ending, HottestShare, LoadLoop, Measured, ReductionFigures, RunResult, SkewFigures, TimeSpanResult,
 };
-use model::units::mib;
+use model::units::{counted, mib, pluralized};
 use model::verdict::Verdict;
 use model::verification::VerificationFigures;
 use render::confidence::{WithoutInterval, of_bytes, of_iops, of_mean_latency, without_interval};
@@ -245,8 +245,14 @@ fn verified(found: &VerificationFigures) -> Block {
     let (checked, corrupt) = (grouped(found.checked_units as f64), found.corrupt_units());
     let (tone, headline) = match (found.checked_units, corrupt) {
         (0, 0) => (Tone::Warn, "Data verification: nothing could be checked".to_owned()),
-        (_, 0) => (Tone::Good, format!("Data verification: {checked} units checked, none corrupt")),
-        _ => (Tone::Bad, format!("Data verification: {} corrupt units", grouped(corrupt as f64))),
+        (_, 0) => {
+            let units = pluralized(found.checked_units, "unit");
+            (Tone::Good, format!("Data verification: {checked} {units} checked, none corrupt"))
+        }
+        _ => {
+            let units = pluralized(corrupt, "corrupt unit");
+            (Tone::Bad, format!("Data verification: {} {units}", grouped(corrupt as f64)))
+        }
     };
     Block::Verdict(Banner { tone, headline, findings: Vec::new() })
 }
@@ -427,11 +433,10 @@ fn totals(measured: &Measured) -> Table {
         columns: [Column::text("")].into_iter().chain(names).collect(),
         rows,
         note: format!(
-            "Measured for {}{}, {} {}{}.",
+            "Measured for {}{}, {}{}.",
             Quantity::TimeS.value(measured.elapsed_ns as f64 / 1e9),
             load(measured),
-            measured.thread_count,
-            if measured.thread_count == 1 { "thread" } else { "threads" },
+            counted(measured.thread_count, "thread"),
             if measured.is_partial { "; it ended early" } else { "" }
         ) + &intervals(measured),
         label: "Figures",
@@ -651,8 +656,8 @@ fn stalls_beside(measured: &Measured, median_ns: u64) -> Option<Table> {
         columns,
         rows: together.iter().take(STALL_ROWS).map(row).collect(),
         note: format!(
-            "The {} slowest I/Os, grouped into stalls: those of each were all outstanding at one moment.{}{}",
-            measured.slowest.len(),
+            "The {}, grouped into stalls: those of each were all outstanding at one moment.{}{}",
+            counted(measured.slowest.len(), "slowest I/O"),
             if together.len() > STALL_ROWS { format!(" The {STALL_ROWS} longest are shown.") } else { String::new() },
             if others > 0 {
                 format!(" {others} waited alone, or less than {STALL_TIMES_MEDIAN} times the median latency.")
@@ -666,7 +671,7 @@ fn stalls_beside(measured: &Measured, median_ns: u64) -> Option<Table> {
 
 /// `8 I/Os, one stall of 746 ms at 0.078 s, thread 0`
 fn stalled(stalls: &[&Stall]) -> String {
-    let ios: usize = stalls.iter().map(|stall| stall.ios()).sum();
+    let ios = counted(stalls.iter().map(|stall| stall.ios()).sum::<usize>(), "slow I/O");
     let Some(longest) = stalls.first() else { return String::new() };
     let length = latency(longest.longest_ns as f64);
     let at = format!("at {:.3} s", longest.began_at_ns as f64 / 1e9);
@@ -675,8 +680,8 @@ fn stalled(stalls: &[&Stall]) -> String {
         (count, _) => format!("{count} threads"),
     };
     match stalls.len() {
-        1 => format!("{ios} slow I/Os, one stall of {length} {at}, {threads}"),
-        count => format!("{ios} slow I/Os in {count} stalls, the longest of {length} {at}, {threads}"),
+        1 => format!("{ios}, one stall of {length} {at}, {threads}"),
+        count => format!("{ios} in {count} stalls, the longest of {length} {at}, {threads}"),
     }
 }
 
@@ -704,7 +709,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
         Column::text("file"),
     ];
     (!rows.is_empty()).then(|| Table {
-        heading: format!("The {} slowest I/Os", rows.len()),
+        heading: format!("The {}", counted(rows.len(), "slowest I/O")),
         columns,
         rows,
         ..Table::default()

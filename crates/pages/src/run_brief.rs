@@ -4,7 +4,6 @@ use super::again::Again;
 use super::answer::sentence;
 use super::block::Tone;
 use super::brief::{Brief, FINDINGS_MAX, Trust, engines, is_small_share, listed, names_option, place, remedy};
-use super::environment::counted;
 use super::foreign_text::{text, text_of_path};
 use super::preset;
 use super::quantity::{Quantity, latency, significant};
@@ -17,7 +16,7 @@ use model::preset::PresetRun;
 use model::printable::words_of;
 use model::profile::{CacheMode, Target, TimeSpan};
 use model::result::{Measured, RunResult, TimeSpanResult};
-use model::units::mib;
+use model::units::{counted, mib};
 use render::load_line;
 
 /// Timespans whose figures are told; the others are in their sections.

@@ -24,7 +24,7 @@ use model::result::RunResult;
 use model::sweep::{
     BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit, VisitOutcome,
 };
-use model::units::mib;
+use model::units::{counted, mib};
 use render::limit::without_overload;
 use render::load_line;
 use render::sweep::{
@@ -528,7 +528,7 @@ fn made(sweep: &Sweep) -> String {
     let measured = || sweep.visits.iter().filter(|visit| visit.headline().is_some());
     let (of_rates, all) = (measured().filter(|visit| visit.is_of_point()).count(), measured().count());
     let capacity = if all > of_rates { ", after one without a rate that measured the capacity" } else { "" };
-    format!("The search made {of_rates} runs at these rates{capacity}.")
+    format!("The search made {} at these rates{capacity}.", counted(of_rates, "run"))
 }
 
 /// The limits of a search that are response times; CPU usage has a column of its own.

@@ -5,6 +5,7 @@ use crate::words;
 use model::facts::DirectIo;
 use model::note::Note;
 use model::profile::{Distribution, Target};
+use model::units::counted;
 
 /// Upper and lower limit of the assumption where the kernel reports no value.
 const ASSUMED_BYTES_MAX: u64 = 4096;
@@ -74,7 +75,7 @@ fn met(target: &Target, needed: Alignment, what_needs: &str, findings: &mut Find
     let wrong: Vec<String> = values(target, needed)
         .into_iter()
         .filter(|value| !value.bytes.is_multiple_of(value.needed_bytes))
-        .map(|value| format!("the {} is {} bytes", value.name, value.bytes))
+        .map(|value| format!("the {} is {}", value.name, counted(value.bytes, "byte")))
         .collect();
     if wrong.is_empty() {
         return true;

@@ -15,6 +15,7 @@ use model::facts::{
 use model::operation::Operation;
 use model::plan::{Blocks, Creation, Expected, Preparation};
 use model::profile::{Append, Rotation};
+use model::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -262,10 +263,13 @@ impl<'a> Files<'a> {
             TargetKind::Regular(file) if is_there || is_good(file, wanted, self.choices.reuse) => {
                 let is_it = matches!(&file.origin, Origin::Ours { size_bytes: made, .. } if *made == size_bytes);
                 if !is_it || file.size_bytes != size_bytes {
-                    let found = guard::foreign(&file.origin).unwrap_or_else(|| format!("{} bytes", file.size_bytes));
+                    let found = guard::foreign(&file.origin).unwrap_or_else(|| counted(file.size_bytes, "byte"));
                     findings.refuse_file(
                         RefusalKind::Impossible,
-                        format!("{name} is not the file of {size_bytes} bytes that the first host made: {found}"),
+                        format!(
+                            "{name} is not the file of {} that the first host made: {found}",
+                            counted(size_bytes, "byte")
+                        ),
                     );
                     return None;
                 }

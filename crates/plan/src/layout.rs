@@ -5,6 +5,7 @@ use crate::words;
 use model::operation::Operation;
 use model::plan::{Area, EffectiveDistribution, Pattern, SizePlan, SizesPlan, WeightedRange};
 use model::profile::{Rotation, Skew, Target, Throughput};
+use model::units::counted;
 
 /// The layout of a target, before it is handed to its threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,7 +154,7 @@ fn check_starts(target: &Target, area: &Area, size_bytes: u64, stride: u64, thre
     let Some(&first) = misfits.first() else { return Ok(()) };
     let others = match misfits.len() {
         1 => String::new(),
-        more => format!("; the same applies to {} after it", words::count(more as u64 - 1, "thread")),
+        more => format!("; the same applies to {} after it", counted(more as u64 - 1, "thread")),
     };
     Err(format!(
         "'{}' is too small for -T {}: thread {first} starts at offset {}, where a block of {} would extend beyond the \

@@ -1,12 +1,12 @@
 //! Maxima of a timespan, refused by name before anything of that size is built.
 
 use crate::findings::{Findings, Refusal, RefusalKind};
-use crate::words;
 use model::engine_kind::EngineKind;
 use model::facts::SystemFacts;
 use model::limits::{INTERVALS_MAX, THREADS_MAX};
 use model::plan::Intervals;
 use model::profile::{Profile, Target, TimeSpan};
+use model::units::counted;
 
 /// Descriptors that the process has open beside those of its threads: the standard streams, what
 /// the control thread reads, the files of the threads being started.
@@ -76,7 +76,7 @@ pub(crate) fn check(time_span: &TimeSpan, system: &SystemFacts, findings: &mut F
             format!(
                 "{}, each opening its own targets, need {descriptors} open files; the limit of this process is {} \
                  (raise it with ulimit -n, or use fewer threads or targets)",
-                words::count(threads, "thread"),
+                counted(threads, "thread"),
                 system.open_files_max
             ),
         ));

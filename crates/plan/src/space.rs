@@ -3,7 +3,7 @@
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
 use model::facts::FileSystem;
-use model::units::Bytes;
+use model::units::{Bytes, counted};
 use std::collections::BTreeMap;
 
 /// What the files that will be made need, by file system.
@@ -81,7 +81,7 @@ impl Space {
                     Bytes(needed),
                     Bytes(device.free_bytes),
                     device.file_system,
-                    words::count(needed - device.free_bytes, "byte")
+                    counted(needed - device.free_bytes, "byte")
                 )
             })
         })

@@ -4,6 +4,7 @@ use model::facts::TargetFacts;
 use model::operation::Operation;
 use model::plan::TargetPlan;
 use model::profile::Reduction;
+use model::units::counted;
 use std::path::Path;
 
 /// A size without rounding, in the largest unit that holds it whole: `1280KiB`.
@@ -11,8 +12,7 @@ pub(crate) fn exact(bytes: u64) -> String {
     const UNITS: [(u32, &str); 5] = [(50, "PiB"), (40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     match UNITS.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift) {
         Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
-        None if bytes == 1 => "1 byte".to_owned(),
-        None => format!("{bytes} bytes"),
+        None => counted(bytes, "byte"),
     }
 }
 
@@ -44,12 +44,6 @@ pub(crate) fn list(items: &[String]) -> String {
 pub(crate) fn target(target: &TargetPlan) -> String {
     let stream = target.stream.as_ref().map(|name| format!("stream {name}, ")).unwrap_or_default();
     format!("{stream}'{}'", target.path.display())
-}
-
-/// `1 thread`, `2 threads`.
-pub(crate) fn count(number: u64, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{ending}")
 }
 
 /// A path in quotes, and where it leads if that is elsewhere.
@@ -97,7 +91,5 @@ mod tests {
         assert_eq!(of(&["a"]), "a");
         assert_eq!(of(&["a", "b"]), "a and b");
         assert_eq!(of(&["a", "b", "c"]), "a, b and c");
-        assert_eq!(count(1, "thread"), "1 thread");
-        assert_eq!(count(2, "thread"), "2 threads");
     }
 }

@@ -11,6 +11,7 @@ use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
 use model::sweep::{Sweep, Visit};
+use model::units::counted;
 use std::io::{self, Write};
 
 /// One run: `Pair 3 A, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
@@ -27,7 +28,7 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
     let Some(answer) = &sweep.ab else {
         return match pairs.len() {
             0 => Ok(()),
-            count => writeln!(out, "\nno answer: {count} pairs are too few"),
+            count => writeln!(out, "\nno answer: only {}", counted(count, "pair")),
         };
     };
     writeln!(out)?;
@@ -43,7 +44,7 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
             format!(", tested after {}", looks.join(", "))
         }
     };
-    writeln!(out, "{} pairs{looks}; {JOINT_ERROR}", answer.pairs)?;
+    writeln!(out, "{}{looks}; {JOINT_ERROR}", counted(answer.pairs, "pair"))?;
     let what = if is_noise_floor { format!("noise floor ({DETECTABLE})") } else { DETECTABLE.to_owned() };
     writeln!(out, "{what}: {}", detectable(answer))?;
     if let Some(words) = found_below_detectable(answer) {
@@ -59,10 +60,8 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
 
 /// Which averages the table shows.
 pub fn averages(answer: &AbAnswer) -> String {
-    let pairs = answer.pairs;
-    format!(
-        "A and B: geometric means of {pairs} runs each (CPU: arithmetic); change: geometric mean of B / A over the pairs"
-    )
+    let runs = counted(answer.pairs, "run");
+    format!("A and B: geometric means of {runs} each (CPU: arithmetic); change: geometric mean of B / A over the pairs")
 }
 
 /// True if every run has a warning.

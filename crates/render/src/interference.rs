@@ -10,6 +10,7 @@ use model::metric::Metric;
 use model::printable::printable;
 use model::profile::{Profile, StreamName, Throughput};
 use model::sweep::{Point, Sweep, Visit};
+use model::units::pluralized;
 use stats::interference::Spread;
 use std::io::{self, Write};
 use std::path::Path;
@@ -108,12 +109,7 @@ pub fn shared_targets(profile: &Profile) -> Option<String> {
         }
     }
     let each = shared.iter().map(|(names, paths)| {
-        format!(
-            "same {} for {}: {}",
-            if paths.len() == 1 { "target" } else { "targets" },
-            names.join(" and "),
-            listed(paths)
-        )
+        format!("same {} for {}: {}", pluralized(paths.len(), "target"), names.join(" and "), listed(paths))
     });
     (!shared.is_empty()).then(|| each.collect::<Vec<_>>().join("; "))
 }

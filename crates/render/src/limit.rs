@@ -6,6 +6,7 @@ use model::headline::Headline;
 use model::limit::{Limit, LimitFound, NoiseRange};
 use model::metric::{Metric, MetricUnit};
 use model::sweep::{Sweep, Visit};
+use model::units::{counted, pluralized};
 use stats::limit::{Met, NOISE_SPAN_MIN, highest_always_met, met};
 use std::io::{self, Write};
 
@@ -57,16 +58,16 @@ pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
 /// What the runs show for certain, then the estimate; the first line of the details names the limits.
 fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
     let always = highest_always_met(sweep, found);
-    let plural = if found.limits.len() == 1 { "" } else { "s" };
+    let limit = pluralized(found.limits.len(), "limit");
     let estimate = |holds: usize| match met(sweep, found, holds) {
         Met { runs: 0, .. } => "is an estimate, without a run at this rate".to_owned(),
-        Met { met, runs } => format!("is an estimate, met in {met} of {}", counted_runs(runs)),
+        Met { met, runs } => format!("is an estimate, met in {met} of {}", counted(runs, "run")),
     };
     let above = always.map(|point| format!(" above {} I/Os per second", rate(sweep, point))).unwrap_or_default();
-    let certain = format!("no rate{above} met the limit{plural} in all of its runs");
+    let certain = format!("no rate{above} met the {limit} in all of its runs");
     match found.holds {
         Some(holds) if always >= Some(holds) => format!(
-            "the highest rate that meets the limit{plural} is not confirmed: {} I/Os per second {}",
+            "the highest rate that meets the {limit} is not confirmed: {} I/Os per second {}",
             rate(sweep, holds),
             estimate(holds)
         ),
@@ -84,7 +85,7 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
             visits.filter_map(|visit| Some((visit.point, visit.headline()?))).collect::<Vec<_>>()
         };
         let runs: Vec<&Headline> = of(first..last + 1).into_iter().map(|(_, run)| run).collect();
-        lines.push(format!("there: {} in {}", ranges(found, &runs), counted_runs(runs.len())));
+        lines.push(format!("there: {} in {}", ranges(found, &runs), counted(runs.len(), "run")));
         lines.push(format!(
             "some of these runs met the limit and others did not, and over a factor of {NOISE_SPAN_MIN} or more in rate, lower \
              rates did not meet it more often than chance explains"
@@ -94,12 +95,12 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
             Some(highest) => format!(
                 "at lower rates, up to {} I/Os per second, every run met the limit ({})",
                 rate(sweep, highest),
-                counted_runs(below.len())
+                counted(below.len(), "run")
             ),
             None => "no lower rate was tried".to_owned(),
         });
         let above = of(last + 1..sweep.points.len()).len();
-        lines.extend((above > 0).then(|| format!("at higher rates no run met the limit ({})", counted_runs(above))));
+        lines.extend((above > 0).then(|| format!("at higher rates no run met the limit ({})", counted(above, "run"))));
         return lines;
     }
     if !found.is_confirmed {
@@ -230,12 +231,8 @@ fn at(sweep: &Sweep, found: &LimitFound, point: usize) -> Option<String> {
         "at {}: {iops} I/Os per second{median}, {}, limit met in {met} of {}",
         rate(sweep, point),
         ranges(found, &runs),
-        counted_runs(all)
+        counted(all, "run")
     ))
-}
-
-fn counted_runs(runs: usize) -> String {
-    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }
 
 /// The smallest and the largest of each limited figure.

@@ -2,7 +2,7 @@
 
 use crate::foreign;
 use model::result::ReductionFigures;
-use model::units::Bytes;
+use model::units::{Bytes, counted};
 use std::io::{self, Write};
 
 /// What was measured of each target's data.
@@ -17,7 +17,7 @@ pub(crate) fn lines(out: &mut dyn Write, reductions: &[ReductionFigures]) -> io:
             writeln!(out, "{:<24}{ratio:.2}:1 on a sample of {}", format!("{name}:"), Bytes(*sample_bytes))?;
         }
         if let Some(percent) = figures.equal_blocks_percent {
-            writeln!(out, "{:<24}{percent:.2}% of {compared_blocks} blocks of 4KiB", "equal blocks:")?;
+            writeln!(out, "{:<24}{percent:.2}% of {} of 4KiB", "equal blocks:", counted(*compared_blocks, "block"))?;
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ use crate::verdict_block;
 use model::headline::Headline;
 use model::metric::Metric;
 use model::sweep::{Purpose, SteadyState, Sweep, Visit};
+use model::units::counted;
 use stats::repeats::{Repeats, Spread};
 use std::io::{self, Write};
 
@@ -44,7 +45,7 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     row(Metric::P99, p99_ns.as_ref(), out)?;
     row(Metric::Cpu, Some(cpu_percent), out)?;
     if runs.len() < 6 {
-        writeln!(out, "\nno 95 % confidence interval: {} runs are too few; 6 are needed", runs.len())?;
+        writeln!(out, "\nno 95 % confidence interval: only {}; 6 are needed", counted(runs.len(), "run"))?;
     } else if iops.interval.is_none() {
         writeln!(out, "\nno 95 % confidence interval of the IOPS: neighbouring runs are too strongly correlated")?;
     } else if found.is_doubtful {

@@ -2,7 +2,7 @@
 
 use crate::foreign;
 use model::result::{HottestShare, SkewFigures};
-use model::units::{Bytes, percent_rounded_down};
+use model::units::{Bytes, counted, percent_rounded_down};
 use std::io::{self, Write};
 
 /// What each target's hottest positions received.
@@ -10,7 +10,13 @@ pub(crate) fn lines(out: &mut dyn Write, skews: &[SkewFigures]) -> io::Result<()
     for SkewFigures { path, skew, positions, alignment_bytes, draws, hottest, touched_positions, .. } in skews {
         write!(out, "\nskew {}:{} ({}) of '", skew.law.option(), skew.parameter, skew.placement())?;
         foreign::write_path(out, path)?;
-        writeln!(out, "': {draws} random I/Os on {positions} positions of {}", Bytes(*alignment_bytes))?;
+        writeln!(
+            out,
+            "': {} on {} of {}",
+            counted(*draws, "random I/O"),
+            counted(*positions, "position"),
+            Bytes(*alignment_bytes)
+        )?;
         for HottestShare { positions_percent, law_percent, drawn_percent, .. } in hottest {
             let drawn = drawn_percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.2}%"));
             let label = format!("hottest {positions_percent}%:");

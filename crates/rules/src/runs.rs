@@ -4,6 +4,7 @@ use crate::rule::{self, Observation, Rule, RuleSet};
 use model::doubt::Doubt;
 use model::finding::{Finding, Severity, Source};
 use model::sweep::{Sweep, Visit};
+use model::units::counted;
 use stats::repeats::{Repeats, repeats};
 
 /// A rule about several runs.
@@ -119,8 +120,9 @@ fn dependence(repeats: &Repeats) -> Option<Observation> {
 fn two_levels(repeats: &Repeats) -> Option<Observation> {
     let levels = repeats.levels?;
     let ((low, low_iops), (high, high_iops)) = (levels.low, levels.high);
+    let low = counted(low, "run");
     let figure =
-        format!("{low} runs near {low_iops:.0} IOPS and {high} near {high_iops:.0}: their average describes neither");
+        format!("{low} near {low_iops:.0} IOPS and {high} near {high_iops:.0}: their average describes neither");
     Some(Observation::new(figure, (high_iops / low_iops - 1.0) * 100.0))
 }
 

@@ -23,6 +23,7 @@ use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
 use model::record::{CpuTimes, Outcome, ThreadRecord, TimeSpanRecord};
+use model::units::counted;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -515,7 +516,8 @@ fn warn_of_short_transfers(plan: &TimeSpanPlan, worker_threads: &WorkerThreads, 
         for row in recorder.rows.iter().filter(|row| row.short_transfers() > 0) {
             let (thread, count) = (worker.thread, row.short_transfers());
             let path = plan.targets[row.target()].path.display();
-            let message = format!("thread {thread}: {count} transfers on '{path}' were shorter than the block size");
+            let transfers = counted(count, "transfer");
+            let message = format!("thread {thread}: {transfers} on '{path}' fell short of the block size");
             observer.observe(&Event::Warning { message: &message });
         }
     }

@@ -68,7 +68,7 @@ use model::environment::TargetEnvironment;
 use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record, TimeSpanRecord};
-use model::units::UnixTime;
+use model::units::{UnixTime, counted};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -188,6 +188,7 @@ fn instead(before: &TimeSpanRecord) -> Option<TimeSpanRecord> {
     }
     // They would complete during it, and their targets are still open.
     let stuck = before.notes.iter().find_map(drain::left_behind)?;
-    let error = format!("the next timespan is not run: {stuck} I/Os of the previous one have not completed");
+    let stuck = counted(stuck, "I/O");
+    let error = format!("the next timespan is not run: {stuck} of the previous one did not complete");
     Some(TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() })
 }

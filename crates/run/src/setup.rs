@@ -23,6 +23,7 @@ use hot::slots::Slot;
 use model::operation::Operation;
 use model::plan::{Content, Expected, MappedPlan, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::FlushMode;
+use model::units::counted;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use sys::file_mapping::{FileMapping, Persist};
@@ -122,9 +123,9 @@ fn buffer_memory(context: &Context, target: &WorkerTarget, bytes: u64) -> Result
     let page = host::huge_page_bytes(&context.ready.root).ok_or("this kernel has no huge pages (-l)")?;
     Mapping::huge(bytes, page).map_err(|error| {
         format!(
-            "cannot allocate {} huge pages of {page} bytes for the I/O buffers of one target (-l): {error}; reserve \
+            "cannot allocate {} of {page} bytes for the I/O buffers of one target (-l): {error}; reserve \
              more with sysctl vm.nr_hugepages",
-            bytes.div_ceil(page)
+            counted(bytes.div_ceil(page), "huge page")
         )
     })
 }

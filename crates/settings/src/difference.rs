@@ -98,7 +98,7 @@ mod tests {
         let text = "timespan 2: target 2: -o4 against -o8".to_owned();
         assert_eq!(found, [Difference { text, is_load: true, is_seed: false }]);
         let found = differences(&profile(|_| {}), &two(2));
-        assert_eq!(found[0].text, "1 timespans against 2 timespans");
+        assert_eq!(found[0].text, "1 timespan against 2 timespans");
     }
 
     #[test]

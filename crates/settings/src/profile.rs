@@ -5,6 +5,7 @@ use crate::time_span::TIME_SPAN;
 use crate::xml::reader::Reader;
 use crate::xml::writer::Writer;
 use model::profile::{PrecreateFiles, Profile, ResultFormat, TimeSpan, Tracing};
+use model::units::counted;
 use roxmltree::Node;
 
 type Row = Setting<Profile>;
@@ -111,7 +112,7 @@ static TIME_SPANS: Own<Profile> = Own {
             }
         });
     },
-    shown: |profile| format!("{} timespans", profile.time_spans.len()),
+    shown: |profile| counted(profile.time_spans.len(), "timespan"),
 };
 
 fn time_spans(reader: &mut Reader, node: Node<'_, '_>, profile: &mut Profile) {

@@ -8,6 +8,7 @@ use crate::xml::value;
 use model::affinity::{AffinityEntry, list_text, push_cpu};
 use model::limits::{COMPLETION_DEPTH_MAX, CPUS_PER_GROUP, GROUP_MAX, IO_RING_BATCH_MAX};
 use model::profile::{BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, Target, TimeSpan, Traversal};
+use model::units::counted;
 use roxmltree::Node;
 
 type Row = Setting<TimeSpan>;
@@ -112,7 +113,7 @@ static TARGETS: Own<TimeSpan> = Own {
             }
         });
     },
-    shown: |span| format!("{} targets", span.targets.len()),
+    shown: |span| counted(span.targets.len(), "target"),
 };
 
 static IO_RING_OF_SPAN: Own<TimeSpan> = Own {

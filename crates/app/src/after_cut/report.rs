@@ -6,7 +6,7 @@ use crate::target_reading::{OTHER_TARGET, OTHER_TARGET_OUTCOME};
 use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use model::corruption::CorruptionClass as Class;
 use model::printable::printable;
-use model::units::Bytes;
+use model::units::{Bytes, counted};
 use model::verification::UnitWrite;
 use render::document::VERIFY_SCHEMA;
 use serde::Serialize;
@@ -300,10 +300,10 @@ impl TargetReport {
         let earliest = missing.iter().map(|durable| durable.change).min()?;
         Some(match self.last_change_there {
             Some(last) if self.lost_before_last > 0 => format!(
-                "change {last} is there, and began after the flushes of {} of the first {} corrupt units: a flush was not \
-                 honoured, or writes were reordered across it",
+                "change {last} is there, and began after the flushes of {} of the first {}: a flush was not honoured, \
+                 or writes were reordered across it",
                 self.lost_before_last,
-                missing.len()
+                counted(missing.len(), "corrupt unit")
             ),
             Some(last) if last < earliest => {
                 format!("nothing after change {last} is there: all that was written later is gone, flushed or not")
@@ -332,13 +332,15 @@ impl TargetReport {
         if self.size_bytes < self.planned_bytes {
             line(&format!("NOTE: shorter than in the run ({})", Bytes(self.planned_bytes)));
         }
-        line(&format!("known:          {} of {} units", self.known_units, self.units));
-        line(&format!("durable:        {} units (flushed or written through)", self.durable_units));
-        line(&format!("right:          {} units", self.right_units));
-        line(&format!("not flushed:    {} units lack an acknowledged write (allowed)", self.unflushed_units));
-        line(&format!("torn:           {} units, by writes that were not durable (allowed)", self.torn_units));
-        line(&format!("not checkable:  {} units", self.unchecked_units));
-        line(&format!("corrupt:        {} units", self.corrupt_units));
+        line(&format!("known:          {} of {}", self.known_units, counted(self.units, "unit")));
+        line(&format!("durable:        {} (flushed or written through)", counted(self.durable_units, "unit")));
+        line(&format!("right:          {}", counted(self.right_units, "unit")));
+        let unflushed = counted(self.unflushed_units, "unit");
+        line(&format!("not flushed:    {unflushed} without an acknowledged write (allowed)"));
+        let torn = counted(self.torn_units, "unit");
+        line(&format!("torn:           {torn}, by writes that were not durable (allowed)"));
+        line(&format!("not checkable:  {}", counted(self.unchecked_units, "unit")));
+        line(&format!("corrupt:        {}", counted(self.corrupt_units, "unit")));
         for class in Class::ALL {
             if let Some(units) = self.corrupt_by_class.get(class.name()) {
                 line(&format!("  {units} {}: {}", class.name(), words(class)));
@@ -403,7 +405,12 @@ impl AfterCutReport {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
-        let _ = writeln!(text, "journal: {} changes, {} flushes", self.logged_changes, self.logged_flushes);
+        let _ = writeln!(
+            text,
+            "journal: {}, {}",
+            counted(self.logged_changes, "change"),
+            counted(self.logged_flushes, "flush")
+        );
         for reason in &self.journal_ends_early_because {
             let _ = writeln!(text, "NOTE: the journal ends early: {reason}");
         }

@@ -2,6 +2,7 @@
 
 use crate::status::Status;
 use model::printable::printable;
+use model::units::counted;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
@@ -71,16 +72,19 @@ impl Cycle {
         };
         let seconds = self.cut_after_ns as f64 / 1e9;
         if !self.was_cut_off {
-            let corrupt = self.corrupt_units;
-            return format!(
-                "cycle {number}: cut after {seconds:.1} s, but the load ended well: {corrupt} corrupt units: {outcome}"
-            );
+            let corrupt = counted(self.corrupt_units, "corrupt unit");
+            return format!("cycle {number}: cut after {seconds:.1} s, but the load ended well: {corrupt}: {outcome}");
         }
         let early = if self.journal_ends_early { ", journal ends early" } else { "" };
         format!(
-            "cycle {number}: cut after {seconds:.1} s, {logged_changes} changes, {logged_flushes} flushes{early}; units: {} durable, \
-             {} not flushed and gone, {} torn, {} corrupt: {outcome}",
-            self.durable_units, self.unflushed_units, self.torn_units, self.corrupt_units
+            "cycle {number}: cut after {seconds:.1} s, {}, {}{early}; units: {} durable, {} not flushed and gone, {} torn, \
+             {} corrupt: {outcome}",
+            counted(*logged_changes, "change"),
+            counted(*logged_flushes, "flush"),
+            self.durable_units,
+            self.unflushed_units,
+            self.torn_units,
+            self.corrupt_units
         )
     }
 }
@@ -129,8 +133,9 @@ impl Series {
             _ => "incomplete",
         };
         format!(
-            "{all} of {planned} cycles, {cut_off} of them cut off: {good} good, {corrupt} corrupt\n\
-             Verification after cuts (experimental): {words}\n"
+            "{all} of {}, {cut_off} of them cut off: {good} good, {corrupt} corrupt\n\
+             Verification after cuts (experimental): {words}\n",
+            counted(planned, "cycle")
         )
     }
 }

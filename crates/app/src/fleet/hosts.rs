@@ -13,6 +13,7 @@ use ::fleet::{
 use cli::{FleetOption, RunRequest};
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use model::result::RunResult;
+use model::units::counted;
 use model::version::IMPLEMENTATION_VERSION;
 use stats::fleet::{HostOutcome as Sent, HostResult};
 use std::collections::BTreeSet;
@@ -49,7 +50,7 @@ impl<'a> Hosts<'a> {
 
     /// `1 host`, `8 hosts`
     pub(super) fn in_words(&self) -> String {
-        in_words(self.found.len())
+        counted(self.found.len(), "host")
     }
 
     /// Their names, in the order of their numbers.
@@ -112,10 +113,6 @@ fn time_limits(profile: &Profile) -> TimeLimits {
         prepare: Duration::from_mins(10) + Duration::from_secs(created_bytes / CREATED_BYTES_PER_S),
         run: Duration::from_mins(30) + Duration::from_secs(spans.iter().map(seconds).sum()),
     }
-}
-
-pub(super) fn in_words(count: usize) -> String {
-    if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
 }
 
 /// The profile of one host: paths with its name and number.

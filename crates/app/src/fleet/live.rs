@@ -1,6 +1,5 @@
 //! The live figures of several hosts: what each counted, put together as of the same moment.
 
-use super::hosts::in_words;
 use super::live_line::LiveLine;
 use crate::console_observer::ConsoleObserver;
 use crate::live::{LiveEvent, LiveSinks, LiveThread, Naming, live_thread};
@@ -8,6 +7,7 @@ use crate::output::say;
 use ::fleet::{AgentState, HostLive, Progress};
 use live::stream::Stream;
 use model::live::{LiveCounts, LivePhase, LiveRow};
+use model::units::counted;
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ impl HostsView {
         match progress {
             Progress::Planned(plans) => {
                 let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-                self.say(format!("{} checked the load: {}", in_words(names.len()), names.join(", ")));
+                self.say(format!("{} checked the load: {}", counted(names.len(), "host"), names.join(", ")));
             }
             Progress::Prepared => self.say("all targets are ready".to_owned()),
             Progress::Starting { lead_ns } => self.say(format!("start in {:.1} s", lead_ns as f64 / 1e9)),

@@ -1,10 +1,9 @@
 //! The line that shows on a terminal how a load of several hosts goes.
 
-use super::hosts::in_words;
 use crate::console_observer::ConsoleObserver;
 use ::fleet::HostLive;
 use model::fleet::few_names;
-use model::units::mib;
+use model::units::{counted, mib};
 use std::time::{Duration, Instant};
 
 /// Agents count once per second.
@@ -47,7 +46,7 @@ impl LiveLine {
 fn line(hosts: &[HostLive], [iops, bytes_per_s]: [f64; 2]) -> String {
     let lost: Vec<&str> = hosts.iter().filter(|host| host.lost).map(|host| host.name.as_str()).collect();
     let lost = if lost.is_empty() { String::new() } else { format!("; lost: {}", few_names(&lost)) };
-    format!("{}: {iops:.0} IOPS, {:.2} MiB/s{lost}", in_words(hosts.len()), mib(bytes_per_s))
+    format!("{}: {iops:.0} IOPS, {:.2} MiB/s{lost}", counted(hosts.len(), "host"), mib(bytes_per_s))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use model::note::Note;
 use model::plan::{Plan, TargetPlan};
 use model::profile::Profile;
 use model::result::{RunResult, Tool};
+use model::units::counted;
 use render::json::live::{Begin, begin_line, result_line};
 use run::observer::{Event, Observer, Phase};
 use std::collections::BTreeSet;
@@ -170,7 +171,7 @@ pub(crate) fn end(stream: Stream, result: &RunResult) {
         Ok(line) => stream.finish(line),
         Err(error) => return say(&format!("WARNING: --live-json: {error}")),
     };
-    let dropped = (end.dropped_lines > 0).then(|| format!("{} lines were dropped", end.dropped_lines));
+    let dropped = (end.dropped_lines > 0).then(|| format!("dropped {}", counted(end.dropped_lines, "line")));
     let reasons: Vec<String> = dropped.into_iter().chain(end.reason).collect();
     if !reasons.is_empty() {
         say(&format!("WARNING: --live-json: {}", reasons.join("; ")));

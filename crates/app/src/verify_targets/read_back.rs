@@ -6,6 +6,7 @@ use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
 use indicatif::ProgressBar;
 use model::corruption::{CorruptionClass as Class, is_unreadable};
+use model::units::counted;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -111,7 +112,7 @@ impl ReadBack<'_> {
             let Verdict::Wrong(class) = verdict else { continue };
             let offset = number * unit.bytes();
             let mut found = self.corrupt(offset, class, ExpectedUnit::Content(state.into()), &[], None);
-            found.error = Some(format!("the target ends before it, after {} bytes", self.size_bytes));
+            found.error = Some(format!("the target ends before it, after {}", counted(self.size_bytes, "byte")));
             found.unit_bytes = unit.bytes();
             progress.wrong(found);
         }

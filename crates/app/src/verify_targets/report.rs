@@ -5,7 +5,7 @@ use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
 use model::printable::printable;
-use model::units::{Bytes, percent_rounded_down};
+use model::units::{Bytes, counted, percent_rounded_down};
 use model::verification::{ExpectedContent, UnitWrite};
 use render::document::VERIFY_SCHEMA;
 use serde::Serialize;
@@ -446,7 +446,10 @@ impl TargetReport {
             note("NOTE: read through the page cache, because the file system has no direct I/O".to_owned());
         }
         if self.failed_reads > 0 {
-            note(format!("NOTE: {} reads failed; blocks that failed again are unreadable units", self.failed_reads));
+            note(format!(
+                "NOTE: {} failed; blocks that failed again are unreadable units",
+                counted(self.failed_reads, "read")
+            ));
         }
         if self.from_bytes > 0 {
             note(format!("NOTE: read from offset {} on (--from)", self.from_bytes));
@@ -465,11 +468,12 @@ impl TargetReport {
             let LaterRun { run, units, differing_units, .. } = later;
             let began = later.began();
             note(format!(
-                "NOTE: a later run (--verify) wrote to it: {run}, begun {began}; {units} units are of later runs"
+                "NOTE: a later run (--verify) wrote to it: {run}, begun {began}; of later runs: {}",
+                counted(*units, "unit")
             ));
             note(format!(
-                "      {differing_units} units differ from the map and are not counted as corrupt: use the map of that \
-                 run, or none"
+                "      not as in the map, but not counted as corrupt: {}: use the map of that run, or none",
+                counted(*differing_units, "unit")
             ));
         }
         notes
@@ -480,14 +484,14 @@ impl TargetReport {
         let mut lines = Vec::new();
         if self.displaced_units > 0 {
             lines.push(format!(
-                "displaced:      {} units of runs on another target, such as a file on this device: not checked",
-                self.displaced_units
+                "displaced:      {} of runs on another target, such as a file on this device: not checked",
+                counted(self.displaced_units, "unit")
             ));
         }
         if self.unfinished_units > 0 {
             lines.push(format!(
-                "torn:           {} units of several writes. A write that was under way when a run was killed or the power",
-                self.unfinished_units
+                "torn:           {} of several writes. A write that was under way when a run was killed or the power",
+                counted(self.unfinished_units, "unit")
             ));
             lines.push("                was cut leaves this: without a map it is no proof of corruption".to_owned());
             let torn = self.unfinished.iter().take(SHOWN_MAX);
@@ -509,14 +513,15 @@ impl TargetReport {
         });
         self.notes().iter().for_each(|words| line(words));
         match (self.known_units, self.units) {
-            (Some(known), Some(units)) => line(&format!("known:          {known} of {units} units")),
-            _ => line(&format!("known:          {} units with a header", self.found_units)),
+            (Some(known), Some(units)) => line(&format!("known:          {known} of {}", counted(units, "unit"))),
+            _ => line(&format!("known:          {} with a header", counted(self.found_units, "unit"))),
         }
+        let checked = counted(self.checked_units, "unit");
         let percent = percent_rounded_down(self.checked_percent, 1);
-        line(&format!("checked:        {} units, {percent} % of the target", self.checked_units));
-        line(&format!("not checkable:  {} units", self.unchecked_units));
+        line(&format!("checked:        {checked}, {percent} % of the target"));
+        line(&format!("not checkable:  {}", counted(self.unchecked_units, "unit")));
         self.in_doubt().iter().for_each(|words| line(words));
-        line(&format!("corrupt:        {} units", self.corrupt_units));
+        line(&format!("corrupt:        {}", counted(self.corrupt_units, "unit")));
         for class in Class::ALL {
             if let Some(units) = self.corrupt_by_class.get(class.name()) {
                 line(&format!("  {units} {}: {}", class.name(), class.words()));

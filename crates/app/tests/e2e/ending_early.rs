@@ -133,7 +133,7 @@ fn limits_that_are_none_are_refused() {
         ("--max-ios=0", "'0' is not a whole number of at least 1"),
         ("--max-ios=-3", "'-3' is not a whole number of at least 1"),
         ("--max-bytes=3b", "is a number of blocks"),
-        ("--max-write=0", "'0' is not a size of at least 1 bytes"),
+        ("--max-write=0", "'0' is not a size of at least 1"),
         ("--max-write=1X", "'X' is not a size unit"),
     ] {
         let finished = run(&place, words);

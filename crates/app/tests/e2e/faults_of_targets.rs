@@ -151,7 +151,7 @@ fn no_timespan_begins_while_ios_of_the_one_before_hang() {
     faulty.release();
     let run = run.finish();
     run.expect_status(1)
-        .expect_stderr(&["ERROR: the next timespan is not run: 2 I/Os of the previous one have not completed"]);
+        .expect_stderr(&["ERROR: the next timespan is not run: 2 I/Os of the previous one did not complete"]);
     run.expect_stdout(&["NOTE: 2 I/Os had not completed", "Results for timespan 2:"]);
     assert_eq!(run.stderr.matches("Generating requests").count(), 1, "{run}");
     assert_eq!(run.stdout.matches("No results are displayed").count(), 2, "{run}");

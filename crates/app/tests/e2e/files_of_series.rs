@@ -153,7 +153,7 @@ fn a_saved_command_line_that_others_may_have_written_is_not_run() {
         place.diskspd(&resume).run().expect_status(3).expect_stderr(&["is not a regular file; links are not followed"]);
         fs::rename(place.path("moved"), place.path(&file)).expect("our file");
         let resumed = place.diskspd(&resume).run();
-        assert!(resumed.stderr.contains("runs are already done"), "{resumed}");
+        assert!(resumed.stderr.contains("already done: "), "{resumed}");
     }
 }
 
@@ -182,7 +182,7 @@ fn a_series_can_be_resumed_whatever_the_umask_is() {
     let words = "sweep --vary o=1,2 --dir d -- -c64K -d60 -W0 -b4K --max-ios=20 a.dat";
     let run = place.tool("sh").arg("-c").arg("umask 0; exec \"$0\" \"$@\"").arg(place.program()).args(words).run();
     run.expect_status(0);
-    place.diskspd("sweep --resume d").run().expect_status(0).expect_stderr(&["2 runs are already done"]);
+    place.diskspd("sweep --resume d").run().expect_status(0).expect_stderr(&["already done: 2 runs"]);
 }
 
 // Shows data-safety: files in the directory of a series

@@ -388,7 +388,7 @@ fn buffers_lie_in_huge_pages_or_the_run_says_how_many_are_missing() {
     let mut pages = or_skip!(HugePages::as_they_are());
     if pages.free() == 0 {
         let run = place.diskspd("-d1 -W0 -b4K -l a.dat").run();
-        run.expect_status(1).expect_stderr(&["huge pages of", "sysctl vm.nr_hugepages"]);
+        run.expect_status(1).expect_stderr(&["huge page", "sysctl vm.nr_hugepages"]);
     }
     or_skip!(pages.add(2));
     let size_kib = pages.size_kib();

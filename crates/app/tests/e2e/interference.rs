@@ -103,7 +103,7 @@ fn rounds_that_were_interrupted_go_on() {
     let text = String::from_utf8(place.content("d/interference.json")).expect("text");
     place.file("d/interference.json", text.replace("600s", "1ms").as_bytes());
     let run = place.diskspd("interference --resume d").run();
-    run.expect_status(0).expect_stderr(&["1 runs are already done"]);
+    run.expect_status(0).expect_stderr(&["already done: 1 run"]);
     let one_round = "one round cannot tell interference from the scatter between runs";
     run.expect_stdout(&["Round 1 scan, ", "Round 1 point+scan, ", "factor", one_round]);
     assert!(!run.stdout.contains("Round 1 point, "), "{run}");

@@ -116,7 +116,7 @@ fn commands_of_the_sides_are_run_and_stopped_pairs_go_on() {
     refused.expect_status(3).expect_stderr(&["'echo 0 >> log'", "'echo 1 >> log'", "--run-commands"]);
     let run = place.diskspd("ab --resume d --run-commands").run();
     or_skip!(first.and_then(|()| kept_the_rates(&run.stdout, [200.0, 200.0])));
-    run.expect_status(0).expect_stderr(&["1 runs are already done"]);
+    run.expect_status(0).expect_stderr(&["already done: 1 run"]);
     run.expect_stdout(&["A: after 'echo 0 >> log'", "equivalent within 20 %"]);
     let found = document(&place, "d/ab.json");
     let ran: Vec<String> = order(&found).iter().map(|(_, side)| side.to_string()).collect();

@@ -206,7 +206,7 @@ fn without_a_map_only_what_units_say_of_themselves_is_found() {
     // A killed run leaves the same.
     let run = place.diskspd("verify").arg(&disk.file).run();
     run.expect_status(6).expect_stdout(&[
-        "torn:           1 units of several writes",
+        "torn:           1 unit of several writes",
         "torn at offset 8192",
         "corrupt:        0 units",
         "unknown: torn units",

@@ -129,7 +129,7 @@ fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     let hurried = text.replace("600s", "1ms");
     place.file("d/sweep.json", hurried.as_bytes());
     let run = place.diskspd("sweep --resume d --run-commands").run();
-    run.expect_status(0).expect_stderr(&["1 runs are already done"]);
+    run.expect_status(0).expect_stderr(&["already done: 1 run"]);
     let lines: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Param ")).collect();
     assert_eq!(lines.len(), 2, "{}", run.stdout);
     assert_eq!(
@@ -187,7 +187,7 @@ fn a_failed_point_does_not_end_the_sweep() {
         .arg("test ! -e stop || { rm stop; exit 7; }; test -e began || touch began stop")
         .args("-- -c1M -d1 -W0 -r a.dat")
         .run();
-    run.expect_status(1).expect_stderr(&["1 runs failed"]);
+    run.expect_status(1).expect_stderr(&["1 run failed"]);
     run.expect_stdout(&["Param -o 2 -t 1 -b 8K, failed: --before-point", "exit status: 7", "Param -o 2 -t 1 -b 16K, "]);
     let sweep = index(&place, "d/sweep.json");
     assert!(sweep["visits"][1]["outcome"]["failed"]["reasons"][0].is_string());
@@ -285,7 +285,7 @@ fn preconditioning_writes_every_target_twice_and_asks_first() {
     place.diskspd("compare p p").run().expect_status(0).expect_stdout(&["a single run shows only"]);
     place.diskspd("report p --output p.html").run().expect_status(0);
     let page = String::from_utf8(place.content("p.html")).expect("it is text");
-    assert!(page.contains("The median of 1 runs"), "one run was made");
+    assert!(page.contains("The median of 1 run"), "one run was made");
     let content = place.content("a.dat");
     assert!(content.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "no block is as it was");
     // Somebody else's file is only read by the load, but preconditioning would write it.

@@ -85,7 +85,7 @@ fn set<T>(setting: &Setting<T>, of: &mut T, value: &str) -> Result<&'static str,
         Takes::Size(range) => {
             let bytes = bytes(value)?;
             if !range.contains(&bytes) {
-                return Err(format!("'{value}' is not a size {} bytes", bounds(*range.start(), *range.end())));
+                return Err(format!("'{value}' is not a size {}", bounds(*range.start(), *range.end())));
             }
             setting.set_number(of, bytes);
         }

@@ -6,6 +6,7 @@ use crate::words::{row_of, run_of, split as split_words, with_all};
 use model::limits::SWEEP_POINTS_MAX;
 use model::profile::{EndAfter, ResultFormat, StreamName, TimeSpan};
 use model::sweep::{Point, Setting};
+use model::units::counted;
 use std::path::Path;
 
 /// A point and its run.
@@ -304,7 +305,7 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
     })?;
     let each = size.0 / u64::from(count) / block * block;
     if each == 0 {
-        return Err(format!("{} bytes are too few for {count} files of at least one block", size.0));
+        return Err(format!("{} cannot hold {count} files of at least one block", counted(size.0, "byte")));
     }
     let setting = |name: &str, value: u64| Setting { name: name.to_owned(), value: value.to_string() };
     let mut settings = vec![setting("o", outstanding.into()), setting("c", each)];

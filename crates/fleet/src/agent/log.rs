@@ -1,6 +1,7 @@
 //! Sentences about refused messages: a few a second, however many messages come.
 
 use super::Log;
+use model::units::counted;
 
 /// Lines of a second at most.
 const LINES: u32 = 5;
@@ -45,7 +46,7 @@ impl LimitedLog {
         self.lines = 0;
         if self.left_out > 0 {
             self.lines = 1;
-            (self.log)(&format!("refused {} more messages", self.left_out));
+            (self.log)(&format!("refused {}", counted(self.left_out, "more message")));
             self.left_out = 0;
         }
     }

@@ -1,6 +1,7 @@
 //! Distributions as tables with bars.
 
 use super::{Counts, DiskLatencies, lower_edge_ns, upper_edge_ns};
+use model::units::counted;
 use std::fmt::Write as _;
 
 /// Characters of the longest bar.
@@ -11,7 +12,8 @@ const PERCENTILES: [(&str, u64); 4] = [("p50", 500), ("p90", 900), ("p99", 990),
 /// The table of one disk: a line for each bucket from the first that is not empty to the last.
 pub fn table(name: &str, latencies: &DiskLatencies, length_s: f64) -> String {
     let DiskLatencies { reads, writes } = latencies;
-    let mut text = format!("{name}, {length_s:.1} s: {} reads, {} writes\n", total(reads), total(writes));
+    let mut text =
+        format!("{name}, {length_s:.1} s: {}, {}\n", counted(total(reads), "read"), counted(total(writes), "write"));
     let used = || reads.keys().chain(writes.keys()).copied();
     let (Some(first), Some(last)) = (used().min(), used().max()) else { return text };
     let most = reads.values().chain(writes.values()).copied().max().unwrap_or(1).max(1);

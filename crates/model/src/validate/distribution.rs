@@ -1,6 +1,7 @@
 //! Checks of a list of random ranges (`-rd`).
 
 use crate::profile::{Distribution, DistributionRange, Target};
+use crate::units::counted;
 
 /// The first fault of the list, if it has one.
 pub(super) fn fault(distribution: &Distribution, target: &Target) -> Option<String> {
@@ -54,8 +55,8 @@ fn absolute_fault(ranges: &[DistributionRange], block_bytes: u64) -> Option<Stri
         }
         if range.length > 0 && range.length < block_bytes {
             return Some(format!(
-                "invalid distribution (-rdabs): a range of {} bytes is smaller than the block size (-b) of {block_bytes}",
-                range.length
+                "invalid distribution (-rdabs): a range of {} is smaller than the block size (-b) of {block_bytes}",
+                counted(range.length, "byte")
             ));
         }
         let too_much = io_fault(io_sum, range);

@@ -5,7 +5,7 @@ use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, PATH_BYTES_MAX, TARGE
 use crate::operation::Operation;
 use crate::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use crate::profile::{CacheMode, Distribution, Reduction, Target, Throughput, TimeSpan};
-use crate::units::Bytes;
+use crate::units::{Bytes, counted};
 use std::path::PathBuf;
 
 /// True if two targets say the same about everything but the path.
@@ -124,9 +124,9 @@ fn check_pool(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     for thread_target in &target.thread_targets {
         if thread_target.thread >= span.thread_count {
             report.error(format!(
-                "ThreadTarget refers to thread {}, but with {} threads (-F) the last is {}",
+                "ThreadTarget refers to thread {}, but with {} (-F) the last is {}",
                 thread_target.thread,
-                span.thread_count,
+                counted(span.thread_count, "thread"),
                 span.thread_count - 1
             ));
         }
@@ -220,9 +220,9 @@ fn check_append(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     }
     if append.size.get() < target.largest_io_bytes() {
         report.error(format!(
-            "the file size of --append ({} bytes) is smaller than an I/O of {} bytes (-b)",
-            append.size.get(),
-            target.largest_io_bytes()
+            "the file size of --append ({}) is smaller than an I/O of {} (-b)",
+            counted(append.size.get(), "byte"),
+            counted(target.largest_io_bytes(), "byte")
         ));
     }
     if append.is_single && target.threads > 1 {
@@ -241,10 +241,10 @@ fn check_write_source(target: &Target, report: &mut Report<'_>) {
         && source.size.get() < target.largest_io_bytes()
     {
         report.error(format!(
-            "the write source (-Z<size>) of {} bytes is smaller than the {} of {} bytes",
-            source.size.get(),
+            "the write source (-Z<size>) of {} is smaller than the {} of {}",
+            counted(source.size.get(), "byte"),
             target.sizes_option().map_or("block size (-b)".to_owned(), |option| format!("largest size ({option})")),
-            target.largest_io_bytes()
+            counted(target.largest_io_bytes(), "byte")
         ));
     }
 }
@@ -358,9 +358,9 @@ fn check_bounds(target: &Target, report: &mut Report<'_>) {
     let maximum = target.max_offset;
     if maximum > Bytes(0) && maximum <= target.base_offset {
         report.error(format!(
-            "the maximum offset (-f, -B<base>:<length>) of {} bytes must be greater than the base offset (-B) of {} bytes",
-            maximum.get(),
-            target.base_offset.get()
+            "the maximum offset (-f, -B<base>:<length>) of {} must be greater than the base offset (-B) of {}",
+            counted(maximum.get(), "byte"),
+            counted(target.base_offset.get(), "byte")
         ));
     }
 }

@@ -6,6 +6,7 @@ use crate::chart::{Cell, Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::{Quantity, latency, significant};
 use model::result::Measured;
+use model::units::counted;
 use stats::overview::{HeatCell, LatencyHeat, latency_heat};
 
 const TITLE: &str = "Latency heat map";
@@ -49,6 +50,6 @@ fn drawn(heat: &LatencyHeat, cell: &HeatCell, strongest: f64) -> Cell {
         // Roots bring what is seldom nearer to what is not.
         strength: STRENGTH_MIN + (1.0 - STRENGTH_MIN) * (percent / strongest).sqrt(),
         label: String::new(),
-        text: format!("{times}, {latencies}: {count} I/Os, {} %", significant(percent)),
+        text: format!("{times}, {latencies}: {}, {} %", counted(count, "I/O"), significant(percent)),
     }
 }

@@ -8,6 +8,7 @@ use crate::quantity::{Quantity, latency};
 use model::operation::Operation;
 use model::record::SlowIo;
 use model::result::Measured;
+use model::units::counted;
 
 const TITLE: &str = "Slowest I/Os";
 
@@ -35,8 +36,8 @@ pub(super) fn chart(measured: &Measured) -> Shown {
         name: "slowest",
         title: TITLE.to_owned(),
         caption: format!(
-            "The {} slowest I/Os: each dot marks a completion, and its line spans the time that the I/O took.",
-            measured.slowest.len()
+            "The {}: each dot marks a completion, and its line spans the time that the I/O took.",
+            counted(measured.slowest.len(), "slowest I/O")
         ),
         x: Axis::linear("", Quantity::TimeS, 0.0, s(measured.elapsed_ns)),
         y: Axis::log("latency", Quantity::LatencyNs, measured.slowest.iter().map(|io| io.latency_ns as f64)),

@@ -3,7 +3,6 @@
 use super::super::again::Again;
 use super::super::block::Tone;
 use super::super::brief::{self, Brief, Trust, remedy_of_any, remedy_of_runs};
-use super::super::environment::counted;
 use super::super::foreign_text::text;
 use super::super::quantity::{Quantity, trimmed};
 use super::super::warnings::Explain;
@@ -14,7 +13,7 @@ use model::limit::LimitFound;
 use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{BlockKnee, BlockSeries, DepthSeries, Knee, Purpose, Saturation, Setting, Sweep, Visit};
-use model::units::mib;
+use model::units::{counted, mib};
 use render::limit::without_overload;
 use render::load_line;
 use render::sweep::{dashed, names, range_of_load};

@@ -12,7 +12,7 @@ use model::facts::{Facts, Fill};
 use model::limits::MEMORY_PERCENT_MAX;
 use model::operation::Operation;
 use model::plan::{Blocks, Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget};
-use model::units::Bytes;
+use model::units::{Bytes, counted, pluralized};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -57,7 +57,7 @@ fn explain_time_span(number: usize, plan: &TimeSpanPlan, facts: &Facts, out: &mu
     }
     if let Some(intervals) = plan.intervals {
         let width_ms = intervals.width_ns / 1_000_000;
-        let noun = words::count(intervals.count, "interval");
+        let noun = counted(intervals.count, "interval");
         measured.push(format!("{noun} of {width_ms} ms (-D)"));
     }
     writeln!(out, "  measured: {}", words::list(&measured))?;
@@ -120,12 +120,11 @@ fn explain_interrupts(plan: &TimeSpanPlan, facts: &Facts, out: &mut dyn Write) -
     }
     let first = plan.workers.first().and_then(|worker| worker.cpu);
     for (name, cpus) in disks {
-        let queues = words::count(cpus.len() as u64, "queue");
+        let queues = counted(cpus.len(), "queue");
         let each: BTreeSet<u32> = cpus.iter().copied().collect();
-        let plural = if each.len() == 1 { "" } else { "s" };
         let here = only_interrupt_cpu(cpus).filter(|cpu| Some(*cpu) == first).map(|_| ", where the first thread runs");
-        let list = threads::runs(&each.into_iter().collect::<Vec<_>>());
-        writeln!(out, "    {name}: {queues}, CPU{plural} {list}{}", here.unwrap_or_default())?;
+        let list = threads::runs(&each.iter().copied().collect::<Vec<_>>());
+        writeln!(out, "    {name}: {queues}, {} {list}{}", pluralized(each.len(), "CPU"), here.unwrap_or_default())?;
     }
     Ok(())
 }

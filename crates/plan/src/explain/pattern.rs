@@ -6,6 +6,7 @@ use hot::skew::{HOTTEST_PERCENT, Law, hottest};
 use model::operation::{ByOperation, Operation};
 use model::plan::{Area, Content, Pace, Pattern, RateCurve, WorkerTarget};
 use model::profile::{RateProcess, Rotation, Skew};
+use model::units::counted;
 
 /// Where the I/Os of a thread fall, without its own start.
 pub(super) fn pattern(target: &WorkerTarget) -> String {
@@ -29,7 +30,7 @@ pub(super) fn pattern(target: &WorkerTarget) -> String {
         }
     };
     match &target.sizes {
-        None => format!("{text}, {}: {}", between(area), words::count(area.positions, "position")),
+        None => format!("{text}, {}: {}", between(area), counted(area.positions, "position")),
         Some(_) => format!("{}, {}", sized(target), between(area)),
     }
 }
@@ -230,8 +231,9 @@ fn varying(curve: RateCurve, is_poisson: bool) -> String {
         RateCurve::Ramp { from_iops, to_iops, .. } => {
             let process = if is_poisson { "as a Poisson process" } else { "evenly spaced" };
             format!(
-                "open loop: from {from_iops} to {to_iops} I/Os per second over the measurement, all threads together, \
-                 {process}"
+                "open loop: from {from_iops} to {} per second over the measurement, all threads together, \
+                 {process}",
+                counted(to_iops, "I/O")
             )
         }
         RateCurve::Bursts { iops, bursts, .. } => {
@@ -239,8 +241,9 @@ fn varying(curve: RateCurve, is_poisson: bool) -> String {
             let rate = |factor: f64| factor * f64::from(iops);
             let process = RateProcess::Bursts(bursts);
             format!(
-                "open loop: {iops} I/Os per second on average, {:.2} in bursts and {:.2} between them ({process}), all \
+                "open loop: {} per second on average, {:.2} in bursts and {:.2} between them ({process}), all \
                  threads together",
+                counted(iops, "I/O"),
                 rate(on),
                 rate(off)
             )
@@ -253,7 +256,7 @@ pub(super) fn pace(target: &WorkerTarget) -> Option<String> {
     if let Some(rate) =
         target.sizes.as_ref().and_then(|sizes| sizes.bytes_per_ms).filter(|_| !target.pace.is_open_loop())
     {
-        return Some(format!("at most {rate} bytes per millisecond per thread"));
+        return Some(format!("at most {} per millisecond per thread", counted(rate, "byte")));
     }
     match &target.pace {
         Pace::Unlimited => None,
@@ -270,10 +273,8 @@ pub(super) fn pace(target: &WorkerTarget) -> Option<String> {
             Some(format!("open loop: {iops:.2} I/Os per second per thread, as a Poisson process"))
         }
         Pace::Varying { curve, is_poisson, .. } => Some(varying(*curve, *is_poisson)),
-        Pace::Burst { ios, pause_ns } => Some(format!(
-            "bursts of {} per thread, {} ms apart",
-            words::count(u64::from(*ios), "I/O"),
-            pause_ns / 1_000_000
-        )),
+        Pace::Burst { ios, pause_ns } => {
+            Some(format!("bursts of {} per thread, {} ms apart", counted(*ios, "I/O"), pause_ns / 1_000_000))
+        }
     }
 }

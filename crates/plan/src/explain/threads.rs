@@ -3,6 +3,7 @@
 use super::pattern;
 use crate::words;
 use model::plan::{Assignment, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use model::units::{counted, pluralized};
 use std::io::{self, Write};
 
 /// Writes every thread of a timespan, equal neighbours as one.
@@ -47,7 +48,7 @@ fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write)
         cpus(group),
         first.engine.kind.name(),
         first.engine.reason,
-        words::count(u64::from(first.slots), "request")
+        counted(first.slots, "request")
     )?;
     if first.assignment == Assignment::Weighted && first.targets.len() > 1 {
         writeln!(out, "      the target is chosen for each I/O, by weight")?;
@@ -55,12 +56,12 @@ fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write)
     for (index, target) in first.targets.iter().enumerate() {
         let name = words::target(&plan.targets[target.target]);
         let share = match first.assignment {
-            Assignment::Fixed => words::count(u64::from(target.slots), "request"),
+            Assignment::Fixed => counted(target.slots, "request"),
             Assignment::Weighted => format!("weight {}", target.weight),
         };
         let blocks = match &target.sizes {
             None => format!("blocks of {}", words::exact(target.block_bytes)),
-            Some(sizes) => words::count(sizes.sizes.len() as u64, "size"),
+            Some(sizes) => counted(sizes.sizes.len(), "size"),
         };
         writeln!(out, "      {name}: {share}, {blocks}, {}", pattern::mix(target))?;
         writeln!(out, "        {}{}", pattern::pattern(target), starts(group, index))?;
@@ -100,9 +101,8 @@ fn cpus(group: &[WorkerPlan]) -> String {
     }
     let period = (1..cpus.len()).find(|&period| cpus.iter().zip(&cpus[period..]).all(|(a, b)| a == b));
     let cycle = &cpus[..period.unwrap_or(cpus.len())];
-    let plural = if cycle.len() == 1 { "" } else { "s" };
     let in_turn = if period.is_some() && cycle.len() > 1 { " in turn" } else { "" };
-    format!(" on CPU{plural} {}{in_turn}", runs(cycle))
+    format!(" on {} {}{in_turn}", pluralized(cycle.len(), "CPU"), runs(cycle))
 }
 
 /// `0-3, 8, 6`: ascending neighbours as one.

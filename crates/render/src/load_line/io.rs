@@ -214,7 +214,7 @@ fn limit(span: &TimeSpan, target: &Target) -> Option<String> {
         (None, Throughput::Iops(0) | Throughput::BytesPerMs(0) | Throughput::Unlimited) => {
             match (target.burst_ios, target.think_time_ms) {
                 (Some(ios @ 1..), Some(pause_ms @ 1..)) => {
-                    Some(format!("bursts of {} with pauses of {pause_ms} ms", counted(ios.into(), "I/O")))
+                    Some(format!("bursts of {} with pauses of {pause_ms} ms", counted(ios, "I/O")))
                 }
                 _ => None,
             }

@@ -19,6 +19,7 @@ use model::printable::printable;
 use model::profile::{OfferedRate, RateProcess, Target, TimeSpan};
 use model::result::{Measured, RunResult};
 use model::sweep::{Setting, Sweep};
+use model::units::counted;
 use std::collections::BTreeSet;
 
 /// Different loads of one timespan that are written out; the others are counted.
@@ -174,8 +175,7 @@ pub fn of_time_span(result: &RunResult, index: usize) -> String {
         span.map_or_else(|| "unknown load".to_owned(), |span| load_line(span, &KnownTargets::of_result(result, index)));
     let Some(fleet) = &result.fleet else { return line };
     let names: Vec<&str> = fleet.names().collect();
-    let word = if names.len() == 1 { "host" } else { "hosts" };
-    printable(&format!("{} {word}: {}: {line}", names.len(), few_names(&names))).into_owned()
+    printable(&format!("{}: {}: {line}", counted(names.len(), "host"), few_names(&names))).into_owned()
 }
 
 /// The load of a timespan.
@@ -194,7 +194,7 @@ pub fn load_line(span: &TimeSpan, known: &KnownTargets<'_>) -> String {
             let mut parts: Vec<String> =
                 groups.iter().take(LOADS_MAX).map(|g| g.line(span, known, &[], !is_one_place)).collect();
             if groups.len() > LOADS_MAX {
-                parts.push(format!("and {}", counted((groups.len() - LOADS_MAX) as u64, "other load")));
+                parts.push(format!("and {}", counted(groups.len() - LOADS_MAX, "other load")));
             }
             if !common.is_empty() {
                 parts.push(format!("all: {}", common.join(", ")));
@@ -252,7 +252,7 @@ impl Group<'_> {
         let Depth { threads, each } = own_depth(span, self.target);
         let targets = self.indices.len() as u64;
         let total = u64::from(threads).saturating_mul(each.into()).saturating_mul(targets);
-        let threads_in_words = counted(threads.into(), "thread");
+        let threads_in_words = counted(threads, "thread");
         let in_parts = match targets {
             1 => format!("{threads_in_words} x {each}"),
             _ if span.thread_count > 0 => format!("{threads_in_words} x {targets} targets x {each}"),
@@ -320,7 +320,7 @@ fn shared_depth(span: &TimeSpan, known: &KnownTargets<'_>, loads: usize) -> Opti
         _ => " over all targets".to_owned(),
     };
     let weighted = if span.is_pool_with_requests() && has_weights(span) { " by weight" } else { "" };
-    let threads = counted(span.thread_count.into(), "thread");
+    let threads = counted(span.thread_count, "thread");
     Some(format!("{}QD {total} ({threads} x {requests}{over}{weighted})", at_most(span, known)))
 }
 
@@ -350,11 +350,6 @@ fn of_all_threads(span: &TimeSpan) -> Vec<String> {
         _ => format!("fdatasync after every {writes} writes of a thread"),
     });
     [rate, flush].into_iter().flatten().collect()
-}
-
-/// `1 thread`, `2 threads`
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A size without rounding: `8 KiB`, `1536 KiB`, `513 B`.

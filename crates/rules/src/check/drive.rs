@@ -6,6 +6,7 @@ use model::block_device::{BlockDevice, DeviceKind, PcieLink, Raid};
 use model::check::{CheckFacts, DeviceState, DriveHealth, Temperature};
 use model::environment::Backing;
 use model::finding::Severity;
+use model::units::counted;
 
 pub(super) const RULES: &[CheckRule] = &[
     CheckRule {
@@ -142,7 +143,7 @@ fn raids(facts: &CheckFacts, list: &mut Checklist) {
 fn whole(name: &str, raid: &Raid, list: &mut Checklist) {
     let level = raid.level.as_deref().unwrap_or("md");
     match (raid.missing_count, raid.disk_count) {
-        (Some(0), Some(disks)) => list.pass(name, format!("{level}: all {disks} devices present")),
+        (Some(0), Some(disks)) => list.pass(name, format!("{level}: all {} present", counted(disks, "device"))),
         (Some(missing), disks) if missing > 0 => list.fail(
             name,
             format!(
@@ -173,7 +174,7 @@ fn healthy(name: &str, health: DriveHealth, list: &mut Checklist) {
     if !warnings.is_empty() {
         list.fail(name, format!("SMART critical warning: {}", warnings.join(", ")));
     } else if health.media_error_count > 0 {
-        let found = format!("{} media errors over its lifetime", health.media_error_count);
+        let found = format!("{} over its lifetime", counted(health.media_error_count, "media error"));
         list.warn_with(name, found, "expect retries; see smartctl -a or nvme error-log");
     } else if health.worn_percent >= 100 {
         let found = format!("{} % of its rated endurance is used up", health.worn_percent);

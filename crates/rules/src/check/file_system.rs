@@ -5,6 +5,7 @@ use super::{CheckDocumentation, CheckRule};
 use model::check::{CheckFacts, CheckedTarget};
 use model::environment::{Backing, MountedFileSystem};
 use model::finding::Severity;
+use model::units::counted;
 
 pub(super) const RULES: &[CheckRule] = &[
     CheckRule {
@@ -43,7 +44,7 @@ const COMPRESSION: [&str; 3] = ["compress=", "compress-force", "compress_algorit
 fn errors(facts: &CheckFacts, list: &mut Checklist) {
     on_each_mount(facts, list, |target, _, subject, list| match &target.file_system.error_count {
         Ok(0) => list.pass(subject, "none counted"),
-        Ok(count) => list.fail(subject, format!("the file system has recorded {count} errors")),
+        Ok(count) => list.fail(subject, format!("the file system has recorded {}", counted(*count, "error"))),
         Err(reason) => list.unknown(subject, reason),
     });
 }

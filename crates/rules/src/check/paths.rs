@@ -5,6 +5,7 @@ use super::{CheckDocumentation, CheckRule, devices};
 use model::block_device::{BlockDevice, DeviceKind, MapperMaker};
 use model::check::CheckFacts;
 use model::finding::Severity;
+use model::units::counted;
 
 pub(super) const RULES: &[CheckRule] = &[CheckRule {
     name: "paths",
@@ -67,7 +68,8 @@ fn quality(facts: &CheckFacts, path: &BlockDevice) -> Quality {
 fn judge(name: &str, paths: &[Quality], list: &mut Checklist) {
     let count = |quality| paths.iter().filter(|path| **path == quality).count();
     let (best, second, useless) = (count(Quality::Optimized), count(Quality::NonOptimized), count(Quality::Useless));
-    let found = format!("{best} of {} paths optimized, {second} non-optimized, {useless} unusable", paths.len());
+    let found =
+        format!("{best} of {} optimized, {second} non-optimized, {useless} unusable", counted(paths.len(), "path"));
     match (best, useless) {
         _ if count(Quality::Untold) == paths.len() => {
             list.unknown(name, "no path reports its access state");

@@ -6,6 +6,7 @@ use model::engine_kind::EngineKind;
 use model::finding::Severity;
 use model::note::Note;
 use model::plan::{Pace, WorkerPlan};
+use model::units::counted;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -53,8 +54,8 @@ fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
     let limit = around.after.since(&around.before).cpu_limit?;
     let waited_s = limit.throttled_us as f64 / 1e6;
     let figure = format!(
-        "the cgroup was throttled at its CPU limit {} times in {:.1} s, for {waited_s:.1} s summed over CPUs",
-        limit.throttled_count,
+        "the cgroup was throttled at its CPU limit {} in {:.1} s, for {waited_s:.1} s summed over CPUs",
+        counted(limit.throttled_count, "time"),
         context.elapsed_s()
     );
     (waited_s > super::WORTH_A_WARNING * context.elapsed_s()).then(|| Observation::new(figure, waited_s))

@@ -4,6 +4,7 @@ use super::{RuleContext, VerdictRule, cpu};
 use crate::rule::{Observation, percent};
 use model::finding::Severity;
 use model::kernel_counters::CpuCounters;
+use model::units::counted;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -65,10 +66,10 @@ fn mean_ghz(cpus: &[CpuCounters]) -> Option<f64> {
 /// The CPU that was slowed down most often.
 fn thermal_throttling(context: &RuleContext<'_>) -> Option<Observation> {
     let around = context.span_result.kernel_counters.as_ref()?;
-    let counted = around.after.since(&around.before).cpus;
+    let cpus = around.after.since(&around.before).cpus;
     let of_cpu = |cpu: &CpuCounters| Some((cpu.core_throttled_count.max(cpu.package_throttled_count)?, cpu.cpu));
-    let (count, cpu) = counted.iter().filter_map(of_cpu).filter(|(count, _)| *count > 0).max()?;
-    let figure = format!("CPU {cpu} (or its core or package) was thermally throttled {count} times");
+    let (count, cpu) = cpus.iter().filter_map(of_cpu).filter(|(count, _)| *count > 0).max()?;
+    let figure = format!("CPU {cpu} (or its core or package) was thermally throttled {}", counted(count, "time"));
     Some(Observation::new(figure, count as f64))
 }
 

@@ -4,6 +4,7 @@ use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
 use model::finding::Severity;
 use model::note::Note;
+use model::units::counted;
 use model::verification::CorruptUnits;
 
 pub(super) const RULES: &[VerdictRule] = &[
@@ -16,7 +17,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         evaluate: |context| {
             let Some(first) = context.span_result.errors.first() else { return Vec::new() };
             let count = context.span_result.errors.len();
-            let figure = format!("{count} errors ended the timespan; the first: {first}");
+            let figure = format!("{} ended the timespan; the first: {first}", counted(count, "error"));
             vec![Observation::new(figure, count as f64)]
         },
     },
@@ -32,7 +33,8 @@ pub(super) const RULES: &[VerdictRule] = &[
             let (units, read) = (found.corrupt_units(), found.checked_units);
             let class = |class: &CorruptUnits| format!("{} {}", class.units, class.class.name());
             let classes: Vec<String> = found.corrupt.iter().map(class).collect();
-            let figure = format!("{units} corrupt units ({}) among {read} that were checked", classes.join(", "));
+            let corrupt = counted(units, "corrupt unit");
+            let figure = format!("{corrupt} ({}) among {read} that were checked", classes.join(", "));
             (units > 0).then(|| Observation::new(figure, units as f64)).into_iter().collect()
         },
     },
@@ -46,7 +48,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         evaluate: |context| {
             context.noted(|note| match note {
                 Note::IosNeverReturned { count } => {
-                    let figure = format!("{count} I/Os never completed and are not counted");
+                    let figure = format!("{} never completed (not counted)", counted(*count, "I/O"));
                     Some(Observation::new(figure, *count as f64))
                 }
                 _ => None,
@@ -82,7 +84,7 @@ pub(super) const RULES: &[VerdictRule] = &[
                     Some(Observation::new(figure, *count as f64).of(device))
                 }
                 Note::DeviceErrorsCounted { device, counter, count } => {
-                    let figure = format!("{device} recorded {count} errors ({counter})");
+                    let figure = format!("{device} recorded {} ({counter})", counted(*count, "error"));
                     Some(Observation::new(figure, *count as f64).of(device))
                 }
                 _ => None,
@@ -158,7 +160,7 @@ mod tests {
     #[test]
     fn ios_that_never_came_back_are_found() {
         let lost = found(&[Note::IosNeverReturned { count: 3 }]);
-        assert_eq!(lost, ["INVALID lost-ios: 3 I/Os never completed and are not counted"]);
+        assert_eq!(lost, ["INVALID lost-ios: 3 I/Os never completed (not counted)"]);
     }
 
     // Shows verdict: queue-drained-late
@@ -167,8 +169,7 @@ mod tests {
         let late = found(&[Note::QueueDrainedLate { drain_ns: 2_600_000_000, outstanding: 256, left: 0 }]);
         assert_eq!(
             late,
-            ["NOTE queue-drained-late: the 256 I/Os outstanding at the end took 2.6 s to complete; they are not \
-                 counted"]
+            ["NOTE queue-drained-late: the 256 I/Os outstanding at the end took 2.6 s to complete (not counted)"]
         );
     }
 

@@ -4,7 +4,7 @@ use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
 use model::finding::Severity;
 use model::profile::{CacheMode, Target, Throughput};
-use model::units::{grouped, mib};
+use model::units::{counted, grouped, mib, pluralized};
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -93,7 +93,7 @@ fn cached(context: &RuleContext<'_>) -> Option<Observation> {
 fn limited(context: &RuleContext<'_>) -> Option<Observation> {
     let words = |target: &Target| match target.throughput {
         Throughput::Unlimited => None,
-        Throughput::BytesPerMs(bytes) => Some(format!("{bytes} bytes per ms")),
+        Throughput::BytesPerMs(bytes) => Some(format!("{} per ms", counted(bytes, "byte"))),
         Throughput::Iops(iops) => Some(format!("{iops} IOPS")),
     };
     let limits: Vec<String> = targets(context).iter().filter_map(words).collect();
@@ -213,9 +213,10 @@ fn sizes(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
     let is_other = (size_bytes / block_bytes.max(1) as f64 - 1.0).abs() > ROUNDING;
     (is_one_size && figures.ios > 0 && is_other).then(|| {
         format!(
-            "{} bytes in {} I/Os are {} bytes each, not the {} of the block size",
+            "{} bytes in {} {} are {} bytes each, not the {} of the block size",
             grouped(figures.bytes as f64),
             grouped(figures.ios as f64),
+            pluralized(figures.ios, "I/O"),
             grouped(size_bytes),
             grouped(block_bytes as f64)
         )
@@ -228,8 +229,8 @@ fn small_targets<'a>(context: &'a RuleContext<'_>, all: &'a [Target]) -> impl It
         let (size, block) = (row.target_size_bytes, target.block_size.get());
         let path = target.path.display();
         (size < block).then(|| {
-            let (size, block) = (grouped(size as f64), grouped(block as f64));
-            format!("the target '{path}' has {size} bytes, less than one block of {block} bytes")
+            let (bytes, size, block) = (pluralized(size, "byte"), grouped(size as f64), grouped(block as f64));
+            format!("the target '{path}' has {size} {bytes}, less than one block of {block} bytes")
         })
     })
 }

@@ -5,7 +5,7 @@ use crate::rule::Observation;
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::Severity;
 use model::result::LoadLoop;
-use model::units::grouped;
+use model::units::{counted, grouped};
 use stats::{NAMED_PERCENTILES, is_weak, ordinal, summary};
 
 pub(super) const RULES: &[VerdictRule] = &[
@@ -72,8 +72,8 @@ fn unfinished_ios(context: &RuleContext<'_>) -> Vec<Observation> {
     };
     let Some((depth, explained)) = of() else { return Vec::new() };
     let figure = format!(
-        "I/Os per second times mean latency explain {explained:.1} of {depth} outstanding I/Os, and only {ios} I/Os \
-         completed"
+        "I/Os per second times mean latency explain {explained:.1} of {depth} outstanding I/Os, and only {} completed",
+        counted(ios, "I/O")
     );
     vec![Observation::new(figure, (1.0 - explained / depth) * 100.0)]
 }

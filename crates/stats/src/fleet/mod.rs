@@ -16,6 +16,7 @@ use model::fleet::{
 use model::note::Note;
 use model::profile::{OfferedRate, Profile, TimeSpan};
 use model::result::{Ending, Measured, RunResult, TimeSpanResult, Totals};
+use model::units::counted;
 use model::verification::VerificationFigures;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -216,9 +217,9 @@ fn other_time_spans(senders: &[Sender<'_>]) -> Option<String> {
     let first = senders.first()?;
     let other = senders.iter().find(|sender| count(sender) != count(first))?;
     Some(format!(
-        "the results cannot be merged: {} has {} timespans and {} has {}",
+        "the results cannot be merged: {} has {} and {} has {}",
         first.name,
-        count(first),
+        counted(count(first), "timespan"),
         other.name,
         count(other)
     ))

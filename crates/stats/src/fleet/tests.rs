@@ -549,7 +549,7 @@ fn results_of_other_timespans_are_not_merged() {
     two.time_spans.push(TimeSpanResult::default());
     let other = HostResult { name: "h2".to_owned(), ..host.sent_as(1, two) };
     let result = merge(vec![host.sent(0), other]);
-    let expected = "the results cannot be merged: h1 has 1 timespans and h2 has 2";
+    let expected = "the results cannot be merged: h1 has 1 timespan and h2 has 2";
     assert_eq!((result.errors, result.time_spans.len()), (vec![expected.to_owned()], 0));
 }
 

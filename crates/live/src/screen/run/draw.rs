@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn targets_and_threads_at_80_by_24() {
         let mut screen = filled();
-        screen.message("WARNING: thread 1: 3 transfers were shorter than the block size".to_owned());
+        screen.message("WARNING: thread 1: 3 transfers fell short of the block size".to_owned());
         screen.press(Key::Character('t'));
         insta::assert_snapshot!("targets", picture(&screen, 80, 24));
         screen.press(Key::Character('h'));

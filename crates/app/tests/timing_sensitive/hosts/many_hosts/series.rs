@@ -46,7 +46,7 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
     // Hosts and a key are given again by whoever goes on with what somebody began.
     let resume = || fleet.place.diskspd("sweep --resume d").limit(PATIENCE);
     resume().run().expect_status(3).expect_stderr(&["run the load on hosts of nats://127.0.0.1:", "--key"]);
-    resume().arg(&on).args("--key fleet.key").run().expect_status(0).expect_stderr(&["2 runs are already done"]);
+    resume().arg(&on).args("--key fleet.key").run().expect_status(0).expect_stderr(&["already done: 2 runs"]);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_host_that_is_lost_makes_its_run_of_a_series_invalid() {
     };
     let (fleet, run) = or_skip!(attempts().find(is_good).expect("one attempt loses only the host that was killed"));
     // The other run has one host less than it was told to have.
-    run.expect_status(1).expect_stderr(&["1 runs failed"]).expect_stdout(&["no agent h2 answers"]);
+    run.expect_status(1).expect_stderr(&["1 run failed"]).expect_stdout(&["no agent h2 answers"]);
     let findings = fleet.result("d/point-0001.json")["time_spans"][0]["verdict"].to_string();
     assert!(findings.contains("lost-host"), "{findings}");
 }
