@@ -10,6 +10,7 @@ use model::suggest::hint;
 use render::plain_table::PlainTable;
 use rules::{Rule, RuleSet, check, expect, require, runs, verdict};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Columns of a line.
@@ -49,6 +50,12 @@ pub(crate) fn run(request: &ExplainRequest) -> Status {
     }
     say_each("ERROR", &errors);
     Status::Refused
+}
+
+/// The names of all findings, each once.
+pub(crate) fn names() -> Vec<&'static str> {
+    let names: BTreeSet<&str> = explanations().into_iter().map(|rule| rule.name).collect();
+    names.into_iter().collect()
 }
 
 fn explanations() -> Vec<Explanation> {

@@ -108,7 +108,7 @@ fn run() -> Status {
         Command::Help(topic) => show::help(topic.as_deref()),
         Command::Version => show::version(),
         Command::Man(subcommand) => show::text(&cli::man::page(subcommand)),
-        Command::Completions(shell) => show::text(&cli::completions::script(shell)),
+        Command::Completions(shell) => show::text(&cli::completions::script(shell, &explain::names())),
         Command::SystemInformation(format) => show::system(format),
         Command::ShowProfile(request) => show::profile(&invocation, &request),
         Command::Run(request) => load::run(&invocation, &request),

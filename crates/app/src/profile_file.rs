@@ -34,6 +34,11 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
 /// What a file says: TOML or XML to `diskspd run`, XML to `-X`.
 fn job_of(request: &LoadRequest, bytes: &[u8], name: &str) -> Result<Job<Requirement>, Status> {
     let refused = |()| Status::Refused;
+    if let Some((tool, command)) = cli::foreign::of_job_file(bytes) {
+        let tool = tool.name();
+        say(&format!("ERROR: '{name}' is a job file of {tool}; the nearest command here: {command}"));
+        return Err(Status::Refused);
+    }
     if request.is_job && cli::is_job(bytes) {
         return cli::read_job(bytes, name).map_err(|faults| say_each("ERROR", &faults)).map_err(refused);
     }

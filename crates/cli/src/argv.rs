@@ -7,6 +7,7 @@ mod streams;
 
 use crate::builder::{Builder, Given};
 use crate::completions::Shell;
+use crate::foreign::{self, Recognised};
 use crate::options::{self, Kind, OptionRow, Pass};
 use crate::request::{Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
 use crate::subcommand::{self, Subcommand};
@@ -63,14 +64,24 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
     if let Some(name) = subcommand::find(first) {
         return subcommand::parse(name, &args[1..], environment);
     }
-    if let Some(failure) = misspelt_subcommand(first, args.len(), environment) {
-        return Err(failure);
+    if first == "help" {
+        let words: Vec<&str> = args[1..].iter().filter_map(|word| word.to_str()).collect();
+        return scan::answer_help(words.first().copied(), args.get(2..).unwrap_or_default());
     }
-    let line = match scan::scan(args, environment)? {
-        scan::Scanned::Answer(command) => return Ok(command),
-        scan::Scanned::Line(line) => line,
-    };
-    read_line(&line, args.len(), None, environment)
+    let is_option = first.as_encoded_bytes().starts_with(b"-");
+    if !is_option && !environment.file_exists(Path::new(first)) {
+        if let Some(found) = foreign::recognise(args).filter(|found| first == found.argument.as_str()) {
+            return Err(of_another_tool(found));
+        }
+        if let Some(failure) = misspelt_subcommand(first, args.len()) {
+            return Err(failure);
+        }
+    }
+    let parsed = scan::scan(args, environment).and_then(|scanned| match scanned {
+        scan::Scanned::Answer(command) => Ok(command),
+        scan::Scanned::Line(line) => read_line(&line, args.len(), None, environment),
+    });
+    parsed.map_err(|failure| foreign::recognise(args).map_or(failure, of_another_tool))
 }
 
 /// Reads the options and targets beside a job file: those that may stand beside `-X`.
@@ -108,11 +119,21 @@ fn read_line(
     })
 }
 
+/// Says of a command line of another tool what it is in ours.
+fn of_another_tool(found: Recognised) -> ParseFailure {
+    let Recognised { argument, tool, command } = found;
+    let name = tool.name();
+    let what = if argument == name { "another program".to_owned() } else { format!("an option of {name}") };
+    ParseFailure::because(match command {
+        Some(command) => format!("'{argument}' is {what}; the nearest command here: {command}"),
+        None => format!("'{argument}' is {what}; --help WORD finds the option for a word of {name}"),
+    })
+}
+
 /// A first argument that is nearly a subcommand, and no file. As a target it could only be one that exists.
-fn misspelt_subcommand(first: &OsStr, count: usize, environment: &dyn Environment) -> Option<ParseFailure> {
-    let word = first.to_str().filter(|word| word.len() > 3 && !word.starts_with('-'))?;
-    let names = near(word, subcommand::NAMES.iter().copied());
-    let meant = names.first().filter(|_| count > 1 && !environment.file_exists(Path::new(word)))?;
+fn misspelt_subcommand(first: &OsStr, count: usize) -> Option<ParseFailure> {
+    let word = first.to_str().filter(|word| word.len() > 3)?;
+    let meant = near(word, subcommand::NAMES.iter().copied()).into_iter().next().filter(|_| count > 1)?;
     Some(ParseFailure::because(format!(
         "'{word}' is neither a subcommand nor a file; did you mean the subcommand {meant}?"
     )))

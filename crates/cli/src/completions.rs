@@ -4,6 +4,7 @@ mod bash;
 mod fish;
 mod zsh;
 
+use crate::help;
 use crate::options::{self, Kind, OptionRow};
 use crate::preset::BUILTIN;
 use crate::subcommand;
@@ -34,12 +35,12 @@ impl Shell {
     }
 }
 
-/// The script to be loaded by a shell.
-pub fn script(shell: Shell) -> String {
+/// The script to be loaded by a shell; `findings` are the names that can be explained.
+pub fn script(shell: Shell, findings: &[&str]) -> String {
     match shell {
-        Shell::Bash => bash::script(),
-        Shell::Zsh => zsh::script(),
-        Shell::Fish => fish::script(),
+        Shell::Bash => bash::script(findings),
+        Shell::Zsh => zsh::script(findings),
+        Shell::Fish => fish::script(findings),
     }
 }
 
@@ -106,8 +107,17 @@ fn of_command() -> Vec<Completed> {
 }
 
 fn value_of(row: &OptionRow) -> Value {
-    if row.name == "--man" {
-        return Value::OneOf(subcommand::NAMES.iter().map(|&name| name.to_owned()).collect());
+    let one_of = |words: Vec<&str>| Value::OneOf(words.into_iter().map(str::to_owned).collect());
+    match row.name {
+        "--man" => return one_of(subcommand::NAMES.to_vec()),
+        "--help" => return one_of(help::words()),
+        _ => (),
+    }
+    // Letters that can be combined.
+    if let Some(letters) = row.value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'))
+        && letters.chars().all(|c| c.is_ascii_alphabetic())
+    {
+        return Value::OneOf(letters.chars().map(String::from).collect());
     }
     let grammar = row.value.trim_matches(['=', '[', ']', '(', ')', '<', '>']);
     let words: Vec<&str> = grammar.split('|').collect();
@@ -115,7 +125,7 @@ fn value_of(row: &OptionRow) -> Value {
     match (row.kind, row.value) {
         (Kind::Flag | Kind::AttachedValue, _) => Value::None,
         (_, "<file>" | "=<file>") => Value::File,
-        _ if are_words => Value::OneOf(words.into_iter().map(str::to_owned).collect()),
+        _ if are_words => one_of(words),
         _ => Value::Free,
     }
 }
@@ -138,11 +148,11 @@ impl Arguments {
     }
 }
 
-fn of_subcommand(name: &str) -> Arguments {
+fn of_subcommand(name: &str, findings: &[&str]) -> Arguments {
     let mut of = Arguments { options: Vec::new(), words: Vec::new() };
     let Some(declared) = subcommand::command(name) else { return of };
     for argument in declared.get_arguments() {
-        let value = value_of_argument(argument);
+        let value = value_of_argument(argument, findings);
         if argument.is_positional() {
             of.words.push(value);
             continue;
@@ -161,7 +171,7 @@ fn of_subcommand(name: &str) -> Arguments {
 }
 
 /// What the value of an argument is: its declared type tells, or the name that help has for it.
-fn value_of_argument(argument: &Arg) -> Value {
+fn value_of_argument(argument: &Arg, findings: &[&str]) -> Value {
     if !argument.get_action().takes_values() {
         return Value::None;
     }
@@ -170,6 +180,7 @@ fn value_of_argument(argument: &Arg) -> Value {
     match (name, argument.get_value_hint()) {
         (Some("DEVICE"), _) => Value::Device,
         (Some("COUNTERS"), _) => Value::Counter,
+        (Some("FINDING"), _) => Value::OneOf(findings.iter().map(|&name| name.to_owned()).collect()),
         (Some("PRESET"), _) => Value::OneOf(BUILTIN.iter().map(|preset| preset.name.to_owned()).collect()),
         _ if !words.is_empty() => Value::OneOf(words),
         (Some("LOAD"), _) | (_, ValueHint::AnyPath) => Value::File,
@@ -195,6 +206,9 @@ mod tests {
         let words = |words: &[&str]| Some(Value::OneOf(words.iter().map(|word| (*word).to_owned()).collect()));
         assert_eq!(value("--engine"), words(&["io_uring", "aio", "sync", "mmap", "null"]));
         assert_eq!(value("-R"), words(&["text", "xml"]));
+        assert_eq!(value("-S"), words(&["b", "h", "m", "r", "u", "w", "y", "Y"]));
+        let Some(Value::OneOf(help)) = value("--help") else { panic!("words") };
+        assert!(["iodepth", "sweep", "rate", "qos"].iter().all(|word| help.iter().any(|known| known == word)));
         assert_eq!(value("--json"), Some(Value::File));
         assert_eq!(value("-X"), Some(Value::File));
         assert_eq!(value("-L"), Some(Value::None));
@@ -205,11 +219,15 @@ mod tests {
     #[test]
     fn arguments_of_subcommands_are_those_declared() {
         for name in subcommand::NAMES {
-            let options = of_subcommand(name).options;
+            let options = of_subcommand(name, &[]).options;
             assert!(["-h", "--help"].iter().all(|help| options.iter().any(|option| option.name == *help)), "{name}");
         }
         let value = |subcommand, name: &str| {
-            of_subcommand(subcommand).options.into_iter().find(|option| option.name == name).map(|option| option.value)
+            of_subcommand(subcommand, &[])
+                .options
+                .into_iter()
+                .find(|option| option.name == name)
+                .map(|option| option.value)
         };
         assert_eq!(value("report", "--output"), Some(Value::File));
         assert_eq!(value("report", "--slowest"), Some(Value::None));
@@ -217,8 +235,10 @@ mod tests {
         assert_eq!(value("devices", "--mark-scratch"), Some(Value::Device));
         assert_eq!(value("monitor", "-c"), Some(Value::Counter));
         assert_eq!(value("check", "--for"), Some(Value::OneOf(vec!["sql".to_owned()])));
-        assert_eq!(of_subcommand("monitor").words, [Value::Device]);
-        let [Value::OneOf(actions), Value::OneOf(presets), Value::File] = &of_subcommand("preset").words[..] else {
+        assert_eq!(of_subcommand("monitor", &[]).words, [Value::Device]);
+        assert_eq!(of_subcommand("explain", &["stall"]).words, [Value::OneOf(vec!["stall".to_owned()])]);
+        let [Value::OneOf(actions), Value::OneOf(presets), Value::File] = &of_subcommand("preset", &[]).words[..]
+        else {
             panic!("an action, a preset, a load");
         };
         assert_eq!(actions, &["list", "show", "run"]);
@@ -228,7 +248,7 @@ mod tests {
     #[test]
     fn every_script_names_every_option_and_subcommand() {
         for shell in Shell::ALL {
-            let script = script(shell);
+            let script = script(shell, &[]);
             for option in of_command() {
                 assert!(script.contains(option.name.trim_start_matches('-')), "{}: {}", shell.name(), option.name);
             }

@@ -1,8 +1,11 @@
 //! The usage text, `--help` and `--version`: views of the table of options.
 
+mod find;
+
 use crate::options::{self, Group, OptionRow, Repeat, Scope, Since};
 use crate::subcommand;
 use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Columns of a line.
@@ -54,7 +57,7 @@ pub fn usage(program: &str) -> String {
     );
     let at_the_end = [Group::WriteBuffers, Group::Synchronization, Group::EventTracing];
     let mut rows: Vec<&OptionRow> =
-        options::all().filter(|row| row.group != Group::Own && !at_the_end.contains(&row.group)).collect();
+        options::all().filter(|row| !row.is_long() && !at_the_end.contains(&row.group)).collect();
     // Stable: rows that share a name keep the table's order.
     rows.sort_by_key(|row| {
         let letter = row.name.chars().nth(1).unwrap_or_default();
@@ -64,7 +67,7 @@ pub fn usage(program: &str) -> String {
         list_row(&mut text, row);
     }
     for group in at_the_end {
-        list_group(&mut text, group);
+        list_group(&mut text, group, |row| !row.is_long());
     }
     text.push_str(&examples(program));
     text.push_str(
@@ -77,7 +80,7 @@ pub fn usage(program: &str) -> String {
 pub fn help() -> String {
     let mut text = format!("Usage: diskspd [options] target1 [target2 ...]\n\n{}\n{SIZES}", targets());
     for group in Group::ALL {
-        list_group(&mut text, group);
+        list_group(&mut text, group, |_| true);
     }
     text.push_str("\nSubcommands (each has its own --help):\n");
     for name in subcommand::NAMES {
@@ -97,17 +100,30 @@ fn examples(program: &str) -> String {
     format!("\nExamples:\n{}", examples.join("\n"))
 }
 
+/// Words without blanks that have a topic.
+pub(crate) fn words() -> Vec<&'static str> {
+    let is_word = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    find::words().filter(is_word).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The names and words nearest to one that has no topic.
+pub(crate) fn near(word: &str) -> Vec<&'static str> {
+    find::near(word)
+}
+
 /// All about the options that `word` names: `-rd`, `rd`, `-rdpct90/10`, `--plan`, `plan`; or about a
-/// subcommand, whose name goes first: `verify` is not `--verify`.
+/// subcommand, whose name goes first: `verify` is not `--verify`; or else what the word finds.
 pub fn topic(word: &str) -> Option<String> {
     if let Some(help) = subcommand::help(word) {
         return Some(help);
     }
     let rows = rows_named(word);
     if rows.is_empty() {
-        return None;
+        return find::find(word);
     }
-    let sections: Vec<String> = rows.into_iter().map(describe).collect();
+    // A word without dashes may also be one of another tool, with another meaning.
+    let others = if word.starts_with('-') { None } else { find::others(word, &rows) };
+    let sections: Vec<String> = others.into_iter().chain(rows.into_iter().map(describe)).collect();
     Some(sections.join("\n"))
 }
 
@@ -128,9 +144,9 @@ fn rows_named(word: &str) -> Vec<&'static OptionRow> {
     options::find_short(word).map(|(row, _)| vec![row]).unwrap_or_default()
 }
 
-fn list_group(text: &mut String, group: Group) {
+fn list_group(text: &mut String, group: Group, is_listed: impl Fn(&OptionRow) -> bool) {
     let _ = writeln!(text, "\n{}:", group.title());
-    for row in options::all().filter(|row| row.group == group) {
+    for row in options::all().filter(|row| row.group == group && is_listed(row)) {
         list_row(text, row);
     }
 }

@@ -15,6 +15,7 @@ pub mod exit_status;
 mod expect;
 mod file_name;
 mod fleet;
+pub mod foreign;
 pub mod help;
 mod loaded;
 pub mod man;

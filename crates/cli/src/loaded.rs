@@ -50,7 +50,7 @@ impl LoadRequest {
         if !self.show {
             targets::check_number(&profile)?;
             self.check_given(environment, &mut refusals);
-            self.check_written(&profile, environment, &mut refusals);
+            refusals.extend(refused_in(&profile, environment));
         }
         refusals.extend(templates::substitute(&mut profile, &self.targets));
         if !refusals.is_empty() {
@@ -87,16 +87,14 @@ impl LoadRequest {
             self.warnings.extend(targets::warning(target, environment));
         }
     }
+}
 
-    /// Targets of the profile, each path once.
-    fn check_written(&mut self, profile: &Profile, environment: &dyn Environment, refusals: &mut Vec<String>) {
-        let all = profile.time_spans.iter().flat_map(|span| &span.targets);
-        let written: BTreeSet<&Path> = all.filter(|target| !target.is_template()).map(|target| &*target.path).collect();
-        let with_hint = |message: String| format!("{message}; {TEMPLATE_HINT}");
-        for path in written {
-            refusals.extend(targets::refusal(path.as_os_str(), environment).map(with_hint));
-        }
-    }
+/// What is wrong with the targets of a profile, each path once.
+fn refused_in(profile: &Profile, environment: &dyn Environment) -> Vec<String> {
+    let all = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let written: BTreeSet<&Path> = all.filter(|target| !target.is_template()).map(|target| &*target.path).collect();
+    let with_hint = |message: String| format!("{message}; {TEMPLATE_HINT}");
+    written.into_iter().filter_map(|path| targets::refusal(path.as_os_str(), environment).map(with_hint)).collect()
 }
 
 #[cfg(test)]

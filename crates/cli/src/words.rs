@@ -51,6 +51,9 @@ pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
 pub(crate) fn split(words: &[String]) -> (&[String], &[String]) {
     let mut rest = words.iter().enumerate();
     while let Some((index, word)) = rest.next() {
+        if word == "--" {
+            return words.split_at(index);
+        }
         // Some dashes come from word processors.
         if !word.starts_with(['-', '\u{2013}', '\u{2014}', '\u{2212}']) {
             return words.split_at(index);
@@ -78,7 +81,7 @@ pub(crate) fn given_too(options: &[String], others: &[String]) -> Vec<String> {
 }
 
 /// True if the value of a long option is the next word.
-fn has_value_behind(word: &str) -> bool {
+pub(crate) fn has_value_behind(word: &str) -> bool {
     word.starts_with("--") && !word.contains('=') && row_of(word).is_some_and(|row| row.kind == Kind::Value)
 }
 

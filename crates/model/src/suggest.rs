@@ -9,6 +9,17 @@ pub fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str
     names.filter(|name| is_near(name) || (word.len() > 1 && name.starts_with(word))).collect()
 }
 
+/// The `count` names at the smallest edit distance from `word`, the nearest first, each once.
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
+    /// Longer words are no slips of a name.
+    const LENGTH_MAX: usize = 100;
+    let word: String = word.chars().take(LENGTH_MAX).collect();
+    let mut found: Vec<(usize, &str)> = names.map(|name| (distance(&word, name), name)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().map(|(_, name)| name).take(count).collect()
+}
+
 /// `did you mean gp3? `, with the first of the names that are near; nothing if none is.
 pub fn hint<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     near(word, names).first().map(|meant| format!("did you mean {meant}? ")).unwrap_or_default()
@@ -47,6 +58,7 @@ mod tests {
         assert_eq!(near("overwirte", names.into_iter()), ["overwrite"]);
         assert_eq!(near("over", names.into_iter()), ["overwrite"]);
         assert_eq!(near("x", names.into_iter()), Vec::<&str>::new());
+        assert_eq!(nearest("plna", names.into_iter(), 1), ["plan"]);
         assert_eq!(hint("overwirte", names.into_iter()), "did you mean overwrite? ");
         assert_eq!(hint("x", names.into_iter()), "");
     }

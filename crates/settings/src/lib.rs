@@ -5,6 +5,7 @@
 
 pub mod arbitrary;
 pub mod difference;
+mod group;
 pub mod job;
 mod linux;
 mod profile;
@@ -14,6 +15,7 @@ mod target_parts;
 mod time_span;
 pub mod xml;
 
+pub use group::Group;
 pub use linux::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN};
 pub use model::suggest;
 pub use profile::PROFILE;

@@ -1,5 +1,6 @@
 //! Rows of `Linux`: settings that `DiskSpd` does not have. Each is an option of ours too.
 
+use crate::group::Group;
 use crate::setting::{Codec, Emit, OwnOption, Setting, TextField, flag, number, words};
 use model::engine_kind::EngineKind;
 use model::profile::{Append, OfferedRate, RateProcess, Reduction, SizeMix, Skew, StreamName, Target, TimeSpan};
@@ -20,6 +21,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         ),
         "--engine",
         &OwnOption {
+            group: Group::Caching,
             value: "=<io_uring|aio|sync|mmap|null>",
             short: "use this I/O engine for every thread, or fail",
             long: "By default, a thread with one outstanding I/O is synchronous, and others use io_uring or, where \
@@ -36,6 +38,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         flag!(submission_polling),
         "--sqpoll",
         &OwnOption {
+            group: Group::Caching,
             value: "",
             short: "submit io_uring I/Os through a polling kernel thread (SQPOLL)",
             long: "Submissions need no system call; one kernel thread per ring polls for them and keeps a CPU busy.",
@@ -50,6 +53,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         flag!(completion_polling),
         "--iopoll",
         &OwnOption {
+            group: Group::Caching,
             value: "",
             short: "poll the device for io_uring completions (IOPOLL)",
             long: "Polls for completions instead of waiting for interrupts. Needs -Su or -Sh and a device with poll \
@@ -65,6 +69,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         flag!(cold),
         "--cold",
         &OwnOption {
+            group: Group::Caching,
             value: "",
             short: "drop the targets' cached pages before the warm-up",
             long: "Writes back the targets' dirty pages and drops their clean pages, so that the first reads come from \
@@ -80,6 +85,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         flag!(near_device),
         "--near-device",
         &OwnOption {
+            group: Group::Affinity,
             value: "",
             short: "run threads on the NUMA node that their targets' disks are attached to",
             long: "Each thread runs on the next CPU of the NUMA node that the kernel reports for its targets' disks, \
@@ -96,6 +102,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         flag!(access_times),
         "--atime",
         &OwnOption {
+            group: Group::Caching,
             value: "",
             short: "let I/O update the access times of files, as applications do",
             long: "By default, files that belong to this user are opened with O_NOATIME (with CAP_FOWNER, all files), \
@@ -113,6 +120,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         number!(end_after.ios, 1..=u64::MAX),
         "--max-ios",
         &OwnOption {
+            group: Group::Timing,
             value: "=<n>",
             short: "end the timespan after this many measured I/Os",
             long: "Exact across all threads: no I/O beyond this number is started. Warm-up I/Os do not count. -d \
@@ -128,6 +136,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         number!(size end_after.bytes, 1..=u64::MAX),
         "--max-bytes",
         &OwnOption {
+            group: Group::Timing,
             value: "=<size>[KMGT]",
             short: "end the timespan when this many bytes have been transferred in the measurement; never exceeded",
             long: "Counts reads and writes of all threads together; no I/O that would exceed the limit is started. \
@@ -143,6 +152,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         number!(size end_after.written_bytes, 1..=u64::MAX),
         "--max-write",
         &OwnOption {
+            group: Group::Timing,
             value: "=<size>[KMGT]",
             short: "end the timespan when this many bytes have been written; never exceeded",
             long: "Limits wear on the device. Counts writes of all threads together, including warm-up and cool-down, \
@@ -162,6 +172,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         }),
         "--rate",
         &OwnOption {
+            group: Group::Rate,
             value: "=<rate>[..<rate>]",
             short: "open loop: start I/Os at this rate over all threads, whether or not earlier ones have completed",
             long: "The schedule is fixed before the run; an I/O that cannot start on time starts as soon as it can. \
@@ -186,6 +197,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         }),
         "--rate-process",
         &OwnOption {
+            group: Group::Rate,
             value: "=<constant|poisson|bursts:<on>,<off>,<factor>>",
             short: "spacing of the I/Os of --rate: even (constant, the default), random and independent (poisson) or bursts",
             long: "constant: the intended starts of all threads together are evenly spaced. poisson: the gaps between \
@@ -206,6 +218,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         number!(flush_after_writes, 1..=u32::MAX as u64),
         "--fdatasync-every",
         &OwnOption {
+            group: Group::Durability,
             value: "=<writes>",
             short: "call fdatasync each time a thread has made this many writes, and time the calls",
             long: "Simulates database group commit: after this many writes, a thread starts no further write, waits for \
@@ -225,6 +238,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         number!(fsync_after_writes, 1..=u32::MAX as u64),
         "--fsync-every",
         &OwnOption {
+            group: Group::Durability,
             value: "=<writes>",
             short: "like --fdatasync-every, but with fsync, which also makes all metadata of the file durable",
             long: "fsync also writes timestamps and other metadata that reading the data does not need, mostly \
@@ -241,6 +255,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         flag!(verify),
         "--verify",
         &OwnOption {
+            group: Group::Durability,
             value: "",
             short: "experimental: compare what is read with what this run wrote, and classify what differs",
             long: "Each unit of 512 to 4096 bytes that is written contains its place, a number of the write and a \
@@ -261,6 +276,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         number!(verify_stop, 1..=u64::MAX),
         "--verify-stop",
         &OwnOption {
+            group: Group::Durability,
             value: "=<n>",
             short: "end the run after this many corrupt units (--verify)",
             long: "By default, a run with corrupt units goes on to its end. The first 100 corrupt units are reported one \
@@ -296,6 +312,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         }),
         "--sizes",
         &OwnOption {
+            group: Group::Access,
             value: "=<size>/<percent>:...",
             short: "sizes of I/Os and their percentages, as in 4K/60:8K/30:64K/10",
             long: "The size of each I/O is drawn from up to 16 sizes, whose percentages add up to 100; -b then only \
@@ -318,6 +335,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         }),
         "--read-sizes",
         &OwnOption {
+            group: Group::Access,
             value: "=<size>/<percent>:...",
             short: "sizes of reads, in place of --sizes or -b",
             long: "Like --sizes, but for reads only. Other I/Os have the sizes of --write-sizes or --sizes, or else \
@@ -337,6 +355,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         }),
         "--write-sizes",
         &OwnOption {
+            group: Group::Access,
             value: "=<size>/<percent>:...",
             short: "sizes of writes, in place of --sizes or -b",
             long: "Like --sizes, but for writes only. Other I/Os have the sizes of --read-sizes or --sizes, or else \
@@ -353,6 +372,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         number!(discard_percent, 0..=100),
         "--discard",
         &OwnOption {
+            group: Group::Access,
             value: "=<percent>",
             short: "percentage of all I/Os that discard (trim) their range",
             long: "Files: the range becomes a hole and reads as zeros. Block devices: the device may drop the data, \
@@ -373,6 +393,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         number!(write_zeroes_percent, 0..=100),
         "--write-zeroes",
         &OwnOption {
+            group: Group::Access,
             value: "=<percent>",
             short: "percentage of all I/Os that zero their range without transferring data",
             long: "The range is overwritten with zeros and stays allocated. If the device has a command for it, no \
@@ -392,6 +413,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         }),
         "--compress",
         &OwnOption {
+            group: Group::WriteBuffers,
             value: "=<ratio>",
             short: "write data that compresses by this ratio, as in --compress=2.5",
             long: "Each block of 4 KiB is random bytes, as many as remain after compression, then zeros; the random \
@@ -411,6 +433,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         number!(dedupe_percent, 0..=100),
         "--dedupe",
         &OwnOption {
+            group: Group::WriteBuffers,
             value: "=<percent>",
             short: "percentage of written 4 KiB blocks that repeat one of 256 blocks",
             long: "The repeated blocks are the same for all threads, targets and runs, and in files that are created \
@@ -431,6 +454,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         }),
         "--skew",
         &OwnOption {
+            group: Group::Access,
             value: "=<zipf|pareto>:<parameter>[,contiguous]",
             short: "send most random I/Os to a few hot positions, with a Zipf or Pareto distribution",
             long: "zipf:<s>: the k-th hottest position is hit in proportion to 1/k^s, with s above 0 and up to 4. \
@@ -462,6 +486,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         }),
         "--append",
         &OwnOption {
+            group: Group::Access,
             value: "[=<size>[KMGT][,preallocate|,recycle][,single]]",
             short: "write at the end of a file per thread, like a write-ahead log [default size: 1G]",
             long: "Each thread appends to a file of its own: with the target log.dat, log.dat.0, log.dat.1 and so on. \

@@ -1,6 +1,7 @@
 //! One row: an XML element, the field of `T` that it sets, and everything else that is known about
 //! the two.
 
+use crate::group::Group;
 use crate::xml::reader::{Reader, is_named};
 use crate::xml::value;
 use crate::xml::writer::Writer;
@@ -32,6 +33,8 @@ pub struct Setting<T: 'static> {
 
 /// Help for an option that sets one field.
 pub struct OwnOption {
+    /// Under which heading help lists it.
+    pub group: Group,
     /// Grammar of the value, directly after the name: `=<n>`; empty for a switch.
     pub value: &'static str,
     /// One line.

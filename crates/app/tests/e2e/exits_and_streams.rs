@@ -22,7 +22,7 @@ fn invalid(run: &Finished, parts: &[&str]) {
 
 // Shows switches: -Rs[text|xml]
 // Shows switches: -?
-// Shows switches: --help[=<option>]
+// Shows switches: --help[=<option|word>]
 // Shows switches: --version
 #[test]
 fn what_only_shows_something_succeeds() {

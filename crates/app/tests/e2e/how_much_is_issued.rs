@@ -49,7 +49,7 @@ fn the_kernel_is_asked_as_often_as_is_reported() {
     }
 }
 
-// Shows switches: -g(<bytes/ms>|<count>i)
+// Shows switches: -g(<bytes/ms>|<count>i|<size>/s)
 #[test]
 fn a_rate_in_ios_or_bytes_is_that_of_the_system_calls() {
     let place = place();

@@ -28,6 +28,7 @@ mod faults_of_targets;
 mod faults_of_the_machine;
 mod features;
 mod files_of_series;
+mod first_contact;
 mod foreign_text;
 mod guide;
 mod how_ios_are_issued;

@@ -50,11 +50,14 @@ fn man_shows_every_page_without_a_warning() {
 }
 
 /// What is typed, and one of the words that the shell then offers.
-const TYPED: [(&str, &str); 10] = [
+const TYPED: [(&str, &str); 13] = [
     ("diskspd sw", "sweep"),
     ("diskspd --eng", "--engine"),
     ("diskspd --engine=io_", "io_uring"),
     ("diskspd -Rx", "-Rxml"),
+    ("diskspd -Su", "-Su"),
+    ("diskspd --help=iodep", "iodepth"),
+    ("diskspd explain served-from-c", "served-from-cache"),
     ("diskspd sweep --conf", "--confirm"),
     ("diskspd --json=res", "result.json"),
     ("diskspd report res", "result.json"),

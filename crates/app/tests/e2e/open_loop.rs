@@ -26,7 +26,7 @@ fn text(place: &Workplace, name: &str) -> String {
     String::from_utf8(place.content(name)).expect("it is UTF-8")
 }
 
-// Shows switches: --rate=<iops>[..<iops>]
+// Shows switches: --rate=<rate>[..<rate>]
 #[test]
 fn every_start_of_the_schedule_is_accounted_for() {
     let place = workplace!();

@@ -92,8 +92,8 @@ fn writes_without_a_percentage_are_none_and_that_is_said() {
     assert_eq!(run.expect_status(0).stderr, "");
 }
 
-// Shows switches: -g
-// Shows switches: --rate
+// Shows switches: -g(<bytes/ms>|<count>i|<size>/s)
+// Shows switches: --rate=<rate>[..<rate>]
 #[test]
 fn rates_are_in_bytes_per_second_too() {
     let place = workplace!();

@@ -19,7 +19,7 @@ fn rate_of(place: &Workplace, words: &str, expected: f64) -> (f64, f64) {
     (report.total.sum.ios_per_s, (expected * 0.005).max(1.0 / report.seconds))
 }
 
-// Shows switches: -g(<bytes/ms>|<count>i)
+// Shows switches: -g(<bytes/ms>|<count>i|<size>/s)
 #[test]
 fn limits_of_rate_are_kept() {
     let place = workplace!();
@@ -48,7 +48,7 @@ fn limits_of_rate_are_kept() {
     }
 }
 
-// Shows switches: -g(<bytes/ms>|<count>i)
+// Shows switches: -g(<bytes/ms>|<count>i|<size>/s)
 #[test]
 fn limits_of_rate_are_not_exceeded() {
     let place = workplace!();
@@ -97,7 +97,7 @@ fn traced_in_time(
     panic!("{words}: not made, and how late, in microseconds: {seen:?}");
 }
 
-// Shows switches: --rate=<iops>[..<iops>]
+// Shows switches: --rate=<rate>[..<rate>]
 #[test]
 fn a_ramp_starts_ios_faster_and_faster() {
     let place = workplace!();

@@ -59,8 +59,12 @@ struct Dashed {
 /// Sorts the arguments by kind.
 pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<Scanned, ParseFailure> {
     let mut line = Line::default();
-    let mut rest = args.iter().peekable();
+    let mut rest = args.iter();
     while let Some(argument) = rest.next() {
+        if argument == "--" {
+            line.targets.extend(rest.cloned());
+            break;
+        }
         let Some(dashed) = as_option(argument, environment)? else {
             line.targets.push(argument.clone());
             continue;
@@ -80,7 +84,7 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
                 && value.is_empty()
                 && !row.value.is_empty()
             {
-                refuse_separate_value(&dashed.typed, rest.peek().copied(), environment)?;
+                refuse_separate_value(&dashed.typed, rest.as_slice().first(), environment)?;
             }
             line.short.push(ShortOption { argument: dashed.typed, found });
             continue;
@@ -110,7 +114,7 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
                 .map_err(|reason| ParseFailure::because(format!("{name} {reason}")))?;
         }
         match name {
-            "--help" => return answer_help(value),
+            "--help" => return answer_help(value.as_deref(), rest.as_slice()).map(Scanned::Answer),
             "--man" => return answer_man(value.as_deref()),
             "--completions" => return answer_completions(&value.unwrap_or_default()),
             "--version" => return Ok(Scanned::Answer(Command::Version)),
@@ -146,15 +150,17 @@ fn text_value(name: &str, value: &OsStr) -> Result<String, ParseFailure> {
     })
 }
 
-fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
-    if let Some(word) = &topic
-        && help::topic(word).is_none()
-    {
-        return Err(ParseFailure::because(format!(
-            "no help for '{word}': unknown option or subcommand; --help lists all of them"
-        )));
-    }
-    Ok(Scanned::Answer(Command::Help(topic)))
+/// The help for a word, or for several, such as `raw disk`.
+pub(super) fn answer_help(word: Option<&str>, more: &[OsString]) -> Result<Command, ParseFailure> {
+    let Some(word) = word else { return Ok(Command::Help(None)) };
+    let more = more.iter().filter_map(|word| word.to_str()).take_while(|word| !word.starts_with('-'));
+    let words = std::iter::once(word).chain(more).collect::<Vec<_>>().join(" ");
+    // What follows an option may be a target.
+    let topic = [words.as_str(), word].into_iter().find(|topic| help::topic(topic).is_some());
+    topic.map(|topic| Command::Help(Some(topic.to_owned()))).ok_or_else(|| {
+        let near = help::near(&words).join(", ");
+        ParseFailure::because(format!("no help for '{words}'; nearest: {near}; --help lists all options"))
+    })
 }
 
 fn answer_man(name: Option<&str>) -> Result<Scanned, ParseFailure> {

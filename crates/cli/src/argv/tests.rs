@@ -488,12 +488,22 @@ fn our_own_options() {
     assert_eq!(options, RunOptions { overwrite: true, recreate: true, plan_only: true, ..RunOptions::default() });
     assert_failures(&[
         ("--overwrite=yes f", "takes no value"),
-        ("-- f", "invalid option: '--'"),
         ("f --overwrite", "must come before"),
-        ("--help foo", "'foo'"),
+        ("--help xyzzy", "'xyzzy'"),
         ("--help=-q", "'-q'"),
         ("--nothing f", "'--nothing'"),
     ]);
+}
+
+#[test]
+fn two_dashes_end_the_options() {
+    let paths = |line: &str| {
+        let targets = run(line).profile.time_spans.remove(0).targets;
+        targets.into_iter().map(|target| target.path.display().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths("-b4K -- -r f"), ["-r", "f"]);
+    assert_eq!(paths("-- f"), ["f"]);
+    assert_failures(&[("-b4K --", "at least one target")]);
 }
 
 /// Arguments near enough to real ones to reach every parser.

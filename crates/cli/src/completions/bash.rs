@@ -64,10 +64,10 @@ _diskspd() {
 ";
 
 /// The script.
-pub(super) fn script() -> String {
+pub(super) fn script(findings: &[&str]) -> String {
     let mut text = HEAD.to_owned();
     for name in subcommand::NAMES {
-        let of = of_subcommand(name);
+        let of = of_subcommand(name, findings);
         let _ = writeln!(text, "    {name})");
         options(&mut text, &of.options);
         text.push_str("        case \"$words\" in\n");

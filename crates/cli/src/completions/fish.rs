@@ -16,7 +16,7 @@ end
 ";
 
 /// The script.
-pub(super) fn script() -> String {
+pub(super) fn script(findings: &[&str]) -> String {
     let mut text = HEAD.to_owned();
     let counters: Vec<String> = counters().map(|counter| quoted(&counter)).collect();
     let _ = writeln!(text, "function __diskspd_counters\n    printf '%s\\n' {}\nend\n", counters.join(" "));
@@ -32,7 +32,7 @@ pub(super) fn script() -> String {
         line(&mut text, &none, &option);
     }
     for name in subcommand::NAMES {
-        let of = of_subcommand(name);
+        let of = of_subcommand(name, findings);
         let condition = format!("contains -- {name} (commandline -opc)[2]");
         for option in of.options {
             line(&mut text, &condition, &option);

@@ -97,8 +97,30 @@ fn topics_are_found_by_every_spelling() {
     for name in subcommand::NAMES {
         assert_eq!(topic(name), subcommand::help(name));
     }
-    for word in ["", "-", "--", "q", "-q", "foo", "--r", "testfile.dat"] {
+    for word in ["", "-", "--", "q", "-q", "xyzzy", "--r", "testfile.dat"] {
         assert_eq!(topic(word), None, "{word}");
+    }
+}
+
+#[test]
+fn words_find_options_subcommands_and_pages() {
+    let has = |word: &str, line: &str| {
+        let found = topic(word).unwrap_or_else(|| panic!("{word}"));
+        assert!(found.lines().any(|found| found.trim_start().starts_with(line)), "{word}: {found}");
+    };
+    has("iodepth", "fio: iodepth is -o32 here.");
+    has("iodepth", "-o<count>");
+    has("iops", "--rate=");
+    has("raw disk", "docs/guide/raw-disks.md");
+    has("steady state", "docs/concepts/steady-state.md");
+    // An option and, of another tool, another one.
+    has("bs", "fio: bs is -b4K here.");
+    has("bs", "-b<size>");
+    has("bs", "-bs(n|p)");
+    has("rate", "example: diskspd -g");
+    assert_eq!(near("iodept")[0], "iodepth");
+    for word in words() {
+        assert!(topic(word).is_some(), "{word}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Options that run one load on several hosts.
 
 use super::own::OWN;
-use super::row::{Kind, OptionRow, Repeat};
+use super::row::{Group, Kind, OptionRow, Repeat};
 use crate::builder::{Builder, Given};
 use crate::fleet::FleetOption;
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use std::path::PathBuf;
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--on",
+        group: Group::Hosts,
         value: "=<[user@]host,...|nats://server/host,...>",
         kind: Kind::Value,
         repeat: Repeat::Error,
@@ -25,6 +26,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--shared",
+        group: Group::Hosts,
         short: "with --on: hosts write to one file where the path is the same on all",
         long: "For files of a cluster or network file system. The first host creates the file (-c) or checks it; then the others check that \
                they see this very file. All hosts write to it, and the first one closes it when all have ended. The file system must keep \
@@ -38,6 +40,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--key",
+        group: Group::Hosts,
         value: "=<file>",
         kind: Kind::Value,
         repeat: Repeat::Error,
@@ -49,6 +52,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--creds",
+        group: Group::Hosts,
         value: "=<file>",
         kind: Kind::Value,
         repeat: Repeat::Error,
@@ -60,6 +64,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--tls-ca",
+        group: Group::Hosts,
         value: "=<file>",
         kind: Kind::Value,
         repeat: Repeat::Error,
@@ -72,6 +77,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--no-tls",
+        group: Group::Hosts,
         short: "with --on: allow a server on another machine without TLS",
         long: "Everybody on the network can then read and delay messages, but not sign orders.",
         example: "--no-tls",
@@ -83,6 +89,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--anonymous",
+        group: Group::Hosts,
         short: "with --on: allow a server on another machine without credentials",
         long: "Everybody who reaches the server can then send messages to agents. Agents act on none that is not signed with a key \
                that they trust.",
@@ -95,6 +102,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--inbox",
+        group: Group::Hosts,
         value: "=<prefix>",
         kind: Kind::Value,
         repeat: Repeat::Error,

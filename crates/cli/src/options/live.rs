@@ -1,7 +1,7 @@
 //! Options that show a run while it goes on.
 
 use super::own::OWN;
-use super::row::{Kind, OptionRow, Repeat};
+use super::row::{Group, Kind, OptionRow, Repeat};
 use crate::builder::{Builder, Given};
 use model::live::StreamTarget;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,6 +12,7 @@ const INTERVAL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--live",
+        group: Group::Live,
         short: "show live progress in full-screen mode",
         long: "Shows the phase and the time left, I/Os per second and MiB/s over the last minutes, read and write \
                latencies of the last interval and of the whole run, CPU usage, and the devices below the targets. \
@@ -27,6 +28,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--live-json",
+        group: Group::Live,
         value: "=<file|fd:n|unix:path>",
         kind: Kind::Value,
         repeat: Repeat::LastWins,
@@ -44,6 +46,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--metrics",
+        group: Group::Live,
         value: "=<[address:]port>",
         kind: Kind::Value,
         repeat: Repeat::LastWins,
@@ -57,6 +60,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--live-interval",
+        group: Group::Live,
         value: "=<ms>",
         kind: Kind::Value,
         repeat: Repeat::LastWins,

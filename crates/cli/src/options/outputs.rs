@@ -1,7 +1,7 @@
 //! `--json --xml --text --csv --label`: results as files, and what is noted in them.
 
 use super::own::OWN;
-use super::row::{Kind, OptionRow, Repeat};
+use super::row::{Group, Kind, OptionRow, Repeat};
 use crate::builder::{Builder, Given};
 use crate::outputs::Form;
 
@@ -10,6 +10,7 @@ const OUTPUT: OptionRow = OptionRow { value: "=<file>", kind: Kind::Value, repea
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--json",
+        group: Group::Output,
         short: "write the complete results as JSON to this file ('-' writes them to stdout in place of the report)",
         long: "Writes all settings, decisions and measurements to a file, which 'diskspd report' can convert to every \
                other format. With -, writes them to stdout instead of the report. The file is never incomplete: it is \
@@ -22,6 +23,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--xml",
+        group: Group::Output,
         short: "write the results as XML, as -Rxml prints them, to this file",
         long: "Writes DiskSpd's XML results to a file, in addition to the report on stdout; with - they go to stdout \
                instead of the report. The rules for the file are those of --json.",
@@ -31,6 +33,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--text",
+        group: Group::Output,
         short: "write the text report to this file",
         long: "Writes the text report to a file, in addition to stdout. With - it goes to stdout, even if the profile \
                (-X) asks for XML results. The rules for the file are those of --json.",
@@ -40,6 +43,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--csv",
+        group: Group::Output,
         short: "write the results as CSV, one row per thread, target and direction, to this file",
         long: "Writes comma-separated values with a line of column names, one row per thread, target and direction, \
                and rows of totals; with - the output goes to stdout instead of the report. The rules for the file are \
@@ -50,6 +54,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--replace-output",
+        group: Group::Output,
         value: "",
         kind: Kind::Flag,
         repeat: Repeat::Harmless,
@@ -66,6 +71,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--label",
+        group: Group::Output,
         value: "=<key>=<value>",
         repeat: Repeat::Accumulates,
         short: "add a name and a value to the results, e.g. --label firmware=2.1",

@@ -15,7 +15,7 @@ pub(super) const OWN: OptionRow = OptionRow {
     pass: Pass::Zero,
     with_profile: true,
     scope: Scope::Invocation,
-    group: Group::Own,
+    group: Group::Program,
     since: Since::Own,
     ..OptionRow::BASE
 };
@@ -23,6 +23,7 @@ pub(super) const OWN: OptionRow = OptionRow {
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--overwrite",
+        group: Group::Targets,
         short: "let -c and writes modify existing files that this program did not create",
         long: "Without --overwrite, a run that creates or writes files refuses existing files that this program did not create. \
                For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment instead.",
@@ -35,6 +36,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--recreate",
+        group: Group::Targets,
         short: "recreate -c files even if they could be reused",
         long: "-c reuses a file that this program created earlier with the same size and fill; with --recreate it is \
                created again, as in DiskSpd.",
@@ -47,6 +49,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--destroy",
+        group: Group::Targets,
         value: "=<id>",
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
@@ -62,6 +65,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--stream",
+        group: Group::Access,
         value: "=<name>:<options>",
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
@@ -88,6 +92,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 pub(super) const LAST_ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--delete-after",
+        group: Group::Targets,
         short: "delete the target files that this program created, after the run",
         long: "Target files that this program created, in this run or before, are deleted after the last timespan, \
                also if the run fails or is interrupted. Other files and devices are kept; a note in the result names \
@@ -101,6 +106,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--expect",
+        group: Group::Acceptance,
         value: "=<figure>=<value>[,...]",
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
@@ -125,6 +131,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--hold-latency",
+        group: Group::Affinity,
         short: "keep CPUs out of deep idle states for the whole run",
         long: "Holds /dev/cpu_dma_latency open at 0 from before the targets are created until the program ends; needs \
                root. At low queue depths every latency includes the time a CPU takes to leave an idle state; this \
@@ -139,6 +146,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--journal",
+        group: Group::Durability,
         value: "=<dir>",
         kind: Kind::Value,
         repeat: Repeat::Error,
@@ -162,6 +170,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--journal-here",
+        group: Group::Durability,
         short: "let --journal use a directory on the storage of the targets",
         long: "The map and the logs are then lost if that storage fails, and writing them adds to its load.",
         example: "--journal-here",
@@ -173,6 +182,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--probe-host-cache",
+        group: Group::Caching,
         short: "before the run, test whether a cache below each target, such as the host's, serves repeated reads",
         long: "Tests each target before the run, bypassing the page cache: reads 256 blocks of 4 KiB in the range that \
                the run accesses, then up to 1 GiB of other data in it, then the same blocks again, alternating with \
@@ -189,6 +199,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--require",
+        group: Group::Acceptance,
         value: "=<metric><operator><bound>",
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
@@ -217,6 +228,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--bands",
+        group: Group::Acceptance,
         value: "=<sql|sql-log>",
         kind: Kind::Value,
         short: "rate latencies against SQL Server's guidelines; exit with status 4 if the upper limit is exceeded",
@@ -240,6 +252,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--strict",
+        group: Group::Acceptance,
         short: "exit with status 4 if the verdict is INVALID",
         long: "Each timespan's results end with a verdict, a list of the conditions that invalidate or bias them. With \
                --strict, a run that succeeds but has an INVALID finding exits with status 4; the report is still \
@@ -266,10 +279,12 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--help",
-        value: "[=<option>]",
+        value: "[=<option|word>]",
         kind: Kind::OptionalValue,
-        short: "print this help, or details of one option, e.g. --help -rd",
-        long: "Lists all options, one line each. With the name of an option or subcommand, prints its details.",
+        short: "print this help, details of one option (--help -rd), or what a word finds (--help iops)",
+        long: "Lists all options, one line each. With the name of an option or subcommand, prints its details. With \
+               another word, such as iops, fsync or fio's iodepth, lists the options, subcommands and pages of the guide \
+               that it finds. 'diskspd help WORD' does the same.",
         example: "--help",
         ..OWN
     },

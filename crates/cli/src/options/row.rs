@@ -2,6 +2,7 @@
 
 use crate::builder::{Builder, Given};
 use model::profile::{Target, TimeSpan};
+pub use settings::Group;
 use settings::Setting;
 
 /// One option.
@@ -125,67 +126,6 @@ pub enum Scope {
     TimeSpan,
     /// Every target.
     Target,
-}
-
-/// Headings of help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    /// Size, bounds and creation of targets.
-    Targets,
-    /// Durations and seed.
-    Timing,
-    /// Threads, queue depth and rates.
-    Load,
-    /// Threads to CPUs.
-    Affinity,
-    /// Where I/Os fall and which they are.
-    Access,
-    /// Caches and how I/O is issued.
-    Caching,
-    /// What is written.
-    WriteBuffers,
-    /// Statistics and results.
-    Output,
-    /// Events.
-    Synchronization,
-    /// Kernel events.
-    EventTracing,
-    /// Not of `DiskSpd`.
-    Own,
-}
-
-impl Group {
-    /// All, in the order of help.
-    pub const ALL: [Self; 11] = [
-        Self::Targets,
-        Self::Timing,
-        Self::Load,
-        Self::Affinity,
-        Self::Access,
-        Self::Caching,
-        Self::WriteBuffers,
-        Self::Output,
-        Self::Synchronization,
-        Self::EventTracing,
-        Self::Own,
-    ];
-
-    /// The heading.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Targets => "Size and bounds of targets",
-            Self::Timing => "Duration",
-            Self::Load => "Threads, queue depth and rate",
-            Self::Affinity => "CPU affinity",
-            Self::Access => "Access pattern",
-            Self::Caching => "Caching and I/O",
-            Self::WriteBuffers => "Write buffers",
-            Self::Output => "Statistics and output",
-            Self::Synchronization => "Synchronization",
-            Self::EventTracing => "Event tracing",
-            Self::Own => "Options that DiskSpd does not have",
-        }
-    }
 }
 
 /// First version that knows an option.

@@ -26,6 +26,7 @@ fn row<T>(setting: &'static Setting<T>, scope: Scope, sets: OwnSetting) -> Optio
         kind: if is_switch { Kind::Flag } else { with_value },
         repeat: if is_switch { Repeat::Harmless } else { Repeat::LastWins },
         scope,
+        group: help.group,
         xml: std::slice::from_ref(&setting.element),
         short: help.short,
         long: help.long,

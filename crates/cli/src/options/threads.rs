@@ -86,6 +86,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-g",
+        group: Group::Rate,
         value: "(<bytes/ms>|<count>i|<size>/s)",
         xml: &["Throughput"],
         short: "limit per thread and target: bytes per ms; with i: I/Os per s; with /s: bytes per s",
@@ -99,6 +100,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-i",
+        group: Group::Rate,
         value: "<count>",
         xml: &["BurstSize"],
         short: "I/Os per burst; needs -j",
@@ -112,6 +114,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-j",
+        group: Group::Rate,
         value: "<milliseconds>",
         xml: &["ThinkTime"],
         short: "pause between bursts in milliseconds; needs -i",
@@ -127,11 +130,11 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 /// Bytes per second, in the unit of profiles.
-fn bytes_per_second(builder: &mut Builder, given: &Given<'_>, bytes_per_s: u64) -> Result<(), String> {
-    let bytes_per_ms = bytes_per_s.saturating_add(500) / 1000;
+fn bytes_per_second(builder: &mut Builder, given: &Given<'_>, asked: u64) -> Result<(), String> {
+    let bytes_per_ms = asked.saturating_add(500) / 1000;
     let rate = u32::try_from(bytes_per_ms).ok().filter(|rate| *rate > 0);
     let rate = rate.ok_or_else(|| format!("the rate must be 1000 to {}000 bytes per second", u32::MAX))?;
-    if (u64::from(rate) * 1000).abs_diff(bytes_per_s) > bytes_per_s / 1000 {
+    if (u64::from(rate) * 1000).abs_diff(asked) > asked / 1000 {
         builder.warn(format!("'{}' is rounded to {rate}000 bytes per second", given.argument));
     }
     builder.settings().throughput = Throughput::BytesPerMs(rate);

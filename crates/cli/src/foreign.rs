@@ -1,0 +1,437 @@
+//! Words of other tools (fio, vdbench, elbencho), and the options of ours that say the same: for errors and for help.
+
+use crate::{decimal, words};
+use model::shell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// A storage tool whose words are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    Fio,
+    Vdbench,
+    Elbencho,
+}
+
+impl Tool {
+    const ALL: [Self; 3] = [Self::Fio, Self::Vdbench, Self::Elbencho];
+
+    /// As it is typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fio => "fio",
+            Self::Vdbench => "vdbench",
+            Self::Elbencho => "elbencho",
+        }
+    }
+}
+
+/// An option of another tool.
+pub(crate) struct Word {
+    pub(crate) tool: Tool,
+    pub(crate) name: &'static str,
+    /// Our argument that says the same, as an example; empty if nothing need be said.
+    pub(crate) example: &'static str,
+    says: Says,
+}
+
+/// What becomes of a value.
+#[derive(Clone, Copy)]
+enum Says {
+    /// Nothing: it is always so, or has no meaning here.
+    Nothing,
+    /// Our option, with the value behind it.
+    Number(&'static str),
+    /// The same with a size or a time in our form.
+    Size(&'static str),
+    Seconds(&'static str),
+    /// The same with what is missing to 100.
+    Rest(&'static str),
+    /// This argument, unless the value is 0.
+    Fixed(&'static str),
+    /// One of our words for one of theirs.
+    Engine,
+    /// A law with hot positions.
+    Skew,
+    /// Bytes per second per thread.
+    BytesPerSecond,
+    /// I/Os per second per thread.
+    IosPerSecond,
+    /// Which I/Os: `randread`.
+    Pattern,
+    /// A target.
+    Target,
+}
+
+const fn fio(name: &'static str, example: &'static str, says: Says) -> Word {
+    Word { tool: Tool::Fio, name, example, says }
+}
+
+const fn vdbench(name: &'static str, example: &'static str, says: Says) -> Word {
+    Word { tool: Tool::Vdbench, name, example, says }
+}
+
+const fn elbencho(name: &'static str, example: &'static str, says: Says) -> Word {
+    Word { tool: Tool::Elbencho, name, example, says }
+}
+
+/// A command line of another tool.
+pub(crate) struct Recognised {
+    /// The argument that tells.
+    pub(crate) argument: String,
+    pub(crate) tool: Tool,
+    /// The nearest command of ours, if there is any.
+    pub(crate) command: Option<String>,
+}
+
+/// Every word, the more usual tool first.
+pub(crate) const WORDS: &[Word] = &[
+    fio("rw", "-r -w30", Says::Pattern),
+    fio("readwrite", "-r -w30", Says::Pattern),
+    fio("bs", "-b4K", Says::Size("-b")),
+    fio("blocksize", "-b4K", Says::Size("-b")),
+    fio("bssplit", "--sizes=4K/60:64K/40", Says::Nothing),
+    fio("iodepth", "-o32", Says::Number("-o")),
+    fio("numjobs", "-t4", Says::Number("-t")),
+    fio("rwmixread", "-w30", Says::Rest("-w")),
+    fio("rwmixwrite", "-w30", Says::Number("-w")),
+    fio("percentage_random", "-rs80", Says::Number("-rs")),
+    fio("direct", "-Su", Says::Fixed("-Su")),
+    fio("buffered", "-Sb", Says::Nothing),
+    fio("sync", "-Sw", Says::Fixed("-Sw")),
+    fio("fsync", "--fsync-every=1", Says::Number("--fsync-every=")),
+    fio("fdatasync", "--fdatasync-every=1", Says::Number("--fdatasync-every=")),
+    fio("ioengine", "--engine=io_uring", Says::Engine),
+    fio("size", "-c1G", Says::Size("-c")),
+    fio("filesize", "-c1G", Says::Size("-c")),
+    fio("filename", "", Says::Target),
+    fio("runtime", "-d60", Says::Seconds("-d")),
+    fio("ramp_time", "-W10", Says::Seconds("-W")),
+    fio("rate", "-g100M/s", Says::BytesPerSecond),
+    fio("rate_iops", "-g1000i", Says::IosPerSecond),
+    fio("thinktime", "-i1", Says::Nothing),
+    fio("randseed", "-z1", Says::Number("-z")),
+    fio("cpus_allowed", "-a0,1", Says::Number("-a")),
+    fio("random_distribution", "--skew=zipf:1.1", Says::Skew),
+    fio("dedupe_percentage", "--dedupe=30", Says::Number("--dedupe=")),
+    fio("buffer_compress_percentage", "--compress=2", Says::Nothing),
+    fio("verify", "--verify", Says::Fixed("--verify")),
+    fio("output-format", "--json=result.json", Says::Fixed("--json=result.json")),
+    fio("percentile_list", "-L", Says::Fixed("-L")),
+    fio("lat_percentiles", "-L", Says::Fixed("-L")),
+    fio("client", "--on=host1,host2", Says::Nothing),
+    fio("name", "", Says::Nothing),
+    fio("group_reporting", "", Says::Nothing),
+    fio("time_based", "", Says::Nothing),
+    fio("thread", "", Says::Nothing),
+    fio("norandommap", "", Says::Nothing),
+    fio("invalidate", "--cold", Says::Nothing),
+    fio("refill_buffers", "-Zr", Says::Fixed("-Zr")),
+    vdbench("sd", "", Says::Nothing),
+    vdbench("wd", "", Says::Nothing),
+    vdbench("rd", "", Says::Nothing),
+    vdbench("fsd", "", Says::Nothing),
+    vdbench("fwd", "", Says::Nothing),
+    vdbench("lun", "", Says::Target),
+    vdbench("xfersize", "-b4K", Says::Size("-b")),
+    vdbench("rdpct", "-w30", Says::Rest("-w")),
+    vdbench("seekpct", "-rs80", Says::Number("-rs")),
+    vdbench("threads", "-o32", Says::Number("-o")),
+    vdbench("iorate", "--rate=5000", Says::Number("--rate=")),
+    vdbench("elapsed", "-d60", Says::Seconds("-d")),
+    vdbench("warmup", "-W10", Says::Seconds("-W")),
+    vdbench("openflags", "-Su", Says::Fixed("-Su")),
+    elbencho("threads", "-t4", Says::Number("-t")),
+    elbencho("block", "-b4K", Says::Size("-b")),
+    elbencho("size", "-c1G", Says::Size("-c")),
+    elbencho("iodepth", "-o32", Says::Number("-o")),
+    elbencho("direct", "-Su", Says::Fixed("-Su")),
+    elbencho("rand", "-r", Says::Fixed("-r")),
+    elbencho("timelimit", "-d60", Says::Seconds("-d")),
+    elbencho("rwmixpct", "-w30", Says::Rest("-w")),
+    elbencho("hosts", "--on=host1,host2", Says::Nothing),
+    elbencho("write", "-w100", Says::Fixed("-w100")),
+    elbencho("lat", "-L", Says::Fixed("-L")),
+];
+
+fn find(tool: Tool, name: &str) -> Option<&'static Word> {
+    WORDS.iter().find(|word| word.tool == tool && word.name == name)
+}
+
+/// Words of another tool with their values.
+pub type Settings = Vec<(String, String)>;
+
+/// The nearest command of ours; what has no counterpart is left out.
+pub fn command(tool: Tool, settings: &[(String, String)]) -> String {
+    nearest(tool, settings, Vec::new(), &[])
+}
+
+/// The same with options of ours, and with targets, unless a setting names others.
+fn nearest(tool: Tool, settings: &[(String, String)], mut options: Vec<String>, targets: &[String]) -> String {
+    let last: BTreeMap<&str, &str> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut targets = if targets.is_empty() { vec!["test.dat".to_owned()] } else { targets.to_vec() };
+    let mut seen: Vec<&str> = Vec::new();
+    for (name, _) in settings {
+        let Some(word) = find(tool, name).filter(|word| !seen.contains(&word.name)) else { continue };
+        seen.push(word.name);
+        let value = last.get(word.name).copied().unwrap_or_default();
+        match word.says {
+            Says::Target if !value.is_empty() => targets = value.split(':').map(str::to_owned).collect(),
+            Says::Pattern => options.extend(pattern(value, last.keys().any(|name| name.starts_with("rwmix")))),
+            _ => options.extend(word.argument(value)),
+        }
+    }
+    let words = std::iter::once("diskspd".to_owned()).chain(options).chain(targets);
+    words.map(|word| shell::quoted(&word).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// `randrw` of fio; the share of writes may be said by another option.
+fn pattern(value: &str, has_share: bool) -> Vec<String> {
+    let mut options = Vec::new();
+    let kind = value.split(':').next().unwrap_or_default();
+    if kind.starts_with("rand") {
+        options.push("-r".to_owned());
+    }
+    let share = match kind.trim_start_matches("rand") {
+        "write" => Some("-w100"),
+        "rw" | "readwrite" if !has_share => Some("-w50"),
+        "trim" => Some("--discard=100"),
+        _ => None,
+    };
+    options.extend(share.map(str::to_owned));
+    options
+}
+
+impl Word {
+    /// Our argument for a value.
+    fn argument(&self, value: &str) -> Option<String> {
+        let is_off = ["", "0", "none", "off", "false"].contains(&value);
+        match self.says {
+            Says::Nothing | Says::Target | Says::Pattern => None,
+            Says::Number(option) => {
+                (!is_off && value.starts_with(|c: char| c.is_ascii_digit())).then(|| format!("{option}{value}"))
+            }
+            Says::Size(option) => size(value).map(|size| format!("{option}{size}")),
+            Says::Seconds(option) => decimal::whole_seconds(value).ok().map(|seconds| format!("{option}{seconds}")),
+            Says::Rest(option) => {
+                let share = value.parse::<u32>().ok().filter(|share| *share <= 100)?;
+                Some(format!("{option}{}", 100 - share))
+            }
+            Says::Fixed(argument) => (value.is_empty() || !is_off).then(|| argument.to_owned()),
+            Says::Engine => Some(match value {
+                "libaio" | "posixaio" => "--engine=aio".to_owned(),
+                "io_uring" | "io_uring_cmd" => "--engine=io_uring".to_owned(),
+                "sync" | "psync" | "pvsync" | "pvsync2" => "--engine=sync".to_owned(),
+                "mmap" => "--engine=mmap".to_owned(),
+                _ => return None,
+            }),
+            Says::Skew => {
+                ["zipf:", "pareto:"].iter().any(|law| value.starts_with(law)).then(|| format!("--skew={value}"))
+            }
+            Says::BytesPerSecond => size(value).map(|size| format!("-g{size}/s")),
+            Says::IosPerSecond => {
+                (!is_off && value.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("-g{value}i"))
+            }
+        }
+    }
+}
+
+/// A size in our form: `4k`, `1GiB`, `128kb`.
+fn size(value: &str) -> Option<String> {
+    let value = value.trim().to_ascii_uppercase();
+    let (digits, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
+    let letter = match unit {
+        "" => "",
+        "K" | "KB" | "KIB" => "K",
+        "M" | "MB" | "MIB" => "M",
+        "G" | "GB" | "GIB" => "G",
+        "T" | "TB" | "TIB" => "T",
+        _ => return None,
+    };
+    (!digits.is_empty()).then(|| format!("{digits}{letter}"))
+}
+
+/// A command line that may be one of another tool.
+#[derive(Default)]
+struct Line {
+    settings: Settings,
+    /// The arguments that the settings are from, each with its name.
+    typed: Vec<(String, String)>,
+    /// Options that are not theirs.
+    options: Vec<String>,
+    targets: Vec<String>,
+}
+
+impl Line {
+    fn read(args: &[&str]) -> Self {
+        let mut line = Self::default();
+        let mut rest = args.iter().copied().peekable();
+        while let Some(arg) = rest.next() {
+            let (name, value) = match arg.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (arg, None),
+            };
+            let bare = name.trim_start_matches('-');
+            let is_long = name.starts_with("--");
+            let Some(word) = WORDS.iter().find(|word| word.name == bare && (is_long || value.is_some())) else {
+                if arg.starts_with('-') {
+                    line.options.push(arg.to_owned());
+                    line.options.extend(rest.next_if(|_| words::has_value_behind(arg)).map(str::to_owned));
+                } else {
+                    line.targets.push(arg.to_owned());
+                }
+                continue;
+            };
+            line.typed.push((arg.to_owned(), bare.to_owned()));
+            if !name.starts_with('-') && word.tool == Tool::Vdbench {
+                line.settings.append(&mut parameters(std::iter::once(arg)));
+                continue;
+            }
+            // Switches are followed by other options.
+            let takes = value.is_none() && !matches!(word.says, Says::Fixed(_));
+            let behind = rest.next_if(|next| takes && !next.starts_with('-'));
+            line.settings.push((bare.to_owned(), value.or(behind).unwrap_or_default().to_owned()));
+        }
+        line
+    }
+}
+
+/// What a command line of another tool is in ours; `None` if nothing says that it is one. It begins with the tool's name,
+/// or has words of it that are not ours.
+pub(crate) fn recognise(args: &[OsString]) -> Option<Recognised> {
+    let args: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
+    let first = *args.first()?;
+    if let Some(tool) = Tool::ALL.into_iter().find(|tool| tool.name() == first) {
+        let Line { settings, mut targets, .. } = Line::read(&args[1..]);
+        // Before the last there may be values of short options.
+        let target = targets.pop().filter(|_| tool == Tool::Elbencho);
+        let is_any = settings.iter().any(|(name, _)| find(tool, name).is_some());
+        let command = is_any.then(|| nearest(tool, &settings, Vec::new(), target.as_slice()));
+        return Some(Recognised { argument: first.to_owned(), tool, command });
+    }
+    let line = Line::read(&args);
+    // Words that several tools have are those of the tool that has more of the others.
+    let known = |tool: Tool| line.settings.iter().filter(|(name, _)| find(tool, name).is_some()).count();
+    let tool = Tool::ALL.into_iter().reduce(|best, next| if known(next) > known(best) { next } else { best })?;
+    let is_ours = |arg: &str| arg.starts_with("--") && words::row_of(arg).is_some();
+    let tells = |(arg, name): &&(String, String)| find(tool, name).is_some() && !is_ours(arg);
+    let (argument, _) = line.typed.iter().find(tells)?;
+    let command = nearest(tool, &line.settings, line.options, &line.targets);
+    Some(Recognised { argument: argument.clone(), tool, command: Some(command) })
+}
+
+/// The parameters of vdbench in lines of `key=value,key=value`.
+fn parameters<'a>(lines: impl Iterator<Item = &'a str>) -> Settings {
+    let parts = lines.flat_map(|line| line.split([',', ' ']));
+    parts
+        .filter_map(|part| part.split_once('='))
+        .map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
+        .collect()
+}
+
+/// What a file that was to be a job or a profile is, if it is a job of another tool: the tool and the nearest command.
+pub fn of_job_file(bytes: &[u8]) -> Option<(Tool, String)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';', '*']));
+    if ["sd=", "wd=", "rd=", "fsd=", "hd="].iter().any(|key| lines().next().is_some_and(|line| line.starts_with(key))) {
+        return Some((Tool::Vdbench, command(Tool::Vdbench, &parameters(lines()))));
+    }
+    // The options of all jobs and those of the first: in a job file of ours, texts have quotation marks.
+    let mut settings = Settings::new();
+    let mut jobs = 0;
+    for line in lines() {
+        if line.starts_with('[') {
+            jobs += u32::from(line != "[global]");
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, "1"));
+        if jobs <= 1 {
+            settings.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+    }
+    let is_fio =
+        |key: &str| ["rw", "readwrite", "bs", "blocksize", "ioengine", "iodepth", "numjobs", "filename"].contains(&key);
+    let is_job = jobs > 0 && settings.iter().any(|(key, value)| is_fio(key) && !value.starts_with(['"', '\'']));
+    is_job.then(|| (Tool::Fio, command(Tool::Fio, &settings)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Command;
+    use crate::request::FakeEnv;
+
+    fn args(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    /// Each is a command line that starts a run.
+    fn is_run(command: &str) -> bool {
+        let args = args(command.strip_prefix("diskspd ").expect("a command"));
+        matches!(crate::parse(&args, &FakeEnv), Ok(Command::Run(_)))
+    }
+
+    #[test]
+    fn command_lines_of_others_have_a_nearest_one_of_ours() {
+        for (line, argument, tool, expected) in [
+            ("--rw=randread", "--rw=randread", "fio", "diskspd -r test.dat"),
+            (
+                "--name=t --rw=randrw --rwmixread=70 --bs=4k --iodepth=32 --numjobs=4 --runtime=60 --time_based --direct=1 \
+                 --ioengine=libaio --size=1g --filename=/data/f",
+                "--name=t",
+                "fio",
+                "diskspd -r -w30 -b4K -o32 -t4 -d60 -Su --engine=aio -c1G /data/f",
+            ),
+            ("--rw randwrite --bs 64KiB f", "--rw", "fio", "diskspd -r -w100 -b64K f"),
+            ("--rate=1m --rw=rw --rate_iops=100", "--rw=rw", "fio", "diskspd -g1M/s -w50 -g100i test.dat"),
+            ("-rw=read -bs=4k f", "-rw=read", "fio", "diskspd -b4K f"),
+            ("rw=trim direct=0 sync=none", "rw=trim", "fio", "diskspd --discard=100 test.dat"),
+            ("-b4K --iodepth=8 --json r.json f", "--iodepth=8", "fio", "diskspd -b4K --json r.json -o8 f"),
+            ("--filename=a:b --random_distribution=zipf:1.2", "--filename=a:b", "fio", "diskspd --skew=zipf:1.2 a b"),
+            (
+                "--threads 8 --block 4k --rand --timelimit 30",
+                "--threads",
+                "elbencho",
+                "diskspd -t8 -b4K -r -d30 test.dat",
+            ),
+            ("elbencho -t 4 --rand --block 4k f", "elbencho", "elbencho", "diskspd -r -b4K f"),
+            (
+                "sd=s,lun=/dev/sdx,threads=8 wd=w,sd=s,rdpct=100",
+                "sd=s,lun=/dev/sdx,threads=8",
+                "vdbench",
+                "diskspd -o8 -w0 /dev/sdx",
+            ),
+        ] {
+            let found = recognise(&args(line)).expect(line);
+            assert_eq!(found.argument, argument, "{line}");
+            assert_eq!((found.tool.name(), found.command.as_deref()), (tool, Some(expected)), "{line}");
+            assert!(is_run(expected), "{expected}");
+        }
+        for line in ["", "--nothing", "-r -b4K f", "--verify --json size f"] {
+            assert!(recognise(&args(line)).is_none(), "{line}");
+        }
+        assert!(recognise(&args("fio job.fio")).is_some_and(|found| found.command.is_none()));
+    }
+
+    #[test]
+    fn job_files_of_others_are_recognised() {
+        let of = |text: &str| of_job_file(text.as_bytes()).map(|(tool, command)| (tool.name(), command));
+        let job = "; a job\n[global]\nioengine=io_uring\ndirect=1\n[one]\nrw=randread\nbs=8k\n[two]\nbs=1m\n";
+        assert_eq!(of(job), Some(("fio", "diskspd --engine=io_uring -Su -r -b8K test.dat".to_owned())));
+        let parameters =
+            "sd=sd1,lun=/dev/sdx,threads=8\nwd=wd1,sd=sd1,xfersize=4k,rdpct=70\nrd=r,wd=wd1,iorate=max,elapsed=60\n";
+        assert_eq!(of(parameters), Some(("vdbench", "diskspd -o8 -b4K -w30 -d60 /dev/sdx".to_owned())));
+        for text in ["", "form = \"diskspd-job\"\n[[time_spans]]\nduration_s = 1\n", "[a]\nrw=\"x\"\n", "<Profile/>"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_an_argument_of_ours() {
+        for word in WORDS {
+            for argument in word.example.split_whitespace() {
+                assert!(crate::words::row_of(argument).is_some(), "{}: {argument}", word.name);
+            }
+        }
+    }
+}

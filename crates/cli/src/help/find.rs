@@ -1,0 +1,180 @@
+//! `--help WORD`: what a word that is no option finds in the names and texts of options, in subcommands, in the titles of
+//! the guide and among the words of the field and of other tools.
+
+use super::{LINE_WIDTH, TEXT_COLUMN, list_row, wrap};
+use crate::foreign;
+use crate::options::{self, OptionRow};
+use crate::subcommand;
+use settings::suggest::nearest;
+use std::fmt::Write as _;
+
+/// Most options that are listed.
+const OPTIONS_MAX: usize = 8;
+
+/// Words that people look for, the options that they mean, and what there is to know beside these.
+const TERMS: &[(&[&str], &[&str], &str)] = &[
+    (&["iops", "limit", "throttle", "qos"], &["-g", "--rate"], ""),
+    (&["bandwidth", "throughput", "mb/s"], &["-g", "--rate"], ""),
+    (
+        &["percentile", "nines", "3-nines", "p99", "p99.9", "tail latency", "latency", "clat", "histogram"],
+        &["-L"],
+        "3-nines is the 99.9th percentile: one I/O in a thousand takes longer.",
+    ),
+    (
+        &["raw disk", "raw device", "raw", "block device", "disk", "destroy"],
+        &["--destroy"],
+        "Give the device as the target, such as /dev/nvme0n1; 'diskspd devices' lists them. Reads need no option.",
+    ),
+    (&["queue depth", "qd", "depth", "outstanding"], &["-o"], ""),
+    (&["json", "machine readable", "script"], &["--json", "--live-json"], ""),
+    (&["buffered", "page cache", "o_direct", "unbuffered", "cache", "directio"], &["-S", "--cold"], ""),
+    (&["fsync", "fdatasync", "flush", "durable", "o_dsync", "sync"], &["--fsync-every", "--fdatasync-every", "-S"], ""),
+    (&["trim", "unmap"], &["--discard"], ""),
+    (&["random"], &["-r", "-rs"], ""),
+    (&["sequential"], &["-s", "-si"], ""),
+    (&["write", "mix", "read write"], &["-w"], "Without -w, a load only reads."),
+    (&["overwrite", "existing file"], &["--overwrite"], ""),
+    (&["block size", "io size"], &["-b", "--sizes"], ""),
+    (&["duration", "time", "how long"], &["-d", "-W"], ""),
+    (&["threads", "jobs", "workers"], &["-t", "-F"], ""),
+    (&["hosts", "cluster", "servers"], &["--on"], ""),
+    (&["pass", "fail", "sla", "threshold"], &["--require", "--strict"], ""),
+    (&["grafana", "prometheus"], &["--metrics"], ""),
+    (&["warm up", "ramp"], &["-W"], ""),
+];
+
+/// What a word finds, each option with an example; `None` if it finds nothing.
+pub(super) fn find(words: &str) -> Option<String> {
+    let word = normalised(words);
+    if word.len() < 2 {
+        return None;
+    }
+    let (mut rows, notes) = meant(&word);
+    let named = |row: &&OptionRow| row.is_long() && row.name.contains(&word.replace(' ', "-"));
+    let summed_up = |row: &&OptionRow| has_word(row.short, &word);
+    add(&mut rows, options::all().filter(named));
+    add(&mut rows, options::all().filter(summed_up));
+    if rows.is_empty() {
+        add(&mut rows, options::all().filter(|row| has_word(row.long, &word) || has_word(row.on_linux, &word)));
+    }
+    let subcommands: Vec<&str> = subcommand::NAMES
+        .iter()
+        .copied()
+        .filter(|name| *name == word || has_word(&subcommand::summary(name), &word))
+        .collect();
+    let pages: Vec<(&str, String)> = guide().filter(|(title, _)| has_word(title, &word)).collect();
+    if rows.is_empty() && notes.is_empty() && subcommands.is_empty() && pages.is_empty() {
+        return None;
+    }
+    Some(text(&rows, &notes, &subcommands, &pages))
+}
+
+/// What a word means beside the options that it names; `None` if nothing.
+pub(super) fn others(word: &str, named: &[&OptionRow]) -> Option<String> {
+    let (rows, notes) = meant(&normalised(word));
+    let others: Vec<&OptionRow> =
+        rows.into_iter().filter(|row| named.iter().all(|known| known.name != row.name)).collect();
+    (!others.is_empty()).then(|| text(&others, &notes, &[], &[]))
+}
+
+/// What is nearest to a word that finds nothing.
+pub(crate) fn near(word: &str) -> Vec<&'static str> {
+    nearest(&normalised(word), words(), 3)
+}
+
+/// Names of options and subcommands, and the words of the field and of other tools.
+pub(super) fn words() -> impl Iterator<Item = &'static str> {
+    let names = options::long_named().map(|row| row.name.trim_start_matches('-'));
+    let terms = TERMS.iter().flat_map(|(words, ..)| words.iter().copied());
+    let foreign = foreign::WORDS.iter().map(|word| word.name);
+    names.chain(subcommand::NAMES.iter().copied()).chain(terms).chain(foreign)
+}
+
+/// The titles of the guide and of what it links to, with their pages.
+fn guide() -> impl Iterator<Item = (&'static str, String)> {
+    let links = include_str!("../../../../docs/guide/README.md").split('[').skip(1);
+    links.filter_map(|link| {
+        let (title, rest) = link.split_once("](")?;
+        let page = rest.split_once(')')?.0;
+        Some((
+            title,
+            page.strip_prefix("../").map_or_else(|| format!("docs/guide/{page}"), |page| format!("docs/{page}")),
+        ))
+    })
+}
+
+fn normalised(word: &str) -> String {
+    let words = word.trim_start_matches('-').to_lowercase().replace('_', " ");
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The options that a word of the field or of another tool means, and what there is to say about it.
+fn meant(word: &str) -> (Vec<&'static OptionRow>, Vec<String>) {
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    let singular = word.strip_suffix('s').unwrap_or(word);
+    let is_it = |term: &&str| **term == *word || term.trim_end_matches('s') == singular;
+    for (_, names, note) in TERMS.iter().filter(|(terms, ..)| terms.iter().any(is_it)) {
+        add(&mut rows, names.iter().flat_map(|name| options::all().filter(move |row| row.name == *name)));
+        notes.extend((!note.is_empty()).then(|| (*note).to_owned()));
+    }
+    for known in foreign::WORDS.iter().filter(|known| known.name.replace('_', " ") == word) {
+        let arguments = known.example.split_whitespace();
+        let (tool, name) = (known.tool.name(), known.name);
+        notes.push(match known.example {
+            "" => format!("{tool}: {name} needs no option here."),
+            example => format!("{tool}: {name} is {example} here."),
+        });
+        add(&mut rows, arguments.filter_map(crate::words::row_of));
+    }
+    (rows, notes)
+}
+
+fn add(rows: &mut Vec<&'static OptionRow>, more: impl Iterator<Item = &'static OptionRow>) {
+    for row in more {
+        if rows.iter().all(|known| known.synopsis() != row.synopsis()) {
+            rows.push(row);
+        }
+    }
+}
+
+/// True if every part of `word` begins a word of the text.
+fn has_word(text: &str, word: &str) -> bool {
+    let text = text.to_lowercase();
+    let begins = |part: &str| {
+        text.match_indices(part).any(|(at, _)| !text[..at].ends_with(|before: char| before.is_alphanumeric()))
+    };
+    word.split(' ').all(|part| begins(part.strip_suffix('s').filter(|stem| stem.len() > 3).unwrap_or(part)))
+}
+
+fn text(rows: &[&OptionRow], notes: &[String], subcommands: &[&str], pages: &[(&str, String)]) -> String {
+    let mut text = String::new();
+    for note in notes {
+        for line in wrap(note, LINE_WIDTH) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    if !rows.is_empty() {
+        let _ = writeln!(text, "{}Options (--help OPTION shows one in full):", if text.is_empty() { "" } else { "\n" });
+        for row in rows.iter().take(OPTIONS_MAX) {
+            list_row(&mut text, row);
+            let _ = writeln!(text, "{:TEXT_COLUMN$}example: diskspd {} test.dat", "", row.example);
+        }
+        let more: Vec<&str> = rows.iter().skip(OPTIONS_MAX).map(|row| row.name).collect();
+        for line in wrap(&format!("also: {}", more.join(" ")), LINE_WIDTH - 2).iter().filter(|_| !more.is_empty()) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    if !subcommands.is_empty() {
+        text.push_str("\nSubcommands:\n");
+        for name in subcommands {
+            let _ = writeln!(text, "  {name:<width$}{}", subcommand::summary(name), width = TEXT_COLUMN - 2);
+        }
+    }
+    if !pages.is_empty() {
+        text.push_str("\nGuide:\n");
+        for (title, page) in pages {
+            let _ = writeln!(text, "  {page}: {title}");
+        }
+    }
+    text.trim_start_matches('\n').to_owned()
+}
