@@ -235,6 +235,16 @@ impl<'a> Mounted<'a> {
         Self::device(place, name, LoopDevice::over(place, &image)?)
     }
 
+    /// A btrfs in a file of this size (at least 109 MiB), mounted with these options.
+    pub fn btrfs(place: &'a Workplace, name: &str, size_bytes: u64, options: &str) -> Result<Self, String> {
+        let mkfs = root_with("mkfs.btrfs")?;
+        let image = place.sparse(&format!("{name}.img"), size_bytes).expect("a sparse file");
+        worked(&place.tool(mkfs).arg("-q").arg(&image).run())?;
+        let mounted = Self::device(place, name, LoopDevice::over(place, &image)?)?;
+        mounted.remount(options)?;
+        Ok(mounted)
+    }
+
     /// An ext4 that nothing writes to in the background, and a file of 64 MiB on it for direct I/O.
     pub fn ext4_with_file(place: &'a Workplace) -> Result<(Self, PathBuf), String> {
         place.direct_io()?;

@@ -10,6 +10,7 @@ use model::kernel_counters::{
     CpuLimitCounters, DeviceCounters, DirtyMemory, FlushCounters, KernelCounters, ProcessCounters, RequestCounters,
 };
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The unit of sizes in /sys, whatever the sector size of the device.
 const SECTOR_BYTES: u64 = 512;
@@ -20,10 +21,17 @@ pub fn device_counters<'a>(
     devices: impl IntoIterator<Item = &'a str>,
 ) -> BTreeMap<String, DeviceCounters> {
     let counters = |name: &str| {
-        let text = root.text(place::directory(root, name)?.join("stat"))?;
-        Some((name.to_owned(), device(&text)?))
+        let directory = place::directory(root, name)?;
+        let text = root.text(directory.join("stat"))?;
+        (!is_switched_off(root, &directory)).then_some((name.to_owned(), device(&text)?))
     };
     devices.into_iter().filter_map(counters).collect()
+}
+
+/// True if the device, or the disk of a partition, was told not to count (`queue/iostats`).
+fn is_switched_off(root: &Root, directory: &Path) -> bool {
+    let switch = |directory: &Path| root.switch(directory.join("queue/iostats"));
+    switch(directory).or_else(|| switch(directory.parent()?)) == Some(false)
 }
 
 /// Reads the counters of `devices`, by the kernel's names, of caches, and those of this process. Devices

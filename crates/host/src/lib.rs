@@ -40,6 +40,7 @@ mod nvlist;
 mod open_files;
 mod openers;
 mod origin;
+mod other_programs;
 mod overlay;
 mod placement;
 mod processor;
@@ -73,6 +74,7 @@ pub use memory::{dirty_parts, free_memory_bytes, huge_page_bytes};
 pub use model::facts::TargetQuestion;
 pub use named_device::{NamedDevice, named_device};
 pub use openers::{users_of_files, users_of_shared_file};
+pub use other_programs::other_bytes;
 pub use overlay::identity as file_identity;
 pub use placement::{
     BtrfsChunks, FileExtent, PlacementSource, device_places, device_places_from, placement, placement_from,

@@ -87,8 +87,10 @@ impl<'a> Walk<'a> {
                 device.below.push(BlockDevice { role: member.role, ..below });
             }
         }
-        if let DeviceKind::Loop { file: Some(file), .. } = &device.kind {
-            let backing = self.backing_of_path(Path::new(file));
+        if let DeviceKind::Loop { file: Some(file), file_system, .. } = &mut device.kind {
+            let file = Path::new(file);
+            *file_system = self.file_system_of_path(file);
+            let backing = self.backing_of_path(file);
             device.below.extend(backing.devices().into_iter().cloned());
         }
         if matches!(device.kind, DeviceKind::NvmeMultipath { .. }) {
@@ -107,6 +109,12 @@ impl<'a> Walk<'a> {
             Some(mount) => self.backing(mount),
             None => Backing::Unknown,
         }
+    }
+
+    /// The kind of the file system that holds `path`, if it can be seen from here.
+    fn file_system_of_path(&self, path: &Path) -> Option<String> {
+        let mount = mounts::holding(self.mounts, &self.root.real(path)?)?;
+        Some(mount.file_system.clone())
     }
 
     /// What a mounted file system stands on.
@@ -162,12 +170,11 @@ impl<'a> Walk<'a> {
 
     fn overlay(&mut self, mount: &Mount) -> Backing {
         let (upper, lower) = overlay_directories(&mount.super_options);
-        let on = match upper.as_ref().or(lower.first()) {
-            // A relative name is useless: it is relative to the directory in which the mount was made.
-            Some(path) if path.is_absolute() => self.backing_of_path(path),
-            _ => Backing::Unknown,
-        };
-        Backing::Overlay { upper, lower, on: Box::new(on) }
+        // A relative name is useless: it is relative to the directory in which the mount was made.
+        let directory = upper.as_ref().or(lower.first()).filter(|path| path.is_absolute()).cloned();
+        let file_system = directory.as_ref().and_then(|path| self.file_system_of_path(path));
+        let on = directory.map_or(Backing::Unknown, |path| self.backing_of_path(&path));
+        Backing::Overlay { upper, lower, file_system, on: Box::new(on) }
     }
 }
 

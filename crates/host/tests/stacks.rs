@@ -300,6 +300,7 @@ fn a_loop_device_on_ext4_on_a_partition() {
         file: Some("/srv/images/disk.img".to_owned()),
         offset_bytes: Some(1 << 20),
         direct: Some(true),
+        file_system: Some("ext4".to_owned()),
     };
     assert_eq!(environment(&machine, "/dev/loop3").devices()[0].kind, kind);
 }

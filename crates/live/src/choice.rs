@@ -66,8 +66,9 @@ mod tests {
     #[test]
     fn the_usual_choice_leaves_out_what_nobody_uses() {
         let device = |kind, size_bytes| DeviceRow { kind, size_bytes: Some(size_bytes), ..DeviceRow::default() };
-        let loop_device =
-            |size_bytes| device(DeviceKind::Loop { file: None, offset_bytes: None, direct: None }, size_bytes);
+        let loop_device = |size_bytes| {
+            device(DeviceKind::Loop { file: None, offset_bytes: None, direct: None, file_system: None }, size_bytes)
+        };
         let idle = DeviceCounters::default();
         let used = DeviceCounters { read: RequestCounters { count: 1, ..RequestCounters::default() }, ..idle };
         let disk = device(DeviceKind::Disk, 512);

@@ -103,6 +103,9 @@ pub enum DeviceKind {
         offset_bytes: Option<u64>,
         /// True if it bypasses the page cache when it reads and writes the file.
         direct: Option<bool>,
+        /// The file system that the file is on: `ext4`, `tmpfs` ...
+        #[serde(default)]
+        file_system: Option<String>,
     },
     /// A disk with a cache on another one (bcache).
     Bcache {

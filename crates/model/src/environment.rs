@@ -232,6 +232,9 @@ pub enum Backing {
         #[serde(with = "crate::path")]
         #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
         lower: Vec<PathBuf>,
+        /// The file system of the upper directory (or the topmost lower one): `ext4`, `xfs` ...
+        #[serde(default)]
+        file_system: Option<String>,
         /// What the upper directory (or the topmost lower one) stands on. Unknown in most
         /// containers, which do not see these directories.
         on: Box<Backing>,

@@ -33,6 +33,9 @@ pub struct KernelCounters {
     /// Frequency and throttling of the CPUs that threads run on; empty if the kernel does not report them.
     #[serde(default)]
     pub cpus: Vec<CpuCounters>,
+    /// Bytes of other programs; `None` = they cannot be known.
+    #[serde(default)]
+    pub others: Option<OtherBytes>,
     /// Counters of the machine, if requested (`-e`).
     #[serde(default)]
     pub machine: Option<MachineCounters>,
@@ -70,8 +73,50 @@ impl KernelCounters {
             dirty_of_targets: self.dirty_of_targets,
             cpu_limit: self.cpu_limit.zip(before.cpu_limit).map(|(now, then)| now.since(&then)),
             cpus: self.cpus.iter().filter_map(of_cpu).collect(),
+            others: self.others.as_ref().zip(before.others.as_ref()).and_then(|(now, then)| now.since(then)),
             machine: self.machine.zip(before.machine).map(|(now, then)| now.since(&then)),
         }
+    }
+}
+
+/// Bytes that programs other than this one had transferred so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OtherBytes {
+    /// Fetched from block devices for them (`read_bytes` of all other processes, those that ended included as far as
+    /// their parents count them).
+    pub read_bytes: u64,
+    /// Written for them, or left to the page cache to write (`write_bytes` without `cancelled_write_bytes`).
+    pub write_bytes: u64,
+    /// Bytes read from each block device that no target stands on and that has no device below it, by the kernel's name.
+    pub elsewhere_read_bytes: BTreeMap<String, u64>,
+    /// Bytes read from all these devices and those of the targets while the processes were looked at: they may be among
+    /// the bytes of one side and not yet of the other.
+    pub meanwhile_read_bytes: u64,
+}
+
+impl OtherBytes {
+    /// What was counted since `before`; `None` if a device came, went or counts anew.
+    fn since(&self, before: &Self) -> Option<Self> {
+        let elsewhere = |(name, now): (&String, &u64)| {
+            let then = before.elsewhere_read_bytes.get(name)?;
+            Some((name.clone(), now.checked_sub(*then)?))
+        };
+        let is_same = self.elsewhere_read_bytes.len() == before.elsewhere_read_bytes.len();
+        Some(Self {
+            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
+            write_bytes: self.write_bytes.saturating_sub(before.write_bytes),
+            elsewhere_read_bytes: self.elsewhere_read_bytes.iter().map(elsewhere).collect::<Option<_>>()?,
+            meanwhile_read_bytes: self.meanwhile_read_bytes.saturating_add(before.meanwhile_read_bytes),
+        })
+        .filter(|_| is_same)
+    }
+
+    /// Bytes that other programs read from devices of the targets, at least.
+    #[must_use]
+    pub fn least_read_bytes(&self) -> u64 {
+        let elsewhere = self.elsewhere_read_bytes.values().fold(self.meanwhile_read_bytes, |a, b| a.saturating_add(*b));
+        self.read_bytes.saturating_sub(elsewhere)
     }
 }
 

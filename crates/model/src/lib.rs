@@ -36,6 +36,7 @@ pub mod kernel_events;
 pub mod kernel_log;
 pub mod label;
 pub mod latency_band;
+pub mod ledger;
 pub mod limit;
 pub mod limits;
 pub mod live;

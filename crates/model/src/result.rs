@@ -19,6 +19,7 @@ use crate::fleet::{Fleet, HostTiming};
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
 use crate::kernel_log::KernelMessage;
+use crate::ledger::Ledger;
 use crate::note::Note;
 use crate::plan::{EffectiveDistribution, Plan};
 use crate::preset::PresetRun;
@@ -162,6 +163,10 @@ pub struct TimeSpanResult {
     pub measured: Option<Measured>,
     /// The kernel's own counters around the measurement; null = they were not read.
     pub kernel_counters: Option<KernelCountersAround>,
+    /// Bytes that were asked for and bytes that reached storage; null = the kernel's counters were not read, or several
+    /// hosts.
+    #[serde(default)]
+    pub ledger: Option<Ledger>,
     /// Kernel events by class, and I/O at each level of storage (`-e`); null = not asked for.
     #[serde(default)]
     pub kernel_events: Option<KernelEvents>,

@@ -25,6 +25,7 @@ pub mod interference;
 mod io_table;
 pub mod json;
 mod latency_table;
+mod ledger_table;
 pub mod limit;
 pub mod load_line;
 mod load_loop;

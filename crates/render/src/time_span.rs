@@ -3,8 +3,8 @@
 use crate::io_table::{Columns, Kind};
 use crate::{
     confidence, cpu_table, distribution_list, event_table, flush_table, foreign, host_table, io_table, latency_table,
-    load_loop, operation_table, reduction_table, rotation_table, size_table, skew_table, storage_table, stream_table,
-    verdict_block, verification_block, wait_table,
+    ledger_table, load_loop, operation_table, reduction_table, rotation_table, size_table, skew_table, storage_table,
+    stream_table, verdict_block, verification_block, wait_table,
 };
 use model::affinity::list_text;
 use model::fleet::{Fleet, FleetTimeSpan};
@@ -141,7 +141,8 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     confidence::lines(out, measured)?;
     skew_table::lines(out, &measured.skews)?;
     reduction_table::lines(out, &measured.reductions)?;
-    storage_table::tables(out, measured)
+    storage_table::tables(out, measured)?;
+    shown.span_result.ledger.as_ref().map_or(Ok(()), |ledger| ledger_table::block(out, ledger))
 }
 
 fn mixed_cores(out: &mut dyn Write, mixed: &MixedCores, several_groups: bool) -> io::Result<()> {

@@ -25,6 +25,7 @@ mod kernel_messages;
 mod knee;
 mod latency;
 pub mod latency_band;
+pub mod ledger;
 pub mod limit;
 pub mod live;
 mod load_loop;
@@ -122,6 +123,7 @@ pub fn summarise(input: Input<'_>) -> RunResult {
             record: record.time_spans.get(index).unwrap_or(&no_record),
             tracing: profile.tracing,
             environments: &context.targets.environments,
+            kernel_release: &system.kernel_release,
             kernel_messages: &record.kernel_messages,
         })
     };

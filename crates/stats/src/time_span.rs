@@ -4,6 +4,7 @@ use crate::accuracy::Accuracy;
 use crate::intervals::Series;
 use crate::kernel_events::{self, EventSources};
 use crate::latency::{self, Merged};
+use crate::ledger::{self, LedgerSources};
 use crate::rate::{self, Volume};
 use crate::{
     affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations,
@@ -36,6 +37,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) tracing: Option<Tracing>,
     /// What the targets stand on.
     pub(crate) environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    /// As `uname -r` says.
+    pub(crate) kernel_release: &'a str,
     /// What the kernel logged during the whole run.
     pub(crate) kernel_messages: &'a [KernelMessage],
 }
@@ -71,6 +74,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         measured,
         kernel_events: kernel_events(sources),
         kernel_counters: record.kernel_counters.clone(),
+        ledger: None,
         verification: verification::figures(record, sources.kernel_messages),
         verdict: None,
         expectation: None,
@@ -78,6 +82,8 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     };
     let durability = durability::durability_notes(sources.span, &result, sources.environments);
     result.notes.extend(durability);
+    let Sources { plan, environments, kernel_release, .. } = *sources;
+    result.ledger = ledger::ledger(&LedgerSources { span_result: &result, plan, environments, kernel_release });
     result.summary = headline::summary(&result);
     result
 }

@@ -5,6 +5,7 @@ mod cpu;
 mod data;
 mod faults;
 mod form;
+mod ledger;
 mod load;
 mod other_programs;
 

@@ -91,6 +91,8 @@ fn loop_device(root: &Root, directory: &Path) -> DeviceKind {
         file: root.word(at("backing_file")),
         offset_bytes: root.number(at("offset")),
         direct: root.switch(at("dio")),
+        // Which mount holds the file is found on the way down.
+        file_system: None,
     }
 }
 

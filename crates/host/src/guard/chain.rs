@@ -269,7 +269,8 @@ mod tests {
     }
 
     fn loop_row(number: u32) -> DeviceRow {
-        let kind = DeviceKind::Loop { file: Some("/x".to_owned()), offset_bytes: None, direct: None };
+        let kind =
+            DeviceKind::Loop { file: Some("/x".to_owned()), offset_bytes: None, direct: None, file_system: None };
         row(&format!("loop{number}"), kind, Some((7, number)))
     }
 

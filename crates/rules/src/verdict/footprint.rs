@@ -3,6 +3,7 @@
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
 use model::block_device::{BlockDevice, DeviceKind};
+use model::environment::{CgroupLimit, Environment, Limit};
 use model::finding::Severity;
 use model::plan::{TargetPlan, WorkerTarget};
 use model::units::Bytes;
@@ -15,7 +16,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Note,
         unit: "bytes",
         computed_from: "total size of the ranges that the threads may access on targets that use the page cache, if \
-                        smaller than the machine's memory. Only targets on block devices count",
+                        smaller than the machine's memory, or the memory limit of the cgroup if that is lower. Only targets on block devices count",
         advice: "use targets larger than memory, or bypass the page cache (-Su, -Sh): data in memory is not read from \
                  the target",
         evaluate: fits_in_memory,
@@ -37,17 +38,27 @@ const ARRAY_BYTES_MIN: u64 = 40_000_000_000;
 fn fits_in_memory(context: &RuleContext<'_>) -> Vec<Observation> {
     let is_buffered = |index, target: &TargetPlan| !target.open.direct && is_on_devices(context, index);
     let buffered_bytes = used_bytes_of(context, is_buffered);
-    let memory_bytes = context.result.environment.as_ref().and_then(|environment| environment.memory_bytes);
-    let in_memory = memory_bytes.filter(|memory| below(buffered_bytes, *memory));
-    let observation = |memory| {
+    let memory = context.result.environment.as_ref().and_then(memory);
+    let in_memory = memory.filter(|(memory, _)| below(buffered_bytes, *memory));
+    let observation = |(memory, owner): (u64, &str)| {
         let figure = format!(
-            "the run uses {} of buffered targets; the machine has {} of memory",
+            "the run uses {} of buffered targets; the {owner} has {} of memory",
             size(buffered_bytes),
             size(memory)
         );
         Observation::new(figure, buffered_bytes as f64)
     };
     in_memory.map(observation).into_iter().collect()
+}
+
+/// Memory that the page cache of this run may use at most, and whose it is.
+fn memory(environment: &Environment) -> Option<(u64, &'static str)> {
+    let limit = |limit: &CgroupLimit| match limit.limit {
+        Limit::Memory { bytes, .. } => Some((bytes, "cgroup")),
+        _ => None,
+    };
+    let limits = environment.cgroup_limits.iter().filter_map(limit);
+    limits.chain(environment.memory_bytes.map(|bytes| (bytes, "machine"))).min_by_key(|(bytes, _)| *bytes)
 }
 
 fn small_for_array(context: &RuleContext<'_>) -> Vec<Observation> {
@@ -144,6 +155,23 @@ mod tests {
         let mut direct = with_memory(8 << 30);
         direct.plan().targets[0].open.direct = true;
         assert_eq!(direct.found(RULES), [""; 0]);
+    }
+
+    #[test]
+    fn a_lower_limit_of_the_cgroup_is_the_memory_that_counts() {
+        let mut built = with_memory(64 << 30);
+        let limit = |bytes| CgroupLimit {
+            cgroup: "/job".into(),
+            file: "memory.max".to_owned(),
+            limit: Limit::Memory { bytes, is_hard: true },
+        };
+        let environment = built.result.environment.as_mut().expect("it is there");
+        environment.cgroup_limits = vec![limit(128 << 20)];
+        assert_eq!(built.found(RULES), [""; 0], "more than the cgroup may keep");
+        let environment = built.result.environment.as_mut().expect("it is there");
+        environment.cgroup_limits = vec![limit(128 << 30), limit(2 << 30)];
+        let found = ["NOTE fits-in-memory: the run uses 1 GiB of buffered targets; the cgroup has 2 GiB of memory"];
+        assert_eq!(built.found(RULES), found);
     }
 
     // Shows verdict: small-for-array

@@ -1,9 +1,12 @@
 //! What the data is kept on: memory, or a cache that loses it.
 
+use super::caches::{self, INVALID_SHARE};
 use super::{RuleContext, VerdictRule, stack};
 use crate::rule::{Observation, percent};
 use model::block_device::{BlockDevice, DeviceKind, WriteCache};
 use model::finding::Severity;
+use model::ledger::Account;
+use model::operation::Operation;
 use model::result::Row;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,10 +14,10 @@ use std::path::Path;
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
         name: "tmpfs-target",
-        severity: Severity::Warn,
+        severity: Severity::Invalid,
         unit: "percent",
         computed_from: "share of all bytes transferred that were read from or written to targets on tmpfs or ramfs; \
-                        reported if above 2 %",
+                        reported if above 2 %. INVALID above 10 % if these I/Os were to bypass the page cache (-Su, -Sh)",
         advice: "use a target on a storage device: tmpfs keeps its data in memory",
         evaluate: tmpfs_targets,
     },
@@ -31,12 +34,13 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
     VerdictRule {
         name: "loop-cached-writes",
-        severity: Severity::Warn,
+        severity: Severity::Invalid,
         unit: "percent",
         computed_from: "direct writes, with neither write-through (-Sh) nor `--fdatasync-every`, to loop devices that \
                         access their backing file through the page cache (loop/dio in /sys is 0), as a share of all \
                         bytes transferred; reported if above 2 %. If there is a single disk below, the finding also \
-                        shows how much of this data reached the disk during the measurement",
+                        shows how much of this data reached the disk during the measurement. INVALID if more than a \
+                        tenth did not, by the [ledger](measurement.md#bytes-asked-and-bytes-at-storage)",
         advice: "set up the loop device with losetup --direct-io=on, or use write-through (-Sh): otherwise, writes go \
                  to the page cache of the backing file",
         evaluate: loop_cached_writes,
@@ -47,18 +51,20 @@ pub(super) const RULES: &[VerdictRule] = &[
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 fn tmpfs_targets(context: &RuleContext<'_>) -> Vec<Observation> {
-    let mut bytes: BTreeMap<(&Path, &str), u64> = BTreeMap::new();
+    let mut bytes: BTreeMap<(&Path, &str, bool), u64> = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| context.reaches_kernel(row.target)) {
         let mount = context.environment(row.target).and_then(|below| below.mount.as_ref());
         if let Some(mount) = mount.filter(|mount| IN_MEMORY.contains(&mount.file_system.as_str())) {
-            *bytes.entry((&row.path, &mount.file_system)).or_default() += row.figures.total.bytes;
+            let is_direct = context.target(row.target).is_some_and(|target| target.open.direct);
+            *bytes.entry((&row.path, &mount.file_system, is_direct)).or_default() += row.figures.total.bytes;
         }
     }
-    let observation = |((path, file_system), bytes): ((&Path, &str), u64)| {
+    let observation = |((path, file_system, is_direct), bytes): ((&Path, &str, bool), u64)| {
         let share = share(context, bytes)?;
         let path = path.display();
         let figure = format!("{} of the bytes were transferred on '{path}', which is on {file_system}", percent(share));
-        Some(Observation::new(figure, share * 100.0).of(path.to_string()))
+        let severity = if is_direct && share > INVALID_SHARE { Severity::Invalid } else { Severity::Warn };
+        Some(Observation::new(figure, share * 100.0).of(path.to_string()).with_severity(severity))
     };
     bytes.into_iter().filter_map(observation).collect()
 }
@@ -91,14 +97,12 @@ fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
     }
     let mut written: BTreeMap<&str, (u64, Option<&str>)> = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| may_stay_in_cache(context, row)) {
-        let environment = context.environment(row.target);
-        let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
-        let is_cached = |device: &BlockDevice| matches!(device.kind, DeviceKind::Loop { direct: Some(false), .. });
-        let Some(device) = below.into_iter().find(|device| is_cached(device)) else { continue };
+        let Some(device) = cached_loop(context, row.target) else { continue };
         let disk = stack::chain(context, row.target).and_then(|chain| chain.last().copied());
         let (bytes, _) = written.entry(&device.name).or_insert((0, disk.map(|disk| disk.name.as_str())));
         *bytes += row.figures.write.bytes;
     }
+    let shortfalls = caches::shortfalls(context, Operation::Write);
     let observation = |(device, (bytes, disk)): (&str, (u64, Option<&str>))| {
         let share = share(context, bytes)?;
         let reached = disk.and_then(|disk| Some((disk, written_bytes(context, disk)?)));
@@ -111,9 +115,28 @@ fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
             percent(share),
             reached.unwrap_or_default()
         );
-        Some(Observation::new(figure, share * 100.0).of(device))
+        let fell_short = shortfalls.iter().any(|found| {
+            let mut below = found.account.targets.iter().filter_map(|target| cached_loop(context, *target));
+            found.severity() == Severity::Invalid && below.any(|below| below.name == device)
+        });
+        let severity = if fell_short { Severity::Invalid } else { Severity::Warn };
+        Some(Observation::new(figure, share * 100.0).of(device).with_severity(severity))
     };
     written.into_iter().filter_map(observation).collect()
+}
+
+/// The loop device below a target that keeps writes in the page cache.
+fn cached_loop<'a>(context: &RuleContext<'a>, target: usize) -> Option<&'a BlockDevice> {
+    let devices = context.environment(target)?.devices();
+    let is_cached = |device: &&BlockDevice| matches!(device.kind, DeviceKind::Loop { direct: Some(false), .. });
+    devices.into_iter().flat_map(BlockDevice::walk).find(is_cached)
+}
+
+/// True if `loop-cached-writes` reports these writes.
+pub(super) fn is_cached_by_loop(context: &RuleContext<'_>, account: &Account) -> bool {
+    let rows = context.measured.rows.iter().filter(|row| account.targets.contains(&row.target));
+    let mut rows = rows.filter(|row| may_stay_in_cache(context, row) && cached_loop(context, row.target).is_some());
+    context.span.flushes().is_none() && rows.next().is_some()
 }
 
 /// What a device wrote during the measurement.
@@ -198,7 +221,8 @@ mod tests {
         let mut built = written(None);
         let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };
-        let kind = DeviceKind::Loop { file: Some("/own.img".to_owned()), offset_bytes: None, direct };
+        let kind =
+            DeviceKind::Loop { file: Some("/own.img".to_owned()), offset_bytes: None, direct, file_system: None };
         let device =
             BlockDevice { name: "loop0".to_owned(), kind, below: std::mem::take(devices), ..BlockDevice::default() };
         *devices = vec![device];
@@ -214,6 +238,14 @@ mod tests {
         assert_eq!(cached.found(RULES), [figure]);
         cached.counted("sda").write.bytes = BYTES / 8;
         assert_eq!(cached.found(RULES), [format!("{figure}; sda wrote 12.5 % of them meanwhile")]);
+        let Backing::Devices(devices) =
+            &mut cached.result.targets.environments.values_mut().next().expect("one").backing
+        else {
+            panic!("a loop device")
+        };
+        let DeviceKind::Loop { file_system, .. } = &mut devices[0].kind else { panic!("a loop device") };
+        *file_system = Some("ext4".to_owned());
+        assert!(cached.found(RULES)[0].starts_with("INVALID loop-cached-writes: 100.0 %"), "most never reached sda");
         cached.plan().targets[0].open.write_through = true;
         assert_eq!(cached.found(RULES), [""; 0]);
         assert_eq!(on_loop(Some(true)).found(RULES), [""; 0]);

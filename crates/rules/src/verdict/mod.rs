@@ -21,7 +21,6 @@ mod imported;
 mod io_workers;
 mod limits;
 mod medium;
-mod memory;
 mod others;
 mod percentiles;
 mod placement;
@@ -37,6 +36,7 @@ use model::by_path::ByPath;
 use model::engine_kind::EngineKind;
 use model::environment::TargetEnvironment;
 use model::finding::Source;
+use model::ledger::Ledger;
 use model::note::Note;
 use model::plan::{Pace, TargetPlan, TargetWork, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
@@ -44,6 +44,7 @@ use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::Verdict;
 use requests::MissingDepth;
 use stack::OnDevice;
+use stats::ledger::LedgerSources;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -59,7 +60,6 @@ const SLACK_S: f64 = 0.05;
 const SUBJECTS: &[&[VerdictRule]] = &[
     data::RULES,
     caches::RULES,
-    memory::RULES,
     content::RULES,
     medium::RULES,
     faults::RULES,
@@ -116,6 +116,7 @@ pub struct RuleContext<'a> {
     unwritten: OnceCell<BTreeSet<&'a Path>>,
     devices: OnceCell<Vec<OnDevice<'a>>>,
     missing_depth: OnceCell<Option<(MissingDepth, Observation)>>,
+    ledger: OnceCell<Option<Ledger>>,
 }
 
 impl<'a> RuleContext<'a> {
@@ -137,6 +138,7 @@ impl<'a> RuleContext<'a> {
             unwritten: OnceCell::new(),
             devices: OnceCell::new(),
             missing_depth: OnceCell::new(),
+            ledger: OnceCell::new(),
         })
     }
 
@@ -168,6 +170,18 @@ impl<'a> RuleContext<'a> {
     /// The depth that a device lacked, and why; three rules tell of it.
     fn missing_depth(&self) -> Option<&(MissingDepth, Observation)> {
         self.missing_depth.get_or_init(|| requests::missing_depth(self)).as_ref()
+    }
+
+    /// Bytes that were asked for and bytes that reached storage.
+    fn ledger(&self) -> Option<&Ledger> {
+        let environments = &self.result.targets.environments;
+        let kernel_release = &self.result.system.kernel_release;
+        let made = || {
+            let span_result = self.span_result;
+            let sources = LedgerSources { span_result, plan: self.plan?, environments, kernel_release };
+            span_result.ledger.clone().or_else(|| stats::ledger::ledger(&sources))
+        };
+        self.ledger.get_or_init(made).as_ref()
     }
 
     /// The notes of the timespan and those of the whole run.

@@ -32,8 +32,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "bytes not transferred by the run, as a share of all bytes that /sys/block/*/stat counted for \
                         the disk or loop device. I/Os that may be outstanding at the end (-o times the block size) \
                         count as those of the run. Reported if above 2 % plus an allowance for 50 ms of I/O, and above \
-                        256 KiB/s. Only for devices to which `served-from-cache` applies, and only if all I/O of the \
-                        run on the device bypasses the page cache. If the run writes to a file system, writes by others \
+                        256 KiB/s. Only for block devices and for files on ext2-4, xfs or vfat that are on a single disk, with \
+                        nothing but partitions and loop devices in between, and only if all I/O of the run on the \
+                        device bypasses the page cache. If the run writes to a file system, writes by others \
                         are not counted, because they cannot be distinguished from the run's own journal and metadata",
         advice: "stop other programs that use the device: their I/O and the run's I/O slow each other down",
         evaluate: |context| context.devices().iter().filter_map(|on| other_io(context, on)).collect(),

@@ -16,8 +16,7 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     computed_from: "the CPU that handles the interrupts of all queues of a disk (actions and effective_affinity_list \
                     of the adapter's interrupts in /sys and /proc/irq, before the run). Reported if there is only one \
                     such CPU, this process may use it, and all threads with targets on the disk are bound to other \
-                    CPUs. Only for I/O that bypasses the page cache, and for devices to which `served-from-cache` \
-                    applies. [Why](decisions/0014-placement.md)",
+                    CPUs. Only for I/O that bypasses the page cache, and for devices to which `other-io` applies. [Why](decisions/0014-placement.md)",
     advice: "compare with a run bound to that CPU (-a), and with an unbound one (-n): a completion handled on another CPU \
              reaches the thread later",
     evaluate: |context| {

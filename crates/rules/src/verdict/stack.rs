@@ -7,17 +7,14 @@ use model::figures::Figures;
 use model::kernel_counters::DeviceCounters;
 use model::plan::WorkerTarget;
 use model::result::Row;
+use stats::ledger::PLAIN_FILE_SYSTEMS;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// File systems whose reads and writes past the cache are those of the device, byte by byte: no
-/// compression, no copies, no checksums that are stored elsewhere.
-pub(super) const PLAIN: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
 
 /// The device that a target stands on and those below it, each the only one of the device above;
 /// `None` where more than one disk, or a layer that keeps or changes data, is in the way.
 pub(super) fn chain<'a>(context: &RuleContext<'a>, target: usize) -> Option<Vec<&'a BlockDevice>> {
     let environment = context.environment(target)?;
-    if environment.mount.as_ref().is_some_and(|mount| !PLAIN.contains(&mount.file_system.as_str())) {
+    if environment.mount.as_ref().is_some_and(|mount| !PLAIN_FILE_SYSTEMS.contains(&mount.file_system.as_str())) {
         return None;
     }
     let Backing::Devices(devices) = &environment.backing else { return None };
