@@ -313,7 +313,9 @@ mod tests {
     fn a_ring_that_cannot_be_read_is_noted_and_no_user() {
         let folder = tempfile::tempdir().expect("a folder");
         let process = folder.path().join("proc/7");
-        ["fd", "fdinfo"].map(|name| fs::create_dir_all(process.join(name)).expect("made"));
+        for name in ["fd", "fdinfo"] {
+            fs::create_dir_all(process.join(name)).expect("made");
+        }
         std::os::unix::fs::symlink("anon_inode:[io_uring]", process.join("fd/5")).expect("made");
         fs::write(process.join("fdinfo/5"), "SqThread:\t-1\n").expect("written");
         fs::write(process.join("status"), "Name:\tfio\n").expect("written");
