@@ -50,6 +50,8 @@ fn try_out(workspace: &Workspace, debian: &Path, install: &mut Command, remove: 
     let files = || {
         let mut find = vec!["find", "/", "-xdev"];
         find.extend(APART.split(' ').flat_map(|path| ["-path", path, "-prune", "-o"]));
+        // Other folders belong to packages of a whole system, and rpm leaves them.
+        find.extend(["(", "!", "-type", "d", "-o", "-path", "*/diskspd*", ")"]);
         find.extend(["-printf", "%p, mode %m, of user %u,\\n"]);
         let list = Guest { root: debian, user: 0, volume: None }.run(&find)?;
         Ok(list.lines().map(str::to_owned).collect::<BTreeSet<_>>())

@@ -159,9 +159,10 @@ fn of_script(script: &str) -> Vec<Vec<String>> {
         command.get(from..to).unwrap_or_default().to_vec()
     });
     let ours = commands.filter_map(|command| {
-        let launchers = ["docker", "srun", "mpirun", "mpiexec"];
+        let launchers = ["docker", "podman", "srun", "mpirun", "mpiexec"];
         let is_launched = command.first().is_some_and(|first| launchers.contains(&first.as_str()));
-        let at = command.iter().take(if is_launched { usize::MAX } else { 1 }).position(|word| word == "diskspd")?;
+        let is_program = |word: &String| word == "diskspd" || word.starts_with("localhost/diskspd:");
+        let at = command.iter().take(if is_launched { usize::MAX } else { 1 }).position(is_program)?;
         Some(command[at + 1..].to_vec())
     });
     ours.collect()
@@ -211,6 +212,7 @@ mod tests {
         assert_eq!(found("sudo diskspd -c1G 'a b' > r.txt  # why"), ["-c1G a b"]);
         assert_eq!(found("A=1 diskspd --man | man -l - && diskspd x"), ["--man", "x"]);
         assert_eq!(found("docker run --rm diskspd -c1G a.dat"), ["-c1G a.dat"]);
+        assert_eq!(found("podman run --volume diskspd:/data localhost/diskspd:1.0 -c1G a.dat"), ["-c1G a.dat"]);
         assert_eq!(found("srun -N2 diskspd agent --server x &"), ["agent --server x"]);
         assert_eq!(found("mount /dev/x /mnt/diskspd"), Vec::<String>::new());
     }
