@@ -5,7 +5,7 @@ use crate::cache_counters;
 use crate::cgroups::{self, Version};
 use crate::mounts;
 use crate::root::Root;
-use crate::syntax::{labelled, labelled_kib};
+use crate::syntax::{labelled, labelled_kib, words_behind_name};
 use model::kernel_counters::{
     CpuLimitCounters, DeviceCounters, DirtyMemory, FlushCounters, KernelCounters, ProcessCounters, RequestCounters,
 };
@@ -96,9 +96,7 @@ fn process(text: &str) -> Option<ProcessCounters> {
 /// second (`USER_HZ`) on every machine that this program knows.
 fn cpu_times_ms(text: &str) -> Option<(u64, u64)> {
     const TICK_MS: u64 = 10;
-    // The name before may hold anything, blanks and brackets too.
-    let (_, rest) = text.rsplit_once(')')?;
-    let numbers: Vec<&str> = rest.split_whitespace().collect();
+    let numbers: Vec<&str> = words_behind_name(text)?.collect();
     let ticks = |at: usize| numbers.get(at)?.parse::<u64>().ok();
     // So far below the largest number that they can be added up.
     let ms = |ticks: u64| ticks.saturating_mul(TICK_MS).min(u64::MAX / 2);

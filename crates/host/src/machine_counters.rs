@@ -1,6 +1,7 @@
 //! The kernel's counters of page faults, network traffic, processes and threads.
 
 use crate::root::Root;
+use crate::syntax::words_behind_name;
 use model::machine_counters::{FaultCounters, MachineCounters, NetworkCounters, TaskCounters};
 
 /// Reads them.
@@ -27,11 +28,9 @@ fn named<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(char::is_whitespace)).map(str::trim)
 }
 
-/// The 10th and 12th word of `/proc/PID/stat`; the second is a name in parentheses, which may hold
-/// blanks and parentheses itself.
+/// The 10th and 12th word of `/proc/PID/stat`.
 fn own_page_faults(stat: &str) -> Option<FaultCounters> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    let mut words = after_name.split_whitespace().skip(7);
+    let mut words = words_behind_name(stat)?.skip(7);
     let soft = words.next()?.parse().ok()?;
     Some(FaultCounters { soft, hard: words.nth(1)?.parse().ok()? })
 }

@@ -3,7 +3,7 @@
 use crate::kernel_counters::device_counters;
 use crate::mounts;
 use crate::root::Root;
-use crate::syntax::labelled;
+use crate::syntax::{labelled, words_behind_name};
 use model::kernel_counters::OtherBytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -48,7 +48,8 @@ pub fn other_bytes(root: &Root, targets: &BTreeSet<String>) -> Option<OtherBytes
     Some(sum)
 }
 
-/// Read and written bytes of a process: none of one that has ended, or of a thread of the kernel; `None` = unknown.
+/// Read and written bytes of a process: none of one that has ended, or of a thread of the kernel; `None` = unknown. `ids`
+/// are those of all processes, in ascending order.
 fn of_program(root: &Root, id: u32, ids: &[u32]) -> Option<[u64; 2]> {
     const NONE: [u64; 2] = [0; 2];
     let directory = Path::new("/proc").join(id.to_string());
@@ -59,7 +60,7 @@ fn of_program(root: &Root, id: u32, ids: &[u32]) -> Option<[u64; 2]> {
     }
     match root.text(directory.join("io")).and_then(|text| bytes(&text)) {
         // It may take over the bytes of this one before it is read.
-        Some(_) if parent > id && ids.contains(&parent) => None,
+        Some(_) if parent > id && ids.binary_search(&parent).is_ok() => None,
         None if root.exists(&directory) => None,
         bytes => Some(bytes.unwrap_or(NONE)),
     }
@@ -80,7 +81,7 @@ fn read_bytes(root: &Root, targets: &BTreeSet<String>) -> Option<BTreeMap<String
 
 /// Of a line of /proc/PID/stat: the parent and the flags are the second and the seventh word behind the name.
 fn parent_and_flags(stat: &str) -> Option<(u32, u64)> {
-    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    let mut words = words_behind_name(stat)?;
     Some((words.nth(1)?.parse().ok()?, words.nth(4)?.parse().ok()?))
 }
 

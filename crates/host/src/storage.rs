@@ -6,7 +6,7 @@ use crate::root::Root;
 use crate::syntax::{in_natural_order, unescape};
 use crate::zpool;
 use model::block_device::{BlockDevice, Connection, DeviceKind, DeviceNumber};
-use model::environment::{Backing, MountedFileSystem, ZfsDataset, ZfsMember};
+use model::environment::{Backing, MEMORY_FILE_SYSTEMS, MountedFileSystem, ZfsDataset, ZfsMember};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,6 @@ const DEPTH_MAX: usize = 24;
 /// Devices that one walk describes at most, those that come up several times included.
 const DEVICES_MAX: usize = 4096;
 
-/// File systems that keep files in memory.
-const MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"];
 /// File systems of other machines, and of the host of a virtual one.
 const REMOTE: [&str; 14] = [
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "9p", "virtiofs", "vboxsf", "lustre", "afs", "orangefs", "beegfs",
@@ -131,7 +129,7 @@ impl<'a> Walk<'a> {
             "ecryptfs" => self.backing_of_path(Path::new(&mount.source)),
             "fuse" => Backing::Process,
             name if name.starts_with("fuse.") => Backing::Process,
-            name if MEMORY.contains(&name) => Backing::Memory,
+            name if MEMORY_FILE_SYSTEMS.contains(&name) => Backing::Memory,
             name if REMOTE.contains(&name) => Backing::Remote { address: mount.source.clone() },
             _ => self.devices_of(mount),
         }

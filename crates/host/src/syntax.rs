@@ -62,6 +62,11 @@ pub(crate) fn labelled_kib(text: &str, label: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1024)
 }
 
+/// The words of a line of /proc/PID/stat behind the name, which is in parentheses and may hold blanks and parentheses itself.
+pub(crate) fn words_behind_name(stat: &str) -> Option<std::str::SplitWhitespace<'_>> {
+    Some(stat.rsplit_once(')')?.1.split_whitespace())
+}
+
 /// `259:3` as a device number.
 pub(crate) fn device_number(text: &str) -> Option<DeviceNumber> {
     let (major, minor) = text.split_once(':')?;

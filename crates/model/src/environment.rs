@@ -201,6 +201,9 @@ pub struct MountedFileSystem {
     pub file_system_options: Vec<String>,
 }
 
+/// File systems that keep files in memory ([`Backing::Memory`]).
+pub const MEMORY_FILE_SYSTEMS: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"];
+
 /// Where the data of a target goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -5,7 +5,7 @@
 
 use model::block_device::{BlockDevice, DeviceKind, MapperMaker};
 use model::engine_kind::EngineKind;
-use model::environment::{Backing, TargetEnvironment};
+use model::environment::{Backing, MEMORY_FILE_SYSTEMS, TargetEnvironment};
 use model::kernel_counters::{KernelCounters, KernelCountersAround, ShareCounters};
 use model::ledger::{Account, CacheUse, Ledger, Level};
 use model::operation::Operation;
@@ -313,7 +313,7 @@ impl Books<'_> {
         let own = self.of_device(device, operation);
         let (density, is_end) = match &device.kind {
             DeviceKind::Zram { .. } | DeviceKind::Ram => return Bound::memory(format!("a disk below {}", device.name)),
-            DeviceKind::Loop { file_system: Some(name), .. } if is_memory(name) => {
+            DeviceKind::Loop { file_system: Some(name), .. } if MEMORY_FILE_SYSTEMS.contains(&name.as_str()) => {
                 return Bound::memory(format!("a disk below {}", device.name));
             }
             DeviceKind::Loop { file_system, .. } => (file_system.as_deref().and_then(density), false),
@@ -422,11 +422,6 @@ impl Books<'_> {
         }
         devices.into_iter().map(|(_, device)| device).collect()
     }
-}
-
-/// File systems without storage.
-fn is_memory(file_system: &str) -> bool {
-    ["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"].contains(&file_system)
 }
 
 impl Bound {

@@ -270,17 +270,22 @@ fn a_run_that_goes_on_is_not_verified_and_its_journal_is_not_taken() {
     place.diskspd("verify --journal journal a.dat").run().expect_status(0);
 }
 
-#[test]
-fn what_is_damaged_after_a_cut_is_found() {
-    let place = workplace!();
+/// Kills a load that writes the 256 units of `a.dat` one after the other, each several times; the ticket of its last write.
+fn last_change_of_killed_load(place: &Workplace) -> u64 {
     fs::create_dir(place.path("journal")).expect("a new directory");
     let words = "-c1M -b4K -s -w100 -o1 -t1 -Sw -d600 -W0 --verify --journal=journal --journal-here a.dat";
     let mut run = place.diskspd(words).start();
     wait_for_records(&mut run, &place.path("journal"), 40 * 300);
     run.kill_hard();
+    number(&verify(place, &place.path("a.dat"), 0), "last_change_there")
+}
+
+#[test]
+fn what_is_damaged_after_a_cut_is_found() {
+    let place = workplace!();
+    let last = last_change_of_killed_load(&place);
     let file = || File::options().read(true).write(true).open(place.path("a.dat")).expect("the target");
     // Far from the write that was in flight.
-    let last = number(&verify(&place, &place.path("a.dat"), 0), "last_change_there");
     let at = |unit: u64| 4096 * (unit + if last % 256 < 128 { 130 } else { 0 });
     let mut unit = [0; 4096];
     file().read_exact_at(&mut unit, at(10)).expect("inside");
@@ -303,14 +308,9 @@ fn what_is_damaged_after_a_cut_is_found() {
 #[test]
 fn a_write_in_flight_whose_record_is_lost_accuses_nobody() {
     let place = workplace!();
-    fs::create_dir(place.path("journal")).expect("a new directory");
-    let words = "-c1M -b4K -s -w100 -o1 -t1 -Sw -d600 -W0 --verify --journal=journal --journal-here a.dat";
-    let mut run = place.diskspd(words).start();
-    wait_for_records(&mut run, &place.path("journal"), 40 * 300);
-    run.kill_hard();
+    let last = last_change_of_killed_load(&place);
     let file = || File::options().read(true).write(true).open(place.path("a.dat")).expect("the target");
     // Far from the write that was in flight.
-    let last = number(&verify(&place, &place.path("a.dat"), 0), "last_change_there");
     let at = 4096 * if last % 256 < 128 { 200 } else { 50 };
     let mut whole = [0; 4096];
     file().read_exact_at(&mut whole, at).expect("inside");

@@ -1,6 +1,6 @@
 //! Data that is not there, or not where it seems.
 
-use super::{document, found, is_found};
+use super::{counted_disk, document, found, is_found, with_disk};
 use std::fs;
 use std::fs::File;
 use std::time::Duration;
@@ -99,6 +99,7 @@ fn first_writes_to_a_sparse_file_are_warned_of() {
 // Shows verdict: served-from-cache
 #[test]
 fn a_loop_device_over_a_cached_file_makes_it_invalid() {
+    let _disk = with_disk();
     let place = workplace!();
     or_skip!(place.direct_io());
     let image = place.file("own.img", &vec![1; 8 << 20]);
@@ -131,17 +132,6 @@ fn a_loop_device_over_a_cached_file_makes_it_invalid() {
     assert!(most(&place), "{finding}");
 }
 
-/// Skips where the build is on no device with a file system whose reads the kernel counts as they are.
-fn counted_reads(place: &Workplace) -> Result<(), String> {
-    let environment = &document(place)["targets"][0]["environment"];
-    let file_system = environment["mount"]["file_system"].as_str().unwrap_or_default();
-    let is_plain = ["ext2", "ext3", "ext4", "xfs", "vfat"].contains(&file_system);
-    if is_plain && !environment["backing"]["devices"].is_null() {
-        return Ok(());
-    }
-    Err(format!("the build is on {file_system}, or on no device that can be seen"))
-}
-
 // Shows verdict: served-from-memory
 #[test]
 fn reads_that_come_from_the_page_cache_are_warned_of_and_those_past_it_are_not() {
@@ -150,7 +140,7 @@ fn reads_that_come_from_the_page_cache_are_warned_of_and_those_past_it_are_not()
     for words in ["-r -o2", "-r -o1 -g100i", "-r -o2 --rate=500", "-s -o1 -Sm"] {
         let run = place.diskspd("-d1 -W0 -b4K --json r.json").args(words).arg("a.dat").run();
         run.expect_status(0);
-        or_skip!(counted_reads(&place));
+        or_skip!(counted_disk(&place));
         let finding = found(&place, &run, "served-from-memory");
         assert_eq!(finding["severity"], "warn");
         assert!(finding["value"].as_f64().is_some_and(|percent| percent > 90.0), "{finding}");

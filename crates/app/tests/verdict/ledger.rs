@@ -1,6 +1,6 @@
 //! Bytes that were asked for against bytes that reached storage.
 
-use super::{document, found, is_found};
+use super::{counted_disk, document, found, is_found, with_busy_disk};
 use serde_json::Value;
 use std::path::Path;
 use testkit::{Faulty, Finished, LoopDevice, Mounted, Workplace, Zram, or_skip, skip, workplace};
@@ -23,17 +23,6 @@ fn severity(place: &Workplace, run: &Finished, name: &str) -> (String, f64) {
     let finding = found(place, run, name);
     let value = finding["value"].as_f64().unwrap_or_default();
     (finding["severity"].as_str().unwrap_or_default().to_owned(), value)
-}
-
-/// Skips where the build is on no disk whose bytes are counted as they are.
-fn counted_disk(place: &Workplace) -> Result<(), String> {
-    let environment = &document(place)["targets"][0]["environment"];
-    let file_system = environment["mount"]["file_system"].as_str().unwrap_or_default();
-    let is_plain = ["ext2", "ext3", "ext4", "xfs", "vfat"].contains(&file_system);
-    if is_plain && !environment["backing"]["devices"].is_null() {
-        return Ok(());
-    }
-    Err(format!("the build is on {file_system}, or on no device that can be seen"))
 }
 
 // Shows verdict: writes-in-memory
@@ -120,6 +109,7 @@ fn direct_io_on_a_file_in_memory_makes_it_invalid() {
 // Shows verdict: served-from-cache
 #[test]
 fn what_a_neighbour_reads_from_the_same_disk_hides_no_shortfall() {
+    let _disk = with_busy_disk();
     let place = workplace!();
     or_skip!(place.direct_io());
     let large = place.file("large.dat", &vec![1; 64 << 20]);

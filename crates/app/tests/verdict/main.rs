@@ -26,6 +26,20 @@ fn without_others() -> RwLockWriteGuard<'static, ()> {
     CPUS.write().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Taken by tests that compare bytes with the counters of the disk of the build, and alone by the one that reads from it
+/// all the time.
+static DISK: RwLock<()> = RwLock::new(());
+
+/// Until it is dropped, no test reads from the disk all the time.
+fn with_disk() -> RwLockReadGuard<'static, ()> {
+    DISK.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Until it is dropped, no test needs the counters of the disk.
+fn with_busy_disk() -> RwLockWriteGuard<'static, ()> {
+    DISK.write().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// `r.json`.
 fn document(place: &Workplace) -> Value {
     place.json("r.json")
@@ -46,6 +60,17 @@ fn found(place: &Workplace, run: &Finished, name: &str) -> Value {
 /// True if there is a finding of this name.
 fn is_found(place: &Workplace, name: &str) -> bool {
     findings(place).iter().any(|finding| finding["name"] == name)
+}
+
+/// Skips where the build is on no disk whose bytes are counted as they are.
+fn counted_disk(place: &Workplace) -> Result<(), String> {
+    let environment = &document(place)["targets"][0]["environment"];
+    let file_system = environment["mount"]["file_system"].as_str().unwrap_or_default();
+    let is_plain = ["ext2", "ext3", "ext4", "xfs", "vfat"].contains(&file_system);
+    if is_plain && !environment["backing"]["devices"].is_null() {
+        return Ok(());
+    }
+    Err(format!("the build is on {file_system}, or on no device that can be seen"))
 }
 
 /// The program, in a cgroup.

@@ -110,11 +110,13 @@ pub(super) fn shortfalls<'a>(context: &'a RuleContext<'_>, operation: Operation)
 
 /// True if the targets are known to be in memory, or without data: other findings report that.
 fn is_known(context: &RuleContext<'_>, account: &Account) -> bool {
-    account.targets.iter().any(|target| {
-        let path = context.span.targets.get(*target).map(|target| target.path.as_path());
-        path.is_some_and(|path| context.unwritten().contains(path))
-            || context.environment(*target).is_some_and(|below| matches!(below.backing, Backing::Memory))
-    })
+    let mut targets = account.targets.iter().filter_map(|target| context.span.targets.get(*target));
+    is_in_memory(context, account) || targets.any(|target| context.unwritten().contains(target.path.as_path()))
+}
+
+fn is_in_memory(context: &RuleContext<'_>, account: &Account) -> bool {
+    let mut environments = account.targets.iter().filter_map(|target| context.environment(*target));
+    environments.any(|below| matches!(below.backing, Backing::Memory))
 }
 
 /// Where bytes were not seen.
@@ -136,11 +138,8 @@ fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
 
 /// Reads through the cache that storage did not see.
 fn served_from_memory(context: &RuleContext<'_>) -> Vec<Observation> {
-    let is_in_memory = |account: &Account| {
-        let mut targets = account.targets.iter().filter_map(|target| context.environment(*target));
-        targets.any(|below| matches!(below.backing, Backing::Memory))
-    };
-    let cached = |found: &Shortfall<'_>| found.account.cache_use == CacheUse::Cached && !is_in_memory(found.account);
+    let cached =
+        |found: &Shortfall<'_>| found.account.cache_use == CacheUse::Cached && !is_in_memory(context, found.account);
     let observation = |found: Shortfall<'_>| {
         let reached = found.account.reached_bytes.unwrap_or_default();
         let figure = format!(
