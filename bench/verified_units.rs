@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use verify::check::Verdict;
 use verify::map::{GenerationMap, Noted};
 use verify::target::{Change, VerifiedTarget, WriteIo};
-use verify::unit::{Pool, UnitSize};
+use verify::unit::{Pool, Traits, UnitSize};
 
 const TARGET_BYTES: u64 = 256 << 20;
 const RUN: u64 = 1;
@@ -52,7 +52,15 @@ impl Bench {
         let cells = (0..GenerationMap::cell_count(units, u64::MAX)).map(|_| AtomicU64::new(0)).collect();
         let map = GenerationMap::new(cells, units);
         Self {
-            target: VerifiedTarget { run: RUN, target: 0, unit, map, discards_to_zeros: true, is_mapped: false },
+            target: VerifiedTarget {
+                run: RUN,
+                target: 0,
+                unit,
+                map,
+                discards_to_zeros: true,
+                traits: Traits::default(),
+                written_units: AtomicU64::new(0),
+            },
             pool: Pool::new(RUN),
             memory: vec![0; TARGET_BYTES as usize],
             io_bytes,
@@ -65,8 +73,9 @@ impl Bench {
         self.time_us += 1;
         let units = self.target.units(io * self.io_bytes, self.io_bytes);
         let length = (units.end - units.start) as u32;
-        let change = WriteIo { first: units.start, length, thread: 0, sequence: self.time_us, time_us: self.time_us };
-        assert!(self.target.map.claim(units.clone()), "one thread alone");
+        let written_units = self.target.claim_write(units.clone()).expect("one thread alone");
+        let (sequence, time_us) = (self.time_us, self.time_us);
+        let change = WriteIo { first: units.start, length, thread: 0, sequence, time_us, written_units };
         let bytes = &mut self.memory[(io * self.io_bytes) as usize..][..self.io_bytes as usize];
         self.target.make(bytes, units.start, &change, Some(&self.pool));
         self.target.finish(&change, Change::Written);

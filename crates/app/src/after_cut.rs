@@ -15,6 +15,7 @@ use read::Target;
 use report::{AfterCutReport, Outcome, TargetReport};
 use std::path::Path;
 use verify::history::TargetHistory;
+use verify::unit::tag;
 
 /// Compares targets with the logs of a run.
 pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
@@ -73,7 +74,9 @@ fn target<'a>(path: &Path, logs: &'a Logs) -> Result<Target<'a>, Refusal> {
     let opened = open(path)?;
     let targets = &logs.history.targets;
     let (history, is_certain) = find_saved(targets, |history| &history.logged.target, path, &opened, &logs.boot)?;
-    Ok(Target { path: path.to_owned(), size_bytes: opened.size_bytes, history, is_certain })
+    let names = opened.names.iter().chain(&history.logged.target.names);
+    let tags = names.map(|name| tag(name)).collect();
+    Ok(Target { path: path.to_owned(), size_bytes: opened.size_bytes, tags, history, is_certain })
 }
 
 /// The offset of a unit.

@@ -20,6 +20,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::SystemTime;
 use verify::saved::{self, FILE_NAME, SavedMap};
+use verify::unit::tag;
 
 /// Runs `diskspd verify`.
 pub(crate) fn run(request: &VerifyRequest) -> Status {
@@ -100,11 +101,13 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
     let opened = open(path)?;
     let (metadata, size_bytes) = (&opened.metadata, opened.size_bytes);
     let mut is_certain = true;
+    let mut names = opened.names.clone();
     let expectation = match map {
         None => Expectation::Alone,
         Some((map, _)) => {
             let ((saved, states), certain) = find_saved(&map.targets, |(saved, _)| saved, path, &opened, &map.boot)?;
             is_certain = certain;
+            names.extend(saved.names.iter().cloned());
             // Without a map of what was written, it is not known what is gone.
             if size_bytes < saved.size_bytes && !saved.is_exact {
                 return Err(Refusal::NotInJournal(format!(
@@ -127,6 +130,7 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
     Ok(ReadBack {
         path: path.to_owned(),
         size_bytes,
+        tags: names.iter().map(|name| tag(name)).collect(),
         from_bytes: 0,
         expectation,
         is_certain,

@@ -218,17 +218,27 @@ impl ThreadLog {
     }
 }
 
+/// What all threads do with a distinct target; `same` has the number of the distinct one for each target.
+pub(crate) fn works<'a>(
+    plan: &'a TimeSpanPlan,
+    same: &'a [u32],
+    number: u32,
+) -> impl Iterator<Item = &'a WorkerTarget> {
+    let all = plan.workers.iter().flat_map(|worker| &worker.targets);
+    all.filter(move |work| same[work.target] == number)
+}
+
+/// True if a distinct target is discarded, zeroed or emptied in part.
+pub(crate) fn is_erased(plan: &TimeSpanPlan, same: &[u32], number: u32) -> bool {
+    works(plan, same, number).any(|work| work.changes_without_data() || work.pattern.empties_file().is_some())
+}
+
 /// What the logs say of the targets of a plan; `saved` are the distinct ones by their numbers.
 pub(crate) fn logged_targets(plan: &TimeSpanPlan, saved: Vec<SavedTarget>, same: &[u32]) -> Vec<LoggedTarget> {
-    let works = |number: u32| {
-        let all = plan.workers.iter().flat_map(|worker| &worker.targets);
-        all.filter(move |work| same[work.target] == number)
-    };
     let logged = |target: SavedTarget| {
-        let is_erasing = |work: &WorkerTarget| work.changes_without_data() || work.pattern.empties_file().is_some();
         let paths = plan.targets.iter().zip(same).filter(|(_, number)| **number == target.target);
         LoggedTarget {
-            is_erased: works(target.target).any(is_erasing),
+            is_erased: is_erased(plan, same, target.target),
             discards_to_zeros: target.identity.0 != 0,
             is_direct: paths.map(|(target, _)| target).all(|target| target.open.direct && keeps_sectors(&target.path)),
             target,

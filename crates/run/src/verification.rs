@@ -10,7 +10,7 @@ use hot::clock::Clock;
 use hot::counters::Counter;
 use model::corruption::CorruptionClass as Class;
 use model::placement::DevicePlace;
-use model::plan::TimeSpanPlan;
+use model::plan::{Preparation, TimeSpanPlan};
 use model::verification::{
     CorruptUnit, CorruptUnits, ExpectedContent, SecondRead, UnitHeader, VerificationFigures, VerificationPlan,
 };
@@ -30,7 +30,7 @@ use verify::map::{GenerationMap, Noted};
 use verify::run_number;
 use verify::saved::{self, SavedTarget};
 use verify::target::VerifiedTarget;
-use verify::unit::{Header, Pool, UnitSize, first_bytes, is_intact};
+use verify::unit::{Erases, Header, Pool, Traits, UnitSize, first_bytes, is_intact, tag};
 
 /// Corrupt units that are reported one by one.
 const REPORTED_MAX: usize = 100;
@@ -58,7 +58,7 @@ pub(crate) struct Verification {
     sizes_bytes: Box<[u64]>,
     /// As in a saved map.
     identities: Box<[(u64, u64)]>,
-    /// Lasting names of each target; with `--journal` only.
+    /// Lasting names of each target.
     names: Box<[Vec<String>]>,
     /// Which start of the machine it is.
     boot: String,
@@ -121,30 +121,47 @@ impl Verification {
         let Some(unit) = UnitSize::new(u64::from(settings.unit_bytes)) else { return Ok(None) };
         let started_ms = u64::try_from(sys::clock::realtime_ns() / 1_000_000).unwrap_or_default();
         let run = run_number::number(started_ms, RandomState::new().build_hasher().finish());
-        let is_mapped = plan.workers.iter().flat_map(|worker| &worker.targets).any(|target| target.mapped.is_some());
         let mut opened: Vec<Opened> = Vec::new();
         let mut names: Vec<Vec<String>> = Vec::new();
-        let mut targets: Vec<Arc<VerifiedTarget>> = Vec::new();
+        // The number of the first target that is the same file or device.
+        let mut same: Vec<u32> = Vec::new();
         for (number, target) in (0..).zip(&plan.targets) {
             let error = |error| format!("cannot check '{}': {error}", target.path.display());
             let file = sys::file::open_to_look(&target.path).map_err(error)?;
             let found = target::identify(&file).map_err(error)?;
-            names.push(if journal.is_some() { host::lasting_names(root, &file) } else { Vec::new() });
-            let twin = opened.iter().position(|other| is_same(*other, found));
+            names.push(host::lasting_names(root, &file));
+            same.push(opened.iter().position(|other| is_same(*other, found)).map_or(number, |twin| twin as u32));
             opened.push(found);
-            if let Some(twin) = twin {
-                targets.push(Arc::clone(&targets[twin]));
+        }
+        let mut targets: Vec<Arc<VerifiedTarget>> = Vec::new();
+        for (number, target) in (0..).zip(&plan.targets) {
+            let (index, twin) = (number as usize, same[number as usize]);
+            if twin != number {
+                targets.push(Arc::clone(&targets[twin as usize]));
                 continue;
             }
             let units = target.size_bytes.div_ceil(unit.bytes());
             let cells = sys::mapping::untouched_cells(GenerationMap::cell_count(units, settings.target_map_bytes_max));
+            let discards_to_zeros = matches!(opened[index], Opened::File { .. });
+            let mut paths = plan.targets.iter().zip(&same).filter(|(_, twin)| **twin == number);
+            let traits = Traits {
+                tag: names[index].first().map_or(0, |name| tag(name)),
+                is_mapped: run_log::works(plan, &same, number).any(|work| work.mapped.is_some()),
+                is_refilled: paths.any(|(target, _)| matches!(target.preparation, Preparation::Create(_))),
+                erases: match run_log::is_erased(plan, &same, number) {
+                    false => Erases::Never,
+                    true if discards_to_zeros => Erases::ToZeros,
+                    true => Erases::ToAnything,
+                },
+            };
             targets.push(Arc::new(VerifiedTarget {
                 run,
                 target: number,
                 unit,
                 map: GenerationMap::new(cells, units),
-                discards_to_zeros: matches!(found, Opened::File { .. }),
-                is_mapped,
+                discards_to_zeros,
+                traits,
+                written_units: AtomicU64::new(0),
             }));
         }
         let mut verification = Self {
@@ -212,7 +229,6 @@ impl Verification {
         self.paths.iter().zip(&self.is_written).filter(|(_, is_written)| **is_written).map(|(path, _)| path.as_path())
     }
 
-    /// The distinct targets, as they are saved.
     /// Size of a target now: a file that is appended to may be shorter than the plan allows.
     fn present_bytes(&self, index: usize) -> u64 {
         let planned = self.sizes_bytes[index];
@@ -222,6 +238,7 @@ impl Verification {
         }
     }
 
+    /// The distinct targets, as they are saved.
     fn saved(&self) -> impl Iterator<Item = (SavedTarget, &GenerationMap)> {
         let distinct = self.targets.iter().enumerate().filter(|(index, target)| target.target as usize == *index);
         distinct.map(|(index, target)| {

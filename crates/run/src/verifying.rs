@@ -120,7 +120,7 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
         let target = verification.target(file.target);
         let units = target.units(op.offset, u64::from(op.length));
         let length = (units.end - units.start) as u32;
-        *io = WriteIo { first: units.start, length, thread: *thread, sequence: 0, time_us: 0 };
+        *io = WriteIo { first: units.start, length, thread: *thread, ..WriteIo::default() };
         if op.operation == Operation::Read {
             io.time_us = now_us(clock.now_ns()).saturating_sub(CLOCK_SLACK_US);
             let noted = &mut self.noted[slot as usize * self.noted_per_slot..];
@@ -128,7 +128,10 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
                 *noted = target.map.note(unit);
             }
         } else {
-            if !target.map.claim(units) {
+            if op.operation == Operation::Write {
+                let Some(written) = target.claim_write(units) else { return false };
+                io.written_units = written;
+            } else if !target.map.claim(units) {
                 return false;
             }
             (io.time_us, io.sequence) = (now_us(clock.now_ns()), verification.ticket());
@@ -186,10 +189,7 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
             match verify::check::check_unit(bytes, &target.place(unit), expected, io.time_us) {
                 Verdict::Right => checked += 1,
                 Verdict::NotCheckable | Verdict::Unfinished => {}
-                // Another run writes there now, or an earlier one did before the clock was set back.
-                Verdict::Later(_) if !matches!(expected, Expected::State(State::Written(_) | State::Zeros)) => {}
-                verdict => {
-                    let class = if let Verdict::Wrong(class) = verdict { class } else { CorruptionClass::Foreign };
+                Verdict::Wrong(class) => {
                     checked += 1;
                     let bytes = Some(&*bytes);
                     self.keep(index, (unit, *noted), bytes, (class, expected), done.ended_ns);

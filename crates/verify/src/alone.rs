@@ -24,7 +24,7 @@ pub fn check_alone(bytes: &[u8], offset: u64) -> Option<(Header, Verdict)> {
             Verdict::NotCheckable
         }
         (false, true) => match check_unit(bytes, &place, Expected::Itself, u64::MAX) {
-            Verdict::Wrong(class) if class == Class::Torn || header.is_mapped => Verdict::Unfinished,
+            Verdict::Wrong(class) if class == Class::Torn || header.traits.is_mapped => Verdict::Unfinished,
             verdict => verdict,
         },
     };
@@ -34,6 +34,7 @@ pub fn check_alone(bytes: &[u8], offset: u64) -> Option<(Header, Verdict)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unit::Traits;
     use crate::unit::fixture::{header, unit};
 
     /// The verdict on bytes at the place of unit 8.
@@ -67,7 +68,10 @@ mod tests {
             torn[..sectors * SECTOR_BYTES].copy_from_slice(&new[..sectors * SECTOR_BYTES]);
             assert_eq!(check(&torn), Some(Verdict::Unfinished), "{sectors}");
         }
-        let mapped = |number| unit(&Header { is_mapped: true, ..header(8, number) });
+        let mapped = |number| {
+            let traits = Traits { is_mapped: true, ..header(8, number).traits };
+            unit(&Header { traits, ..header(8, number) })
+        };
         for byte in (64..4096).step_by(100) {
             let mut torn = mapped(6);
             torn[byte..].copy_from_slice(&mapped(5)[byte..]);

@@ -43,8 +43,6 @@ pub enum Verdict {
     /// It cannot be explained by anything that was written. [`classify`](crate::classify::classify) may find a better
     /// class with further reads.
     Wrong(Class),
-    /// The run with this number, which began later than the one that is verified, wrote there.
-    Later(u64),
     /// Nothing is known but the unit itself, and it is what a write leaves that was under way when its run was killed or
     /// the power was cut.
     Unfinished,
@@ -81,24 +79,19 @@ fn check_any(bytes: &[u8], place: &Place, expected: Expected, read_us: u64) -> V
     let is_here = intact.as_ref().is_some_and(|header| is_here(header, place, bytes));
     let is_of_run = intact.as_ref().is_some_and(|header| header.run == place.run);
     let is_of_target = intact.as_ref().is_some_and(|header| header.target == place.target);
-    let other = other_run(bytes, place);
-    if let Some(later) = later_run(other, place).filter(|_| expected != Expected::Itself) {
-        return Verdict::Later(later);
-    }
-    let is_of_earlier = other.is_some();
+    let is_of_earlier = is_of_earlier_run(bytes, place);
     match expected {
         Expected::State(State::Written(number)) => match intact {
             Some(header) if is_here && header.generation.number() == number => Verdict::Right,
             Some(_) if is_here => Verdict::Wrong(Class::Lost),
             Some(_) if is_of_run => Verdict::Wrong(Class::Misdirected),
-            // What an earlier run left there.
-            Some(_) => Verdict::Wrong(Class::Lost),
+            Some(header) => Verdict::Wrong(class_of_other_run(&header, place)),
             None => Verdict::Wrong(damage(bytes, place).unwrap_or_else(|| strange(bytes, place, is_of_earlier))),
         },
         Expected::State(State::Zeros) => match intact {
             _ if is_zero(bytes) => Verdict::Right,
             Some(_) if is_of_run && !is_here => Verdict::Wrong(Class::Misdirected),
-            Some(_) => Verdict::Wrong(Class::Lost),
+            Some(header) => Verdict::Wrong(class_of_other_run(&header, place)),
             None => Verdict::Wrong(among_zeros(bytes, is_of_earlier)),
         },
         Expected::State(State::Discarded) if is_here || is_zero(bytes) => Verdict::Right,
@@ -209,11 +202,12 @@ pub(crate) fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
     if is_header_rotten(bytes, place) {
         return Some(Class::Rot);
     }
-    // One of the four may be what changed. Another run of the same target has three of them.
+    // One of the four may be what changed. Another run of the same target has three of them, but not the same write.
     let is_near = says_here(bytes, place) >= IDENTITY - 1;
-    let header = Some(Header::read_anyway(bytes)).filter(|header| is_near && header.run == place.run);
-    let written = header.map(|header| header.generation);
     let marked = generations(bytes, place).next();
+    let is_same_write = |header: &Header| header.run == place.run || Some(header.generation) == marked;
+    let header = Some(Header::read_anyway(bytes)).filter(|header| is_near && is_same_write(header));
+    let written = header.map(|header| header.generation);
     let wanted = written.or(marked);
     let is_ours = |mark: &Mark| *mark != Mark::None;
     let first = if header.is_some() { Mark::Damaged } else { Mark::None };
@@ -230,19 +224,25 @@ pub(crate) fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
     Some(if ours < sectors.len() && changes == 1 { Class::Torn } else { Class::Rot })
 }
 
-/// The latest of the other runs whose units are here, whole or in part.
-pub(crate) fn other_run(bytes: &[u8], place: &Place) -> Option<u64> {
-    let offset = place.unit.checked_mul(bytes.len() as u64)?;
-    let run_at = |at: usize| {
+/// The class of an intact unit of another run. Nothing in a run explains the data of a later one.
+pub(crate) fn class_of_other_run(header: &Header, place: &Place) -> Class {
+    if run_number::is_later(header.run, place.run) { Class::Foreign } else { Class::Lost }
+}
+
+/// True if units of another run that did not begin later are here, whole or in part.
+pub(crate) fn is_of_earlier_run(bytes: &[u8], place: &Place) -> bool {
+    let Some(offset) = place.unit.checked_mul(bytes.len() as u64) else { return false };
+    let is_at = |at: usize| {
         let rest = &bytes[at..];
-        let header = Header::read(rest).filter(|header| header.run != place.run)?;
-        let size = UnitSize::new(header.unit_bytes.into())?.bytes();
-        let is_at_its_place = header.unit.checked_mul(size) == Some(offset + at as u64);
-        let is_whole = || rest.get(..size as usize).is_some_and(unit::is_intact);
+        let is_other = |header: &Header| header.run != place.run && !run_number::is_later(header.run, place.run);
+        let Some(header) = Header::read(rest).filter(is_other) else { return false };
+        let Some(size) = UnitSize::new(header.unit_bytes.into()) else { return false };
+        let is_at_its_place = header.unit.checked_mul(size.bytes()) == Some(offset + at as u64);
+        let is_whole = || rest.get(..size.bytes() as usize).is_some_and(unit::is_intact);
         let is_ours = || at == 0 && is_header_rotten(bytes, place);
-        (is_at_its_place && !is_ours() || is_whole()).then_some(header.run)
+        is_at_its_place && !is_ours() || is_whole()
     };
-    (0..bytes.len()).step_by(SECTOR_BYTES).filter_map(run_at).max()
+    (0..bytes.len()).step_by(SECTOR_BYTES).any(is_at)
 }
 
 /// True if one or two bits of its header are all that is wrong with a unit of this place.
@@ -253,11 +253,6 @@ pub(crate) fn is_header_rotten(bytes: &[u8], place: &Place) -> bool {
             let written = header.generation;
             is_here(header, place, bytes) && marks(bytes, place, None).all(|mark| mark == Mark::Of(written))
         })
-}
-
-/// The run of [`other_run`], if it is later than that of the place.
-pub(crate) fn later_run(other: Option<u64>, place: &Place) -> Option<u64> {
-    other.filter(|&other| run_number::is_later(other, place.run))
 }
 
 /// What is in a unit that has nothing of its place.
@@ -358,18 +353,16 @@ mod tests {
     }
 
     #[test]
-    fn data_of_a_later_run_is_no_damage() {
-        let run = RUN + (1 << 20);
-        let whole = of_other_run(1, 4096, 8);
-        let mut torn = unit(&header(8, 6));
-        torn[..1024].copy_from_slice(&whole[..1024]);
-        let mut in_part = unit(&header(8, 6));
-        in_part[1024..1536].copy_from_slice(&of_other_run(1, 512, 66));
-        for bytes in [whole, torn, in_part, of_other_run(1, 4096, 9)] {
-            for state in [State::Written(6), State::Zeros, State::Unknown, State::Discarded] {
-                assert_eq!(check(&bytes, Expected::State(state)), Verdict::Later(run), "{state:?}");
-            }
+    fn data_of_a_later_run_is_foreign() {
+        for bytes in [of_other_run(1, 4096, 8), of_other_run(1, 4096, 9)] {
+            assert_eq!(check(&bytes, written(6)), wrong(Class::Foreign));
+            assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Foreign));
+            assert_eq!(check(&bytes, Expected::State(State::Unknown)), Verdict::NotCheckable);
+            assert_eq!(check(&bytes, Expected::State(State::Discarded)), Verdict::NotCheckable);
         }
+        let mut torn = unit(&header(8, 6));
+        torn[..1024].copy_from_slice(&of_other_run(1, 4096, 8)[..1024]);
+        assert_eq!(check(&torn, written(6)), wrong(Class::Torn));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use crate::check::{self, Mixture, Place};
 use crate::log::{Change, Entry, Kind, LoggedTarget, Tickets};
+use crate::run_number::is_later;
 use crate::unit::{Header, UnitSize, is_intact};
 use crate::unit_ranges::{RANGE_BYTES, RangeCollector, UnitRanges};
 use model::corruption::CorruptionClass as Class;
@@ -449,9 +450,6 @@ impl TargetHistory {
                 })),
             };
         }
-        if check::later_run(check::other_run(bytes, place), place).is_some() {
-            return AfterCut::NotCheckable;
-        }
         // On a device, a discard that may have been done leaves anything.
         let is_anything = erases_to_anything && erased_later.is_some();
         let intact = Header::read(bytes).filter(|_| is_intact(bytes));
@@ -469,8 +467,8 @@ impl TargetHistory {
                 let is_wrong = durable.is_some() || is_certain;
                 if is_wrong { AfterCut::Wrong(Class::Misdirected) } else { AfterCut::NotCheckable }
             }
-            // What an earlier run left there.
-            Some(_) if durable.is_some() => AfterCut::Wrong(Class::Lost),
+            Some(header) if durable.is_some() => AfterCut::Wrong(check::class_of_other_run(&header, place)),
+            Some(header) if is_later(header.run, place.run) => AfterCut::NotCheckable,
             Some(_) => never_there(history),
             None => self.compare_damaged(history, place, bytes, ends_early),
         }
@@ -506,7 +504,7 @@ impl TargetHistory {
             Mixture::Several { .. } => AfterCut::Wrong(check::damage(bytes, place).unwrap_or(Class::Torn)),
             Mixture::Nothing => match durable {
                 Some((Point { left: Left::Zeros, .. }, _)) if may_be_torn => AfterCut::Torn,
-                Some(_) => AfterCut::Wrong(check::strange(bytes, place, check::other_run(bytes, place).is_some())),
+                Some(_) => AfterCut::Wrong(check::strange(bytes, place, check::is_of_earlier_run(bytes, place))),
                 None => never_there(history),
             },
         }

@@ -6,8 +6,10 @@
 pub mod alone;
 pub mod check;
 pub mod classify;
+pub mod coverage;
 pub mod generation;
 pub mod history;
+pub mod later;
 pub mod log;
 pub mod map;
 pub mod run_number;

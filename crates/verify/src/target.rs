@@ -7,8 +7,10 @@
 use crate::check::{Expected, Place, Verdict, check_unit};
 use crate::generation::{self, Generation};
 use crate::map::{GenerationMap, Noted, State};
-use crate::unit::{self, Header, Pool, UnitSize};
+use crate::unit::{self, Erases, Header, Pool, Traits, UnitSize};
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A target.
 #[derive(Debug)]
@@ -23,8 +25,10 @@ pub struct VerifiedTarget {
     pub map: GenerationMap,
     /// Discarded data reads as zeros, as in a file.
     pub discards_to_zeros: bool,
-    /// It is written through a mapping.
-    pub is_mapped: bool,
+    /// For the headers of its units.
+    pub traits: Traits,
+    /// Units that the run has begun to write, each once.
+    pub written_units: AtomicU64,
 }
 
 /// A write.
@@ -41,6 +45,8 @@ pub struct WriteIo {
     pub sequence: u64,
     /// Microseconds since the run began, taken after its units were claimed.
     pub time_us: u64,
+    /// From [`VerifiedTarget::claim_write`].
+    pub written_units: u64,
 }
 
 /// What a change that was made for claimed units leaves.
@@ -68,6 +74,21 @@ impl VerifiedTarget {
         Place { run: self.run, target: self.target, unit }
     }
 
+    /// Takes these units for one write; the units that the run has begun to write so far, these included, 0 if that is not
+    /// known. `None` if another change has any of them.
+    #[inline]
+    pub fn claim_write(&self, units: Range<u64>) -> Option<u64> {
+        if !self.map.claim(units.clone()) {
+            return None;
+        }
+        // Shared entries do not tell units apart; what was erased is no longer there to be counted.
+        if !self.map.is_exact() || self.traits.erases != Erases::Never {
+            return Some(0);
+        }
+        let new = units.filter(|&unit| self.map.state(unit) == State::Unknown).count() as u64;
+        Some(if new == 0 { self.written_units.load(Relaxed) } else { self.written_units.fetch_add(new, Relaxed) + new })
+    }
+
     /// The number that a write to a claimed unit has.
     #[inline]
     fn number(&self, unit: u64, time_us: u64) -> generation::Number {
@@ -88,7 +109,9 @@ impl VerifiedTarget {
             distance: (unit - io.first) as u32,
             length: io.length,
             unit_bytes: self.unit.bytes() as u16,
-            is_mapped: self.is_mapped,
+            traits: self.traits,
+            written_units: io.written_units,
+            is_extended: true,
         }
     }
 

@@ -14,8 +14,12 @@
 //! | 48 | 4 | units of the same I/O before this one |
 //! | 52 | 4 | units of the I/O |
 //! | 56 | 2 | size of a unit in bytes |
-//! | 58 | 2 | 1 = written through a mapping (`-Sm`), else 0 |
+//! | 58 | 2 | bits of [`Traits`]: 1 = mapped, 2 = refilled, 4 = erases to zeros, 8 = to anything; 16 = with tag and count |
 //! | 60 | 4 | CRC-32C of the unit without these 4 bytes |
+//! | 64 | 8 | tag of the target, see [`tag`]; 0 = unknown |
+//! | 72 | 8 | count of units of the target that the run had written then, this I/O included; 0 = unknown |
+//!
+//! Units of earlier versions have only the first of the bits, and random bytes from offset 64 on.
 //!
 //! Each further sector of 512 bytes begins with a mark of 16 bytes: the generation, and a hash of run, target, unit,
 //! sector and generation. It tells which write a sector is of where a unit is torn. All other bytes are random.
@@ -27,7 +31,7 @@ use model::verification::UnitWrite;
 use std::fmt::Write as _;
 
 /// Bytes of a header.
-pub const HEADER_BYTES: usize = 64;
+pub const HEADER_BYTES: usize = 80;
 
 /// What storage writes as a whole.
 pub const SECTOR_BYTES: usize = 512;
@@ -37,7 +41,12 @@ pub const UNIT_BYTES_MAX: usize = 4096;
 
 const MARK_BYTES: usize = 16;
 const MAGIC: u64 = u64::from_le_bytes(*b"DSKSPDV1");
+const IS_EXTENDED: u16 = 16;
 const CRC_AT: usize = 60;
+const CRC_END: usize = 64;
+
+/// Bytes of a unit that reports show.
+const SHOWN_BYTES: usize = 64;
 
 /// Size of a unit: a power of two from 512 to 4096 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +77,56 @@ impl UnitSize {
     }
 }
 
+/// Data that a run's discards, write-zeroes and truncations leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Erases {
+    /// It makes none.
+    #[default]
+    Never,
+    /// Zeros.
+    ToZeros,
+    /// Anything: discarded data on a device.
+    ToAnything,
+}
+
+/// What a run says of its target in each unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// From [`tag`]; 0 = unknown.
+    pub tag: u64,
+    /// Written through a mapping: a process that is killed may stop within a sector.
+    pub is_mapped: bool,
+    /// The run made the file, in place of one that was there or not.
+    pub is_refilled: bool,
+    /// What else it may have done to it.
+    pub erases: Erases,
+}
+
+impl Traits {
+    fn bits(self) -> u16 {
+        let erases = match self.erases {
+            Erases::Never => 0,
+            Erases::ToZeros => 4,
+            Erases::ToAnything => 8,
+        };
+        u16::from(self.is_mapped) | u16::from(self.is_refilled) << 1 | erases
+    }
+
+    fn from_bits(bits: u16, tag: u64) -> Self {
+        let erases = match bits & 0b1100 {
+            0 => Erases::Never,
+            0b0100 => Erases::ToZeros,
+            _ => Erases::ToAnything,
+        };
+        Self { tag, is_mapped: bits & 1 != 0, is_refilled: bits & 2 != 0, erases }
+    }
+}
+
+/// The tag of a target with this identity, which no other target has and which stays with it; never 0.
+pub fn tag(identity: &str) -> u64 {
+    identity.bytes().fold(mix(identity.len() as u64), |tag, byte| mix(tag ^ u64::from(byte)).wrapping_add(1)).max(1)
+}
+
 /// What a unit says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -89,8 +148,12 @@ pub struct Header {
     pub length: u32,
     /// Size of a unit in bytes.
     pub unit_bytes: u16,
-    /// Written through a mapping: a process that is killed may stop within a sector.
-    pub is_mapped: bool,
+    /// Of the run and the target.
+    pub traits: Traits,
+    /// Units of the target that the run had begun to write then, those of this I/O included; 0 = unknown.
+    pub written_units: u64,
+    /// False: of an earlier version, which says nothing of the target as a whole.
+    pub is_extended: bool,
 }
 
 impl Header {
@@ -105,6 +168,8 @@ impl Header {
 
     /// The same even if the first bytes are damaged.
     pub(crate) fn read_anyway(bytes: &[u8]) -> Self {
+        let bits = (half(bytes, 56) >> 16) as u16;
+        let is_extended = bits & IS_EXTENDED != 0;
         Self {
             run: word(bytes, 8),
             unit: word(bytes, 16),
@@ -115,7 +180,9 @@ impl Header {
             distance: half(bytes, 48),
             length: half(bytes, 52),
             unit_bytes: half(bytes, 56) as u16,
-            is_mapped: half(bytes, 56) >> 16 == 1,
+            traits: Traits::from_bits(bits, if is_extended { word(bytes, 64) } else { 0 }),
+            written_units: if is_extended { word(bytes, 72) } else { 0 },
+            is_extended,
         }
     }
 
@@ -151,13 +218,18 @@ impl Header {
         put(44, &self.thread.to_le_bytes());
         put(48, &self.distance.to_le_bytes());
         put(52, &self.length.to_le_bytes());
-        put(56, &(u32::from(self.unit_bytes) | u32::from(self.is_mapped) << 16).to_le_bytes());
+        put(56, &self.unit_bytes.to_le_bytes());
+        put(58, &(self.traits.bits() | if self.is_extended { IS_EXTENDED } else { 0 }).to_le_bytes());
+        if self.is_extended {
+            put(64, &self.traits.tag.to_le_bytes());
+            put(72, &self.written_units.to_le_bytes());
+        }
     }
 }
 
-/// The bytes where a unit has its header, in hexadecimal; empty if these are fewer.
+/// The first 64 bytes of a unit in hexadecimal; empty if these are fewer.
 pub fn first_bytes(bytes: &[u8]) -> String {
-    bytes.get(..HEADER_BYTES).unwrap_or_default().iter().fold(String::new(), |mut text, byte| {
+    bytes.get(..SHOWN_BYTES).unwrap_or_default().iter().fold(String::new(), |mut text, byte| {
         // Writing to a string never fails.
         let _ = write!(text, "{byte:02x}");
         text
@@ -177,7 +249,7 @@ pub fn seal(unit: &mut [u8], header: &Header) {
         bytes[8..MARK_BYTES].copy_from_slice(&seal_of(key, sector, header.generation).to_le_bytes());
     }
     let crc = crc(unit);
-    unit[CRC_AT..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
+    unit[CRC_AT..CRC_END].copy_from_slice(&crc.to_le_bytes());
 }
 
 /// Headers with which the checksum of a unit is right: that of the unit with one or two bits changed.
@@ -259,7 +331,7 @@ const fn mix(value: u64) -> u64 {
 
 #[inline]
 fn crc(unit: &[u8]) -> u32 {
-    crc32c_append(crc32c_append(0, &unit[..CRC_AT]), &unit[HEADER_BYTES..])
+    crc32c_append(crc32c_append(0, &unit[..CRC_AT]), &unit[CRC_END..])
 }
 
 #[inline]
@@ -323,7 +395,9 @@ pub(crate) mod fixture {
             distance: 0,
             length: 1,
             unit_bytes: 4096,
-            is_mapped: false,
+            traits: Traits { tag: 77, ..Traits::default() },
+            written_units: 5,
+            is_extended: true,
         }
     }
 
@@ -350,6 +424,29 @@ mod tests {
             assert!(!is_intact(&unit), "byte {at}");
             unit[at] ^= 1 << (at % 8);
         }
+    }
+
+    #[test]
+    fn what_a_run_says_of_its_target_comes_back() {
+        for is_mapped in [false, true] {
+            for is_refilled in [false, true] {
+                for erases in [Erases::Never, Erases::ToZeros, Erases::ToAnything] {
+                    let traits = Traits { tag: tag("inode=7"), is_mapped, is_refilled, erases };
+                    let header = Header { traits, written_units: u64::MAX, ..fixture::header(77, 9) };
+                    assert_eq!(Header::read(&fixture::unit(&header)), Some(header));
+                }
+            }
+        }
+        assert!(tag("inode=7") != tag("inode=8") && tag("") != 0);
+    }
+
+    #[test]
+    fn units_of_earlier_versions_are_read() {
+        let traits = Traits { is_mapped: true, ..Traits::default() };
+        let header = Header { traits, written_units: 0, is_extended: false, ..fixture::header(77, 9) };
+        let unit = fixture::unit(&header);
+        assert!(unit[58..60] == [1, 0] && is_intact(&unit));
+        assert_eq!(Header::read(&unit), Some(header));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use verify::log::{self, Change, Encoder, Flush, Kind, LogReader, LoggedTarget};
 use verify::map::GenerationMap;
 use verify::saved::SavedTarget;
 use verify::target::{self, VerifiedTarget, WriteIo};
-use verify::unit::{Header, Pool, UnitSize};
+use verify::unit::{Header, Pool, Traits, UnitSize};
 
 const RUN: u64 = 77;
 const UNITS: u64 = 24;
@@ -77,7 +77,15 @@ impl Device {
         let cells = (0..GenerationMap::cell_count(UNITS, u64::MAX)).map(|_| AtomicU64::new(0)).collect();
         let map = GenerationMap::new(cells, UNITS);
         Self {
-            target: VerifiedTarget { run: RUN, target: 0, unit, map, discards_to_zeros: true, is_mapped: false },
+            target: VerifiedTarget {
+                run: RUN,
+                target: 0,
+                unit,
+                map,
+                discards_to_zeros: true,
+                traits: Traits::default(),
+                written_units: AtomicU64::new(0),
+            },
             pool: Pool::new(RUN),
             sectors,
             under_way: Vec::new(),
@@ -116,7 +124,8 @@ impl Device {
             2 if self.erases => Kind::Discard,
             _ => Kind::Write,
         };
-        let io = WriteIo { first, length: length as u32, thread, sequence: ticket, time_us: self.time_us };
+        let io =
+            WriteIo { first, length: length as u32, thread, sequence: ticket, time_us: self.time_us, written_units: 0 };
         let mut data = vec![0; (length * self.target.unit.bytes()) as usize];
         if kind.is_write() {
             self.target.make(&mut data, first, &io, Some(&self.pool));
@@ -449,7 +458,9 @@ fn data_of_an_earlier_run_is_a_lost_write_whatever_its_place() {
             distance: 0,
             length: 1,
             unit_bytes: 4096,
-            is_mapped: false,
+            traits: Traits::default(),
+            written_units: 0,
+            is_extended: true,
         };
         Pool::new(header.run).write(&mut bytes, &header);
         assert_eq!(target.check(unit, &bytes, false), AfterCut::Wrong(Class::Lost), "{other}");

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use verify::check::Verdict;
 use verify::map::{GenerationMap, Noted};
 use verify::target::{Change, VerifiedTarget, WriteIo};
-use verify::unit::{Pool, UnitSize};
+use verify::unit::{Pool, Traits, UnitSize};
 
 const RUN: u64 = 77;
 const UNITS: u64 = 24;
@@ -21,7 +21,8 @@ fn target(unit_bytes: u64, discards_to_zeros: bool, map_bytes: u64) -> VerifiedT
         unit: UnitSize::new(unit_bytes).expect("a power of two"),
         map: GenerationMap::new(cells, units),
         discards_to_zeros,
-        is_mapped: false,
+        traits: Traits::default(),
+        written_units: AtomicU64::new(0),
     }
 }
 
@@ -118,7 +119,14 @@ impl Simulation {
         self.time_us += 1;
         let (units, unit_bytes) = (first..first + length, self.target.unit.bytes());
         let mut buffer = vec![0xEE; (length * unit_bytes) as usize];
-        let io = WriteIo { first, length: length as u32, thread: 1, sequence: self.time_us, time_us: self.time_us };
+        let io = WriteIo {
+            first,
+            length: length as u32,
+            thread: 1,
+            sequence: self.time_us,
+            time_us: self.time_us,
+            written_units: 0,
+        };
         let mut noted = Vec::new();
         if matches!(kind, Kind::Read) {
             noted = units.map(|unit| self.target.map.note(unit)).collect();
@@ -173,7 +181,7 @@ impl Simulation {
                     match self.target.check(unit, bytes, noted, io.time_us) {
                         Verdict::Right => self.checked += 1,
                         Verdict::NotCheckable => {}
-                        Verdict::Later(_) | Verdict::Unfinished => unreachable!("no other run, and an expectation"),
+                        Verdict::Unfinished => unreachable!("there is an expectation"),
                         Verdict::Wrong(class) => self.wrong.push((unit, class)),
                     }
                 }

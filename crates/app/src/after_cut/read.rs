@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use verify::check::Place;
 use verify::classify;
-use verify::history::{AfterCut, TargetHistory};
+use verify::history::{AfterCut, Left, TargetHistory};
+use verify::later::{LaterRuns, Piece, Recorded, WrongUnit};
 use verify::unit::{HEADER_BYTES, Header, first_bytes, is_intact};
 
 /// Corrupt units that are kept of each target.
@@ -24,6 +25,8 @@ const KEPT_MAX: usize = 100;
 pub(super) struct Target<'a> {
     pub(super) path: PathBuf,
     pub(super) size_bytes: u64,
+    /// Tags of its lasting names; none = unknown.
+    pub(super) tags: Vec<u64>,
     pub(super) history: &'a TargetHistory,
     /// It is known to be the target of the run.
     pub(super) is_certain: bool,
@@ -37,6 +40,9 @@ pub(super) struct Progress {
     pub(super) unflushed: u64,
     pub(super) torn: u64,
     pub(super) unchecked: u64,
+    /// Units that lack what is durable because of later runs.
+    pub(super) later_units: u64,
+    later: LaterRuns,
     pub(super) by_class: BTreeMap<Class, u64>,
     pub(super) first: Vec<LostUnit>,
     /// The largest ticket of a unit that is there.
@@ -58,6 +64,8 @@ impl Found for Progress {
         self.unflushed += other.unflushed;
         self.torn += other.torn;
         self.unchecked += other.unchecked;
+        self.later_units += other.later_units;
+        self.later.merge(other.later);
         for (class, units) in other.by_class {
             *self.by_class.entry(class).or_default() += units;
         }
@@ -73,6 +81,31 @@ impl Found for Progress {
 }
 
 impl Progress {
+    /// What later runs explain is no loss.
+    fn absolve_changed(&mut self) {
+        let Some(later) = std::mem::take(&mut self.later).finish() else { return };
+        for (offset, class) in later.single {
+            self.absolve(class, 1);
+            self.first.retain(|unit| unit.offset_bytes != offset);
+        }
+        let zeros = self.by_class.get(&Class::Zeros).copied().filter(|_| later.has_zeros);
+        for (class, units) in later.more.into_iter().chain(zeros.map(|units| (Class::Zeros, units))) {
+            self.absolve(class, units);
+            // Which of them is not known, but for those of which none is left.
+            if !self.by_class.contains_key(&class) {
+                self.first.retain(|unit| unit.class != class);
+            }
+        }
+    }
+
+    fn absolve(&mut self, class: Class, units: u64) {
+        let all = self.by_class.remove(&class).unwrap_or(0);
+        if all > units {
+            self.by_class.insert(class, all - units);
+        }
+        self.later_units += units.min(all);
+    }
+
     fn wrong(&mut self, unit: LostUnit) {
         *self.by_class.entry(unit.class).or_default() += 1;
         if self.first.len() < KEPT_MAX {
@@ -103,6 +136,7 @@ impl Target<'_> {
         if reading.next >= range.end {
             self.beyond_end(range.end, planned_bytes, ends_early, &mut progress)?;
         }
+        progress.absolve_changed();
         progress.first.sort_by_key(|unit| unit.offset_bytes);
         Ok(TargetReport::new(self, progress, planned_bytes, reading.past_page_cache))
     }
@@ -121,7 +155,8 @@ impl Target<'_> {
         let zeros = vec![0; unit_bytes as usize];
         let mut unknown = self.history.units() - first;
         for unit in self.history.changed().from(first).flatten() {
-            self.unit(&mut reader, unit * unit_bytes, &zeros, ends_early, progress);
+            let at = unit * unit_bytes;
+            self.unit(&mut reader, at, (&zeros, Piece::around(at, &zeros, at)), ends_early, progress);
             unknown -= 1;
         }
         progress.unchecked += unknown;
@@ -130,7 +165,8 @@ impl Target<'_> {
     }
 
     fn chunk(&self, reader: &mut DirectReader, range: Range<u64>, ends_early: bool) -> Progress {
-        let mut progress = Progress { read_bytes: range.end - range.start, ..Progress::default() };
+        let (read_bytes, later) = (range.end - range.start, LaterRuns::new(&self.tags));
+        let mut progress = Progress { read_bytes, later, ..Progress::default() };
         let unit_bytes = self.history.unit().bytes();
         let whole = read(reader, range.start, range.end - range.start).ok();
         for at in range.clone().step_by(unit_bytes as usize) {
@@ -143,7 +179,11 @@ impl Target<'_> {
                 Ok(mut bytes) => {
                     // A file may end within a unit.
                     bytes.resize(unit_bytes as usize, 0);
-                    self.unit(reader, at, &bytes, ends_early, &mut progress);
+                    // Without the bytes around it, a unit can be part of no larger one.
+                    let piece = whole
+                        .as_ref()
+                        .map_or(Piece::around(at, &bytes, at), |whole| Piece::around(at, whole, range.start));
+                    self.unit(reader, at, (&bytes, piece), ends_early, &mut progress);
                 }
                 Err(error) => progress.wrong(LostUnit::unreadable(at, unit_bytes, &error)),
             }
@@ -151,7 +191,14 @@ impl Target<'_> {
         progress
     }
 
-    fn unit(&self, reader: &mut DirectReader, at: u64, bytes: &[u8], ends_early: bool, progress: &mut Progress) {
+    fn unit(
+        &self,
+        reader: &mut DirectReader,
+        at: u64,
+        (bytes, piece): (&[u8], Piece<'_>),
+        ends_early: bool,
+        progress: &mut Progress,
+    ) {
         let (history, unit) = (self.history, self.history.unit().count(at));
         let place = Place { run: history.run(), target: history.logged.target.target, unit };
         let header = Header::read(bytes);
@@ -160,11 +207,22 @@ impl Target<'_> {
             progress.latest = progress.latest.max(Some(header.sequence));
         }
         progress.is_ahead |= history.is_ahead(unit, bytes);
-        let class = match history.check(unit, bytes, ends_early) {
+        let known = history.of(unit);
+        let recorded = known.durable.map_or(Recorded::WritesSince(0), |(durable, time_us)| match durable.left {
+            Left::Data => Recorded::WritesSince(time_us),
+            Left::Zeros | Left::Anything => Recorded::Zeros,
+        });
+        let wrong = WrongUnit { piece, place, unit: history.unit(), recorded };
+        let said = history.check(unit, bytes, ends_early);
+        if said != AfterCut::Right {
+            progress.later.note(&wrong);
+        }
+        let class = match said {
             AfterCut::Right => return progress.right += 1,
             AfterCut::Unflushed => return progress.unflushed += 1,
             AfterCut::Torn => return progress.torn += 1,
             AfterCut::NotCheckable => return progress.unchecked += 1,
+            AfterCut::Wrong(class) if progress.later.explain(&wrong, class) => return progress.later_units += 1,
             AfterCut::Wrong(class) => class,
         };
         let again = read(reader, at, bytes.len() as u64).ok();
@@ -180,6 +238,7 @@ impl Target<'_> {
             Class::Misdirected if home.as_deref() == Some(bytes) => Class::Duplicated,
             class => class,
         };
+        progress.later.keep(&wrong, class);
         let header = bytes.get(..HEADER_BYTES).and_then(Header::read);
         progress.wrong(LostUnit {
             offset_bytes: at,
@@ -190,7 +249,7 @@ impl Target<'_> {
             first_bytes: first_bytes(bytes),
             second_read_is_right: is_right_now,
             is_beyond_end: is_cut_short,
-            durable_ticket: history.of(unit).durable.map(|(point, _)| point.ticket),
+            durable_ticket: known.durable.map(|(point, _)| point.ticket),
             durable: None,
             error: None,
             evidence: UnitEvidence::default(),

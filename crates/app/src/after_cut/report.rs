@@ -28,7 +28,7 @@ pub(super) enum Outcome {
     Good,
     /// Something durable is not there.
     Corrupt,
-    /// The logs have no change of a target, or it was not read to its end.
+    /// The logs have no change of a target, it was not read to its end, or a later run wrote over what is durable.
     CannotTell,
 }
 
@@ -75,6 +75,8 @@ pub(super) struct TargetReport {
     /// Units that hold part of a write that was not durable. That is allowed.
     torn_units: u64,
     unchecked_units: u64,
+    /// Units that lack what is durable because a later run wrote there: not counted as corrupt.
+    later_units: u64,
     corrupt_units: u64,
     corrupt_by_class: BTreeMap<&'static str, u64>,
     /// The last change that is there; null = none.
@@ -239,6 +241,8 @@ impl TargetReport {
             latest,
             is_ahead,
             found_units,
+            later_units,
+            ..
         } = progress;
         let is_target_of_run = target.is_certain || found_units > 0;
         if !is_target_of_run {
@@ -263,6 +267,7 @@ impl TargetReport {
             unflushed_units: unflushed,
             torn_units: torn,
             unchecked_units: unchecked,
+            later_units,
             corrupt_units: by_class.values().sum(),
             corrupt_by_class: by_class.iter().map(|(class, units)| (class.name(), *units)).collect(),
             last_change_there: latest,
@@ -340,6 +345,10 @@ impl TargetReport {
         let torn = counted(self.torn_units, "unit");
         line(&format!("torn:           {torn}, by writes that were not durable (allowed)"));
         line(&format!("not checkable:  {}", counted(self.unchecked_units, "unit")));
+        if self.later_units > 0 {
+            let later = counted(self.later_units, "unit");
+            line(&format!("written later:  {later}, by a later run (--verify): not checked"));
+        }
         line(&format!("corrupt:        {}", counted(self.corrupt_units, "unit")));
         for class in Class::ALL {
             if let Some(units) = self.corrupt_by_class.get(class.name()) {
@@ -374,7 +383,10 @@ fn words(class: Class) -> &'static str {
 impl AfterCutReport {
     pub(super) fn new(logs: &mut Logs, mut targets: Vec<TargetReport>) -> Self {
         let cannot_tell = |target: &TargetReport| {
-            target.known_units == 0 || target.read_bytes < target.planned_bytes || !target.is_target_of_run
+            target.known_units == 0
+                || target.read_bytes < target.planned_bytes
+                || !target.is_target_of_run
+                || target.later_units > 0
         };
         let outcome = if targets.iter().any(|target| target.corrupt_units > 0) {
             Outcome::Corrupt
@@ -421,6 +433,9 @@ impl AfterCutReport {
             Outcome::Good => "all that was acknowledged and flushed is there",
             Outcome::Corrupt => {
                 "CORRUPT: rule out other writers, then keep the report, the journal and the data for the vendor"
+            }
+            Outcome::CannotTell if self.targets.iter().any(|target| target.later_units > 0) => {
+                "unknown: a later run wrote to a target after the cut; nothing else is missing"
             }
             Outcome::CannotTell if self.targets.iter().any(|target| target.read_bytes < target.planned_bytes) => {
                 "incomplete: no corruption found until the interruption"

@@ -14,7 +14,8 @@ use std::sync::atomic::AtomicBool;
 use verify::alone::check_alone;
 use verify::check::{Expected, Place, Verdict, check_unit};
 use verify::classify::{self, AROUND_BYTES, Evidence};
-use verify::run_number::is_later;
+use verify::later::{Piece, Recorded, WrongUnit};
+use verify::map::State;
 use verify::saved::{SavedStates, SavedTarget};
 use verify::unit::{HEADER_BYTES, Header, SECTOR_BYTES, UNIT_BYTES_MAX, UnitSize, first_bytes, is_intact};
 
@@ -43,6 +44,8 @@ impl<'a> Expectation<'a> {
 pub(super) struct ReadBack<'a> {
     pub(super) path: PathBuf,
     pub(super) size_bytes: u64,
+    /// Tags of its lasting names; none = unknown.
+    pub(super) tags: Vec<u64>,
     /// Where it begins to read: a multiple of every unit.
     pub(super) from_bytes: u64,
     pub(super) expectation: Expectation<'a>,
@@ -89,10 +92,13 @@ impl ReadBack<'_> {
         if !self.is_certain {
             reading.found.absolve_other_target();
         }
+        let is_whole = self.from_bytes == 0 && reading.next >= self.size_bytes;
+        let gaps = reading.found.coverage.gaps(is_whole);
         let mut report = TargetReport::new(self.path.clone(), self.size_bytes, reading.found);
         (report.known_units, report.units, report.unit_bytes, report.run) = (known, units, unit_bytes, run);
         report.resume_bytes = Some(reading.next).filter(|&next| next < self.size_bytes);
         report.from_bytes = self.from_bytes;
+        (report.missing_units, report.unknown_bytes) = (gaps.missing_units, gaps.unknown_bytes);
         (report.compared_with_map, report.past_page_cache) = (with_map, reading.past_page_cache);
         report.changed_after_ns = self.changed_after_ns;
         Ok(report)
@@ -121,7 +127,7 @@ impl ReadBack<'_> {
 
     /// Checks the units that begin in one chunk.
     fn chunk(&self, reader: &mut DirectReader, Range { start: offset, end }: Range<u64>) -> Progress {
-        let mut progress = Progress::of_read(end - offset);
+        let mut progress = Progress::of_read(end - offset, &self.tags);
         // A unit that is out of place may begin in one chunk and end in the next.
         let wanted = self.size_bytes.min(end + UNIT_BYTES_MAX as u64) - offset;
         if let Ok(bytes) = read(reader, offset, wanted) {
@@ -150,7 +156,9 @@ impl ReadBack<'_> {
                 let mut at = offset;
                 while at < end {
                     let rest = bytes.get((at - offset) as usize..).unwrap_or_default();
+                    let sector = &rest[..rest.len().min(SECTOR_BYTES)];
                     let Some((header, verdict)) = check_alone(rest, at) else {
+                        progress.coverage.note_rest(sector);
                         at += SECTOR_BYTES as u64;
                         continue;
                     };
@@ -158,7 +166,10 @@ impl ReadBack<'_> {
                     progress.count(verdict, header.unit_bytes.into());
                     let unit = &rest[..usize::from(header.unit_bytes)];
                     match verdict {
-                        Verdict::Right => progress.at_its_place(header.run),
+                        Verdict::Right => {
+                            progress.at_its_place(header.run);
+                            progress.coverage.note_unit(&header);
+                        }
                         Verdict::Unfinished => {
                             progress.unfinished(self.corrupt(at, Class::Torn, ExpectedUnit::Itself, unit, None));
                         }
@@ -176,23 +187,32 @@ impl ReadBack<'_> {
                             let is_right_now = again.as_deref().map(is_right);
                             progress.wrong(self.corrupt(at, class, ExpectedUnit::Itself, unit, is_right_now));
                         }
-                        Verdict::NotCheckable | Verdict::Later(_) => {}
+                        Verdict::NotCheckable => {}
                     }
                     // Another unit may begin in what is left of one that was written over.
-                    let step = if verdict == Verdict::NotCheckable { SECTOR_BYTES as u64 } else { unit.len() as u64 };
-                    at += step;
+                    let step = if verdict == Verdict::NotCheckable { sector } else { unit };
+                    if verdict != Verdict::Right {
+                        progress.coverage.note_rest(step);
+                    }
+                    at += step.len() as u64;
                 }
             }
             Expectation::Map { unit, .. } => {
                 let units = (offset..end).step_by(unit.bytes() as usize);
-                for (at, bytes) in units.zip(bytes.chunks_exact(unit.bytes() as usize)) {
-                    self.check_with_map(reader, at, bytes, progress);
+                for (at, of_unit) in units.zip(bytes.chunks_exact(unit.bytes() as usize)) {
+                    self.check_with_map(reader, at, (of_unit, Piece::around(at, bytes, offset)), progress);
                 }
             }
         }
     }
 
-    fn check_with_map(&self, reader: &mut DirectReader, at: u64, bytes: &[u8], progress: &mut Progress) {
+    fn check_with_map(
+        &self,
+        reader: &mut DirectReader,
+        at: u64,
+        (bytes, piece): (&[u8], Piece<'_>),
+        progress: &mut Progress,
+    ) {
         let Expectation::Map { run, target, unit, is_exact, states } = self.expectation else { return };
         let place = Place { run, target, unit: unit.count(at) };
         let state = states.state(place.unit);
@@ -202,22 +222,26 @@ impl ReadBack<'_> {
             let expected = Expected::State(state);
             (expected, check_unit(bytes, &place, expected, u64::MAX))
         } else {
-            let verdict = match check_alone(bytes, at) {
-                Some((header, verdict)) if header.run == run => verdict,
-                Some((header, Verdict::Right)) if is_later(header.run, run) => Verdict::Later(header.run),
-                _ => Verdict::NotCheckable,
-            };
-            (Expected::Itself, verdict)
+            let of_run = check_alone(bytes, at).filter(|(header, _)| header.run == run);
+            (Expected::Itself, of_run.map_or(Verdict::NotCheckable, |(_, verdict)| verdict))
         };
-        progress.count(verdict, unit.bytes());
+        let recorded = match state {
+            State::Written(number) => Recorded::Write(number),
+            State::Zeros | State::Unknown | State::Discarded => Recorded::Zeros,
+        };
+        let wrong = WrongUnit { piece, place, unit, recorded };
+        let is_later = verdict != Verdict::Right && progress.later.note(&wrong);
         let class = match verdict {
+            Verdict::Wrong(class) if is_exact && progress.later.explain(&wrong, class) => return progress.differs(),
+            Verdict::NotCheckable if is_later && !is_exact => return progress.differs(),
             Verdict::Wrong(class) => class,
-            Verdict::Later(run) => return progress.later(run),
             Verdict::Unfinished => {
+                progress.count(verdict, unit.bytes());
                 return progress.unfinished(self.corrupt(at, Class::Torn, ExpectedUnit::Itself, bytes, None));
             }
-            Verdict::Right | Verdict::NotCheckable => return,
+            Verdict::Right | Verdict::NotCheckable => return progress.count(verdict, unit.bytes()),
         };
+        progress.count(verdict, unit.bytes());
         let again = read(reader, at, unit.bytes()).ok();
         let home = classify::home(bytes)
             .filter(|home| (home.run, home.target) == (run, target))
@@ -234,6 +258,9 @@ impl ReadBack<'_> {
             Expected::Itself => ExpectedUnit::Itself,
             Expected::State(state) => ExpectedUnit::Content(state.into()),
         };
+        if is_exact {
+            progress.later.keep(&wrong, class);
+        }
         progress.wrong(self.corrupt(at, class, expected, bytes, is_right_now));
     }
 

@@ -15,6 +15,8 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use verify::check::Verdict;
+use verify::coverage::Coverage;
+use verify::later::LaterRuns;
 use verify::run_number;
 use verify::unit::Header;
 
@@ -34,8 +36,8 @@ pub(super) enum Outcome {
     Corrupt,
     /// Nothing is corrupt; a target could not be read.
     Failed,
-    /// Nothing is corrupt; on a target nothing could be checked, it was not read to its end, it has unfinished units, or
-    /// a later run wrote to it.
+    /// Nothing is corrupt; on a target nothing could be checked, it was not read to its end, it has unfinished units, units
+    /// may be missing, or a later run wrote to it.
     CannotTell,
 }
 
@@ -86,7 +88,12 @@ pub(super) struct TargetReport {
     /// Units at another place than their headers name, of runs most of whose units are: what was written to another
     /// target, such as a file on this device. They are not checked.
     displaced_units: u64,
-    /// The latest run that wrote to the target after that of the map; null = none did, or there is no map.
+    /// Without a map: units that runs wrote, that are not there, and that are more than later runs can have overwritten.
+    pub(super) missing_units: u64,
+    /// Without a map: bytes that belong to no unit, where units may have been. 0 if all units of all runs are there.
+    pub(super) unknown_bytes: u64,
+    /// The latest run that wrote to the target after that of the map; null = none did where the map says what must be there,
+    /// or there is no map.
     later_run: Option<LaterRun>,
     /// Nanoseconds from the saving of the map to the last change of the file; null = it was not changed.
     pub(super) changed_after_ns: Option<u64>,
@@ -186,8 +193,12 @@ pub(super) struct Progress {
     unfinished: Vec<CorruptUnit>,
     /// Without a map: where the units of each run are.
     places: BTreeMap<u64, Places>,
-    /// Units of later runs than that of the map.
-    later: BTreeMap<u64, u64>,
+    /// Without a map.
+    pub(super) coverage: Coverage,
+    /// Later runs than that of the map.
+    pub(super) later: LaterRuns,
+    /// Units that differ from the map because of those.
+    differing_units: u64,
     is_other_target: bool,
     error: Option<String>,
 }
@@ -229,16 +240,16 @@ impl Found for Progress {
             sum.misdirected += places.misdirected;
             sum.duplicated += places.duplicated;
         }
-        for (run, units) in other.later {
-            *self.later.entry(run).or_default() += units;
-        }
+        self.coverage.merge(other.coverage);
+        self.later.merge(other.later);
+        self.differing_units += other.differing_units;
         self.error = self.error.take().or(other.error);
     }
 }
 
 impl Progress {
-    pub(super) fn of_read(read_bytes: u64) -> Self {
-        Self { read_bytes, ..Self::default() }
+    pub(super) fn of_read(read_bytes: u64, tags: &[u64]) -> Self {
+        Self { read_bytes, later: LaterRuns::new(tags), ..Self::default() }
     }
 
     /// Nothing tells whether it is the target of the run: if no unit of the run is on it, nothing but what cannot be read
@@ -286,8 +297,10 @@ impl Progress {
         *if class == Class::Duplicated { &mut places.duplicated } else { &mut places.misdirected } += 1;
     }
 
-    pub(super) fn later(&mut self, run: u64) {
-        *self.later.entry(run).or_default() += 1;
+    /// A unit is of a later run, where the map says otherwise or is too small to tell.
+    pub(super) fn differs(&mut self) {
+        self.differing_units += 1;
+        self.unchecked_units += 1;
     }
 
     pub(super) fn unfinished(&mut self, unit: CorruptUnit) {
@@ -338,17 +351,28 @@ impl Progress {
         })
     }
 
-    /// What differs from the map of a run is no damage where a later run wrote.
+    /// Units that differ from the map of a run are no damage where a later run wrote.
     fn absolve_changed(&mut self) -> Option<LaterRun> {
-        let (&run, _) = self.later.last_key_value()?;
-        let classes = Class::ALL.into_iter().filter(|class| *class != Class::Unreadable);
-        let differing_units =
-            classes.fold(0, |sum, class| sum + self.absolve(class, self.by_class.get(&class).copied().unwrap_or(0)));
-        self.first.retain(|unit| unit.class == Class::Unreadable);
-        Some(LaterRun {
-            run: format!("{run:016x}"),
-            started_unix_ms: run_number::started_ms(run),
-            units: self.later.values().sum(),
+        let later = std::mem::take(&mut self.later).finish()?;
+        let mut differing_units = self.differing_units;
+        for (offset, class) in later.single {
+            differing_units += self.absolve(class, 1);
+            self.first.retain(|unit| unit.offset_bytes != offset);
+        }
+        let zeros = self.by_class.get(&Class::Zeros).copied().filter(|_| later.has_zeros);
+        let more: BTreeMap<Class, u64> =
+            later.more.into_iter().chain(zeros.map(|units| (Class::Zeros, units))).collect();
+        for (class, units) in more {
+            differing_units += self.absolve(class, units);
+            // Which of them is not known, but for those of which none is left.
+            if !self.by_class.contains_key(&class) {
+                self.first.retain(|unit| unit.class != class);
+            }
+        }
+        (later.units > 0 && differing_units > 0).then(|| LaterRun {
+            run: format!("{:016x}", later.run),
+            started_unix_ms: run_number::started_ms(later.run),
+            units: later.units,
             differing_units,
         })
     }
@@ -401,6 +425,8 @@ impl TargetReport {
             unfinished_units,
             unfinished,
             displaced_units,
+            missing_units: 0,
+            unknown_bytes: 0,
             later_run,
             changed_after_ns: None,
             is_target_of_run: !is_other_target,
@@ -424,6 +450,11 @@ impl TargetReport {
     /// True if it was not read to its end.
     fn is_incomplete(&self) -> bool {
         self.read_bytes < self.size_bytes - self.from_bytes
+    }
+
+    /// True if something that was written with `--verify` may be missing.
+    fn has_gaps(&self) -> bool {
+        self.missing_units > 0 || self.unknown_bytes > 0
     }
 
     /// The target, with the error.
@@ -486,6 +517,18 @@ impl TargetReport {
             lines.push(format!(
                 "displaced:      {} of runs on another target, such as a file on this device: not checked",
                 counted(self.displaced_units, "unit")
+            ));
+        }
+        if self.missing_units > 0 {
+            lines.push(format!(
+                "missing:        {} that runs wrote and no later run (--verify) overwrote",
+                counted(self.missing_units, "unit")
+            ));
+        }
+        if self.unknown_bytes > 0 {
+            lines.push(format!(
+                "unknown:        {} without a unit, where units may be missing",
+                Bytes(self.unknown_bytes)
             ));
         }
         if self.unfinished_units > 0 {
@@ -595,6 +638,7 @@ impl VerifyReport {
                 || target.is_incomplete()
                 || target.unfinished_units > 0
                 || target.later_run.is_some()
+                || target.has_gaps()
                 || !target.is_target_of_run
         };
         let outcome = if targets.iter().any(|target| target.corrupt_units > 0) {
@@ -628,6 +672,9 @@ impl VerifyReport {
             }
             Outcome::CannotTell if any(|target| target.unfinished_units > 0) => {
                 "unknown: torn units, as a killed run or a power cut leaves them; no corruption found"
+            }
+            Outcome::CannotTell if any(TargetReport::has_gaps) => {
+                "unknown: units may be missing; no corruption found in what could be checked"
             }
             Outcome::CannotTell => "nothing could be checked on a target: was it written with --verify?",
         };

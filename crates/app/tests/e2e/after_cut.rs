@@ -296,12 +296,24 @@ fn what_is_damaged_after_a_cut_is_found() {
     file().read_exact_at(&mut byte, at(70) + 2000).expect("inside");
     // A byte of its own could be the one that is there.
     file().write_all_at(&[!byte[0]], at(70) + 2000).expect("room");
+    // Misdirected writes of a later load to another file.
+    let later = "-c1M -b4K -s -w100 -o1 -t1 -d60 -W0 --max-bytes=1M --verify --overwrite";
+    place.diskspd(&format!("{later} b.dat")).run().expect_status(0);
+    let others = place.content("b.dat");
+    let misdirected = at(80)..at(100);
+    file()
+        .write_all_at(&others[misdirected.start as usize..misdirected.end as usize], misdirected.start)
+        .expect("room");
     file().set_len(255 * 4096).expect("shorter");
     let report = verify(&place, &place.path("a.dat"), 5);
     let by_class = &report["targets"][0]["corrupt_by_class"];
     // The last unit is beyond the end.
-    let expected = serde_json::json!({"duplicated": 1, "foreign": 1, "rot": 1, "zeros": 2});
+    let expected = serde_json::json!({"duplicated": 1, "foreign": 21, "rot": 1, "zeros": 2});
     assert_eq!(by_class, &expected, "{report}");
+    // A later load to the same file.
+    place.diskspd(&format!("{later} a.dat")).run().expect_status(0);
+    let report = verify(&place, &place.path("a.dat"), 6);
+    assert_eq!((number(&report, "corrupt_units"), number(&report, "later_units")), (0, 256), "{report}");
 }
 
 /// The record of a write was lost that had torn a unit: the unit itself is the only trace of it.

@@ -230,9 +230,7 @@ impl Materials {
 
     /// None if nothing has changed.
     fn found(&self, (name, bytes): (&'static str, Vec<u8>), promise: Promise) -> Option<Damage> {
-        let is_pending = promise == Promise::NotGood
-            || matches!(name, "many bits of a unit" | "a unit of a later load elsewhere, and rot");
-        (bytes != self.content && !is_pending).then_some((name, promise, bytes))
+        (bytes != self.content).then_some((name, promise, bytes))
     }
 }
 

@@ -155,8 +155,9 @@ impl Case {
         let mut words = format!("-c{size_bytes} -b{block} -t{threads} -o{depth} {cache} {engine}");
         let mut has_discards = false;
         if fills {
-            // Each block in turn, by whichever thread is free, and a part of them again.
-            let more = self.random.below(1 + size_bytes / block_bytes);
+            // Each block in turn, by whichever thread is free, and a part of them again: only a later write counts what was
+            // in flight together.
+            let more = threads * depth + self.random.below(1 + size_bytes / block_bytes);
             let _ = write!(words, " -si -w100 --max-ios={}", size_bytes / block_bytes + more);
         } else {
             words += self.one_of(&[" -r", " -r", " -s", " -si", " -rs50"]);
