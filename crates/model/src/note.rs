@@ -75,6 +75,15 @@ pub enum Note {
         /// The maximum offset from `-f` or `-B`.
         max_offset_bytes: u64,
     },
+    /// The size of a target is no multiple of its blocks: its end is neither read nor written.
+    EndNotReached {
+        /// Which target.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        path: PathBuf,
+        /// Bytes at its end.
+        bytes: u64,
+    },
     /// The alignment required for direct I/O is unknown.
     AlignmentAssumed {
         /// Which target.
@@ -348,6 +357,9 @@ impl fmt::Display for Note {
                 counted(*size_bytes, "byte"),
                 counted(*max_offset_bytes, "byte")
             ),
+            Self::EndNotReached { path, bytes } => {
+                write!(f, "no block reaches the last {} of '{}'", counted(*bytes, "byte"), path.display())
+            }
             Self::AlignmentAssumed { path, alignment_bytes } => {
                 let alignment = counted(*alignment_bytes, "byte");
                 write!(f, "direct I/O alignment on '{}' is unknown; assuming {alignment}", path.display())

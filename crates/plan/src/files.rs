@@ -12,6 +12,7 @@ use model::device_guard::FileIdentity;
 use model::facts::{
     CharacterDevice, DirectIo, Facts, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
 };
+use model::note::Note;
 use model::operation::Operation;
 use model::plan::{Blocks, Creation, Expected, Preparation};
 use model::profile::{Append, Rotation};
@@ -232,7 +233,11 @@ impl<'a> Files<'a> {
                 None
             }
             // As in DiskSpd, -c creates the files on its line and leaves devices as they are.
-            TargetKind::Block(_) | TargetKind::Character(_) => Some(Preparation::Keep),
+            TargetKind::Block(_) | TargetKind::Character(_) => {
+                let reason = format!("{name} is a device, whose size it does not change");
+                findings.note(Note::OptionWithoutEffect { option: wanted.option.to_owned(), reason });
+                Some(Preparation::Keep)
+            }
             TargetKind::Unusable { what } => {
                 findings.refuse_file(
                     RefusalKind::Invalid,

@@ -169,6 +169,22 @@ fn check_starts(target: &Target, area: &Area, size_bytes: u64, stride: u64, thre
 }
 
 impl Layout {
+    /// Bytes at the end of the area that no block reaches, where blocks reach everything before them.
+    pub(crate) fn end_not_reached(&self, target: &Target) -> u64 {
+        let stride = match self.shape {
+            Shape::Append { .. } => return 0,
+            Shape::Sequential { thread_stride_bytes } | Shape::Parallel { thread_stride_bytes } => thread_stride_bytes,
+            Shape::Interlocked { .. } | Shape::Random { .. } | Shape::Mixed { .. } => 0,
+        };
+        let sizes = target.io_sizes().into_iter();
+        let steps = sizes.map(|bytes| (bytes, alignment(target, bytes)));
+        // Blocks that are further apart than they are long, or begin elsewhere in each thread, leave gaps on purpose.
+        if steps.clone().any(|(bytes, step)| step > bytes || !stride.is_multiple_of(step)) {
+            return 0;
+        }
+        steps.map(|(bytes, step)| (self.area.size_bytes - bytes) % step).min().unwrap_or(0)
+    }
+
     /// The pattern of one thread.
     pub(crate) fn pattern(&self, relative_thread: u32) -> Pattern {
         let area = self.area;
@@ -234,6 +250,20 @@ mod tests {
         assert!(matches!(pattern(|t| t.interlocked = true), Pattern::Interlocked { counter: 0, .. }));
         assert!(matches!(pattern(|t| t.random_percent = 100), Pattern::Random { .. }));
         assert!(matches!(pattern(|t| t.random_percent = 99), Pattern::Mixed { random_percent: 99, .. }));
+    }
+
+    #[test]
+    fn the_end_of_a_target_that_no_block_reaches_is_known() {
+        let end = |block, step, size| {
+            let target = target(0, block, step);
+            lay(&target, size, &[0]).expect("it fits").end_not_reached(&target)
+        };
+        assert_eq!((end(1000, 1000, 3000), end(1000, 1000, 3001), end(1000, 1000, 3999)), (0, 1, 999));
+        assert_eq!((end(1000, 500, 3500), end(1000, 300, 3500)), (0, 100), "overlapping blocks");
+        assert_eq!(end(1000, 2000, 3500), 0, "gaps everywhere");
+        let mut strided = target(0, 1000, 1000);
+        strided.thread_stride = Bytes(250);
+        assert_eq!(lay(&strided, 3500, &[0, 1]).expect("it fits").end_not_reached(&strided), 0);
     }
 
     #[test]

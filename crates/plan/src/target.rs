@@ -122,6 +122,10 @@ fn plan(
     let layout = layout::layout(target, size_bytes, threads, counters)
         .map_err(|message| findings.refuse(RefusalKind::Impossible, message))
         .ok()?;
+    let bytes = layout.end_not_reached(target);
+    if bytes > 0 && layout.area.base_bytes + layout.area.size_bytes == size_bytes {
+        findings.note(Note::EndNotReached { path: target.path.clone(), bytes });
+    }
     // A refused alignment ends it only here, so that both problems are heard of.
     let direct = match aligned {
         Some(refused_or_not) => Some(refused_or_not?),

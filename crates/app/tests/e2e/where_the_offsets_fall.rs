@@ -309,3 +309,21 @@ fn bursts_are_followed_by_pauses() {
         assert!(!seen.is_empty(), "{words}: no pauses after bursts, in six runs");
     }
 }
+
+#[test]
+fn the_end_that_no_block_reaches_is_noted() {
+    let place = workplace!();
+    place.file("a.dat", &vec![1; 100_000]);
+    for (words, end) in
+        [("-b4K", "1696 bytes"), ("-b4K -r", "1696 bytes"), ("-b1K", "672 bytes"), ("-b4K -s8K", ""), ("-b500", "")]
+    {
+        let run = place.diskspd("-d1 -W0 -n").args(words).arg("a.dat").run();
+        run.expect_status(0);
+        let note = format!("NOTE: no block reaches the last {end} of 'a.dat'");
+        assert_eq!(
+            run.stdout.contains(if end.is_empty() { "no block reaches" } else { &note }),
+            !end.is_empty(),
+            "{run}"
+        );
+    }
+}
