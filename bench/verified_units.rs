@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 use verify::check::Verdict;
 use verify::map::{GenerationMap, Noted};
-use verify::target::{Change, VerifiedTarget, WriteIo};
+use verify::target::{Change, TargetCounters, VerifiedTarget, WriteIo};
 use verify::unit::{Pool, Traits, UnitSize};
 
 const TARGET_BYTES: u64 = 256 << 20;
@@ -59,7 +59,7 @@ impl Bench {
                 map,
                 discards_to_zeros: true,
                 traits: Traits::default(),
-                written_units: AtomicU64::new(0),
+                counters: TargetCounters::default(),
             },
             pool: Pool::new(RUN),
             memory: vec![0; TARGET_BYTES as usize],

@@ -29,7 +29,7 @@ use verify::log::{self, RunFile};
 use verify::map::{GenerationMap, Noted};
 use verify::run_number;
 use verify::saved::{self, SavedTarget};
-use verify::target::VerifiedTarget;
+use verify::target::{TargetCounters, VerifiedTarget};
 use verify::unit::{Erases, Header, Pool, Traits, UnitSize, first_bytes, is_intact, tag};
 
 /// Corrupt units that are reported one by one.
@@ -161,7 +161,7 @@ impl Verification {
                 map: GenerationMap::new(cells, units),
                 discards_to_zeros,
                 traits,
-                written_units: AtomicU64::new(0),
+                counters: TargetCounters::default(),
             }));
         }
         let mut verification = Self {

@@ -186,7 +186,7 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
             let unit = io.first + number;
             let Some(expected) = target.expected(unit, *noted) else { continue };
             self.engine.copy_out(op, number * unit_bytes, bytes);
-            match verify::check::check_unit(bytes, &target.place(unit), expected, io.time_us) {
+            match target.compare(unit, bytes, expected, io.time_us) {
                 Verdict::Right => checked += 1,
                 Verdict::NotCheckable | Verdict::Unfinished => {}
                 Verdict::Wrong(class) => {

@@ -362,6 +362,13 @@ mod tests {
         }
         let mut torn = unit(&header(8, 6));
         torn[..1024].copy_from_slice(&of_other_run(1, 4096, 8)[..1024]);
+        assert_eq!(
+            check(&torn, written(6)),
+            wrong(Class::Rot),
+            "no two runs write at the same time to the microsecond"
+        );
+        let later = unit(&Header { run: RUN + (1 << 20), ..header(8, 7) });
+        torn[..1024].copy_from_slice(&later[..1024]);
         assert_eq!(check(&torn, written(6)), wrong(Class::Torn));
     }
 

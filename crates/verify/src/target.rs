@@ -10,7 +10,7 @@ use crate::map::{GenerationMap, Noted, State};
 use crate::unit::{self, Erases, Header, Pool, Traits, UnitSize};
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// A target.
 #[derive(Debug)]
@@ -27,8 +27,17 @@ pub struct VerifiedTarget {
     pub discards_to_zeros: bool,
     /// For the headers of its units.
     pub traits: Traits,
+    /// Of all threads.
+    pub counters: TargetCounters,
+}
+
+/// What the threads of a run have done to a target so far.
+#[derive(Debug, Default)]
+pub struct TargetCounters {
     /// Units that the run has begun to write, each once.
-    pub written_units: AtomicU64,
+    written_units: AtomicU64,
+    /// When the latest change began that ended and was no write, in microseconds since the run began.
+    erased_us: AtomicU64,
 }
 
 /// A write.
@@ -86,7 +95,8 @@ impl VerifiedTarget {
             return Some(0);
         }
         let new = units.filter(|&unit| self.map.state(unit) == State::Unknown).count() as u64;
-        Some(if new == 0 { self.written_units.load(Relaxed) } else { self.written_units.fetch_add(new, Relaxed) + new })
+        let written = &self.counters.written_units;
+        Some(if new == 0 { written.load(Relaxed) } else { written.fetch_add(new, Relaxed) + new })
     }
 
     /// The number that a write to a claimed unit has.
@@ -131,6 +141,10 @@ impl VerifiedTarget {
     /// Ends a change of units that were claimed.
     #[inline]
     pub fn finish(&self, io: &WriteIo, change: Change) {
+        if change != Change::Written {
+            // Before the map says so: who sees the unit as it was before sees this, too.
+            self.counters.erased_us.fetch_max(io.time_us, SeqCst);
+        }
         for unit in io.first..io.first + u64::from(io.length) {
             let state = match change {
                 Change::Written => State::Written(self.number(unit, io.time_us)),
@@ -155,12 +169,25 @@ impl VerifiedTarget {
         }
     }
 
+    /// What is to be said of a unit that was expected to hold this, and that a read returned which began at `read_us`.
+    #[inline]
+    pub fn compare(&self, unit: u64, bytes: &[u8], expected: Expected, read_us: u64) -> Verdict {
+        match check_unit(bytes, &self.place(unit), expected, read_us) {
+            // Zeros look as those before them, whatever was there between.
+            Verdict::Wrong(_)
+                if matches!(expected, Expected::State(State::Zeros))
+                    && self.counters.erased_us.load(SeqCst) >= read_us =>
+            {
+                Verdict::NotCheckable
+            }
+            verdict => verdict,
+        }
+    }
+
     /// Checks a unit that a read returned, which began at `read_us` and noted this before.
     #[inline]
     pub fn check(&self, unit: u64, bytes: &[u8], noted: Noted, read_us: u64) -> Verdict {
-        match self.expected(unit, noted) {
-            Some(expected) => check_unit(bytes, &self.place(unit), expected, read_us),
-            None => Verdict::NotCheckable,
-        }
+        self.expected(unit, noted)
+            .map_or(Verdict::NotCheckable, |expected| self.compare(unit, bytes, expected, read_us))
     }
 }

@@ -10,7 +10,7 @@ use verify::history::{AfterCut, History};
 use verify::log::{self, Change, Encoder, Flush, Kind, LogReader, LoggedTarget};
 use verify::map::GenerationMap;
 use verify::saved::SavedTarget;
-use verify::target::{self, VerifiedTarget, WriteIo};
+use verify::target::{self, TargetCounters, VerifiedTarget, WriteIo};
 use verify::unit::{Header, Pool, Traits, UnitSize};
 
 const RUN: u64 = 77;
@@ -84,7 +84,7 @@ impl Device {
                 map,
                 discards_to_zeros: true,
                 traits: Traits::default(),
-                written_units: AtomicU64::new(0),
+                counters: TargetCounters::default(),
             },
             pool: Pool::new(RUN),
             sectors,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::sync::atomic::AtomicU64;
 use verify::check::Verdict;
 use verify::map::{GenerationMap, Noted};
-use verify::target::{Change, VerifiedTarget, WriteIo};
+use verify::target::{Change, TargetCounters, VerifiedTarget, WriteIo};
 use verify::unit::{Pool, Traits, UnitSize};
 
 const RUN: u64 = 77;
@@ -22,7 +22,7 @@ fn target(unit_bytes: u64, discards_to_zeros: bool, map_bytes: u64) -> VerifiedT
         map: GenerationMap::new(cells, units),
         discards_to_zeros,
         traits: Traits::default(),
-        written_units: AtomicU64::new(0),
+        counters: TargetCounters::default(),
     }
 }
 
@@ -306,4 +306,23 @@ fn the_simulation_checks_much_of_what_it_reads() {
     simulation.write(0, UNITS);
     simulation.read_all();
     assert_eq!(simulation.checked, UNITS);
+}
+
+#[test]
+fn zeros_that_were_something_else_during_a_read_are_not_wrong() {
+    let mut simulation = Simulation::new(target(1024, false, u64::MAX));
+    let change = |simulation: &mut Simulation, kind, end| {
+        assert!(simulation.start(kind, 0, 3, end));
+        simulation.complete(simulation.under_way.len() - 1);
+    };
+    change(&mut simulation, Kind::WriteZeroes, End::Whole);
+    assert!(simulation.start(Kind::Read, 0, 3, End::Whole));
+    change(&mut simulation, Kind::Discard, End::Failed);
+    simulation.progress(0, 6);
+    change(&mut simulation, Kind::WriteZeroes, End::Whole);
+    simulation.complete(0);
+    assert_eq!(simulation.wrong, vec![]);
+    // Otherwise they are.
+    simulation.unit(1)[7] = 7;
+    assert_eq!(simulation.read_all(), vec![(1, Class::Rot)]);
 }

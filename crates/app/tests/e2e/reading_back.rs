@@ -11,7 +11,7 @@ use testkit::{
 };
 use verify::map::GenerationMap;
 use verify::saved::{self, SavedTarget};
-use verify::target::{Change, VerifiedTarget, WriteIo};
+use verify::target::{Change, TargetCounters, VerifiedTarget, WriteIo};
 use verify::unit::{Pool, Traits, UnitSize};
 
 const RUN: u64 = 0x1234_5678_9ABC_DEF0;
@@ -40,7 +40,7 @@ impl Writer {
             map: GenerationMap::new(cells, units),
             discards_to_zeros: true,
             traits: Traits::default(),
-            written_units: AtomicU64::new(0),
+            counters: TargetCounters::default(),
         };
         let path = path.as_os_str().as_encoded_bytes().to_vec();
         Self { file, path, size_bytes, target, pool: Pool::new(RUN), io: WriteIo { thread: 1, ..WriteIo::default() } }
