@@ -5,7 +5,6 @@ use cli::options::{self, Group, OptionRow};
 use cli::subcommand;
 use cli::volumes::{self, Volume};
 use model::metric::{Metric, MetricUnit, Scope};
-use model::profile::StreamName;
 use std::fmt::Write as _;
 
 /// `docs/reference/options.md`
@@ -87,18 +86,13 @@ pub(crate) fn metrics_tables() -> String {
         let _ = writeln!(page, "| `{}` | {unit} | {} |", metric.name(), metric.meaning());
     }
     page += "\n## Scopes\n\n| scope | I/Os | needs | beside latencies |\n|---|---|---|---|\n";
-    let row = |page: &mut String, prefix: &str, scope: &Scope| {
+    for scope in Scope::ALL {
+        let prefix = if scope == Scope::All { "(none)".to_owned() } else { format!("`{}`", scope.prefix()) };
         let rates = Metric::ALL.into_iter().filter(|metric| !metric.needs_latency() && scope.has(*metric));
         let rates = rates.map(|metric| format!("`{}`", metric.name())).collect::<Vec<_>>().join(", ");
         let _ = writeln!(page, "| {prefix} | {} | {} | {rates} |", scope.meaning(), scope.needs());
-    };
-    for scope in &Scope::NAMED {
-        let prefix = if *scope == Scope::All { "(none)".to_owned() } else { format!("`{}`", scope.prefix()) };
-        row(&mut page, &prefix, scope);
     }
-    if let Ok(stream) = StreamName::parse("NAME") {
-        row(&mut page, "`NAME:`", &Scope::Stream(stream));
-    }
+    page += "| `NAME:` | reads and writes of the stream NAME | `--stream` | `iops`, `bandwidth` |\n";
     page
 }
 

@@ -5,10 +5,9 @@ use crate::output::{print, say, say_each};
 use crate::saved_results::{read, read_all};
 use crate::status::{Status, fail, printed};
 use cli::subcommand::compare::{ChangeLimit, CompareCommand};
-use model::headline::Headline;
-use model::metric::Metric;
+use model::metric::{MetricName, Scope};
 use model::result::RunResult;
-use stats::compare::{ComparisonVerdict, Difference};
+use stats::compare::{Compared, ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
 
 /// Runs `diskspd compare`.
@@ -24,13 +23,14 @@ pub(crate) fn run(mut command: CompareCommand) -> Status {
 }
 
 fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway: bool) -> Status {
-    if let Some(limit) =
-        limits.iter().find(|limit| Headline::METRICS.iter().all(|metric| metric.name() != limit.figure))
-    {
-        let names = Headline::METRICS.map(Metric::name).join(", ");
-        say(&format!("ERROR: --fail-if '{}': unknown metric '{}' (expected: {names})", limit.typed, limit.figure));
-        return Status::Refused;
-    }
+    let names: Result<Vec<MetricName>, String> = limits.iter().map(name).collect();
+    let names = match names {
+        Ok(names) => names,
+        Err(reason) => {
+            say(&format!("ERROR: {reason}"));
+            return Status::Refused;
+        }
+    };
     let (first, second) = match (side(first), side(second)) {
         (Ok(first), Ok(second)) => (first, second),
         (first, second) => {
@@ -48,7 +48,10 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
         say("ERROR: the loads differ; use --anyway to compare them");
         return Status::Refused;
     }
-    let differences = stats::compare::compare(&first, &second);
+    // Those without a scope are in the table, or depend on the load.
+    let is_full = |name: &&MetricName| !is_resolved(name);
+    let more: Vec<Compared> = names.iter().filter(is_full).map(|name| (name.scope, name.metric)).collect();
+    let differences = stats::compare::compare_with(&first, &second, &more);
     if differences.is_empty() {
         return fail("the results have no metrics in common");
     }
@@ -58,21 +61,53 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     if let Err(error) = written.and_then(|()| print(&text)) {
         return printed(Err(error), Status::Done);
     }
-    gates(limits, |limit| gate(limit, &differences))
+    let scopes = stats::compare::waited_for(&first);
+    let unlike_waits = render::compare::unlike_waits(&first, &second);
+    gates(limits, |limit| match name(limit) {
+        Ok(name) if is_resolved(&name) => match &unlike_waits {
+            Some(words) => {
+                say(&format!("--fail-if '{}' cannot be judged: {words}", limit.typed));
+                Status::CannotTell
+            }
+            None => worst(scopes.iter().map(|scope| gate(limit, (*scope, name.metric), &differences))),
+        },
+        Ok(name) => gate(limit, (name.scope, name.metric), &differences),
+        Err(_) => Status::Refused,
+    })
+}
+
+/// The metric of a limit.
+fn name(limit: &ChangeLimit) -> Result<MetricName, String> {
+    let of_limit = |reason| format!("--fail-if '{}': {reason}", limit.typed);
+    let name = MetricName::parse(&limit.figure).map_err(of_limit)?;
+    match name.stream {
+        None => Ok(name),
+        Some(_) => Err(of_limit("compare has no metrics of streams".to_owned())),
+    }
+}
+
+/// True if what the application waits for decides which I/Os a metric is about.
+fn is_resolved(name: &MetricName) -> bool {
+    name.scope == Scope::All && name.metric.needs_latency()
 }
 
 /// The worst status of all limits (`--fail-if`): 4 if one is exceeded, else 6 if one cannot be judged.
 pub(crate) fn gates(limits: &[ChangeLimit], gate: impl FnMut(&ChangeLimit) -> Status) -> Status {
-    let answers: Vec<Status> = limits.iter().map(gate).collect();
+    worst(limits.iter().map(gate))
+}
+
+fn worst(answers: impl Iterator<Item = Status>) -> Status {
+    let answers: Vec<Status> = answers.collect();
     let worst = [Status::No, Status::CannotTell].into_iter().find(|worst| answers.contains(worst));
     worst.unwrap_or(Status::Done)
 }
 
 /// Whether a figure changed by more than the limit; says so if it did, or if the results cannot tell.
-fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
+fn gate(limit: &ChangeLimit, (scope, metric): Compared, differences: &[Difference]) -> Status {
     let typed = &limit.typed;
-    let Some(found) = differences.iter().find(|found| found.figure.name() == limit.figure) else {
-        say(&format!("--fail-if '{typed}' cannot be judged: the results of one side have no {}", limit.figure));
+    let Some(found) = differences.iter().find(|found| (found.scope, found.figure) == (scope, metric)) else {
+        let name = MetricName { stream: None, scope, metric };
+        say(&format!("--fail-if '{typed}' cannot be judged: the results of one side have no {name}"));
         return Status::CannotTell;
     };
     match found.verdict {

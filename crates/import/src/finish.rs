@@ -61,9 +61,16 @@ pub(super) fn align(profile: &mut Profile, time_spans: &mut Vec<TimeSpanResult>)
     time_spans.resize_with(count, TimeSpanResult::default);
 }
 
+/// Computes the summary and the metrics of each timespan.
+pub(super) fn summaries(result: &mut RunResult) {
+    for (index, span_result) in result.time_spans.iter_mut().enumerate() {
+        stats::summarise_metrics(result.profile.time_spans.get(index), span_result);
+    }
+}
+
 /// Summaries, and sums over the timespans, if none were read.
 pub(super) fn totals(result: &mut RunResult) {
-    result.time_spans.iter_mut().for_each(|span_result| span_result.summary = stats::summary(span_result));
+    summaries(result);
     result.totals = result.totals.or_else(|| stats::totals(&result.time_spans));
 }
 

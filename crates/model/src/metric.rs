@@ -169,7 +169,7 @@ impl Metric {
 }
 
 /// Which I/Os a metric is about, and from when to when they are timed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Reads and writes.
     #[default]
@@ -192,9 +192,10 @@ pub enum Scope {
     ReadResponse,
     /// Writes from their intended start.
     WriteResponse,
-    /// Reads and writes of one stream.
-    Stream(StreamName),
 }
+
+/// What the name of a stream needs.
+const STREAM_NEEDS: &str = "a stream of this name (--stream)";
 
 /// A row of the table of scopes.
 struct ScopeRow {
@@ -209,8 +210,8 @@ struct ScopeRow {
 }
 
 impl Scope {
-    /// All but streams, in the order of documents.
-    pub const NAMED: [Self; 10] = [
+    /// All, in the order of documents.
+    pub const ALL: [Self; 10] = [
         Self::All,
         Self::Read,
         Self::Write,
@@ -223,7 +224,7 @@ impl Scope {
         Self::WriteResponse,
     ];
 
-    const fn row(&self) -> ScopeRow {
+    const fn row(self) -> ScopeRow {
         const RATES: &[Metric] = &[Metric::Iops, Metric::MibPerS];
         const fn scope(prefix: &'static str, words: &'static str, meaning: &'static str) -> ScopeRow {
             ScopeRow { prefix, words, meaning, needs: "", rates: RATES }
@@ -278,38 +279,39 @@ impl Scope {
                 rates: &[],
                 ..scope("response.write.", "response, write", "the writes of these")
             },
-            Self::Stream(_) => ScopeRow {
-                needs: "a stream of this name (--stream)",
-                ..scope("NAME:", "", "reads and writes of the stream NAME")
-            },
         }
     }
 
-    /// The text before the statistic: `commit.`, `log:`; nothing for all reads and writes.
-    pub fn prefix(&self) -> String {
-        match self {
-            Self::Stream(name) => format!("{name}:"),
-            scope => scope.row().prefix.to_owned(),
-        }
+    /// The text before the statistic: `commit.`; nothing for all reads and writes.
+    pub const fn prefix(self) -> &'static str {
+        self.row().prefix
     }
 
     /// The I/Os that it covers, for the documentation.
-    pub const fn meaning(&self) -> &'static str {
+    pub const fn meaning(self) -> &'static str {
         self.row().meaning
     }
 
     /// The loads that have it.
-    pub const fn needs(&self) -> &'static str {
+    pub const fn needs(self) -> &'static str {
         self.row().needs
     }
 
+    /// A statistic with the scope in brackets: `p99 ms (commit)`; as it is for all reads and writes.
+    pub fn label(self, statistic: &str) -> String {
+        match self {
+            Self::All => statistic.to_owned(),
+            scope => format!("{statistic} ({})", scope.row().words),
+        }
+    }
+
     /// True if there is such a metric in some load.
-    pub fn has(&self, metric: Metric) -> bool {
+    pub fn has(self, metric: Metric) -> bool {
         metric.needs_latency() || self.row().rates.contains(&metric)
     }
 
     /// True if the load has such I/Os.
-    pub fn is_in(&self, span: &TimeSpan) -> bool {
+    pub fn is_in(self, span: &TimeSpan) -> bool {
         let any = |is_so: fn(&Target) -> bool| span.targets.iter().any(is_so);
         match self {
             Self::All => true,
@@ -325,7 +327,6 @@ impl Scope {
             Self::Response => span.rate_iops.is_some(),
             Self::ReadResponse => span.rate_iops.is_some() && Self::Read.is_in(span),
             Self::WriteResponse => span.rate_iops.is_some() && Self::Write.is_in(span),
-            Self::Stream(name) => span.targets.iter().any(|target| target.stream.as_ref() == Some(name)),
         }
     }
 
@@ -342,7 +343,7 @@ impl Scope {
             (None, Some(_)) => &[Self::Read, Self::Write, Self::Commit],
             (None, None) => &[Self::All],
         };
-        scopes.iter().filter(|scope| scope.is_in(span)).cloned().collect()
+        scopes.iter().copied().filter(|scope| scope.is_in(span)).collect()
     }
 
     /// The scopes in which a bound on a latency without a scope must hold: a fast part must not hide a slow one.
@@ -368,6 +369,8 @@ fn is_durable(span: &TimeSpan, target: &Target) -> bool {
 /// A statistic of a scope: what an option, a result or a table names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MetricName {
+    /// The stream; `None` = all.
+    pub stream: Option<StreamName>,
     /// The I/Os that it is computed from.
     pub scope: Scope,
     /// The statistic.
@@ -377,7 +380,7 @@ pub struct MetricName {
 impl MetricName {
     /// A statistic of all reads and writes; of a latency, what the load resolves it to.
     pub const fn bare(metric: Metric) -> Self {
-        Self { scope: Scope::All, metric }
+        Self { stream: None, scope: Scope::All, metric }
     }
 
     /// Reads a name.
@@ -386,30 +389,29 @@ impl MetricName {
     ///
     /// A sentence with the name and what would be right.
     pub fn parse(name: &str) -> Result<Self, String> {
-        let (scope, statistic) = match name.split_once(':') {
-            Some((stream, statistic)) => (Scope::Stream(StreamName::parse(stream)?), statistic),
-            // `response.read.` begins with `response.`.
-            None => Scope::NAMED
-                .into_iter()
-                .rev()
-                .find_map(|scope| Some((scope.clone(), name.strip_prefix(scope.row().prefix)?)))
-                .unwrap_or((Scope::All, name)),
-        };
-        let expected = || {
-            let names = Metric::ALL.into_iter().filter(|metric| scope.has(*metric));
-            names.map(|metric| format!("{}{}", scope.prefix(), metric.name())).collect::<Vec<_>>().join(", ")
-        };
-        let known = Metric::from_name(statistic).filter(|metric| scope.has(*metric));
-        let prefixes = || match scope {
-            Scope::All => {
-                let prefixes: Vec<&str> = Scope::NAMED[1..].iter().map(|scope| scope.row().prefix).collect();
-                format!("; before one of them {} or the name of a stream and a colon", prefixes.join(", "))
+        let (stream, scope, statistic) = match name.split_once(':') {
+            Some((stream, statistic)) => (Some(StreamName::parse(stream)?), Scope::All, statistic),
+            None => {
+                // `response.read.` begins with `response.`.
+                let mut scopes = Scope::ALL.into_iter().rev();
+                let found = scopes.find_map(|scope| Some((scope, name.strip_prefix(scope.prefix())?)));
+                let (scope, statistic) = found.unwrap_or((Scope::All, name));
+                (None, scope, statistic)
             }
-            _ => String::new(),
         };
-        let metric =
-            known.ok_or_else(|| format!("unknown metric '{name}' (expected: {}{})", expected(), prefixes()))?;
-        Ok(Self { scope, metric })
+        let has = |metric: &Metric| scope.has(*metric) && (stream.is_none() || *metric != Metric::Cpu);
+        if let Some(metric) = Metric::from_name(statistic).filter(has) {
+            return Ok(Self { stream, scope, metric });
+        }
+        let expected = Metric::ALL.into_iter().filter(has);
+        let expected = expected.map(|metric| Self { stream: stream.clone(), scope, metric }.to_string());
+        let mut expected = expected.collect::<Vec<_>>().join(", ");
+        if stream.is_none() && scope == Scope::All {
+            let prefixes: Vec<&str> = Scope::ALL[1..].iter().map(|scope| scope.prefix()).collect();
+            let prefixes = prefixes.join(", ");
+            expected.push_str(&format!("; before one of them {prefixes} or the name of a stream and a colon"));
+        }
+        Err(format!("unknown metric '{name}' (expected: {expected})"))
     }
 
     /// What it means in a load: a latency without a scope is that of each part that the application waits for.
@@ -418,32 +420,34 @@ impl MetricName {
     ///
     /// What the load lacks to have it.
     pub fn resolve(&self, span: &TimeSpan) -> Result<Vec<Self>, String> {
+        let lacks = |needs: &str| Err(format!("the load has no {self}: it needs {needs}"));
+        if self.stream.is_some() {
+            let has_stream = span.targets.iter().any(|target| target.stream == self.stream);
+            return if has_stream { Ok(vec![self.clone()]) } else { lacks(STREAM_NEEDS) };
+        }
         let scopes = match self.scope {
             Scope::All if self.metric.needs_latency() => Scope::bounded(span),
-            _ if self.scope.is_in(span) => vec![self.scope.clone()],
-            _ => return Err(format!("the load has no {self}: it needs {}", self.scope.needs())),
+            scope if scope.is_in(span) => vec![scope],
+            scope => return lacks(scope.needs()),
         };
-        Ok(scopes.into_iter().map(|scope| Self { scope, metric: self.metric }).collect())
+        Ok(scopes.into_iter().map(|scope| Self { scope, ..self.clone() }).collect())
     }
 
-    /// `p99 (commit)`, `p99`, `iops`
+    /// `p99 (commit)`, `p99 (log)`, `p99`, `iops`
     pub fn shown(&self) -> String {
-        self.labelled(self.metric.name())
-    }
-
-    /// The statistic as `text`, with its scope in brackets.
-    pub fn labelled(&self, text: &str) -> String {
-        match &self.scope {
-            Scope::All => text.to_owned(),
-            Scope::Stream(name) => format!("{text} ({name})"),
-            scope => format!("{text} ({})", scope.row().words),
+        match &self.stream {
+            Some(stream) => format!("{} ({stream})", self.metric.name()),
+            None => self.scope.label(self.metric.name()),
         }
     }
 }
 
 impl fmt::Display for MetricName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.scope.prefix(), self.metric.name())
+        match &self.stream {
+            Some(stream) => write!(f, "{stream}:{}", self.metric.name()),
+            None => write!(f, "{}{}", self.scope.prefix(), self.metric.name()),
+        }
     }
 }
 
@@ -454,13 +458,13 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_metrics() {
-        let streams = Scope::Stream(StreamName::parse("log.1").expect("a name"));
-        for scope in Scope::NAMED.into_iter().chain([streams]) {
+        for scope in Scope::ALL {
             for metric in Metric::ALL.into_iter().filter(|metric| scope.has(*metric)) {
-                let name = MetricName { scope: scope.clone(), metric };
+                let name = MetricName { stream: None, scope, metric };
                 assert_eq!(MetricName::parse(&name.to_string()), Ok(name));
             }
         }
+        assert_eq!(MetricName::parse("log.1:p99").map(|name| name.to_string()), Ok("log.1:p99".to_owned()));
         assert_eq!(MetricName::parse("read.mib"), MetricName::parse("read.bandwidth"));
         for (text, expected) in [
             ("p98", "unknown metric 'p98' (expected: iops, bandwidth, mean, p50, "),
@@ -468,6 +472,7 @@ mod tests {
             ("commit.iops", "unknown metric 'commit.iops' (expected: commit.mean, commit.p50, "),
             ("flush.bandwidth", "(expected: flush.iops, flush.mean, "),
             ("read.cpu", "unknown metric 'read.cpu'"),
+            ("log:cpu", "unknown metric 'log:cpu' (expected: log:iops, "),
             ("a b:p99", "'a b' is not a name of a stream"),
         ] {
             let reason = MetricName::parse(text).expect_err(text);

@@ -32,6 +32,7 @@ use crate::verdict::Verdict;
 use crate::verification::VerificationFigures;
 use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What `schema` says in every JSON result.
@@ -159,6 +160,10 @@ pub struct TimeSpanResult {
     /// The main figures; null = the timespan ended before the measurement began.
     #[serde(default)]
     pub summary: Option<Directions<Summary>>,
+    /// Metrics by full name, as in `commit.p99`: I/Os per second, MiB/s, nanoseconds or percent (docs/metrics.md); only
+    /// those that were measured. Without a scope: all reads and writes.
+    #[serde(default)]
+    pub metrics: BTreeMap<String, f64>,
     /// All figures; null = the timespan ended before the measurement began.
     pub measured: Option<Measured>,
     /// The kernel's own counters around the measurement; null = they were not read.

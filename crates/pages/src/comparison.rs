@@ -13,7 +13,7 @@ use super::repeat::{name, name_in_words, shown};
 use super::warnings::{Explain, NamedRun, banner, warnings_of_repeats};
 use model::finding::Severity;
 use model::headline::Headline;
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 use model::result::RunResult;
 use model::units::counted;
 use render::compare::{
@@ -88,8 +88,9 @@ fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, ex
     };
     let changes = found.iter().take(OTHERS_MAX).filter_map(|(other, found)| {
         let told = found.iter().filter(|found| [Metric::Iops, Metric::Mean, Metric::P99].contains(&found.figure));
-        let told: Vec<String> =
-            told.map(|found| format!("{} {:+.1} %", name_in_words(found.figure), found.percent)).collect();
+        let told: Vec<String> = told
+            .map(|found| format!("{} {:+.1} %", found.scope.label(&name_in_words(found.figure)), found.percent))
+            .collect();
         let has_several = first.results.len() > 1 || other.results.len() > 1;
         let means = if has_several { ", by geometric means" } else { "" };
         (!told.is_empty()).then(|| format!("{} relative to {}{means}: {}.", other.name, first.name, told.join(", ")))
@@ -135,7 +136,7 @@ fn doubts(first: &Side, found: &[(&Side, Vec<Difference>)]) -> Vec<String> {
                 "the runs of {} and {} cannot tell whether {} differs",
                 first.name,
                 other.name,
-                name(open.figure)
+                named_of(open)
             ));
         }
     }
@@ -273,7 +274,7 @@ fn runs(sides: &[Side]) -> Table {
         if side.results.len() > 1 {
             let mut row =
                 vec![format!("{}, median of {}", side.name, side.results.len()), String::new(), String::new()];
-            row.extend(FIGURES.map(|figure| cell(median(&side.results, figure), figure)));
+            row.extend(FIGURES.map(|figure| cell(median(&side.results, (Scope::All, figure)), figure)));
             rows.push(row);
         }
     }
@@ -325,7 +326,7 @@ fn comparison(
 
 /// True if runs without I/Os leave nothing to compare.
 fn lacks_iops(found: &[Difference], first: &Side, second: &Side) -> bool {
-    left_out(&first.results, &second.results).contains(&Metric::Iops)
+    left_out(&first.results, &second.results).contains(&(Scope::All, Metric::Iops))
         && found.iter().all(|difference| difference.figure != Metric::Iops)
 }
 
@@ -343,7 +344,7 @@ fn named_headlines(side: &Side) -> Vec<(String, Headline)> {
 
 /// The run of a side that its charts show, and its number: that whose IOPS are nearest to the median.
 fn shown_run(side: &Side) -> Option<(usize, &RunResult)> {
-    let median = median(&side.results, Metric::Iops).unwrap_or_default();
+    let median = median(&side.results, (Scope::All, Metric::Iops)).unwrap_or_default();
     let distance = |result: &RunResult| {
         let headline = result.time_spans.first().and_then(stats::headline);
         headline.map_or(f64::INFINITY, |headline| (headline.iops - median).abs())
@@ -492,9 +493,9 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     };
     let with_interval = |found: &Difference| {
         let interval = found.interval.map(|(low, high)| format!(" (95 % interval {low:+.1} % to {high:+.1} %)"));
-        format!("{} {:+.1} %{}", name(found.figure), found.percent, interval.unwrap_or_default())
+        format!("{} {:+.1} %{}", named_of(found), found.percent, interval.unwrap_or_default())
     };
-    let change = |found: &Difference| format!("{} {:+.1} %", name(found.figure), found.percent);
+    let change = |found: &Difference| format!("{} {:+.1} %", named_of(found), found.percent);
     let mut sentences: Vec<String> = incomplete.iter().map(|words| sentence(words)).collect();
     let mut add = |heading: &str, of: &[&Difference], words: &dyn Fn(&Difference) -> String| {
         if !of.is_empty() {
@@ -504,7 +505,7 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     };
     add("Better", &better, &change);
     add("Worse", &worse, &change);
-    add(&equal(), &equivalent, &|found| name(found.figure));
+    add(&equal(), &equivalent, &named_of);
     let (noisy, unknown): (Vec<_>, Vec<_>) = open.iter().partition(|found| found.interval.is_some());
     add("Cannot tell, within the noise", &noisy, &with_interval);
     add("Cannot tell, no 95 % interval", &unknown, &with_interval);
@@ -516,11 +517,16 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
 fn listed(found: &[&Difference]) -> String {
     let has_iops = found.iter().any(|found| found.figure == Metric::Iops);
     let told = found.iter().filter(|found| !has_iops || found.figure != Metric::MibPerS);
-    let names: Vec<String> = told.map(|found| name(found.figure)).collect();
+    let names: Vec<String> = told.map(|found| named_of(found)).collect();
     match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
         _ => names.concat(),
     }
+}
+
+/// The name of a figure, with the I/Os that it is of.
+fn named_of(found: &Difference) -> String {
+    found.scope.label(&name(found.figure))
 }
 
 /// [`equivalent`] at the start of a sentence.
@@ -530,7 +536,7 @@ fn equal() -> String {
 
 /// That nothing was found is not that there is nothing.
 fn cannot_tell(open: &Difference, single_runs: Option<String>) -> String {
-    let figure = name(open.figure);
+    let figure = named_of(open);
     match (open.interval, single_runs) {
         (None, Some(single)) => {
             format!(
@@ -548,9 +554,9 @@ fn cannot_tell(open: &Difference, single_runs: Option<String>) -> String {
 
 fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
     let row = |difference: &Difference| {
-        let Difference { figure, first, second, percent, interval, verdict } = *difference;
+        let Difference { figure, scope: _, first, second, percent, interval, verdict } = *difference;
         vec![
-            name(figure),
+            named_of(difference),
             word(verdict),
             format!("{percent:+.1} %"),
             interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:+.1} % to {high:+.1} %")),
@@ -558,10 +564,11 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
             shown(figure, second),
         ]
     };
-    let left_out = left_out(&first.results, &second.results).into_iter().map(|figure| {
-        let [a, b] = [first, second]
-            .map(|side| median(&side.results, figure).map_or_else(|| "-".to_owned(), |value| shown(figure, value)));
-        vec![name(figure), NOT_COMPARED.to_owned(), "-".to_owned(), "-".to_owned(), a, b]
+    let left_out = left_out(&first.results, &second.results).into_iter().map(|(scope, metric)| {
+        let [a, b] = [first, second].map(|side| {
+            median(&side.results, (scope, metric)).map_or_else(|| "-".to_owned(), |value| shown(metric, value))
+        });
+        vec![scope.label(&name(metric)), NOT_COMPARED.to_owned(), "-".to_owned(), "-".to_owned(), a, b]
     });
     let rows = found.iter().map(row).chain(left_out).collect();
     let runs = |side: &Side| match side.results.len() {
@@ -608,7 +615,7 @@ mod tests {
 
     fn difference(figure: Metric, percent: f64, half: Option<f64>, verdict: ComparisonVerdict) -> Difference {
         let interval = half.map(|half| (percent - half, percent + half));
-        Difference { figure, first: 100.0, second: 100.0 + percent, percent, interval, verdict }
+        Difference { figure, scope: Scope::All, first: 100.0, second: 100.0 + percent, percent, interval, verdict }
     }
 
     fn told(found: &[Difference]) -> (Tone, String, Vec<String>) {

@@ -4,6 +4,8 @@ use crate::load_line;
 use crate::numbers::ms;
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
+use model::metric::{Metric, MetricName, Scope};
+use model::profile::TimeSpan;
 use model::result::{RunResult, TimeSpanResult};
 use model::units::mib;
 use std::collections::BTreeSet;
@@ -26,10 +28,12 @@ pub struct ClosingLine {
 
 /// The line of a result; nothing if nothing was measured.
 pub fn closing_line(result: &RunResult) -> Option<ClosingLine> {
-    let headlines: Vec<Headline> = result.time_spans.iter().filter_map(stats::headline).collect();
-    let figures = match &headlines[..] {
+    let measured = result.time_spans.iter().enumerate();
+    let measured: Vec<(usize, Headline)> =
+        measured.filter_map(|(index, span)| Some((index, stats::headline(span)?))).collect();
+    let figures = match &measured[..] {
         [] => return None,
-        [only] => figures(only),
+        [(index, only)] => figures(only, result.profile.time_spans.get(*index), &result.time_spans[*index]),
         // Loads that differ have no figure in common.
         several => format!("{} timespans measured", several.len()),
     };
@@ -67,22 +71,39 @@ fn listed(names: &BTreeSet<&str>) -> String {
     shown.join(", ")
 }
 
-fn figures(headline: &Headline) -> String {
-    let latency = |name: &str, ns: Option<f64>| ns.map(|ns| format!("{name} {:.3} ms", ms(ns)));
-    let parts = [
-        Some(format!("{:.0} IOPS", headline.iops)),
-        Some(format!("{:.2} MiB/s", mib(headline.bytes_per_s))),
-        latency("mean", headline.mean_ns),
-        latency("p99", headline.p99_ns.map(|ns| ns as f64)),
-        latency("p99 response", headline.response_p99_ns.map(|ns| ns as f64)),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+/// Latencies are those that the application waits for. If these are not those of the tables, both say which they are.
+fn figures(headline: &Headline, span: Option<&TimeSpan>, span_result: &TimeSpanResult) -> String {
+    let waited_for = span.map_or_else(|| vec![Scope::All], Scope::waited_for);
+    // Flushes are in no table of writes.
+    let of_tables = if span.is_some_and(|span| span.flushes().is_some()) { Scope::Write } else { Scope::All };
+    let latency = |scope, metric: Metric| {
+        let name = MetricName { stream: None, scope, metric };
+        let label = if scope == Scope::All && waited_for != [Scope::All] {
+            format!("{} (service)", metric.name())
+        } else {
+            name.shown()
+        };
+        stats::metrics::value(&name, span_result).map(|ns| format!("{label} {:.3} ms", ms(ns)))
+    };
+    let mut parts = vec![format!("{:.0} IOPS", headline.iops), format!("{:.2} MiB/s", mib(headline.bytes_per_s))];
+    for scope in &waited_for {
+        parts.extend([Metric::Mean, Metric::P99].into_iter().filter_map(|metric| latency(*scope, metric)));
+    }
+    if !waited_for.contains(&of_tables) {
+        parts.extend(latency(of_tables, Metric::P99));
+    }
+    parts.join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::figures::{
+        CommitFigures, Directions, Figures, FlushFigures, LatencyDistribution, LatencyFigures, Percentile,
+    };
     use model::finding::Source;
+    use model::profile::{Profile, Target};
+    use model::result::Measured;
 
     fn finding(name: &str, severity: Severity) -> Finding {
         Finding {
@@ -101,6 +122,40 @@ mod tests {
         let names = |names: &[&'static str]| listed(&names.iter().copied().collect());
         assert_eq!(names(&["steal"]), "steal");
         assert_eq!(names(&["e", "d", "c", "b", "a"]), "a, b, c, 2 more");
+    }
+
+    #[test]
+    fn latencies_are_what_the_application_waits_for_and_say_so() {
+        let latency = |mean_ns| Some(LatencyFigures { mean_ns, ..LatencyFigures::default() });
+        let of_writes = Figures { iops: 60.0, latency: latency(12e3), ..Figures::default() };
+        let commit = CommitFigures { mean_ns: 148e6, p50_ns: 0, p99_ns: 160_000_000, max_ns: 0 };
+        let measured = Measured {
+            total: Directions { write: of_writes, total: of_writes, ..Directions::default() },
+            total_latency: Some(Directions {
+                write: Some(LatencyDistribution {
+                    percentiles: vec![Percentile { rank_ppb: 990_000_000, value_ns: 20_000 }],
+                    ..LatencyDistribution::default()
+                }),
+                ..Directions::default()
+            }),
+            flushes: Some(FlushFigures { after_writes: 1, commit: Some(commit), ..FlushFigures::default() }),
+            ..Measured::default()
+        };
+        let mut target = Target::new("a");
+        target.write_percent = 100;
+        let span = TimeSpan { targets: vec![target], fsync_after_writes: Some(1), ..TimeSpan::default() };
+        let mut result = RunResult {
+            profile: Profile { time_spans: vec![span], ..Profile::default() },
+            time_spans: vec![TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }],
+            ..RunResult::default()
+        };
+        let figures = |result: &RunResult| closing_line(result).map(|line| line.figures);
+        assert_eq!(
+            figures(&result).as_deref(),
+            Some("60 IOPS, 0.00 MiB/s, mean (commit) 148.000 ms, p99 (commit) 160.000 ms, p99 (write) 0.020 ms")
+        );
+        result.profile.time_spans[0].fsync_after_writes = None;
+        assert_eq!(figures(&result).as_deref(), Some("60 IOPS, 0.00 MiB/s, mean 0.012 ms"));
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! Two sets of results beside each other.
 
 use crate::confidence::{self, WithoutInterval};
-use crate::figure_words::{name as figure_name, shown_figure};
+use crate::figure_words::{name_of as figure_name, shown_figure};
 use crate::load_line;
 use crate::plain_table::PlainTable;
 use crate::system::utc;
 use model::doubt::NotedRuns;
 use model::finding::Severity;
 use model::headline::Headline;
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 use model::result::{Measured, RunResult};
 use serde::Serialize;
 use serde_json::Value;
-use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, median};
+use stats::compare::{Compared, ComparisonVerdict, Difference, EQUAL_PERCENT, median};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -140,7 +140,7 @@ pub fn text(
     for found in differences {
         let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{} to {}", end(low), end(high)));
         table.add([
-            found.figure.heading().to_owned(),
+            found.scope.label(found.figure.heading()),
             shown_figure(found.figure, found.first, 3),
             shown_figure(found.figure, found.second, 3),
             format!("{:+.1} %", found.percent),
@@ -149,10 +149,11 @@ pub fn text(
         ]);
     }
     for figure in stats::compare::left_out(first, second) {
-        let shown = |runs| median(runs, figure).map_or("-".to_owned(), |value| shown_figure(figure, value, 3));
+        let (scope, metric) = figure;
+        let shown = |runs| median(runs, figure).map_or("-".to_owned(), |value| shown_figure(metric, value, 3));
         let nothing = || "-".to_owned();
         table.add([
-            figure.heading().to_owned(),
+            scope.label(metric.heading()),
             shown(first),
             shown(second),
             nothing(),
@@ -161,6 +162,9 @@ pub fn text(
         ]);
     }
     table.write(out)?;
+    if let Some(words) = unlike_waits(first, second) {
+        writeln!(out, "\nlatencies not compared: {words}")?;
+    }
     if let Some(words) = averages(differences, first, second) {
         writeln!(out, "\n{words}")?;
     }
@@ -188,6 +192,16 @@ pub fn text(
         }
     }
     Ok(())
+}
+
+/// What the latencies of the sides are, if the application does not wait for the same: `p99 (commit) in the first, p99
+/// (all) in the second`.
+pub fn unlike_waits(first: &[RunResult], second: &[RunResult]) -> Option<String> {
+    let sides = [first, second].map(stats::compare::waited_for);
+    let words = |scopes: &[Scope]| scopes.iter().map(|scope| scope.label("p99")).collect::<Vec<_>>().join(" and ");
+    let [of_first, of_second] = sides.each_ref().map(|scopes| words(scopes));
+    (sides[0] != sides[1])
+        .then(|| format!("the application waits for {of_first} in the first, {of_second} in the second"))
 }
 
 /// The verdict of a figure that one side lacks.
@@ -268,8 +282,9 @@ pub fn why_without_intervals(differences: &[Difference], sides: [(&str, &[RunRes
 
 /// Why figures have no interval, and whether it is the length of runs.
 fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<(String, bool)> {
-    let mut found: Vec<((String, bool), Vec<&str>)> = Vec::new();
-    for figure in differences.iter().filter(|found| found.interval.is_none()).map(|found| found.figure) {
+    let mut found: Vec<((String, bool), Vec<String>)> = Vec::new();
+    let without = differences.iter().filter(|found| found.interval.is_none());
+    for figure in without.map(|found| (found.scope, found.figure)) {
         let reasons = sides.map(|(name, runs)| without_interval(figure, runs).map(|reason| (name, reason)));
         let is_short = reasons.iter().flatten().any(|(_, reason)| matches!(reason, WithoutInterval::Withheld { .. }));
         let [a, b] = reasons.map(|reason| reason.map(|(name, reason)| (name, reason.why())));
@@ -286,22 +301,23 @@ fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<
             None => found.push((why, vec![name])),
         }
     }
-    let words = |((why, is_short), names): ((String, bool), Vec<&str>)| {
+    let words = |((why, is_short), names): ((String, bool), Vec<String>)| {
         (format!("no 95 % interval of {}: {why}", names.join(", ")), is_short)
     };
     found.into_iter().map(words).collect()
 }
 
 /// Why a side does not tell how far a figure may be off; `None` if it does.
-fn without_interval(figure: Metric, runs: &[RunResult]) -> Option<WithoutInterval> {
+fn without_interval(figure: Compared, runs: &[RunResult]) -> Option<WithoutInterval> {
     if stats::compare::has_scatter(runs, figure) {
         return None;
     }
     let of_figure = || {
         let measured = first_measured(runs)?;
         let rank_ppb = match figure {
-            Metric::Max | Metric::Cpu => return None,
-            metric => metric.rank_ppb(),
+            (Scope::All, Metric::Max | Metric::Cpu) => return None,
+            (Scope::All, metric) => metric.rank_ppb(),
+            _ => return None,
         };
         confidence::without_interval(measured, rank_ppb, measured.total.total.ios)
     };
@@ -336,7 +352,10 @@ pub fn incomplete([first, second]: [(&str, &[RunResult]); 2]) -> Option<String> 
         || "not all results have them".to_owned(),
         |stalled| format!("{stalled}; find out why, and measure again"),
     );
-    Some(format!("{NOT_COMPARED}: {}: {why}", left_out.into_iter().map(Metric::heading).collect::<Vec<_>>().join(", ")))
+    Some(format!(
+        "{NOT_COMPARED}: {}: {why}",
+        left_out.into_iter().map(|(scope, of)| scope.label(of.heading())).collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// Which runs completed no I/O: `a.json has no I/Os`; `None` if all did.

@@ -110,6 +110,9 @@ fn time_span(writer: &mut Output<'_, '_>, number: u32, span_result: &TimeSpanRes
     if let Some(LoadLoop::Open(open)) = &measured.load_loop {
         latencies_only(writer, &line("response_time"), &open.response_time)?;
     }
+    for (scope, latency) in [("flush", &measured.flush_latency), ("commit", &measured.commit_latency)] {
+        latencies_only(writer, &line(scope), &Directions { write: latency.clone(), ..Directions::default() })?;
+    }
     directions(writer, &line("timespan"), &measured.total, measured.total_latency.as_ref())?;
     for OperationFigures { operation, figures, latency } in &measured.operations {
         let direction = match operation {

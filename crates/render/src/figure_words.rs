@@ -3,11 +3,17 @@
 use crate::numbers::ms;
 use model::headline::Headline;
 use model::metric::{Metric, MetricUnit};
+use stats::compare::Compared;
 
 /// The name without its unit, for values that have another one.
 pub fn name(metric: Metric) -> &'static str {
     let label = metric.heading();
     label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label)
+}
+
+/// The name without its unit, of some I/Os: `p99 (commit)`.
+pub fn name_of((scope, metric): Compared) -> String {
+    scope.label(name(metric))
 }
 
 /// A figure as a cell of a table; `-` if it was not measured.

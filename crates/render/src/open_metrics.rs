@@ -3,6 +3,7 @@
 //! All of them are gauges and histograms, which stand alike in `OpenMetrics` and in Prometheus' older text.
 
 use model::figures::{Directions, Figures, Summary};
+use model::metric::MetricName;
 use model::printable::metric_label;
 use model::result::{Measured, RunResult, TimeSpanResult, Tool};
 use model::units::UnixTime;
@@ -71,6 +72,7 @@ impl Families {
             spans.iter().filter_map(|(number, span, _)| Some((number.as_str(), span.summary.as_ref()?))).collect();
         gauges.extend(rates(&summaries));
         gauges.extend(latencies(&summaries));
+        gauges.push(by_name(&spans));
         let (mut ios, mut bytes, mut histograms) = (Vec::new(), Vec::new(), Vec::new());
         for (number, _, measured) in &spans {
             for ((path, direction), sum) in by_target(measured) {
@@ -176,6 +178,21 @@ fn latencies(summaries: &[(&str, &Directions<Summary>)]) -> [Gauges; 3] {
         ),
         family("io_latency_max", "Longest latency", samples(summaries, &[], |summary| summary.max_ns.map(seconds))),
     ]
+}
+
+/// Latencies by their full names, as `--require` has them.
+fn by_name(spans: &[(String, &TimeSpanResult, &Measured)]) -> Gauges {
+    let is_latency = |name: &str| MetricName::parse(name).is_ok_and(|name| name.metric.needs_latency());
+    let samples = spans.iter().flat_map(|(number, span, _)| {
+        let latencies = span.metrics.iter().filter(|(name, _)| is_latency(name));
+        latencies.map(|(name, ns)| (vec![("time_span", number.clone()), ("metric", name.clone())], ns / 1e9))
+    });
+    Gauges {
+        name: "latency",
+        help: "Latencies; the label \"metric\" is the name that --require has for them, as in commit.p99",
+        unit: Some(Unit::Seconds),
+        samples: samples.collect(),
+    }
 }
 
 /// What was done to one path in one direction.

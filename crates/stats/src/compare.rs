@@ -5,11 +5,12 @@
 //! confidence interval of its own time series, which knows nothing of what differs from run to run.
 
 use crate::headline::headline;
+use crate::metrics;
 use crate::sample::{moments, student};
 use model::confidence::Interval;
 use model::headline::Headline;
-use model::metric::Metric;
-use model::result::{Measured, RunResult};
+use model::metric::{Metric, MetricName, Scope};
+use model::result::{LoadLoop, Measured, RunResult};
 use model::units::UnixTime;
 use statrs::distribution::ContinuousCDF;
 
@@ -27,6 +28,8 @@ const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
 pub struct Difference {
     /// The metric.
     pub figure: Metric,
+    /// Of which I/Os it is.
+    pub scope: Scope,
     /// Of the first side: the geometric mean of its runs.
     pub first: f64,
     /// Of the second.
@@ -52,30 +55,66 @@ pub enum ComparisonVerdict {
     CannotTell,
 }
 
+/// What is compared: a metric, and of which I/Os.
+pub type Compared = (Scope, Metric);
+
+/// What the application waits for in the runs of a side.
+pub fn waited_for(runs: &[RunResult]) -> Vec<Scope> {
+    let span = runs.first().and_then(|run| run.profile.time_spans.first());
+    span.map_or_else(|| vec![Scope::All], Scope::waited_for)
+}
+
+/// The figures that comparisons are about: latencies are what the application waits for. Where that is not the same on both
+/// sides, only reads with reads and writes with writes.
+fn compared(first: &[RunResult], second: &[RunResult], more: &[Compared]) -> Vec<Compared> {
+    let scopes = waited_for(first);
+    let scopes = if scopes == waited_for(second) { scopes } else { vec![Scope::Read, Scope::Write] };
+    let mut compared = Vec::new();
+    for metric in Headline::METRICS {
+        if metric.needs_latency() {
+            compared.extend(scopes.iter().map(|scope| (*scope, metric)));
+        } else {
+            compared.push((Scope::All, metric));
+        }
+    }
+    compared.extend(more.iter().filter(|of| !compared.contains(of)).copied().collect::<Vec<_>>());
+    compared
+}
+
 /// Figures that both sides have, of the first timespan of each result.
 ///
 /// Each of seven figures at 95 % would differ by chance in one comparison of four: their levels are those of Holm (A simple
 /// sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979). I/Os and bytes per second
 /// are one figure where all blocks are alike, and count once.
 pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
+    compare_with(first, second, &[])
+}
+
+/// The same with more figures, those of limits.
+pub fn compare_with(first: &[RunResult], second: &[RunResult], more: &[Compared]) -> Vec<Difference> {
     let sides = |figure| Some((figure, Change::between(&Side::of(figure, first)?, &Side::of(figure, second)?)));
-    let known: Vec<(Metric, Change)> = Headline::METRICS.into_iter().filter_map(sides).collect();
+    let known: Vec<(Compared, Change)> = compared(first, second, more).into_iter().filter_map(sides).collect();
     let levels = levels(&known);
     known.iter().zip(levels).map(|((figure, change), level)| change.difference(*figure, level)).collect()
 }
 
 /// Figures that some results have and [`compare`] leaves out, because others have none or 0: a run that stalled has no
 /// IOPS that a ratio could be made of.
-pub fn left_out(first: &[RunResult], second: &[RunResult]) -> Vec<Metric> {
-    let has = |run: &RunResult, figure: Metric| {
-        let headline = run.time_spans.first().and_then(headline);
-        headline.and_then(|headline| headline.value(figure)).is_some_and(|value| value > 0.0)
-    };
-    let is_left_out = |figure: &Metric| {
+pub fn left_out(first: &[RunResult], second: &[RunResult]) -> Vec<Compared> {
+    let has = |run: &RunResult, figure| value(run, figure).is_some_and(|value| value > 0.0);
+    let is_left_out = |figure: &Compared| {
         let mut have = first.iter().chain(second).map(|run| has(run, *figure));
         have.clone().any(|has| has) && !have.all(|has| has)
     };
-    Headline::METRICS.into_iter().filter(is_left_out).collect()
+    compared(first, second, &[]).into_iter().filter(is_left_out).collect()
+}
+
+/// The value of a figure in the first timespan of a run.
+fn value(run: &RunResult, (scope, metric): Compared) -> Option<f64> {
+    let span = run.profile.time_spans.first();
+    // The commit of a write that nothing makes durable is not the write.
+    let is_known = scope == Scope::All || span.is_some_and(|span| scope.is_in(span));
+    metrics::value(&MetricName { stream: None, scope, metric }, run.time_spans.first().filter(|_| is_known)?)
 }
 
 /// Results without a completed I/O.
@@ -86,8 +125,8 @@ pub fn without_ios(runs: &[RunResult]) -> usize {
 }
 
 /// The median of a figure over the runs of a side that have it; `None` if none has.
-pub fn median(runs: &[RunResult], figure: Metric) -> Option<f64> {
-    let mut values: Vec<f64> = runs.iter().filter_map(|run| headline(run.time_spans.first()?)?.value(figure)).collect();
+pub fn median(runs: &[RunResult], figure: Compared) -> Option<f64> {
+    let mut values: Vec<f64> = runs.iter().filter_map(|run| value(run, figure)).collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
@@ -98,7 +137,7 @@ pub fn median(runs: &[RunResult], figure: Metric) -> Option<f64> {
 }
 
 /// True if the runs of a side tell how far their figure may be off.
-pub fn has_scatter(runs: &[RunResult], figure: Metric) -> bool {
+pub fn has_scatter(runs: &[RunResult], figure: Compared) -> bool {
     Side::of(figure, runs).is_some_and(|side| side.scatter.is_some())
 }
 
@@ -110,8 +149,8 @@ pub fn starts(runs: &[RunResult]) -> Option<(UnixTime, UnixTime)> {
 
 /// The level of each figure's test: the smallest chance is compared with the share of one among all figures, the next
 /// with that of one among the rest, and so on until one is larger.
-fn levels(known: &[(Metric, Change)]) -> Vec<f64> {
-    let chances = known.iter().enumerate().filter(|(_, (figure, _))| *figure != Metric::MibPerS);
+fn levels(known: &[(Compared, Change)]) -> Vec<f64> {
+    let chances = known.iter().enumerate().filter(|(_, (figure, _))| *figure != (Scope::All, Metric::MibPerS));
     let mut chances: Vec<(usize, f64)> = chances.map(|(index, (_, change))| (index, change.chance())).collect();
     chances.sort_by(|one, other| one.1.total_cmp(&other.1));
     let mut levels = vec![ALARMS; known.len()];
@@ -123,9 +162,9 @@ fn levels(known: &[(Metric, Change)]) -> Vec<f64> {
             left -= 1;
         }
     }
-    let level_of = |wanted| known.iter().position(|(figure, _)| *figure == wanted).map(|index| levels[index]);
-    if let Some((iops, bytes)) = level_of(Metric::Iops).zip(known.iter().position(|(of, _)| *of == Metric::MibPerS)) {
-        levels[bytes] = iops;
+    let place = |metric| known.iter().position(|(figure, _)| *figure == (Scope::All, metric));
+    if let Some((iops, bytes)) = place(Metric::Iops).zip(place(Metric::MibPerS)) {
+        levels[bytes] = levels[iops];
     }
     levels
 }
@@ -161,7 +200,7 @@ impl Change {
         }
     }
 
-    fn difference(&self, figure: Metric, level: f64) -> Difference {
+    fn difference(&self, (scope, figure): Compared, level: f64) -> Difference {
         let change = self.second - self.first;
         let percent = |change: f64| change.exp_m1() * 100.0;
         let bounds = self.error.map(|(error, degrees)| {
@@ -170,6 +209,7 @@ impl Change {
         });
         Difference {
             figure,
+            scope,
             first: self.first.exp(),
             second: self.second.exp(),
             percent: percent(change),
@@ -226,11 +266,9 @@ struct Scatter {
 
 impl Side {
     /// `None` if a run lacks the figure, or it is 0.
-    fn of(figure: Metric, runs: &[RunResult]) -> Option<Self> {
-        let values: Option<Vec<f64>> = runs
-            .iter()
-            .map(|run| headline(run.time_spans.first()?)?.value(figure).filter(|value| *value > 0.0).map(f64::ln))
-            .collect();
+    fn of(figure: Compared, runs: &[RunResult]) -> Option<Self> {
+        let values: Option<Vec<f64>> =
+            runs.iter().map(|run| value(run, figure).filter(|value| *value > 0.0).map(f64::ln)).collect();
         let values = values.filter(|values| !values.is_empty())?;
         let (mean, deviation) = moments(&values);
         let scatter = if let [run] = runs {
@@ -249,13 +287,23 @@ impl Side {
 }
 
 /// The 95 % interval that a single run has for a figure; files of earlier versions have half its width.
-fn interval(figure: Metric, measured: &Measured) -> Option<Interval> {
-    let found = measured.confidence.as_ref()?.total.as_ref()?;
-    let total = &measured.total.total;
+fn interval((scope, figure): Compared, measured: &Measured) -> Option<Interval> {
+    let latencies = measured.total_latency.as_ref();
+    let (confidence, total) = (measured.confidence.as_ref(), &measured.total);
+    let (found, total, latencies) = match (scope, &measured.load_loop) {
+        (Scope::All, _) => (confidence?.total.as_ref(), &total.total, latencies.and_then(|of| of.total.as_ref())),
+        (Scope::Read, _) => (confidence?.read.as_ref(), &total.read, latencies.and_then(|of| of.read.as_ref())),
+        (Scope::Write, _) => (confidence?.write.as_ref(), &total.write, latencies.and_then(|of| of.write.as_ref())),
+        (Scope::Response, Some(LoadLoop::Open(open))) => {
+            (open.response_time_confidence.as_ref(), &total.total, open.response_time.total.as_ref())
+        }
+        _ => return None,
+    };
+    let found = found?;
     let around = |value: f64, half: Option<f64>| Some(Interval::around(value, half?));
     let percentile = |rank_ppb| {
         let found = found.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb)?;
-        let value_ns = measured.total_latency.as_ref()?.total.as_ref()?.at(rank_ppb)?;
+        let value_ns = latencies?.at(rank_ppb)?;
         found.interval_ns.or_else(|| around(value_ns as f64, Some(found.half_width_ns)))
     };
     match figure {
@@ -280,6 +328,8 @@ mod tests {
     use model::figures::{Directions, Figures};
     use model::result::TimeSpanResult;
 
+    const IOPS: Compared = (Scope::All, Metric::Iops);
+
     fn run(iops: f64, half: Option<f64>) -> RunResult {
         let total = Directions {
             total: Figures { iops, bytes_per_s: iops * 4096.0, ..Figures::default() },
@@ -299,11 +349,11 @@ mod tests {
     #[test]
     fn a_side_has_a_median_and_may_have_scatter() {
         let runs = |iops: &[f64]| iops.iter().map(|iops| run(*iops, None)).collect::<Vec<_>>();
-        assert_eq!(median(&runs(&[3.0, 1.0, 2.0]), Metric::Iops), Some(2.0));
-        assert_eq!(median(&runs(&[4.0, 0.0]), Metric::Iops), Some(2.0));
-        assert_eq!((median(&runs(&[4.0]), Metric::P50), median(&[], Metric::Iops)), (None, None));
-        assert!(has_scatter(&runs(&[4.0, 5.0]), Metric::Iops) && !has_scatter(&runs(&[4.0]), Metric::Iops));
-        assert!(has_scatter(&[run(4.0, Some(1.0))], Metric::Iops));
+        assert_eq!(median(&runs(&[3.0, 1.0, 2.0]), IOPS), Some(2.0));
+        assert_eq!(median(&runs(&[4.0, 0.0]), IOPS), Some(2.0));
+        assert_eq!((median(&runs(&[4.0]), (Scope::All, Metric::P50)), median(&[], IOPS)), (None, None));
+        assert!(has_scatter(&runs(&[4.0, 5.0]), IOPS) && !has_scatter(&runs(&[4.0]), IOPS));
+        assert!(has_scatter(&[run(4.0, Some(1.0))], IOPS));
     }
 
     fn iops(first: &[RunResult], second: &[RunResult]) -> Difference {

@@ -1,8 +1,10 @@
 //! The few figures of a timespan by which runs are compared.
 
+use crate::metrics;
 use model::figures::{Directions, Figures, LatencyDistribution, Summary};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
+use model::profile::TimeSpan;
 use model::result::{LoadLoop, TimeSpanResult};
 use model::verdict::Verdict;
 
@@ -41,6 +43,12 @@ pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
         write: of(&measured.total.write, latencies.and_then(|latencies| latencies.write.as_ref())),
         total,
     })
+}
+
+/// Puts the figures that are asked for most into a result.
+pub fn summarise(span: Option<&TimeSpan>, result: &mut TimeSpanResult) {
+    result.summary = summary(result);
+    result.metrics = span.map(|span| metrics::all(span, result)).unwrap_or_default();
 }
 
 /// The headline of a timespan; `None` if it has no figures.

@@ -4,16 +4,39 @@ use crate::headline::{P50_PPB, P99_PPB};
 use model::figures::{CommitFigures, Figures, FlushFigures, LatencyDistribution, LatencyFigures};
 use model::metric::{Metric, MetricName, Scope};
 use model::operation::Operation;
+use model::profile::TimeSpan;
 use model::result::{LoadLoop, Measured, TimeSpanResult};
 use model::units::mib;
+use std::collections::BTreeMap;
 
 /// The value of a metric in its unit; `None` if it was not measured.
 pub fn value(name: &MetricName, span_result: &TimeSpanResult) -> Option<f64> {
     let measured = span_result.measured.as_ref()?;
-    match name.metric {
-        Metric::Cpu => Some(measured.cpu_average.usage_percent),
-        metric => Part::in_scope(&name.scope, measured)?.value(metric),
+    match (&name.stream, name.metric) {
+        (_, Metric::Cpu) => Some(measured.cpu_average.usage_percent),
+        (Some(stream), metric) => {
+            let stream = measured.streams.iter().find(|of| of.name == *stream)?;
+            Part::transfers(&stream.figures.total, stream.latency.total.as_ref()).value(metric)
+        }
+        (None, metric) => Part::in_scope(name.scope, measured)?.value(metric),
     }
+}
+
+/// All metrics of a timespan by their full names, in their units.
+pub fn all(span: &TimeSpan, span_result: &TimeSpanResult) -> BTreeMap<String, f64> {
+    let of_all = Scope::ALL.into_iter().filter(|scope| scope.is_in(span)).map(|scope| (None, scope));
+    let of_streams = span.streams().into_iter().map(|(stream, _)| (Some(stream.clone()), Scope::All));
+    let mut all = BTreeMap::new();
+    for (stream, scope) in of_all.chain(of_streams) {
+        let has = |metric: &Metric| scope.has(*metric) && (stream.is_none() || *metric != Metric::Cpu);
+        for metric in Metric::ALL.into_iter().filter(has) {
+            let name = MetricName { stream: stream.clone(), scope, metric };
+            all.extend(
+                value(&name, span_result).filter(|value| value.is_finite()).map(|value| (name.to_string(), value)),
+            );
+        }
+    }
+    all
 }
 
 /// Figures of the I/Os of a scope.
@@ -28,7 +51,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn in_scope(scope: &Scope, measured: &'a Measured) -> Option<Self> {
+    fn in_scope(scope: Scope, measured: &'a Measured) -> Option<Self> {
         let total = &measured.total;
         let latencies = measured.total_latency.as_ref();
         let operation = |operation: Operation| {
@@ -48,15 +71,11 @@ impl<'a> Part<'a> {
             Scope::Flush => measured.flushes.as_ref().map(|flushes| Self::flushes(flushes, measured)),
             Scope::Commit => match &measured.flushes {
                 Some(flushes) => Self::commits(flushes, measured),
-                None => Self::in_scope(&Scope::Write, measured),
+                None => Self::in_scope(Scope::Write, measured),
             },
             Scope::Response => Self::times(response()?.total.as_ref()),
             Scope::ReadResponse => Self::times(response()?.read.as_ref()),
             Scope::WriteResponse => Self::times(response()?.write.as_ref()),
-            Scope::Stream(name) => {
-                let stream = measured.streams.iter().find(|stream| stream.name == *name)?;
-                Some(Self::transfers(&stream.figures.total, stream.latency.total.as_ref()))
-            }
         }
     }
 

@@ -71,6 +71,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         engines: engines(sources.plan),
         buffer_separation_bytes: sources.plan.buffer_separation_bytes,
         summary: None,
+        metrics: BTreeMap::new(),
         measured,
         kernel_events: kernel_events(sources),
         kernel_counters: record.kernel_counters.clone(),
@@ -84,7 +85,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     result.notes.extend(durability);
     let Sources { plan, environments, kernel_release, .. } = *sources;
     result.ledger = ledger::ledger(&LedgerSources { span_result: &result, plan, environments, kernel_release });
-    result.summary = headline::summary(&result);
+    headline::summarise(Some(sources.span), &mut result);
     result
 }
 

@@ -137,6 +137,50 @@ fn reads_and_commits_are_held_to_a_bound_separately() {
     }
 }
 
+/// A log whose flushes take 20 ms is judged, named and compared by its commits.
+#[test]
+fn every_output_says_which_latency_it_is() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "served"));
+    faulty.flush_takes(Duration::from_millis(20));
+    let load = |flush: &str, name: &str| {
+        let words = format!("-c1M -b4K -w100 -o1 -d60 -W0 -L --overwrite --max-ios=20 --json {name}.json {flush}");
+        place.diskspd(&words).arg(&faulty.new_file).run().expect_status(0);
+        document(&place, &format!("{name}.json"))["time_spans"][0].clone()
+    };
+    let copied = load("", "copied");
+    let flushed = load("--fsync-every=1", "flushed");
+    let metric = |span: &Value, name: &str| span["metrics"][name].as_f64();
+    assert!(
+        metric(&flushed, "commit.p50") > metric(&flushed, "flush.p50") && metric(&flushed, "flush.p50") >= Some(2e7)
+    );
+    assert_eq!(metric(&flushed, "write.p99"), metric(&flushed, "p99"));
+    assert_eq!(metric(&copied, "commit.p50"), None);
+    for (form, sample) in [
+        ("csv", "commit,1,,,,write,"),
+        ("prom", "diskspd_result_latency_seconds{time_span=\"1\",metric=\"commit.p99\"} 0.0"),
+    ] {
+        place.diskspd(&format!("report flushed.json --output flushed.{form}")).run().expect_status(0);
+        let text = String::from_utf8(place.content(&format!("flushed.{form}"))).expect("it is text");
+        assert!(text.contains(sample), "{text}");
+    }
+    let alike = place.diskspd("compare flushed.json flushed.json").run();
+    alike.expect_status(0).expect_stdout(&["load: ", ", fsync after each write, ", "p99 ms (commit)"]);
+    // What the application waits for is not the same.
+    let unlike = place.diskspd("compare --anyway copied.json flushed.json").arg("--fail-if").arg("p99 > +5%").run();
+    unlike
+        .expect_status(6)
+        .expect_stdout(&["p99 ms (write)", "the application waits for p99 in the first, p99 (commit) in the second"]);
+    unlike.expect_stderr(&["--fail-if 'p99 > +5%' cannot be judged: the application waits for "]);
+    for (limit, status, told) in [
+        ("commit.p99>+5%", 6, "cannot be judged: the results of one side have no commit.p99"),
+        ("log:p99>+5%", 3, "compare has no metrics of streams"),
+    ] {
+        let run = place.diskspd("compare --anyway copied.json flushed.json --fail-if").arg(limit).run();
+        run.expect_status(status).expect_stderr(&[told]);
+    }
+}
+
 /// With `--rate` the response to a write that is flushed ends when it is durable.
 #[test]
 fn a_commit_ends_the_response() {

@@ -24,9 +24,9 @@ pub(super) struct CompareArguments {
     /// the results that follow are the second side
     #[arg(long, action = ArgAction::Count)]
     with: u8,
-    /// FIGURE>+N% or FIGURE<-N%: exit with status 4 if the metric (iops, mib, mean, p50, p99, p99.9, cpu) rose above, or
-    /// fell below, the first side by more than N % and the change is significant, and with 6 if the results cannot tell;
-    /// may be given again
+    /// FIGURE>+N% or FIGURE<-N%: exit with status 4 if the metric (as of --require: iops, p99, commit.p99, ...) rose
+    /// above, or fell below, the first side by more than N % and the change is significant, and with 6 if the results
+    /// cannot tell; may be given again
     #[arg(long, value_name = "LIMIT", value_parser = limit)]
     fail_if: Vec<ChangeLimit>,
     /// compare even if the loads differ
@@ -140,16 +140,17 @@ impl Arguments for CompareArguments {
 /// `p99>+5%`, `iops<-3%`
 pub(super) fn limit(value: &str) -> Result<ChangeLimit, String> {
     let wrong = || format!("'{value}': invalid limit (expected: a metric and a change, as in 'p99>+5%' or 'iops<-3%')");
-    let (at, sign) = match (value.find(">+"), value.find("<-")) {
-        (Some(at), None) => (at, 1.0),
-        (None, Some(at)) => (at, -1.0),
+    let (figure, change, sign) = match (value.split_once('>'), value.split_once('<')) {
+        (Some((figure, change)), None) => (figure, change.trim_start().strip_prefix('+'), 1.0),
+        (None, Some((figure, change))) => (figure, change.trim_start().strip_prefix('-'), -1.0),
         _ => return Err(wrong()),
     };
-    let percent: f64 = value[at + 2..].strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
+    let number = change.and_then(|change| change.trim().strip_suffix('%')).map(str::trim_end).ok_or_else(wrong)?;
+    let percent: f64 = number.parse().map_err(|_| wrong())?;
     if !(0.0..=10_000.0).contains(&percent) {
         return Err(wrong());
     }
-    Ok(ChangeLimit { typed: value.to_owned(), figure: value[..at].to_owned(), percent: sign * percent })
+    Ok(ChangeLimit { typed: value.to_owned(), figure: figure.trim().to_owned(), percent: sign * percent })
 }
 
 #[cfg(test)]
@@ -191,6 +192,9 @@ mod tests {
         };
         let read: Vec<_> = limits.iter().map(|limit| (limit.figure.as_str(), limit.percent)).collect();
         assert_eq!((read, anyway), (vec![("p99", 5.0), ("iops", -2.5)], true));
+        let spaced = limit(" commit.p99 > +5 % ").expect("blanks do not count");
+        assert_eq!((spaced.figure.as_str(), spaced.percent), ("commit.p99", 5.0));
+        assert!(limit("p99 > 5%").is_err() && limit("p99<+5%").is_err());
     }
 
     #[test]

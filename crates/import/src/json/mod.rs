@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     };
     let mut result = result.map_err(ReadError::Malformed)?;
     // Earlier programs wrote none.
-    result.time_spans.iter_mut().for_each(|span_result| span_result.summary = stats::summary(span_result));
+    crate::finish::summaries(&mut result);
     Ok(result)
 }
 

@@ -19,7 +19,9 @@ fn written(result: &RunResult) -> String {
 
 /// With the summary that belongs to its figures.
 fn summarised(mut result: RunResult) -> RunResult {
-    result.time_spans.iter_mut().for_each(|span_result| span_result.summary = stats::summary(span_result));
+    for (index, span_result) in result.time_spans.iter_mut().enumerate() {
+        stats::summarise_metrics(result.profile.time_spans.get(index), span_result);
+    }
     result
 }
 

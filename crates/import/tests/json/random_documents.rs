@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use render::json::{schema, write};
 use serde_json::Value;
 
-/// Without what follows from the rest: the messages of notes, the order of targets, summaries and levels of verdicts.
+/// Without what follows from the rest: the messages of notes, the order of targets, summaries, metrics and levels of verdicts.
 fn essence(mut document: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
@@ -15,6 +15,7 @@ fn essence(mut document: Value) -> Value {
                     fields.remove("message");
                 }
                 fields.remove("summary");
+                fields.remove("metrics");
                 if let Some(Value::Object(verdict)) = fields.get_mut("verdict") {
                     verdict.remove("level");
                 }

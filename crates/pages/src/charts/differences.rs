@@ -5,7 +5,7 @@ use crate::chart::{Chart, Interval, Marker, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
 use render::compare::word;
-use render::figure_words::name;
+use render::figure_words::name_of;
 use stats::compare::{ComparisonVerdict, Difference};
 
 /// Percent of the first side; `None` without figures in common.
@@ -19,7 +19,11 @@ pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
             bounds: interval,
             y: rows - index as f64,
             role: role(verdict),
-            text: format!("{}: {percent:+.1} %{bounds}: {}", name(difference.figure), word(verdict)),
+            text: format!(
+                "{}: {percent:+.1} %{bounds}: {}",
+                name_of((difference.scope, difference.figure)),
+                word(verdict)
+            ),
         }
     };
     let intervals: Vec<Interval> = found.iter().enumerate().map(row).collect();
@@ -29,8 +33,10 @@ pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
         let (low, high) = row.bounds.unwrap_or((row.at, row.at));
         [row.at, low.clamp(-farthest, farthest), high.clamp(-farthest, farthest)]
     });
-    let names =
-        found.iter().enumerate().map(|(index, difference)| (rows - index as f64, name(difference.figure).to_owned()));
+    let names = found
+        .iter()
+        .enumerate()
+        .map(|(index, difference)| (rows - index as f64, name_of((difference.scope, difference.figure)).to_owned()));
     let is_cut = intervals.iter().filter_map(|row| row.bounds).any(|(low, high)| low < -farthest || high > farthest);
     let cut = if is_cut { " An arrow: the interval goes on beyond the chart." } else { "" };
     let is_bare = intervals.iter().any(|row| row.bounds.is_none());

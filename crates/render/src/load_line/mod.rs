@@ -345,9 +345,9 @@ fn of_all_threads(span: &TimeSpan) -> Vec<String> {
         };
         format!("open loop {rate}{process}")
     });
-    let flush = span.flush_after_writes.map(|writes| match writes {
-        0 | 1 => "fdatasync after each write".to_owned(),
-        _ => format!("fdatasync after every {writes} writes of a thread"),
+    let flush = span.flushes().map(|(writes, call)| match writes {
+        0 | 1 => format!("{} after each write", call.name()),
+        _ => format!("{} after every {writes} writes of a thread", call.name()),
     });
     [rate, flush].into_iter().flatten().collect()
 }

@@ -354,7 +354,7 @@ fn merge_time_span(
         verification: verification(&spans, &parts),
         ..TimeSpanResult::default()
     };
-    span_result.summary = headline::summary(&span_result);
+    headline::summarise(merged_span, &mut span_result);
     let of_host = |sender: &Sender<'_>| {
         let part = parts.iter().find(|part| part.name == sender.name);
         host_time_span(sender, index, part, start_ns)
