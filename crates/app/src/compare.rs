@@ -5,9 +5,9 @@ use crate::output::{print, say, say_each};
 use crate::saved_results::{read, read_all};
 use crate::status::{Status, fail, printed};
 use cli::subcommand::compare::{ChangeLimit, CompareCommand};
-use model::metric::{MetricName, Scope};
+use model::metric::{MetricName, Scope, ScopedMetric};
 use model::result::RunResult;
-use stats::compare::{Compared, ComparisonVerdict, Difference};
+use stats::compare::{ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
 
 /// Runs `diskspd compare`.
@@ -50,7 +50,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     }
     // Those without a scope are in the table, or depend on the load.
     let is_full = |name: &&MetricName| !is_resolved(name);
-    let more: Vec<Compared> = names.iter().filter(is_full).map(|name| (name.scope, name.metric)).collect();
+    let more: Vec<ScopedMetric> = names.iter().filter(is_full).map(|name| (name.scope, name.metric)).collect();
     let differences = stats::compare::compare_with(&first, &second, &more);
     if differences.is_empty() {
         return fail("the results have no metrics in common");
@@ -77,7 +77,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
 }
 
 /// The metric of a limit.
-fn name(limit: &ChangeLimit) -> Result<MetricName, String> {
+pub(crate) fn name(limit: &ChangeLimit) -> Result<MetricName, String> {
     let of_limit = |reason| format!("--fail-if '{}': {reason}", limit.typed);
     let name = MetricName::parse(&limit.figure).map_err(of_limit)?;
     match name.stream {
@@ -87,7 +87,7 @@ fn name(limit: &ChangeLimit) -> Result<MetricName, String> {
 }
 
 /// True if what the application waits for decides which I/Os a metric is about.
-fn is_resolved(name: &MetricName) -> bool {
+pub(crate) fn is_resolved(name: &MetricName) -> bool {
     name.scope == Scope::All && name.metric.needs_latency()
 }
 
@@ -96,14 +96,14 @@ pub(crate) fn gates(limits: &[ChangeLimit], gate: impl FnMut(&ChangeLimit) -> St
     worst(limits.iter().map(gate))
 }
 
-fn worst(answers: impl Iterator<Item = Status>) -> Status {
+pub(crate) fn worst(answers: impl Iterator<Item = Status>) -> Status {
     let answers: Vec<Status> = answers.collect();
     let worst = [Status::No, Status::CannotTell].into_iter().find(|worst| answers.contains(worst));
     worst.unwrap_or(Status::Done)
 }
 
 /// Whether a figure changed by more than the limit; says so if it did, or if the results cannot tell.
-fn gate(limit: &ChangeLimit, (scope, metric): Compared, differences: &[Difference]) -> Status {
+fn gate(limit: &ChangeLimit, (scope, metric): ScopedMetric, differences: &[Difference]) -> Status {
     let typed = &limit.typed;
     let Some(found) = differences.iter().find(|found| (found.scope, found.figure) == (scope, metric)) else {
         let name = MetricName { stream: None, scope, metric };

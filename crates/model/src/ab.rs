@@ -1,6 +1,6 @@
 //! Two loads in interleaved pairs of runs, and what they differ by.
 
-use crate::metric::Metric;
+use crate::metric::{Metric, Scope, ScopedMetric};
 use serde::{Deserialize, Serialize};
 
 /// What the pairs say together.
@@ -13,7 +13,8 @@ pub struct AbAnswer {
     pub looks: Vec<u32>,
     /// Relative difference within which two sides count as equivalent.
     pub margin: f64,
-    /// The judged figures that all runs have: I/Os per second, mean and 99th percentile.
+    /// The judged figures that all runs have: I/Os per second, and mean and 99th percentile of the latency that the
+    /// application waits for.
     pub figures: Vec<AbFigure>,
     /// CPU usage of the two sides, in percent: shown, not judged.
     pub cpu_percent: (f64, f64),
@@ -32,6 +33,9 @@ impl AbAnswer {
 pub struct AbFigure {
     /// Which: `iops`, `mean` or `p99`.
     pub figure: Metric,
+    /// Of which I/Os, where the application waits for others than all reads and writes.
+    #[serde(default)]
+    pub scope: Scope,
     /// Geometric mean of side A.
     pub a: f64,
     /// Geometric mean of side B.
@@ -48,6 +52,13 @@ pub struct AbFigure {
     pub is_within_margin: bool,
     /// The difference, in percent, that this number of pairs with this scatter detects with 90 % probability.
     pub detectable_percent: f64,
+}
+
+impl AbFigure {
+    /// The figure with its scope.
+    pub const fn metric(&self) -> ScopedMetric {
+        (self.scope, self.figure)
+    }
 }
 
 /// What a difference between the sides means.

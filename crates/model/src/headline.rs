@@ -1,7 +1,7 @@
 //! The few figures by which runs are compared.
 
 use crate::finding::Severity;
-use crate::metric::Metric;
+use crate::metric::{Metric, Scope, ScopedMetric};
 use crate::units::mib;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct Headline {
     /// 99.9th percentile of the response time.
     #[serde(default)]
     pub response_p999_ns: Option<u64>,
+    /// Latencies that the application waits for, where these are not those of all reads and writes.
+    #[serde(default)]
+    pub waited_for: Vec<ScopedLatency>,
     /// Mean usage of all CPUs, in percent.
     pub cpu_percent: f64,
     /// Threads.
@@ -63,6 +66,34 @@ pub struct Headline {
     /// What to do about each note, in the same order; empty in older documents.
     #[serde(default)]
     pub note_advice: Vec<String>,
+}
+
+/// The latency of the I/Os of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScopedLatency {
+    /// The I/Os, as before a statistic (docs/metrics.md).
+    pub scope: Scope,
+    /// Mean in nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// Median; percentiles need `-L`.
+    pub p50_ns: Option<f64>,
+    /// 99th percentile.
+    pub p99_ns: Option<f64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<f64>,
+}
+
+impl ScopedLatency {
+    fn value(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Mean => self.mean_ns,
+            Metric::P50 => self.p50_ns,
+            Metric::P99 => self.p99_ns,
+            Metric::P999 => self.p999_ns,
+            _ => None,
+        }
+    }
 }
 
 impl Headline {
@@ -120,6 +151,33 @@ impl Headline {
             Metric::Cpu => Some(self.cpu_percent),
             _ => None,
         }
+    }
+
+    /// The value of a metric of a scope; `None` if it was not measured or is not kept.
+    pub fn scoped_value(&self, (scope, metric): ScopedMetric) -> Option<f64> {
+        match scope {
+            Scope::All => self.value(metric),
+            scope => self.waited_for.iter().find(|of| of.scope == scope)?.value(metric),
+        }
+    }
+
+    /// The scopes of what the application waits for; all reads and writes if runs differ in it.
+    pub fn scopes<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Vec<Scope> {
+        let mut runs = runs.into_iter();
+        let scopes = |run: &Self| -> Vec<Scope> { run.waited_for.iter().map(|of| of.scope).collect() };
+        let first = runs.next().map(scopes).unwrap_or_default();
+        if first.is_empty() || runs.any(|run| scopes(run) != first) { vec![Scope::All] } else { first }
+    }
+
+    /// Metrics of these runs, where latencies are of what the application waits for.
+    pub fn scoped_metrics<'a>(metrics: &[Metric], runs: impl IntoIterator<Item = &'a Self>) -> Vec<ScopedMetric> {
+        let scopes = Self::scopes(runs);
+        let mut scoped = Vec::new();
+        for metric in metrics {
+            let scopes = if metric.needs_latency() { &scopes[..] } else { &[Scope::All] };
+            scoped.extend(scopes.iter().map(|scope| (*scope, *metric)));
+        }
+        scoped
     }
 
     /// The same of open loops, with response times as latencies.

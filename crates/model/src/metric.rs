@@ -168,8 +168,13 @@ impl Metric {
     }
 }
 
+/// A statistic of the I/Os of a scope, all streams together.
+pub type ScopedMetric = (Scope, Metric);
+
 /// Which I/Os a metric is about, and from when to when they are timed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// Reads and writes.
     #[default]
@@ -189,8 +194,10 @@ pub enum Scope {
     /// Reads and writes from their intended start.
     Response,
     /// Reads from their intended start.
+    #[serde(rename = "response.read")]
     ReadResponse,
     /// Writes from their intended start.
+    #[serde(rename = "response.write")]
     WriteResponse,
 }
 

@@ -8,12 +8,12 @@ use super::charts::{Shown, pairs};
 use super::environment::environment;
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
-use super::repeat::{name, name_in_words, shown as value};
+use super::repeat::{name_in_words, name_of, shown as value};
 use super::sweep::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
 use model::units::counted;
@@ -89,7 +89,7 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
     };
     let of = |verdict: AbVerdict| found.figures.iter().filter(move |figure| figure.verdict == verdict);
     let listed = |verdict: AbVerdict| {
-        let figures = of(verdict).map(|figure| format!("{} ({:+.1} %)", name(figure.figure), figure.percent));
+        let figures = of(verdict).map(|figure| format!("{} ({:+.1} %)", name_of(figure.metric()), figure.percent));
         figures.collect::<Vec<_>>().join(" and ")
     };
     let (better, worse) = (listed(AbVerdict::Better), listed(AbVerdict::Worse));
@@ -102,13 +102,13 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
         (true, true) => {
             let open = of(AbVerdict::CannotTell).next().unwrap_or(first);
             let percent = open.percent.abs();
-            let figure = name(open.figure);
+            let figure = name_of(open.metric());
             format!("Cannot tell which is better: the difference of {percent:.1} % in {figure} is within the noise")
         }
     };
     let tone = if found.is_decided() && (better.is_empty() || worse.is_empty()) { Tone::Good } else { Tone::Warn };
     let others = |heading: &str, verdict: AbVerdict| {
-        let names: Vec<String> = of(verdict).map(|figure| name(figure.figure)).collect();
+        let names: Vec<String> = of(verdict).map(|figure| name_of(figure.metric())).collect();
         (!names.is_empty()).then(|| format!("{heading}: {}.", names.join(", ")))
     };
     let rest = [
@@ -142,7 +142,7 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
     let changes = answer.map(|answer| {
         let change = |found: &AbFigure| {
             let AbFigure { percent, low_percent, high_percent, .. } = found;
-            let figure = name_in_words(found.figure);
+            let figure = found.scope.label(&name_in_words(found.figure));
             format!("{figure} {percent:+.1} % (95 % interval {} to {})", end(*low_percent), end(*high_percent))
         };
         format!(". B relative to A: {}", answer.figures.iter().map(change).collect::<Vec<_>>().join(", "))
@@ -187,7 +187,7 @@ fn basis(answer: Option<&AbAnswer>, pairs: &[(&Headline, &Headline)]) -> (bool, 
         .map(|found| {
             let percent = found.detectable_percent;
             let least = if percent <= 100.0 { format!("{percent:.1} %") } else { "100 %".to_owned() };
-            format!("{} (differences below {least} do not show)", name(found.figure))
+            format!("{} (differences below {least} do not show)", name_of(found.metric()))
         })
         .collect();
     match (open.is_empty(), is_doubtful(pairs)) {
@@ -201,7 +201,7 @@ fn basis(answer: Option<&AbAnswer>, pairs: &[(&Headline, &Headline)]) -> (bool, 
 fn choice(answer: &AbAnswer, [a, b]: &[String; 2]) -> String {
     let of = |verdict: AbVerdict| {
         let figures = answer.figures.iter().filter(|found| found.verdict == verdict);
-        let figures = figures.map(|found| name_in_words(found.figure));
+        let figures = figures.map(|found| found.scope.label(&name_in_words(found.figure)));
         figures.collect::<Vec<_>>().join(" and ")
     };
     brief::choice([a, b], &of(AbVerdict::Better), &of(AbVerdict::Worse))
@@ -231,10 +231,10 @@ fn figures(answer: &AbAnswer, [a, b]: &[String; 2]) -> Table {
     let note = sentence(&averages(answer));
     let mut table = Table { label: "B against A", note, ..Table::judged_first(&written, &names) };
     // Values with their units, as everywhere on the page: behind the name and the verdict stand A and B.
-    let cpu = (Metric::Cpu, answer.cpu_percent.0, answer.cpu_percent.1);
-    let values = answer.figures.iter().map(|found| (found.figure, found.a, found.b)).chain([cpu]);
-    for (row, (figure, a, b)) in table.rows.iter_mut().zip(values) {
-        (row[0], row[2], row[3]) = (name(figure), value(figure, a), value(figure, b));
+    let cpu = ((Scope::All, Metric::Cpu), answer.cpu_percent.0, answer.cpu_percent.1);
+    let values = answer.figures.iter().map(|found| (found.metric(), found.a, found.b)).chain([cpu]);
+    for (row, (metric, a, b)) in table.rows.iter_mut().zip(values) {
+        (row[0], row[2], row[3]) = (name_of(metric), value(metric.1, a), value(metric.1, b));
     }
     table
 }
@@ -266,6 +266,7 @@ mod tests {
     fn told(verdicts: &[(Metric, f64, AbVerdict)]) -> (Tone, String, Vec<String>) {
         let figure = |(figure, percent, verdict): &(Metric, f64, AbVerdict)| AbFigure {
             figure: *figure,
+            scope: Scope::All,
             a: 1.0,
             b: 1.0,
             percent: *percent,

@@ -11,7 +11,7 @@ use super::sweep::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use model::headline::Headline;
-use model::metric::{Metric, MetricUnit};
+use model::metric::{Metric, MetricUnit, Scope, ScopedMetric};
 use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
@@ -152,17 +152,15 @@ fn basis(found: &Repeats, count: usize) -> String {
 }
 
 fn table(found: &Repeats) -> Table {
-    let figures = [
-        (Metric::Iops, Some(&found.iops)),
-        (Metric::MibPerS, Some(&found.mib_per_s)),
-        (Metric::Mean, found.mean_ns.as_ref()),
-        (Metric::P99, found.p99_ns.as_ref()),
-        (Metric::Cpu, Some(&found.cpu_percent)),
-    ];
+    let all = |metric, spread| ((Scope::All, metric), spread);
+    let figures = [all(Metric::Iops, &found.iops), all(Metric::MibPerS, &found.mib_per_s)]
+        .into_iter()
+        .chain(found.latencies.iter().map(|(metric, spread)| (*metric, spread)))
+        .chain([all(Metric::Cpu, &found.cpu_percent)]);
     let names = ["median", "95 % interval", "std dev", "mean", "smallest", "largest"].map(Column::number);
     Table {
         columns: [Column::text("")].into_iter().chain(names).collect(),
-        rows: figures.into_iter().filter_map(|(figure, spread)| Some(row(figure, spread?))).collect(),
+        rows: figures.map(|(metric, spread)| row(metric, spread)).collect(),
         label: "Figures of all runs",
         ..Table::default()
     }
@@ -170,38 +168,42 @@ fn table(found: &Repeats) -> Table {
 
 /// A row for each run, also for those that failed.
 fn each_run(sweep: &Sweep) -> Table {
+    let latencies = Headline::scoped_metrics(&[Metric::Mean, Metric::P99], sweep.measured());
     let mut is_any_weak = false;
     let mut row = |visit: &Visit| {
         let number = (visit.run + 1).to_string();
         let Some(figures) = visit.headline() else { return vec![number, "failed".to_owned()] };
-        let p99 = weak::p99(figures);
-        is_any_weak |= p99.is_weak;
-        vec![
+        let mut cells = vec![
             number,
             figures.severity.map_or("", |severity| severity.word()).to_owned(),
             grouped(figures.iops),
             significant(mib(figures.bytes_per_s)),
-            figures.mean_ns.map_or_else(|| "-".to_owned(), latency),
-            p99.text,
-        ]
+        ];
+        for metric in &latencies {
+            let cell = weak::marked(figures, *metric);
+            is_any_weak |= cell.is_weak;
+            cells.push(cell.text);
+        }
+        cells
     };
     let rows = sweep.visits.iter().filter(|visit| visit.is_of_point()).map(&mut row).collect();
     let columns = [Column::number("run"), Column::text("verdict")];
+    let figures = ["IOPS", "MiB/s"].map(str::to_owned).into_iter().chain(latencies.iter().copied().map(name_of));
     Table {
         heading: "Each run".to_owned(),
-        columns: columns.into_iter().chain(["IOPS", "MiB/s", "mean", "p99"].map(Column::number)).collect(),
+        columns: columns.into_iter().chain(figures.map(|name| Column::number(&name))).collect(),
         rows,
         note: weak::note(is_any_weak),
         ..Table::default()
     }
 }
 
-fn row(figure: Metric, spread: &Spread) -> Vec<String> {
-    let shown = |value: f64| shown(figure, value);
+fn row(metric: ScopedMetric, spread: &Spread) -> Vec<String> {
+    let shown = |value: f64| shown(metric.1, value);
     let interval =
         spread.interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
     vec![
-        name(figure),
+        name_of(metric),
         shown(spread.median),
         interval,
         format!("{:.2} %", spread.deviation_percent),
@@ -220,6 +222,11 @@ pub(super) fn name(figure: Metric) -> String {
         return MACHINE_CPU.to_owned();
     }
     render::figure_words::name(figure).to_owned()
+}
+
+/// The same of some I/Os: `p99 (commit)`.
+pub(super) fn name_of((scope, metric): ScopedMetric) -> String {
+    scope.label(&name(metric))
 }
 
 /// In a sentence, where a mean is of nothing in particular.

@@ -2,6 +2,7 @@
 
 use super::quantity::latency;
 use model::headline::Headline;
+use model::metric::{Metric, Scope, ScopedMetric};
 
 pub(super) const P99_PPB: u64 = 990_000_000;
 
@@ -21,9 +22,14 @@ pub(super) fn is_weak(ios: u64, rank_ppb: u64) -> bool {
 
 /// The 99th percentile of a run.
 pub(super) fn p99(figures: &Headline) -> Marked {
-    let Some(ns) = figures.p99_ns else { return Marked { text: "-".to_owned(), is_weak: false } };
-    let is_weak = is_weak(figures.ios, P99_PPB);
-    Marked { text: format!("{}{}", latency(ns as f64), if is_weak { MARK } else { "" }), is_weak }
+    marked(figures, (Scope::All, Metric::P99))
+}
+
+/// A latency of a run; fewer I/Os than all are in a scope.
+pub(super) fn marked(figures: &Headline, metric: ScopedMetric) -> Marked {
+    let Some(ns) = figures.scoped_value(metric) else { return Marked { text: "-".to_owned(), is_weak: false } };
+    let is_weak = metric.1.rank_ppb().is_some_and(|rank_ppb| is_weak(figures.ios, rank_ppb));
+    Marked { text: format!("{}{}", latency(ns), if is_weak { MARK } else { "" }), is_weak }
 }
 
 /// What stands below a table with such percentiles.

@@ -1,7 +1,7 @@
 //! Pairs of runs of two sides: a line for each run, and what they say together.
 
 use crate::compare::{end, equivalent};
-use crate::figure_words::{name, shown_figure};
+use crate::figure_words::{name_of, shown_figure};
 use crate::plain_table::PlainTable;
 use crate::repeat::EVERY_RUN_WARNED;
 use crate::sweep::figures_of_line;
@@ -81,8 +81,8 @@ const DETECTABLE_PERCENT_MAX: f64 = 100.0;
 /// `IOPS 1.2 %, mean 2.3 %, p99 above 100 %`
 pub fn detectable(answer: &AbAnswer) -> String {
     let of = |found: &AbFigure| match found.detectable_percent {
-        percent if percent <= DETECTABLE_PERCENT_MAX => format!("{} {percent:.1} %", name(found.figure)),
-        _ => format!("{} above {DETECTABLE_PERCENT_MAX} %", name(found.figure)),
+        percent if percent <= DETECTABLE_PERCENT_MAX => format!("{} {percent:.1} %", name_of(found.metric())),
+        _ => format!("{} above {DETECTABLE_PERCENT_MAX} %", name_of(found.metric())),
     };
     answer.figures.iter().map(of).collect::<Vec<_>>().join(", ")
 }
@@ -93,8 +93,8 @@ pub fn found_below_detectable(answer: &AbAnswer) -> Option<String> {
     // A fall to 1 / (1 + d) is as far as a rise by d.
     let size = |percent: f64| (percent / 100.0).ln_1p().abs();
     let is_smaller = |found: &&AbFigure| size(found.percent) < size(found.detectable_percent);
-    let names = answer.figures.iter().filter(is_found).filter(is_smaller).map(|found| name(found.figure));
-    let names: Vec<&str> = names.collect();
+    let names = answer.figures.iter().filter(is_found).filter(is_smaller).map(|found| name_of(found.metric()));
+    let names: Vec<String> = names.collect();
     (!names.is_empty()).then(|| {
         format!(
             "the difference found in {} is smaller than that and significant all the same: another series of so many pairs \
@@ -109,7 +109,7 @@ pub fn table(answer: &AbAnswer) -> PlainTable {
     let mut table = PlainTable::new(["", "A", "B", "change", "95 % interval", "verdict"], 1..5);
     for found in &answer.figures {
         table.add([
-            found.figure.heading().to_owned(),
+            found.scope.label(found.figure.heading()),
             shown_figure(found.figure, found.a, 3),
             shown_figure(found.figure, found.b, 3),
             format!("{:+.1} %", found.percent),
@@ -151,6 +151,7 @@ fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::metric::Scope;
 
     #[test]
     fn pairs_of_which_every_run_has_a_warning_are_doubtful() {
@@ -165,6 +166,7 @@ mod tests {
     fn a_found_difference_may_be_smaller_than_the_detectable_one() {
         let found = |figure, percent, detectable_percent, verdict| AbFigure {
             figure,
+            scope: Scope::All,
             a: 1.0,
             b: 1.0,
             percent,
@@ -189,6 +191,7 @@ mod tests {
     fn pairs_that_vary_too_much_detect_nothing() {
         let figure = |figure, detectable_percent| AbFigure {
             figure,
+            scope: Scope::All,
             a: 1.0,
             b: 1.0,
             percent: 0.0,

@@ -8,11 +8,11 @@ use crate::system::utc;
 use model::doubt::NotedRuns;
 use model::finding::Severity;
 use model::headline::Headline;
-use model::metric::{Metric, Scope};
+use model::metric::{Metric, Scope, ScopedMetric};
 use model::result::{Measured, RunResult};
 use serde::Serialize;
 use serde_json::Value;
-use stats::compare::{Compared, ComparisonVerdict, Difference, EQUAL_PERCENT, median};
+use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, median};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -308,7 +308,7 @@ fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<
 }
 
 /// Why a side does not tell how far a figure may be off; `None` if it does.
-fn without_interval(figure: Compared, runs: &[RunResult]) -> Option<WithoutInterval> {
+fn without_interval(figure: ScopedMetric, runs: &[RunResult]) -> Option<WithoutInterval> {
     if stats::compare::has_scatter(runs, figure) {
         return None;
     }

@@ -2,8 +2,7 @@
 
 use crate::numbers::ms;
 use model::headline::Headline;
-use model::metric::{Metric, MetricUnit};
-use stats::compare::Compared;
+use model::metric::{Metric, MetricUnit, ScopedMetric};
 
 /// The name without its unit, for values that have another one.
 pub fn name(metric: Metric) -> &'static str {
@@ -12,7 +11,7 @@ pub fn name(metric: Metric) -> &'static str {
 }
 
 /// The name without its unit, of some I/Os: `p99 (commit)`.
-pub fn name_of((scope, metric): Compared) -> String {
+pub fn name_of((scope, metric): ScopedMetric) -> String {
     scope.label(name(metric))
 }
 

@@ -4,7 +4,7 @@ use crate::figure_words::shown_figure;
 use crate::sweep::figures_of_line;
 use crate::verdict_block;
 use model::headline::Headline;
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 use model::sweep::{Purpose, SteadyState, Sweep, Visit};
 use model::units::counted;
 use stats::repeats::{Repeats, Spread};
@@ -28,22 +28,28 @@ pub fn line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
 pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let runs: Vec<&Headline> = sweep.measured().collect();
     let Some(found) = stats::repeats::repeats(&runs) else { return Ok(()) };
-    let Repeats { iops, mib_per_s, mean_ns, p99_ns, cpu_percent, .. } = &found;
+    let Repeats { iops, mib_per_s, latencies, cpu_percent, .. } = &found;
     write!(out, "Average, {:.3} iops, {:.3} MB/sec", iops.mean, mib_per_s.mean)?;
-    if let Some(mean_ns) = mean_ns {
-        write!(out, ", {:.4} ms", mean_ns.mean / 1e6)?;
+    for ((scope, _), mean_ns) in latencies.iter().filter(|((_, metric), _)| *metric == Metric::Mean) {
+        write!(out, ", {}", scope.label(&format!("{:.4} ms", mean_ns.mean / 1e6)))?;
     }
     writeln!(out, ", {:.3}% CPU\n", cpu_percent.mean)?;
+    let first = [((Scope::All, Metric::Iops), iops), ((Scope::All, Metric::MibPerS), mib_per_s)];
+    let rows: Vec<(String, Metric, &Spread)> = first
+        .into_iter()
+        .chain(latencies.iter().map(|(metric, spread)| (*metric, spread)))
+        .chain([((Scope::All, Metric::Cpu), cpu_percent)])
+        .map(|((scope, metric), spread)| (scope.label(metric.heading()), metric, spread))
+        .collect();
+    let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0).max(8);
     writeln!(
         out,
-        "{:<8} {:>12} {:>27} {:>12} {:>12} {:>9}",
+        "{:<width$} {:>12} {:>27} {:>12} {:>12} {:>9}",
         "", "median", "95 % interval", "smallest", "largest", "std dev"
     )?;
-    row(Metric::Iops, Some(iops), out)?;
-    row(Metric::MibPerS, Some(mib_per_s), out)?;
-    row(Metric::Mean, mean_ns.as_ref(), out)?;
-    row(Metric::P99, p99_ns.as_ref(), out)?;
-    row(Metric::Cpu, Some(cpu_percent), out)?;
+    for (name, metric, spread) in rows {
+        row(&format!("{name:<width$}"), metric, spread, out)?;
+    }
     if runs.len() < 6 {
         writeln!(out, "\nno 95 % confidence interval: only {}; 6 are needed", counted(runs.len(), "run"))?;
     } else if iops.interval.is_none() {
@@ -67,13 +73,13 @@ fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
     missing.iter().try_for_each(|sentence| writeln!(out, "  deviation from the SNIA specification: {sentence}"))
 }
 
-fn row(figure: Metric, spread: Option<&Spread>, out: &mut dyn Write) -> io::Result<()> {
-    let Some(Spread { median, interval, min, max, deviation_percent, .. }) = spread else { return Ok(()) };
-    let (name, shown) = (figure.heading(), |value: f64| shown_figure(figure, value, 4));
+fn row(name: &str, figure: Metric, spread: &Spread, out: &mut dyn Write) -> io::Result<()> {
+    let Spread { median, interval, min, max, deviation_percent, .. } = spread;
+    let shown = |value: f64| shown_figure(figure, value, 4);
     let interval = interval.map_or("-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
     writeln!(
         out,
-        "{name:<8} {:>12} {interval:>27} {:>12} {:>12} {deviation_percent:>7.2} %",
+        "{name} {:>12} {interval:>27} {:>12} {:>12} {deviation_percent:>7.2} %",
         shown(*median),
         shown(*min),
         shown(*max)

@@ -9,6 +9,7 @@ pub use advice::{
 
 use crate::figure_words::cell;
 use crate::foreign;
+use crate::numbers::ms;
 use crate::plain_table::PlainTable;
 use crate::verdict_block;
 use csv::{Terminator, WriterBuilder};
@@ -42,8 +43,8 @@ pub(crate) fn figures_of_line(outcome: &VisitOutcome, out: &mut dyn Write) -> io
             if let Some(mean_ns) = headline.mean_ns {
                 write!(out, ", {:.3} ms", mean_ns / 1e6)?;
             }
-            if let Some(p99_ns) = headline.response_p99_ns {
-                write!(out, ", p99 response {:.3} ms", p99_ns as f64 / 1e6)?;
+            for (scope, p99_ns) in headline.waited_for.iter().filter_map(|of| Some((of.scope, of.p99_ns?))) {
+                write!(out, ", {} {:.3} ms", scope.label("p99"), ms(p99_ns))?;
             }
             write!(out, ", {:.2}% CPU", headline.cpu_percent)
         }

@@ -15,7 +15,7 @@
 use crate::sample::{mean, moments, student};
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
-use model::metric::Metric;
+use model::metric::{Metric, ScopedMetric};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Pairs after which it is looked, unless their number is given.
@@ -31,8 +31,9 @@ const POWER: f64 = 0.9;
 pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> Option<AbAnswer> {
     let reached: Vec<(usize, f64)> = levels(looks).into_iter().filter(|(count, _)| *count <= pairs.len()).collect();
     let &(_, last_level) = reached.last()?;
-    let known: Vec<(Metric, Vec<f64>)> =
-        JUDGED.into_iter().filter_map(|figure| Some((figure, differences(pairs, figure)?))).collect();
+    let judged = Headline::scoped_metrics(&JUDGED, pairs.iter().flat_map(|(a, b)| [*a, *b]));
+    let known: Vec<(ScopedMetric, Vec<f64>)> =
+        judged.into_iter().filter_map(|figure| Some((figure, differences(pairs, figure)?))).collect();
     let mut rejected: Vec<Option<f64>> = vec![None; known.len()];
     for &(count, level) in &reached {
         reject(&known, count, level, &mut rejected);
@@ -43,16 +44,24 @@ pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> O
             mean.abs() + error * student(freedom).inverse_cdf(1.0 - level) <= margin.ln_1p()
         })
     };
-    let figures = known.iter().zip(&rejected).map(|((figure, differences), rejected)| {
+    let figures = known.iter().zip(&rejected).map(|(((scope, figure), differences), rejected)| {
         let paired = Paired::of(differences);
         let level = rejected.unwrap_or(last_level / known.len() as f64);
         let half = paired.error * student(paired.freedom).inverse_cdf(1.0 - level / 2.0);
         let side = |of: fn(&(&Headline, &Headline)) -> Headline| {
-            mean(&pairs.iter().filter_map(|pair| of(pair).value(*figure)).map(f64::ln).collect::<Vec<_>>()).exp()
+            mean(
+                &pairs
+                    .iter()
+                    .filter_map(|pair| of(pair).scoped_value((*scope, *figure)))
+                    .map(f64::ln)
+                    .collect::<Vec<_>>(),
+            )
+            .exp()
         };
         let is_within_margin = is_equivalent(differences);
         AbFigure {
             figure: *figure,
+            scope: *scope,
             a: side(|pair| pair.0.clone()),
             b: side(|pair| pair.1.clone()),
             percent: percent(paired.mean),
@@ -97,7 +106,7 @@ fn levels(looks: &[u32]) -> Vec<(usize, f64)> {
 }
 
 /// Holm at one look: notes at which level figures are rejected that were not yet.
-fn reject(known: &[(Metric, Vec<f64>)], count: usize, level: f64, rejected: &mut [Option<f64>]) {
+fn reject(known: &[(ScopedMetric, Vec<f64>)], count: usize, level: f64, rejected: &mut [Option<f64>]) {
     let mut chances: Vec<(usize, f64)> =
         known.iter().map(|(_, differences)| Paired::of(&differences[..count]).chance()).enumerate().collect();
     chances.sort_by(|one, other| one.1.total_cmp(&other.1));
@@ -111,8 +120,8 @@ fn reject(known: &[(Metric, Vec<f64>)], count: usize, level: f64, rejected: &mut
 }
 
 /// Logarithms of B / A, pair by pair; `None` if a run lacks the figure.
-fn differences(pairs: &[(&Headline, &Headline)], figure: Metric) -> Option<Vec<f64>> {
-    let value = |run: &Headline| run.value(figure).filter(|value| *value > 0.0);
+fn differences(pairs: &[(&Headline, &Headline)], figure: ScopedMetric) -> Option<Vec<f64>> {
+    let value = |run: &Headline| run.scoped_value(figure).filter(|value| *value > 0.0);
     pairs.iter().map(|(a, b)| Some((value(b)? / value(a)?).ln())).collect()
 }
 

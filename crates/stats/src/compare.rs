@@ -9,7 +9,7 @@ use crate::metrics;
 use crate::sample::{moments, student};
 use model::confidence::Interval;
 use model::headline::Headline;
-use model::metric::{Metric, MetricName, Scope};
+use model::metric::{Metric, MetricName, Scope, ScopedMetric};
 use model::result::{LoadLoop, Measured, RunResult};
 use model::units::UnixTime;
 use statrs::distribution::ContinuousCDF;
@@ -55,9 +55,6 @@ pub enum ComparisonVerdict {
     CannotTell,
 }
 
-/// What is compared: a metric, and of which I/Os.
-pub type Compared = (Scope, Metric);
-
 /// What the application waits for in the runs of a side.
 pub fn waited_for(runs: &[RunResult]) -> Vec<Scope> {
     let span = runs.first().and_then(|run| run.profile.time_spans.first());
@@ -66,7 +63,7 @@ pub fn waited_for(runs: &[RunResult]) -> Vec<Scope> {
 
 /// The figures that comparisons are about: latencies are what the application waits for. Where that is not the same on both
 /// sides, only reads with reads and writes with writes.
-fn compared(first: &[RunResult], second: &[RunResult], more: &[Compared]) -> Vec<Compared> {
+fn compared(first: &[RunResult], second: &[RunResult], more: &[ScopedMetric]) -> Vec<ScopedMetric> {
     let scopes = waited_for(first);
     let scopes = if scopes == waited_for(second) { scopes } else { vec![Scope::Read, Scope::Write] };
     let mut compared = Vec::new();
@@ -91,18 +88,18 @@ pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
 }
 
 /// The same with more figures, those of limits.
-pub fn compare_with(first: &[RunResult], second: &[RunResult], more: &[Compared]) -> Vec<Difference> {
+pub fn compare_with(first: &[RunResult], second: &[RunResult], more: &[ScopedMetric]) -> Vec<Difference> {
     let sides = |figure| Some((figure, Change::between(&Side::of(figure, first)?, &Side::of(figure, second)?)));
-    let known: Vec<(Compared, Change)> = compared(first, second, more).into_iter().filter_map(sides).collect();
+    let known: Vec<(ScopedMetric, Change)> = compared(first, second, more).into_iter().filter_map(sides).collect();
     let levels = levels(&known);
     known.iter().zip(levels).map(|((figure, change), level)| change.difference(*figure, level)).collect()
 }
 
 /// Figures that some results have and [`compare`] leaves out, because others have none or 0: a run that stalled has no
 /// IOPS that a ratio could be made of.
-pub fn left_out(first: &[RunResult], second: &[RunResult]) -> Vec<Compared> {
+pub fn left_out(first: &[RunResult], second: &[RunResult]) -> Vec<ScopedMetric> {
     let has = |run: &RunResult, figure| value(run, figure).is_some_and(|value| value > 0.0);
-    let is_left_out = |figure: &Compared| {
+    let is_left_out = |figure: &ScopedMetric| {
         let mut have = first.iter().chain(second).map(|run| has(run, *figure));
         have.clone().any(|has| has) && !have.all(|has| has)
     };
@@ -110,7 +107,7 @@ pub fn left_out(first: &[RunResult], second: &[RunResult]) -> Vec<Compared> {
 }
 
 /// The value of a figure in the first timespan of a run.
-fn value(run: &RunResult, (scope, metric): Compared) -> Option<f64> {
+fn value(run: &RunResult, (scope, metric): ScopedMetric) -> Option<f64> {
     let span = run.profile.time_spans.first();
     // The commit of a write that nothing makes durable is not the write.
     let is_known = scope == Scope::All || span.is_some_and(|span| scope.is_in(span));
@@ -125,7 +122,7 @@ pub fn without_ios(runs: &[RunResult]) -> usize {
 }
 
 /// The median of a figure over the runs of a side that have it; `None` if none has.
-pub fn median(runs: &[RunResult], figure: Compared) -> Option<f64> {
+pub fn median(runs: &[RunResult], figure: ScopedMetric) -> Option<f64> {
     let mut values: Vec<f64> = runs.iter().filter_map(|run| value(run, figure)).collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -137,7 +134,7 @@ pub fn median(runs: &[RunResult], figure: Compared) -> Option<f64> {
 }
 
 /// True if the runs of a side tell how far their figure may be off.
-pub fn has_scatter(runs: &[RunResult], figure: Compared) -> bool {
+pub fn has_scatter(runs: &[RunResult], figure: ScopedMetric) -> bool {
     Side::of(figure, runs).is_some_and(|side| side.scatter.is_some())
 }
 
@@ -149,7 +146,7 @@ pub fn starts(runs: &[RunResult]) -> Option<(UnixTime, UnixTime)> {
 
 /// The level of each figure's test: the smallest chance is compared with the share of one among all figures, the next
 /// with that of one among the rest, and so on until one is larger.
-fn levels(known: &[(Compared, Change)]) -> Vec<f64> {
+fn levels(known: &[(ScopedMetric, Change)]) -> Vec<f64> {
     let chances = known.iter().enumerate().filter(|(_, (figure, _))| *figure != (Scope::All, Metric::MibPerS));
     let mut chances: Vec<(usize, f64)> = chances.map(|(index, (_, change))| (index, change.chance())).collect();
     chances.sort_by(|one, other| one.1.total_cmp(&other.1));
@@ -200,7 +197,7 @@ impl Change {
         }
     }
 
-    fn difference(&self, (scope, figure): Compared, level: f64) -> Difference {
+    fn difference(&self, (scope, figure): ScopedMetric, level: f64) -> Difference {
         let change = self.second - self.first;
         let percent = |change: f64| change.exp_m1() * 100.0;
         let bounds = self.error.map(|(error, degrees)| {
@@ -266,7 +263,7 @@ struct Scatter {
 
 impl Side {
     /// `None` if a run lacks the figure, or it is 0.
-    fn of(figure: Compared, runs: &[RunResult]) -> Option<Self> {
+    fn of(figure: ScopedMetric, runs: &[RunResult]) -> Option<Self> {
         let values: Option<Vec<f64>> =
             runs.iter().map(|run| value(run, figure).filter(|value| *value > 0.0).map(f64::ln)).collect();
         let values = values.filter(|values| !values.is_empty())?;
@@ -287,7 +284,7 @@ impl Side {
 }
 
 /// The 95 % interval that a single run has for a figure; files of earlier versions have half its width.
-fn interval((scope, figure): Compared, measured: &Measured) -> Option<Interval> {
+fn interval((scope, figure): ScopedMetric, measured: &Measured) -> Option<Interval> {
     let latencies = measured.total_latency.as_ref();
     let (confidence, total) = (measured.confidence.as_ref(), &measured.total);
     let (found, total, latencies) = match (scope, &measured.load_loop) {
@@ -328,7 +325,7 @@ mod tests {
     use model::figures::{Directions, Figures};
     use model::result::TimeSpanResult;
 
-    const IOPS: Compared = (Scope::All, Metric::Iops);
+    const IOPS: ScopedMetric = (Scope::All, Metric::Iops);
 
     fn run(iops: f64, half: Option<f64>) -> RunResult {
         let total = Directions {

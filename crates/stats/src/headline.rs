@@ -3,9 +3,10 @@
 use crate::metrics;
 use model::figures::{Directions, Figures, LatencyDistribution, Summary};
 use model::finding::{Finding, Severity};
-use model::headline::Headline;
+use model::headline::{Headline, ScopedLatency};
+use model::metric::{Metric, MetricName, Scope};
 use model::profile::TimeSpan;
-use model::result::{LoadLoop, TimeSpanResult};
+use model::result::{LoadLoop, RunResult, TimeSpanResult};
 use model::verdict::Verdict;
 
 /// Ranks of the percentiles in a headline, in parts per billion.
@@ -51,6 +52,19 @@ pub fn summarise(span: Option<&TimeSpan>, result: &mut TimeSpanResult) {
     result.metrics = span.map(|span| metrics::all(span, result)).unwrap_or_default();
 }
 
+/// The headline of the first timespan of a run, with what the application waits for; `None` if it has no figures.
+pub fn run_headline(result: &RunResult) -> Option<Headline> {
+    let span_result = result.time_spans.first()?;
+    let scopes = result.profile.time_spans.first().map(Scope::waited_for).unwrap_or_default();
+    let latency = |scope: &Scope| {
+        let value = |metric| metrics::value(&MetricName { stream: None, scope: *scope, metric }, span_result);
+        let [mean_ns, p50_ns, p99_ns, p999_ns] = [Metric::Mean, Metric::P50, Metric::P99, Metric::P999].map(value);
+        ScopedLatency { scope: *scope, mean_ns, p50_ns, p99_ns, p999_ns }
+    };
+    let waited_for = scopes.iter().filter(|scope| **scope != Scope::All).map(latency).collect();
+    Some(Headline { waited_for, ..headline(span_result)? })
+}
+
 /// The headline of a timespan; `None` if it has no figures.
 pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
     let measured = span_result.measured.as_ref()?;
@@ -80,6 +94,7 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         response_p50_ns: rank(response, P50_PPB),
         response_p99_ns: rank(response, P99_PPB),
         response_p999_ns: rank(response, P999_PPB),
+        waited_for: Vec::new(),
         cpu_percent: measured.cpu_average.usage_percent,
         threads: measured.thread_count,
         depth,

@@ -56,7 +56,7 @@ pub use accuracy::advised_s;
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled, pooled_latency};
 pub use cpu::{cpu_shares, usages};
-pub use headline::{headline, summarise as summarise_metrics, summary};
+pub use headline::{headline, run_headline, summarise as summarise_metrics, summary};
 pub use kernel_events::level_figures;
 pub use knee::{DEPTHS_MIN, DepthSample, knee};
 pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, is_weak, ordinal};

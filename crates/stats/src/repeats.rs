@@ -10,7 +10,7 @@ use crate::sample::{moments, student};
 use levels::two_levels;
 use model::finding::Severity;
 use model::headline::Headline;
-use model::metric::Metric;
+use model::metric::{Metric, Scope, ScopedMetric};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF};
 
 /// Differences below this share of the mean are not worth a word.
@@ -39,16 +39,15 @@ pub struct Spread {
 }
 
 /// Everything about runs of the same load.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Repeats {
     /// I/Os per second.
     pub iops: Spread,
     /// MiB per second.
     pub mib_per_s: Spread,
-    /// Mean latency in nanoseconds, if it was measured in all of them.
-    pub mean_ns: Option<Spread>,
-    /// 99th percentile in nanoseconds, if all of them have it.
-    pub p99_ns: Option<Spread>,
+    /// Mean and 99th percentile, in nanoseconds, of the latency that the application waits for; those that all of them
+    /// have.
+    pub latencies: Vec<(ScopedMetric, Spread)>,
     /// CPU usage in percent.
     pub cpu_percent: Spread,
     /// The I/Os per second rise or fall from run to run.
@@ -68,10 +67,11 @@ pub struct Repeats {
 /// Looks at the runs, in the order in which they were made; `None` without any.
 pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
     let is_doubtful = is_doubtful(runs.iter().copied());
-    let all = |metric: Metric| {
-        let values: Option<Vec<f64>> = runs.iter().map(|run| run.value(metric)).collect();
+    let all = |metric: ScopedMetric| {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| run.scoped_value(metric)).collect();
         spread(&values?)
     };
+    let latencies = Headline::scoped_metrics(&[Metric::Mean, Metric::P99], runs.iter().copied());
     let iops: Vec<f64> = runs.iter().map(|run| run.iops).collect();
     let (trend, levels) = match (order::trend(&iops), two_levels(&iops)) {
         // One cause: that which leaves less scatter.
@@ -84,10 +84,9 @@ pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
         trend,
         levels,
         iops: spread(&iops)?,
-        mib_per_s: all(Metric::MibPerS)?,
-        mean_ns: all(Metric::Mean),
-        p99_ns: all(Metric::P99),
-        cpu_percent: all(Metric::Cpu)?,
+        mib_per_s: all((Scope::All, Metric::MibPerS))?,
+        latencies: latencies.into_iter().filter_map(|metric| Some((metric, all(metric)?))).collect(),
+        cpu_percent: all((Scope::All, Metric::Cpu))?,
         first_run_percent: first_run(&iops),
         is_doubtful,
     })
@@ -226,7 +225,7 @@ mod tests {
         let run = |severity| Headline { iops: 100.0, mean_ns: Some(1e6), severity, ..Headline::default() };
         let interval = |runs: &[Headline]| {
             let found = repeats(&runs.iter().collect::<Vec<_>>()).expect("runs");
-            let of_mean = found.mean_ns.expect("known").interval;
+            let of_mean = found.latencies[0].1.interval;
             (found.is_doubtful, found.iops.interval.is_some(), of_mean.is_some())
         };
         let mut runs = vec![run(Some(Severity::Warn)); 8];
@@ -261,7 +260,7 @@ mod tests {
         let (one, two) = (run(10.0, Some(5.0)), run(20.0, None));
         let found = repeats(&[&one, &two]).unwrap();
         assert_eq!((found.iops.mean, found.iops.median, found.iops.interval), (15.0, 15.0, None));
-        assert_eq!((found.mean_ns, found.levels, found.first_run_percent), (None, None, None));
+        assert_eq!((found.latencies, found.levels, found.first_run_percent), (Vec::new(), None, None));
         assert_eq!(repeats(&[]), None);
     }
 

@@ -3,6 +3,8 @@
 use crate::design::Design;
 use crate::runner::{RunFailure, Runner};
 use crate::schedule::{self, Step};
+use model::headline::Headline;
+use model::metric::ScopedMetric;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::sweep::{Extent, Purpose, SteadyState, Sweep, Visit, VisitOutcome};
@@ -127,10 +129,13 @@ impl Course<'_> {
             }
             Extent::UntilFlat => run == 0 && stats::sweep::is_flat(self.sweep),
             Extent::UntilSure { figure, share } => {
-                let values: Option<Vec<f64>> = self.sweep.measured().map(|headline| headline.value(figure)).collect();
                 let looks = stats::repeats::checkpoints(self.design.runs);
-                let is_sure = |values: &Vec<f64>| stats::repeats::is_sure(values, share, looks);
-                stats::repeats::is_checkpoint(run) && values.as_ref().is_some_and(is_sure)
+                let is_sure = |metric: ScopedMetric| {
+                    let values: Option<Vec<f64>> = self.sweep.measured().map(|run| run.scoped_value(metric)).collect();
+                    values.is_some_and(|values| stats::repeats::is_sure(&values, share, looks))
+                };
+                stats::repeats::is_checkpoint(run)
+                    && Headline::scoped_metrics(&[figure], self.sweep.measured()).into_iter().all(is_sure)
             }
         }
     }
@@ -158,7 +163,7 @@ impl Course<'_> {
     fn visit(&mut self, step: &Step, known: usize) -> Result<Visit, Ending> {
         let (mut limit, mut sustained_iops, mut streams) = (None, None, Vec::new());
         let outcome = match self.run(step, known) {
-            Ok(result) => match result.time_spans.first().and_then(stats::headline) {
+            Ok(result) => match stats::run_headline(&result) {
                 Some(headline) => {
                     let span_result = result.time_spans.first();
                     limit = span_result.and_then(|span| stats::limit::sample(span, &self.design.limits));

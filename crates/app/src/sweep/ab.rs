@@ -1,6 +1,6 @@
 //! `diskspd ab`: what its pairs say, and the exit status.
 
-use crate::compare::gates;
+use crate::compare::{gates, is_resolved, name, worst};
 use crate::output::say;
 use crate::status::Status;
 use cli::subcommand::ab::AbOptions;
@@ -29,12 +29,20 @@ pub(super) fn status(answer: Option<&AbAnswer>, options: &AbOptions) -> Status {
     gates(&options.limits, |limit| gate(limit, answer))
 }
 
+/// A latency without a scope is each that the application waits for.
 fn gate(limit: &ChangeLimit, answer: &AbAnswer) -> Status {
-    let typed = &limit.typed;
-    let Some(found) = answer.figures.iter().find(|found| found.figure.name() == limit.figure) else {
-        say(&format!("--fail-if '{typed}' cannot be judged: not every run has {}", limit.figure));
+    let Ok(name) = name(limit) else { return Status::Refused };
+    let is_meant = |found: &&AbFigure| found.figure == name.metric && (is_resolved(&name) || found.scope == name.scope);
+    let found: Vec<&AbFigure> = answer.figures.iter().filter(is_meant).collect();
+    if found.is_empty() {
+        say(&format!("--fail-if '{}' cannot be judged: not every run has {name}", limit.typed));
         return Status::CannotTell;
-    };
+    }
+    worst(found.into_iter().map(|found| gate_figure(limit, found)))
+}
+
+fn gate_figure(limit: &ChangeLimit, found: &AbFigure) -> Status {
+    let typed = &limit.typed;
     let AbFigure { percent, low_percent, high_percent, verdict, .. } = *found;
     let is_significant = matches!(verdict, AbVerdict::Better | AbVerdict::Worse);
     if limit.is_exceeded_by(percent) && is_significant {

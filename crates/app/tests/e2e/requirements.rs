@@ -181,6 +181,36 @@ fn every_output_says_which_latency_it_is() {
     }
 }
 
+/// Fast writes before slow flushes do not make two sides alike.
+#[test]
+fn series_have_the_latency_that_the_application_waits_for() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "served"));
+    faulty.flush_takes(Duration::from_millis(5));
+    let load = "-c1M -b4K -w100 -o1 -d60 -W0 -L --overwrite --max-ios=20 --fsync-every=1";
+    let repeat = place.diskspd(&format!("repeat --runs 2 --dir r -- {load}")).arg(&faulty.new_file).run();
+    repeat.expect_status(0);
+    repeat.expect_stdout(&[
+        "Run 1, ",
+        ", p99 (commit) ",
+        " ms (commit), ",
+        "\nmean ms (commit) ",
+        "\np99 ms (commit) ",
+    ]);
+    let ab = format!("ab --pairs 3 --dir ab --fail-if response.p99>+5% -- {load}");
+    let ab = place.diskspd(&ab).arg(&faulty.new_file).run();
+    ab.expect_status(6).expect_stdout(&["\nmean ms (commit) ", "\np99 ms (commit) ", "mean (commit) "]);
+    ab.expect_stderr(&["--fail-if 'response.p99>+5%' cannot be judged: not every run has response.p99"]);
+    let figures = &document(&place, "ab/ab.json")["ab"]["figures"];
+    let scopes = figures.as_array().expect("figures").iter().map(|of| of["scope"].as_str().expect("a scope"));
+    assert_eq!(scopes.collect::<Vec<_>>(), ["all", "commit", "commit"]);
+    for (folder, name) in [("r", "p99 (commit)"), ("ab", "p99 (commit)")] {
+        place.diskspd(&format!("report {folder} --output {folder}.html")).run().expect_status(0);
+        let page = String::from_utf8(place.content(&format!("{folder}.html"))).expect("it is text");
+        assert!(page.contains(name), "{folder}");
+    }
+}
+
 /// With `--rate` the response to a write that is flushed ends when it is durable.
 #[test]
 fn a_commit_ends_the_response() {

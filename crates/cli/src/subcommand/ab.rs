@@ -6,7 +6,7 @@ use super::{Arguments, Typed};
 use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points, sides};
 use model::limits::RUNS_MAX;
-use model::metric::Metric;
+use model::metric::{Metric, MetricName};
 use model::sweep::{Extent, Setting};
 
 /// Pairs at most, unless their number is given: the last look.
@@ -142,10 +142,11 @@ fn margin(value: &str) -> Result<f64, String> {
 
 fn judged_limit(value: &str) -> Result<ChangeLimit, String> {
     let limit = limit(value)?;
-    if FIGURES.into_iter().any(|figure| figure.name() == limit.figure) {
+    let name = MetricName::parse(&limit.figure).map_err(|reason| format!("'{value}': {reason}"))?;
+    if FIGURES.contains(&name.metric) && name.stream.is_none() {
         return Ok(limit);
     }
-    Err(format!("'{value}': unknown metric '{}' (expected: iops, mean, p99)", limit.figure))
+    Err(format!("'{value}': ab does not judge '{name}' (expected: iops, mean, p99, or mean or p99 of a scope)"))
 }
 
 #[cfg(test)]
@@ -200,7 +201,8 @@ mod tests {
             ("--vary o=1,2 --a -t2 -- a", "cannot be combined with"),
             ("--pairs 2 -- a", "not a number from 3 to 1000"),
             ("--margin 2 -- a", "as in 2%"),
-            ("--fail-if cpu>+5% -- a", "expected: iops, mean, p99"),
+            ("--fail-if cpu>+5% -- a", "ab does not judge 'cpu' (expected: iops, mean, p99"),
+            ("--fail-if p98>+5% -- a", "unknown metric 'p98'"),
             ("--fail-if p99 -- a", "as in 'p99>+5%'"),
             ("--a -q -- a", "side A: "),
             ("--b other.dat -- a", "only options can differ"),
