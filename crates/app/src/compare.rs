@@ -48,9 +48,10 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
         say("ERROR: the loads differ; use --anyway to compare them");
         return Status::Refused;
     }
-    // Those without a scope are in the table, or depend on the load.
-    let is_full = |name: &&MetricName| !is_resolved(name);
-    let more: Vec<ScopedMetric> = names.iter().filter(is_full).map(|name| (name.scope, name.metric)).collect();
+    let waited_for = stats::compare::waited_for(&first);
+    let unlike_waits = render::compare::unlike_waits(&first, &second);
+    let is_compared = |name: &&MetricName| unlike_waits.is_none() || !is_resolved(name);
+    let more: Vec<ScopedMetric> = names.iter().filter(is_compared).flat_map(|name| judged(name, &waited_for)).collect();
     let differences = stats::compare::compare_with(&first, &second, &more);
     if differences.is_empty() {
         return fail("the results have no metrics in common");
@@ -61,15 +62,13 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     if let Err(error) = written.and_then(|()| print(&text)) {
         return printed(Err(error), Status::Done);
     }
-    let scopes = stats::compare::waited_for(&first);
-    let unlike_waits = render::compare::unlike_waits(&first, &second);
     gates(limits, |limit| match name(limit) {
         Ok(name) if is_resolved(&name) => match &unlike_waits {
             Some(words) => {
                 say(&format!("--fail-if '{}' cannot be judged: {words}", limit.typed));
                 Status::CannotTell
             }
-            None => worst(scopes.iter().map(|scope| gate(limit, (*scope, name.metric), &differences))),
+            None => worst(judged(&name, &waited_for).into_iter().map(|of| gate(limit, of, &differences))),
         },
         Ok(name) => gate(limit, (name.scope, name.metric), &differences),
         Err(_) => Status::Refused,
@@ -89,6 +88,14 @@ pub(crate) fn name(limit: &ChangeLimit) -> Result<MetricName, String> {
 /// True if what the application waits for decides which I/Os a metric is about.
 pub(crate) fn is_resolved(name: &MetricName) -> bool {
     name.scope == Scope::All && name.metric.needs_latency()
+}
+
+/// The figures that a limit is about.
+fn judged(name: &MetricName, waited_for: &[Scope]) -> Vec<ScopedMetric> {
+    if is_resolved(name) {
+        return waited_for.iter().map(|scope| (*scope, name.metric)).collect();
+    }
+    vec![(name.scope, name.metric)]
 }
 
 /// The worst status of all limits (`--fail-if`): 4 if one is exceeded, else 6 if one cannot be judged.

@@ -37,7 +37,8 @@ pub struct Headline {
     /// 99.9th percentile of the response time.
     #[serde(default)]
     pub response_p999_ns: Option<u64>,
-    /// Latencies that the application waits for, where these are not those of all reads and writes.
+    /// Latencies that the application waits for, where these are not those of all reads and writes, and those of the limits of
+    /// a search.
     #[serde(default)]
     pub waited_for: Vec<ScopedLatency>,
     /// Mean usage of all CPUs, in percent.
@@ -161,15 +162,20 @@ impl Headline {
         }
     }
 
-    /// The scopes of what the application waits for; all reads and writes if runs differ in it.
+    /// The scopes of what the application waits for; none if runs differ in it.
     pub fn scopes<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Vec<Scope> {
         let mut runs = runs.into_iter();
         let scopes = |run: &Self| -> Vec<Scope> { run.waited_for.iter().map(|of| of.scope).collect() };
         let first = runs.next().map(scopes).unwrap_or_default();
-        if first.is_empty() || runs.any(|run| scopes(run) != first) { vec![Scope::All] } else { first }
+        match runs.any(|run| scopes(run) != first) {
+            true => Vec::new(),
+            false if first.is_empty() => vec![Scope::All],
+            false => first,
+        }
     }
 
-    /// Metrics of these runs, where latencies are of what the application waits for.
+    /// Metrics of these runs, where latencies are of what the application waits for; none if that differs: the copy into the
+    /// page cache is not compared with a commit.
     pub fn scoped_metrics<'a>(metrics: &[Metric], runs: impl IntoIterator<Item = &'a Self>) -> Vec<ScopedMetric> {
         let scopes = Self::scopes(runs);
         let mut scoped = Vec::new();
@@ -178,6 +184,15 @@ impl Headline {
             scoped.extend(scopes.iter().map(|scope| (*scope, *metric)));
         }
         scoped
+    }
+
+    /// The same for a table, in which latencies are those of all reads and writes if runs differ in what is waited for.
+    pub fn shown_metrics<'a>(metrics: &[Metric], runs: impl IntoIterator<Item = &'a Self>) -> Vec<ScopedMetric> {
+        let scoped = Self::scoped_metrics(metrics, runs);
+        if scoped.iter().any(|(_, metric)| metric.needs_latency()) {
+            return scoped;
+        }
+        metrics.iter().map(|metric| (Scope::All, *metric)).collect()
     }
 
     /// The same of open loops, with response times as latencies.

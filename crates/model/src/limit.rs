@@ -1,6 +1,8 @@
 //! Limits that a load shall keep, and the highest rate that keeps them.
 
-use crate::metric::Metric;
+use crate::headline::Headline;
+use crate::metric::{Metric, MetricName, Scope, ScopedMetric};
+use crate::profile::TimeSpan;
 use serde::{Deserialize, Serialize};
 
 /// A metric that shall not exceed a value (`--limit`).
@@ -9,14 +11,45 @@ use serde::{Deserialize, Serialize};
 pub struct Limit {
     /// The metric that is limited.
     pub figure: Metric,
-    /// Response times in nanoseconds, CPU usage in percent.
+    /// Of which I/Os; that of the CPU usage means nothing. Documents of earlier versions lack it and mean response times.
+    #[serde(default = "response")]
+    pub scope: Scope,
+    /// Latencies in nanoseconds, CPU usage in percent.
     pub at_most: f64,
 }
 
+const fn response() -> Scope {
+    Scope::Response
+}
+
 impl Limit {
-    /// Metrics that may be limited: response times of an open loop, from intended start to completion, and
-    /// CPU usage.
+    /// Metrics that may be limited: latencies and CPU usage.
     pub const METRICS: [Metric; 5] = [Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu];
+
+    /// The limits that a limit as typed stands for in a load with intended starts: it must hold for reads and for commits
+    /// separately.
+    ///
+    /// # Errors
+    ///
+    /// What the load lacks to have the metric.
+    pub fn resolve(self, span: &TimeSpan) -> Result<Vec<Self>, String> {
+        let names = MetricName { stream: None, scope: self.scope, metric: self.figure }.resolve(span)?;
+        Ok(names.into_iter().map(|name| Self { scope: name.scope, ..self }).collect())
+    }
+
+    /// The metric with its scope.
+    pub const fn metric(&self) -> ScopedMetric {
+        (self.scope, self.figure)
+    }
+
+    /// What a run has of the metric.
+    pub fn value(&self, run: &Headline) -> Option<f64> {
+        match self.metric() {
+            // Runs of earlier versions have these alone.
+            (_, Metric::Cpu) | (Scope::Response, _) => run.response_value(self.figure),
+            metric => run.scoped_value(metric),
+        }
+    }
 
     /// Completions that a run must have for the metric to mean something: ten beyond a percentile.
     pub const fn completions_min(&self) -> u64 {

@@ -173,7 +173,8 @@ pub struct LiveSide {
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_s: f64,
-    /// Mean latency in nanoseconds; `None` without I/Os.
+    /// Mean latency in nanoseconds of reads and writes alone: commits and response times are in the result; `None` without
+    /// I/Os.
     pub latency_mean_ns: Option<f64>,
     /// `None` without I/Os, and in the warm-up.
     pub latency: Option<LiveLatency>,

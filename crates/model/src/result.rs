@@ -161,7 +161,8 @@ pub struct TimeSpanResult {
     #[serde(default)]
     pub summary: Option<Directions<Summary>>,
     /// Metrics by full name, as in `commit.p99`: I/Os per second, MiB/s, nanoseconds or percent (docs/metrics.md); only
-    /// those that were measured. Without a scope: all reads and writes.
+    /// those that were measured. Without a scope: all reads and writes; such latencies are left out where the application
+    /// waits for commits or responses.
     #[serde(default)]
     pub metrics: BTreeMap<String, f64>,
     /// All figures; null = the timespan ended before the measurement began.

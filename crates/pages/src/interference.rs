@@ -44,8 +44,11 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     }
     let mut first = vec![Block::Answers { answers }];
     if let Some(found) = &sweep.interference {
-        let capped = example.and_then(|example| render::interference::capped(&example.profile));
-        let note = capped.map(|words| sentence(&words)).unwrap_or_default();
+        let notes = example.map(|RunResult { profile, .. }| {
+            [render::interference::capped(profile), profile.time_spans.first().and_then(render::waits::beside)]
+        });
+        let notes = notes.into_iter().flatten().flatten().map(|words| sentence(&words));
+        let note = notes.collect::<Vec<_>>().join(" ");
         first.push(Block::Table(Table { note, ..of_streams(found) }));
     }
     first.extend(verdicts(sweep, explain, run_of_round));

@@ -17,7 +17,7 @@ use model::metric::{Metric, Scope};
 use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
 use model::units::counted;
-use render::ab::{DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful};
+use render::ab::{DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful, unlike_waits};
 use render::compare::end;
 use render::repeat::EVERY_RUN_WARNED;
 use std::io;
@@ -29,7 +29,12 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, title: &str, expl
     let runs = found.iter().flat_map(|(a, b)| [*a, *b]);
     let answer = Answer::resting_on(runs, statement(sweep.ab.as_ref(), found.len(), &names));
     let mut first = vec![Block::Answers { answers: vec![answer] }];
-    first.extend(sweep.ab.as_ref().map(|answer| Block::Table(figures(answer, &names))));
+    let unlike = unlike_waits(&found).map(|words| sentence(&words));
+    first.extend(sweep.ab.as_ref().map(|answer| {
+        let table = figures(answer, &names);
+        let note = [table.note].into_iter().chain(unlike).collect::<Vec<_>>().join(" ");
+        Block::Table(Table { note, ..table })
+    }));
     first.extend(verdicts(sweep, explain, name_of_run));
     let mut sections = vec![Section::new("", first)];
     if !found.is_empty() {

@@ -9,7 +9,7 @@ use super::charts::{Shown, grids, over_depth, over_settings};
 use super::environment::{environment, subtitle_of_runs};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
-use super::repeat::{MACHINE_CPU, name};
+use super::repeat::{MACHINE_CPU, name, name_of};
 use super::run::time_span;
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
 use super::weak;
@@ -18,7 +18,7 @@ use model::doubt::Doubt;
 use model::finding::Severity;
 use model::headline::Headline;
 use model::limit::{Limit, LimitFound};
-use model::metric::Metric;
+use model::metric::{Metric, Scope, ScopedMetric};
 use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{
@@ -531,14 +531,17 @@ fn made(sweep: &Sweep) -> String {
     format!("The search made {} at these rates{capacity}.", counted(of_rates, "run"))
 }
 
-/// The limits of a search that are response times; CPU usage has a column of its own.
+/// The limits of a search that are latencies; CPU usage has a column of its own.
 fn response_limits(found: &LimitFound) -> impl Iterator<Item = &Limit> {
     found.limits.iter().filter(|limit| limit.figure != Metric::Cpu)
 }
 
-/// `p99 response`
-fn response(figure: Metric) -> String {
-    format!("{} response", name(figure))
+/// `p99 response`, `p99 (commit)`
+fn response(limit: &Limit) -> String {
+    match limit.metric() {
+        (Scope::Response, figure) => format!("{} response", name(figure)),
+        metric => name_of(metric),
+    }
 }
 
 /// Whether the runs at a rate meet the limits, their response times, and how many were made.
@@ -550,21 +553,27 @@ fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<St
         (met, runs) => format!("in {met} of {runs} runs"),
     };
     let runs = runs_of(sweep, &[point]);
-    let times = |limit: &Limit| render::limit::range(limit.figure, &runs).unwrap_or_else(|| "-".to_owned());
+    let times = |limit: &Limit| render::limit::range(limit, &runs).unwrap_or_else(|| "-".to_owned());
     let of_rate = sweep.visits.iter().filter(|visit| visit.point == point && visit.is_of_point());
     let all = of_rate.filter(|visit| visit.headline().is_some()).count();
     (word, response_limits(found).map(times).chain([all.to_string()]).collect())
 }
 
+/// Latencies of the table.
+const LATENCIES: [Metric; 2] = [Metric::Mean, Metric::P99];
+
 fn table(sweep: &Sweep) -> Table {
     let settings = names(sweep).into_iter().map(|name| Column::number(&text(dashed(&name).as_bytes())));
     // What decides stands where small screens show it.
-    let mut figures = vec!["IOPS", "mean", "p99", "MiB/s"];
+    let latencies = Headline::shown_metrics(&LATENCIES, sweep.measured());
+    let mut figures = vec!["IOPS".to_owned()];
+    figures.extend(latencies.iter().copied().map(name_of));
+    figures.push("MiB/s".to_owned());
     // In an open loop it is only a bound, the same at every rate.
-    figures.extend(sweep.limit.is_none().then_some("depth"));
-    figures.push(MACHINE_CPU);
+    figures.extend(sweep.limit.is_none().then(|| "depth".to_owned()));
+    figures.push(MACHINE_CPU.to_owned());
     if sweep.devices.is_some() {
-        figures.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"]);
+        figures.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
     }
     let mut judged = vec![Column::text("verdict")];
     if has_front(sweep) {
@@ -574,15 +583,15 @@ fn table(sweep: &Sweep) -> Table {
     let mut searched = Vec::new();
     if let Some(found) = &sweep.limit {
         judged.push(Column::text("within the limit"));
-        searched.extend(response_limits(found).map(|limit| Column::number(&response(limit.figure))));
+        searched.extend(response_limits(found).map(|limit| Column::number(&response(limit))));
         searched.push(Column::number("runs"));
     }
-    let figures = searched.into_iter().chain(figures.into_iter().map(Column::number));
+    let figures = searched.into_iter().chain(figures.iter().map(|name| Column::number(name)));
     let columns = settings.chain(judged).chain(figures).collect();
     let tried = |point: &usize| sweep.visits.iter().any(|visit| visit.is_of_point() && visit.point == *point);
     let points: Vec<usize> = (0..sweep.points.len()).filter(tried).collect();
     let mut figures = points.iter().filter_map(|point| stats::sweep::figures(sweep, *point));
-    let weak = weak::note(figures.any(|figures| weak::p99(figures).is_weak));
+    let weak = weak::note(figures.any(|figures| latencies.iter().any(|metric| weak::marked(figures, *metric).is_weak)));
     let is_repeated = points.iter().any(|point| stats::sweep::runs(sweep, *point).len() > 1);
     let mut notes = match (&sweep.limit, is_repeated) {
         (Some(_), _) => vec![made(sweep), SEARCHED.to_owned()],
@@ -592,11 +601,11 @@ fn table(sweep: &Sweep) -> Table {
     notes.extend((sweep.limit.is_none() && !sweep.front.is_empty()).then(|| of_front(sweep)));
     notes.extend(Some(weak).filter(|weak| !weak.is_empty()));
     let note = notes.join(" ");
-    let rows = points.iter().map(|point| row(sweep, *point)).collect();
+    let rows = points.iter().map(|point| row(sweep, *point, &latencies)).collect();
     Table { columns, rows, note, label: "Points", ..Table::default() }
 }
 
-fn row(sweep: &Sweep, point: usize) -> Vec<String> {
+fn row(sweep: &Sweep, point: usize, latencies: &[ScopedMetric]) -> Vec<String> {
     let mut cells: Vec<String> = match &sweep.limit {
         Some(_) => vec![text(render::limit::rate(sweep, point).as_bytes())],
         None => sweep.points[point].settings.iter().map(|setting| text(setting.value.as_bytes())).collect(),
@@ -620,12 +629,9 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
         cells.push(word);
         cells.extend(searched);
     }
-    cells.extend([
-        grouped(figures.iops),
-        known(figures.mean_ns.map(latency)),
-        weak::p99(figures).text,
-        significant(mib(figures.bytes_per_s)),
-    ]);
+    cells.push(grouped(figures.iops));
+    cells.extend(latencies.iter().map(|metric| weak::marked(figures, *metric).text));
+    cells.push(significant(mib(figures.bytes_per_s)));
     if sweep.limit.is_none() {
         cells.push(known(figures.depth.map(|depth| depth.to_string())));
     }
@@ -829,7 +835,7 @@ mod tests {
                 headline.response_p99_ns = Some(*time as u64);
             }
         }
-        let limits = vec![Limit { figure: Metric::P99, at_most: 20e6 }];
+        let limits = vec![Limit { figure: Metric::P99, scope: Scope::Response, at_most: 20e6 }];
         sweep.limit = Some(LimitFound { limits, holds: Some(1), fails: Some(2), ..LimitFound::default() });
         let of_sweep = |sweep: &Sweep| {
             let found = sweep.limit.clone().expect("a limit");
@@ -894,7 +900,7 @@ mod tests {
                 (headline.response_p99_ns, headline.warnings) = (Some(*time as u64), vec!["depth-limited".to_owned()]);
             }
         }
-        let limits = vec![Limit { figure: Metric::P99, at_most: 20e6 }];
+        let limits = vec![Limit { figure: Metric::P99, scope: Scope::Response, at_most: 20e6 }];
         let noise = Some(NoiseRange { first: 1, last: 2 });
         sweep.limit = Some(LimitFound { limits, holds: Some(0), fails: Some(3), noise, ..LimitFound::default() });
         let Statement { tone, headline, sentences, .. } = of_limits(&sweep, sweep.limit.as_ref().expect("a limit"));
@@ -919,7 +925,7 @@ mod tests {
 
     #[test]
     fn where_no_rate_meets_the_limit_the_page_says_what_to_do() {
-        let limit = Limit { figure: Metric::P99, at_most: 5e6 };
+        let limit = Limit { figure: Metric::P99, scope: Scope::Response, at_most: 5e6 };
         let found = LimitFound { limits: vec![limit], ..LimitFound::default() };
         let found = LimitFound { is_confirmed: true, ..found };
         let sweep = Sweep { limit: Some(found.clone()), ..Sweep::default() };

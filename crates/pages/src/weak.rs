@@ -2,7 +2,7 @@
 
 use super::quantity::latency;
 use model::headline::Headline;
-use model::metric::{Metric, Scope, ScopedMetric};
+use model::metric::ScopedMetric;
 
 pub(super) const P99_PPB: u64 = 990_000_000;
 
@@ -20,11 +20,6 @@ pub(super) fn is_weak(ios: u64, rank_ppb: u64) -> bool {
     ios > 0 && stats::is_weak(ios, rank_ppb)
 }
 
-/// The 99th percentile of a run.
-pub(super) fn p99(figures: &Headline) -> Marked {
-    marked(figures, (Scope::All, Metric::P99))
-}
-
 /// A latency of a run; fewer I/Os than all are in a scope.
 pub(super) fn marked(figures: &Headline, metric: ScopedMetric) -> Marked {
     let Some(ns) = figures.scoped_value(metric) else { return Marked { text: "-".to_owned(), is_weak: false } };
@@ -40,17 +35,20 @@ pub(super) fn note(is_any_weak: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::metric::{Metric, Scope};
 
     #[test]
     fn a_percentile_of_few_samples_has_a_mark() {
         let marked = |ios| {
-            let found = p99(&Headline { ios, p99_ns: Some(1_500_000), ..Headline::default() });
+            let run = Headline { ios, p99_ns: Some(1_500_000), ..Headline::default() };
+            let found = super::marked(&run, (Scope::All, Metric::P99));
             (found.text, found.is_weak)
         };
         assert_eq!(marked(999), ("1.5 ms *".to_owned(), true));
         assert_eq!(marked(1000), ("1.5 ms".to_owned(), false));
         assert_eq!(marked(0), ("1.5 ms".to_owned(), false), "older documents do not tell");
-        assert_eq!(p99(&Headline { ios: 5, ..Headline::default() }).text, "-");
+        let unknown = super::marked(&Headline { ios: 5, ..Headline::default() }, (Scope::All, Metric::P99));
+        assert_eq!(unknown.text, "-");
         assert!(note(true).starts_with("* few samples") && note(false).is_empty());
     }
 }

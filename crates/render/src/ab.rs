@@ -5,6 +5,7 @@ use crate::figure_words::{name_of, shown_figure};
 use crate::plain_table::PlainTable;
 use crate::repeat::EVERY_RUN_WARNED;
 use crate::sweep::figures_of_line;
+use crate::waits;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::doubt::NotedRuns;
 use model::finding::Severity;
@@ -37,6 +38,9 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
     }
     table(answer).write(out)?;
     writeln!(out, "\n{}", averages(answer))?;
+    if let Some(words) = unlike_waits(&pairs) {
+        writeln!(out, "{words}")?;
+    }
     let looks = match &answer.looks[..] {
         [_] => String::new(),
         looks => {
@@ -62,6 +66,13 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
 pub fn averages(answer: &AbAnswer) -> String {
     let runs = counted(answer.pairs, "run");
     format!("A and B: geometric means of {runs} each (CPU: arithmetic); change: geometric mean of B / A over the pairs")
+}
+
+/// Why latencies are not compared; `None` if they are.
+pub fn unlike_waits(pairs: &[(&Headline, &Headline)]) -> Option<String> {
+    let a = Headline::scopes(pairs.iter().map(|(a, _)| *a));
+    let b = Headline::scopes(pairs.iter().map(|(_, b)| *b));
+    waits::unlike([("A", &a), ("B", &b)]).map(|words| format!("latencies not compared: {words}"))
 }
 
 /// True if every run has a warning.

@@ -5,6 +5,7 @@ use crate::figure_words::{name_of as figure_name, shown_figure};
 use crate::load_line;
 use crate::plain_table::PlainTable;
 use crate::system::utc;
+use crate::waits;
 use model::doubt::NotedRuns;
 use model::finding::Severity;
 use model::headline::Headline;
@@ -194,14 +195,10 @@ pub fn text(
     Ok(())
 }
 
-/// What the latencies of the sides are, if the application does not wait for the same: `p99 (commit) in the first, p99
-/// (all) in the second`.
+/// What the application waits for on the two sides, if that differs.
 pub fn unlike_waits(first: &[RunResult], second: &[RunResult]) -> Option<String> {
-    let sides = [first, second].map(stats::compare::waited_for);
-    let words = |scopes: &[Scope]| scopes.iter().map(|scope| scope.label("p99")).collect::<Vec<_>>().join(" and ");
-    let [of_first, of_second] = sides.each_ref().map(|scopes| words(scopes));
-    (sides[0] != sides[1])
-        .then(|| format!("the application waits for {of_first} in the first, {of_second} in the second"))
+    let [of_first, of_second] = [first, second].map(stats::compare::waited_for);
+    waits::unlike([("the first", &of_first), ("the second", &of_second)])
 }
 
 /// The verdict of a figure that one side lacks.

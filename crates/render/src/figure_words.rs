@@ -16,8 +16,8 @@ pub fn name_of((scope, metric): ScopedMetric) -> String {
 }
 
 /// A figure as a cell of a table; `-` if it was not measured.
-pub(crate) fn cell(metric: Metric, headline: &Headline) -> String {
-    headline.value(metric).map_or_else(|| "-".to_owned(), |value| shown_figure(metric, value, 3))
+pub(crate) fn cell(metric: ScopedMetric, headline: &Headline) -> String {
+    headline.scoped_value(metric).map_or_else(|| "-".to_owned(), |value| shown_figure(metric.1, value, 3))
 }
 
 /// A value in that unit; latencies in milliseconds with `decimals` decimals.

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 /// What the last line begins with.
 const SPREAD: &str = "50th, 99th, maximum:";
 
-/// How many, what they covered, and what they took.
-pub(crate) fn lines(out: &mut dyn Write, flushes: &FlushFigures) -> io::Result<()> {
+/// How many, what they covered, and what they took; `has_latencies` if the tables above have latencies of writes.
+pub(crate) fn lines(out: &mut dyn Write, flushes: &FlushFigures, has_latencies: bool) -> io::Result<()> {
     let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns, commit, .. } = flushes;
     let call = call.name();
     let after = if *after_writes == 1 { "each write".to_owned() } else { format!("every {after_writes} writes") };
@@ -16,6 +16,9 @@ pub(crate) fn lines(out: &mut dyn Write, flushes: &FlushFigures) -> io::Result<(
     if let Some((writes, left)) = flushes.writes_per_flush.zip(flushes.unflushed_writes) {
         let left = if left == 0 { String::new() } else { format!("; writes in incomplete last groups: {left}") };
         writeln!(out, "{:<24}{writes:.2}{left}", format!("writes per {call}:"))?;
+    }
+    if has_latencies {
+        writeln!(out, "{:<24}writes alone, without {call}", "latencies above:")?;
     }
     let Some(latency) = latency else { return Ok(()) };
     let shown = |ns: f64| format!("{:.3}ms", ms(ns));

@@ -5,6 +5,7 @@ use crate::numbers::{grouped, significant};
 use crate::plain_table::PlainTable;
 use crate::sweep::figures_of_line;
 use crate::verdict_block;
+use crate::waits;
 use model::interference::{Interference, StreamHeadline, StreamInterference};
 use model::metric::Metric;
 use model::printable::printable;
@@ -41,8 +42,9 @@ pub fn summary(sweep: &Sweep, profile: Option<&Profile>, out: &mut dyn Write) ->
         writeln!(out, "{shared}")?;
     }
     writeln!(out, "{}", rounds(found.rounds))?;
-    if let Some(capped) = profile.and_then(capped) {
-        writeln!(out, "{capped}")?;
+    let span = profile.and_then(|profile| profile.time_spans.first());
+    for words in [profile.and_then(capped), span.and_then(waits::beside)].into_iter().flatten() {
+        writeln!(out, "{words}")?;
     }
     for StreamInterference { name, .. } in &found.streams {
         if let Some(words) = stats::interference::spread(sweep, name).as_ref().and_then(spread) {

@@ -51,6 +51,7 @@ mod totals;
 pub mod verdict_block;
 mod verification_block;
 mod wait_table;
+pub mod waits;
 mod xml;
 
 pub use closing_line::{ClosingLine, closing_line};

@@ -4,7 +4,7 @@ use crate::numbers::{grouped, latency, ms, trimmed};
 use model::doubt::Doubt;
 use model::headline::Headline;
 use model::limit::{Limit, LimitFound, NoiseRange};
-use model::metric::{Metric, MetricUnit};
+use model::metric::{Metric, MetricUnit, Scope};
 use model::sweep::{Sweep, Visit};
 use model::units::{counted, pluralized};
 use stats::limit::{Met, NOISE_SPAN_MIN, highest_always_met, met};
@@ -141,7 +141,7 @@ pub fn limits(limits: &[Limit]) -> String {
         MetricUnit::Nanoseconds => format!("{} ms", trimmed(ms(limit.at_most), 6)),
         _ => value(limit.figure, limit.at_most),
     };
-    let each = limits.iter().map(|limit| format!("{} <= {}", words(limit.figure), shown(limit)));
+    let each = limits.iter().map(|limit| format!("{} <= {}", words(limit), shown(limit)));
     each.collect::<Vec<_>>().join(" and ")
 }
 
@@ -237,7 +237,7 @@ fn at(sweep: &Sweep, found: &LimitFound, point: usize) -> Option<String> {
 
 /// The smallest and the largest of each limited figure.
 fn ranges(found: &LimitFound, runs: &[&Headline]) -> String {
-    let of = |limit: &Limit| format!("{} {}", words(limit.figure), range(limit.figure, runs).unwrap_or_else(unknown));
+    let of = |limit: &Limit| format!("{} {}", words(limit), range(limit, runs).unwrap_or_else(unknown));
     found.limits.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
@@ -246,8 +246,9 @@ fn unknown() -> String {
 }
 
 /// `6.44 ms to 39.4 ms`; `None` if no run has the figure.
-pub fn range(figure: Metric, runs: &[&Headline]) -> Option<String> {
-    let values = || runs.iter().filter_map(|run| run.response_value(figure));
+pub fn range(limit: &Limit, runs: &[&Headline]) -> Option<String> {
+    let figure = limit.figure;
+    let values = || runs.iter().filter_map(|run| limit.value(run));
     let (low, high) = (values().min_by(f64::total_cmp)?, values().max_by(f64::total_cmp)?);
     Some(match (value(figure, low), value(figure, high)) {
         (low, high) if low == high => low,
@@ -262,10 +263,11 @@ pub fn rate(sweep: &Sweep, point: usize) -> String {
     typed.parse().map_or_else(|_| typed.to_owned(), grouped)
 }
 
-fn words(metric: Metric) -> String {
-    match metric {
-        Metric::Cpu => "CPU usage".to_owned(),
-        metric => metric.meaning().replace("latency", "response time"),
+fn words(limit: &Limit) -> String {
+    match limit.metric() {
+        (_, Metric::Cpu) => "CPU usage".to_owned(),
+        (Scope::Response, metric) => metric.meaning().replace("latency", "response time"),
+        (scope, metric) => scope.label(metric.meaning()),
     }
 }
 

@@ -8,7 +8,7 @@ use model::finding::{Finding, Severity, Source};
 use model::headline::Headline;
 use model::interference::StreamHeadline;
 use model::latency_band::{BandKind, Medium};
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 use model::preset::{PresetRun, PresetTable};
 use model::profile::StreamName;
 use model::result::{RunResult, TimeSpanResult};
@@ -161,7 +161,7 @@ impl Columns<'_> {
             cells.push(in_ms(commit.map(|commit| commit.mean_ns)));
             cells.push(in_ms(commit.and_then(|commit| commit.p99_ns).map(|ns| ns as f64)));
         }
-        cells.extend(FIGURES.map(|figure| cell(figure, headline)));
+        cells.extend(FIGURES.map(|figure| cell((Scope::All, figure), headline)));
         if self.has_flushes {
             let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes);
             cells.push(known(flushes.map(|flushes| format!("{:.2}", flushes.per_s))));

@@ -14,7 +14,7 @@ use crate::plain_table::PlainTable;
 use crate::verdict_block;
 use csv::{Terminator, WriterBuilder};
 use model::headline::Headline;
-use model::metric::Metric;
+use model::metric::{Metric, Scope, ScopedMetric};
 use model::profile::Profile;
 use model::sweep::{DepthEstimate, DepthSeries, Point, Purpose, Setting, Sweep, Visit, VisitOutcome};
 use model::units::mib;
@@ -40,8 +40,10 @@ pub(crate) fn figures_of_line(outcome: &VisitOutcome, out: &mut dyn Write) -> io
     match outcome {
         VisitOutcome::Measured { headline, .. } => {
             write!(out, ", {:.2} iops, {:.2} MB/sec", headline.iops, mib(headline.bytes_per_s))?;
-            if let Some(mean_ns) = headline.mean_ns {
-                write!(out, ", {:.3} ms", mean_ns / 1e6)?;
+            for (scope, metric) in Headline::shown_metrics(&[Metric::Mean], [headline]) {
+                if let Some(mean_ns) = headline.scoped_value((scope, metric)) {
+                    write!(out, ", {}", scope.label(&format!("{:.3} ms", ms(mean_ns))))?;
+                }
             }
             for (scope, p99_ns) in headline.waited_for.iter().filter_map(|of| Some((of.scope, of.p99_ns?))) {
                 write!(out, ", {} {:.3} ms", scope.label("p99"), ms(p99_ns))?;
@@ -100,7 +102,8 @@ fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut header: Vec<String> = names(sweep).iter().map(|name| dashed(name)).collect();
     // In an open loop it is only a bound, the same at every rate.
     header.extend(sweep.limit.is_none().then(|| "depth".to_owned()));
-    header.extend(FIGURES.map(|figure| figure.heading().to_owned()));
+    let figures = Headline::shown_metrics(&FIGURES, sweep.measured());
+    header.extend(figures.iter().map(|(scope, metric)| scope.label(metric.heading())));
     if sweep.devices.is_some() {
         header.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
     }
@@ -109,13 +112,13 @@ fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut table = PlainTable::new(header, numbers);
     for (index, point) in sweep.points.iter().enumerate() {
         if sweep.visits.iter().any(|visit| visit.point == index && visit.is_of_point()) {
-            table.add(row(sweep, index, point));
+            table.add(row(sweep, index, point, &figures));
         }
     }
     table.write(out)
 }
 
-fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
+fn row(sweep: &Sweep, index: usize, point: &Point, metrics: &[ScopedMetric]) -> Vec<String> {
     let mut cells: Vec<String> = point.settings.iter().map(|setting| setting.value.clone()).collect();
     let Some(figures) = stats::sweep::figures(sweep, index) else {
         cells.push("failed".to_owned());
@@ -123,7 +126,7 @@ fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
     };
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     cells.extend(sweep.limit.is_none().then(|| known(figures.depth.map(|depth| depth.to_string()))));
-    cells.extend(FIGURES.map(|figure| cell(figure, figures)));
+    cells.extend(metrics.iter().map(|metric| cell(*metric, figures)));
     if let Some(devices) = sweep.devices {
         let each = stats::sweep::per_device(figures, devices);
         cells.extend([
@@ -161,7 +164,7 @@ pub fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'
 }
 
 /// Columns after those of the varied settings.
-pub(crate) const COLUMNS: [&str; 19] = [
+pub(crate) const COLUMNS: [&str; 23] = [
     "point",
     "run",
     "purpose",
@@ -178,10 +181,20 @@ pub(crate) const COLUMNS: [&str; 19] = [
     "response_p50_ns",
     "response_p99_ns",
     "response_p99_9_ns",
+    "commit_mean_ns",
+    "commit_p50_ns",
+    "commit_p99_ns",
+    "commit_p99_9_ns",
     "cpu_percent",
     "verdict",
     "error",
 ];
+
+/// True for the first line of such a table; those of earlier versions have no commits.
+pub(crate) fn is_heading(line: &str) -> bool {
+    let of_earlier: Vec<&str> = COLUMNS.into_iter().filter(|name| !name.starts_with("commit_")).collect();
+    [&COLUMNS[..], &of_earlier].iter().any(|columns| line.ends_with(&columns.join(",")))
+}
 
 /// All runs, one a line, in the order in which they were made. Empty cells are unknown.
 pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
@@ -206,7 +219,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         match &visit.outcome {
             VisitOutcome::Measured { file, headline } => cells.extend(figures(file, headline)),
             VisitOutcome::Failed { reasons } => {
-                cells.extend(std::iter::repeat_n(String::new(), 15));
+                cells.extend(std::iter::repeat_n(String::new(), 19));
                 cells.push(foreign::text_cell(&reasons.join("; ")));
             }
         }
@@ -215,8 +228,9 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     writer.flush()
 }
 
-fn figures(file: &str, headline: &Headline) -> [String; 16] {
+fn figures(file: &str, headline: &Headline) -> [String; 20] {
     let known = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let commit = |metric| headline.scoped_value((Scope::Commit, metric)).map(|ns| ns.to_string()).unwrap_or_default();
     [
         foreign::text_cell(file),
         headline.depth.map(|depth| depth.to_string()).unwrap_or_default(),
@@ -231,6 +245,10 @@ fn figures(file: &str, headline: &Headline) -> [String; 16] {
         known(headline.response_p50_ns),
         known(headline.response_p99_ns),
         known(headline.response_p999_ns),
+        commit(Metric::Mean),
+        commit(Metric::P50),
+        commit(Metric::P99),
+        commit(Metric::P999),
         headline.cpu_percent.to_string(),
         headline.severity.map_or("", |severity| severity.word()).to_owned(),
         String::new(),

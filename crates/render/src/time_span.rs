@@ -133,7 +133,8 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     size_table::table(out, &measured.sizes)?;
     operation_table::table(out, &measured.operations)?;
     if let Some(flushes) = &measured.flushes {
-        flush_table::lines(out, flushes)?;
+        let has_latencies = measured.total_latency.as_ref().is_some_and(|of| of.write.is_some());
+        flush_table::lines(out, flushes, has_latencies)?;
     }
     if let Some(rotations) = &measured.rotations {
         rotation_table::lines(out, rotations)?;

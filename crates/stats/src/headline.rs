@@ -4,6 +4,7 @@ use crate::metrics;
 use model::figures::{Directions, Figures, LatencyDistribution, Summary};
 use model::finding::{Finding, Severity};
 use model::headline::{Headline, ScopedLatency};
+use model::limit::Limit;
 use model::metric::{Metric, MetricName, Scope};
 use model::profile::TimeSpan;
 use model::result::{LoadLoop, RunResult, TimeSpanResult};
@@ -52,10 +53,16 @@ pub fn summarise(span: Option<&TimeSpan>, result: &mut TimeSpanResult) {
     result.metrics = span.map(|span| metrics::all(span, result)).unwrap_or_default();
 }
 
-/// The headline of the first timespan of a run, with what the application waits for; `None` if it has no figures.
-pub fn run_headline(result: &RunResult) -> Option<Headline> {
+/// The headline of the first timespan of a run, with what the application waits for and what is limited; `None` if it has no
+/// figures.
+pub fn run_headline(result: &RunResult, limits: &[Limit]) -> Option<Headline> {
     let span_result = result.time_spans.first()?;
-    let scopes = result.profile.time_spans.first().map(Scope::waited_for).unwrap_or_default();
+    let mut scopes = result.profile.time_spans.first().map(Scope::waited_for).unwrap_or_default();
+    for limit in limits.iter().filter(|limit| limit.figure.needs_latency()) {
+        if !scopes.contains(&limit.scope) {
+            scopes.push(limit.scope);
+        }
+    }
     let latency = |scope: &Scope| {
         let value = |metric| metrics::value(&MetricName { stream: None, scope: *scope, metric }, span_result);
         let [mean_ns, p50_ns, p99_ns, p999_ns] = [Metric::Mean, Metric::P50, Metric::P99, Metric::P999].map(value);

@@ -10,11 +10,12 @@ mod search;
 pub use noise::SPAN_MIN as NOISE_SPAN_MIN;
 pub use search::{Next, RUNS_MAX, Search};
 
+use crate::metrics;
 use hot::buckets::{lower_edge_ns, upper_edge_ns};
 use model::figures::LatencyDistribution;
 use model::limit::{Limit, LimitFound, LimitSample};
-use model::metric::Metric;
-use model::result::{LoadLoop, Measured, TimeSpanResult};
+use model::metric::{Metric, MetricName, Scope};
+use model::result::{LoadLoop, OpenLoop, TimeSpanResult};
 use model::sweep::{Sweep, Visit};
 
 /// A rate is not kept if this share of the intended starts was not made by the end.
@@ -56,23 +57,28 @@ pub fn sample(result: &TimeSpanResult, limits: &[Limit]) -> Option<LimitSample> 
     }
     let mut used = 0.0_f64;
     for limit in limits {
-        used = used.max(used_of(measured, open.response_time.total.as_ref()?, open.backlog, limit)?);
+        used = used.max(used_of(result, open, limit)?);
     }
     let is_short = open.backlog as f64 > SHORTFALL * open.intended_starts as f64;
     Some(LimitSample { used, intended_starts: open.intended_starts, is_short })
 }
 
-fn used_of(measured: &Measured, response: &LatencyDistribution, backlog: u64, limit: &Limit) -> Option<f64> {
-    let Some(allowed) = allowed_share(limit.figure) else {
-        let value = match limit.figure {
-            Metric::Mean => response.figures.mean_ns,
-            _ => measured.cpu_average.usage_percent,
-        };
-        return Some(value / limit.at_most);
+fn used_of(result: &TimeSpanResult, open: &OpenLoop, limit: &Limit) -> Option<f64> {
+    let Limit { figure, scope, at_most } = *limit;
+    let Some(allowed) = allowed_share(figure) else {
+        return Some(metrics::value(&MetricName { stream: None, scope, metric: figure }, result)? / at_most);
     };
+    let times = metrics::distribution(scope, result.measured.as_ref()?)?;
+    let all = open.response_time.total.as_ref()?.count as f64;
     // What has not started at the end waits already, and would be beyond the limit before long.
-    let count = response.count as f64 + backlog as f64;
-    (count > 0.0).then(|| (beyond(response, limit.at_most) + backlog as f64) / count / allowed)
+    let backlog = match scope {
+        Scope::Response | Scope::ReadResponse | Scope::WriteResponse => {
+            open.backlog as f64 * if all > 0.0 { times.count as f64 / all } else { 1.0 }
+        }
+        _ => 0.0,
+    };
+    let count = times.count as f64 + backlog;
+    (count > 0.0).then(|| (beyond(times, at_most) + backlog) / count / allowed)
 }
 
 /// How many I/Os took longer, with the place inside the bucket of the limit.
@@ -119,10 +125,9 @@ pub fn met(sweep: &Sweep, found: &LimitFound, point: usize) -> Met {
     // Older documents lack the sample.
     let meets = |visit: &Visit| match (&visit.limit, visit.headline()) {
         (Some(sample), _) => used(sample) <= 1.0,
-        (None, Some(run)) => found
-            .limits
-            .iter()
-            .all(|limit| run.response_value(limit.figure).is_some_and(|value| value <= limit.at_most)),
+        (None, Some(run)) => {
+            found.limits.iter().all(|limit| limit.value(run).is_some_and(|value| value <= limit.at_most))
+        }
         (None, None) => false,
     };
     Met { met: runs.iter().filter(|visit| meets(visit)).count(), runs: runs.len() }

@@ -22,13 +22,25 @@ pub fn value(name: &MetricName, span_result: &TimeSpanResult) -> Option<f64> {
     }
 }
 
-/// All metrics of a timespan by their full names, in their units.
+/// The latencies of the I/Os of a scope; `None` if they were not measured.
+pub(crate) fn distribution(scope: Scope, measured: &Measured) -> Option<&LatencyDistribution> {
+    Part::in_scope(scope, measured)?.distribution
+}
+
+/// All metrics of a timespan by their full names, in their units. A latency of all reads and writes is none of them if the
+/// application waits for another one, which a bare name means then.
 pub fn all(span: &TimeSpan, span_result: &TimeSpanResult) -> BTreeMap<String, f64> {
     let of_all = Scope::ALL.into_iter().filter(|scope| scope.is_in(span)).map(|scope| (None, scope));
     let of_streams = span.streams().into_iter().map(|(stream, _)| (Some(stream.clone()), Scope::All));
+    let is_bare_ambiguous = Scope::waited_for(span) != [Scope::All];
     let mut all = BTreeMap::new();
     for (stream, scope) in of_all.chain(of_streams) {
-        let has = |metric: &Metric| scope.has(*metric) && (stream.is_none() || *metric != Metric::Cpu);
+        let is_bare = stream.is_none() && scope == Scope::All;
+        let has = |metric: &Metric| {
+            scope.has(*metric)
+                && (stream.is_none() || *metric != Metric::Cpu)
+                && !(is_bare && is_bare_ambiguous && metric.needs_latency())
+        };
         for metric in Metric::ALL.into_iter().filter(has) {
             let name = MetricName { stream: stream.clone(), scope, metric };
             all.extend(

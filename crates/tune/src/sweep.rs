@@ -134,8 +134,8 @@ impl Course<'_> {
                     let values: Option<Vec<f64>> = self.sweep.measured().map(|run| run.scoped_value(metric)).collect();
                     values.is_some_and(|values| stats::repeats::is_sure(&values, share, looks))
                 };
-                stats::repeats::is_checkpoint(run)
-                    && Headline::scoped_metrics(&[figure], self.sweep.measured()).into_iter().all(is_sure)
+                let metrics = Headline::scoped_metrics(&[figure], self.sweep.measured());
+                stats::repeats::is_checkpoint(run) && !metrics.is_empty() && metrics.into_iter().all(is_sure)
             }
         }
     }
@@ -163,7 +163,7 @@ impl Course<'_> {
     fn visit(&mut self, step: &Step, known: usize) -> Result<Visit, Ending> {
         let (mut limit, mut sustained_iops, mut streams) = (None, None, Vec::new());
         let outcome = match self.run(step, known) {
-            Ok(result) => match stats::run_headline(&result) {
+            Ok(result) => match stats::run_headline(&result, &self.design.limits) {
                 Some(headline) => {
                     let span_result = result.time_spans.first();
                     limit = span_result.and_then(|span| stats::limit::sample(span, &self.design.limits));

@@ -35,7 +35,7 @@ impl HostsView {
         let interval_ns = u64::from(sinks.interval_ms) * 1_000_000;
         let screen = sinks.screen;
         let live_thread = if sinks.is_empty() { None } else { live_thread(sinks, naming, interval_ns) };
-        let (names, loads) = (naming.hosts.to_vec(), naming.loads.clone());
+        let (names, loads) = (naming.hosts.to_vec(), naming.loads_on_screen());
         let counts = HostCounts::new(names.len(), interval_ns);
         let line = LiveLine::new(ConsoleObserver::new(false));
         Self { live_thread, names, loads, interval_ns, counts, screen, has_screen: false, line }

@@ -37,6 +37,16 @@ pub(crate) struct Naming<'a> {
     pub(crate) interrupt: &'a Arc<AtomicBool>,
 }
 
+impl Naming<'_> {
+    /// The loads for a screen, whose latencies are those of reads and writes alone.
+    pub(crate) fn loads_on_screen(&self) -> Vec<String> {
+        let line = |(load, span): (&String, _)| {
+            [Some(load.clone()), render::waits::beside(span)].into_iter().flatten().collect::<Vec<_>>().join("; ")
+        };
+        self.loads.iter().zip(&self.profile.time_spans).map(line).collect()
+    }
+}
+
 pub(crate) struct LiveView<'a> {
     inner: ConsoleObserver,
     plan: &'a Plan,
@@ -55,7 +65,7 @@ impl<'a> LiveView<'a> {
         let interval_ns = u64::from(sinks.interval_ms) * NS_PER_MS;
         let screen = sinks.screen;
         let live_thread = if sinks.is_empty() { None } else { live_thread(sinks, naming, interval_ns) };
-        Self { inner, plan, loads: naming.loads.clone(), interval_ns, live_thread, screen }
+        Self { inner, plan, loads: naming.loads_on_screen(), interval_ns, live_thread, screen }
     }
 
     /// The run is over: nothing is shown any more but the result.

@@ -35,7 +35,7 @@ fn gate(limit: &ChangeLimit, answer: &AbAnswer) -> Status {
     let is_meant = |found: &&AbFigure| found.figure == name.metric && (is_resolved(&name) || found.scope == name.scope);
     let found: Vec<&AbFigure> = answer.figures.iter().filter(is_meant).collect();
     if found.is_empty() {
-        say(&format!("--fail-if '{}' cannot be judged: not every run has {name}", limit.typed));
+        say(&format!("--fail-if '{}' cannot be judged: the sides have no {name} in common", limit.typed));
         return Status::CannotTell;
     }
     worst(found.into_iter().map(|found| gate_figure(limit, found)))

@@ -154,7 +154,8 @@ fn every_output_says_which_latency_it_is() {
     assert!(
         metric(&flushed, "commit.p50") > metric(&flushed, "flush.p50") && metric(&flushed, "flush.p50") >= Some(2e7)
     );
-    assert_eq!(metric(&flushed, "write.p99"), metric(&flushed, "p99"));
+    assert!(metric(&flushed, "write.p99") < metric(&flushed, "commit.p50"));
+    assert_eq!((metric(&flushed, "p99"), metric(&copied, "p99").is_some()), (None, true));
     assert_eq!(metric(&copied, "commit.p50"), None);
     for (form, sample) in [
         ("csv", "commit,1,,,,write,"),
@@ -172,6 +173,9 @@ fn every_output_says_which_latency_it_is() {
         .expect_status(6)
         .expect_stdout(&["p99 ms (write)", "the application waits for p99 in the first, p99 (commit) in the second"]);
     unlike.expect_stderr(&["--fail-if 'p99 > +5%' cannot be judged: the application waits for "]);
+    assert!(!unlike.stdout.contains("p99 ms  "), "{unlike}");
+    let p95 = place.diskspd("compare flushed.json flushed.json").arg("--fail-if").arg("p95>+5%").run();
+    p95.expect_stdout(&["p95 ms (commit)"]);
     for (limit, status, told) in [
         ("commit.p99>+5%", 6, "cannot be judged: the results of one side have no commit.p99"),
         ("log:p99>+5%", 3, "compare has no metrics of streams"),
@@ -190,21 +194,34 @@ fn series_have_the_latency_that_the_application_waits_for() {
     let load = "-c1M -b4K -w100 -o1 -d60 -W0 -L --overwrite --max-ios=20 --fsync-every=1";
     let repeat = place.diskspd(&format!("repeat --runs 2 --dir r -- {load}")).arg(&faulty.new_file).run();
     repeat.expect_status(0);
-    repeat.expect_stdout(&[
-        "Run 1, ",
-        ", p99 (commit) ",
-        " ms (commit), ",
-        "\nmean ms (commit) ",
-        "\np99 ms (commit) ",
-    ]);
-    let ab = format!("ab --pairs 3 --dir ab --fail-if response.p99>+5% -- {load}");
+    repeat.expect_stdout(&["Run 1, ", " ms (commit), p99 (commit) ", "\nmean ms (commit) ", "\np99 ms (commit) "]);
+    let refused = place.diskspd(&format!("ab --pairs 3 --dir no --fail-if response.p99>+5% -- {load}"));
+    refused.arg(&faulty.new_file).run().expect_status(3).expect_stderr(&["(expected: commit.mean, commit.p99)"]);
+    let ab = format!("ab --pairs 3 --dir ab --fail-if commit.p99<-99.9% -- {load}");
     let ab = place.diskspd(&ab).arg(&faulty.new_file).run();
-    ab.expect_status(6).expect_stdout(&["\nmean ms (commit) ", "\np99 ms (commit) ", "mean (commit) "]);
-    ab.expect_stderr(&["--fail-if 'response.p99>+5%' cannot be judged: not every run has response.p99"]);
+    ab.expect_stdout(&["\n mean ms (commit) ", "\n p99 ms (commit) ", ", mean (commit) "]);
     let figures = &document(&place, "ab/ab.json")["ab"]["figures"];
     let scopes = figures.as_array().expect("figures").iter().map(|of| of["scope"].as_str().expect("a scope"));
     assert_eq!(scopes.collect::<Vec<_>>(), ["all", "commit", "commit"]);
-    for (folder, name) in [("r", "p99 (commit)"), ("ab", "p99 (commit)")] {
+    let sweep = place.diskspd(&format!("sweep --vary b=4K,8K --dir s -- {load}")).arg(&faulty.new_file).run();
+    sweep.expect_status(0).expect_stdout(&["mean ms (commit)  p99 ms (commit)"]);
+    let table = String::from_utf8(place.content("s/table.csv")).expect("it is text");
+    let of_first = |name: &str| {
+        let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let (header, first) =
+            (cells(table.lines().next().expect("a heading")), cells(table.lines().nth(1).expect("a run")));
+        let place = header.iter().position(|cell| cell == name).expect(name);
+        first[place].parse::<f64>().expect(name)
+    };
+    assert!(of_first("commit_p50_ns") > of_first("latency_p50_ns"), "{table}");
+    // The copy into the page cache is not compared with a commit.
+    let copied = load.replace(" --fsync-every=1", "");
+    let unlike = place.diskspd(&format!("ab --pairs 3 --dir unlike --b=--fsync-every=1 -- {copied}"));
+    let unlike = unlike.arg(&faulty.new_file).run();
+    unlike.expect_stdout(&["latencies not compared: the application waits for p99 in A, p99 (commit) in B"]);
+    assert!(!unlike.stdout.contains("\n p99 ms"), "{unlike}");
+    for folder in ["r", "ab", "s"] {
+        let name = "p99 (commit)";
         place.diskspd(&format!("report {folder} --output {folder}.html")).run().expect_status(0);
         let page = String::from_utf8(place.content(&format!("{folder}.html"))).expect("it is text");
         assert!(page.contains(name), "{folder}");
@@ -238,6 +255,8 @@ fn a_metric_that_the_load_cannot_have_is_refused_before_the_run() {
         let repeat = place.diskspd("repeat --runs 2 --dir runs -- -c1M -d1").args(words);
         repeat.arg("--require").arg(typed).arg("a.dat").run().expect_status(3).expect_stderr(&[reason]);
     }
+    let search = place.diskspd("sweep --limit commit.p99=1ms --dir runs -- -c1M -d1 -w100 a.dat").run();
+    search.expect_status(3).expect_stderr(&["the load has no commit.p99: it needs durable writes"]);
     assert!(!place.path("a.dat").exists() && !place.path("runs").exists());
 }
 

@@ -6,7 +6,7 @@ use super::{Arguments, Typed};
 use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points, sides};
 use model::limits::RUNS_MAX;
-use model::metric::{Metric, MetricName};
+use model::metric::{Metric, MetricName, Scope};
 use model::sweep::{Extent, Setting};
 
 /// Pairs at most, unless their number is given: the last look.
@@ -57,8 +57,9 @@ pub(super) struct AbArguments {
     /// sides that differ by less are equivalent (default 2%)
     #[arg(long, value_name = "SHARE%", help_heading = RUN, value_parser = margin)]
     margin: Option<f64>,
-    /// FIGURE>+N% or FIGURE<-N%: exit with status 4 if iops, mean or p99 of B rose above, or fell below, A by more than N %
-    /// and the change is significant, and with 6 if the pairs cannot tell; may be given again
+    /// METRIC>+N% or METRIC<-N%: exit with status 4 if iops, mean or p99 of B (latencies: what the application waits for, as
+    /// commit.p99 with flushes) rose above, or fell below, A by more than N % and the change is significant, and with 6 if
+    /// the pairs cannot tell; may be given again
     #[arg(long, value_name = "LIMIT", help_heading = RUN, value_parser = judged_limit)]
     fail_if: Vec<ChangeLimit>,
     #[command(flatten)]
@@ -104,6 +105,7 @@ impl Arguments for AbArguments {
             }
             None => (sides(load, &of_sides, environment)?, of_sides),
         };
+        check_limits(&self.fail_if, &points)?;
         let ab = AbOptions { before: [self.before_a, self.before_b], limits: self.fail_if, sides };
         let options = SweepOptions {
             extent: Extent::Pairs { is_fixed: self.pairs.is_some(), margin: self.margin.unwrap_or(MARGIN) },
@@ -147,6 +149,37 @@ fn judged_limit(value: &str) -> Result<ChangeLimit, String> {
         return Ok(limit);
     }
     Err(format!("'{value}': ab does not judge '{name}' (expected: iops, mean, p99, or mean or p99 of a scope)"))
+}
+
+/// Refuses limits on what pairs of these loads do not judge: latencies are those that the application waits for.
+fn check_limits(limits: &[ChangeLimit], points: &[PlannedPoint]) -> Result<(), String> {
+    let spans = points.iter().filter_map(|point| point.request.profile.time_spans.first());
+    let waited_for: Vec<Vec<Scope>> = spans.map(Scope::waited_for).collect();
+    let Some(scopes) = waited_for.first() else { return Ok(()) };
+    for ChangeLimit { typed, figure, .. } in limits {
+        let MetricName { scope, metric, .. } = MetricName::parse(figure)?;
+        let refused = |reason: &str| Err(format!("--fail-if '{typed}': {reason}"));
+        match metric.needs_latency() {
+            false if scope != Scope::All => {
+                return refused("ab judges the iops of all reads and writes (expected: iops)");
+            }
+            true if waited_for.iter().any(|of_side| of_side != scopes) => {
+                return refused(
+                    "the application waits for different latencies on the two sides, which are not compared (expected: iops)",
+                );
+            }
+            true if scope != Scope::All && !scopes.contains(&scope) => {
+                let names = scopes.iter().flat_map(|scope| {
+                    [Metric::Mean, Metric::P99]
+                        .map(|metric| MetricName { stream: None, scope: *scope, metric }.to_string())
+                });
+                let names = names.collect::<Vec<_>>().join(", ");
+                return refused(&format!("ab judges what the application waits for (expected: {names})"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -204,6 +237,10 @@ mod tests {
             ("--fail-if cpu>+5% -- a", "ab does not judge 'cpu' (expected: iops, mean, p99"),
             ("--fail-if p98>+5% -- a", "unknown metric 'p98'"),
             ("--fail-if p99 -- a", "as in 'p99>+5%'"),
+            ("--fail-if write.iops>+5% -- -w100 a", "(expected: iops)"),
+            ("--fail-if write.p99>+5% -- -w100 --fsync-every=1 a", "(expected: commit.mean, commit.p99)"),
+            ("--fail-if commit.p99>+5% -- -w100 a", "(expected: mean, p99)"),
+            ("--b=--fsync-every=1 --fail-if p99>+5% -- -w100 a", "waits for different latencies"),
             ("--a -q -- a", "side A: "),
             ("--b other.dat -- a", "only options can differ"),
             ("--run-commands -- a", "omit --run-commands"),

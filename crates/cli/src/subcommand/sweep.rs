@@ -10,7 +10,7 @@ use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::limit::Limit;
 use model::limits::RUNS_MAX;
-use model::metric::Metric;
+use model::metric::{Metric, MetricName};
 use model::sweep::{Extent, Order};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,8 +37,9 @@ pub(super) struct SweepArguments {
     /// commas
     #[arg(long, value_name = "N", help_heading = VARIED, value_delimiter = ',', value_parser = number::count::<1024>)]
     files: Vec<u32>,
-    /// FIGURE=VALUE: instead of a range, search for the highest --rate at which the response time (mean, p50, p99, p99.9)
-    /// or the CPU usage stays within VALUE, as in p99=1ms or cpu=25%; may be given again
+    /// METRIC=VALUE: instead of a range, search for the highest --rate at which a latency (mean, p50, p99, p99.9: the
+    /// response time; or of a scope of --require, as commit.p99) or the CPU usage stays within VALUE, as in p99=1ms or
+    /// cpu=25%; may be given again
     #[arg(long, value_name = "LIMIT", help_heading = VARIED, value_parser = limit)]
     #[arg(conflicts_with_all = ["vary", "total_depth", "files", "runs", "order"])]
     limit: Vec<Limit>,
@@ -273,8 +274,19 @@ impl Arguments for SweepArguments {
         }
         options.extent = extent(&variation, &options)?;
         let points = points(&self.series.load(typed), &variation, environment)?;
+        options.limits = resolved(&options.limits, &points)?;
         Ok(self.series.command(points, options, typed))
     }
+}
+
+/// The limits of a search by their full names, which depend on the load.
+fn resolved(limits: &[Limit], points: &[PlannedPoint]) -> Result<Vec<Limit>, String> {
+    let span = points.first().and_then(|point| point.request.profile.time_spans.first());
+    let resolve = |limit: &Limit| match span {
+        Some(span) => limit.resolve(span).map_err(|reason| format!("--limit: {reason}")),
+        None => Ok(vec![*limit]),
+    };
+    Ok(limits.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// How far a sweep goes, if what varies and the options fit together.
@@ -321,17 +333,22 @@ fn order() -> impl TypedValueParser<Value = Order> {
 fn limit(value: &str) -> Result<Limit, String> {
     let wrong = || {
         format!(
-            "'{value}': invalid limit (expected: mean, p50, p99, p99.9 or cpu with a bound, as in p99=1ms or cpu=25%)"
+            "'{value}': invalid limit (expected: mean, p50, p99 or p99.9, also of a scope, or cpu with a bound, as in \
+             p99=1ms, commit.p99=5ms or cpu=25%)"
         )
     };
     let (name, bound) = value.split_once('=').ok_or_else(wrong)?;
-    let figure = Metric::from_name(name).filter(|metric| Limit::METRICS.contains(metric)).ok_or_else(wrong)?;
+    let (name, bound) = (MetricName::parse(name.trim()).map_err(|_| wrong())?, bound.trim());
+    if name.stream.is_some() || !Limit::METRICS.contains(&name.metric) {
+        return Err(wrong());
+    }
+    let MetricName { scope, metric: figure, .. } = name;
     let at_most = match figure {
         Metric::Cpu => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
         _ if bound.ends_with(|last: char| last.is_ascii_digit()) => return Err(wrong()),
         _ => decimal::time_ns(bound)? as f64,
     };
-    if at_most > 0.0 && at_most.is_finite() { Ok(Limit { figure, at_most }) } else { Err(wrong()) }
+    if at_most > 0.0 && at_most.is_finite() { Ok(Limit { figure, scope, at_most }) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -339,6 +356,7 @@ mod tests {
     use super::*;
     use crate::subcommand::Subcommand;
     use crate::subcommand::tests::typed;
+    use model::metric::Scope;
 
     fn parsed(line: &str) -> Result<SweepCommand, String> {
         match typed("sweep", line)? {
@@ -415,8 +433,12 @@ mod tests {
     #[test]
     fn limits_make_a_search_over_rates() {
         let request = request("--limit p99=1ms --limit cpu=25% --probe 5s -- -o8 a.dat");
-        let limits = [(Metric::P99, 1e6), (Metric::Cpu, 25.0)];
-        assert_eq!(request.options.limits, limits.map(|(figure, at_most)| Limit { figure, at_most }));
+        let limits = [(Metric::P99, Scope::Response, 1e6), (Metric::Cpu, Scope::All, 25.0)];
+        assert_eq!(request.options.limits, limits.map(|(figure, scope, at_most)| Limit { figure, scope, at_most }));
+        let of_commits = self::request("--limit p99=1ms --limit commit.p99=2ms -- -w50 --fsync-every=1 a.dat");
+        let scopes = of_commits.options.limits.iter().map(|limit| limit.scope);
+        // Reads must not hide commits.
+        assert_eq!(scopes.collect::<Vec<_>>(), [Scope::ReadResponse, Scope::WriteResponse, Scope::Commit]);
         let rates: Vec<u32> = request
             .points
             .iter()
@@ -432,6 +454,8 @@ mod tests {
             ("-- a.dat", "nothing to vary"),
             ("--limit p99=1 -- a", "as in p99=1ms"),
             ("--limit iops=1 -- a", "as in p99=1ms"),
+            ("--limit commit.iops=1 -- a", "as in p99=1ms"),
+            ("--limit flush.p99=1ms -- -w100 a", "the load has no flush.p99: it needs flushes"),
             ("--limit cpu=0% -- a", "as in p99=1ms"),
             ("--limit p99=1ms --vary o=1..2 -- a", "cannot be combined with"),
             ("--vary o=1..4", "the workload is missing; put its options and targets after --"),

@@ -148,7 +148,7 @@ impl Collector for RunMetrics {
         let bytes = "Bytes transferred in all phases";
         let mut bytes = encoder.encode_descriptor("transferred", bytes, Some(&Unit::Bytes), MetricType::Counter)?;
         self.each_target(&mut |labels, metrics| ConstCounter::new(metrics.bytes).encode(bytes.encode_family(labels)?))?;
-        let latency = "Latencies of measured I/Os, each rounded up by at most 0.8 %";
+        let latency = "Latencies of measured reads and writes alone (no flush, no wait for the start), rounded up by at most 0.8 %";
         let mut latency =
             encoder.encode_descriptor("io_latency", latency, Some(&Unit::Seconds), MetricType::Histogram)?;
         self.each_target(&mut |labels, metrics| {

@@ -5,9 +5,9 @@ use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
-use crate::repeat::name;
+use crate::repeat::{name, name_of};
 use model::limit::LimitFound;
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 use model::sweep::{Purpose, Setting, Sweep, Visit};
 
 /// One for throughput, and one for the response times that are limited; nothing for what has no figures.
@@ -41,8 +41,8 @@ pub(crate) fn of_search(sweep: &Sweep, found: &LimitFound) -> Vec<Chart> {
     let mut times = Vec::new();
     for limit in &limits {
         // Of a single limit the title says which.
-        let of = if limits.len() > 1 { name(limit.figure) } else { String::new() };
-        times.extend(dots(&of, &|visit| visit.headline()?.response_value(limit.figure)));
+        let of = if limits.len() > 1 { name_of(limit.metric()) } else { String::new() };
+        times.extend(dots(&of, &|visit| limit.value(visit.headline()?)));
         if let [Some(from), Some(to)] = ends {
             let name = if of.is_empty() { "limit".to_owned() } else { format!("limit of {of}") };
             let marks = Marks::Line(vec![(from, limit.at_most), (to, limit.at_most)]);
@@ -50,8 +50,11 @@ pub(crate) fn of_search(sweep: &Sweep, found: &LimitFound) -> Vec<Chart> {
         }
     }
     let title = match &limits[..] {
-        [only] => format!("Response time ({}) of each run by rate", name(only.figure)),
-        _ => "Response time of each run by rate".to_owned(),
+        [only] if only.scope == Scope::Response => {
+            format!("Response time ({}) of each run by rate", name(only.figure))
+        }
+        [only] => format!("Latency, {}, of each run by rate", name_of(only.metric())),
+        _ => "Latencies of each run by rate".to_owned(),
     };
     let shown = [
         chart("settings-throughput", "IOPS of each run by rate", "", throughput, |dots| {

@@ -546,7 +546,7 @@ mod tests {
     use super::*;
     use model::finding::Severity;
     use model::limit::Limit;
-    use model::metric::Metric;
+    use model::metric::{Metric, Scope};
 
     /// A sweep over all combinations of values, with throughput that rises with each of them.
     fn grid(words: &str, axes: [(&str, &[&str]); 2], severity: Severity) -> Sweep {
@@ -574,7 +574,7 @@ mod tests {
             let model::sweep::VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!("a run") };
             headline.warnings = warnings.iter().map(|name| (*name).to_owned()).collect();
         }
-        let limits = vec![Limit { figure: Metric::P99, at_most: 20e6 }];
+        let limits = vec![Limit { figure: Metric::P99, scope: Scope::Response, at_most: 20e6 }];
         let found = LimitFound { limits, holds, fails: Some(1), is_confirmed, ..LimitFound::default() };
         Sweep { limit: Some(found), ..sweep }
     }

@@ -5,7 +5,7 @@ use super::{Next, Observation, Search};
 use crate::simulation::{exponential, normal, uniform};
 use hot::rng::Rng;
 use model::limit::{Limit, LimitFound, LimitSample};
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 
 const WARM_UP_S: f64 = 5.0;
 const PROBE_S: f64 = 10.0;
@@ -297,7 +297,7 @@ fn a_run_that_was_disturbed_is_outvoted() {
 
 #[test]
 fn a_sample_is_the_share_beyond_each_limit_as_a_multiple_of_what_may_be() {
-    use model::figures::{Directions, LatencyDistribution, LatencyFigures};
+    use model::figures::{Directions, FlushFigures, LatencyDistribution, LatencyFigures};
     use model::result::{LoadLoop, Measured, OpenLoop, TimeSpanResult};
     let response = LatencyDistribution {
         count: 1000,
@@ -315,12 +315,25 @@ fn a_sample_is_the_share_beyond_each_limit_as_a_multiple_of_what_may_be() {
         let measured = Measured { load_loop: Some(LoadLoop::Open(Box::new(open))), ..Measured::default() };
         TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }
     };
-    let limit = |figure, at_most| Limit { figure, at_most };
+    let limit = |figure, at_most| Limit { figure, scope: Scope::Response, at_most };
     let used = |backlog, limits: &[Limit]| super::sample(&result(backlog), limits).expect("it is measured");
     let p99 = limit(Metric::P99, 1e6);
     assert!((used(0, &[p99]).used - 2.0).abs() < 1e-9);
     assert!((used(0, &[limit(Metric::Mean, 1e6)]).used - 0.3).abs() < 1e-9);
     assert!((used(0, &[limit(Metric::Mean, 1e6), p99]).used - 2.0).abs() < 1e-9, "the worst counts");
+    let of_commits = Limit { scope: Scope::Commit, ..p99 };
+    assert_eq!(super::sample(&result(0), &[of_commits]), None, "there are none");
+    let mut flushed = result(500);
+    if let Some(measured) = &mut flushed.measured {
+        measured.flushes = Some(FlushFigures::default());
+        measured.commit_latency = Some(LatencyDistribution {
+            count: 10,
+            buckets: vec![(hot::buckets::index(5_000_000) as u32, 10)],
+            ..LatencyDistribution::default()
+        });
+    }
+    let sample = super::sample(&flushed, &[of_commits]).expect("it has commits");
+    assert!((sample.used - 100.0).abs() < 1e-9, "starts that were not made are no commits");
     let short = used(1000, &[p99]);
     assert!((short.used - 51.0).abs() < 1e-9 && short.is_short);
     assert!(!used(10, &[p99]).is_short);

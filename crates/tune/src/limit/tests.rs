@@ -5,7 +5,7 @@ use crate::{Design, Ending, PlannedPoint, Step, SweepObserver, sweep};
 use hot::rng::Rng;
 use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures};
 use model::limit::{Limit, LimitSample};
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 use model::profile::{Profile, TimeSpan};
 use model::result::{LoadLoop, Measured, OpenLoop, RunResult, TimeSpanResult};
 use model::sweep::{Point, Setting, Sweep, Visit};
@@ -101,7 +101,7 @@ fn design(at_most_ns: f64) -> (Design, Sweep) {
             ..Profile::default()
         },
     };
-    let limits = vec![Limit { figure: Metric::Mean, at_most: at_most_ns }];
+    let limits = vec![Limit { figure: Metric::Mean, scope: Scope::Response, at_most: at_most_ns }];
     let points: Vec<PlannedPoint> = rates.iter().map(point).collect();
     let sweep = Sweep { points: points.iter().map(|planned| planned.point.clone()).collect(), ..Sweep::default() };
     (Design { points, limits, runs: 1, probe_s: Some(10), ..Design::default() }, sweep)
