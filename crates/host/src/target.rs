@@ -150,7 +150,16 @@ fn missing(root: &Root, file_systems: &mut FileSystems<'_>, place: &Path, questi
     let mounts = if parent_exists { Vec::new() } else { mounts::read(root) };
     let mount_point =
         mounts::holding(&mounts, &resolve::on_machine(root, &existing_parent)).map(|mount| mount.point.clone());
-    TargetKind::Missing(MissingFacts { existing_parent, device, parent_exists, mount_point, direct_io, file_system })
+    let not_writable = sys::file::may_write(&existing_parent).err().map(|error| error.to_string());
+    TargetKind::Missing(MissingFacts {
+        existing_parent,
+        device,
+        parent_exists,
+        not_writable,
+        mount_point,
+        direct_io,
+        file_system,
+    })
 }
 
 fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, question: &TargetQuestion) -> TargetKind {

@@ -188,6 +188,9 @@ pub struct MissingFacts {
     pub device: u64,
     /// False if directories between it and the file are missing.
     pub parent_exists: bool,
+    /// Why this user may not create anything in that directory.
+    #[serde(default)]
+    pub not_writable: Option<String>,
     /// Where the file system of missing directories is mounted; `None` if none are missing, or it is unknown.
     #[serde(default, with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]

@@ -40,6 +40,7 @@ pub(crate) fn missing() -> TargetKind {
         existing_parent: ".".into(),
         device: 1,
         parent_exists: true,
+        not_writable: None,
         mount_point: None,
         direct_io: DIRECT_IO,
         file_system: file_system(),

@@ -58,6 +58,9 @@ pub(crate) fn may_make(name: &str, path: &Path, place: &MissingFacts, findings: 
     };
     if file_system.read_only {
         impossible(format!("{name} cannot be created: its file system ({}) is mounted read-only", file_system.name));
+    } else if let Some(reason) = &place.not_writable {
+        let directory = place.existing_parent.display();
+        impossible(format!("{name} cannot be created: this user may not create files in '{directory}': {reason}"));
     }
     if !place.parent_exists && !path.is_absolute() {
         impossible(format!(
@@ -294,10 +297,12 @@ mod tests {
         let pseudo = FileSystem { is_pseudo: true, ..plain.clone() };
         assert_eq!(made("a", &place(plain.clone(), true)), []);
         assert_eq!(made("/x/y/a", &place(plain.clone(), false)), []);
-        assert_eq!(made("x/y/a", &place(plain, false)), [RefusalKind::Impossible]);
+        assert_eq!(made("x/y/a", &place(plain.clone(), false)), [RefusalKind::Impossible]);
         assert_eq!(made("a", &place(read_only.clone(), true)), [RefusalKind::Impossible]);
         assert_eq!(made("x/a", &place(read_only, false)).len(), 2);
         assert_eq!(made("/proc/a", &place(pseudo, true)), [RefusalKind::Invalid]);
+        let not_writable = Some("Permission denied".to_owned());
+        assert_eq!(made("a", &MissingFacts { not_writable, ..place(plain, true) }), [RefusalKind::Impossible]);
     }
 
     #[test]

@@ -345,7 +345,10 @@ fn another_users_file_is_as_safe() {
     let as_nobody = |line: &str| place.tool(program).args(rest).arg(place.program()).args(line).run();
     // Not writable: the run is impossible, which is no fault of the command line.
     as_nobody("-d1 -W0 -w100 -b4K ours.dat").expect_status(1).expect_stderr(&["ours.dat", "Permission denied"]);
-    as_nobody("-d1 -W0 -c64K new.dat").expect_status(1).expect_stderr(&["new.dat", "ermission denied"]);
+    let refused = as_nobody("-d1 -W0 -c64K new.dat");
+    refused.expect_status(1).expect_stderr(&["new.dat", "may not create files in", "Permission denied"]);
+    assert_eq!(refused.stdout, "", "{refused}");
+    as_nobody("check -c64K new.dat").expect_status(4).expect_stdout(&["may not create files in"]);
     as_nobody("-d1 -W0 -b4K ours.dat").expect_status(0);
     assert_eq!(Snapshot::of(&path), before);
     assert!(!place.path("new.dat").exists());

@@ -3,7 +3,7 @@
 use super::checklist::{ALL_TARGETS, Checklist, answers};
 use super::{CheckDocumentation, CheckRule};
 use model::check::{CheckFacts, CheckedTarget};
-use model::facts::{FileSystem, TargetKind};
+use model::facts::{FileSystem, MissingFacts, TargetKind};
 use model::finding::Severity;
 use model::units::Bytes;
 use plan::{NewFile, quoted_path, shortages};
@@ -62,6 +62,10 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
                 "give the size of the file to create with -c, both to 'diskspd check' and to the run itself",
             );
         }
+        TargetKind::Missing(MissingFacts { existing_parent, not_writable: Some(reason), .. }) => fail(
+            &format!("this user may not create files in '{}': {reason}", existing_parent.display()),
+            "give a file in a directory that this user may write to, or run as root",
+        ),
         TargetKind::Missing(missing) if !missing.parent_exists => {
             let disks = target.environment.disks().into_iter().map(|disk| disk.name.as_str());
             let place = target.facts.resolved.as_deref().unwrap_or(&target.path);
@@ -180,6 +184,11 @@ mod tests {
         let created = "a run creates '/mnt/data' on ext4 on nvme0n1, the root file system";
         let warning = format!("warn /mnt/data/a.dat: its directory does not exist: {created}");
         assert_eq!(answers(&facts, "target"), [warning]);
+        let TargetKind::Missing(missing) = &mut facts.targets[0].facts.kind else { panic!() };
+        missing.existing_parent = "/mnt".into();
+        missing.not_writable = Some("Permission denied".to_owned());
+        let refusal = "fail /mnt/data/a.dat: this user may not create files in '/mnt': Permission denied";
+        assert_eq!(answers(&facts, "target"), [refusal]);
         facts.targets[0].path = "a.dat".into();
         facts.targets[0].facts.kind = TargetKind::Unusable { what: "a directory".into() };
         assert_eq!(answers(&facts, "target"), ["fail a.dat: the target is a directory"]);
