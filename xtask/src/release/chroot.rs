@@ -2,7 +2,7 @@
 
 use super::binary::has_interpreter;
 use super::target::Target;
-use super::{Workspace, expect, failed, only_root, run};
+use super::{Workspace, expect, failed, only_root, run, work_folder};
 use crate::stop::Stop;
 use std::path::Path;
 use std::process::Command;
@@ -64,9 +64,7 @@ pub(super) fn add_emulator(target: &Target, root: &Path) -> Result<Option<&'stat
 /// has its emulator beside it.
 pub(super) fn bare(workspace: &Workspace, stage: &Path, target: &Target) -> Result<String, Stop> {
     only_root()?;
-    // Not below /tmp, which may be in memory, where direct I/O is not.
-    let target_folder = workspace.root.join("target");
-    let folder = tempfile::tempdir_in(&target_folder).map_err(failed("make a folder in", &target_folder))?;
+    let folder = work_folder(workspace)?;
     let to = folder.path().join("diskspd");
     std::fs::copy(stage.join("diskspd"), &to).map_err(failed("copy to", &to))?;
     let emulator = add_emulator(target, folder.path())?;

@@ -4,7 +4,7 @@
 use super::archive::{Tar, compress, sha256};
 use super::chroot::{Guest, add_emulator};
 use super::target::Target;
-use super::{Workspace, empty, expect, failed, needed, only_root, run};
+use super::{Workspace, empty, expect, failed, needed, only_root, run, work_folder};
 use crate::stop::Stop;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -80,12 +80,6 @@ fn config(cpu: &str, commit: &str, created: &str, layer: &str) -> Value {
         "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{layer}")]},
         "history": [{"created": created, "created_by": "cargo xtask release"}],
     })
-}
-
-/// A folder in which an image is put together or taken apart.
-fn work_folder(workspace: &Workspace) -> Result<tempfile::TempDir, Stop> {
-    let folder = workspace.root.join("target");
-    tempfile::tempdir_in(&folder).map_err(failed("make a folder in", &folder))
 }
 
 /// The path of a blob in a layout.

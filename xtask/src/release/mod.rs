@@ -107,7 +107,7 @@ fn build(workspace: &Workspace, target: Target) -> Result<Made, Stop> {
     let archive = archive::make(workspace, &stage, &binary.target)?;
     let image = image::make(workspace, &stage, &binary.target)?;
     let debian = packages::debian(workspace, &binary.target);
-    let rpm = packages::rpm(workspace, &binary.target);
+    let rpm = packages::rpm(workspace, &stage, &binary.target);
     Ok(Made { binary, stage, archive, debian, rpm, image })
 }
 
@@ -175,6 +175,13 @@ fn empty(folder: &Path) -> Result<(), Stop> {
         std::fs::remove_dir_all(folder).map_err(failed("remove", folder))?;
     }
     std::fs::create_dir_all(folder).map_err(failed("make", folder))
+}
+
+/// A folder in which something is put together or taken apart. Not below /tmp, which may be in memory, where direct I/O is
+/// not.
+fn work_folder(workspace: &Workspace) -> Result<tempfile::TempDir, Stop> {
+    let folder = workspace.root.join("target");
+    tempfile::tempdir_in(&folder).map_err(failed("make a folder in", &folder))
 }
 
 /// The name and size of a file that is released.

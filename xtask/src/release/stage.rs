@@ -81,10 +81,12 @@ mod tests {
     #[test]
     fn archive_and_both_packages_have_the_service() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-        let manifest = std::fs::read_to_string(root.join("crates/app/Cargo.toml")).expect("it is there");
+        let read = |path| std::fs::read_to_string(root.join(path)).expect("it is there");
+        let (debian, rpm) = (read("crates/app/Cargo.toml"), read("packaging/diskspd.spec"));
         for name in SERVICE {
             assert!(root.join("packaging").join(name).is_file(), "{name}");
-            assert_eq!(manifest.matches(&format!("{FOLDER}/systemd/{name}")).count(), 2, "{name}");
+            assert_eq!(debian.matches(&format!("{FOLDER}/systemd/{name}")).count(), 1, "{name}");
+            assert_eq!(rpm.matches(&format!(" systemd/{name} ")).count(), 1, "{name}");
         }
     }
 }
