@@ -216,19 +216,19 @@ fn a_sweep_without_its_results_still_has_its_answer() {
 #[test]
 fn pairs_say_whether_one_side_is_better() {
     let place = workplace!();
-    let pairs = "ab --a --rate=200 --b --rate=300 --pairs 3 --dir pairs -- -c1M -d1 -W0 -b4K -r --engine=null a.dat";
+    let pairs = "ab --a -g200i --b -g300i --pairs 3 --dir pairs -- -c1M -d1 -W0 -b4K -r --engine=null a.dat";
     let run = place.diskspd(pairs).run();
     or_skip!(kept_the_rates(&run.stdout, [200.0, 300.0]));
     run.expect_status(0);
     let page = page(&place, "pairs");
     let words = words(&page);
     assert!(words.contains("B is better in IOPS (+"), "{words}");
-    assert!(words.contains("A: --rate=200 and B: --rate=300") && words.contains("3 pairs of runs"), "{words}");
+    assert!(words.contains("A: -g200i and B: -g300i") && words.contains("3 pairs of runs"), "{words}");
     assert!(words.contains("better") && words.contains("95 % interval"), "{words}");
-    assert!(words.contains("diskspd ab --a=--rate=200 --b=--rate=300"), "{words}");
+    assert!(words.contains("diskspd ab --a=-g200i --b=-g300i"), "{words}");
     assert!(load(&page).ends_with("; each run: 1 s, no warm-up"), "{}", load(&page));
     assert_eq!(charts(&page), ["pairs"]);
-    let (a, b) = (series(&page, "pairs", "A: --rate=200"), series(&page, "pairs", "B: --rate=300"));
+    let (a, b) = (series(&page, "pairs", "A: -g200i"), series(&page, "pairs", "B: -g300i"));
     assert_eq!((a.x.len(), b.x.len()), (3, 3));
     assert!(a.y.iter().zip(&b.y).all(|(a, b)| a < b), "{:?} {:?}", a.y, b.y);
 }
