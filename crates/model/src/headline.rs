@@ -178,12 +178,12 @@ impl Headline {
     /// page cache is not compared with a commit.
     pub fn scoped_metrics<'a>(metrics: &[Metric], runs: impl IntoIterator<Item = &'a Self>) -> Vec<ScopedMetric> {
         let scopes = Self::scopes(runs);
-        let mut scoped = Vec::new();
-        for metric in metrics {
-            let scopes = if metric.needs_latency() { &scopes[..] } else { &[Scope::All] };
-            scoped.extend(scopes.iter().map(|scope| (*scope, *metric)));
-        }
-        scoped
+        let of = |metric: &Metric| {
+            let scopes = if metric.needs_latency() { scopes.clone() } else { vec![Scope::All] };
+            let metric = *metric;
+            scopes.into_iter().map(move |scope| (scope, metric))
+        };
+        metrics.iter().flat_map(of).collect()
     }
 
     /// The same for a table, in which latencies are those of all reads and writes if runs differ in what is waited for.

@@ -396,15 +396,14 @@ impl MetricName {
     ///
     /// A sentence with the name and what would be right.
     pub fn parse(name: &str) -> Result<Self, String> {
-        let (stream, scope, statistic) = match name.split_once(':') {
-            Some((stream, statistic)) => (Some(StreamName::parse(stream)?), Scope::All, statistic),
-            None => {
-                // `response.read.` begins with `response.`.
-                let mut scopes = Scope::ALL.into_iter().rev();
-                let found = scopes.find_map(|scope| Some((scope, name.strip_prefix(scope.prefix())?)));
-                let (scope, statistic) = found.unwrap_or((Scope::All, name));
-                (None, scope, statistic)
-            }
+        let (stream, scope, statistic) = if let Some((stream, statistic)) = name.split_once(':') {
+            (Some(StreamName::parse(stream)?), Scope::All, statistic)
+        } else {
+            // `response.read.` begins with `response.`.
+            let mut scopes = Scope::ALL.into_iter().rev();
+            let found = scopes.find_map(|scope| Some((scope, name.strip_prefix(scope.prefix())?)));
+            let (scope, statistic) = found.unwrap_or((Scope::All, name));
+            (None, scope, statistic)
         };
         let has = |metric: &Metric| scope.has(*metric) && (stream.is_none() || *metric != Metric::Cpu);
         if let Some(metric) = Metric::from_name(statistic).filter(has) {
@@ -416,7 +415,9 @@ impl MetricName {
         if stream.is_none() && scope == Scope::All {
             let prefixes: Vec<&str> = Scope::ALL[1..].iter().map(|scope| scope.prefix()).collect();
             let prefixes = prefixes.join(", ");
-            expected.push_str(&format!("; before one of them {prefixes} or the name of a stream and a colon"));
+            expected += "; before one of them ";
+            expected += &prefixes;
+            expected += " or the name of a stream and a colon";
         }
         Err(format!("unknown metric '{name}' (expected: {expected})"))
     }

@@ -65,8 +65,13 @@ pub fn run_headline(result: &RunResult, limits: &[Limit]) -> Option<Headline> {
     }
     let latency = |scope: &Scope| {
         let value = |metric| metrics::value(&MetricName { stream: None, scope: *scope, metric }, span_result);
-        let [mean_ns, p50_ns, p99_ns, p999_ns] = [Metric::Mean, Metric::P50, Metric::P99, Metric::P999].map(value);
-        ScopedLatency { scope: *scope, mean_ns, p50_ns, p99_ns, p999_ns }
+        ScopedLatency {
+            scope: *scope,
+            mean_ns: value(Metric::Mean),
+            p50_ns: value(Metric::P50),
+            p99_ns: value(Metric::P99),
+            p999_ns: value(Metric::P999),
+        }
     };
     let waited_for = scopes.iter().filter(|scope| **scope != Scope::All).map(latency).collect();
     Some(Headline { waited_for, ..headline(span_result)? })

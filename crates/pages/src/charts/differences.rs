@@ -36,7 +36,7 @@ pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
     let names = found
         .iter()
         .enumerate()
-        .map(|(index, difference)| (rows - index as f64, name_of((difference.scope, difference.figure)).to_owned()));
+        .map(|(index, difference)| (rows - index as f64, name_of((difference.scope, difference.figure))));
     let is_cut = intervals.iter().filter_map(|row| row.bounds).any(|(low, high)| low < -farthest || high > farthest);
     let cut = if is_cut { " An arrow: the interval goes on beyond the chart." } else { "" };
     let is_bare = intervals.iter().any(|row| row.bounds.is_none());
