@@ -140,6 +140,26 @@ pub struct Explained {
     pub has_zeros: bool,
 }
 
+impl Explained {
+    /// The number of units of each class, of those that were `counted` as wrong.
+    pub fn by_class(&self, counted: &BTreeMap<Class, u64>) -> BTreeMap<Class, u64> {
+        let mut explained = self.more.clone();
+        for (_, class) in &self.single {
+            *explained.entry(*class).or_default() += 1;
+        }
+        // Zeros are neither among the single units nor among the further ones.
+        let zeros = counted.get(&Class::Zeros).filter(|_| self.has_zeros);
+        explained.extend(zeros.map(|units| (Class::Zeros, *units)));
+        explained
+    }
+
+    /// True if a unit that was reported stays wrong; `left` are the numbers of those that do. Which of the further units stay
+    /// is not known, but for those of a class of which none is left.
+    pub fn is_wrong_still(&self, offset: u64, class: Class, left: &BTreeMap<Class, u64>) -> bool {
+        left.contains_key(&class) && self.single.iter().all(|(explained, _)| *explained != offset)
+    }
+}
+
 impl LaterRuns {
     /// None so far, on a target with names that have these tags.
     pub fn new(tags: &[u64]) -> Self {

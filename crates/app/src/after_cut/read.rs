@@ -84,18 +84,10 @@ impl Progress {
     /// What later runs explain is no loss.
     fn absolve_changed(&mut self) {
         let Some(later) = std::mem::take(&mut self.later).finish() else { return };
-        for (offset, class) in later.single {
-            self.absolve(class, 1);
-            self.first.retain(|unit| unit.offset_bytes != offset);
-        }
-        let zeros = self.by_class.get(&Class::Zeros).copied().filter(|_| later.has_zeros);
-        for (class, units) in later.more.into_iter().chain(zeros.map(|units| (Class::Zeros, units))) {
+        for (class, units) in later.by_class(&self.by_class) {
             self.absolve(class, units);
-            // Which of them is not known, but for those of which none is left.
-            if !self.by_class.contains_key(&class) {
-                self.first.retain(|unit| unit.class != class);
-            }
         }
+        self.first.retain(|unit| later.is_wrong_still(unit.offset_bytes, unit.class, &self.by_class));
     }
 
     fn absolve(&mut self, class: Class, units: u64) {

@@ -355,20 +355,10 @@ impl Progress {
     fn absolve_changed(&mut self) -> Option<LaterRun> {
         let later = std::mem::take(&mut self.later).finish()?;
         let mut differing_units = self.differing_units;
-        for (offset, class) in later.single {
-            differing_units += self.absolve(class, 1);
-            self.first.retain(|unit| unit.offset_bytes != offset);
-        }
-        let zeros = self.by_class.get(&Class::Zeros).copied().filter(|_| later.has_zeros);
-        let more: BTreeMap<Class, u64> =
-            later.more.into_iter().chain(zeros.map(|units| (Class::Zeros, units))).collect();
-        for (class, units) in more {
+        for (class, units) in later.by_class(&self.by_class) {
             differing_units += self.absolve(class, units);
-            // Which of them is not known, but for those of which none is left.
-            if !self.by_class.contains_key(&class) {
-                self.first.retain(|unit| unit.class != class);
-            }
         }
+        self.first.retain(|unit| later.is_wrong_still(unit.offset_bytes, unit.class, &self.by_class));
         (later.units > 0 && differing_units > 0).then(|| LaterRun {
             run: format!("{:016x}", later.run),
             started_unix_ms: run_number::started_ms(later.run),
