@@ -1,7 +1,7 @@
 //! The few figures by which runs are compared.
 
 use crate::finding::Severity;
-use crate::metric::{Metric, Scope, ScopedMetric};
+use crate::metric::{self, Metric, Scope, ScopedMetric};
 use crate::units::mib;
 use serde::{Deserialize, Serialize};
 
@@ -177,13 +177,7 @@ impl Headline {
     /// Metrics of these runs, where latencies are of what the application waits for; none if that differs: the copy into the
     /// page cache is not compared with a commit.
     pub fn scoped_metrics<'a>(metrics: &[Metric], runs: impl IntoIterator<Item = &'a Self>) -> Vec<ScopedMetric> {
-        let scopes = Self::scopes(runs);
-        let of = |metric: &Metric| {
-            let scopes = if metric.needs_latency() { scopes.clone() } else { vec![Scope::All] };
-            let metric = *metric;
-            scopes.into_iter().map(move |scope| (scope, metric))
-        };
-        metrics.iter().flat_map(of).collect()
+        metric::scoped(metrics, &Self::scopes(runs))
     }
 
     /// The same for a table, in which latencies are those of all reads and writes if runs differ in what is waited for.

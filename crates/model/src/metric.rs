@@ -171,6 +171,16 @@ impl Metric {
 /// A statistic of the I/Os of a scope, all streams together.
 pub type ScopedMetric = (Scope, Metric);
 
+/// These metrics: latencies of each of the scopes, everything else of all reads and writes.
+pub fn scoped(metrics: &[Metric], scopes: &[Scope]) -> Vec<ScopedMetric> {
+    let of_metric = |metric: &Metric| {
+        let scopes = if metric.needs_latency() { scopes } else { &[Scope::All] };
+        let metric = *metric;
+        scopes.iter().map(move |scope| (*scope, metric))
+    };
+    metrics.iter().flat_map(of_metric).collect()
+}
+
 /// Which I/Os a metric is about, and from when to when they are timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -9,7 +9,7 @@ use crate::metrics;
 use crate::sample::{moments, student};
 use model::confidence::Interval;
 use model::headline::Headline;
-use model::metric::{Metric, MetricName, Scope, ScopedMetric};
+use model::metric::{self, Metric, MetricName, Scope, ScopedMetric};
 use model::result::{LoadLoop, Measured, RunResult};
 use model::units::UnixTime;
 use statrs::distribution::ContinuousCDF;
@@ -66,14 +66,7 @@ pub fn waited_for(runs: &[RunResult]) -> Vec<Scope> {
 fn compared(first: &[RunResult], second: &[RunResult], more: &[ScopedMetric]) -> Vec<ScopedMetric> {
     let scopes = waited_for(first);
     let scopes = if scopes == waited_for(second) { scopes } else { vec![Scope::Read, Scope::Write] };
-    let mut compared = Vec::new();
-    for metric in Headline::METRICS {
-        if metric.needs_latency() {
-            compared.extend(scopes.iter().map(|scope| (*scope, metric)));
-        } else {
-            compared.push((Scope::All, metric));
-        }
-    }
+    let mut compared = metric::scoped(&Headline::METRICS, &scopes);
     compared.extend(more.iter().filter(|of| !compared.contains(of)).copied().collect::<Vec<_>>());
     compared
 }
