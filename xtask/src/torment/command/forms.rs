@@ -73,9 +73,18 @@ pub(super) fn pairs(stack: &mut Stack, random: &mut Random) -> Command {
 
 /// A series that was stopped, after which something may have been changed, and which is continued.
 pub(super) fn resumed_series(stack: &mut Stack, random: &mut Random) -> Command {
-    let mut load = targets(stack, random);
+    // Most loads of somebody's files are refused, and then there is nothing to continue.
+    let mut load = if random.percent(50) {
+        Load { targets: vec![stack.new_name("f")], ..Load::default() }
+    } else {
+        targets(stack, random)
+    };
     let mut typed = Vec::new();
     amounts(&mut load, &mut typed, random);
+    if !load.creates && load.targets.iter().all(|name| stack.node(name).is_none()) {
+        load.creates = true;
+        typed.push("-c64K".to_owned());
+    }
     permissions(&mut load, &mut typed, stack, random);
     if !load.overwrites && random.percent(50) {
         load.overwrites = true;
