@@ -392,8 +392,8 @@ enum Lie {
     SmallParts,
     /// Another part than was asked for.
     OtherPart,
-    /// There is one before the load is prepared.
-    Early,
+    /// It is in this state before the load is prepared.
+    Early(&'static str),
 }
 
 /// Somebody who answers as an agent, without a key, until the flag is set.
@@ -433,7 +433,7 @@ async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBo
                         Lie::Hash => part(0, 192, &zeros, sha256),
                         Lie::Endless => part(offset, u64::MAX, &zeros, sha256),
                         Lie::SmallParts => part(offset, 1 << 20, "AA==", sha256),
-                        Lie::OtherPart | Lie::Early => part(offset + 192, 1 << 20, &zeros, sha256),
+                        Lie::OtherPart | Lie::Early(_) => part(offset + 192, 1 << 20, &zeros, sha256),
                     },
                     "prepare" => { state = "prepared"; json!("taken") }
                     "start" => {
@@ -451,7 +451,9 @@ async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBo
             }
             () = tokio::time::sleep(Duration::from_millis(50)) => {}
         }
-        if monotonic_ns() > start_ns || lie == Lie::Early {
+        if let Lie::Early(early) = lie {
+            state = early;
+        } else if monotonic_ns() > start_ns {
             state = "finished";
         }
         let heartbeat = json!({
@@ -489,16 +491,26 @@ pub(crate) fn a_liar_among_the_hosts_costs_its_own_result_only() {
 }
 
 pub(crate) fn a_host_that_says_what_it_cannot_be_is_not_waited_for() {
+    std::thread::scope(|scope| {
+        for state in ["finished", "settling", "running", "waiting"] {
+            scope.spawn(move || is_not_waited_for(state));
+        }
+    });
+}
+
+/// A host that is in this state before the load is prepared ends the load of all.
+fn is_not_waited_for(state: &'static str) {
     let bench = or_skip!(Bench::new(1));
     let [ready, end] = [(); 2].map(|()| AtomicBool::new(false));
     std::thread::scope(|scope| {
         let (url, end, ready) = (bench.server.url(), &end, &ready);
-        scope.spawn(move || run(lie(&url, "liar", Lie::Early, ready, end)));
+        scope.spawn(move || run(lie(&url, "liar", Lie::Early(state), ready, end)));
         wait(|| ready.load(Ordering::Relaxed));
         let done = bench.controller().run(loads(&["h0", "liar"]), &bench.key, &bench.stop, &mut |_| {});
         end.store(true, Ordering::Relaxed);
         let error = done.unwrap_err().sentences().join("; ");
-        assert_eq!(error, "liar: lost: it says 'finished', which it cannot be while the load is prepared");
+        let expected = format!("liar: lost: it says '{state}', which it cannot be while the load is prepared");
+        assert!(error.starts_with(&expected), "{error}");
     });
     wait(|| bench.has("undo file") == [true]);
     assert_eq!(bench.has("started"), [false]);
