@@ -2,7 +2,7 @@
 //! licences and an empty folder for a volume.
 
 use super::archive::{Tar, compress, sha256};
-use super::chroot::{Guest, add_emulator};
+use super::chroot::{Guest, add_emulator, example};
 use super::target::Target;
 use super::{Workspace, empty, expect, failed, needed, only_root, run, work_folder};
 use crate::stop::Stop;
@@ -181,8 +181,8 @@ pub(super) fn run_read_only(workspace: &Workspace, image: &Path, target: &Target
         Guest { root: &root, user, volume: Some(&volume) }
             .command(&words.iter().copied().chain(line).collect::<Vec<_>>())
     };
-    let job = "-c4M -d1 -W0 -r -b8K -t2 -o8 -w30 -Sh -L -D --json=/data/result.json /data/test.dat";
-    expect(&run(&mut command(user, job))?, &["Total IO", "Write IO"])?;
+    let job = format!("{} --json=/data/result.json /data/test.dat", example(target));
+    expect(&run(&mut command(user, &job))?, &["Total IO", "Write IO"])?;
     // Not even root, which no permission stops.
     for user in [user, 0] {
         match run(&mut command(user, "-c1M -d1 -W0 -b8K -w100 /test.dat")) {
