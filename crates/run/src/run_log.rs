@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use sys::file_identity::{self, FileState};
 use sys::folder::Folder;
 use sys::word_log::{self, LogExtender, LogWriter};
 use verify::log::{self, Change, Encoder, Flush, Kind, LoggedTarget, RUN_FILE_NAME, RunFile};
@@ -42,6 +43,21 @@ pub(crate) struct RunLog {
     is_unused: AtomicBool,
     /// Locked, so that others see that the run goes on.
     _run_file: File,
+}
+
+/// Files that were just made, which are removed if not all can be.
+struct Unfinished<'a> {
+    folder: &'a Folder,
+    names: Vec<(String, FileState)>,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        for (name, state) in &self.names {
+            // Whatever is left is recognised and replaced later, but for what has no head yet.
+            let _ = self.folder.remove(name.as_ref(), state);
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +88,12 @@ impl RunLog {
         }
         journal::remove_logs(folder).map_err(|reason| error("cannot remove the logs of the last run in", reason))?;
         let made = |reason| error("cannot make the logs in", reason);
-        let create = |name: &str| folder.create_new(name.as_ref());
+        let mut unfinished = Unfinished { folder, names: Vec::new() };
+        let mut create = |name: &str| {
+            let file = folder.create_new(name.as_ref())?;
+            unfinished.names.push((name.to_owned(), file_identity::state(&file)?));
+            io::Result::Ok(file)
+        };
         let (mut writers, mut extenders) = (Vec::new(), Vec::new());
         for thread in 0..run.threads {
             let file = create(&log::log_name(thread)).map_err(made)?;
@@ -90,9 +111,11 @@ impl RunLog {
             let (shared, stop) = (Arc::clone(&shared), Arc::clone(stop));
             move || keep(extenders, &shared, &stop)
         };
+        let own_folder = folder.try_clone().map_err(made)?;
         let keeper = std::thread::Builder::new().name("journal".to_owned()).spawn(keep).map_err(made)?;
+        unfinished.names.clear();
         Ok(Self {
-            folder: folder.try_clone().map_err(made)?,
+            folder: own_folder,
             path: path.to_owned(),
             writers: Mutex::new(writers),
             shared,

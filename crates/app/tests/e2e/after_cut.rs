@@ -5,7 +5,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
-use testkit::{Cgroup, Flushing, LoopDevice, Program, Random, Running, Volatile, Workplace, or_skip, workplace};
+use testkit::{
+    Cgroup, Flushing, LoopDevice, Mounted, Program, Random, Running, Volatile, Workplace, or_skip, workplace,
+};
 use verify::generation::Generation;
 use verify::unit::{Header, Pool};
 
@@ -530,6 +532,17 @@ fn logs_that_need_more_memory_than_there_is_are_refused() {
     run.expect_status(3)
         .expect_stderr(&["the logs (--journal) need up to ", "40 bytes for each unit that was written"]);
     assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn logs_that_cannot_all_be_made_are_removed() {
+    let place = workplace!();
+    let small = or_skip!(Mounted::tmpfs(&place, "small", "20M"));
+    let words = "-c1M -b4K -r -w50 -t6 -d60 -W0 --verify --journal=small --journal-here a.dat";
+    let run = place.diskspd(words).run();
+    run.expect_status(1).expect_stderr(&["cannot make the logs in", "No space left on device"]);
+    let left: Vec<_> = fs::read_dir(&small.path).expect("it is there").collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// Verifies a target with less address space than a list of all units of 15 TiB takes.
