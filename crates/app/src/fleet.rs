@@ -111,6 +111,7 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
         state,
         version: IMPLEMENTATION_VERSION.to_owned(),
         limits: shown_limits,
+        boot_id: ::host::boot_id(&Root::machine()),
         log: Arc::new(|sentence: &str| say(sentence)),
         service: if request.once { Service::Once(FIRST_LOAD) } else { Service::Standing },
         silence: Silence::default(),
@@ -196,6 +197,7 @@ fn of_host(host: &HostInfo) -> serde_json::Value {
         "version": host.version,
         "clock_ahead_ms": host.clock_ahead_ms,
         "limits": host.limits,
+        "boot_id": host.boot_id,
     })
 }
 

@@ -72,6 +72,8 @@ pub struct AgentOptions {
     pub version: String,
     /// What the agent allows, for `hosts`: shown, not interpreted.
     pub limits: Value,
+    /// Boot ID of the kernel; empty = unknown.
+    pub boot_id: String,
     /// Gets a sentence for each thing that happens.
     pub log: Log,
     /// How long it serves.
@@ -303,6 +305,7 @@ impl Server {
             unix_ms: now.unix_ms,
             challenge,
             limits: self.options.limits.clone(),
+            boot_id: self.options.boot_id.clone(),
         };
         self.send(reply.to_string(), serde_json::to_vec(&answer).unwrap_or_default());
         Ok(())

@@ -47,7 +47,7 @@ const MAX_HEARTBEAT_BYTES: usize = 128 << 10;
 /// Agents that are found at most.
 const MAX_AGENTS: usize = 4096;
 /// How long the result of a host may take: 64 MiB at a Mbit/s.
-const FETCH_WAIT: Duration = Duration::from_mins(10);
+pub const RESULT_WAIT: Duration = Duration::from_mins(10);
 /// Clocks that are measured, and results that are fetched, at the same time.
 const MEASURED_TOGETHER: usize = 8;
 const FETCHED_TOGETHER: usize = 4;
@@ -71,6 +71,8 @@ pub struct HostInfo {
     pub clock_ahead_ms: i64,
     /// What it allows.
     pub limits: Value,
+    /// Boot ID of its kernel: agents on one machine have the same. Empty = unknown.
+    pub boot_id: String,
     /// How many agents answered with this name; 1 unless something is wrong.
     pub agents: usize,
     instance: String,
@@ -125,6 +127,9 @@ pub enum Progress {
     Running(Vec<HostLive>),
     /// The load has ended on all hosts; results are fetched.
     Collecting,
+    /// The caller stopped the run, whose load has ended: the results of these hosts are still awaited, each for at most
+    /// [`RESULT_WAIT`].
+    AwaitingResults(Vec<String>),
     /// The connection was lost or restored: a sentence.
     Connection(String),
 }
@@ -581,6 +586,7 @@ fn host_info(message: &Message) -> Option<HostInfo> {
         trusts_key: answer.trusts_key,
         clock_ahead_ms: answer.unix_ms.cast_signed().wrapping_sub(unix_ms().cast_signed()),
         limits: answer.limits,
+        boot_id: bounded_text(&answer.boot_id),
         agents: 1,
         instance: answer.instance,
         challenge: answer.challenge,
@@ -738,8 +744,8 @@ impl Drive {
                 let (peer, turn) = (Arc::clone(&self.peers[host]), Arc::clone(&self.fetched));
                 Box::pin(async move {
                     let _turn = turn.acquire_owned().await;
-                    let fetched = tokio::time::timeout(FETCH_WAIT, peer::fetch_of_run(&peer)).await;
-                    let late = |_| Err(format!("its result was not received within {} s", FETCH_WAIT.as_secs()));
+                    let fetched = tokio::time::timeout(RESULT_WAIT, peer::fetch_of_run(&peer)).await;
+                    let late = |_| Err(format!("its result was not received within {} s", RESULT_WAIT.as_secs()));
                     Back::Fetched { host, result: fetched.unwrap_or_else(late) }
                 })
             }

@@ -33,7 +33,8 @@ mod transport;
 pub use agent::{AgentOptions, Log, Service, serve};
 #[cfg(feature = "nats")]
 pub use controller::{
-    Collected, Controller, FleetRun, HostInfo, HostLive, HostOutcome, HostPlan, HostRun, Progress, Stopped, TimeLimits,
+    Collected, Controller, FleetRun, HostInfo, HostLive, HostOutcome, HostPlan, HostRun, Progress, RESULT_WAIT,
+    Stopped, TimeLimits,
 };
 pub use error::FleetError;
 pub use key::{PublicKey, SigningKey, Trusted};

@@ -54,7 +54,8 @@ pub struct Finished {
 
 /// What an agent does on this machine. Each of these is called on a thread that may block; one call at a time.
 ///
-/// Sentences of an `Err` are for the user of the controller: they need not name the host.
+/// Sentences of an `Err` are for the user of the controller: they need not name the host. There are none if nothing went
+/// wrong, and it was stopped before the load began.
 pub trait LoadHost: Send + Sync + 'static {
     /// Plans the load and touches nothing.
     fn plan(&self, load: &Load) -> Result<Planned, Vec<String>>;

@@ -92,6 +92,9 @@ pub(crate) struct HelloAnswer {
     pub(crate) unix_ms: u64,
     pub(crate) challenge: String,
     pub(crate) limits: Value,
+    /// Of its kernel: agents on one machine have the same. Empty = unknown.
+    #[serde(default)]
+    pub(crate) boot_id: String,
 }
 
 /// The answer to an order.

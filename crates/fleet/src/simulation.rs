@@ -35,6 +35,8 @@ enum Fault {
     FailsToRun,
     /// Its load, or its preparation, takes no end.
     Hangs,
+    /// Its result takes this long to be fetched, in milliseconds.
+    SendsLate(u64),
     /// Its machine stops at this time, in milliseconds.
     Dies(u64),
     /// It is cut off from the network between these times, in milliseconds.
@@ -108,6 +110,7 @@ struct Machine {
     prepared: bool,
     /// Its preparation has ended.
     is_ready: bool,
+    prepare_ended_ms: u64,
     settled: bool,
     undone: bool,
     stop: bool,
@@ -134,6 +137,8 @@ struct World {
     pending: BTreeMap<u64, Pending>,
     done: Option<(u64, Result<FleetRun, FleetError>)>,
     planned: bool,
+    /// The hosts whose results the user was told to wait for, each time.
+    awaited: Vec<Vec<String>>,
 }
 
 impl World {
@@ -178,6 +183,7 @@ impl World {
             pending: BTreeMap::new(),
             done: None,
             planned: false,
+            awaited: Vec::new(),
             course,
         };
         world.take_steps();
@@ -300,13 +306,18 @@ impl World {
                 }
                 Step::Fetch { host } => {
                     let fetched = !self.is_dead(host) && !self.is_cut_off(host);
-                    self.after(if fetched { 100 * MS } else { 15 * SECOND }, Event::Fetched { host, fetched });
+                    let takes = match self.course.hosts[host] {
+                        Fault::SendsLate(ms) => ms * MS,
+                        _ => 100 * MS,
+                    };
+                    self.after(if fetched { takes } else { 15 * SECOND }, Event::Fetched { host, fetched });
                 }
                 Step::Say(Progress::Planned(_)) => {
                     assert!(self.machines.iter().all(|machine| !machine.ever_prepared));
                     self.planned = true;
                     self.conductor.plans_seen();
                 }
+                Step::Say(Progress::AwaitingResults(hosts)) => self.awaited.push(hosts),
                 Step::Say(_) => {}
                 Step::Done(result) => self.done = Some((self.now, *result)),
             }
@@ -436,7 +447,10 @@ impl World {
             Event::Measured { host, sample } => self.conductor.measured(host, sample, self.now),
             Event::Fetched { host, fetched } => self.fetched(host, fetched),
             Event::JobEnds { host, end } => {
-                self.machines[host].is_ready |= matches!(end, JobEnd::Prepare(Ok(_)));
+                if let JobEnd::Prepare(prepared) = &end {
+                    self.machines[host].is_ready |= prepared.is_ok();
+                    self.machines[host].prepare_ended_ms = self.ms();
+                }
                 let actions = self.agents[host].job_ended(end);
                 self.act(host, actions);
             }
@@ -759,6 +773,38 @@ fn a_host_that_does_not_end_is_not_waited_for() {
     assert!(matches!(run.hosts[0].outcome, HostOutcome::Finished(_)), "{run:?}");
     assert_eq!(run.hosts[1].outcome, HostOutcome::Lost("no result within 60 s of the order to end".into()));
     assert!(((done - BEGIN) / MS).abs_diff(69_500) < 1500, "{}", (done - BEGIN) / MS);
+}
+
+/// After Ctrl+C, a result that took longer than 60 s was given up.
+#[test]
+fn a_result_that_comes_late_is_waited_for_although_the_user_stops_the_run() {
+    let mut course = undisturbed(2);
+    course.hosts[1] = Fault::SendsLate(90_000);
+    course.user_stops_ms = Some(12_000);
+    let (world, result) = timed_outcome(course, LIMITS);
+    let (done, result) = result.unwrap();
+    let run = result.unwrap();
+    assert!(run.stopped && run.hosts.iter().all(|host| matches!(host.outcome, HostOutcome::Finished(_))), "{run:?}");
+    assert!(done - BEGIN > 90 * SECOND);
+    assert_eq!(world.awaited, [["h1"]], "the user is told once what is waited for");
+}
+
+#[test]
+fn a_reason_that_comes_while_the_run_is_stopped_is_kept() {
+    let mut course = undisturbed(2);
+    course.hosts[1] = Fault::FailsToPrepare;
+    course.prepare_ms = 8000;
+    let fails_at_ms = {
+        let (world, result) = outcome(course.clone());
+        assert_eq!(result.unwrap().unwrap_err().sentences(), ["h1: no space"]);
+        world.machines[1].prepare_ended_ms
+    };
+    course.user_stops_ms = Some(fails_at_ms - 200);
+    let (_, result) = outcome(course);
+    assert_eq!(result.unwrap(), Err(FleetError::Stopped(vec!["h1: no space".into()])));
+    // To be stopped is no failure.
+    let (_, result) = outcome(Course { user_stops_ms: Some(1500), prepare_ms: 3000, ..undisturbed(2) });
+    assert_eq!(result.unwrap(), Err(FleetError::Stopped(Vec::new())));
 }
 
 #[test]

@@ -92,6 +92,9 @@ pub struct FleetHost {
     pub ending: HostEnding,
     /// Its machine; null = it sent no result.
     pub system: Option<HostSystem>,
+    /// Boot ID of its kernel: agents on one machine have the same; empty = unknown.
+    #[serde(default)]
+    pub boot_id: String,
     /// How its clock differs from the controller's.
     pub clock: ClockOffset,
     /// When it did what in the first timespan, by its own clock; null = it sent no result.

@@ -307,6 +307,9 @@ impl LoadHost for ThisHost {
         self.marked.lock().unwrap_or_else(PoisonError::into_inner).clear();
         if !is_first {
             wait_for_files(&shared, stop);
+            if stop.load(Relaxed) {
+                return Err(Vec::new());
+            }
         }
         let (_, plan) = planned(&understood, &self.choices(&understood, &load.run, stage), self)?;
         let new = plan.creations().filter(|creation| creation.replaces.is_none());
@@ -319,11 +322,10 @@ impl LoadHost for ThisHost {
         let made = created.iter().filter_map(|path| Some((path.clone(), found_at(Path::new(path))?.1)));
         self.made.lock().unwrap_or_else(PoisonError::into_inner).extend(made);
         let files = Prepared { created };
-        let prepared = prepared.map_err(|reason| reason.unwrap_or_else(|| "stopped".to_owned()));
-        let prepared = prepared.and_then(|()| shared.iter().try_for_each(|file| self.share(file, load)));
+        let prepared = prepared.and_then(|()| shared.iter().try_for_each(|file| self.share(file, load)).map_err(Some));
         prepared.map(|()| files.clone()).map_err(|reason| {
             self.undo(&files);
-            vec![reason]
+            reason.into_iter().collect()
         })
     }
 
@@ -401,8 +403,7 @@ impl LoadHost for ThisHost {
             outcome
         });
         if !gate.has_entered() {
-            let reasons = if errors.is_empty() { vec!["the load was not started".to_owned()] } else { errors };
-            return Err(reasons);
+            return Err(errors);
         }
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.retain(|path, _| !prepared.created.contains(path));

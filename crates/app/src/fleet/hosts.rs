@@ -76,6 +76,22 @@ impl<'a> Hosts<'a> {
         self.controller.run(loads, &self.meeting.key, &self.signals.interrupted, progress)
     }
 
+    /// One result of all hosts, which is yet to be judged.
+    pub(super) fn merged(&self, run: FleetRun) -> RunResult {
+        for reason in &run.unsettled {
+            say(&format!(
+                "WARNING: files that the hosts share may stay marked as being written to ({reason}): remove them before the \
+                 next load that writes to them"
+            ));
+        }
+        let mut result = stats::fleet::merge(run.hosts.into_iter().map(sent).collect());
+        for host in result.fleet.iter_mut().flat_map(|fleet| &mut fleet.hosts) {
+            let found = self.found.iter().find(|found| found.name == host.name);
+            host.boot_id = found.map(|found| found.boot_id.clone()).unwrap_or_default();
+        }
+        result
+    }
+
     /// The load of each host.
     fn loads(&self, profile: &Profile, options: &Options) -> Result<Vec<Load>, FleetError> {
         let of_host = |(index, host): (usize, &HostInfo)| expanded(profile, &host.name, index);
@@ -163,17 +179,6 @@ pub(super) fn refusals(alike: &BTreeSet<PathBuf>) -> Vec<String> {
 /// Devices of other hosts are known by their paths only.
 pub(super) fn is_device(path: &Path) -> bool {
     path.starts_with("/dev")
-}
-
-/// One result of all hosts, which is yet to be judged.
-pub(super) fn merged(run: FleetRun) -> RunResult {
-    for reason in &run.unsettled {
-        say(&format!(
-            "WARNING: files that the hosts share may stay marked as being written to ({reason}): remove them before the next \
-             load that writes to them"
-        ));
-    }
-    stats::fleet::merge(run.hosts.into_iter().map(sent).collect())
 }
 
 pub(super) fn sent(host: HostRun) -> HostResult {

@@ -4,8 +4,9 @@ use super::live_line::LiveLine;
 use crate::console_observer::ConsoleObserver;
 use crate::live::{LiveEvent, LiveSinks, LiveThread, Naming, live_thread};
 use crate::output::say;
-use ::fleet::{AgentState, HostLive, Progress};
+use ::fleet::{AgentState, HostLive, Progress, RESULT_WAIT};
 use live::stream::Stream;
+use model::fleet::few_names;
 use model::live::{LiveCounts, LivePhase, LiveRow};
 use model::units::counted;
 use std::collections::VecDeque;
@@ -78,6 +79,7 @@ impl HostsView {
             }
             Progress::Collecting if self.has_screen => self.say("fetching results".to_owned()),
             Progress::Collecting => {}
+            Progress::AwaitingResults(names) => self.say(awaiting_results(&names)),
         }
     }
 
@@ -96,6 +98,16 @@ impl HostsView {
             live_thread.send(event);
         }
     }
+}
+
+/// That the results of these hosts are waited for, although the run was stopped.
+pub(super) fn awaiting_results(names: &[String]) -> String {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    format!(
+        "waiting up to {} s for the result of {} (Ctrl+C again: end without it)",
+        RESULT_WAIT.as_secs(),
+        few_names(&names)
+    )
 }
 
 /// What hosts counted. They start together and look at the same times, so counts of the same time are those of the

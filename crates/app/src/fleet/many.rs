@@ -1,7 +1,7 @@
 //! A load on several hosts: one for each, the course of the run, and one result of all.
 
 use super::host::Options;
-use super::hosts::{Hosts, merged};
+use super::hosts::Hosts;
 use super::live::HostsView;
 use super::{not_for_many, told};
 use crate::interrupt;
@@ -175,13 +175,12 @@ impl Loads {
             match hosts.run(profile, options, &mut |progress| view.show(progress)) {
                 Ok(run) => {
                     let is_stopped = run.stopped;
-                    results.push(merged(run));
+                    results.push(hosts.merged(run));
                     if is_stopped || results.last().is_some_and(has_failed) {
                         break;
                     }
                 }
                 Err(error) if results.is_empty() => return Err(error),
-                Err(FleetError::Stopped(_)) => break,
                 Err(error) => {
                     errors.extend(error.sentences().iter().cloned());
                     break;

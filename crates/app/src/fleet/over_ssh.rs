@@ -59,6 +59,7 @@ pub(super) fn agent() -> Result<Status, Status> {
         state: state.path().to_owned(),
         version: IMPLEMENTATION_VERSION.to_owned(),
         limits: shown_limits,
+        boot_id: ::host::boot_id(&::host::Root::machine()),
         log: Arc::new(|sentence: &str| say(sentence)),
         service: Service::Private(Arc::new(move || say_to_controller(&Said::DiskspdAgentReady(name.clone())))),
         silence: Silence::default(),

@@ -1,12 +1,13 @@
 //! Runs of a series on several hosts, each at the same time on all of them.
 
 use super::host::{CREATED, Options};
-use super::hosts::{Hosts, is_device, merged};
+use super::hosts::{Hosts, is_device};
+use super::live::awaiting_results;
 use super::live_line::LiveLine;
 use super::many::{check, load_lines, reasons};
 use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
-use crate::output::say;
+use crate::output::{say, say_each};
 use crate::outputs::Protected;
 use crate::series_runner::{Refused, SeriesRunner};
 use crate::status::Status;
@@ -68,18 +69,23 @@ impl Runner for SeriesOnHosts<'_> {
             Progress::Running(hosts) => line.show(&hosts, Instant::now()),
             other => {
                 line.clear();
-                if let Progress::Connection(sentence) = other {
-                    say(&sentence);
+                match other {
+                    Progress::Connection(sentence) => say(&sentence),
+                    Progress::AwaitingResults(names) => say(&awaiting_results(&names)),
+                    _ => {}
                 }
             }
         };
         let options = self.options(point);
         let run = self.hosts.run(profile, &options, &mut progress).map_err(|error| match error {
-            FleetError::Stopped(_) => RunFailure::Interrupted,
+            FleetError::Stopped(sentences) => {
+                say_each("ERROR", &sentences);
+                RunFailure::Interrupted
+            }
             error => RunFailure::Failed(error.sentences().to_vec()),
         })?;
         self.reuses_written = true;
-        let result = super::many::judged(merged(run), &self.points[point].request);
+        let result = super::many::judged(self.hosts.merged(run), &self.points[point].request);
         let reasons = reasons(&result);
         if !reasons.is_empty() {
             return Err(RunFailure::Failed(reasons));

@@ -350,12 +350,8 @@ impl Agent {
             }
             JobEnd::Prepare(Err(sentences)) => run.failed(sentences),
             JobEnd::Run(Err(sentences)) => {
-                let started = run.gate.as_ref().is_some_and(|gate| gate.has_entered());
-                // One that was stopped before its start has no other reason.
-                let mut actions = if run.ending && !started { Vec::new() } else { run.failed(sentences) };
-                if started {
-                    run.state = AgentState::Failed;
-                } else {
+                let mut actions = run.failed(sentences);
+                if !run.has_begun() {
                     actions.extend(run.remove_prepared());
                 }
                 actions
@@ -376,17 +372,14 @@ impl Agent {
     fn planned(&mut self, planned: Result<Planned, Vec<String>>) -> Vec<Action> {
         let Some(run) = &mut self.run else { return Vec::new() };
         let reply = run.plan_reply.take();
-        if run.ending {
-            run.state = if run.sentences.is_empty() { AgentState::Undone } else { AgentState::Failed };
-            return refused(reply, run.sentences.clone());
-        }
         match planned {
-            Ok(planned) => {
+            Ok(planned) if !run.ending => {
                 run.state = AgentState::Planned;
                 run.planned = Some(planned.clone());
                 answered(reply, AnswerBody::Planned { facts: planned.facts, text: planned.text })
             }
-            Err(sentences) => {
+            planned => {
+                let sentences = planned.err().unwrap_or_default();
                 let mut actions = run.failed(sentences);
                 actions.extend(refused(reply, run.sentences.clone()));
                 actions
@@ -459,13 +452,25 @@ impl Run {
         vec![Action::Begin(Job::Undo(prepared))]
     }
 
+    /// True if the load was started.
+    fn has_begun(&self) -> bool {
+        self.gate.as_ref().is_some_and(|gate| gate.has_entered())
+    }
+
+    /// A job ended without what it was to do. One that was stopped before the load began needs no reason for it.
     fn failed(&mut self, sentences: Vec<String>) -> Vec<Action> {
-        self.state = AgentState::Failed;
         self.sentences.extend(sentences);
         self.sentences = bounded(std::mem::take(&mut self.sentences));
-        if self.sentences.is_empty() {
-            self.sentences.push("it failed and gave no reason".into());
+        if self.sentences.is_empty() && (self.has_begun() || !self.ending) {
+            let is_not_started = self.gate.is_some() && !self.has_begun();
+            let reason = if is_not_started { "the load was not started" } else { "it failed and gave no reason" };
+            self.sentences.push(reason.into());
         }
+        if self.sentences.is_empty() {
+            self.state = AgentState::Undone;
+            return vec![Action::Log(format!("run {}: stopped before its start", self.load.run))];
+        }
+        self.state = AgentState::Failed;
         vec![Action::Log(format!("run {}: {}", self.load.run, self.sentences.join("; ")))]
     }
 }

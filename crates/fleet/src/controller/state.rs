@@ -13,8 +13,7 @@ use serde_json::Value;
 
 /// A controller to which nothing came and no time passed for this long stood still: time passes for it each few milliseconds.
 const STOOD_STILL_NS: u64 = 1_000_000_000;
-/// Hosts that have not ended, removed what they prepared or given their result this long after they were told to end are
-/// not waited for.
+/// Hosts that have not ended, or removed what they prepared, this long after they were told to end are not waited for.
 const GIVE_UP_NS: u64 = 60_000_000_000;
 /// The start is at least this far ahead, and at least this many round trips.
 const LEAD_NS: u64 = 2_000_000_000;
@@ -255,9 +254,14 @@ impl Conductor {
         }
     }
 
+    /// Keeps what is said of a host, once.
     fn complain(&mut self, host: usize, sentences: Vec<String>) {
         let name = &self.hosts[host].name;
-        self.sentences.extend(bounded(sentences).into_iter().map(|sentence| format!("{name}: {sentence}")));
+        for sentence in bounded(sentences).into_iter().map(|sentence| format!("{name}: {sentence}")) {
+            if !self.sentences.contains(&sentence) {
+                self.sentences.push(sentence);
+            }
+        }
     }
 
     /// An agent said how its run goes.
@@ -372,7 +376,12 @@ impl Conductor {
                 self.stop = true;
                 self.order_all(Verb::Stop, |_| Value::Null);
             }
-            Phase::Fetching => self.give_up_ns = Some(now_ns.saturating_add(GIVE_UP_NS)),
+            // The load has ended; each result has its own limit.
+            Phase::Fetching => {
+                let is_awaited = |host: &&Host| host.fetching && host.result.is_none();
+                let hosts = self.hosts.iter().filter(is_awaited).map(|host| host.name.clone()).collect();
+                self.say(Progress::AwaitingResults(hosts));
+            }
             Phase::Settling | Phase::MeasuringAgain | Phase::Undoing | Phase::Done => {}
             Phase::Planning | Phase::Planned | Phase::Preparing | Phase::Measuring | Phase::Starting | Phase::Going => {
                 self.undo();
@@ -519,8 +528,7 @@ impl Conductor {
                 self.hosts[host].dropped = self.reason_to_drop(host, now_ns);
             }
         }
-        // Results take their own time.
-        if (self.stopped && self.phase != Phase::Fetching) || self.phase == Phase::Undoing {
+        if self.stopped || self.phase == Phase::Undoing {
             self.give_up_ns.get_or_insert(now_ns.saturating_add(GIVE_UP_NS));
         }
         match self.phase {
@@ -572,8 +580,7 @@ impl Conductor {
                 }
             }
             Phase::Fetching => {
-                let is_fetched = |host: &Host| !host.fetching || host.result.is_some();
-                if self.gives_up(now_ns) || self.hosts.iter().all(is_fetched) {
+                if self.hosts.iter().all(|host| !host.fetching || host.result.is_some()) {
                     self.done(now_ns);
                 }
             }
@@ -713,7 +720,6 @@ impl Conductor {
 
     fn fetch(&mut self, now_ns: u64) {
         self.enter(Phase::Fetching);
-        self.give_up_ns = None;
         for (host, of) in self.hosts.iter_mut().enumerate() {
             if of.has_result() {
                 of.fetching = true;
@@ -768,6 +774,10 @@ impl Conductor {
             return;
         }
         for host in 0..self.hosts.len() {
+            if self.hosts[host].last.state == AgentState::Failed {
+                // It may have failed while it was to end.
+                self.complain(host, self.hosts[host].last.sentences.clone());
+            }
             let of = &self.hosts[host];
             if of.heard_ns.is_some() && !of.is_settled() {
                 self.complain(host, vec!["it did not confirm that it removed what it had prepared".into()]);

@@ -160,7 +160,7 @@ impl LoadHost for FakeHost {
         while began.elapsed() < self.behaviour.lock().unwrap().prepare_for {
             if stop.load(Ordering::Relaxed) {
                 self.note("prepare stopped");
-                return Err(vec!["stopped".into()]);
+                return Err(self.behaviour().fail_prepare);
             }
             nap();
         }
@@ -182,7 +182,7 @@ impl LoadHost for FakeHost {
         }
         if !gate.enter() {
             self.note("not started");
-            return Err(vec!["the start was cancelled".into()]);
+            return Err(self.behaviour().fail_run);
         }
         self.started_ns.store(monotonic_ns(), Ordering::Relaxed);
         self.note("started");
@@ -321,6 +321,7 @@ impl Bench {
             state: state.clone(),
             version: VERSION.into(),
             limits: json!({"allow": ["/x"]}),
+            boot_id: "one-machine".into(),
             log: Arc::new(move |line: &str| kept.lock().unwrap().push(line.to_owned())),
             service,
             silence: silence.clone(),

@@ -130,9 +130,40 @@ pub(crate) fn a_stop_before_the_start_removes_what_was_prepared() {
             bench.stop.store(true, Ordering::Relaxed);
         }
     });
-    assert!(matches!(error, Err(FleetError::Stopped(_))), "{error:?}");
+    assert_eq!(error, Err(FleetError::Stopped(Vec::new())));
     assert_eq!(bench.has("started"), [false; 2]);
     assert_eq!(bench.has("undo file"), [true; 2]);
+}
+
+/// The reason of a load that failed while it was to end was lost.
+pub(crate) fn what_fails_while_the_run_is_stopped_says_why() {
+    let bench = or_skip!(Bench::new(3));
+    bench.behave(|index, behaviour| {
+        if index == 1 {
+            behaviour.fail_run = vec!["device gone".into()];
+        }
+    });
+    let error = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
+        if matches!(progress, Progress::Starting { .. }) {
+            bench.stop.store(true, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(error, Err(FleetError::Stopped(vec!["h1: device gone".into()])));
+    assert_eq!(bench.has("undo file"), [true; 3]);
+    bench.stop.store(false, Ordering::Relaxed);
+    bench.behave(|index, behaviour| {
+        if index == 2 {
+            behaviour.prepare_for = VERY_LONG;
+            behaviour.fail_prepare = vec!["no space".into()];
+        }
+    });
+    let error = std::thread::scope(|scope| {
+        let run = scope.spawn(|| bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}));
+        wait(|| bench.agents[2].host.events().iter().filter(|event| *event == "prepare").count() == 2);
+        bench.stop.store(true, Ordering::Relaxed);
+        run.join().unwrap()
+    });
+    assert_eq!(error, Err(FleetError::Stopped(vec!["h2: no space".into()])));
 }
 
 pub(crate) fn a_stop_after_the_plan_touches_nothing() {

@@ -43,6 +43,14 @@ pub(super) const RULES: &[VerdictRule] = &[
         },
     },
     VerdictRule {
+        name: "shared-machine",
+        severity: Severity::Note,
+        unit: "count",
+        computed_from: "hosts with a result (--on) whose agents run on one machine: their kernels have the same boot ID",
+        advice: "run one agent on each machine, or read the result as that of fewer machines",
+        evaluate: |context| shared_machines(context),
+    },
+    VerdictRule {
         name: "host-verdict",
         severity: Severity::Invalid,
         unit: "count",
@@ -93,6 +101,19 @@ struct Hosts<'a> {
 fn hosts<'a>(context: &RuleContext<'a>) -> Option<Hosts<'a>> {
     let fleet = context.result.fleet.as_ref()?;
     Some(Hosts { fleet, time_span: fleet.time_spans.get(context.index)?, is_first: context.index == 0 })
+}
+
+fn shared_machines(context: &RuleContext<'_>) -> Vec<Observation> {
+    let mut machines = BTreeMap::<&str, Vec<&str>>::new();
+    let hosts = context.result.fleet.iter().flat_map(|fleet| &fleet.hosts);
+    for host in hosts.filter(|host| host.ending == HostEnding::Finished && !host.boot_id.is_empty()) {
+        machines.entry(&host.boot_id).or_default().push(&host.name);
+    }
+    let observation = |names: &Vec<&str>| {
+        let figure = format!("{} are one machine: they share its CPUs, memory and network", few_names(names));
+        Observation::new(figure, names.len() as f64).of(names[0])
+    };
+    machines.values().filter(|names| names.len() > 1).map(observation).collect()
 }
 
 fn host_verdicts(context: &RuleContext<'_>) -> Vec<Observation> {
@@ -354,6 +375,20 @@ mod tests {
         let mut failed = alike();
         of(&mut failed).hosts[0].ending = HostEnding::Failed { reasons: vec!["no space".to_owned()] };
         assert_eq!(failed.found(RULES), [""; 0]);
+    }
+
+    // Shows verdict: shared-machine
+    #[test]
+    fn agents_with_one_boot_id_are_one_machine() {
+        let mut built = alike();
+        let mut boot = |index: usize, id: &str| of(&mut built).hosts[index].boot_id = id.to_owned();
+        boot(0, "a");
+        boot(1, "b");
+        boot(2, "a");
+        let expected = "NOTE shared-machine: h1, h3 are one machine: they share its CPUs, memory and network";
+        assert_eq!(built.found(RULES), [expected]);
+        of(&mut built).hosts[2].ending = HostEnding::Failed { reasons: vec!["no space".to_owned()] };
+        assert_eq!(built.found(RULES), [""; 0], "one of them did nothing");
     }
 
     // Shows verdict: straggler

@@ -173,6 +173,7 @@ fn hosts_carry_out_one_load_together() {
     for host in ["h1", "h2"] {
         assert_eq!(fs::metadata(fleet.room(host).join("t.dat")).expect("made").len(), 1 << 20);
     }
+    run.expect_stdout(&["NOTE shared-machine: h1, h2 are one machine: they share its CPUs, memory and network"]);
     let result = fleet.result("r.json");
     let hosts = result["fleet"]["hosts"].as_array().expect("a list");
     assert_eq!(hosts.len(), 2);
