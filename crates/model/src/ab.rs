@@ -72,6 +72,8 @@ pub enum AbVerdict {
     Worse,
     /// They differ by less than the margin.
     Equivalent,
+    /// The same, and both sides reached a limit of their own (`-g`, `--rate`, `-i` and `-j`): it tells nothing of the storage.
+    LimitedByRate,
     /// The pairs cannot show a difference, nor that it is within the margin.
     CannotTell,
 }

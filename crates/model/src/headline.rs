@@ -41,6 +41,10 @@ pub struct Headline {
     /// a search.
     #[serde(default)]
     pub waited_for: Vec<ScopedLatency>,
+    /// True if a limit of the load itself (`-g`, `--rate`, `-i` and `-j`) decided its I/Os and bytes per second; false in
+    /// older documents.
+    #[serde(default)]
+    pub is_rate_limited: bool,
     /// Mean usage of all CPUs, in percent.
     pub cpu_percent: f64,
     /// Threads.

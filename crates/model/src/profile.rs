@@ -276,6 +276,15 @@ impl TimeSpan {
         if self.thread_count > 0 { self.thread_count } else { target.threads }
     }
 
+    /// I/Os that each thread on a target issues per burst (`-i`), at least 1, and the pause after them in milliseconds
+    /// (`-j`); `None` = no bursts. A rate of its own takes their place.
+    pub fn burst_on(&self, target: &Target) -> Option<(u32, u32)> {
+        let (ios, pause_ms) = target.burst_ios.zip(target.think_time_ms)?;
+        let listed = target.thread_targets.len() as u32;
+        let sharers = if self.thread_count > 0 && listed > 0 { listed } else { self.threads_on(target) };
+        (ios > 0 && pause_ms > 0).then(|| ((ios / sharers.max(1)).max(1), pause_ms))
+    }
+
     /// The streams in the order of their first targets, each with the indices of its targets.
     pub fn streams(&self) -> Vec<(&StreamName, Vec<usize>)> {
         let mut streams: Vec<(&StreamName, Vec<usize>)> = Vec::new();

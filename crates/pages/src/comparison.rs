@@ -25,6 +25,11 @@ use render::system::utc;
 use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, compare, left_out, median, without_ios};
 use std::io;
 
+/// What is said first of sides that differ in nothing, if a rate of their own limits both.
+pub(super) const LIMITED_HEADLINE: &str = "Throughput is limited by the rate of both sides, not by the storage";
+/// Before the metrics that are.
+pub(super) const LIMITED: &str = "Limited by their rate";
+
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Side {
@@ -454,6 +459,8 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     };
     let (better, worse) = (of(ComparisonVerdict::Better), of(ComparisonVerdict::Worse));
     let (equivalent, open) = (of(ComparisonVerdict::NoDifference), of(ComparisonVerdict::CannotTell));
+    let limited = of(ComparisonVerdict::LimitedByRate);
+    let alike = || if limited.is_empty() { equal() } else { LIMITED_HEADLINE.to_owned() };
     let same = SameRuns::of(&first.results, &second.results);
     let told = same.map(|same| sentence(&same.words()));
     let incomplete = incomplete(named(first, second));
@@ -480,7 +487,7 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
         (false, false) => {
             format!("{} is better in {}, worse in {}{by_single}", second.name, listed(&better), listed(&worse))
         }
-        (true, true) => open.first().map_or_else(equal, |open| cannot_tell(open, single.clone())),
+        (true, true) => open.first().map_or_else(alike, |open| cannot_tell(open, single.clone())),
     };
     let tone = match (better.is_empty(), worse.is_empty()) {
         _ if lacks_iops => Tone::Warn,
@@ -506,6 +513,7 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     add("Better", &better, &change);
     add("Worse", &worse, &change);
     add(&equal(), &equivalent, &named_of);
+    add(LIMITED, &limited, &named_of);
     let (noisy, unknown): (Vec<_>, Vec<_>) = open.iter().partition(|found| found.interval.is_some());
     add("Cannot tell, within the noise", &noisy, &with_interval);
     add("Cannot tell, no 95 % interval", &unknown, &with_interval);

@@ -5,6 +5,7 @@ use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust, each, remedy_of_runs};
 use super::charts::{Shown, pairs};
+use super::comparison::{LIMITED, LIMITED_HEADLINE};
 use super::environment::environment;
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
@@ -98,11 +99,13 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
         figures.collect::<Vec<_>>().join(" and ")
     };
     let (better, worse) = (listed(AbVerdict::Better), listed(AbVerdict::Worse));
+    let is_limited = of(AbVerdict::LimitedByRate).next().is_some();
     let margin = found.margin * 100.0;
     let headline = match (better.is_empty(), worse.is_empty()) {
         (false, false) => format!("B is better in {better}, worse in {worse}"),
         (false, true) => format!("B is better in {better}"),
         (true, false) => format!("B is worse in {worse}"),
+        (true, true) if found.is_decided() && is_limited => LIMITED_HEADLINE.to_owned(),
         (true, true) if found.is_decided() => format!("A and B are equally fast, within {margin} %"),
         (true, true) => {
             let open = of(AbVerdict::CannotTell).next().unwrap_or(first);
@@ -118,9 +121,10 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
     };
     let rest = [
         others(&format!("Equivalent within {margin} %"), AbVerdict::Equivalent),
+        others(LIMITED, AbVerdict::LimitedByRate),
         others("Cannot tell, within the noise", AbVerdict::CannotTell),
     ];
-    let is_any = !better.is_empty() || !worse.is_empty();
+    let is_any = !better.is_empty() || !worse.is_empty() || is_limited;
     let mut sentences: Vec<String> = rest.into_iter().flatten().filter(|_| is_any).collect();
     sentences.push(format!("The {DETECTABLE}: {}.", detectable(found)));
     sentences.extend(found_below_detectable(found).map(|words| sentence(&words)));
@@ -290,7 +294,7 @@ mod tests {
     /// "B is faster" stood above a table in which its latencies were worse.
     #[test]
     fn the_headline_does_not_contradict_the_table() {
-        use AbVerdict::{Better, CannotTell, Equivalent, Worse};
+        use AbVerdict::{Better, CannotTell, Equivalent, LimitedByRate, Worse};
         let (tone, headline, _) =
             told(&[(Metric::Iops, 21.9, Better), (Metric::Mean, 56.8, Worse), (Metric::P99, 45.1, Worse)]);
         let mixed = "B is better in IOPS (+21.9 %), worse in mean (+56.8 %) and p99 (+45.1 %)";
@@ -303,6 +307,9 @@ mod tests {
         assert_eq!(sentences[0], "Cannot tell, within the noise: p99.");
         let (tone, headline, _) = told(&[(Metric::Iops, 0.1, Equivalent)]);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "A and B are equally fast, within 2 %"));
+        let (_, headline, sentences) = told(&[(Metric::Iops, 0.0, LimitedByRate), (Metric::Mean, 0.1, Equivalent)]);
+        assert_eq!(headline, "Throughput is limited by the rate of both sides, not by the storage");
+        assert_eq!(sentences[..2], ["Equivalent within 2 %: mean.", "Limited by their rate: IOPS."]);
         let (_, headline, sentences) = told(&[(Metric::Iops, 0.1, Equivalent), (Metric::P99, -3.0, CannotTell)]);
         assert_eq!(headline, "Cannot tell which is better: the difference of 3.0 % in p99 is within the noise");
         assert!(sentences.iter().all(|sentence| sentence.matches(':').count() < 2), "{sentences:?}");

@@ -28,7 +28,9 @@ pub(crate) fn pace(time_span: &TimeSpan, target: &Target, share: Share) -> Pace 
             every(target.largest_io_bytes().saturating_mul(NS_PER_MS), u64::from(rate))
         }
         Throughput::Iops(rate) if rate > 0 => every(NS_PER_S, u64::from(rate)),
-        _ => bursts(time_span, target),
+        _ => time_span
+            .burst_on(target)
+            .map_or(Pace::Unlimited, |(ios, pause_ms)| Pace::Burst { ios, pause_ns: u64::from(pause_ms) * NS_PER_MS }),
     }
 }
 
@@ -73,22 +75,6 @@ fn open_loop(time_span: &TimeSpan, rate: OfferedRate, Share { row, rows }: Share
 fn every(numerator: u64, denominator: u64) -> Pace {
     let divisor = greatest_common_divisor(numerator, denominator);
     Pace::Throughput { interval_numerator: numerator / divisor, interval_denominator: denominator / divisor }
-}
-
-fn bursts(time_span: &TimeSpan, target: &Target) -> Pace {
-    match (target.burst_ios, target.think_time_ms) {
-        (Some(ios), Some(pause_ms)) if ios > 0 && pause_ms > 0 => {
-            Pace::Burst { ios: (ios / sharers(time_span, target)).max(1), pause_ns: u64::from(pause_ms) * NS_PER_MS }
-        }
-        _ => Pace::Unlimited,
-    }
-}
-
-/// Number of threads among which a burst is divided.
-fn sharers(time_span: &TimeSpan, target: &Target) -> u32 {
-    let listed = target.thread_targets.len() as u32;
-    let all = if time_span.thread_count > 0 && listed > 0 { listed } else { time_span.threads_on(target) };
-    all.max(1)
 }
 
 const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {

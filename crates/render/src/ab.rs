@@ -1,6 +1,6 @@
 //! Pairs of runs of two sides: a line for each run, and what they say together.
 
-use crate::compare::{end, equivalent};
+use crate::compare::{LIMITED_BY_RATE, end, equivalent};
 use crate::figure_words::{name_of, shown_figure};
 use crate::plain_table::PlainTable;
 use crate::repeat::EVERY_RUN_WARNED;
@@ -148,6 +148,7 @@ fn verdict(found: &AbFigure, margin: f64) -> String {
         AbVerdict::Better => format!("better{within}"),
         AbVerdict::Worse => format!("worse{within}"),
         AbVerdict::Equivalent => equivalent(percent),
+        AbVerdict::LimitedByRate => LIMITED_BY_RATE.to_owned(),
         AbVerdict::CannotTell => "cannot tell".to_owned(),
     }
 }

@@ -443,12 +443,16 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
     Ok(())
 }
 
+/// The verdict of figures that are alike because both sides reached a limit of their own.
+pub const LIMITED_BY_RATE: &str = "limited by their rate";
+
 /// A verdict in words.
 pub fn word(verdict: ComparisonVerdict) -> String {
     match verdict {
         ComparisonVerdict::Better => "better".to_owned(),
         ComparisonVerdict::Worse => "worse".to_owned(),
         ComparisonVerdict::NoDifference => equivalent(EQUAL_PERCENT),
+        ComparisonVerdict::LimitedByRate => LIMITED_BY_RATE.to_owned(),
         ComparisonVerdict::CannotTell => "cannot tell".to_owned(),
     }
 }

@@ -44,6 +44,7 @@ pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> O
             mean.abs() + error * student(freedom).inverse_cdf(1.0 - level) <= margin.ln_1p()
         })
     };
+    let is_rate_limited = pairs.iter().all(|(a, b)| a.is_rate_limited && b.is_rate_limited);
     let figures = known.iter().zip(&rejected).map(|(((scope, figure), differences), rejected)| {
         let paired = Paired::of(differences);
         let level = rejected.unwrap_or(last_level / known.len() as f64);
@@ -70,6 +71,7 @@ pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> O
             verdict: match rejected {
                 Some(_) if (paired.mean > 0.0) == figure.is_more_better() => AbVerdict::Better,
                 Some(_) => AbVerdict::Worse,
+                None if is_within_margin && is_rate_limited && figure.is_more_better() => AbVerdict::LimitedByRate,
                 None if is_within_margin => AbVerdict::Equivalent,
                 None => AbVerdict::CannotTell,
             },
@@ -191,6 +193,20 @@ mod tests {
 
     fn is_different(figure: &AbFigure) -> bool {
         matches!(figure.verdict, AbVerdict::Better | AbVerdict::Worse)
+    }
+
+    /// Two disks of which one is twice as fast were "equivalent" at `--rate=1000`.
+    #[test]
+    fn iops_of_sides_that_reached_their_own_limit_are_limited_by_it() {
+        let run =
+            |is_rate_limited| Headline { iops: 1000.0, mean_ns: Some(1e6), is_rate_limited, ..Headline::default() };
+        let verdicts = |a: bool, b: bool| -> Vec<AbVerdict> {
+            let (a, b) = (run(a), run(b));
+            let found = answer(&[(&a, &b); 6], &LOOKS, 0.02).expect("there was a look");
+            found.figures.iter().map(|figure| figure.verdict).collect()
+        };
+        assert_eq!(verdicts(true, true), [AbVerdict::LimitedByRate, AbVerdict::Equivalent], "latencies may differ");
+        assert_eq!(verdicts(true, false), [AbVerdict::Equivalent; 2]);
     }
 
     #[test]

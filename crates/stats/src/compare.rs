@@ -5,8 +5,8 @@
 //! confidence interval of its own time series, which knows nothing of what differs from run to run.
 
 use crate::headline::headline;
-use crate::metrics;
 use crate::sample::{moments, student};
+use crate::{metrics, own_limits};
 use model::confidence::Interval;
 use model::headline::Headline;
 use model::metric::{self, Metric, MetricName, Scope, ScopedMetric};
@@ -51,6 +51,8 @@ pub enum ComparisonVerdict {
     Worse,
     /// If there is a difference, it is less than 5 %.
     NoDifference,
+    /// The same, and both sides reached a limit of their own (`-g`, `--rate`, `-i` and `-j`): it tells nothing of the storage.
+    LimitedByRate,
     /// The runs cannot show a difference or rule one out.
     CannotTell,
 }
@@ -85,7 +87,14 @@ pub fn compare_with(first: &[RunResult], second: &[RunResult], more: &[ScopedMet
     let sides = |figure| Some((figure, Change::between(&Side::of(figure, first)?, &Side::of(figure, second)?)));
     let known: Vec<(ScopedMetric, Change)> = compared(first, second, more).into_iter().filter_map(sides).collect();
     let levels = levels(&known);
-    known.iter().zip(levels).map(|((figure, change), level)| change.difference(*figure, level)).collect()
+    let mut differences: Vec<Difference> =
+        known.iter().zip(levels).map(|((figure, change), level)| change.difference(*figure, level)).collect();
+    if first.iter().chain(second).all(own_limits::is_run_rate_limited) {
+        let is_equal_rate =
+            |found: &&mut Difference| found.figure.is_more_better() && found.verdict == ComparisonVerdict::NoDifference;
+        differences.iter_mut().filter(is_equal_rate).for_each(|found| found.verdict = ComparisonVerdict::LimitedByRate);
+    }
+    differences
 }
 
 /// Figures that some results have and [`compare`] leaves out, because others have none or 0: a run that stalled has no

@@ -1,6 +1,6 @@
 //! The few figures of a timespan by which runs are compared.
 
-use crate::metrics;
+use crate::{metrics, own_limits};
 use model::figures::{Directions, Figures, LatencyDistribution, Summary};
 use model::finding::{Finding, Severity};
 use model::headline::{Headline, ScopedLatency};
@@ -74,7 +74,8 @@ pub fn run_headline(result: &RunResult, limits: &[Limit]) -> Option<Headline> {
         }
     };
     let waited_for = scopes.iter().filter(|scope| **scope != Scope::All).map(latency).collect();
-    Some(Headline { waited_for, ..headline(span_result)? })
+    let is_rate_limited = own_limits::is_run_rate_limited(result);
+    Some(Headline { waited_for, is_rate_limited, ..headline(span_result)? })
 }
 
 /// The headline of a timespan; `None` if it has no figures.
@@ -107,6 +108,7 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         response_p99_ns: rank(response, P99_PPB),
         response_p999_ns: rank(response, P999_PPB),
         waited_for: Vec::new(),
+        is_rate_limited: false,
         cpu_percent: measured.cpu_average.usage_percent,
         threads: measured.thread_count,
         depth,

@@ -33,6 +33,7 @@ pub mod metric_buckets;
 pub mod metrics;
 mod operations;
 pub mod overview;
+pub mod own_limits;
 mod part;
 pub mod preset_rows;
 mod ramp;

@@ -46,6 +46,32 @@ fn results_are_compared_and_limits_are_heeded() {
     run.expect_status(0).expect_stdout(&["IOPS: ", " on 2 drives", "25.0 % of linear scaling to 2"]);
 }
 
+/// Two results that do `--rate=200` were equivalent, however fast the storage of each is.
+#[test]
+fn results_that_reached_their_own_rate_are_limited_by_it() {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K -r -g200i --engine=null --json a.json a.dat").run().expect_status(0);
+    altered(&place, "a.json", "a.json", 1.0);
+    let with_rate = |to: &str, iops: f64| {
+        let mut result: Value = place.json("a.json");
+        result["time_spans"][0]["measured"]["rows"][0]["figures"]["total"]["iops"] = iops.into();
+        place.file(to, result.to_string().as_bytes());
+    };
+    with_rate("one.json", 200.0);
+    with_rate("other.json", 199.0);
+    with_rate("slow.json", 150.0);
+    let compared = |other: &str| place.diskspd(&format!("compare one.json {other} --fail-if iops<-3%")).run();
+    let run = compared("other.json");
+    run.expect_status(0).expect_stdout(&["limited by their rate"]);
+    assert!(!run.stdout.contains("equivalent"), "{}", run.stdout);
+    let run = compared("slow.json");
+    run.expect_status(0).expect_stdout(&["equivalent within 5 %"]);
+    assert!(!run.stdout.contains("limited by"), "{}", run.stdout);
+    place.diskspd("report one.json other.json --output page.html").run().expect_status(0);
+    let page = String::from_utf8(place.content("page.html")).expect("a page");
+    assert!(page.contains("Limited by their rate: IOPS"), "{page}");
+}
+
 #[test]
 fn unlike_loads_are_refused_unless_told() {
     let place = workplace!();

@@ -36,6 +36,32 @@ fn ios_that_the_kernel_cuts_up_are_noted() {
     assert!(!is_found(&place, "split-ios"));
 }
 
+// Shows verdict: rate-limited
+#[test]
+fn a_load_that_reaches_a_limit_of_its_own_says_so() {
+    let place = workplace!();
+    let run = |words: &str| {
+        let words = format!("-c1M -d2 -W0 -b4K -r --engine=null {words} --json r.json a.dat");
+        let run = place.diskspd(&words).run();
+        run.expect_status(0);
+        run
+    };
+    for (words, option) in [("-g200i", "-g"), ("-t2 -g800", "-g"), ("--rate=200", "--rate"), ("-i10 -j50", "-i, -j")] {
+        // A machine that stood still may have kept a run from it.
+        let last = (0..5).map(|_| run(words)).find(|_| is_found(&place, "rate-limited"));
+        let finding = found(&place, &last.unwrap_or_else(|| run(words)), "rate-limited");
+        let figure = finding["figure"].as_str().expect("words");
+        assert!(figure.ends_with(&format!("of its own limit ({option})")), "{figure}");
+        assert_eq!(finding["severity"], "note");
+    }
+    // Nothing reaches that.
+    for words in ["-g4000000000i", "--rate=4000000000", ""] {
+        run(words);
+        assert!(!is_found(&place, "rate-limited"), "{words}");
+    }
+    run("--strict -g200i");
+}
+
 // Shows verdict: shallow-queue
 #[test]
 fn a_queue_that_does_not_fill_is_told() {

@@ -61,6 +61,8 @@ fn role(verdict: ComparisonVerdict) -> Role {
     match verdict {
         ComparisonVerdict::Better => Role::Good,
         ComparisonVerdict::Worse => Role::Bad,
-        ComparisonVerdict::NoDifference | ComparisonVerdict::CannotTell => Role::Total,
+        ComparisonVerdict::NoDifference | ComparisonVerdict::LimitedByRate | ComparisonVerdict::CannotTell => {
+            Role::Total
+        }
     }
 }

@@ -6,6 +6,8 @@ use crate::rule::{Observation, percent};
 use model::environment::{IoRates, Limit};
 use model::finding::Severity;
 use model::note::Note;
+use stats::own_limits::{self, OwnLimit, ReachedLimit};
+use std::collections::BTreeSet;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -48,7 +50,37 @@ pub(super) const RULES: &[VerdictRule] = &[
             })
         },
     },
+    VerdictRule {
+        name: "rate-limited",
+        severity: Severity::Note,
+        unit: "percent",
+        computed_from: "loads that reached a limit of their own: I/Os or bytes of each thread on a target as a share of its \
+                        limit (`-g`), if within 2 % of it; I/Os completed as a share of those scheduled (`--rate`), if 98 % or \
+                        more; I/Os in bursts as a share of those that the pauses allow (`-i`, `-j`), if 90 % or more. The \
+                        value is the smallest share",
+        advice: "IOPS and throughput are those of the limit, not what the storage can do: compare latencies, or raise the limit",
+        evaluate: |context| rate_limited(context).into_iter().collect(),
+    },
 ];
+
+/// That the load kept to a limit which it set itself, on all targets or on some.
+fn rate_limited(context: &RuleContext<'_>) -> Option<Observation> {
+    // Of other programs' results, `imported-rate` says it.
+    if context.result.tool.implementation.is_none() && context.plan.is_none() {
+        return None;
+    }
+    let targets = own_limits::reached_limits(context.span, context.measured);
+    let reached: Vec<ReachedLimit> = targets.iter().copied().flatten().collect();
+    let least = reached.iter().map(|reached| reached.share).min_by(f64::total_cmp)?;
+    let limits: BTreeSet<OwnLimit> = reached.iter().map(|reached| reached.limit).collect();
+    let options = limits.into_iter().map(OwnLimit::option).collect::<Vec<_>>().join("; ");
+    let figure = if reached.len() == targets.len() {
+        format!("the load reached {} of its own limit ({options})", percent(least))
+    } else {
+        format!("{} of {} targets reached their own limit ({options})", reached.len(), targets.len())
+    };
+    Some(Observation::new(figure, least * 100.0))
+}
 
 /// How near to a limit a rate must be to be taken for it.
 const AT_LIMIT: f64 = 0.9;
@@ -110,6 +142,8 @@ mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, IOS};
     use model::environment::{CgroupDevice, CgroupLimit, Environment};
+    use model::profile::Throughput;
+    use model::result::Row;
 
     fn limited(device: &str, rates: IoRates) -> Built {
         let mut built = Built::sound();
@@ -134,6 +168,28 @@ mod tests {
         );
         let writes = IoRates { write_bytes_per_s: Some(1), ..IoRates::default() };
         assert_eq!(limited("sda", writes).found(RULES), [""; 0], "nothing was written");
+    }
+
+    // Shows verdict: rate-limited
+    #[test]
+    fn a_load_that_reaches_its_own_limit_says_so() {
+        let mut built = Built::sound();
+        let limit = |built: &mut Built, iops| {
+            built.result.profile.time_spans[0].targets[0].throughput = Throughput::Iops(iops);
+        };
+        limit(&mut built, 1000);
+        assert_eq!(built.found(RULES), ["NOTE rate-limited: the load reached 100.0 % of its own limit (-g)"]);
+        limit(&mut built, 1100);
+        assert_eq!(built.found(RULES), [""; 0], "something else held it back");
+        limit(&mut built, 1000);
+        let mut unlimited = built.result.profile.time_spans[0].targets[0].clone();
+        unlimited.throughput = Throughput::Unlimited;
+        built.result.profile.time_spans[0].targets.push(unlimited);
+        let other = Row { target: 1, ..built.measured().rows[0].clone() };
+        built.measured().rows.push(other);
+        assert_eq!(built.found(RULES), ["NOTE rate-limited: 1 of 2 targets reached their own limit (-g)"]);
+        (built.result.plan, built.result.tool.implementation) = (None, None);
+        assert_eq!(built.found(RULES), [""; 0], "imported-rate says it");
     }
 
     #[test]

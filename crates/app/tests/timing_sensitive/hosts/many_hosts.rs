@@ -173,8 +173,11 @@ fn hosts_carry_out_one_load_together() {
     for host in ["h1", "h2"] {
         assert_eq!(fs::metadata(fleet.room(host).join("t.dat")).expect("made").len(), 1 << 20);
     }
-    run.expect_stdout(&["NOTE shared-machine: h1, h2 are one machine: they share its CPUs, memory and network"]);
     let result = fleet.result("r.json");
+    let findings = result["time_spans"][0]["verdict"]["findings"].as_array().expect("a list");
+    let shared = findings.iter().find(|finding| finding["name"] == "shared-machine");
+    let figure = "h1, h2 are one machine: they share its CPUs, memory and network";
+    assert_eq!(shared.expect("both agents run here")["figure"], figure, "{findings:#?}");
     let hosts = result["fleet"]["hosts"].as_array().expect("a list");
     assert_eq!(hosts.len(), 2);
     let measured = &result["time_spans"][0]["measured"];
