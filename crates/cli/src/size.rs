@@ -75,18 +75,6 @@ pub(crate) fn per_second(text: &str) -> Option<Result<u64, String>> {
     Some(parse(size, 1).map_err(|fault| fault.to_string()))
 }
 
-/// A whole text as a number and the letter after it, which may be K, M, G or T; `None` if it is
-/// anything else.
-pub(crate) fn split_unit(text: &str) -> Option<(u64, Option<char>)> {
-    let (digits, unit) = split_digits(text);
-    let unit = match unit {
-        "" => None,
-        "K" | "k" | "M" | "m" | "G" | "g" | "T" | "t" => unit.chars().next(),
-        _ => return None,
-    };
-    Some((digits.parse().ok()?, unit.map(|unit| unit.to_ascii_uppercase())))
-}
-
 /// The size at the start of `text`, and the rest of the text.
 pub fn leading(text: &str, block_bytes: u64) -> Result<(u64, &str), SizeFault> {
     let (digits, rest) = split_digits(text);

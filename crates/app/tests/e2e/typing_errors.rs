@@ -74,6 +74,10 @@ fn a_range_of_a_sweep_is_not_a_value() {
         ("sweep --vary b=4K-64K*2 -- -d1 f", "write 4K..64K*2 for a range"),
         ("sweep --vary w=0-100/10 -- -d1 f", "write 0..100/10 for a range"),
         ("sweep --vary rate=100-200 -- -d1 f", "write 100..200 for a range"),
+        ("sweep --vary g=100i-200i -- -d1 f", "write 100i..200i for a range"),
+        ("sweep --vary g=1M/s-8M/s*2 -- -d1 f", "write 1M/s..8M/s*2 for a range"),
+        ("sweep --vary rate=1M/s-2M/s -- -d1 f", "write 1M/s..2M/s for a range"),
+        ("sweep --vary T=1b-4b -- -d1 f", "write 1b..4b for a range"),
     ] {
         let run = place.diskspd(words).run();
         run.expect_status(3).expect_stderr(&[expected]);

@@ -1,8 +1,13 @@
 //! One `--vary`: an option and the values that it takes.
 
 use crate::options;
-use crate::size::split_unit;
 use model::limits::SWEEP_POINTS_MAX;
+
+/// Behind the unit of a rate.
+const PER_SECOND: &str = "/s";
+
+/// `KiB`, `min`
+const UNIT_LETTERS_MAX: usize = 3;
 
 /// An option and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,10 +73,8 @@ impl Axis {
             self.values.push(part.to_owned());
             return Ok(());
         };
-        let (last, step) = match rest.find(['/', '*']) {
-            Some(at) => (&rest[..at], Step::parse(&rest[at..])?),
-            None => (rest, Step::Add(1)),
-        };
+        let (last, step) = without_step(rest);
+        let step = if step.is_empty() { Step::Add(1) } else { Step::parse(step)? };
         self.is_open = last.is_empty();
         if self.is_open && !self.values.is_empty() {
             return Err("an open-ended range, such as o=1.., cannot be combined with other values".to_owned());
@@ -83,11 +86,11 @@ impl Axis {
         let (mut value, unit) = number(first)?;
         let end = if last.is_empty() { None } else { Some(number(last)?) };
         // 1..4K counts in bytes; 4K..64K in KiB, and so is the step.
-        let (scale, end) = match end {
-            Some((end, end_unit)) if end_unit == unit => (unit, Some(end)),
+        let (unit, end) = match end {
+            Some((end, end_unit)) if end_unit.eq_ignore_ascii_case(unit) => (unit, Some(end)),
             Some((end, end_unit)) => {
                 value = in_bytes(value, unit)?;
-                (None, Some(in_bytes(end, end_unit)?))
+                ("", Some(in_bytes(end, end_unit)?))
             }
             None => (unit, None),
         };
@@ -101,7 +104,7 @@ impl Axis {
             if self.values.len() == SWEEP_POINTS_MAX {
                 return if end.is_none() { Ok(()) } else { Err(format!("more than {SWEEP_POINTS_MAX} values")) };
             }
-            self.values.push(format!("{value}{}", scale.map(String::from).unwrap_or_default()));
+            self.values.push(format!("{value}{unit}"));
             let next = match step {
                 Step::Add(step) => value.checked_add(step),
                 Step::Multiply(factor) => value.checked_mul(factor),
@@ -133,20 +136,30 @@ impl Step {
     }
 }
 
-/// A number and the letter of its unit.
-fn number(text: &str) -> Result<(u64, Option<char>), String> {
-    split_unit(text).ok_or_else(|| format!("'{text}' is not a number (optional suffix: K, M, G or T)"))
+/// The end of a range, and what follows it: `64K` and `*2`, `2M/s` and `/10`.
+fn without_step(text: &str) -> (&str, &str) {
+    let at = text.rfind(['/', '*']).filter(|at| text[*at..] != *PER_SECOND);
+    text.split_at(at.unwrap_or(text.len()))
 }
 
-/// True of two numbers: `1-4`, `4K-64K`, `1-16*2`.
+/// A number and its unit: `4K`, `100i`, `1M/s`.
+fn number(text: &str) -> Result<(u64, &str), String> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let letters = unit.strip_suffix(PER_SECOND).unwrap_or(unit);
+    let is_unit = letters.len() <= UNIT_LETTERS_MAX && letters.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let value = digits.parse().ok().filter(|_| is_unit);
+    value
+        .map(|value| (value, unit))
+        .ok_or_else(|| format!("'{text}' is not a number with its unit, as in 8, 4K or 100i"))
+}
+
+/// True of two numbers: `1-4`, `4K-64K`, `1-16*2`, `100i-200i`.
 fn is_range((first, last): (&str, &str)) -> bool {
-    let last = last.find(['/', '*']).map_or(last, |at| &last[..at]);
-    split_unit(first).is_some() && split_unit(last).is_some()
+    number(first).is_ok() && number(without_step(last).0).is_ok()
 }
 
-fn in_bytes(value: u64, unit: Option<char>) -> Result<u64, String> {
-    let text = format!("{value}{}", unit.map(String::from).unwrap_or_default());
-    crate::size::parse(&text, 1).map_err(|fault| fault.to_string())
+fn in_bytes(value: u64, unit: &str) -> Result<u64, String> {
+    crate::size::parse(&format!("{value}{unit}"), 1).map_err(|fault| fault.to_string())
 }
 
 fn is_option(typed: &str) -> bool {
@@ -182,6 +195,9 @@ mod tests {
         assert_eq!(values("rate=1000,2000"), "1000 2000");
         assert_eq!(values("--engine=io_uring,aio"), "io_uring aio");
         assert_eq!(values("S=u,h"), "u h");
+        assert_eq!(values("g=100i..300i/100"), "100i 200i 300i");
+        assert_eq!(values("g=1M/s..8M/s*2"), "1M/s 2M/s 4M/s 8M/s");
+        assert_eq!(values("rate=1M/s..3M/s"), "1M/s 2M/s 3M/s");
     }
 
     #[test]
@@ -203,6 +219,10 @@ mod tests {
             ("w=0,10-90/10", "write 10..90/10 for a range"),
             ("rate=100-200", "write 100..200 for a range"),
             ("t=1:8", "write 1..8 for a range"),
+            ("g=100i-200i", "'100i-200i' is not a value; write 100i..200i for a range"),
+            ("rate=1M/s-2M/s", "write 1M/s..2M/s for a range"),
+            ("g=1M/s:8M/s*2", "write 1M/s..8M/s*2 for a range"),
+            ("T=1b-4b", "write 1b..4b for a range"),
             ("o=x..9", "'x' is not a number"),
             ("o=0..8*2", "cannot start at 0"),
             ("o=1..8*1", "not a factor"),
