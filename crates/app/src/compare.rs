@@ -34,7 +34,9 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     let (first, second) = match (side(first), side(second)) {
         (Ok(first), Ok(second)) => (first, second),
         (first, second) => {
-            let reasons: Vec<String> = [first.err(), second.err()].into_iter().flatten().collect();
+            let mut reasons: Vec<String> = [first.err(), second.err()].into_iter().flatten().collect();
+            // Both sides may be the same file.
+            reasons.dedup();
             say_each("ERROR", &reasons);
             return Status::Failed;
         }

@@ -1,7 +1,7 @@
 //! The logs of a run that was cut off, or that failed.
 
 use host::Root;
-use model::units::Bytes;
+use model::units::{Bytes, counted, pluralized};
 use run::journal;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -124,7 +124,8 @@ impl Logs {
         }
         let missing = logs.history.missing(threads);
         if missing > 0 {
-            logs.lacks_records(&format!("the logs lack {missing} changes or flushes before the last one"));
+            let (changes, flushes) = (counted(missing, "change"), pluralized(missing, "flush"));
+            logs.lacks_records(&format!("the logs lack {changes} or {flushes} before the last one"));
         }
         logs.history.begin_changes().map_err(|bytes| {
             let per_unit = "40 bytes for each unit that was written and 16 for each range of them";
