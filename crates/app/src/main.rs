@@ -12,6 +12,7 @@ mod explain;
 mod feature;
 #[cfg_attr(not(feature = "fleet"), path = "absent/fleet.rs")]
 mod fleet;
+mod foreign_file;
 mod interrupt;
 mod journal;
 mod kept_results;

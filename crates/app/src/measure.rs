@@ -1,6 +1,7 @@
 //! One run on this machine: facts, plan, run, summary.
 
 use crate::console_observer::ConsoleObserver;
+use crate::foreign_file;
 use crate::interrupt::Signals;
 use crate::live::{self, LiveSinks, LiveView, Naming};
 use cli::RunRequest;
@@ -86,6 +87,7 @@ impl<'a> Measurement<'a> {
         self.facts.targets = host::targets(&self.machine, &questions);
         self.facts.disks = disks(self.environments());
         plan::plan(&self.request.profile, &self.facts, choices)
+            .map_err(|refusals| foreign_file::refusals(&self.request.profile).unwrap_or(refusals))
     }
 
     /// Runs the plan. The errors of its timespans are in the result and, one by one, beside it.

@@ -1,5 +1,6 @@
 //! `diskspd preset`: loads with a name.
 
+use crate::foreign_file;
 use crate::load;
 use crate::output::{say, say_each};
 use crate::profile_file;
@@ -49,6 +50,9 @@ fn text_of(name: &str) -> Result<String, String> {
         return Ok(builtin.text.to_owned());
     }
     let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|suffix| suffix == "toml");
+    if let Some(reason) = foreign_file::reason_at(Path::new(name)) {
+        return Err(reason);
+    }
     if !is_path {
         let meant = hint(name, BUILTIN.iter().map(|builtin| builtin.name));
         return Err(format!(

@@ -1,5 +1,6 @@
 //! `-X` and `diskspd run`: a profile from a file.
 
+use crate::foreign_file;
 use crate::load::check_outputs;
 use crate::output::{say, say_each};
 use crate::status::{Status, refuse_profile};
@@ -34,9 +35,8 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
 /// What a file says: TOML or XML to `diskspd run`, XML to `-X`.
 fn job_of(request: &LoadRequest, bytes: &[u8], name: &str) -> Result<Job<Requirement>, Status> {
     let refused = |()| Status::Refused;
-    if let Some((tool, command)) = cli::foreign::of_job_file(bytes) {
-        let tool = tool.name();
-        say(&format!("ERROR: '{name}' is a job file of {tool}; the nearest command here: {command}"));
+    if let Some(reason) = foreign_file::reason(&request.path, bytes) {
+        say(&format!("ERROR: {reason}"));
         return Err(Status::Refused);
     }
     if request.is_job && cli::is_job(bytes) {

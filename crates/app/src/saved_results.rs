@@ -1,22 +1,16 @@
 //! Reading results that were saved.
 
+use crate::foreign_file;
 use crate::output::say;
 use crate::outputs::{OutputFile, Protected, Replace};
 use crate::status::Status;
 use crate::sweep::folder::Kind;
-use cli::foreign::Tool;
 use cli::subcommand::report::OutputAsked;
 use model::result::RunResult;
 use render::document::DocumentKind;
-use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
-
-/// What a JSON document of fio begins with.
-const FIO_VERSION: &str = "\"fio version\"";
-/// It is in the first bytes.
-const SIGNATURE_BYTES: usize = 4096;
 
 /// The file of `--output`, checked.
 pub(crate) fn output_file(
@@ -44,32 +38,16 @@ pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
 
 /// The result that `bytes`, the contents of a file, are; the error is a sentence.
 pub(crate) fn result_in(file: &Path, bytes: &[u8]) -> Result<RunResult, String> {
-    let is_json = bytes.trim_ascii_start().starts_with(b"{");
-    if let Some(command) = is_json.then(|| command_of_fio(bytes)).flatten() {
-        return Err(format!(
-            "'{}': JSON of fio, not a result of diskspd; the nearest command here: {command}",
-            file.display()
-        ));
+    if let Some(reason) = foreign_file::reason(file, bytes) {
+        return Err(reason);
     }
+    let is_json = bytes.trim_ascii_start().starts_with(b"{");
     let result = if is_json {
         import::json::read(bytes).map_err(|error| error.to_string())
     } else {
         import::read(bytes).map_err(|error| error.to_string())
     };
     result.map_err(|reason| format!("'{}': {reason}", file.display()))
-}
-
-/// The nearest command to the one that made a JSON document of fio; `None` if it is none.
-fn command_of_fio(bytes: &[u8]) -> Option<String> {
-    // Most documents are ours, and large ones take long to read twice.
-    let is_fio = bytes.windows(FIO_VERSION.len()).take(SIGNATURE_BYTES).any(|part| part == FIO_VERSION.as_bytes());
-    let document: Value = is_fio.then(|| serde_json::from_slice(bytes).ok()).flatten()?;
-    let of_job = |options: &Value| -> cli::foreign::Settings {
-        let pairs = options.as_object().into_iter().flatten();
-        pairs.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
-    };
-    let settings = [of_job(&document["global options"]), of_job(&document["jobs"][0]["job options"])].concat();
-    Some(cli::foreign::command(Tool::Fio, &settings))
 }
 
 /// Reads at most one byte more than the limit, in one go: a pipe gives its bytes only once.

@@ -2,6 +2,7 @@
 
 use crate::profile_file;
 use cli::Environment;
+use model::limits::PROFILE_BYTES_MAX;
 use model::printable::command_line;
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,6 +23,12 @@ impl Environment for SystemEnv {
     fn text_file(&self, path: &Path) -> Result<String, String> {
         let bytes = profile_file::read(path).map_err(|error| error.to_string())?;
         profile_file::text(bytes)
+    }
+
+    fn small_file(&self, path: &Path) -> Option<Vec<u8>> {
+        // Reading a pipe may never end.
+        let is_small = path.metadata().is_ok_and(|file| file.is_file() && file.len() <= PROFILE_BYTES_MAX as u64);
+        is_small.then(|| profile_file::read(path).ok()).flatten()
     }
 }
 

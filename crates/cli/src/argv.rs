@@ -7,7 +7,7 @@ mod streams;
 
 use crate::builder::{Builder, Given};
 use crate::completions::Shell;
-use crate::foreign::{self, Recognised};
+use crate::foreign;
 use crate::options::{self, Kind, OptionRow, Pass};
 use crate::request::{Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
 use crate::subcommand::{self, Subcommand};
@@ -70,8 +70,9 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
     }
     let is_option = first.as_encoded_bytes().starts_with(b"-");
     if !is_option && !environment.file_exists(Path::new(first)) {
-        if let Some(found) = foreign::recognise(args).filter(|found| first == found.argument.as_str()) {
-            return Err(of_another_tool(found));
+        let found = foreign::recognise(args, environment);
+        if let Some(found) = found.filter(|found| first == found.argument.as_str()) {
+            return Err(found.into());
         }
         if let Some(failure) = misspelt_subcommand(first, args.len()) {
             return Err(failure);
@@ -81,7 +82,14 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
         scan::Scanned::Answer(command) => Ok(command),
         scan::Scanned::Line(line) => read_line(&line, args.len(), None, environment),
     });
-    parsed.map_err(|failure| foreign::recognise(args).map_or(failure, of_another_tool))
+    parsed.map_err(|failure| foreign::recognise(args, environment).map_or(failure, ParseFailure::from))
+}
+
+/// True if these words are a load, whatever it would do.
+pub(crate) fn is_load(args: &[OsString], environment: &dyn Environment) -> bool {
+    let Ok(scan::Scanned::Line(line)) = scan::scan(args, environment) else { return false };
+    let read = read_line(&line, args.len(), None, environment);
+    matches!(read, Ok(Command::Run(_) | Command::LoadProfile(_) | Command::ShowProfile(_)))
 }
 
 /// Reads the options and targets beside a job file: those that may stand beside `-X`.
@@ -92,8 +100,11 @@ pub fn parse_job(
 ) -> Result<LoadRequest, ParseFailure> {
     let args: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
     let no_run = || ParseFailure::because("this command line does not start a run");
-    let scan::Scanned::Line(line) = scan::scan(&args, environment)? else { return Err(no_run()) };
-    match read_line(&line, args.len(), Some(path), environment)? {
+    let parsed = scan::scan(&args, environment).and_then(|scanned| match scanned {
+        scan::Scanned::Answer(_) => Err(no_run()),
+        scan::Scanned::Line(line) => read_line(&line, args.len(), Some(path), environment),
+    });
+    match parsed.map_err(|failure| foreign::recognise(&args, environment).map_or(failure, ParseFailure::from))? {
         Command::LoadProfile(request) => Ok(LoadRequest { is_job: true, ..request }),
         _ => Err(no_run()),
     }
@@ -116,17 +127,6 @@ fn read_line(
     interpret(line, &mut builder, count, environment).map_err(|failure| {
         let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));
         ParseFailure { messages: warnings.chain(failure.messages).collect(), ..failure }
-    })
-}
-
-/// Says of a command line of another tool what it is in ours.
-fn of_another_tool(found: Recognised) -> ParseFailure {
-    let Recognised { argument, tool, command } = found;
-    let name = tool.name();
-    let what = if argument == name { "another program".to_owned() } else { format!("an option of {name}") };
-    ParseFailure::because(match command {
-        Some(command) => format!("'{argument}' is {what}; the nearest command here: {command}"),
-        None => format!("'{argument}' is {what}; --help WORD finds the option for a word of {name}"),
     })
 }
 

@@ -1,9 +1,12 @@
 //! Words of other tools (fio, vdbench, elbencho), and the options of ours that say the same: for errors and for help.
 
-use crate::{decimal, words};
+use crate::options::Repeat;
+use crate::request::{Environment, ParseFailure};
+use crate::{argv, decimal, words};
 use model::shell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// A storage tool whose words are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +17,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    const ALL: [Self; 3] = [Self::Fio, Self::Vdbench, Self::Elbencho];
+    pub(crate) const ALL: [Self; 3] = [Self::Fio, Self::Vdbench, Self::Elbencho];
 
     /// As it is typed.
     pub const fn name(self) -> &'static str {
@@ -59,6 +62,8 @@ enum Says {
     IosPerSecond,
     /// Which I/Os: `randread`.
     Pattern,
+    /// The share of random I/Os, in percent or as a word.
+    Seek,
     /// A target.
     Target,
 }
@@ -82,6 +87,18 @@ pub(crate) struct Recognised {
     pub(crate) tool: Tool,
     /// The nearest command of ours, if there is any.
     pub(crate) command: Option<String>,
+}
+
+impl From<Recognised> for ParseFailure {
+    fn from(found: Recognised) -> Self {
+        let Recognised { argument, tool, command } = found;
+        let name = tool.name();
+        let what = if argument == name { "another program".to_owned() } else { format!("an option of {name}") };
+        Self::because(match command {
+            Some(command) => format!("'{argument}' is {what}; the nearest command here: {command}"),
+            None => format!("'{argument}' is {what}; --help WORD finds the option for a word of {name}"),
+        })
+    }
 }
 
 /// Every word, the more usual tool first.
@@ -135,7 +152,7 @@ pub(crate) const WORDS: &[Word] = &[
     vdbench("lun", "", Says::Target),
     vdbench("xfersize", "-b4K", Says::Size("-b")),
     vdbench("rdpct", "-w30", Says::Rest("-w")),
-    vdbench("seekpct", "-rs80", Says::Number("-rs")),
+    vdbench("seekpct", "-rs80", Says::Seek),
     vdbench("threads", "-o32", Says::Number("-o")),
     vdbench("iorate", "--rate=5000", Says::Number("--rate=")),
     vdbench("elapsed", "-d60", Says::Seconds("-d")),
@@ -154,6 +171,17 @@ pub(crate) const WORDS: &[Word] = &[
     elbencho("lat", "-L", Says::Fixed("-L")),
 ];
 
+/// What a tool does where none of these words says otherwise, and we do not.
+const DEFAULTS: &[(Tool, &[&str], &str)] = &[
+    (Tool::Fio, &["bs", "blocksize", "bssplit"], "-b4K"),
+    (Tool::Fio, &["iodepth"], "-o1"),
+    (Tool::Vdbench, &["xfersize"], "-b4K"),
+    (Tool::Vdbench, &["threads"], "-o8"),
+    (Tool::Vdbench, &["seekpct"], "-r"),
+    (Tool::Elbencho, &["block"], "-b1M"),
+    (Tool::Elbencho, &["iodepth"], "-o1"),
+];
+
 fn find(tool: Tool, name: &str) -> Option<&'static Word> {
     WORDS.iter().find(|word| word.tool == tool && word.name == name)
 }
@@ -161,15 +189,30 @@ fn find(tool: Tool, name: &str) -> Option<&'static Word> {
 /// Words of another tool with their values.
 pub type Settings = Vec<(String, String)>;
 
-/// The nearest command of ours; what has no counterpart is left out.
-pub fn command(tool: Tool, settings: &[(String, String)]) -> String {
-    nearest(tool, settings, Vec::new(), &[])
+/// Nothing but words: no files.
+struct Words;
+
+impl Environment for Words {
+    fn milliseconds_since_boot(&self) -> u32 {
+        0
+    }
+
+    fn file_exists(&self, _: &Path) -> bool {
+        false
+    }
 }
 
-/// The same with options of ours, and with targets, unless a setting names others.
-fn nearest(tool: Tool, settings: &[(String, String)], mut options: Vec<String>, targets: &[String]) -> String {
+/// The nearest command of ours; what has no counterpart is left out.
+pub fn command(tool: Tool, settings: &[(String, String)]) -> String {
+    nearest(tool, settings, &[], &[])
+}
+
+/// The same with options of ours, each with its value, and with targets, unless a setting names others. What the parser
+/// would refuse is left out.
+fn nearest(tool: Tool, settings: &[(String, String)], options: &[Vec<String>], targets: &[String]) -> String {
     let last: BTreeMap<&str, &str> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let mut targets = if targets.is_empty() { vec!["test.dat".to_owned()] } else { targets.to_vec() };
+    let mut targets = targets.to_vec();
+    let mut wanted = options.to_vec();
     let mut seen: Vec<&str> = Vec::new();
     for (name, _) in settings {
         let Some(word) = find(tool, name).filter(|word| !seen.contains(&word.name)) else { continue };
@@ -177,29 +220,52 @@ fn nearest(tool: Tool, settings: &[(String, String)], mut options: Vec<String>, 
         let value = last.get(word.name).copied().unwrap_or_default();
         match word.says {
             Says::Target if !value.is_empty() => targets = value.split(':').map(str::to_owned).collect(),
-            Says::Pattern => options.extend(pattern(value, last.keys().any(|name| name.starts_with("rwmix")))),
-            _ => options.extend(word.argument(value)),
+            Says::Pattern => wanted.extend(pattern(value, last.keys().any(|name| name.starts_with("rwmix")))),
+            _ => wanted.extend(word.argument(value).map(|argument| vec![argument])),
         }
     }
-    let words = std::iter::once("diskspd".to_owned()).chain(options).chain(targets);
+    // Beside options of ours, the defaults are ours, and loads of files have others.
+    let is_ours = options.iter().any(|option| words::row_of(&option[0]).is_some());
+    if !is_ours && !last.contains_key("fsd") && !last.contains_key("fwd") {
+        let silent =
+            DEFAULTS.iter().filter(|(of, names, _)| *of == tool && !names.iter().any(|name| seen.contains(name)));
+        wanted.extend(silent.map(|(_, _, argument)| vec![(*argument).to_owned()]));
+    }
+    if !is_accepted(&[], &targets) {
+        targets = vec!["test.dat".to_owned()];
+    }
+    let mut kept: Vec<String> = Vec::new();
+    let mut given: Vec<&str> = Vec::new();
+    for option in wanted {
+        let Some(row) = words::row_of(&option[0]) else { continue };
+        let is_again = row.repeat != Repeat::Accumulates && given.contains(&row.name);
+        let more = [kept.as_slice(), option.as_slice()].concat();
+        if !is_again && is_accepted(&more, &targets) {
+            given.push(row.name);
+            kept = more;
+        }
+    }
+    let words = std::iter::once("diskspd".to_owned()).chain(kept).chain(targets);
     words.map(|word| shell::quoted(&word).to_string()).collect::<Vec<_>>().join(" ")
 }
 
+/// True if the parser takes these for a load.
+fn is_accepted(options: &[String], targets: &[String]) -> bool {
+    let words: Vec<OsString> = options.iter().chain(targets).map(OsString::from).collect();
+    argv::is_load(&words, &Words)
+}
+
 /// `randrw` of fio; the share of writes may be said by another option.
-fn pattern(value: &str, has_share: bool) -> Vec<String> {
-    let mut options = Vec::new();
+fn pattern(value: &str, has_share: bool) -> Vec<Vec<String>> {
     let kind = value.split(':').next().unwrap_or_default();
-    if kind.starts_with("rand") {
-        options.push("-r".to_owned());
-    }
+    let order = kind.starts_with("rand").then_some("-r");
     let share = match kind.trim_start_matches("rand") {
         "write" => Some("-w100"),
         "rw" | "readwrite" if !has_share => Some("-w50"),
         "trim" => Some("--discard=100"),
         _ => None,
     };
-    options.extend(share.map(str::to_owned));
-    options
+    order.into_iter().chain(share).map(|option| vec![option.to_owned()]).collect()
 }
 
 impl Word {
@@ -218,6 +284,10 @@ impl Word {
                 Some(format!("{option}{}", 100 - share))
             }
             Says::Fixed(argument) => (value.is_empty() || !is_off).then(|| argument.to_owned()),
+            Says::Seek => match value {
+                "random" | "rand" | "100" => Some("-r".to_owned()),
+                _ => (!is_off && value.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("-rs{value}")),
+            },
             Says::Engine => Some(match value {
                 "libaio" | "posixaio" => "--engine=aio".to_owned(),
                 "io_uring" | "io_uring_cmd" => "--engine=io_uring".to_owned(),
@@ -257,8 +327,8 @@ struct Line {
     settings: Settings,
     /// The arguments that the settings are from, each with its name.
     typed: Vec<(String, String)>,
-    /// Options that are not theirs.
-    options: Vec<String>,
+    /// Options that are not theirs, each with its value.
+    options: Vec<Vec<String>>,
     targets: Vec<String>,
 }
 
@@ -275,8 +345,8 @@ impl Line {
             let is_long = name.starts_with("--");
             let Some(word) = WORDS.iter().find(|word| word.name == bare && (is_long || value.is_some())) else {
                 if arg.starts_with('-') {
-                    line.options.push(arg.to_owned());
-                    line.options.extend(rest.next_if(|_| words::has_value_behind(arg)).map(str::to_owned));
+                    let value = rest.next_if(|_| words::has_value_behind(arg));
+                    line.options.push(std::iter::once(arg).chain(value).map(str::to_owned).collect());
                 } else {
                     line.targets.push(arg.to_owned());
                 }
@@ -297,16 +367,21 @@ impl Line {
 }
 
 /// What a command line of another tool is in ours; `None` if nothing says that it is one. It begins with the tool's name,
-/// or has words of it that are not ours.
-pub(crate) fn recognise(args: &[OsString]) -> Option<Recognised> {
+/// or has words of it that are not ours. Behind the name there may be a job file.
+pub(crate) fn recognise(args: &[OsString], environment: &dyn Environment) -> Option<Recognised> {
     let args: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
     let first = *args.first()?;
-    if let Some(tool) = Tool::ALL.into_iter().find(|tool| tool.name() == first) {
+    let is_name = |tool: &Tool| tool.name() == first && !environment.file_exists(Path::new(first));
+    if let Some(tool) = Tool::ALL.into_iter().find(is_name) {
         let Line { settings, mut targets, .. } = Line::read(&args[1..]);
         // Before the last there may be values of short options.
         let target = targets.pop().filter(|_| tool == Tool::Elbencho);
         let is_any = settings.iter().any(|(name, _)| find(tool, name).is_some());
-        let command = is_any.then(|| nearest(tool, &settings, Vec::new(), target.as_slice()));
+        let typed = || is_any.then(|| nearest(tool, &settings, &[], target.as_slice()));
+        // `-f FILE` and `-fFILE` of vdbench.
+        let files = args[1..].iter().map(|arg| Path::new(arg.strip_prefix("-f").unwrap_or(arg)));
+        let job = files.filter_map(|path| environment.small_file(path)).find_map(|bytes| of_job_file(&bytes));
+        let command = job.map(|(_, command)| command).or_else(typed);
         return Some(Recognised { argument: first.to_owned(), tool, command });
     }
     let line = Line::read(&args);
@@ -316,7 +391,7 @@ pub(crate) fn recognise(args: &[OsString]) -> Option<Recognised> {
     let is_ours = |arg: &str| arg.starts_with("--") && words::row_of(arg).is_some();
     let tells = |(arg, name): &&(String, String)| find(tool, name).is_some() && !is_ours(arg);
     let (argument, _) = line.typed.iter().find(tells)?;
-    let command = nearest(tool, &line.settings, line.options, &line.targets);
+    let command = nearest(tool, &line.settings, &line.options, &line.targets);
     Some(Recognised { argument: argument.clone(), tool, command: Some(command) })
 }
 
@@ -333,15 +408,19 @@ fn parameters<'a>(lines: impl Iterator<Item = &'a str>) -> Settings {
 pub fn of_job_file(bytes: &[u8]) -> Option<(Tool, String)> {
     let text = std::str::from_utf8(bytes).ok()?;
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';', '*']));
-    if ["sd=", "wd=", "rd=", "fsd=", "hd="].iter().any(|key| lines().next().is_some_and(|line| line.starts_with(key))) {
+    if ["sd=", "wd=", "rd=", "fsd=", "fwd=", "hd=", "general="]
+        .iter()
+        .any(|key| lines().next().is_some_and(|line| line.starts_with(key)))
+    {
         return Some((Tool::Vdbench, command(Tool::Vdbench, &parameters(lines()))));
     }
     // The options of all jobs and those of the first: in a job file of ours, texts have quotation marks.
     let mut settings = Settings::new();
-    let mut jobs = 0;
+    let (mut jobs, mut is_global) = (0, false);
     for line in lines() {
         if line.starts_with('[') {
             jobs += u32::from(line != "[global]");
+            is_global |= line == "[global]";
             continue;
         }
         let (key, value) = line.split_once('=').unwrap_or((line, "1"));
@@ -351,87 +430,10 @@ pub fn of_job_file(bytes: &[u8]) -> Option<(Tool, String)> {
     }
     let is_fio =
         |key: &str| ["rw", "readwrite", "bs", "blocksize", "ioengine", "iodepth", "numjobs", "filename"].contains(&key);
-    let is_job = jobs > 0 && settings.iter().any(|(key, value)| is_fio(key) && !value.starts_with(['"', '\'']));
+    let is_job =
+        (jobs > 0 || is_global) && settings.iter().any(|(key, value)| is_fio(key) && !value.starts_with(['"', '\'']));
     is_job.then(|| (Tool::Fio, command(Tool::Fio, &settings)))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Command;
-    use crate::request::FakeEnv;
-
-    fn args(line: &str) -> Vec<OsString> {
-        line.split_whitespace().map(OsString::from).collect()
-    }
-
-    /// Each is a command line that starts a run.
-    fn is_run(command: &str) -> bool {
-        let args = args(command.strip_prefix("diskspd ").expect("a command"));
-        matches!(crate::parse(&args, &FakeEnv), Ok(Command::Run(_)))
-    }
-
-    #[test]
-    fn command_lines_of_others_have_a_nearest_one_of_ours() {
-        for (line, argument, tool, expected) in [
-            ("--rw=randread", "--rw=randread", "fio", "diskspd -r test.dat"),
-            (
-                "--name=t --rw=randrw --rwmixread=70 --bs=4k --iodepth=32 --numjobs=4 --runtime=60 --time_based --direct=1 \
-                 --ioengine=libaio --size=1g --filename=/data/f",
-                "--name=t",
-                "fio",
-                "diskspd -r -w30 -b4K -o32 -t4 -d60 -Su --engine=aio -c1G /data/f",
-            ),
-            ("--rw randwrite --bs 64KiB f", "--rw", "fio", "diskspd -r -w100 -b64K f"),
-            ("--rate=1m --rw=rw --rate_iops=100", "--rw=rw", "fio", "diskspd -g1M/s -w50 -g100i test.dat"),
-            ("-rw=read -bs=4k f", "-rw=read", "fio", "diskspd -b4K f"),
-            ("rw=trim direct=0 sync=none", "rw=trim", "fio", "diskspd --discard=100 test.dat"),
-            ("-b4K --iodepth=8 --json r.json f", "--iodepth=8", "fio", "diskspd -b4K --json r.json -o8 f"),
-            ("--filename=a:b --random_distribution=zipf:1.2", "--filename=a:b", "fio", "diskspd --skew=zipf:1.2 a b"),
-            (
-                "--threads 8 --block 4k --rand --timelimit 30",
-                "--threads",
-                "elbencho",
-                "diskspd -t8 -b4K -r -d30 test.dat",
-            ),
-            ("elbencho -t 4 --rand --block 4k f", "elbencho", "elbencho", "diskspd -r -b4K f"),
-            (
-                "sd=s,lun=/dev/sdx,threads=8 wd=w,sd=s,rdpct=100",
-                "sd=s,lun=/dev/sdx,threads=8",
-                "vdbench",
-                "diskspd -o8 -w0 /dev/sdx",
-            ),
-        ] {
-            let found = recognise(&args(line)).expect(line);
-            assert_eq!(found.argument, argument, "{line}");
-            assert_eq!((found.tool.name(), found.command.as_deref()), (tool, Some(expected)), "{line}");
-            assert!(is_run(expected), "{expected}");
-        }
-        for line in ["", "--nothing", "-r -b4K f", "--verify --json size f"] {
-            assert!(recognise(&args(line)).is_none(), "{line}");
-        }
-        assert!(recognise(&args("fio job.fio")).is_some_and(|found| found.command.is_none()));
-    }
-
-    #[test]
-    fn job_files_of_others_are_recognised() {
-        let of = |text: &str| of_job_file(text.as_bytes()).map(|(tool, command)| (tool.name(), command));
-        let job = "; a job\n[global]\nioengine=io_uring\ndirect=1\n[one]\nrw=randread\nbs=8k\n[two]\nbs=1m\n";
-        assert_eq!(of(job), Some(("fio", "diskspd --engine=io_uring -Su -r -b8K test.dat".to_owned())));
-        let parameters =
-            "sd=sd1,lun=/dev/sdx,threads=8\nwd=wd1,sd=sd1,xfersize=4k,rdpct=70\nrd=r,wd=wd1,iorate=max,elapsed=60\n";
-        assert_eq!(of(parameters), Some(("vdbench", "diskspd -o8 -b4K -w30 -d60 /dev/sdx".to_owned())));
-        for text in ["", "form = \"diskspd-job\"\n[[time_spans]]\nduration_s = 1\n", "[a]\nrw=\"x\"\n", "<Profile/>"] {
-            assert_eq!(of(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn every_example_is_an_argument_of_ours() {
-        for word in WORDS {
-            for argument in word.example.split_whitespace() {
-                assert!(crate::words::row_of(argument).is_some(), "{}: {argument}", word.name);
-            }
-        }
-    }
-}
+mod tests;

@@ -26,6 +26,10 @@ pub trait Environment {
     fn text_file(&self, path: &Path) -> Result<String, String> {
         Err(format!("no file {} here", path.display()))
     }
+    /// Content of a regular file that is no larger than a job file may be; `None` if there is none.
+    fn small_file(&self, _path: &Path) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// A system without files, seconds after boot.

@@ -20,7 +20,11 @@ fn the_first_line_answers() {
     let place = prepared();
     for (words, status, expected) in [
         // Mistakes.
-        ("--rw=randread f", 3, "ERROR: '--rw=randread' is an option of fio; the nearest command here: diskspd -r f"),
+        (
+            "--rw=randread f",
+            3,
+            "ERROR: '--rw=randread' is an option of fio; the nearest command here: diskspd -r -b4K -o1 f",
+        ),
         (
             "--name=t --rw=randrw --rwmixread=70 --bs=4k --iodepth=32 --runtime=60 --filename=f",
             3,
@@ -34,22 +38,22 @@ fn the_first_line_answers() {
         (
             "report fio.json",
             1,
-            "ERROR: 'fio.json': JSON of fio, not a result of diskspd; the nearest command here: diskspd -b8K -o4 -r -w100 test.dat",
+            "ERROR: 'fio.json' is JSON of fio; the nearest command here: diskspd -b8K -o4 -r -w100 test.dat",
         ),
         (
             "run load.vdb",
             3,
-            "ERROR: 'load.vdb' is a job file of vdbench; the nearest command here: diskspd -o8 -b4K -w30 -d60 /dev/sdx",
+            "ERROR: 'load.vdb' is a job file of vdbench; the nearest command here: diskspd -o8 -b4K -w30 -d60 -r /dev/sdx",
         ),
         (
             "elbencho --rand --block 4k f",
             3,
-            "ERROR: 'elbencho' is another program; the nearest command here: diskspd -r -b4K f",
+            "ERROR: 'elbencho' is another program; the nearest command here: diskspd -r -b4K -o1 f",
         ),
         (
             "vdbench -f load.vdb",
             3,
-            "ERROR: 'vdbench' is another program; --help WORD finds the option for a word of vdbench",
+            "ERROR: 'vdbench' is another program; the nearest command here: diskspd -o8 -b4K -w30 -d60 -r /dev/sdx",
         ),
         ("nowhere", 1, "ERROR: 'nowhere' does not exist; -c<size> creates it"),
         (
@@ -63,7 +67,7 @@ fn the_first_line_answers() {
             "ERROR: '-d 10': write -d10, without a space between option and value (for a file of that name, write ./10)",
         ),
         // Wishes.
-        ("", 3, ""),
+        ("", 3, "Usage: *diskspd [options] target1 [ target2 [ target3 ...] ]"),
         ("help", 0, "Usage: diskspd [options] target1 [target2 ...]"),
         ("--help", 0, "Usage: diskspd [options] target1 [target2 ...]"),
         ("help sweep", 0, "Usage: diskspd sweep --vary OPTION=VALUES [...] -- <options and targets of the load>"),
@@ -78,16 +82,22 @@ fn the_first_line_answers() {
         ("--help percentile", 0, "3-nines is the 99.9th percentile: one I/O in a thousand takes longer."),
         ("--help -o", 0, "-o<count>"),
         ("--help xyzzyq", 3, "ERROR: no help for 'xyzzyq'; nearest: "),
-        ("--version", 0, "diskspd "),
-        ("-Rp f", 0, ""),
-        ("explain", 0, ""),
+        (
+            "--version",
+            0,
+            concat!("diskspd ", env!("CARGO_PKG_VERSION"), " for Linux, behaves like DiskSpd 2.3.0 (2026/06/15)"),
+        ),
+        ("-Rp f", 0, "Command Line: *diskspd -Rp f"),
+        ("explain", 0, "FINDING                 REPORTED BY    SEVERITY"),
         ("--plan f", 0, "Timespan 1: warm-up 5 s, measurement 10 s, cool-down 0 s"),
     ] {
         let run = place.diskspd(words).run();
         run.expect_status(status);
         let text = if run.stdout.is_empty() { &run.stderr } else { &run.stdout };
-        let first = text.lines().next().unwrap_or_default();
-        assert!(if expected.is_empty() { !text.is_empty() } else { first.starts_with(expected) }, "{words}: {run}");
+        let first = text.lines().find(|line| !line.is_empty()).unwrap_or_default();
+        // For * stands where the program is.
+        let (start, end) = expected.split_once('*').unwrap_or((expected, ""));
+        assert!(first.starts_with(start) && first.contains(end), "{words}: {run}");
     }
 }
 
@@ -116,9 +126,62 @@ fn questions_are_answered_by_one_word() {
             let run = place.diskspd(&words).run();
             run.expect_status(0);
             let name = |line: &str| line.trim_start().split(['=', '[', '(', '<', ' ']).next() == Some(option);
-            let shown = run.stdout.lines().any(name);
-            assert!(shown && run.stdout.to_lowercase().contains("example: "), "{question}: {run}");
+            let is_example = |line: &&str| line.trim_start().to_lowercase().starts_with("example: ");
+            let example = run.stdout.lines().skip_while(|line| !name(line)).find(is_example).unwrap_or_default();
+            assert!(example.split(' ').any(|word| word.starts_with(option)), "{question}: {run}");
         }
+    }
+}
+
+/// Wherever a file is named where one of ours would be right.
+#[test]
+fn files_of_other_tools_are_recognised_everywhere() {
+    let place = prepared();
+    place.file("job.toml", &place.content("job.fio"));
+    place.file("only.fio", b"[global]\nbs=8k\nrw=randread\n");
+    place.file("load.parm", &place.content("load.vdb"));
+    let (fio, vdbench) = ("diskspd --engine=aio -Su -r -b4K -o16 f", "diskspd -o8 -b4K -w30 -d60 -r /dev/sdx");
+    let json = "diskspd -b8K -o4 -r -w100 test.dat";
+    for (words, status, named, command) in [
+        ("run job.toml", 3, "'job.toml' is a job file of fio", fio),
+        ("run only.fio", 3, "'only.fio' is a job file of fio", "diskspd -b8K -r -o1 test.dat"),
+        ("-Xonly.fio", 3, "'only.fio' is a job file of fio", "diskspd -b8K -r -o1 test.dat"),
+        ("run fio.json", 3, "'fio.json' is JSON of fio", json),
+        ("-Xfio.json", 3, "'fio.json' is JSON of fio", json),
+        ("preset run ./job.toml f", 3, "'./job.toml' is a job file of fio", fio),
+        ("preset run job.fio f", 3, "'job.fio' is a job file of fio", fio),
+        ("preset show load.parm", 3, "'load.parm' is a job file of vdbench", vdbench),
+        ("report job.fio", 1, "'job.fio' is a job file of fio", fio),
+        ("report load.vdb", 1, "'load.vdb' is a job file of vdbench", vdbench),
+        ("compare job.fio job.fio", 1, "'job.fio' is a job file of fio", fio),
+        ("job.fio", 3, "'job.fio' is a job file of fio", fio),
+        ("-w100 load.vdb", 3, "'load.vdb' is a job file of vdbench", vdbench),
+        ("fio job.fio", 3, "'fio' is another program", fio),
+        ("vdbench -fload.vdb", 3, "'vdbench' is another program", vdbench),
+    ] {
+        let run = place.diskspd(words).run();
+        run.expect_status(status);
+        assert_eq!(run.stderr, format!("ERROR: {named}; the nearest command here: {command}\n"), "{words}");
+    }
+    let run = place.diskspd("sweep --vary o=1,2 --dir d -- job.fio").run();
+    run.expect_status(3).expect_stderr(&["'job.fio' is a job file of fio; the nearest command here: ", fio]);
+}
+
+/// What help lists as subcommands.
+#[test]
+fn options_of_other_tools_are_recognised_by_every_subcommand() {
+    let place = workplace!();
+    let help = place.diskspd("--help").run().stdout;
+    let (_, listed) = help.split_once("\nSubcommands").expect("a list of subcommands");
+    let names =
+        listed.lines().skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let names: Vec<&str> = names.collect();
+    assert!(names.contains(&"sweep") && names.contains(&"agent"), "{names:?}");
+    for name in names {
+        let run = place.diskspd(name).arg("--rw=randread").run();
+        run.expect_status(3).expect_stderr(&[
+            "ERROR: '--rw=randread' is an option of fio; the nearest command here: diskspd -r -b4K -o1 test.dat",
+        ]);
     }
 }
 

@@ -26,6 +26,7 @@ pub mod verify;
 pub mod verify_cycles;
 
 use crate::argv::Command;
+use crate::foreign;
 use crate::request::{Environment, ParseFailure};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args};
@@ -108,8 +109,23 @@ pub(crate) fn parse(
     args: &[OsString],
     environment: &dyn Environment,
 ) -> Result<Command, ParseFailure> {
-    let subcommand = read(name, args, environment)?;
+    let subcommand =
+        read(name, args, environment).map_err(|failure| of_another_tool(name, args, environment).unwrap_or(failure))?;
     Ok(subcommand.map_or_else(|| Command::Help(Some(name.to_owned())), Command::Subcommand))
+}
+
+/// What is to be said of options of another tool among the arguments: those of the subcommand are not.
+fn of_another_tool(name: &str, args: &[OsString], environment: &dyn Environment) -> Option<ParseFailure> {
+    let command = command(name)?;
+    let has_load = command.get_arguments().any(|argument| argument.get_id() == LOAD);
+    let names = command.get_positionals().filter(|argument| argument.get_id() != LOAD).count();
+    // What follows -- is no load of ours, but may be a command.
+    let end = args.iter().position(|arg| arg == "--").filter(|_| !has_load).unwrap_or(args.len());
+    let sorted = with_load_last(&command, &args[..end], names, |_| true);
+    let load = sorted.iter().position(|arg| arg == "--").map(|at| &sorted[at + 1..])?;
+    let is_load = |word: &&OsString| has_load || word.as_encoded_bytes().starts_with(b"-");
+    let load: Vec<OsString> = load.iter().filter(is_load).cloned().collect();
+    foreign::recognise(&load, environment).map(ParseFailure::from)
 }
 
 /// What the arguments ask for; `None` = for help.

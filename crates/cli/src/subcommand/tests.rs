@@ -19,3 +19,27 @@ pub(super) fn typed_words(name: &str, words: &[&str]) -> Result<Subcommand, Stri
         }
     }
 }
+
+#[test]
+fn options_of_other_tools_are_recognised_by_every_subcommand() {
+    for name in NAMES {
+        let refused = typed(name, "--rw=randread").expect_err(name);
+        let expected =
+            "ERROR: '--rw=randread' is an option of fio; the nearest command here: diskspd -r -b4K -o1 test.dat";
+        assert_eq!(refused, expected, "{name}");
+    }
+    for (name, line, expected) in [
+        ("sweep", "--vary o=1,2 --bs=8k -- f", "diskspd -b8K -o1 f"),
+        ("ab", "--bs=4k --a -o1 --b -o2 -- -r f", "diskspd -r -b4K f"),
+        ("preset", "run --rw=read f", "diskspd -b4K -o1 f"),
+        ("compare", "a b --bs=4k", "diskspd -b4K -o1 test.dat"),
+    ] {
+        let refused = typed(name, line).expect_err(line);
+        assert!(refused.ends_with(&format!("the nearest command here: {expected}")), "{name} {line}: {refused}");
+    }
+    // A misspelt option of ours stays one, and a command that is run is not ours to judge.
+    for (name, line) in [("sweep", "--vry o=1..4 -- f"), ("monitor", "--hist -- fio --rw=read")] {
+        let refused = typed(name, line).expect_err(line);
+        assert!(refused.contains("invalid option"), "{name} {line}: {refused}");
+    }
+}
