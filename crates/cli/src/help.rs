@@ -123,7 +123,7 @@ pub fn topic(word: &str) -> Option<String> {
     }
     // A word without dashes may also be one of another tool, with another meaning.
     let others = if word.starts_with('-') { None } else { find::others(word, &rows) };
-    let sections: Vec<String> = others.into_iter().chain(rows.into_iter().map(describe)).collect();
+    let sections: Vec<String> = rows.into_iter().map(describe).chain(others).collect();
     Some(sections.join("\n"))
 }
 

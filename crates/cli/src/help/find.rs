@@ -2,8 +2,9 @@
 //! the guide and among the words of the field and of other tools.
 
 use super::{LINE_WIDTH, TEXT_COLUMN, list_row, wrap};
-use crate::foreign;
+use crate::foreign::{self, Tool};
 use crate::options::{self, OptionRow};
+use crate::preset::BUILTIN;
 use crate::subcommand;
 use settings::suggest::nearest;
 use std::fmt::Write as _;
@@ -31,6 +32,12 @@ const TERMS: &[(&[&str], &[&str], &str)] = &[
     (&["fsync", "fdatasync", "flush", "durable", "o_dsync", "sync"], &["--fsync-every", "--fdatasync-every", "-S"], ""),
     (&["trim", "unmap"], &["--discard"], ""),
     (&["random"], &["-r", "-rs"], ""),
+    (
+        &["randread", "randwrite", "randrw"],
+        &["-r", "-w"],
+        "fio: randread is -r here, randwrite is -r -w100, randrw is -r -w50.",
+    ),
+    (&["libaio", "aio", "io uring", "uring", "psync", "mmap", "ioengine"], &["--engine"], ""),
     (&["sequential"], &["-s", "-si"], ""),
     (&["write", "mix", "read write"], &["-w"], "Without -w, a load only reads."),
     (&["overwrite", "existing file"], &["--overwrite"], ""),
@@ -62,11 +69,13 @@ pub(super) fn find(words: &str) -> Option<String> {
         .copied()
         .filter(|name| *name == word || has_word(&subcommand::summary(name), &word))
         .collect();
+    let presets: Vec<(&str, String)> =
+        presets().filter(|(name, title)| *name == word || has_word(title, &word)).collect();
     let pages: Vec<(&str, String)> = guide().filter(|(title, _)| has_word(title, &word)).collect();
-    if rows.is_empty() && notes.is_empty() && subcommands.is_empty() && pages.is_empty() {
+    if rows.is_empty() && notes.is_empty() && subcommands.is_empty() && presets.is_empty() && pages.is_empty() {
         return None;
     }
-    Some(text(&rows, &notes, &subcommands, &pages))
+    Some(text(&rows, &notes, &subcommands, &presets, &pages))
 }
 
 /// What a word means beside the options that it names; `None` if nothing.
@@ -74,7 +83,7 @@ pub(super) fn others(word: &str, named: &[&OptionRow]) -> Option<String> {
     let (rows, notes) = meant(&normalised(word));
     let others: Vec<&OptionRow> =
         rows.into_iter().filter(|row| named.iter().all(|known| known.name != row.name)).collect();
-    (!others.is_empty()).then(|| text(&others, &notes, &[], &[]))
+    (!others.is_empty()).then(|| text(&others, &notes, &[], &[], &[]))
 }
 
 /// What is nearest to a word that finds nothing.
@@ -87,7 +96,14 @@ pub(super) fn words() -> impl Iterator<Item = &'static str> {
     let names = options::long_named().map(|row| row.name.trim_start_matches('-'));
     let terms = TERMS.iter().flat_map(|(words, ..)| words.iter().copied());
     let foreign = foreign::WORDS.iter().map(|word| word.name);
-    names.chain(subcommand::NAMES.iter().copied()).chain(terms).chain(foreign)
+    let tools = Tool::ALL.into_iter().map(Tool::name);
+    let presets = BUILTIN.iter().map(|preset| preset.name);
+    names.chain(subcommand::NAMES.iter().copied()).chain(terms).chain(foreign).chain(tools).chain(presets)
+}
+
+/// The presets with their titles.
+fn presets() -> impl Iterator<Item = (&'static str, String)> {
+    BUILTIN.iter().filter_map(|builtin| Some((builtin.name, builtin.preset().ok()?.title)))
 }
 
 /// The titles of the guide and of what it links to, with their pages.
@@ -116,6 +132,14 @@ fn meant(word: &str) -> (Vec<&'static OptionRow>, Vec<String>) {
     for (_, names, note) in TERMS.iter().filter(|(terms, ..)| terms.iter().any(is_it)) {
         add(&mut rows, names.iter().flat_map(|name| options::all().filter(move |row| row.name == *name)));
         notes.extend((!note.is_empty()).then(|| (*note).to_owned()));
+    }
+    for tool in Tool::ALL.into_iter().filter(|tool| tool.name() == word) {
+        let known: Vec<&str> =
+            foreign::WORDS.iter().filter(|known| known.tool == tool).map(|known| known.name).collect();
+        notes.push(format!(
+            "A command line or job file of {word} is answered with the nearest command here. --help explains its words {}.",
+            known.join(", ")
+        ));
     }
     for known in foreign::WORDS.iter().filter(|known| known.name.replace('_', " ") == word) {
         let arguments = known.example.split_whitespace();
@@ -146,7 +170,13 @@ fn has_word(text: &str, word: &str) -> bool {
     word.split(' ').all(|part| begins(part.strip_suffix('s').filter(|stem| stem.len() > 3).unwrap_or(part)))
 }
 
-fn text(rows: &[&OptionRow], notes: &[String], subcommands: &[&str], pages: &[(&str, String)]) -> String {
+fn text(
+    rows: &[&OptionRow],
+    notes: &[String],
+    subcommands: &[&str],
+    presets: &[(&str, String)],
+    pages: &[(&str, String)],
+) -> String {
     let mut text = String::new();
     for note in notes {
         for line in wrap(note, LINE_WIDTH) {
@@ -168,6 +198,12 @@ fn text(rows: &[&OptionRow], notes: &[String], subcommands: &[&str], pages: &[(&
         text.push_str("\nSubcommands:\n");
         for name in subcommands {
             let _ = writeln!(text, "  {name:<width$}{}", subcommand::summary(name), width = TEXT_COLUMN - 2);
+        }
+    }
+    if !presets.is_empty() {
+        text.push_str("\nPresets (diskspd preset show PRESET):\n");
+        for (name, title) in presets {
+            let _ = writeln!(text, "  {name:<width$}{title}", width = TEXT_COLUMN - 2);
         }
     }
     if !pages.is_empty() {

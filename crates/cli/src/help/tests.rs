@@ -118,6 +118,11 @@ fn words_find_options_subcommands_and_pages() {
     has("bs", "-b<size>");
     has("bs", "-bs(n|p)");
     has("rate", "example: diskspd -g");
+    has("libaio", "--engine=");
+    has("randread", "fio: randread is -r here");
+    has("oltp", "oltp ");
+    has("vdbench", "A command line or job file of vdbench is answered");
+    assert!(topic("json").unwrap().starts_with("--json=<file>\n"));
     assert_eq!(near("iodept")[0], "iodepth");
     for word in words() {
         assert!(topic(word).is_some(), "{word}");
