@@ -14,88 +14,92 @@ fn prepared() -> Workplace {
     place
 }
 
-/// Ten natural mistakes and fifteen first wishes: exit status and first line, of stdout or else of stderr.
+/// Words, exit status, and the first line of stdout or else of stderr, in which * stands for where the program is.
+type Answer = (&'static str, i32, &'static str);
+
+const MISTAKES: [Answer; 10] = [
+    (
+        "--rw=randread f",
+        3,
+        "ERROR: '--rw=randread' is an option of fio; the nearest command here: diskspd -r -b4K -o1 f",
+    ),
+    (
+        "--name=t --rw=randrw --rwmixread=70 --bs=4k --iodepth=32 --runtime=60 --filename=f",
+        3,
+        "ERROR: '--name=t' is an option of fio; the nearest command here: diskspd -r -w30 -b4K -o32 -d60 f",
+    ),
+    (
+        "run job.fio",
+        3,
+        "ERROR: 'job.fio' is a job file of fio; the nearest command here: diskspd --engine=aio -Su -r -b4K -o16 f",
+    ),
+    (
+        "report fio.json",
+        1,
+        "ERROR: 'fio.json' is JSON of fio; the nearest command here: diskspd -b8K -o4 -r -w100 test.dat",
+    ),
+    (
+        "run load.vdb",
+        3,
+        "ERROR: 'load.vdb' is a job file of vdbench; the nearest command here: diskspd -o8 -b4K -w30 -d60 -r /dev/sdx",
+    ),
+    (
+        "elbencho --rand --block 4k f",
+        3,
+        "ERROR: 'elbencho' is another program; the nearest command here: diskspd -r -b4K -o1 f",
+    ),
+    (
+        "vdbench -f load.vdb",
+        3,
+        "ERROR: 'vdbench' is another program; the nearest command here: diskspd -o8 -b4K -w30 -d60 -r /dev/sdx",
+    ),
+    ("nowhere", 1, "ERROR: 'nowhere' does not exist; -c<size> creates it"),
+    (
+        "sweep --vary o=1-4 -- f",
+        3,
+        "ERROR: --vary 'o=1-4': '1-4' is not a value; write 1..4 for a range; see diskspd sweep --help",
+    ),
+    (
+        "-d 10 f",
+        3,
+        "ERROR: '-d 10': write -d10, without a space between option and value (for a file of that name, write ./10)",
+    ),
+];
+
+const FIRST_WISHES: [Answer; 15] = [
+    ("", 3, "Usage: *diskspd [options] target1 [ target2 [ target3 ...] ]"),
+    ("help", 0, "Usage: diskspd [options] target1 [target2 ...]"),
+    ("--help", 0, "Usage: diskspd [options] target1 [target2 ...]"),
+    ("help sweep", 0, "Usage: diskspd sweep --vary OPTION=VALUES [...] -- <options and targets of the load>"),
+    ("--help iodepth", 0, "fio: iodepth is -o32 here."),
+    ("--help numjobs", 0, "fio: numjobs is -t4 here."),
+    ("--help rw", 0, "fio: rw is -r -w30 here."),
+    (
+        "help raw disk",
+        0,
+        "Give the device as the target, such as /dev/nvme0n1; 'diskspd devices' lists them. Reads need no",
+    ),
+    ("--help percentile", 0, "3-nines is the 99.9th percentile: one I/O in a thousand takes longer."),
+    ("--help -o", 0, "-o<count>"),
+    ("--help xyzzyq", 3, "ERROR: no help for 'xyzzyq'; nearest: "),
+    (
+        "--version",
+        0,
+        concat!("diskspd ", env!("CARGO_PKG_VERSION"), " for Linux, behaves like DiskSpd 2.3.0 (2026/06/15)"),
+    ),
+    ("-Rp f", 0, "Command Line: *diskspd -Rp f"),
+    ("explain", 0, "FINDING                 REPORTED BY    SEVERITY"),
+    ("--plan f", 0, "Timespan 1: warm-up 5 s, measurement 10 s, cool-down 0 s"),
+];
+
 #[test]
 fn the_first_line_answers() {
     let place = prepared();
-    for (words, status, expected) in [
-        // Mistakes.
-        (
-            "--rw=randread f",
-            3,
-            "ERROR: '--rw=randread' is an option of fio; the nearest command here: diskspd -r -b4K -o1 f",
-        ),
-        (
-            "--name=t --rw=randrw --rwmixread=70 --bs=4k --iodepth=32 --runtime=60 --filename=f",
-            3,
-            "ERROR: '--name=t' is an option of fio; the nearest command here: diskspd -r -w30 -b4K -o32 -d60 f",
-        ),
-        (
-            "run job.fio",
-            3,
-            "ERROR: 'job.fio' is a job file of fio; the nearest command here: diskspd --engine=aio -Su -r -b4K -o16 f",
-        ),
-        (
-            "report fio.json",
-            1,
-            "ERROR: 'fio.json' is JSON of fio; the nearest command here: diskspd -b8K -o4 -r -w100 test.dat",
-        ),
-        (
-            "run load.vdb",
-            3,
-            "ERROR: 'load.vdb' is a job file of vdbench; the nearest command here: diskspd -o8 -b4K -w30 -d60 -r /dev/sdx",
-        ),
-        (
-            "elbencho --rand --block 4k f",
-            3,
-            "ERROR: 'elbencho' is another program; the nearest command here: diskspd -r -b4K -o1 f",
-        ),
-        (
-            "vdbench -f load.vdb",
-            3,
-            "ERROR: 'vdbench' is another program; the nearest command here: diskspd -o8 -b4K -w30 -d60 -r /dev/sdx",
-        ),
-        ("nowhere", 1, "ERROR: 'nowhere' does not exist; -c<size> creates it"),
-        (
-            "sweep --vary o=1-4 -- f",
-            3,
-            "ERROR: --vary 'o=1-4': '1-4' is not a value; write 1..4 for a range; see diskspd sweep --help",
-        ),
-        (
-            "-d 10 f",
-            3,
-            "ERROR: '-d 10': write -d10, without a space between option and value (for a file of that name, write ./10)",
-        ),
-        // Wishes.
-        ("", 3, "Usage: *diskspd [options] target1 [ target2 [ target3 ...] ]"),
-        ("help", 0, "Usage: diskspd [options] target1 [target2 ...]"),
-        ("--help", 0, "Usage: diskspd [options] target1 [target2 ...]"),
-        ("help sweep", 0, "Usage: diskspd sweep --vary OPTION=VALUES [...] -- <options and targets of the load>"),
-        ("--help iodepth", 0, "fio: iodepth is -o32 here."),
-        ("--help numjobs", 0, "fio: numjobs is -t4 here."),
-        ("--help rw", 0, "fio: rw is -r -w30 here."),
-        (
-            "help raw disk",
-            0,
-            "Give the device as the target, such as /dev/nvme0n1; 'diskspd devices' lists them. Reads need no",
-        ),
-        ("--help percentile", 0, "3-nines is the 99.9th percentile: one I/O in a thousand takes longer."),
-        ("--help -o", 0, "-o<count>"),
-        ("--help xyzzyq", 3, "ERROR: no help for 'xyzzyq'; nearest: "),
-        (
-            "--version",
-            0,
-            concat!("diskspd ", env!("CARGO_PKG_VERSION"), " for Linux, behaves like DiskSpd 2.3.0 (2026/06/15)"),
-        ),
-        ("-Rp f", 0, "Command Line: *diskspd -Rp f"),
-        ("explain", 0, "FINDING                 REPORTED BY    SEVERITY"),
-        ("--plan f", 0, "Timespan 1: warm-up 5 s, measurement 10 s, cool-down 0 s"),
-    ] {
+    for (words, status, expected) in MISTAKES.into_iter().chain(FIRST_WISHES) {
         let run = place.diskspd(words).run();
         run.expect_status(status);
         let text = if run.stdout.is_empty() { &run.stderr } else { &run.stdout };
         let first = text.lines().find(|line| !line.is_empty()).unwrap_or_default();
-        // For * stands where the program is.
         let (start, end) = expected.split_once('*').unwrap_or((expected, ""));
         assert!(first.starts_with(start) && first.contains(end), "{words}: {run}");
     }
