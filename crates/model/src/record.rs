@@ -133,14 +133,6 @@ pub struct OperationRecord {
     pub record: DirectionRecord,
 }
 
-impl RowRecord {
-    /// All of its I/Os.
-    pub fn ios(&self) -> u64 {
-        let others: u64 = self.others.iter().map(|other| other.record.tally.count).sum();
-        self.read.tally.count + self.write.tally.count + others
-    }
-}
-
 /// I/Os of one kind and size of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeRecord {
@@ -229,7 +221,7 @@ pub struct ThreadRecord {
     pub started_ns: Option<u64>,
     /// How it got the CPU from the start of load to its end; `None` = unknown.
     pub cpu_wait: Option<CpuWait>,
-    /// Times of some I/Os before and after their submission (`-L`); `None` where an I/O has one time only.
+    /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.
     pub stamp_samples: Option<StampSamples>,
     /// Its flushes (`--fdatasync-every`, `--fsync-every`).
     pub flushes: Option<FlushRecord>,
@@ -251,12 +243,12 @@ pub struct CpuWait {
     pub of_ns: u64,
 }
 
-/// The parts of the latencies of some I/Os.
+/// Latencies of the same I/Os from two starting points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StampSamples {
-    /// From when the request was free to just before the submission.
-    pub wait: TimesRecord,
-    /// From there to when the completion was collected.
+    /// From the previous completion batch, like all latencies of a closed loop.
+    pub slot: TimesRecord,
+    /// From just before the submission.
     pub submission: TimesRecord,
 }
 
