@@ -52,8 +52,13 @@ fn job_of(request: &LoadRequest, bytes: &[u8], name: &str) -> Result<Job<Require
 
 /// Reads at most one byte more than the limit.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    content(File::open(path)?)
+}
+
+/// The same of an open file.
+pub(crate) fn content(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(PROFILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(PROFILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -26,9 +26,9 @@ impl Environment for SystemEnv {
     }
 
     fn small_file(&self, path: &Path) -> Option<Vec<u8>> {
-        // Reading a pipe may never end.
+        // Reading a pipe may never end. And it may be a target, whose access time stays.
         let is_small = path.metadata().is_ok_and(|file| file.is_file() && file.len() <= PROFILE_BYTES_MAX as u64);
-        is_small.then(|| profile_file::read(path).ok()).flatten()
+        is_small.then(|| sys::file::open_to_look(path).and_then(profile_file::content).ok()).flatten()
     }
 }
 

@@ -256,6 +256,15 @@ fn checks_leave_access_times_alone() {
 }
 
 #[test]
+fn a_refused_target_keeps_its_access_time() {
+    let place = workplace!();
+    let path = place.file("job.fio", b"[global]\nbs=4k\nrw=randread\n");
+    let long_ago = with_old_access_time(&path);
+    place.diskspd("-w100 job.fio").run().expect_status(3).expect_stderr(&["is a job file of fio"]);
+    assert_eq!(std::fs::metadata(&path).and_then(|file| file.accessed()).expect("an access time"), long_ago);
+}
+
+#[test]
 fn a_file_of_another_user_is_opened_as_far_as_allowed() {
     let place = workplace!();
     let nobody = or_skip!(nobody_can_run(&place));
