@@ -18,7 +18,9 @@ const TARGET_BYTES_MAX: usize = 64 << 10;
 /// What to say of a file of another tool; `None` if it is none.
 pub(crate) fn reason(file: &Path, bytes: &[u8]) -> Option<String> {
     let name = file.display();
-    if let Some(command) = command_of_fio(bytes) {
+    // No job file begins like this, and results of ours may be large.
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        let command = command_of_fio(bytes)?;
         return Some(format!("'{name}' is JSON of fio; the nearest command here: {command}"));
     }
     let (tool, command) = foreign::of_job_file(bytes)?;
@@ -45,9 +47,6 @@ pub(crate) fn refusals(profile: &Profile) -> Option<Vec<Refusal>> {
 
 /// The nearest command to the one that made a JSON document of fio; `None` if it is none.
 fn command_of_fio(bytes: &[u8]) -> Option<String> {
-    if !bytes.trim_ascii_start().starts_with(b"{") {
-        return None;
-    }
     // Most documents are ours, and large ones take long to read twice.
     let is_fio = bytes.windows(FIO_VERSION.len()).take(SIGNATURE_BYTES).any(|part| part == FIO_VERSION.as_bytes());
     let document: Value = is_fio.then(|| serde_json::from_slice(bytes).ok()).flatten()?;

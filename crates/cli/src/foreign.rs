@@ -416,11 +416,11 @@ pub fn of_job_file(bytes: &[u8]) -> Option<(Tool, String)> {
     }
     // The options of all jobs and those of the first: in a job file of ours, texts have quotation marks.
     let mut settings = Settings::new();
-    let (mut jobs, mut is_global) = (0, false);
+    let (mut jobs, mut has_section) = (0, false);
     for line in lines() {
         if line.starts_with('[') {
             jobs += u32::from(line != "[global]");
-            is_global |= line == "[global]";
+            has_section = true;
             continue;
         }
         let (key, value) = line.split_once('=').unwrap_or((line, "1"));
@@ -430,8 +430,7 @@ pub fn of_job_file(bytes: &[u8]) -> Option<(Tool, String)> {
     }
     let is_fio =
         |key: &str| ["rw", "readwrite", "bs", "blocksize", "ioengine", "iodepth", "numjobs", "filename"].contains(&key);
-    let is_job =
-        (jobs > 0 || is_global) && settings.iter().any(|(key, value)| is_fio(key) && !value.starts_with(['"', '\'']));
+    let is_job = has_section && settings.iter().any(|(key, value)| is_fio(key) && !value.starts_with(['"', '\'']));
     is_job.then(|| (Tool::Fio, command(Tool::Fio, &settings)))
 }
 
