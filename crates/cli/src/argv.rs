@@ -17,6 +17,7 @@ use scan::{Line, ShortOption};
 use settings::job;
 use settings::suggest::near;
 use settings::xml::unsayable_paths;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 pub(crate) use streams::TypedStream;
@@ -336,13 +337,10 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
         }));
     }
     targets::check_number(&profile)?;
-    let mut paths: Vec<&OsStr> = Vec::new();
-    for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
-        // Streams may share them.
-        if !paths.contains(&target.path.as_os_str()) {
-            paths.push(target.path.as_os_str());
-        }
-    }
+    let mut seen = HashSet::new();
+    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    // Streams may share them.
+    let paths: Vec<&OsStr> = targets.map(|target| target.path.as_os_str()).filter(|path| seen.insert(*path)).collect();
     let refusals: Vec<String> = paths
         .iter()
         .filter_map(|target| targets::refusal(target, environment))

@@ -75,7 +75,7 @@ enum Creating {
 fn create(time_span: &TimeSpan, target: &Target, files: &mut Files, findings: &mut Findings) -> Creating {
     // Streams share a file: it is created once, with the content of the first of them.
     let is_first = |other: &&Target| other.path == target.path && other.create_size == target.create_size;
-    let first = time_span.targets.iter().filter(|_| target.stream.is_some()).find(is_first).unwrap_or(target);
+    let first = target.stream.as_ref().and_then(|_| time_span.targets.iter().find(is_first)).unwrap_or(target);
     let fill = content::fill(time_span, first);
     let of_option = || target.size_to_create().map(|size| Wanted::whole(size.get(), fill));
     let Some(wanted) = target.append.map(|append| Wanted::log(append, fill)).or_else(of_option) else {
