@@ -7,7 +7,7 @@ use crate::ring_setup::{ENTRIES_MAX, RingSettings, build};
 use crate::target;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Start, Wait};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
-use io_uring::{IoUring, opcode, squeue};
+use io_uring::{IoUring, cqueue, opcode, squeue};
 use model::operation::Operation;
 use rustix::event::{PollFd, PollFlags};
 use std::io;
@@ -315,6 +315,12 @@ fn set_length(entry: &mut squeue::Entry, operation: Operation, length: u32) {
     }
 }
 
+/// What an operation of `prepare` or `stage` came to.
+#[inline]
+fn done(completion: &cqueue::Entry) -> Done {
+    Done { slot: completion.user_data() as SlotId, result: completion.result(), begun_ns: 0, ended_ns: 0 }
+}
+
 /// Registers all regions, each under its own index.
 fn register(ring: &IoUring, regions: &Regions) -> io::Result<()> {
     if regions.iter().count() > usize::from(u16::MAX) {
@@ -443,8 +449,7 @@ impl Engine for UringEngine {
                 requests -= 1;
                 continue;
             }
-            let slot = completion.user_data() as SlotId;
-            each(Done { slot, result: completion.result(), begun_ns: 0, ended_ns: 0 });
+            each(done(&completion));
         }
         *outstanding -= requests;
     }
@@ -452,9 +457,13 @@ impl Engine for UringEngine {
     #[expect(clippy::inline_always, reason = "as for `stage_each`")]
     #[inline(always)]
     fn take_oldest(&mut self) -> Option<Done> {
-        let mut oldest = None;
-        self.take(1, |done| oldest = Some(done));
-        oldest
+        let completion = self.ring.completion().next()?;
+        if completion.user_data() == CANCEL {
+            self.cancelling -= 1;
+            return None;
+        }
+        self.outstanding -= 1;
+        Some(done(&completion))
     }
 
     fn cancel_all(&mut self) {

@@ -1,7 +1,8 @@
-//! Requests, and those that are free: the one that came back last goes out first, its buffer still in the cache.
+//! Requests, and those that are free: the one that came back first goes out first, so that none is left behind where not
+//! all go out at once.
 
 use model::operation::Operation;
-use std::slice;
+use std::{mem, slice};
 
 /// A request and its operation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +17,7 @@ pub struct Slot {
     pub offset: u64,
     /// When it began.
     pub started_ns: u64,
-    /// When it was meant to start, in an open loop.
+    /// When it was meant to start: when it was due, in an open loop; when the one before came back, in a closed loop.
     pub intended_ns: u64,
 }
 
@@ -28,70 +29,102 @@ impl Slot {
         self.offset = offset;
         self.started_ns = now_ns;
     }
+
+    /// The operation came back at `now_ns`; gives when its time began. If waits count, that was when its request was
+    /// free, and the next one is meant to start now.
+    #[inline]
+    pub fn end(&mut self, waits_count: bool, now_ns: u64) -> u64 {
+        if waits_count { mem::replace(&mut self.intended_ns, now_ns) } else { self.started_ns }
+    }
 }
 
-/// A stack of free slot numbers, each in it at most once.
+/// A queue of free slot numbers, each in it at most once.
 #[derive(Clone, Debug)]
 pub struct FreeSlots {
-    stack: Box<[u32]>,
-    free: usize,
+    /// Those from `first` to `end` are free. Twice as long as there are slots, so that they are moved rarely.
+    queue: Box<[u32]>,
+    first: usize,
+    end: usize,
 }
 
 impl FreeSlots {
     /// Slots `first .. first + count`, all free; the lowest goes out first.
     pub fn new(first: u32, count: u32) -> Self {
-        let stack: Box<[u32]> = (first..first + count).rev().collect();
-        Self { free: stack.len(), stack }
+        let end = count as usize;
+        let mut queue = vec![0; 2 * end].into_boxed_slice();
+        for (place, slot) in queue.iter_mut().zip(first..first + count) {
+            *place = slot;
+        }
+        Self { queue, first: 0, end }
     }
 
     /// Takes a slot.
     #[inline]
     pub fn take(&mut self) -> Option<u32> {
-        self.free = self.free.checked_sub(1)?;
-        Some(self.stack[self.free])
+        let slot = *self.queue.get(self.first).filter(|_| self.first < self.end)?;
+        self.first += 1;
+        Some(slot)
     }
 
-    /// Takes the `count` slots that would go out next, the last of them first in line; fewer if there are fewer.
+    /// Takes the `count` slots that are first in line, in this order; fewer if there are fewer.
     #[inline]
     pub fn take_many(&mut self, count: usize) -> &[u32] {
-        let (left, all) = (self.free.saturating_sub(count), self.free);
-        self.free = left;
-        &self.stack[left..all]
+        let (first, end) = (self.first, self.end);
+        let taken = first..end.min(first + count);
+        // Mostly all go out, so that the next ones have room without being moved.
+        (self.first, self.end) = if taken.end == end { (0, 0) } else { (taken.end, end) };
+        &self.queue[taken]
     }
 
     /// Gives one back.
     #[inline]
     pub fn give(&mut self, slot: u32) {
-        debug_assert!(!self.stack[..self.free].contains(&slot), "slot {slot} was freed twice");
-        self.stack[self.free] = slot;
-        self.free += 1;
+        debug_assert!(!self.queue[self.first..self.end].contains(&slot), "slot {slot} was freed twice");
+        match self.queue.get_mut(self.end) {
+            Some(place) => {
+                *place = slot;
+                self.end += 1;
+            }
+            None => self.give_after_moving(slot),
+        }
+    }
+
+    /// A call of its own, so that `give` stays small.
+    #[cold]
+    #[inline(never)]
+    fn give_after_moving(&mut self, slot: u32) {
+        self.give_many(|given| given.push(slot));
     }
 
     /// Gives back those that `fill` pushes.
     #[inline]
     pub fn give_many(&mut self, fill: impl FnOnce(&mut Given)) {
-        let mut given = Given(self.stack[self.free..].iter_mut());
+        if self.queue.len() - self.end < self.used_count() {
+            self.queue.copy_within(self.first..self.end, 0);
+            (self.first, self.end) = (0, self.end - self.first);
+        }
+        let mut given = Given(self.queue[self.end..].iter_mut());
         fill(&mut given);
         let left = given.0.len();
-        let free = self.stack.len() - left;
+        let end = self.queue.len() - left;
         debug_assert!(
-            (self.free..free).all(|at| !self.stack[..at].contains(&self.stack[at])),
+            (self.end..end).all(|at| !self.queue[self.first..at].contains(&self.queue[at])),
             "a slot was freed twice: {:?}",
-            &self.stack[..free]
+            &self.queue[self.first..end]
         );
-        self.free = free;
+        self.end = end;
     }
 
     /// Number of free slots.
     #[inline]
     pub fn free_count(&self) -> usize {
-        self.free
+        self.end - self.first
     }
 
     /// Number of slots that are out.
     #[inline]
     pub fn used_count(&self) -> usize {
-        self.stack.len() - self.free
+        self.queue.len() / 2 - self.free_count()
     }
 }
 
@@ -114,19 +147,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_one_back_goes_out_first() {
+    fn the_first_one_back_goes_out_first() {
         let mut slots = FreeSlots::new(4, 3);
         assert_eq!((slots.take(), slots.take(), slots.take(), slots.take()), (Some(4), Some(5), Some(6), None));
         slots.give(5);
         slots.give(4);
-        assert_eq!(slots.take(), Some(4));
+        assert_eq!(slots.take(), Some(5));
         assert_eq!((slots.free_count(), slots.used_count()), (1, 2));
     }
 
     #[test]
     fn many_come_back_as_they_would_one_by_one() {
         let (mut slots, mut one_by_one) = (FreeSlots::new(0, 8), FreeSlots::new(0, 8));
-        assert_eq!(slots.take_many(5), [4, 3, 2, 1, 0]);
+        assert_eq!(slots.take_many(5), [0, 1, 2, 3, 4]);
         assert_eq!((0..5).filter_map(|_| one_by_one.take()).count(), 5);
         let back = [3, 0, 4];
         slots.give_many(|given| back.into_iter().for_each(|slot| given.push(slot)));
@@ -136,5 +169,23 @@ mod tests {
         }
         assert_eq!((slots.free_count(), slots.used_count()), (6, 2));
         assert!((0..7).all(|_| slots.take() == one_by_one.take()));
+    }
+
+    #[test]
+    fn none_is_left_behind_where_not_all_go_out() {
+        let mut slots = FreeSlots::new(0, 5);
+        let mut waited = [0; 5];
+        for _ in 0..100 {
+            let out = slots.take_many(3).to_vec();
+            assert_eq!(out.len(), 3);
+            for turns in &mut waited {
+                *turns += 1;
+            }
+            for &slot in &out {
+                waited[slot as usize] = 0;
+            }
+            assert!(waited.iter().all(|turns| *turns < 2), "{waited:?}");
+            slots.give_many(|given| out.iter().for_each(|slot| given.push(*slot)));
+        }
     }
 }

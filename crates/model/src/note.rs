@@ -242,8 +242,22 @@ pub enum Note {
         #[serde(default)]
         cpu_time_ms: Option<u64>,
     },
-    /// In a closed loop latency is timed from the previous completion batch, not from submission. To show the
-    /// difference, a sample of I/Os is timed in both ways.
+    /// In a closed loop a latency begins when its request was free. How much of it is from the submission on, by a
+    /// sample of the I/Os.
+    InFlight {
+        /// Number of I/Os in the sample.
+        ios: u64,
+        /// I/Os outstanding at most, all threads together.
+        depth: u32,
+        /// Mean number of I/Os that were submitted and not collected, in hundredths.
+        mean_hundredths: u64,
+        /// Median time from when a request was free to its submission.
+        wait_p50_ns: u64,
+        /// 99th percentile of these.
+        wait_p99_ns: u64,
+    },
+    /// Of results of earlier versions: a sample of I/Os timed from the previous completion batch, as their latencies
+    /// were, and from the submission.
     SlotTimes {
         /// Number of I/Os timed in both ways.
         ios: u64,
@@ -435,6 +449,9 @@ impl fmt::Display for Note {
             Self::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } => {
                 slot_times(f, *ios, [*slot_p50_ns, *slot_p99_ns], [*submission_p50_ns, *submission_p99_ns])
             }
+            Self::InFlight { ios, depth, mean_hundredths, wait_p50_ns, wait_p99_ns } => {
+                in_flight(f, *ios, (*mean_hundredths, *depth), [*wait_p50_ns, *wait_p99_ns])
+            }
             Self::WriteDepthLimited { option, writes, depth } => write!(
                 f,
                 "{option}={writes} limits the outstanding writes of a thread to {writes} of its {depth} requests (-o)"
@@ -475,8 +492,18 @@ impl fmt::Display for Note {
 }
 
 /// Samples below which ten I/Os do not lie beyond the percentile.
-const SAMPLES_OF_P50: u64 = 20;
+pub const SAMPLES_OF_P50: u64 = 20;
 const SAMPLES_OF_P99: u64 = 1000;
+
+/// How many were in flight, and how long free requests waited.
+fn in_flight(f: &mut fmt::Formatter<'_>, ios: u64, (mean, depth): (u64, u32), wait_ns: [u64; 2]) -> fmt::Result {
+    let [p50, p99] = wait_ns.map(|ns| ns as f64 / 1e6);
+    write!(f, "I/Os in flight: {}.{:02} of {depth} on average; a free request waited ", mean / 100, mean % 100)?;
+    match ios {
+        SAMPLES_OF_P99.. => write!(f, "p50 {p50:.4} ms, p99 {p99:.4} ms (a sample of {ios})"),
+        _ => write!(f, "p50 {p50:.4} ms (a sample of {ios})"),
+    }
+}
 
 /// Median and 99th percentile in nanoseconds, taken in both ways.
 fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submission_ns: [u64; 2]) -> fmt::Result {
@@ -601,6 +628,17 @@ fn clock_steps(f: &mut fmt::Formatter<'_>, step_ns: u64) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_depth_has_two_decimals_and_a_small_sample_no_p99() {
+        let note = |ios| {
+            let (wait_p50_ns, wait_p99_ns) = (2_100, 14_000);
+            Note::InFlight { ios, depth: 32, mean_hundredths: 3105, wait_p50_ns, wait_p99_ns }.to_string()
+        };
+        let head = "I/Os in flight: 31.05 of 32 on average; a free request waited p50 0.0021 ms";
+        assert_eq!(note(1000), format!("{head}, p99 0.0140 ms (a sample of 1000)"));
+        assert_eq!(note(999), format!("{head} (a sample of 999)"));
+    }
 
     #[test]
     fn percentiles_of_tiny_samples_are_not_told() {

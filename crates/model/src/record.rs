@@ -133,6 +133,14 @@ pub struct OperationRecord {
     pub record: DirectionRecord,
 }
 
+impl RowRecord {
+    /// All of its I/Os.
+    pub fn ios(&self) -> u64 {
+        let others: u64 = self.others.iter().map(|other| other.record.tally.count).sum();
+        self.read.tally.count + self.write.tally.count + others
+    }
+}
+
 /// I/Os of one kind and size of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeRecord {
@@ -221,7 +229,7 @@ pub struct ThreadRecord {
     pub started_ns: Option<u64>,
     /// How it got the CPU from the start of load to its end; `None` = unknown.
     pub cpu_wait: Option<CpuWait>,
-    /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.
+    /// Times of some I/Os before and after their submission (`-L`); `None` where an I/O has one time only.
     pub stamp_samples: Option<StampSamples>,
     /// Its flushes (`--fdatasync-every`, `--fsync-every`).
     pub flushes: Option<FlushRecord>,
@@ -243,12 +251,12 @@ pub struct CpuWait {
     pub of_ns: u64,
 }
 
-/// Latencies of the same I/Os from two starting points.
+/// The parts of the latencies of some I/Os.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StampSamples {
-    /// From the previous completion batch, like all latencies of a closed loop.
-    pub slot: TimesRecord,
-    /// From just before the submission.
+    /// From when the request was free to just before the submission.
+    pub wait: TimesRecord,
+    /// From there to when the completion was collected.
     pub submission: TimesRecord,
 }
 

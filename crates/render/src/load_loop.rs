@@ -4,6 +4,7 @@
 use crate::latency_table;
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
+use model::profile::{Target, Throughput, TimeSpan};
 use model::result::{LoadLoop, OpenLoop, RampInterval};
 use std::io::{self, Write};
 
@@ -18,13 +19,39 @@ pub(crate) fn response_times(out: &mut dyn Write, load_loop: &LoadLoop) -> io::R
 }
 
 /// Which loop it was, what became of the intended starts, and how many I/Os were outstanding where that is known.
-pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop, outstanding: Option<f64>) -> io::Result<()> {
+pub(crate) fn lines(
+    out: &mut dyn Write,
+    load_loop: &LoadLoop,
+    span: &TimeSpan,
+    outstanding: Option<f64>,
+) -> io::Result<()> {
     writeln!(out)?;
-    match load_loop {
-        LoadLoop::Closed { depth } => writeln!(out, "closed loop, depth {depth}")?,
-        LoadLoop::Open(open) => open_loop(out, open)?,
+    match (load_loop, below_depth(span)) {
+        (LoadLoop::Closed { depth }, options) if options.is_empty() => writeln!(out, "closed loop, depth {depth}")?,
+        (LoadLoop::Closed { depth }, options) => {
+            writeln!(out, "closed loop, depth at most {depth} ({})", options.join(", "))?;
+        }
+        (LoadLoop::Open(open), _) => open_loop(out, open)?,
     }
     outstanding.map_or(Ok(()), |mean| writeln!(out, "average outstanding:    {mean:.2}"))
+}
+
+/// Options that keep a closed loop below its depth by their meaning.
+fn below_depth(span: &TimeSpan) -> Vec<&'static str> {
+    let any = |of: fn(&Target) -> bool| span.targets.iter().any(of);
+    let options = [
+        ("-g", any(|target| target.throughput != Throughput::Unlimited)),
+        ("-i, -j", any(|target| target.burst_ios.is_some() && target.think_time_ms.is_some())),
+        ("-u", span.io_ring.is_some()),
+        ("-Zr", span.random_write_data),
+        ("--compress", any(|target| target.compress_ratio.is_some())),
+        ("--dedupe", any(|target| target.dedupe_percent.is_some())),
+        ("--append", any(|target| target.append.is_some())),
+        ("--fdatasync-every", span.flush_after_writes.is_some()),
+        ("--fsync-every", span.fsync_after_writes.is_some()),
+        ("--verify", span.verify),
+    ];
+    options.into_iter().filter_map(|(option, is_on)| is_on.then_some(option)).collect()
 }
 
 fn open_loop(out: &mut dyn Write, open: &OpenLoop) -> io::Result<()> {

@@ -128,7 +128,7 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     stream_table::tables(out, &measured.streams)?;
     if let Some(load_loop) = &measured.load_loop {
         let outstanding = shown.span_result.summary.and_then(|summary| summary.total.outstanding);
-        load_loop::lines(out, load_loop, outstanding)?;
+        load_loop::lines(out, load_loop, shown.span, outstanding)?;
     }
     size_table::table(out, &measured.sizes)?;
     operation_table::table(out, &measured.operations)?;

@@ -78,7 +78,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let Self {
             engine, slots, work, recorder, assigner, allowance, flusher, sampling, cursor, phases, stop, ..
         } = self;
-        let (slots, recorder, rows) = (&**slots, &**recorder, &*recorder.rows);
+        let (recorder, rows) = (&**recorder, &*recorder.rows);
+        // The only request starts anew at the stamp with which it came back.
+        let waits_count = self.waits_count && !E::STAMPS && !S::IS_SINGLE;
         let (stopped_ns, sampled_ns) = (stop.at_ns(), sampling.started_ns);
         let is_accounted = !S::IS_PLAIN && (self.open_loop || allowance.is_some() || flusher.is_some());
         // That of all that ended now.
@@ -86,10 +88,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let mut latest_ns = now_ns;
         let mut failed = None;
         back.take::<E, S>(engine, |done| {
-            let slot = &slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
+            let slot = &mut slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
             let at = if S::IS_PLAIN { 0 } else { slot.work as usize };
             let (work, row) = (&mut work[at], &rows[at]);
-            let (mut begun_ns, mut ended_ns) = (slot.started_ns, now_ns);
+            let (mut begun_ns, mut ended_ns) = (slot.end(waits_count, now_ns), now_ns);
             if E::STAMPS {
                 if done.ended_ns > 0 {
                     (begun_ns, ended_ns) = (done.begun_ns, done.ended_ns);
@@ -101,7 +103,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             let phase = if E::STAMPS { cursor.phase_at(ended_ns, stopped_ns) } else { phase_now };
             let (counts, is_measured) = (phase != Phase::Over, phase == Phase::Measurement);
-            if !E::STAMPS && begun_ns == sampled_ns {
+            if !E::STAMPS && slot.started_ns == sampled_ns {
                 sampling.finish(begun_ns, ended_ns, is_measured && done.result >= 0, recorder);
             }
             // Blocks are below 2 GiB (`limits::TRANSFER_BYTES_MAX`), so no error looks like a length.
@@ -202,7 +204,7 @@ impl Back {
 
 /// Operations of one kind on the only target, all of them measured.
 struct Alike<'a> {
-    slots: &'a [Slot],
+    slots: &'a mut [Slot],
     work: &'a mut Work,
     row: &'a Row,
     operation: Operation,
@@ -224,7 +226,7 @@ impl Alike<'_> {
         let sizes = row.sizes.as_ref().filter(|_| S::HAS_SIZES).map(|sizes| sizes.of(operation));
         let mut failed = None;
         let mut finish = |done: Done| {
-            let slot = &slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
+            let slot = &mut slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
             let size = sizes.map(|sizes| &sizes[usize::from(slot.size)]);
             let (block, tally) = size.map_or((block, tally), |size| (size.length(), &size.current));
             if done.result.cast_unsigned() != block && !is_whole(operation, done.result) {
@@ -234,7 +236,7 @@ impl Alike<'_> {
                 }
                 row.record_short(slot, block, done.result.cast_unsigned());
             }
-            let latency_ns = now_ns.saturating_sub(slot.started_ns);
+            let latency_ns = now_ns.saturating_sub(slot.end(!S::IS_SINGLE, now_ns));
             counters::record(tally, latency_ns);
             also(slot, size, latency_ns);
             true
@@ -257,16 +259,17 @@ impl Alike<'_> {
 /// Frees a request of the target with this index.
 #[inline]
 fn give_back<S: Shape>(assigner: &mut Assigner, work: &mut Work, index: u32, request: SlotId) {
-    match assigner {
-        Assigner::Weighted { free, .. } if !S::IS_PLAIN => free.give(request),
+    let free = match assigner {
+        Assigner::Weighted { free, .. } if !S::IS_PLAIN => free,
         Assigner::Fixed { ready } if !S::IS_PLAIN && !work.is_ready => {
-            work.free.give(request);
             work.is_ready = true;
             ready.push(index);
+            &mut work.free
         }
-        _ if S::IS_SINGLE => {}
-        _ => work.free.give(request),
-    }
+        _ if S::IS_SINGLE => return,
+        _ => &mut work.free,
+    };
+    free.give(request);
 }
 
 /// True if an operation whose result is not its length did all that it was to do: the kernel's result of one that
@@ -282,7 +285,8 @@ impl Sampling {
     fn finish(&mut self, begun_ns: u64, ended_ns: u64, counts: bool, recorder: &Recorder) {
         self.unfinished = self.unfinished.saturating_sub(1);
         if counts {
-            recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(self.submitted_ns));
+            let wait_ns = self.submitted_ns.saturating_sub(begun_ns);
+            recorder.record_stamps(wait_ns, ended_ns.saturating_sub(self.submitted_ns));
         }
     }
 }

@@ -164,10 +164,10 @@ impl<'a> LatencyTables<'a> {
 const TAG_BITS: u32 = 8;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 
-/// `-L` in a closed loop: the same I/Os timed in two ways.
+/// `-L` in a closed loop: times of a sample of I/Os before and after their submission.
 #[derive(Debug)]
 struct StampCells {
-    slot: Times,
+    wait: Times,
     submission: Times,
 }
 
@@ -215,7 +215,7 @@ impl Recorder {
                 .any(|target| target.pattern.empties_file().is_some())
                 .then(TallyCells::default),
             stamps: (plan.measure_latency && worker.times_submissions())
-                .then(|| StampCells { slot: Times::new(), submission: Times::new() }),
+                .then(|| StampCells { wait: Times::new(), submission: Times::new() }),
         }
     }
 
@@ -238,7 +238,7 @@ impl Recorder {
         const TARGETS_MAX: usize = 8;
         if self.rows.len() <= TARGETS_MAX {
             self.rows.iter().flat_map(Row::buckets).for_each(Buckets::touch);
-            let sampled = self.stamps.iter().flat_map(|stamps| [&stamps.slot, &stamps.submission]);
+            let sampled = self.stamps.iter().flat_map(|stamps| [&stamps.wait, &stamps.submission]);
             sampled.for_each(Times::touch);
         }
         if let Some(latencies) = &self.latencies {
@@ -424,7 +424,7 @@ impl Recorder {
             started_ns: self.started_ns.get().copied(),
             cpu_wait: self.cpu_wait.get().copied(),
             stamp_samples: self.stamps.as_ref().map(|stamps| StampSamples {
-                slot: stamps.slot.to_record(),
+                wait: stamps.wait.to_record(),
                 submission: stamps.submission.to_record(),
             }),
             flushes: self.flushes.as_ref().map(FlushTimes::to_record),
@@ -453,15 +453,15 @@ impl Recorder {
         let _ = self.cpu_wait.set(cpu_wait);
     }
 
-    /// True if some I/Os are to be timed in two ways.
+    /// True if some I/Os are to be timed from their submission too.
     pub fn times_submissions(&self) -> bool {
         self.stamps.is_some()
     }
 
-    /// A measured I/O timed in both ways.
-    pub fn record_stamps(&self, slot_ns: u64, submission_ns: u64) {
+    /// A measured I/O was submitted `wait_ns` after its request was free, and came back `submission_ns` later.
+    pub fn record_stamps(&self, wait_ns: u64, submission_ns: u64) {
         if let Some(stamps) = &self.stamps {
-            stamps.slot.record(slot_ns);
+            stamps.wait.record(wait_ns);
             stamps.submission.record(submission_ns);
         }
     }

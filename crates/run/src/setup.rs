@@ -213,6 +213,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         clock,
         paced,
         stamps_starts: paced || plan.engine.ring.is_some_and(|ring| ring.submission_polling),
+        waits_count: false, // until it starts
         open_loop: plan.targets.iter().any(|target| target.pace.is_open_loop()),
         submission: Submission::new(plan, context.plan.measure_latency || context.plan.intervals.is_some()),
         allowance: context.budget.clone().map(Allowance::new),

@@ -46,6 +46,8 @@ pub struct Worker<E, C> {
     /// Operations begin with a stamp of their own: those that were waited with, and those that a kernel
     /// thread takes while this one goes on.
     pub(crate) stamps_starts: bool,
+    /// A free request waits: latencies begin when it came back, not when it is handed over.
+    pub(crate) waits_count: bool,
     /// Starts are intended at times of their own (`--rate`).
     pub(crate) open_loop: bool,
     pub(crate) submission: Submission,
@@ -143,6 +145,15 @@ impl<E, C> Worker<E, C> {
             && !self.stamps_starts
     }
 
+    /// True if nothing but this program keeps a request from starting anew when it comes back: no rate, burst, batch
+    /// (`-u`), flush or rotation, and no content that is made before.
+    fn holds_depth(&self) -> bool {
+        self.submission == Submission::EachTurn
+            && self.flusher.is_none()
+            && !self.stamps_starts
+            && self.work.iter().all(|work| !work.pacer.is_limited() && !work.rotates && work.refill.is_none())
+    }
+
     /// True if some I/Os have one of several sizes.
     pub(crate) fn has_sizes(&self) -> bool {
         self.work.iter().any(|work| work.sizes.is_some())
@@ -165,6 +176,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         self.phases = phases;
         self.cursor = IntervalCursor::until(phases.measure_ns);
         self.now_ns = self.clock.now_ns();
+        self.waits_count = !E::VERIFIES && self.holds_depth();
+        for slot in &mut self.slots {
+            slot.intended_ns = self.now_ns;
+        }
         for work in &mut self.work {
             work.pacer.start(phases.start_ns);
         }
@@ -215,8 +230,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[inline]
     fn turn_as<S: Shape>(&mut self) -> Result<Turn, WorkerError> {
         // In a closed loop the stamp of the last completions is the time of the next starts: a
-        // request's time then includes reaping and staging its batch. Paced starts need the time
-        // itself.
+        // request's time then includes reaping and staging its batch, and turns in which others go out first. Paced
+        // starts need the time itself.
         let mut now_ns = if !S::IS_PLAIN && self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
         if now_ns >= self.phases.end_ns || now_ns >= self.stop.leave_ns() {
             return Ok(Turn::Over);

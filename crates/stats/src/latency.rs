@@ -1,8 +1,8 @@
 //! Latencies: moments, extremes and percentiles.
 
 use model::figures::{LatencyDistribution, LatencyFigures, Percentile};
-use model::note::Note;
-use model::record::{Tally, ThreadRecord};
+use model::note::{Note, SAMPLES_OF_P50};
+use model::record::{RowRecord, Tally, TimeSpanRecord};
 use std::collections::BTreeMap;
 
 /// The ranks of every distribution in parts per billion: 0, 1 ... 99, then 99.9 to 99.9999999,
@@ -116,22 +116,27 @@ impl Merged {
     }
 }
 
-/// The difference between the two timings of I/Os timed both ways, if there are any.
-pub(crate) fn slot_times(threads: &[ThreadRecord]) -> Option<Note> {
-    let (mut slot, mut submission) = (Merged::default(), Merged::default());
-    for samples in threads.iter().filter_map(|thread| thread.stamp_samples.as_ref()) {
-        slot.add(&samples.slot.tally, &samples.slot.buckets);
+/// How many of `depth` I/Os were in flight, and how long free requests waited, by the samples of all threads that did
+/// I/Os; `None` if one of them has none, or there are too few.
+pub(crate) fn in_flight(record: &TimeSpanRecord, depth: u32) -> Option<Note> {
+    let (mut wait, mut submission, mut mean) = (Merged::default(), Merged::default(), 0.0);
+    for thread in &record.threads {
+        let rows = record.rows.iter().filter(|row| row.thread == thread.thread);
+        let ios: u64 = rows.map(RowRecord::ios).sum();
+        if ios == 0 {
+            continue;
+        }
+        let samples = thread.stamp_samples.as_ref()?;
+        // Little's law: those under way are the rate times the mean time that they take.
+        let each_ns = figures(&samples.submission.tally)?.mean_ns;
+        mean += ios as f64 * each_ns / record.elapsed_ns as f64;
+        wait.add(&samples.wait.tally, &samples.wait.buckets);
         submission.add(&samples.submission.tally, &samples.submission.buckets);
     }
-    let (slot, submission) = (slot.distribution()?, submission.distribution()?);
-    let at = |distribution: &LatencyDistribution, percent: usize| distribution.percentiles[percent].value_ns;
-    Some(Note::SlotTimes {
-        ios: slot.count,
-        slot_p50_ns: at(&slot, 50),
-        slot_p99_ns: at(&slot, 99),
-        submission_p50_ns: at(&submission, 50),
-        submission_p99_ns: at(&submission, 99),
-    })
+    let wait = wait.distribution().filter(|wait| wait.count >= SAMPLES_OF_P50)?;
+    let at = |percent: usize| wait.percentiles[percent].value_ns;
+    let mean_hundredths = (mean * 100.0).round() as u64;
+    Some(Note::InFlight { ios: wait.count, depth, mean_hundredths, wait_p50_ns: at(50), wait_p99_ns: at(99) })
 }
 
 /// Percentiles of ascending ranks in one walk over the buckets, which ascend too.
@@ -175,7 +180,7 @@ pub(crate) fn upper_edge_ns(index: u32) -> u64 {
 #[allow(clippy::float_cmp, reason = "the figures compared are exact")]
 mod tests {
     use super::*;
-    use model::record::{StampSamples, TimesRecord};
+    use model::record::{DirectionRecord, StampSamples, ThreadRecord, TimesRecord};
     use proptest::prelude::*;
 
     #[test]
@@ -199,19 +204,32 @@ mod tests {
         record
     }
 
+    /// A thread with a sample, and its row of a measurement of a second.
+    fn sampled(thread: u32, ios: u64, wait: &[u64], submission: &[u64]) -> (ThreadRecord, RowRecord) {
+        let stamp_samples = Some(StampSamples { wait: record(wait), submission: record(submission) });
+        let read = DirectionRecord { tally: Tally { count: ios, ..Tally::default() }, ..DirectionRecord::default() };
+        (
+            ThreadRecord { thread, stamp_samples, ..ThreadRecord::default() },
+            RowRecord { thread, read, ..RowRecord::default() },
+        )
+    }
+
     #[test]
-    fn the_same_ios_timed_in_two_ways_become_a_note() {
-        let samples = |slot: &[u64], submission: &[u64]| ThreadRecord {
-            stamp_samples: Some(StampSamples { slot: record(slot), submission: record(submission) }),
-            ..ThreadRecord::default()
+    fn ios_in_flight_are_the_rate_times_the_time_from_the_submission() {
+        let note = |parts: &[(ThreadRecord, RowRecord)]| {
+            let (threads, rows) = parts.iter().cloned().unzip();
+            in_flight(&TimeSpanRecord { threads, rows, elapsed_ns: 1_000_000_000, ..TimeSpanRecord::default() }, 32)
         };
-        assert_eq!(slot_times(&[ThreadRecord::default(), samples(&[], &[])]), None);
-        let threads = [samples(&[100; 60], &[90; 60]), samples(&[500; 40], &[450; 40])];
-        let note = slot_times(&threads).expect("there are samples");
-        let Note::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } = note else {
-            panic!("another note");
+        let two = [sampled(0, 1_000_000, &[100; 60], &[9_000; 60]), sampled(1, 2_000_000, &[500; 40], &[3_500; 40])];
+        let Some(Note::InFlight { ios, depth, mean_hundredths, wait_p50_ns, wait_p99_ns }) = note(&two) else {
+            panic!("there are samples");
         };
-        assert_eq!((ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns), (100, 100, 500, 90, 450));
+        assert_eq!((ios, depth, mean_hundredths, wait_p50_ns, wait_p99_ns), (100, 32, 1600, 100, 500));
+        assert_eq!(note(&[sampled(0, 1000, &[100; 19], &[900; 19])]), None, "too few");
+        let [first, (mut second, row)] = two;
+        second.stamp_samples = None;
+        assert_eq!(note(&[first.clone(), (second.clone(), row)]), None, "a thread did I/Os that no sample stands for");
+        assert!(note(&[first, (second, RowRecord::default())]).is_some());
     }
 
     fn merged(latencies_ns: &[u64]) -> Merged {

@@ -16,7 +16,7 @@ pub(crate) fn load_loop(
     record: &TimeSpanRecord,
     accuracy: &Accuracy<'_>,
 ) -> LoadLoop {
-    let depth = plan.workers.iter().map(depth).fold(0, u32::saturating_add);
+    let depth = outstanding_max(plan);
     let Some(rate_iops) = span.rate_iops else { return LoadLoop::Closed { depth } };
     let rows = || record.rows.iter().filter_map(|row| row.open_loop.as_ref());
     let sum = |of: fn(&OpenLoopRecord) -> u64| rows().map(of).fold(0, u64::saturating_add);
@@ -47,6 +47,11 @@ pub(crate) fn load_loop(
         },
         response_time_confidence: accuracy.response_times(),
     }))
+}
+
+/// I/Os that all threads together have outstanding at most.
+pub(crate) fn outstanding_max(plan: &TimeSpanPlan) -> u32 {
+    plan.workers.iter().map(depth).fold(0, u32::saturating_add)
 }
 
 /// I/Os that a thread has outstanding at most: engines that do one after the other have one.

@@ -51,7 +51,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         let used = cpu::used(sources.plan, sources.topology);
         notes.extend(cpu::note(&record.cpus, used.as_ref(), &record.notes));
         notes.extend(cpu::awaited(&record.threads));
-        notes.extend(latency::slot_times(&record.threads));
+        notes.extend(latency::in_flight(record, load_loop::outstanding_max(sources.plan)));
     }
     let measured = was_measured.then(|| measured(sources));
     notes.extend(measured.iter().filter_map(|measured| measured.load_loop.as_ref()).flat_map(load_loop::notes));

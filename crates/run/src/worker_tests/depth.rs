@@ -14,9 +14,19 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// What a look at the clock takes: less than an I/O.
 const STEP_NS: u64 = 200;
 
-/// The mean depth at a device over 50 ms, with I/Os handed over as `spread` says.
-fn mean_depth(slots: u32, service: Service, spread: Spread) -> f64 {
-    let context = context(paced(Pace::Unlimited, slots, S / 20));
+/// How long a device is looked at.
+const MEASURED_NS: u64 = S / 20;
+
+/// Mean I/Os outstanding.
+struct Depth {
+    at_device: f64,
+    /// By Little's law: the rate times the mean latency.
+    by_latency: f64,
+}
+
+/// The depth with I/Os handed over as `spread` says.
+fn depth(slots: u32, service: Service, spread: Spread) -> Depth {
+    let context = context(paced(Pace::Unlimited, slots, MEASURED_NS));
     let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: STEP_NS };
     let plan = &context.plan.workers[0];
     let (regions, layout) = setup::lay_out(&context, plan).expect("a few KiB of buffers").split();
@@ -25,9 +35,11 @@ fn mean_depth(slots: u32, service: Service, spread: Spread) -> f64 {
     worker.spread = spread;
     worker.start(Phases::new(&context.plan, 0));
     while worker.turn().expect("nothing fails here") == Turn::GoOn {}
-    let depth = worker.engine.mean_depth(clock.now_ns.load(Relaxed));
+    let at_device = worker.engine.mean_depth(clock.now_ns.load(Relaxed));
     worker.drain();
-    depth
+    let row = context.recorder.row_records().remove(0);
+    let latencies_ns = row.read.tally.sum_ns + row.write.tally.sum_ns;
+    Depth { at_device, by_latency: latencies_ns as f64 / MEASURED_NS as f64 }
 }
 
 fn device(servers: usize, law: Law) -> Service {
@@ -40,11 +52,26 @@ fn a_device_that_answers_in_bursts_sees_nine_tenths_of_the_depth() {
         for slots in [8, 16, 32, 128] {
             for law in [Law::Fixed { ns: 10 * US }, Law::Exponential { mean_ns: 10 * US }] {
                 let (all, part) = (Spread::off(), Spread::of_depth(slots));
-                let depth = mean_depth(slots, device(servers, law), part);
-                assert!(depth >= 0.9 * f64::from(slots), "{depth} of {slots}, {servers} servers, {law:?}");
+                let spread = depth(slots, device(servers, law), part).at_device;
+                assert!(spread >= 0.9 * f64::from(slots), "{spread} of {slots}, {servers} servers, {law:?}");
                 // All at once makes a convoy, which the same device shows.
-                let convoy = mean_depth(slots, device(servers, law), all);
+                let convoy = depth(slots, device(servers, law), all).at_device;
                 assert!(convoy < 0.8 * f64::from(slots), "{convoy} of {slots}, {servers} servers, {law:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rate_times_the_mean_latency_is_the_depth() {
+    for slots in [2, 8, 32, 128] {
+        for answers_bursts in [false, true] {
+            for spread in [Spread::off(), Spread::of_depth(slots)] {
+                let service = Service { answers_bursts, ..device(4, Law::Exponential { mean_ns: 10 * US }) };
+                let found = depth(slots, service, spread).by_latency;
+                let share = found / f64::from(slots);
+                // But for those under way at the start and the end, a thousand times shorter.
+                assert!((share - 1.0).abs() < 0.01, "{found} of {slots}, bursts: {answers_bursts}, {spread:?}");
             }
         }
     }

@@ -199,13 +199,13 @@ fn random_starts_allocate_nothing() {
 }
 
 #[test]
-fn ios_of_many_turns_are_timed_in_two_ways_too() {
+fn ios_of_many_turns_are_timed_from_their_submission_too() {
     // One server: each turn brings one completion, and an I/O waits for 128 of them.
     let context = context(plan_of(vec![target(0, 128)], Assignment::Fixed, 128));
     run(&context, Service { servers: Some(1), ..parallel(1000) }, 10);
     let samples = context.recorder.thread_record(0).stamp_samples.expect("latencies are recorded in a closed loop");
-    let slot = samples.slot.tally;
-    assert!(slot.count > 10 && slot.min_ns > 100_000, "{slot:?}");
+    let submission = samples.submission.tally;
+    assert!(submission.count > 10 && submission.min_ns > 100_000, "{submission:?}");
 }
 
 /// I/Os completed by interval of `width_ns` of a measurement with this pace, over a device that takes no time.
