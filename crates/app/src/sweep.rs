@@ -312,11 +312,11 @@ fn announce(
                 counted(most, "run")
             )
         }
-        (Extent::UntilSure { figure, share }, _) => {
+        (Extent::UntilSure { scope, figure, share }, _) => {
             let percent = share * 100.0;
             format!(
                 "adds runs until the mean of {} is known to within {percent} % (maximum {runs}); takes at least {time}",
-                figure.name()
+                scope.label(figure.name())
             )
         }
         (Extent::Pairs { is_fixed: true, .. }, _) => format!("{} of runs: {time}", counted(runs, "pair")),

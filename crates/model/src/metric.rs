@@ -440,8 +440,24 @@ impl MetricName {
     pub fn resolve(&self, span: &TimeSpan) -> Result<Vec<Self>, String> {
         let lacks = |needs: &str| Err(format!("the load has no {self}: it needs {needs}"));
         if self.stream.is_some() {
-            let has_stream = span.targets.iter().any(|target| target.stream == self.stream);
-            return if has_stream { Ok(vec![self.clone()]) } else { lacks(STREAM_NEEDS) };
+            let mut targets = span.targets.iter().filter(|target| target.stream == self.stream).peekable();
+            if targets.peek().is_none() {
+                return lacks(STREAM_NEEDS);
+            }
+            // Else a part of what is waited for would pass.
+            let left_out = match self.metric.needs_latency() {
+                true if span.rate_iops.is_some() => Some((Scope::Response, "the wait for a free request")),
+                true if span.flushes().is_some() && targets.any(Target::writes) => Some((Scope::Commit, "the flush")),
+                _ => None,
+            };
+            return match left_out {
+                Some((scope, part)) => Err(format!(
+                    "{self} leaves out {part}: use {}{}, which covers all streams together",
+                    scope.prefix(),
+                    self.metric.name()
+                )),
+                None => Ok(vec![self.clone()]),
+            };
         }
         let scopes = match self.scope {
             Scope::All if self.metric.needs_latency() => Scope::bounded(span),
@@ -552,6 +568,22 @@ mod tests {
         assert!(refused("response.mean", &reads).ends_with("intended starts (--rate)"));
         assert!(refused("flush.iops", &load(100, |_| ())).contains("--fdatasync-every"));
         assert!(refused("log:iops", &reads).ends_with("a stream of this name (--stream)"));
+        let log = |change: fn(&mut TimeSpan)| {
+            let mut span = load(100, change);
+            span.targets[0].stream = Some(StreamName::parse("log").expect("a name"));
+            span
+        };
+        let each = log(|span| span.flush_after_writes = Some(1));
+        assert_eq!(
+            refused("log:p99", &each),
+            "log:p99 leaves out the flush: use commit.p99, which covers all streams together"
+        );
+        let rated = log(|span| span.rate_iops = Some(OfferedRate::Steady(100)));
+        assert!(refused("log:mean", &rated).contains("response.mean"));
+        for (name, span) in [("log:iops", &each), ("log:p99", &log(|_| ()))] {
+            let name = MetricName::parse(name).expect("a name");
+            assert_eq!(name.resolve(span), Ok(vec![name]));
+        }
     }
 
     #[test]

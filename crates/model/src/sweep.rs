@@ -7,7 +7,7 @@ use crate::finding::Finding;
 use crate::headline::Headline;
 use crate::interference::{Interference, StreamInRun};
 use crate::limit::{LimitFound, LimitSample};
-use crate::metric::Metric;
+use crate::metric::{Metric, Scope};
 use serde::{Deserialize, Serialize};
 
 /// What `schema` says in every file of a sweep or repeat.
@@ -85,6 +85,8 @@ pub enum Extent {
     UntilFlat,
     /// Runs of one point until the mean of a figure is known to within this share of it.
     UntilSure {
+        /// Of which I/Os a latency is; all = of each part that the application waits for.
+        scope: Scope,
         /// The figure.
         figure: Metric,
         /// From 0 to 1.

@@ -399,8 +399,11 @@ fn figures_at(sweep: &Sweep, series: &DepthSeries, depth: u32) -> String {
 }
 
 fn rate_and_latency(figures: &Headline) -> String {
-    let latency = figures.mean_ns.map(|ns| format!(" at a mean latency of {}", latency(ns))).unwrap_or_default();
-    format!("{}{latency}", Quantity::Iops.value(figures.iops))
+    let means = Headline::shown_metrics(&[Metric::Mean], [figures]).into_iter().filter_map(|metric| {
+        let ns = figures.scoped_value(metric)?;
+        Some(format!(" at a {} of {}", metric.0.label("mean latency"), latency(ns)))
+    });
+    format!("{}{}", Quantity::Iops.value(figures.iops), means.collect::<Vec<_>>().join(" and"))
 }
 
 fn why_efficient(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> String {

@@ -43,9 +43,9 @@ pub fn all(span: &TimeSpan, span_result: &TimeSpanResult) -> BTreeMap<String, f6
         };
         for metric in Metric::ALL.into_iter().filter(has) {
             let name = MetricName { stream: stream.clone(), scope, metric };
-            all.extend(
-                value(&name, span_result).filter(|value| value.is_finite()).map(|value| (name.to_string(), value)),
-            );
+            let is_whole = stream.is_none() || name.resolve(span).is_ok();
+            let value = value(&name, span_result).filter(|value| is_whole && value.is_finite());
+            all.extend(value.map(|value| (name.to_string(), value)));
         }
     }
     all

@@ -4,7 +4,7 @@ use crate::design::Design;
 use crate::runner::{RunFailure, Runner};
 use crate::schedule::{self, Step};
 use model::headline::Headline;
-use model::metric::ScopedMetric;
+use model::metric::{Scope, ScopedMetric};
 use model::profile::Profile;
 use model::result::RunResult;
 use model::sweep::{Extent, Purpose, SteadyState, Sweep, Visit, VisitOutcome};
@@ -128,13 +128,16 @@ impl Course<'_> {
                     && stats::ab::answer(&pairs[..count], &looks, margin).is_some_and(|found| found.is_decided())
             }
             Extent::UntilFlat => run == 0 && stats::sweep::is_flat(self.sweep),
-            Extent::UntilSure { figure, share } => {
+            Extent::UntilSure { scope, figure, share } => {
                 let looks = stats::repeats::checkpoints(self.design.runs);
                 let is_sure = |metric: ScopedMetric| {
                     let values: Option<Vec<f64>> = self.sweep.measured().map(|run| run.scoped_value(metric)).collect();
                     values.is_some_and(|values| stats::repeats::is_sure(&values, share, looks))
                 };
-                let metrics = Headline::scoped_metrics(&[figure], self.sweep.measured());
+                let metrics = match scope {
+                    Scope::All => Headline::scoped_metrics(&[figure], self.sweep.measured()),
+                    scope => vec![(scope, figure)],
+                };
                 stats::repeats::is_checkpoint(run) && !metrics.is_empty() && metrics.into_iter().all(is_sure)
             }
         }

@@ -4,10 +4,10 @@ use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
 use super::{Arguments, Typed};
 use crate::number;
 use crate::request::Environment;
-use crate::sweep::{Variation, points};
+use crate::sweep::{PlannedPoint, Variation, points};
 use crate::words::row_of;
 use model::limits::RUNS_MAX;
-use model::metric::Metric;
+use model::metric::{Metric, MetricName, Scope};
 use model::sweep::Extent;
 
 /// Default number of runs.
@@ -37,7 +37,7 @@ pub(super) struct RepeatArguments {
     /// number of runs (default 10)
     #[arg(long, value_name = "N", help_heading = RUN, value_parser = number::count::<RUNS_MAX>)]
     runs: Option<u32>,
-    /// run until the average over all runs of iops, or of mean or p99 latency, is known to within this share, as in --until
+    /// run until the average over all runs of iops, or of mean or p99 latency (commit.p99), is known to within this share, as in --until
     /// iops=1%. Tested after 8, 16, 32 ... runs; the interval is widened to allow for repeated testing. --runs is then the
     /// maximum (default 64)
     #[arg(long, value_name = "FIGURE=SHARE%", help_heading = RUN, value_parser = until)]
@@ -96,8 +96,34 @@ impl Arguments for RepeatArguments {
         let round = if self.steady { &ROUND[..] } else { &[] };
         let load = with_defaults(round, &self.series.load(typed));
         let points = points(&load, &Variation::default(), environment)?;
+        let options = SweepOptions { extent: resolved(extent, &points)?, ..options };
         Ok(self.series.command(points, options, typed))
     }
+}
+
+/// `--until` with the full name of its metric, which depends on the load.
+fn resolved(extent: Extent, points: &[PlannedPoint]) -> Result<Extent, String> {
+    let span = points.first().and_then(|point| point.request.profile.time_spans.first());
+    let (Extent::UntilSure { scope, figure, share }, Some(span)) = (extent, span) else { return Ok(extent) };
+    if !figure.needs_latency() {
+        return Ok(extent);
+    }
+    let waited_for = Scope::waited_for(span);
+    let name = |scope| MetricName { stream: None, scope, metric: figure };
+    let scope = match waited_for.as_slice() {
+        [only] if scope == Scope::All => *only,
+        _ if scope == Scope::All || waited_for.contains(&scope) => scope,
+        _ => {
+            let names: Vec<String> = waited_for.iter().map(|scope| name(*scope).to_string()).collect();
+            return Err(match name(scope).resolve(span) {
+                Err(reason) => format!("--until: {reason}"),
+                Ok(_) => {
+                    format!("--until: the application waits for {}, not for {}", names.join(" and "), name(scope))
+                }
+            });
+        }
+    };
+    Ok(Extent::UntilSure { scope, figure, share })
 }
 
 /// A load with options that it does not have.
@@ -117,14 +143,19 @@ fn endurance(value: &str) -> Result<u64, String> {
 
 fn until(value: &str) -> Result<Extent, String> {
     let wrong =
-        || format!("'{value}': invalid (expected: a metric and a percentage, as in iops=1%, mean=2% or p99=5%)");
+        || format!("'{value}': invalid (expected: a metric and a percentage, as in iops=1%, mean=2% or commit.p99=5%)");
     let (name, share) = value.split_once('=').ok_or_else(wrong)?;
-    let figure = Metric::from_name(name).filter(|figure| UNTIL_FIGURES.contains(figure)).ok_or_else(wrong)?;
-    let percent: f64 = share.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
+    let is_kept = |name: &MetricName| name.stream.is_none() && UNTIL_FIGURES.contains(&name.metric);
+    let MetricName { scope, metric: figure, .. } =
+        MetricName::parse(name.trim()).ok().filter(is_kept).ok_or_else(wrong)?;
+    if !figure.needs_latency() && scope != Scope::All {
+        return Err(wrong());
+    }
+    let percent: f64 = share.trim().strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
     if !(0.01..=100.0).contains(&percent) {
         return Err(wrong());
     }
-    Ok(Extent::UntilSure { figure, share: percent / 100.0 })
+    Ok(Extent::UntilSure { scope, figure, share: percent / 100.0 })
 }
 
 #[cfg(test)]
@@ -154,7 +185,21 @@ mod tests {
         assert_eq!(options("-- a.dat").runs, 10);
         assert_eq!(options("--runs 3 --rest 2s -- a.dat").rest, Duration::from_secs(2));
         let until = options("--until p99=2.5% -- a.dat");
-        assert_eq!((until.extent, until.runs), (Extent::UntilSure { figure: Metric::P99, share: 0.025 }, 64));
+        let expected = |scope| Extent::UntilSure { scope, figure: Metric::P99, share: 0.025 };
+        assert_eq!((until.extent, until.runs), (expected(Scope::All), 64));
+        let flushing = "-w100 --fdatasync-every=1 a.dat";
+        for name in ["p99", "commit.p99"] {
+            let until = options(&format!("--until {name}=2.5% -- {flushing}"));
+            assert_eq!(until.extent, expected(Scope::Commit), "{name}");
+        }
+        for (line, reason) in [
+            (format!("--until write.p99=1% -- {flushing}"), "the application waits for commit.p99, not for write.p99"),
+            ("--until commit.p99=1% -- a.dat".to_owned(), "the load has no commit.p99"),
+            ("--until read.iops=1% -- a.dat".to_owned(), "invalid (expected: a metric"),
+        ] {
+            let refused = parsed(&line).expect_err(&line);
+            assert!(refused.contains(reason), "{line}: {refused}");
+        }
         assert_eq!(options("--until iops=1% --runs 20 -- a.dat").runs, 20);
         assert_eq!(parsed("--help"), Err("help".to_owned()));
         let resume = |run_commands, replace_output| {

@@ -6,8 +6,8 @@ use crate::chart::{Chart, Marker, Marks, RightAxis, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
 use model::headline::Headline;
+use model::metric::{Metric, Scope, ScopedMetric};
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
-use model::units::mib;
 
 /// Series of depths that have a line; more could not be told apart.
 const LINES_MAX: usize = 8;
@@ -25,7 +25,7 @@ pub(crate) fn over_depth(sweep: &Sweep) -> Vec<Chart> {
 
 /// One line for each setting of the other options; `None` without figures.
 fn throughput_of_each(sweep: &Sweep) -> Option<Chart> {
-    let lines = of_each(sweep, |figures| Some(figures.iops));
+    let lines = of_each(sweep, &[(Scope::All, Metric::Iops)]);
     let y = Axis::from_zero("IOPS", Quantity::Iops, values(&lines).map(|(_, y)| y));
     chart("depth-throughput", "IOPS by queue depth".to_owned(), lines, y)
 }
@@ -35,36 +35,45 @@ fn bytes_of_each(sweep: &Sweep) -> Option<Chart> {
     if !stats::sweep::compared(sweep).by_bytes {
         return None;
     }
-    let lines = of_each(sweep, |figures| Some(mib(figures.bytes_per_s)));
+    let lines = of_each(sweep, &[(Scope::All, Metric::MibPerS)]);
     let y = Axis::from_zero("MiB/s", Quantity::MibPerS, values(&lines).map(|(_, y)| y));
     chart("depth-mib", "MiB/s by queue depth".to_owned(), lines, y)
 }
 
-/// The same for latencies; `None` where they were not measured.
+/// The same for what the application waits for; `None` where latencies were not measured.
 fn latency_of_each(sweep: &Sweep) -> Option<Chart> {
-    let lines = of_each(sweep, |figures| figures.mean_ns);
+    let metrics = Headline::scoped_metrics(&[Metric::Mean], sweep.measured());
+    let lines = of_each(sweep, &metrics);
     let y = Axis::log("latency", Quantity::LatencyNs, values(&lines).map(|(_, y)| y));
     chart("depth-latency", "Mean latency by queue depth".to_owned(), lines, y)
 }
 
-fn of_each(sweep: &Sweep, of: fn(&Headline) -> Option<f64>) -> Vec<Series> {
-    let series = sweep.depths.iter().take(LINES_MAX).enumerate();
-    let lines = series.map(|(index, series)| {
-        line(&Setting::typed_all(&series.settings), Role::of_line(index), by_depth(sweep, series, of))
+/// A line for each metric of each series.
+fn of_each(sweep: &Sweep, metrics: &[ScopedMetric]) -> Vec<Series> {
+    let series = sweep.depths.iter().take(LINES_MAX);
+    let each = series.flat_map(|series| metrics.iter().map(move |metric| (series, *metric))).enumerate();
+    let lines = each.map(|(index, (series, metric))| {
+        let name = metric.0.label(&Setting::typed_all(&series.settings));
+        line(&name, Role::of_line(index), by_depth(sweep, series, metric))
+    });
+    lines.flatten().collect()
+}
+
+/// Lines of the mean and the 99th percentile of what the application waits for, from these values of each.
+pub(super) fn latencies(sweep: &Sweep, values: impl Fn(ScopedMetric) -> Vec<(f64, f64)>) -> Vec<Series> {
+    let metrics = Headline::scoped_metrics(&[Metric::Mean, Metric::P99], sweep.measured());
+    let is_of_all = metrics.len() <= 2;
+    let lines = metrics.into_iter().enumerate().map(|(index, metric)| {
+        let (name, role) = if metric.1 == Metric::Mean { ("mean", Role::Half) } else { ("99th", Role::Hundredth) };
+        line(&metric.0.label(name), if is_of_all { role } else { Role::of_line(index + 1) }, values(metric))
     });
     lines.flatten().collect()
 }
 
 /// Throughput on the left axis, latency on the right one, and the depths that matter; `None` without figures.
 fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
-    let rates = line("IOPS", Role::Read, by_depth(sweep, series, |figures| Some(figures.iops)))?;
-    let latencies: Vec<Series> = [
-        line("mean", Role::Half, by_depth(sweep, series, |figures| figures.mean_ns)),
-        line("99th", Role::Hundredth, by_depth(sweep, series, |figures| figures.p99_ns.map(|ns| ns as f64))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let rates = line("IOPS", Role::Read, by_depth(sweep, series, (Scope::All, Metric::Iops)))?;
+    let latencies = latencies(sweep, |metric| by_depth(sweep, series, metric));
     let with = Setting::typed_all(&series.settings);
     let title = if latencies.is_empty() { "IOPS by queue depth" } else { "IOPS and latency by queue depth" };
     let title = if with.is_empty() { title.to_owned() } else { format!("{title}, {with}") };
@@ -99,13 +108,13 @@ fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
 fn plateau(sweep: &Sweep, series: &DepthSeries) -> Option<Series> {
     let Saturation::At { depth, plateau_iops } = series.knee.as_ref()?.saturation else { return None };
     let from = f64::from(depth.depth);
-    let depths = by_depth(sweep, series, |figures| Some(figures.iops)).into_iter().map(|(depth, _)| depth);
+    let depths = by_depth(sweep, series, (Scope::All, Metric::Iops)).into_iter().map(|(depth, _)| depth);
     let to = depths.reduce(f64::max).filter(|to| *to > from)?;
     let marks = Marks::Line(vec![(from, plateau_iops), (to, plateau_iops)]);
     Some(Series { name: "plateau".to_owned(), role: Role::Edge, marks })
 }
 
-fn line(name: &str, role: Role, values: Vec<(f64, f64)>) -> Option<Series> {
+pub(super) fn line(name: &str, role: Role, values: Vec<(f64, f64)>) -> Option<Series> {
     (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::DottedLine(values) })
 }
 
@@ -126,9 +135,9 @@ fn depth_axis(least: f64, most: f64) -> Axis {
     }
 }
 
-fn by_depth(sweep: &Sweep, series: &DepthSeries, of: fn(&Headline) -> Option<f64>) -> Vec<(f64, f64)> {
+fn by_depth(sweep: &Sweep, series: &DepthSeries, metric: ScopedMetric) -> Vec<(f64, f64)> {
     let figures = series.points.iter().filter_map(|point| stats::sweep::figures(sweep, *point));
-    figures.filter_map(|figures| Some((f64::from(figures.depth?), of(figures)?))).collect()
+    figures.filter_map(|figures| Some((f64::from(figures.depth?), figures.scoped_value(metric)?))).collect()
 }
 
 /// Without bands where warnings make the intervals doubtful, of which the text says that there are none.
@@ -150,6 +159,7 @@ fn markers(knee: &Knee, is_doubtful: bool) -> Vec<Marker> {
 mod tests {
     use super::*;
     use model::finding::Severity;
+    use model::headline::ScopedLatency;
     use model::sweep::{Point, Purpose, Visit, VisitOutcome};
 
     /// A sweep over depths with these I/Os per second.
@@ -194,6 +204,27 @@ mod tests {
         let expected = "the highest measured point, 31,900 IOPS with -o16, is above it.";
         assert!(chart.caption.ends_with(expected), "{}", chart.caption);
         assert_eq!(chart.right.as_ref().map(|right| right.first_series), Some(2), "it is a rate");
+    }
+
+    #[test]
+    fn what_the_application_waits_for_is_drawn() {
+        let mut sweep = sweep(&FLAT, None);
+        for visit in &mut sweep.visits {
+            let VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!("measured") };
+            let commit = ScopedLatency {
+                scope: Scope::Commit,
+                mean_ns: Some(5e6),
+                p50_ns: None,
+                p99_ns: Some(9e6),
+                p999_ns: None,
+            };
+            headline.waited_for = vec![commit];
+        }
+        let charts = over_depth(&sweep);
+        let names: Vec<&str> = charts[0].series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(names, ["IOPS", "plateau", "mean (commit)", "99th (commit)"]);
+        let drawn: Vec<f64> = values(&charts[0].series[2..3]).map(|(_, y)| y).collect();
+        assert_eq!(drawn, [5e6; 8]);
     }
 
     #[test]

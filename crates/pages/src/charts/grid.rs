@@ -6,8 +6,8 @@ use crate::palette::Role;
 use crate::quantity::{Quantity, latency};
 use model::finding::Severity;
 use model::headline::Headline;
+use model::metric::{Metric, Scope, ScopedMetric};
 use model::sweep::{Setting, Sweep};
-use model::units::mib;
 
 /// Labels are written on the colour.
 const STRENGTH_MAX: f64 = 0.5;
@@ -16,20 +16,17 @@ const STRENGTH_MIN: f64 = 0.04;
 /// Throughput, also in MiB/s where block sizes differ, and mean latency, if exactly two options vary.
 pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
     let Some([across, up]) = varied(sweep) else { return Vec::new() };
-    let grid = |name, title: &str, quantity: Quantity, of: fn(&Headline) -> Option<f64>| {
-        chart(sweep, (name, title), (&across, &up), quantity, of)
+    let grid = |name, heading: &str, quantity: Quantity, metric: ScopedMetric| {
+        let title = format!("{} for each combination of settings", metric.0.label(heading));
+        chart(sweep, (name, &title), (&across, &up), quantity, |figures| figures.scoped_value(metric))
     };
-    let throughput =
-        grid("grid-throughput", "IOPS for each combination of settings", Quantity::Iops, |figures| Some(figures.iops));
-    let latency =
-        grid("grid-latency", "Mean latency for each combination of settings", Quantity::LatencyNs, |figures| {
-            figures.mean_ns
-        });
-    let bytes = stats::sweep::compared(sweep).by_bytes.then(|| {
-        grid("grid-mib", "MiB/s for each combination of settings", Quantity::MibPerS, |figures| {
-            Some(mib(figures.bytes_per_s))
-        })
-    });
+    let throughput = grid("grid-throughput", "IOPS", Quantity::Iops, (Scope::All, Metric::Iops));
+    // Of several that the application waits for the last: the commit after reads.
+    let waited_for = Headline::scoped_metrics(&[Metric::Mean], sweep.measured()).pop();
+    let latency = waited_for.and_then(|mean| grid("grid-latency", "Mean latency", Quantity::LatencyNs, mean));
+    let bytes = stats::sweep::compared(sweep)
+        .by_bytes
+        .then(|| grid("grid-mib", "MiB/s", Quantity::MibPerS, (Scope::All, Metric::MibPerS)));
     [throughput, bytes.flatten(), latency].into_iter().flatten().collect()
 }
 
@@ -75,7 +72,7 @@ fn chart(
     (name, title): (&'static str, &str),
     (across, up): (&Varied, &Varied),
     quantity: Quantity,
-    of: fn(&Headline) -> Option<f64>,
+    of: impl Fn(&Headline) -> Option<f64>,
 ) -> Option<Chart> {
     let place = |varied: &Varied, point: usize| {
         let value = &sweep.points[point].settings.get(varied.index)?.value;

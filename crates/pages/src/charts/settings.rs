@@ -1,12 +1,14 @@
 //! Throughput and latency over the values of an option that is not depth, or over the rates of a search.
 
+use super::depth::{latencies, line};
 use super::search::of_search;
 use super::values;
 use crate::axis::Axis;
-use crate::chart::{Chart, Marks, Series};
+use crate::chart::{Chart, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
 use model::headline::Headline;
+use model::metric::{Metric, Scope, ScopedMetric};
 use model::sweep::{Setting, Sweep};
 
 /// One for throughput and one for latency, as far as there are figures.
@@ -17,10 +19,9 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
     let tried: Vec<(usize, &Headline)> =
         (0..sweep.points.len()).filter_map(|point| Some((point, stats::sweep::figures(sweep, point)?))).collect();
     let (places, across) = across(sweep, &tried);
-    let line = |name: &str, role, of: &dyn Fn(&Headline) -> Option<f64>| {
-        let figure = |(place, (_, figures)): (&f64, &(usize, &Headline))| Some((*place, of(figures)?));
-        let values: Vec<(f64, f64)> = places.iter().zip(&tried).filter_map(figure).collect();
-        (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::DottedLine(values) })
+    let of_each = |metric: ScopedMetric| -> Vec<(f64, f64)> {
+        let figure = |(place, (_, figures)): (&f64, &(usize, &Headline))| Some((*place, figures.scoped_value(metric)?));
+        places.iter().zip(&tried).filter_map(figure).collect()
     };
     let chart = |name, title: &str, series: Vec<Series>, y: fn(&[Series]) -> Axis| {
         (!series.is_empty()).then(|| Chart {
@@ -34,17 +35,12 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
             markers: Vec::new(),
         })
     };
-    let rates: Vec<Series> = line("", Role::Read, &|figures| Some(figures.iops)).into_iter().collect();
-    let latencies = [
-        line("mean", Role::Half, &|figures| figures.mean_ns),
-        line("99th", Role::Hundredth, &|figures| figures.p99_ns.map(|ns| ns as f64)),
-        line("99th response", Role::Thousandth, &|figures| figures.response_p99_ns.map(|ns| ns as f64)),
-    ];
+    let rates = line("", Role::Read, of_each((Scope::All, Metric::Iops))).into_iter().collect();
     [
         chart("settings-throughput", "IOPS by setting", rates, |lines| {
             Axis::from_zero("IOPS", Quantity::Iops, values(lines).map(|(_, y)| y))
         }),
-        chart("settings-latency", "Latency by setting", latencies.into_iter().flatten().collect(), |lines| {
+        chart("settings-latency", "Latency by setting", latencies(sweep, of_each), |lines| {
             Axis::log("latency", Quantity::LatencyNs, values(lines).map(|(_, y)| y))
         }),
     ]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::PlannedPoint;
 use model::figures::{Directions, Figures};
-use model::metric::Metric;
+use model::metric::{Metric, Scope};
 use model::profile::{StreamName, Target, TimeSpan};
 use model::result::{LoadLoop, Measured, StreamFigures, TimeSpanResult};
 use model::sweep::{Order, Point, Saturation, Setting};
@@ -169,7 +169,7 @@ fn an_open_range_goes_on_until_throughput_no_longer_grows() {
 
 #[test]
 fn repeats_go_on_until_a_figure_is_sure_or_the_limit_is_reached() {
-    let until = |share| Extent::UntilSure { figure: Metric::Iops, share };
+    let until = |share| Extent::UntilSure { scope: Scope::All, figure: Metric::Iops, share };
     let repeat = |share, runner: &mut Formula| {
         let (found, ..) = run(&Design { extent: until(share), runs: 64, ..design(1) }, runner);
         found.visits.len()
