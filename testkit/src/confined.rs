@@ -130,6 +130,28 @@ impl Cgroup {
         Self::of("blkio", [one, ("io.max", format!("{number} {}iops={per_s}", &direction[..1]))])
     }
 
+    /// One that counts what its processes read and write on a block device (`254:0`), or why there can be none.
+    pub fn of_bytes(device: &str) -> Result<Self, String> {
+        // The kernel counts only where there is a limit; this one is never reached.
+        let bytes_per_s: u64 = 1 << 50;
+        let one = ("blkio.throttle.read_bps_device", format!("{device} {bytes_per_s}"));
+        Self::of("blkio", [one, ("io.max", format!("{device} rbps={bytes_per_s}"))])
+    }
+
+    /// Bytes that its processes read from a block device (`254:0`), and those that they wrote.
+    pub fn bytes(&self, device: &str) -> Option<[u64; 2]> {
+        let read = |file: &str| std::fs::read_to_string(self.folder.join(file)).ok();
+        let number = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
+        if let Some(text) = read("blkio.throttle.io_service_bytes") {
+            let of = |word: &str| text.lines().find_map(|line| line.strip_prefix(&format!("{device} {word} ")));
+            return Some(["Read", "Write"].map(|word| number(of(word))));
+        }
+        let text = read("io.stat")?;
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{device} "))).unwrap_or_default();
+        let of = |name: &str| line.split(' ').find_map(|field| field.strip_prefix(name));
+        Some(["rbytes=", "wbytes="].map(|name| number(of(name))))
+    }
+
     /// `limits`: the file, and what is written to it, in a hierarchy of the controller's own and in the
     /// one of all.
     fn of(controller: &str, limits: [(&str, String); 2]) -> Result<Self, String> {

@@ -245,6 +245,14 @@ impl<'a> Mounted<'a> {
         Ok(mounted)
     }
 
+    /// An XFS in a file of this size (at least 300 MiB).
+    pub fn xfs(place: &'a Workplace, name: &str, size_bytes: u64) -> Result<Self, String> {
+        let mkfs = root_with("mkfs.xfs")?;
+        let image = place.sparse(&format!("{name}.img"), size_bytes).expect("a sparse file");
+        worked(&place.tool(mkfs).arg("-q").arg(&image).run())?;
+        Self::device(place, name, LoopDevice::over(place, &image)?)
+    }
+
     /// An ext4 that nothing writes to in the background, and a file of 64 MiB on it for direct I/O.
     pub fn ext4_with_file(place: &'a Workplace) -> Result<(Self, PathBuf), String> {
         place.direct_io()?;

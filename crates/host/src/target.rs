@@ -189,7 +189,7 @@ fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, questio
         ..RegularFacts::default()
     };
     if question.creates.is_none() && !facts.file_system.is_pseudo {
-        facts.unwritten = unwritten(&file, facts.size_bytes);
+        look_at_layout(&file, &mut facts);
     }
     if question.writes || question.creates.is_some() {
         look_for_owners(root, &file, path, &state, question, &mut facts);
@@ -197,8 +197,8 @@ fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, questio
     TargetKind::Regular(facts)
 }
 
-/// The parts without data; the last one stands for all that are left if there are many.
-fn unwritten(file: &File, size_bytes: u64) -> Option<Vec<UnwrittenPart>> {
+/// The parts without data, and the form of the others. The last part stands for all that are left if there are many.
+fn look_at_layout(file: &File, facts: &mut RegularFacts) {
     const PARTS_MAX: usize = 256;
     let mut parts: Vec<UnwrittenPart> = Vec::new();
     let add = |range: std::ops::Range<u64>| {
@@ -212,8 +212,11 @@ fn unwritten(file: &File, size_bytes: u64) -> Option<Vec<UnwrittenPart>> {
             _ => parts.push(UnwrittenPart { start_bytes: range.start, length_bytes: unwritten_bytes, unwritten_bytes }),
         }
     };
-    sys::extents::for_each_unwritten(file, size_bytes, add).ok()?;
-    Some(parts)
+    if let Ok(forms) = sys::extents::for_each_unwritten(file, facts.size_bytes, add) {
+        facts.unwritten = Some(parts);
+        facts.encoded_bytes = forms.map(|forms| forms.encoded_bytes);
+        facts.shared_bytes = forms.map(|forms| forms.shared_bytes);
+    }
 }
 
 /// What must be known before anything is written to a file.

@@ -278,6 +278,12 @@ pub struct RegularFacts {
     /// The holes and unwritten parts, in order; only searched for if the run does not create the file.
     #[serde(default)]
     pub unwritten: Option<Vec<UnwrittenPart>>,
+    /// Bytes that the device has in another form, such as compressed; searched for like `unwritten`. Null = unknown.
+    #[serde(default)]
+    pub encoded_bytes: Option<u64>,
+    /// Bytes that share their place on the device with others (reflinks, snapshots); the same.
+    #[serde(default)]
+    pub shared_bytes: Option<u64>,
     /// Why this process cannot open it for writing, if it cannot.
     pub not_writable: Option<String>,
 }

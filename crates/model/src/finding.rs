@@ -92,12 +92,6 @@ impl Severity {
         }
     }
 
-    /// The worst of several and how many are as bad, if it is worse than a note.
-    pub fn worst_above_note(severities: impl Iterator<Item = Self> + Clone) -> Option<(Self, usize)> {
-        let worst = severities.clone().max().filter(|worst| *worst > Self::Note)?;
-        Some((worst, severities.filter(|severity| *severity == worst).count()))
-    }
-
     /// The severity with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|severity| severity.word() == word)

@@ -60,6 +60,8 @@ pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
         openers: Openers::None,
         fully_written: Some(true),
         unwritten: None,
+        encoded_bytes: None,
+        shared_bytes: None,
         not_writable: None,
     }
 }

@@ -7,8 +7,7 @@ use crate::repeat::EVERY_RUN_WARNED;
 use crate::sweep::figures_of_line;
 use crate::waits;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
-use model::doubt::NotedRuns;
-use model::finding::Severity;
+use model::doubt::{Doubt, NotedRuns};
 use model::headline::Headline;
 use model::metric::Metric;
 use model::sweep::{Sweep, Visit};
@@ -153,16 +152,17 @@ fn verdict(found: &AbFigure, margin: f64) -> String {
     }
 }
 
-/// How many runs have the worst verdict, if it is worse than a note.
+/// What the verdicts of each side warn of.
 fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result<()> {
-    let severities = pairs.iter().flat_map(|(a, b)| [a.severity, b.severity]).flatten();
-    let Some((worst, count)) = Severity::worst_above_note(severities) else { return Ok(()) };
-    writeln!(out, "verdict: {} in {count} of {} runs", worst.word(), 2 * pairs.len())
+    let of_a = Doubt::of(pairs.iter().map(|(a, _)| *a)).map(|doubt| doubt.of_which("of A"));
+    let of_b = Doubt::of(pairs.iter().map(|(_, b)| *b)).map(|doubt| doubt.of_which("of B"));
+    [of_a, of_b].into_iter().flatten().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::finding::Severity;
     use model::metric::Scope;
 
     #[test]

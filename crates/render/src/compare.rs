@@ -6,8 +6,7 @@ use crate::load_line;
 use crate::plain_table::PlainTable;
 use crate::system::utc;
 use crate::waits;
-use model::doubt::NotedRuns;
-use model::finding::Severity;
+use model::doubt::{Doubt, NotedRuns};
 use model::headline::Headline;
 use model::metric::{Metric, Scope, ScopedMetric};
 use model::result::{Measured, RunResult};
@@ -412,18 +411,16 @@ pub fn drift(first: &[RunResult], second: &[RunResult]) -> Option<&'static str> 
         .then_some("measured one after the other: drift can look like a difference; use diskspd ab")
 }
 
-/// The worst verdicts of the results, if they are worse than a note.
+/// What the verdicts of each side warn of.
 fn verdicts(first: &[RunResult], second: &[RunResult]) -> Option<String> {
-    let of = |name: &str, runs: &[RunResult]| {
-        let severities = runs
-            .iter()
-            .flat_map(|run| &run.time_spans)
-            .filter_map(|span_result| span_result.verdict.as_ref()?.severity());
-        let (worst, count) = Severity::worst_above_note(severities)?;
-        Some(format!("{} in {count} of {} results of the {name}", worst.word(), runs.len()))
+    let of = |which: &str, runs: &[RunResult]| {
+        let headlines: Vec<Headline> =
+            runs.iter().flat_map(|run| &run.time_spans).filter_map(stats::headline).collect();
+        Some(Doubt::of(&headlines)?.of_which(which))
     };
-    let found: Vec<String> = [of("first", first), of("second", second)].into_iter().flatten().collect();
-    (!found.is_empty()).then(|| format!("verdict of the results compared: {}", found.join(", ")))
+    let found: Vec<String> =
+        [of("of the first side", first), of("of the second side", second)].into_iter().flatten().collect();
+    (!found.is_empty()).then(|| found.join("; "))
 }
 
 /// How well several drives do beside one.

@@ -6,17 +6,22 @@
 use model::block_device::{BlockDevice, DeviceKind, MapperMaker};
 use model::engine_kind::EngineKind;
 use model::environment::{Backing, MEMORY_FILE_SYSTEMS, TargetEnvironment};
+use model::facts::{RegularFacts, TargetKind};
 use model::kernel_counters::{KernelCounters, KernelCountersAround, ShareCounters};
 use model::ledger::{Account, CacheUse, Ledger, Level};
 use model::operation::Operation;
 use model::plan::{OpenPlan, TargetWork, TimeSpanPlan};
+use model::profile::Profile;
 use model::result::{Measured, Row, TimeSpanResult};
+use model::targets_found::TargetsFound;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// File systems whose reads and writes are those of the device, byte by byte: no compression, no copies, no checksums
 /// that are stored elsewhere.
 pub const PLAIN_FILE_SYSTEMS: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
+
+const BTRFS: &str = "btrfs";
 
 /// Bytes of a file that a byte of btrfs on a device may carry: its extents of 128 KiB compress to 4 KiB at best.
 const BTRFS_DENSITY: u64 = 32;
@@ -33,8 +38,20 @@ pub struct LedgerSources<'a> {
     pub plan: &'a TimeSpanPlan,
     /// What they stand on.
     pub environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    /// Those whose bytes are on the device as they are: see [`uncompressed`].
+    pub uncompressed: &'a BTreeSet<&'a Path>,
     /// As `uname -r` says; empty = unknown.
     pub kernel_release: &'a str,
+}
+
+/// Files of which nothing is compressed on the device: it was not before the run, and the run does not write to them.
+pub fn uncompressed<'a>(profile: &Profile, found: &'a TargetsFound) -> BTreeSet<&'a Path> {
+    let targets = || profile.time_spans.iter().flat_map(|span| &span.targets);
+    let written: BTreeSet<&Path> =
+        targets().filter(|target| target.writes()).map(|target| target.path.as_path()).collect();
+    let is_plain = |kind: &TargetKind| matches!(kind, TargetKind::Regular(RegularFacts { encoded_bytes: Some(0), .. }));
+    let plain = found.facts.iter().filter(|(_, facts)| is_plain(&facts.kind)).map(|(path, _)| path.as_path());
+    plain.filter(|path| !written.contains(path)).collect()
 }
 
 /// The ledger of a timespan; `None` if nothing was measured, or the counters were not read.
@@ -78,9 +95,17 @@ impl Storage<'_> {
         }
     }
 
+    /// Bytes of a file that one byte at the device may carry; `None` = unknown, or no devices.
+    const fn density(&self) -> Option<u64> {
+        match self {
+            Self::Devices { density, .. } => *density,
+            _ => None,
+        }
+    }
+
     /// True if the kernel counts for the process what it fetches from there, and what it is left to write.
     const fn is_counted_for_process(&self) -> bool {
-        matches!(self, Self::Devices { density: Some(_), .. })
+        self.density().is_some()
     }
 }
 
@@ -96,7 +121,8 @@ fn transfers<'a>(sources: &LedgerSources<'a>, measured: &'a Measured, counted: &
             continue;
         }
         let open = sources.plan.targets.get(row.target).map(|target| target.open).unwrap_or_default();
-        let storage = storage(sources.environments.get(&row.path), counted);
+        let is_plain = sources.uncompressed.contains(row.path.as_path());
+        let storage = storage(sources.environments.get(&row.path), is_plain, counted);
         for (operation, bytes) in
             [(Operation::Read, row.figures.read.bytes), (Operation::Write, row.figures.write.bytes)]
         {
@@ -119,7 +145,8 @@ fn cache_use(operation: Operation, open: OpenPlan, work: &TargetWork<'_>, target
     }
 }
 
-fn storage<'a>(environment: Option<&'a TargetEnvironment>, counted: &KernelCounters) -> Storage<'a> {
+/// What is below a target; `is_plain`: none of it is compressed there.
+fn storage<'a>(environment: Option<&'a TargetEnvironment>, is_plain: bool, counted: &KernelCounters) -> Storage<'a> {
     let Some(environment) = environment else { return Storage::Uncounted("unknown storage".to_owned()) };
     let mount = environment.mount.as_ref();
     let file_system = mount.map_or("", |mount| mount.file_system.as_str());
@@ -127,7 +154,10 @@ fn storage<'a>(environment: Option<&'a TargetEnvironment>, counted: &KernelCount
     match &environment.backing {
         Backing::Memory => Storage::Memory(file_system.to_owned()),
         Backing::Devices(_) => Storage::Devices {
-            density: mount.map_or(Some(1), |mount| density(&mount.file_system)),
+            density: match mount {
+                Some(mount) if !(is_plain && mount.file_system == BTRFS) => density(&mount.file_system),
+                _ => Some(1),
+            },
             devices,
             is_overlay: false,
         },
@@ -147,7 +177,7 @@ fn storage<'a>(environment: Option<&'a TargetEnvironment>, counted: &KernelCount
 /// Bytes of a file that one byte at the device may carry; `None` = unknown.
 fn density(file_system: &str) -> Option<u64> {
     match file_system {
-        "btrfs" => Some(BTRFS_DENSITY),
+        BTRFS => Some(BTRFS_DENSITY),
         plain => PLAIN_FILE_SYSTEMS.contains(&plain).then_some(1),
     }
 }
@@ -218,9 +248,11 @@ impl Books<'_> {
                 is_complete: true,
                 without_others: false,
             },
-            Storage::Devices { devices, density, .. } => {
-                let below = self.below_all(devices, operation).scaled(*density);
-                self.of_process(operation, cache_use, transfers).scaled(*density).or_less_kept(below)
+            Storage::Devices { devices, .. } => {
+                let densities = transfers.iter().map(|transfer| transfer.storage.density());
+                let density = densities.reduce(|a, b| Some(a?.max(b?))).flatten();
+                let below = self.below_all(devices, operation).scaled(density);
+                self.of_process(operation, cache_use, transfers).scaled(density).or_less_kept(below)
             }
         };
         let reached_bytes = bytes.map(|bytes| bytes.min(asked_bytes));
@@ -255,7 +287,7 @@ impl Books<'_> {
         }
         let direct = self.bytes_of(|transfer| {
             // Of compressed data fewer bytes are counted.
-            let is_counted = matches!(transfer.storage, Storage::Devices { density: Some(1), .. });
+            let is_counted = transfer.storage.density() == Some(1);
             transfer.operation == operation && transfer.cache_use == CacheUse::Direct && is_counted
         });
         let process = self.counted.process;

@@ -115,6 +115,7 @@ pub fn summarise(input: Input<'_>) -> RunResult {
     let Input { context, profile, system, plan, record } = input;
     let no_plan = TimeSpanPlan::default();
     let no_record = TimeSpanRecord::default();
+    let uncompressed = ledger::uncompressed(profile, &context.targets);
     let summarise_one = |(index, span)| {
         time_span::summarise(&time_span::Sources {
             span,
@@ -124,6 +125,7 @@ pub fn summarise(input: Input<'_>) -> RunResult {
             record: record.time_spans.get(index).unwrap_or(&no_record),
             tracing: profile.tracing,
             environments: &context.targets.environments,
+            uncompressed: &uncompressed,
             kernel_release: &system.kernel_release,
             kernel_messages: &record.kernel_messages,
         })

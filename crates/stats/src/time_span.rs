@@ -37,6 +37,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) tracing: Option<Tracing>,
     /// What the targets stand on.
     pub(crate) environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    /// Files of which nothing is compressed on the device.
+    pub(crate) uncompressed: &'a BTreeSet<&'a Path>,
     /// As `uname -r` says.
     pub(crate) kernel_release: &'a str,
     /// What the kernel logged during the whole run.
@@ -83,8 +85,9 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     };
     let durability = durability::durability_notes(sources.span, &result, sources.environments);
     result.notes.extend(durability);
-    let Sources { plan, environments, kernel_release, .. } = *sources;
-    result.ledger = ledger::ledger(&LedgerSources { span_result: &result, plan, environments, kernel_release });
+    let Sources { plan, environments, uncompressed, kernel_release, .. } = *sources;
+    let in_ledger = LedgerSources { span_result: &result, plan, environments, uncompressed, kernel_release };
+    result.ledger = ledger::ledger(&in_ledger);
     headline::summarise(Some(sources.span), &mut result);
     result
 }

@@ -18,6 +18,8 @@ const EXTENT_DELALLOC: u32 = 0x4;
 const EXTENT_ENCODED: u32 = 0x8;
 const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_UNWRITTEN: u32 = 0x800;
+/// Other files, or other parts of this one, have the same bytes on the device: a write takes other room.
+const EXTENT_SHARED: u32 = 0x2000;
 /// Extents fetched per call: most files have fewer, and room for more is zeroed for each of many files.
 const BATCH: usize = 32;
 
@@ -64,6 +66,17 @@ pub struct Extent {
     pub place_bytes: Option<u64>,
     /// True if the device has its bytes in another form, such as compressed: the length is that in the file.
     pub is_encoded: bool,
+    /// True if others share it (reflinks, snapshots).
+    pub is_shared: bool,
+}
+
+/// Bytes of a file that are not simply its own on the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forms {
+    /// In another form, such as compressed.
+    pub encoded_bytes: u64,
+    /// Shared with others.
+    pub shared_bytes: u64,
 }
 
 /// Calls `visit` with each extent of `file` in order of offset, after flushing what is cached;
@@ -103,6 +116,7 @@ fn for_each_with(file: &File, flags: u32, mut visit: impl FnMut(Extent) -> Contr
                 place_bytes: (raw.flags & (EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_INLINE) == 0)
                     .then_some(raw.physical),
                 is_encoded: raw.flags & EXTENT_ENCODED != 0,
+                is_shared: raw.flags & EXTENT_SHARED != 0,
                 is_written: raw.flags & (EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_UNWRITTEN) == 0,
             };
             if visit(extent).is_break() || raw.flags & EXTENT_LAST != 0 {
@@ -138,11 +152,16 @@ pub fn is_fully_written(file: &File, size_bytes: u64) -> io::Result<bool> {
 }
 
 /// Calls `visit` with each part of the first `size_bytes` of `file` that holds no written data on the
-/// device, in order of offset: holes, and room that is only reserved.
+/// device, in order of offset: holes, and room that is only reserved. Says in which form the rest is there.
 ///
-/// Where extents cannot be listed, only holes are looked for, which moves the descriptor's position.
-pub fn for_each_unwritten(file: &File, size_bytes: u64, mut visit: impl FnMut(Range<u64>)) -> io::Result<()> {
+/// Where extents cannot be listed, only holes are looked for, which moves the descriptor's position; the form is unknown.
+pub fn for_each_unwritten(
+    file: &File,
+    size_bytes: u64,
+    mut visit: impl FnMut(Range<u64>),
+) -> io::Result<Option<Forms>> {
     let mut written_to = 0;
+    let mut forms = Forms::default();
     let mut written = |extent: Range<u64>| {
         if extent.start > written_to && written_to < size_bytes {
             visit(written_to..extent.start.min(size_bytes));
@@ -152,17 +171,23 @@ pub fn for_each_unwritten(file: &File, size_bytes: u64, mut visit: impl FnMut(Ra
     let listed = for_each(file, |extent| {
         if extent.is_written {
             written(extent.start_bytes..extent.start_bytes.saturating_add(extent.length_bytes));
+            for (is_so, bytes) in
+                [(extent.is_encoded, &mut forms.encoded_bytes), (extent.is_shared, &mut forms.shared_bytes)]
+            {
+                *bytes = bytes.saturating_add(if is_so { extent.length_bytes } else { 0 });
+            }
         }
         ControlFlow::Continue(())
     });
-    match listed {
+    let forms = match listed {
         Err(error) if is_unsupported(&error) => {
             data_segments(file, size_bytes, usize::MAX)?.into_iter().for_each(&mut written);
+            None
         }
-        listed => listed?,
-    }
+        listed => listed.map(|()| Some(forms))?,
+    };
     written(size_bytes..size_bytes);
-    Ok(())
+    Ok(forms)
 }
 
 fn is_unsupported(error: &io::Error) -> bool {
@@ -244,7 +269,8 @@ mod tests {
 
     fn unwritten(file: &File, size_bytes: u64) -> Vec<Range<u64>> {
         let mut parts = Vec::new();
-        for_each_unwritten(file, size_bytes, |part| parts.push(part)).expect("an answer");
+        let forms = for_each_unwritten(file, size_bytes, |part| parts.push(part)).expect("an answer");
+        assert!(forms.is_none_or(|forms| forms == Forms::default()), "nobody shares it: {forms:?}");
         parts
     }
 

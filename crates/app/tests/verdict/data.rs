@@ -4,7 +4,7 @@ use super::{counted_disk, document, found, is_found, with_disk};
 use std::fs;
 use std::fs::File;
 use std::time::Duration;
-use testkit::{Faulty, LoopDevice, Service, Workplace, Zram, memory_events, or_skip, skip, tool, workplace};
+use testkit::{Faulty, LoopDevice, Mounted, Service, Workplace, Zram, memory_events, or_skip, skip, tool, workplace};
 
 // Shows verdict: unwritten-target
 #[test]
@@ -262,4 +262,30 @@ fn a_pattern_on_compressed_memory_is_warned_of() {
     // It keeps random data as it is.
     measure(&format!("-Zr {destroy}"));
     assert!(!is_found(&place, "shrinking-data"));
+}
+
+// Shows verdict: shared-extents
+#[test]
+fn writes_to_what_a_copy_shares_are_warned_of_until_all_is_written() {
+    let place = workplace!();
+    let mounted = or_skip!(Mounted::xfs(&place, "own", 320 << 20));
+    let [file, copy] = ["a.dat", "b.dat"].map(|name| mounted.path.join(name));
+    place.diskspd("-c8M -d1 -W0 -o1 --max-ios=1").arg(&file).run().expect_status(0);
+    let copied = place.tool("cp").arg("--reflink=always").arg(&file).arg(&copy).run();
+    if copied.code() != Some(0) {
+        skip!("this XFS cannot share: {copied}");
+    }
+    place.tool("sync").run().expect_status(0);
+    let load = |words: &str| {
+        let run = place.diskspd("-b64K -W0 -o1 --json r.json").args(words).arg(&file).run();
+        run.expect_status(0);
+        run
+    };
+    load("-d1 -r -Su");
+    assert!(!is_found(&place, "shared-extents"), "reads share without harm");
+    let run = load("-d10 -s -w100 -Su --max-bytes=8M");
+    let finding = found(&place, &run, "shared-extents");
+    assert!(finding["severity"] == "warn" && finding["value"] == 100.0, "{finding}");
+    load("-d1 -r -w100 -Su");
+    assert!(!is_found(&place, "shared-extents"), "every block has its own room now");
 }

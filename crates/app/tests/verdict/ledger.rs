@@ -106,6 +106,36 @@ fn direct_io_on_a_file_in_memory_makes_it_invalid() {
     expect_invalid(&place, &run, "tmpfs-target");
 }
 
+#[test]
+fn series_and_comparisons_say_which_runs_measured_memory() {
+    let place = workplace!();
+    place.made("a.dat", "-c4M");
+    let load = "-d1 -W0 -r -b4K -w100";
+    for (name, words) in [("first.json", "-Sb"), ("second.json", "-Sw")] {
+        place.diskspd(load).args(words).args("--json").arg(name).arg("a.dat").run().expect_status(0);
+    }
+    let compared = place.diskspd("compare --anyway first.json second.json").run();
+    let cached: Value = place.json("first.json");
+    let is_counted = cached["time_spans"][0]["ledger"]["accounts"][0]["reached_bytes"].is_number();
+    if !is_counted {
+        skip!("nothing counts the bytes below this file system");
+    }
+    let line = |run: &Finished, head: &str| {
+        let found = run.stdout.lines().find(|line| line.trim_start().starts_with(head));
+        found.unwrap_or_else(|| panic!("no line '{head}': {run}")).to_owned()
+    };
+    let named = line(&compared, "the run of the first side has warnings: ");
+    assert!(named.contains("writes-in-memory"), "{named}");
+    for series in ["repeat --runs 2 --", "sweep --vary o=1,2 --"] {
+        let run = place.diskspd(series).args(load).args("-Sb a.dat").run();
+        let named = line(&run, "WARN    warned-runs: both runs have warnings: ");
+        assert!(named.contains("writes-in-memory in 2"), "{series}: {named}");
+    }
+    let pairs = place.diskspd("ab --pairs 3 --a=-Sb --b=-Sw --").args(load).arg("a.dat").run();
+    let named = line(&pairs, "all 3 runs of A have warnings: ");
+    assert!(named.contains("writes-in-memory in 3"), "{named}");
+}
+
 // Shows verdict: served-from-cache
 #[test]
 fn what_a_neighbour_reads_from_the_same_disk_hides_no_shortfall() {

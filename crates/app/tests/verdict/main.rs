@@ -6,6 +6,7 @@ mod data;
 mod faults;
 mod form;
 mod ledger;
+mod ledger_trials;
 mod load;
 mod other_programs;
 
@@ -35,7 +36,7 @@ fn with_disk() -> RwLockReadGuard<'static, ()> {
     DISK.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Until it is dropped, no test needs the counters of the disk.
+/// Until it is dropped, no other test needs the counters of the disk.
 fn with_busy_disk() -> RwLockWriteGuard<'static, ()> {
     DISK.write().unwrap_or_else(PoisonError::into_inner)
 }

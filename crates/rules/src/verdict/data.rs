@@ -39,6 +39,17 @@ pub(super) const RULES: &[VerdictRule] = &[
         evaluate: |context| unwritten_targets(context, false),
     },
     VerdictRule {
+        name: "shared-extents",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "before the run, share of a written file whose bytes on the device other files have too (FIEMAP: \
+                        reflinks, snapshots); reported if above 2 %. Files that this run creates, or has written to in \
+                        an earlier timespan, are not checked. NOTE on btrfs, which gives most writes other room anyway",
+        advice: "write the whole file first, or copy it with cp --reflink=never: the first write to a shared block takes \
+                 other room",
+        evaluate: shared_extents,
+    },
+    VerdictRule {
         name: "reads-of-discarded",
         severity: Severity::Warn,
         unit: "percent",
@@ -92,6 +103,30 @@ fn unwritten_targets(context: &RuleContext<'_>, is_read: bool) -> Vec<Observatio
     targets.filter(|(index, _)| context.work.reads(*index) == is_read).filter_map(observation).collect()
 }
 
+/// Targets that are written to and share what they have.
+fn shared_extents(context: &RuleContext<'_>) -> Vec<Observation> {
+    let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
+    let observation = |(index, target): (usize, &TargetPlan)| {
+        let TargetKind::Regular(facts) = &context.result.targets.facts.get(&target.path)?.kind else { return None };
+        let share = facts.shared_bytes? as f64 / facts.size_bytes as f64;
+        let is_written = context.work.of(index).any(|work| work.shares().changes_data());
+        if !is_written || !was_there_before(context, index, target) || share <= super::WORTH_A_WARNING {
+            return None;
+        }
+        let path = target.path.display().to_string();
+        let figure = format!("{} of '{path}' had its place on the device in common with other files", percent(share));
+        let severity = if facts.file_system.name == "btrfs" { Severity::Note } else { Severity::Warn };
+        Some(Observation::new(figure, share * 100.0).of(path).with_severity(severity))
+    };
+    targets.filter_map(observation).collect()
+}
+
+/// True if a run uses a target as it found it.
+fn was_there_before(context: &RuleContext<'_>, index: usize, target: &TargetPlan) -> bool {
+    let is_kept = target.preparation == Preparation::Keep;
+    is_kept && context.reaches_kernel(index) && !context.written_before.contains(target.path.as_path())
+}
+
 /// Targets of which much was never written.
 pub(super) fn unwritten_paths<'a>(context: &RuleContext<'a>) -> BTreeSet<&'a Path> {
     let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
@@ -109,8 +144,7 @@ enum Unwritten {
 
 /// `None` if it held data, if this run made the file or wrote to it before, or if it is unknown.
 fn unwritten(context: &RuleContext<'_>, index: usize, target: &TargetPlan) -> Option<Unwritten> {
-    let is_kept = target.preparation == Preparation::Keep;
-    if !is_kept || !context.reaches_kernel(index) || context.written_before.contains(target.path.as_path()) {
+    if !was_there_before(context, index, target) {
         return None;
     }
     let used = context.work.used_bytes(index)?;
@@ -168,6 +202,29 @@ mod tests {
         assert_eq!(Built::sound().found(RULES), [""; 0]);
         assert_eq!(built(&[]).found(RULES), [""; 0]);
         assert_eq!(built(&[(500, 20)]).found(RULES), [""; 0], "less than 2 %");
+    }
+
+    // Shows verdict: shared-extents
+    #[test]
+    fn writes_to_what_others_share_are_warned_of() {
+        let shared = |bytes| {
+            let mut built = Built::sound();
+            built.facts().shared_bytes = Some(bytes);
+            built.work().write_percent = 30;
+            built
+        };
+        let figure = "shared-extents: 50.0 % of 'a.dat' had its place on the device in common with other files";
+        assert_eq!(shared(512 * MIB).found(RULES), [format!("WARN {figure}")]);
+        assert_eq!(shared(10 * MIB).found(RULES), [""; 0]);
+        let mut on_btrfs = shared(512 * MIB);
+        "btrfs".clone_into(&mut on_btrfs.facts().file_system.name);
+        assert_eq!(on_btrfs.found(RULES), [format!("NOTE {figure}")]);
+        let mut made = shared(512 * MIB);
+        made.plan().targets[0].preparation = Preparation::MadeBefore;
+        assert_eq!(made.found(RULES), [""; 0]);
+        let mut read = shared(512 * MIB);
+        read.work().write_percent = 0;
+        assert_eq!(read.found(RULES), [""; 0]);
     }
 
     // Shows verdict: reads-of-discarded

@@ -178,7 +178,8 @@ impl<'a> RuleContext<'a> {
         let kernel_release = &self.result.system.kernel_release;
         let made = || {
             let span_result = self.span_result;
-            let sources = LedgerSources { span_result, plan: self.plan?, environments, kernel_release };
+            let uncompressed = &stats::ledger::uncompressed(&self.result.profile, &self.result.targets);
+            let sources = LedgerSources { span_result, plan: self.plan?, environments, uncompressed, kernel_release };
             span_result.ledger.clone().or_else(|| stats::ledger::ledger(&sources))
         };
         self.ledger.get_or_init(made).as_ref()

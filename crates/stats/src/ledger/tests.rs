@@ -12,6 +12,8 @@ struct Case {
     environment: TargetEnvironment,
     open: OpenPlan,
     span_result: TimeSpanResult,
+    /// Nothing of the file is compressed.
+    is_plain: bool,
 }
 
 fn device(name: &str, kind: DeviceKind, below: Vec<BlockDevice>) -> BlockDevice {
@@ -46,6 +48,7 @@ impl Case {
                 kernel_counters: Some(KernelCountersAround::default()),
                 ..TimeSpanResult::default()
             },
+            is_plain: false,
         }
     }
 
@@ -98,7 +101,10 @@ impl Case {
         let plan = TimeSpanPlan { targets: vec![target], ..TimeSpanPlan::default() };
         let environments = [(PathBuf::from("a"), self.environment.clone())].into();
         let (span_result, plan) = (&self.span_result, &plan);
-        let sources = LedgerSources { span_result, plan, environments: &environments, kernel_release: "6.8" };
+        let uncompressed: BTreeSet<&Path> = self.is_plain.then_some(Path::new("a")).into_iter().collect();
+        let environments = &environments;
+        let sources =
+            LedgerSources { span_result, plan, environments, uncompressed: &uncompressed, kernel_release: "6.8" };
         ledger(&sources).expect("it was measured")
     }
 
@@ -157,6 +163,9 @@ fn compression_explains_a_part_only() {
     let case = |bytes| Case::reads(Some("btrfs"), disk("sda")).counted("sda", bytes).reached();
     assert_eq!(case(ASKED / 32), expected(100, "sda"));
     assert_eq!(case(ASKED / 64), expected(50, "sda"));
+    let mut plain = Case::reads(Some("btrfs"), disk("sda")).counted("sda", ASKED / 32);
+    plain.is_plain = true;
+    assert_eq!(plain.reached(), expected(3, "sda"), "nothing of the file is compressed");
 }
 
 #[test]
