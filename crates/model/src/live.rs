@@ -98,6 +98,12 @@ pub struct LiveRow {
     pub read: LiveTally,
     /// Its writes.
     pub write: LiveTally,
+    /// Commits of the thread, in its first row alone: writes until the flush after them has ended.
+    #[serde(default)]
+    pub commit: LiveTally,
+    /// Its reads and writes from their intended start (`--rate`).
+    #[serde(default)]
+    pub response: LiveTally,
 }
 
 /// Reads or writes.
@@ -159,6 +165,28 @@ pub struct LiveLoad {
     pub write: LiveSide,
     /// Both.
     pub total: LiveSide,
+    /// Writes until they were durable: those whose flush ended in this time. Null = no flushes, or in the warm-up; of targets,
+    /// as a flush is one of the thread.
+    #[serde(default)]
+    pub commit: Option<LiveTimes>,
+    /// Reads and writes from their intended start, to the end of the commit where there is one. Null without `--rate`, and in
+    /// the warm-up.
+    #[serde(default)]
+    pub response: Option<LiveTimes>,
+}
+
+/// What the application waits for, where that is more than reads and writes alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LiveTimes {
+    /// How many ended.
+    pub count: u64,
+    /// Per second.
+    pub per_s: f64,
+    /// Mean in nanoseconds; null if none ended.
+    pub mean_ns: Option<f64>,
+    /// Null if none ended.
+    pub latency: Option<LiveLatency>,
 }
 
 /// I/Os of a stretch of time.
@@ -173,8 +201,7 @@ pub struct LiveSide {
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_s: f64,
-    /// Mean latency in nanoseconds of reads and writes alone: commits and response times are in the result; `None` without
-    /// I/Os.
+    /// Mean latency in nanoseconds of these I/Os alone, without a flush or a wait for the start; `None` without I/Os.
     pub latency_mean_ns: Option<f64>,
     /// `None` without I/Os, and in the warm-up.
     pub latency: Option<LiveLatency>,

@@ -384,12 +384,27 @@ impl Recorder {
     pub(crate) fn live(&self, phase: LivePhase) -> Vec<LiveRow> {
         self.turns.between(|| {
             let counts = (phase == LivePhase::Measurement) == (self.measuring.get() == 1);
+            // Nothing else is counted in the warm-up.
+            let is_measured = counts && phase == LivePhase::Measurement;
             let row = |row: &Row| {
                 let live = |operation| if counts { row.live(operation) } else { LiveTally::default() };
                 let [read, write] = Operation::TRANSFERS.map(live);
-                LiveRow { thread: self.thread, target: row.target(), read, write }
+                let response = row.open_loop.as_ref().filter(|_| is_measured).map(OpenLoopCells::live);
+                LiveRow {
+                    thread: self.thread,
+                    target: row.target(),
+                    read,
+                    write,
+                    commit: LiveTally::default(),
+                    response: response.unwrap_or_default(),
+                }
             };
-            self.rows.iter().map(row).collect()
+            let mut rows: Vec<LiveRow> = self.rows.iter().map(row).collect();
+            let commits = self.flushes.as_ref().and_then(|flushes| flushes.commits.as_ref());
+            if let Some((commits, first)) = commits.filter(|_| is_measured).zip(rows.first_mut()) {
+                first.commit = commits.live();
+            }
+            rows
         })
     }
 

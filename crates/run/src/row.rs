@@ -281,6 +281,19 @@ impl OpenLoopCells {
         }
     }
 
+    /// The response times of reads and writes up to now.
+    fn live(&self) -> LiveTally {
+        let mut all = LiveTally::default();
+        for operation in Operation::TRANSFERS {
+            let more = self.response[operation].live();
+            all.ios += more.ios;
+            all.latency_sum_ns = all.latency_sum_ns.wrapping_add(more.latency_sum_ns);
+            all.latency_max_ns = all.latency_max_ns.max(more.latency_max_ns);
+            all.buckets.extend(more.buckets);
+        }
+        all
+    }
+
     /// Counts the response time of an I/O.
     pub(crate) fn respond(&self, operation: Operation, response_ns: u64) {
         self.response[operation].record(response_ns);

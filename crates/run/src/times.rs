@@ -2,6 +2,7 @@
 
 use hot::buckets::Buckets;
 use hot::counters::{self, TallyCells, TallyValues};
+use model::live::LiveTally;
 use model::record::{Tally, TimesRecord};
 use sys::mapping::untouched_table;
 
@@ -25,6 +26,21 @@ impl Times {
     /// See [`Buckets::touch`].
     pub(crate) fn touch(&self) {
         self.buckets.touch();
+    }
+
+    /// What was counted up to now.
+    pub(crate) fn live(&self) -> LiveTally {
+        let values = counters::values(&self.tally);
+        let is_empty = values.count == 0;
+        let buckets =
+            if is_empty { Vec::new() } else { self.buckets.coarse_non_empty(values.min_ns, values.max_ns) };
+        LiveTally {
+            ios: values.count,
+            bytes: 0,
+            latency_sum_ns: values.sum_ns,
+            latency_max_ns: values.max_ns,
+            buckets,
+        }
     }
 
     pub(crate) fn to_record(&self) -> TimesRecord {

@@ -4,7 +4,7 @@ use crate::latency::percentiles_of;
 use crate::rate::per_second;
 use hot::buckets::{COARSE_COUNT, coarse_upper_edge_ns};
 use model::live::{
-    LiveCounts, LiveFigures, LiveInterval, LiveLatency, LiveLoad, LivePhase, LiveRow, LiveSide, LiveTally,
+    LiveCounts, LiveFigures, LiveInterval, LiveLatency, LiveLoad, LivePhase, LiveRow, LiveSide, LiveTally, LiveTimes,
 };
 
 /// Median, 99th and 99.9th percentile in parts per billion.
@@ -15,8 +15,9 @@ const RANKS_PPB: [u64; 3] = [500_000_000, 990_000_000, 999_000_000];
 pub struct Look {
     /// The figures since the last look, and so far.
     pub interval: LiveInterval,
-    /// What was counted since the last look, by target: reads, then writes.
-    pub targets: Vec<[LiveTally; 2]>,
+    /// What was counted since the last look, by target: reads, writes, commits and responses. Commits are those of all
+    /// targets, with the first.
+    pub targets: Vec<[LiveTally; 4]>,
 }
 
 /// Follows one timespan from look to look.
@@ -59,7 +60,12 @@ impl Follower {
         };
         self.before = now;
         self.elapsed_ns = counts.elapsed_ns;
-        Look { interval, targets: since.targets }
+        let [.., commits, _] = since.total;
+        let mut targets = since.targets;
+        for (index, [.., commit, _]) in targets.iter_mut().enumerate() {
+            *commit = if index == 0 { commits.clone() } else { LiveTally::default() };
+        }
+        Look { interval, targets }
     }
 
     fn figures(&self, groups: &Groups, length_ns: u64) -> LiveFigures {
@@ -75,9 +81,8 @@ impl Follower {
 /// The counts of all threads on all targets in one row.
 pub fn summed(counts: &LiveCounts) -> LiveCounts {
     let mut table = vec![0; COARSE_COUNT];
-    let read = together(counts.rows.iter().map(|row| &row.read), &mut table);
-    let write = together(counts.rows.iter().map(|row| &row.write), &mut table);
-    LiveCounts { rows: vec![LiveRow { read, write, ..LiveRow::default() }], ..*counts }
+    let [read, write, commit, response] = sides(counts.rows.iter(), &mut table);
+    LiveCounts { rows: vec![LiveRow { read, write, commit, response, ..LiveRow::default() }], ..*counts }
 }
 
 /// What was counted, put together in the ways that it is shown.
@@ -88,8 +93,15 @@ struct Groups {
     threads: Vec<Sides>,
 }
 
-/// Reads, then writes.
-type Sides = [LiveTally; 2];
+/// Reads, writes, commits and responses.
+type Sides = [LiveTally; 4];
+
+/// Those of these rows together; see [`together`].
+fn sides<'a>(rows: impl Iterator<Item = &'a LiveRow> + Clone, table: &mut [u64]) -> Sides {
+    let of: [fn(&LiveRow) -> &LiveTally; 4] =
+        [|row| &row.read, |row| &row.write, |row| &row.commit, |row| &row.response];
+    of.map(|of| together(rows.clone().map(of), table))
+}
 
 impl Groups {
     fn of(rows: &[LiveRow], targets: usize) -> Self {
@@ -100,10 +112,7 @@ impl Groups {
             }
         }
         let mut table = vec![0; COARSE_COUNT];
-        let mut sides = |rows: &[&LiveRow]| -> Sides {
-            let read = together(rows.iter().map(|row| &row.read), &mut table);
-            [read, together(rows.iter().map(|row| &row.write), &mut table)]
-        };
+        let mut sides = |rows: &[&LiveRow]| sides(rows.iter().copied(), &mut table);
         Self {
             total: sides(&rows.iter().collect::<Vec<_>>()),
             targets: by_target.iter().map(|rows| sides(rows)).collect(),
@@ -117,7 +126,7 @@ impl Groups {
 
     fn since(&self, before: &Self) -> Self {
         let none = Sides::default();
-        let sides = |now: &Sides, before: &Sides| [0, 1].map(|side| difference(&now[side], &before[side]));
+        let sides = |now: &Sides, before: &Sides| [0, 1, 2, 3].map(|side| difference(&now[side], &before[side]));
         let each = |now: &[Sides], before: &[Sides]| {
             let earlier = before.iter().chain(std::iter::repeat(&none));
             now.iter().zip(earlier).map(|(now, before)| sides(now, before)).collect()
@@ -130,10 +139,11 @@ impl Groups {
     }
 
     fn figures(&self, length_ns: u64) -> LiveFigures {
-        let loads = |all: &[Sides]| all.iter().map(|sides| load(sides, length_ns)).collect();
+        let loads = |all: &[Sides]| -> Vec<LiveLoad> { all.iter().map(|sides| load(sides, length_ns)).collect() };
+        let without_commits = |load: LiveLoad| LiveLoad { commit: None, ..load };
         LiveFigures {
             total: load(&self.total, length_ns),
-            targets: loads(&self.targets),
+            targets: loads(&self.targets).into_iter().map(without_commits).collect(),
             threads: loads(&self.threads),
             hosts: Vec::new(),
         }
@@ -177,11 +187,21 @@ fn difference(now: &LiveTally, before: &LiveTally) -> LiveTally {
     }
 }
 
-fn load([read, write]: &Sides, length_ns: u64) -> LiveLoad {
+fn load([read, write, commit, response]: &Sides, length_ns: u64) -> LiveLoad {
     let mut table = vec![0; COARSE_COUNT];
     let total = together([read, write].into_iter(), &mut table);
     let [read, write, total] = [read, write, &total].map(|tally| side(tally, length_ns));
-    LiveLoad { read, write, total }
+    let [commit, response] = [commit, response].map(|tally| times(tally, length_ns));
+    LiveLoad { read, write, total, commit, response }
+}
+
+fn times(tally: &LiveTally, length_ns: u64) -> Option<LiveTimes> {
+    (tally.ios > 0).then(|| LiveTimes {
+        count: tally.ios,
+        per_s: per_second(tally.ios, length_ns),
+        mean_ns: Some(tally.latency_sum_ns as f64 / tally.ios as f64),
+        latency: latency(tally),
+    })
 }
 
 fn side(tally: &LiveTally, length_ns: u64) -> LiveSide {
@@ -233,7 +253,7 @@ mod tests {
             thread,
             target,
             read: tally(reads),
-            write: LiveTally::default(),
+            ..LiveRow::default()
         };
         LiveCounts {
             phase: LivePhase::Measurement,
@@ -272,6 +292,28 @@ mod tests {
         assert_eq!(hosts.iter().map(|host| host.read.ios).collect::<Vec<_>>(), [3, 6]);
         assert_eq!(total.read.latency.map(|latency| latency.max_ns), Some(700_000));
         assert_eq!(seen.targets[1][0].ios, 6);
+    }
+
+    #[test]
+    fn commits_and_responses_are_shown_beside_the_ios_alone() {
+        let mut follower = Follower::new(2);
+        let mut first = counts(1, &[(0, 0, &[100_000]), (0, 1, &[100_000])]);
+        (first.rows[0].commit, first.rows[1].response) = (tally(&[9_000_000; 3]), tally(&[200_000; 2]));
+        let Look { interval, targets } = follower.look(&first);
+        let figures = &interval.interval;
+        let commit = figures.total.commit.clone().expect("commits");
+        assert_eq!((commit.count, commit.mean_ns), (3, Some(9_000_000.0)));
+        assert!(commit.latency.is_some_and(|latency| latency.p99_ns == 9_000_000));
+        assert_eq!(figures.threads[0].commit, Some(commit));
+        assert!(figures.targets.iter().all(|load| load.commit.is_none()), "a flush is one of the thread");
+        assert_eq!(figures.targets[1].response.as_ref().map(|response| response.count), Some(2));
+        assert_eq!(targets.iter().map(|sides| sides[2].ios).collect::<Vec<_>>(), [3, 0]);
+        let mut both = counts(1, &[]);
+        both.rows = vec![summed(&first).rows.remove(0)];
+        let seen = Follower::of_hosts(1).look(&both).interval.interval.total;
+        assert_eq!((seen.commit.map(|of| of.count), seen.response.map(|of| of.count)), (Some(3), Some(2)));
+        let second = LiveCounts { elapsed_ns: 2 * SECOND_NS, ..first };
+        assert_eq!(follower.look(&second).interval.interval.total.commit, None, "none ended since");
     }
 
     #[test]

@@ -79,6 +79,26 @@ fn the_intervals_of_a_measurement_add_up_to_its_result() {
 }
 
 #[test]
+fn commits_and_responses_are_measured_while_a_run_goes_on() {
+    let place = workplace!();
+    let load = "-c4M -b4K -r -w50 -t2 -o2 -d2 -W0 --fdatasync-every=1 --live-interval=100";
+    for (scope, words) in [("commit", ""), ("response", "--rate=100")] {
+        let words = format!("{load} {words} --live-json live.jsonl --json r.json a.dat");
+        place.diskspd(&words).run().expect_status(0);
+        let lines = lines(&place.content("live.jsonl"));
+        let last = of_kind(&lines, "interval").last().expect("an interval");
+        let [all, write] = [scope, "write"].map(|of| &last["so_far"]["total"][of]);
+        let in_result = &place.json::<Value>("r.json")["time_spans"][0]["metrics"];
+        let [live_ns, result_ns] =
+            [&all["mean_ns"], &in_result[format!("{scope}.mean")]].map(|ns| ns.as_f64().unwrap_or_default());
+        let ratio = live_ns / result_ns;
+        assert!((0.5..2.0).contains(&ratio), "{scope}: {live_ns} of {result_ns}: {in_result}");
+        let least = if scope == "commit" { write["latency_mean_ns"].as_f64().expect("writes") } else { 0.0 };
+        assert!(live_ns > least && all["latency"]["p99_ns"].is_u64(), "{all}, the write alone {write}");
+    }
+}
+
+#[test]
 fn each_line_is_of_the_published_form() {
     let place = workplace!();
     place.diskspd(&format!("{LOAD} -d1 -W0 --live-json live.jsonl a.dat")).run().expect_status(0);
@@ -344,8 +364,15 @@ fn labels_of(query: &str) -> BTreeSet<&str> {
 #[test]
 fn the_grafana_dashboard_shows_what_is_served_and_nothing_else() {
     let place = workplace!();
-    let (run, address) = serving(&place, "-c4M -b4K -r -w30 -o1 -d600 -W0 --live-interval=100 --metrics=0 a.dat");
-    let page = scrape(&address, "text/plain");
+    let load = "-c4M -b4K -r -w30 -o1 -d600 -W0 --fdatasync-every=1 --live-interval=100 --metrics=0 a.dat";
+    let (run, address) = serving(&place, load);
+    let begun = Instant::now();
+    let mut page = scrape(&address, "text/plain");
+    // What the application waits for, once there is some.
+    while !page.contains("diskspd_latency_seconds_count{scope=\"commit\"}") {
+        assert!(begun.elapsed().as_secs() < 60, "{page}");
+        page = scrape(&address, "text/plain");
+    }
     run.end();
     let samples: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
     let served: BTreeSet<&str> = samples.iter().filter_map(|line| names(line).next()).collect();

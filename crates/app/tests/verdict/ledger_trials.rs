@@ -43,7 +43,6 @@ fn found(place: &Workplace) -> Vec<String> {
     names.filter(|name| RULES.contains(&name.as_str())).collect()
 }
 
-// Shows verdict: served-from-cache, served-from-memory, writes-in-memory, loop-cached-writes, tmpfs-target
 #[test]
 fn shortfalls_are_found() {
     // What others read meanwhile and end with would hide a shortfall.
@@ -95,7 +94,6 @@ fn shortfalls_are_found() {
     assert!(missed.len() as u64 * 20 <= rounds(), "{} missed:\n{}", missed.len(), missed.join("\n"));
 }
 
-// Shows verdict: served-from-cache, writes-in-memory
 #[test]
 fn sound_runs_are_not_accused() {
     let _disk = with_disk();

@@ -4,7 +4,7 @@ use model::live::{LivePhase, LiveTally};
 use model::printable::metric_label;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -47,6 +47,8 @@ pub struct RunMetrics {
     pub left_s: f64,
     /// By path and direction.
     pub targets: BTreeMap<(String, Direction), TargetMetrics>,
+    /// What the application waits for beside reads and writes alone, by scope: commits and responses.
+    pub waited_for: BTreeMap<&'static str, TargetMetrics>,
 }
 
 /// What was done to one target in one direction.
@@ -70,6 +72,12 @@ impl TargetMetrics {
         for &(index, count) in &counted.buckets {
             self.measured.add_coarse(index, count);
         }
+    }
+
+    fn encode_latency(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let sum_s = self.measured_sum_ns as f64 / 1e9;
+        let (count, buckets) = (self.measured.count(), self.measured.in_seconds());
+        encoder.encode_histogram::<[(&str, &str); 0]>(sum_s, count, &buckets, None)
     }
 }
 
@@ -151,11 +159,14 @@ impl Collector for RunMetrics {
         let latency = "Latencies of measured reads and writes alone (no flush, no wait for the start), rounded up by at most 0.8 %";
         let mut latency =
             encoder.encode_descriptor("io_latency", latency, Some(&Unit::Seconds), MetricType::Histogram)?;
-        self.each_target(&mut |labels, metrics| {
-            let sum_s = metrics.measured_sum_ns as f64 / 1e9;
-            let (count, buckets) = (metrics.measured.count(), metrics.measured.in_seconds());
-            let mut of_target = latency.encode_family(labels)?;
-            of_target.encode_histogram::<[(&str, &str); 0]>(sum_s, count, &buckets, None)
+        self.each_target(&mut |labels, metrics| metrics.encode_latency(latency.encode_family(labels)?))?;
+        if self.waited_for.is_empty() {
+            return Ok(());
+        }
+        let latency = "Latencies of what the application waits for: commits, and responses from the intended start";
+        let mut latency = encoder.encode_descriptor("latency", latency, Some(&Unit::Seconds), MetricType::Histogram)?;
+        self.waited_for.iter().try_for_each(|(scope, metrics)| {
+            metrics.encode_latency(latency.encode_family(&[("scope", *scope)])?)
         })
     }
 }
@@ -177,12 +188,15 @@ mod tests {
         read.add(LivePhase::WarmUp, &LiveTally { buckets: Vec::new(), ..tally(7_000, 5) });
         read.add(LivePhase::Measurement, &tally(150_000, 3));
         read.add(LivePhase::Measurement, &tally(60_000_000_000, 1));
+        let mut commit = TargetMetrics::default();
+        commit.add(LivePhase::Measurement, &tally(9_000_000, 2));
         RunMetrics {
             version: "1.2.3".to_owned(),
             time_span: 1,
             phase: Some(LivePhase::Measurement),
             left_s: 7.5,
             targets: BTreeMap::from([(("/a \"b\"\n\\.dat".to_owned(), Direction::Read), read)]),
+            waited_for: BTreeMap::from([("commit", commit)]),
         }
     }
 

@@ -108,7 +108,7 @@ fn shared_extents(context: &RuleContext<'_>) -> Vec<Observation> {
     let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
     let observation = |(index, target): (usize, &TargetPlan)| {
         let TargetKind::Regular(facts) = &context.result.targets.facts.get(&target.path)?.kind else { return None };
-        let share = facts.shared_bytes? as f64 / facts.size_bytes as f64;
+        let share = facts.shared_bytes? as f64 / facts.size_bytes.max(1) as f64;
         let is_written = context.work.of(index).any(|work| work.shares().changes_data());
         if !is_written || !was_there_before(context, index, target) || share <= super::WORTH_A_WARNING {
             return None;

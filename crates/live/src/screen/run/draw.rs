@@ -4,7 +4,7 @@ use super::{Below, RunScreen};
 use crate::screen::look::{Look, charts_height, draw_bars, draw_chart, draw_help, equal_parts};
 use crate::screen::monitor::Column;
 use crate::screen::words;
-use model::live::{LiveLoad, LiveSide};
+use model::live::{LiveLatency, LiveLoad, LiveSide, LiveTimes};
 use model::units::mib;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -18,7 +18,7 @@ const HEIGHT_WITH_CHARTS: u16 = 18;
 /// Height of a screen on which there is room for the load.
 const HEIGHT_WITH_LOAD: u16 = 16;
 
-/// Height of the table of latencies: its heading, and three lines for each stretch of time.
+/// Least height of the table of latencies: its heading, and three lines for each stretch of time.
 const LATENCIES_HEIGHT: u16 = 7;
 
 const HELP: [&str; 12] = [
@@ -43,15 +43,17 @@ pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
     let load = u16::from(height >= HEIGHT_WITH_LOAD && !screen.load.is_empty());
     let messages = screen.messages.len().min(2) as u16;
     let below_wanted = u16::try_from(below_height(screen)).unwrap_or(u16::MAX);
-    let others = [1, load, LATENCIES_HEIGHT, below_wanted, messages, 1].into_iter().fold(0, u16::saturating_add);
+    let table = latency_lines(screen, &look);
+    let table_height = LATENCIES_HEIGHT.max(table.len() as u16);
+    let others = [1, load, table_height, below_wanted, messages, 1].into_iter().fold(0, u16::saturating_add);
     let charts = if height >= HEIGHT_WITH_CHARTS { charts_height(height.saturating_sub(others)) } else { 0 };
-    let [first, second, third, fourth] = [1, load, charts, LATENCIES_HEIGHT].map(Constraint::Length);
+    let [first, second, third, fourth] = [1, load, charts, table_height].map(Constraint::Length);
     let parts = [first, second, third, fourth, Constraint::Min(0), Constraint::Length(messages), Constraint::Length(1)];
     let [top, load, charts, latencies, below, messages, bottom] = Layout::vertical(parts).areas(frame.area());
     frame.render_widget(Paragraph::new(Line::styled(screen.load.as_str(), look.heading)), load);
     frame.render_widget(Paragraph::new(title(screen, &look)), top);
     draw_charts(frame, screen, charts, &look);
-    frame.render_widget(Paragraph::new(latency_lines(screen, &look)), latencies);
+    frame.render_widget(Paragraph::new(table), latencies);
     draw_below(frame, screen, below, &look);
     let shown = usize::from(messages.height);
     let last: Vec<Line<'_>> =
@@ -91,12 +93,21 @@ fn keys(screen: &RunScreen, look: &Look) -> Line<'static> {
 /// A chart's name, the place of its values in the history, and how they are written.
 type Chart = (&'static str, usize, fn(f64) -> String);
 
-const CHARTS: [Chart; CHARTS_HEIGHT as usize] = [
-    ("I/Os per s", 0, words::amount),
-    ("MiB/s", 1, |bytes| words::amount(mib(bytes))),
-    ("mean ms", 2, |ns| words::milliseconds(ns / 1e6)),
-    ("p99 ms", 3, |ns| words::milliseconds(ns / 1e6)),
-];
+/// Latencies are of what the application waits for.
+fn charts(screen: &RunScreen) -> [Chart; CHARTS_HEIGHT as usize] {
+    let load = screen.last.as_ref().map(|last| &last.interval.total);
+    let [mean, p99] = match load {
+        Some(LiveLoad { response: Some(_), .. }) => ["response", "p99 resp."],
+        Some(LiveLoad { commit: Some(_), .. }) => ["commit ms", "p99 commit"],
+        _ => ["mean ms", "p99 ms"],
+    };
+    [
+        ("I/Os per s", 0, words::amount),
+        ("MiB/s", 1, |bytes| words::amount(mib(bytes))),
+        (mean, 2, |ns| words::milliseconds(ns / 1e6)),
+        (p99, 3, |ns| words::milliseconds(ns / 1e6)),
+    ]
+}
 
 /// Lines of what is below, if all of it is shown.
 fn below_height(screen: &RunScreen) -> usize {
@@ -109,7 +120,8 @@ fn below_height(screen: &RunScreen) -> usize {
 }
 
 fn draw_charts(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
-    for ((name, at, in_words), line) in CHARTS.into_iter().zip(equal_parts(area, CHARTS.len())) {
+    let charts = charts(screen);
+    for ((name, at, in_words), line) in charts.into_iter().zip(equal_parts(area, charts.len())) {
         let values = screen.history.iter().map(|values| values[at]);
         draw_chart(frame, (name, in_words), values.clone().next_back(), values, line, look);
     }
@@ -123,14 +135,22 @@ fn figures_heading(first: &str, width: usize, look: &Look) -> Line<'static> {
 
 /// What was done in a stretch of time, in the columns of [`FIGURES`].
 fn figures(side: &LiveSide) -> String {
+    columns(side.iops, Some(side.bytes_per_s), side.latency_mean_ns, side.latency)
+}
+
+/// The same of commits or responses.
+fn waited_for(times: &LiveTimes) -> String {
+    columns(times.per_s, None, times.mean_ns, times.latency)
+}
+
+fn columns(per_s: f64, bytes_per_s: Option<f64>, mean_ns: Option<f64>, latency: Option<LiveLatency>) -> String {
     let ms = |ns: f64| words::milliseconds(ns / 1e6);
     let unknown = || "-".to_owned();
     let at = |value: Option<u64>| value.map_or_else(unknown, |ns| ms(ns as f64));
-    let latency = side.latency;
     let cells = [
-        words::amount(side.iops),
-        words::amount(mib(side.bytes_per_s)),
-        side.latency_mean_ns.map_or_else(unknown, ms),
+        words::amount(per_s),
+        bytes_per_s.map_or_else(unknown, |bytes| words::amount(mib(bytes))),
+        mean_ns.map_or_else(unknown, ms),
         at(latency.map(|latency| latency.p50_ns)),
         at(latency.map(|latency| latency.p99_ns)),
         at(latency.map(|latency| latency.p999_ns)),
@@ -147,10 +167,13 @@ fn latency_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
     let mut lines = vec![figures_heading("", 10, look)];
     let Some(last) = &screen.last else { return lines };
     for (stretch, load) in [("last", &last.interval.total), ("so far", &last.so_far.total)] {
-        let LiveLoad { read, write, total } = load;
+        let LiveLoad { read, write, total, commit, response } = load;
         for (index, (name, side)) in [("R", read), ("W", write), ("all", total)].into_iter().enumerate() {
             let stretch = if index == 0 { stretch } else { "" };
             lines.push(Line::raw(format!("{stretch:<7}{name:<3}{}", figures(side))));
+        }
+        for (name, times) in [("commit", commit), ("response", response)] {
+            lines.extend(times.iter().map(|times| Line::raw(format!("{name:>9} {}", waited_for(times)))));
         }
     }
     lines
@@ -262,7 +285,12 @@ mod tests {
                 max_ns: 98_765_000 * scale,
             }),
         };
-        LiveLoad { read: side(iops * 0.7, 1), write: side(iops * 0.3, 2), total: side(iops, 1) }
+        LiveLoad {
+            read: side(iops * 0.7, 1),
+            write: side(iops * 0.3, 2),
+            total: side(iops, 1),
+            ..LiveLoad::default()
+        }
     }
 
     fn filled() -> RunScreen {

@@ -6,7 +6,7 @@ pub use draw::draw;
 
 use crate::screen::terminal::Key;
 use model::device_interval::DeviceRates;
-use model::live::LiveInterval;
+use model::live::{LiveInterval, LiveLoad};
 use std::collections::VecDeque;
 
 /// Intervals that the charts go back.
@@ -112,9 +112,13 @@ impl RunScreen {
         if self.history.len() == HISTORY_MAX {
             self.history.pop_front();
         }
-        let side = &interval.interval.total.total;
-        let p99_ns = side.latency.map_or(f64::NAN, |latency| latency.p99_ns as f64);
-        self.history.push_back([side.iops, side.bytes_per_s, side.latency_mean_ns.unwrap_or(f64::NAN), p99_ns]);
+        let LiveLoad { total, commit, response, .. } = &interval.interval.total;
+        let (mean_ns, latency) = match response.as_ref().or(commit.as_ref()) {
+            Some(waited_for) => (waited_for.mean_ns, waited_for.latency),
+            None => (total.latency_mean_ns, total.latency),
+        };
+        let p99_ns = latency.map_or(f64::NAN, |latency| latency.p99_ns as f64);
+        self.history.push_back([total.iops, total.bytes_per_s, mean_ns.unwrap_or(f64::NAN), p99_ns]);
         interval.phase.name().clone_into(&mut self.status);
         if self.last.is_none() && self.below == Below::Machine && !interval.interval.hosts.is_empty() {
             // This machine is none of them.
