@@ -282,7 +282,7 @@ impl OpenLoopCells {
     }
 
     /// The response times of reads and writes up to now.
-    fn live(&self) -> LiveTally {
+    pub(crate) fn live(&self) -> LiveTally {
         let mut all = LiveTally::default();
         for operation in Operation::TRANSFERS {
             let more = self.response[operation].live();

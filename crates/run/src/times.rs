@@ -32,15 +32,8 @@ impl Times {
     pub(crate) fn live(&self) -> LiveTally {
         let values = counters::values(&self.tally);
         let is_empty = values.count == 0;
-        let buckets =
-            if is_empty { Vec::new() } else { self.buckets.coarse_non_empty(values.min_ns, values.max_ns) };
-        LiveTally {
-            ios: values.count,
-            bytes: 0,
-            latency_sum_ns: values.sum_ns,
-            latency_max_ns: values.max_ns,
-            buckets,
-        }
+        let buckets = if is_empty { Vec::new() } else { self.buckets.coarse_non_empty(values.min_ns, values.max_ns) };
+        LiveTally { ios: values.count, bytes: 0, latency_sum_ns: values.sum_ns, latency_max_ns: values.max_ns, buckets }
     }
 
     pub(crate) fn to_record(&self) -> TimesRecord {

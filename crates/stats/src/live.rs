@@ -81,7 +81,7 @@ impl Follower {
 /// The counts of all threads on all targets in one row.
 pub fn summed(counts: &LiveCounts) -> LiveCounts {
     let mut table = vec![0; COARSE_COUNT];
-    let [read, write, commit, response] = sides(counts.rows.iter(), &mut table);
+    let [read, write, commit, response] = sides(&counts.rows.iter().collect::<Vec<_>>(), &mut table);
     LiveCounts { rows: vec![LiveRow { read, write, commit, response, ..LiveRow::default() }], ..*counts }
 }
 
@@ -97,10 +97,10 @@ struct Groups {
 type Sides = [LiveTally; 4];
 
 /// Those of these rows together; see [`together`].
-fn sides<'a>(rows: impl Iterator<Item = &'a LiveRow> + Clone, table: &mut [u64]) -> Sides {
+fn sides(rows: &[&LiveRow], table: &mut [u64]) -> Sides {
     let of: [fn(&LiveRow) -> &LiveTally; 4] =
         [|row| &row.read, |row| &row.write, |row| &row.commit, |row| &row.response];
-    of.map(|of| together(rows.clone().map(of), table))
+    of.map(|of| together(rows.iter().map(|row| of(row)), table))
 }
 
 impl Groups {
@@ -112,7 +112,7 @@ impl Groups {
             }
         }
         let mut table = vec![0; COARSE_COUNT];
-        let mut sides = |rows: &[&LiveRow]| sides(rows.iter().copied(), &mut table);
+        let mut sides = |rows: &[&LiveRow]| sides(rows, &mut table);
         Self {
             total: sides(&rows.iter().collect::<Vec<_>>()),
             targets: by_target.iter().map(|rows| sides(rows)).collect(),

@@ -4,14 +4,22 @@ use super::command::{Command, Load};
 use super::stack::Stack;
 use super::*;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process;
+
+/// Makes a script that can be run. Another process writes it: a file that this one has open for writing is open in what other
+/// tests start at that moment, too, and cannot be run until then ("Text file busy").
+fn make_program(path: &Path, script: &str) {
+    let words = ["-c", r#"printf '#!/bin/sh\n%s\n' "$1" >"$0" && chmod 755 "$0""#];
+    let status = process::Command::new("sh").args(words).arg(path).arg(script).status();
+    assert!(status.is_ok_and(|status| status.success()), "'{}' is made", path.display());
+}
 
 /// Runs cases with a script in place of the program, without what needs root.
 fn losses_of(script: &str) -> (u64, Vec<String>) {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("fake");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("written");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("our own");
+    make_program(&program, script);
     let places = Places::new(folder.path(), &program, false).expect("places");
     let mut losses = Vec::new();
     for case in 0..25 {
@@ -65,8 +73,7 @@ fn is_overwriting_caught(loads: Vec<Load>) -> bool {
     }
     let [case, scratch, programs] = names;
     let program = programs.join("diskspd");
-    fs::write(&program, "#!/bin/sh\nprintf taken | dd of=f1 conv=notrunc 2>/dev/null\n").expect("written");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("our own");
+    make_program(&program, "printf taken | dd of=f1 conv=notrunc 2>/dev/null");
     let mut stack = Stack::new(case, scratch, programs, false);
     stack.shell("echo somebody >f1; echo somebody >f2").expect("two files");
     let (_, losses, _) = case::judge(&mut stack, &Command { loads, ..Command::default() }).expect("a case");

@@ -93,8 +93,8 @@ fn commits_and_responses_are_measured_while_a_run_goes_on() {
             [&all["mean_ns"], &in_result[format!("{scope}.mean")]].map(|ns| ns.as_f64().unwrap_or_default());
         let ratio = live_ns / result_ns;
         assert!((0.5..2.0).contains(&ratio), "{scope}: {live_ns} of {result_ns}: {in_result}");
-        let least = if scope == "commit" { write["latency_mean_ns"].as_f64().expect("writes") } else { 0.0 };
-        assert!(live_ns > least && all["latency"]["p99_ns"].is_u64(), "{all}, the write alone {write}");
+        let above = if scope == "commit" { write["latency_mean_ns"].as_f64().expect("writes") } else { 0.0 };
+        assert!(live_ns > above && all["latency"]["p99_ns"].is_u64(), "{all}, the write alone {write}");
     }
 }
 

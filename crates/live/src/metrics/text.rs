@@ -165,9 +165,9 @@ impl Collector for RunMetrics {
         }
         let latency = "Latencies of what the application waits for: commits, and responses from the intended start";
         let mut latency = encoder.encode_descriptor("latency", latency, Some(&Unit::Seconds), MetricType::Histogram)?;
-        self.waited_for.iter().try_for_each(|(scope, metrics)| {
-            metrics.encode_latency(latency.encode_family(&[("scope", *scope)])?)
-        })
+        self.waited_for
+            .iter()
+            .try_for_each(|(scope, metrics)| metrics.encode_latency(latency.encode_family(&[("scope", *scope)])?))
     }
 }
 

@@ -285,12 +285,7 @@ mod tests {
                 max_ns: 98_765_000 * scale,
             }),
         };
-        LiveLoad {
-            read: side(iops * 0.7, 1),
-            write: side(iops * 0.3, 2),
-            total: side(iops, 1),
-            ..LiveLoad::default()
-        }
+        LiveLoad { read: side(iops * 0.7, 1), write: side(iops * 0.3, 2), total: side(iops, 1), ..LiveLoad::default() }
     }
 
     fn filled() -> RunScreen {
