@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::sync::OnceLock;
 use std::time::Duration;
-use testkit::{Faulty, Finished, Service, Workplace, workplace};
+use testkit::{Faulty, Finished, Service, Workplace, skip, workplace};
 
 /// What a search printed and the files of its directory.
 #[derive(Debug)]
@@ -53,6 +53,20 @@ pub(crate) fn made(place: &Workplace) -> &'static Search {
         run.expect_status(0);
         Search { stdout: run.stdout, ..search }
     })
+}
+
+#[test]
+fn a_search_for_commits_judges_commits() {
+    let place = workplace!();
+    let load = "-c1M -d1 -W0 -b4K -w100 -o1 --fdatasync-every=1 a.dat";
+    let words = format!("sweep --limit commit.mean=30s --probe 1s --confirm 1s --dir commits -- {load}");
+    let run = place.diskspd(&words).run();
+    if run.stderr.contains("--limit needs longer runs") {
+        skip!("the disk makes too few writes durable in a second");
+    }
+    run.expect_status(0).expect_stdout(&["mean latency (commit) <= 30000 ms", "mean ms (commit)"]);
+    let limits = &place.json::<Value>("commits/sweep.json")["limit"]["limits"];
+    assert_eq!((&limits[0]["figure"], &limits[0]["scope"]), (&"mean".into(), &"commit".into()), "{limits}");
 }
 
 #[test]

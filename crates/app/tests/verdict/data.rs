@@ -273,7 +273,7 @@ fn writes_to_what_a_copy_shares_are_warned_of_until_all_is_written() {
     place.diskspd("-c8M -d1 -W0 -o1 --max-ios=1").arg(&file).run().expect_status(0);
     let copied = place.tool("cp").arg("--reflink=always").arg(&file).arg(&copy).run();
     if copied.code() != Some(0) {
-        skip!("this XFS cannot share: {copied}");
+        skip!("this file system cannot share extents: {copied}");
     }
     place.tool("sync").run().expect_status(0);
     let load = |words: &str| {

@@ -118,7 +118,7 @@ fn series_and_comparisons_say_which_runs_measured_memory() {
     let cached: Value = place.json("first.json");
     let is_counted = cached["time_spans"][0]["ledger"]["accounts"][0]["reached_bytes"].is_number();
     if !is_counted {
-        skip!("nothing counts the bytes below this file system");
+        skip!("the build is on no file system whose bytes are counted");
     }
     let line = |run: &Finished, head: &str| {
         let found = run.stdout.lines().find(|line| line.trim_start().starts_with(head));
