@@ -6,7 +6,7 @@
 use model::block_device::{BlockDevice, DeviceKind, MapperMaker};
 use model::engine_kind::EngineKind;
 use model::environment::{Backing, MEMORY_FILE_SYSTEMS, TargetEnvironment};
-use model::facts::{RegularFacts, TargetKind};
+use model::facts::TargetKind;
 use model::kernel_counters::{KernelCounters, KernelCountersAround, ShareCounters};
 use model::ledger::{Account, CacheUse, Ledger, Level};
 use model::operation::Operation;
@@ -44,14 +44,22 @@ pub struct LedgerSources<'a> {
     pub kernel_release: &'a str,
 }
 
-/// Files of which nothing is compressed on the device: it was not before the run, and the run does not write to them.
+/// Files on btrfs of which nothing is compressed on the device: it was not before the run, and the run does not write to
+/// them.
 pub fn uncompressed<'a>(profile: &Profile, found: &'a TargetsFound) -> BTreeSet<&'a Path> {
-    let targets = || profile.time_spans.iter().flat_map(|span| &span.targets);
-    let written: BTreeSet<&Path> =
-        targets().filter(|target| target.writes()).map(|target| target.path.as_path()).collect();
-    let is_plain = |kind: &TargetKind| matches!(kind, TargetKind::Regular(RegularFacts { encoded_bytes: Some(0), .. }));
+    let is_plain = |kind: &TargetKind| match kind {
+        TargetKind::Regular(facts) => facts.encoded_bytes == Some(0) && facts.file_system.name == BTRFS,
+        _ => false,
+    };
     let plain = found.facts.iter().filter(|(_, facts)| is_plain(&facts.kind)).map(|(path, _)| path.as_path());
-    plain.filter(|path| !written.contains(path)).collect()
+    let mut plain: BTreeSet<&Path> = plain.collect();
+    if !plain.is_empty() {
+        let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+        for target in targets.filter(|target| target.writes()) {
+            plain.remove(target.path.as_path());
+        }
+    }
+    plain
 }
 
 /// The ledger of a timespan; `None` if nothing was measured, or the counters were not read.

@@ -106,7 +106,9 @@ fn sound_runs_are_not_accused() {
     or_skip!(counted_disk(&place));
     let levels = document(&place)["time_spans"][0]["ledger"]["levels"].clone();
     let disk = levels.as_array().and_then(|levels| levels.iter().find(|level| level["kind"] == "disk"));
-    let Some(disk) = disk.and_then(|disk| disk["name"].as_str()) else { skip!("the build is on no disk that can be seen") };
+    let Some(disk) = disk.and_then(|disk| disk["name"].as_str()) else {
+        skip!("the build is on no disk that can be seen")
+    };
     let number = std::fs::read_to_string(format!("/sys/block/{disk}/dev")).expect("its number");
     let number = number.trim();
     let mut random = Random::new(rounds());

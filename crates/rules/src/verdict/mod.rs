@@ -174,15 +174,19 @@ impl<'a> RuleContext<'a> {
 
     /// Bytes that were asked for and bytes that reached storage.
     fn ledger(&self) -> Option<&Ledger> {
-        let environments = &self.result.targets.environments;
-        let kernel_release = &self.result.system.kernel_release;
+        // Results of earlier versions have none.
         let made = || {
-            let span_result = self.span_result;
-            let uncompressed = &stats::ledger::uncompressed(&self.result.profile, &self.result.targets);
-            let sources = LedgerSources { span_result, plan: self.plan?, environments, uncompressed, kernel_release };
-            span_result.ledger.clone().or_else(|| stats::ledger::ledger(&sources))
+            let sources = LedgerSources {
+                span_result: self.span_result,
+                plan: self.plan?,
+                environments: &self.result.targets.environments,
+                uncompressed: &stats::ledger::uncompressed(&self.result.profile, &self.result.targets),
+                kernel_release: &self.result.system.kernel_release,
+            };
+            stats::ledger::ledger(&sources)
         };
-        self.ledger.get_or_init(made).as_ref()
+        let ledger = || self.span_result.ledger.clone().or_else(made);
+        self.ledger.get_or_init(ledger).as_ref()
     }
 
     /// The notes of the timespan and those of the whole run.
