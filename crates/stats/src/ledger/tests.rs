@@ -1,9 +1,11 @@
 use super::*;
 use model::engine_kind::EngineKind;
 use model::environment::MountedFileSystem;
+use model::facts::{RegularFacts, TargetFacts};
 use model::figures::{Directions, Figures};
 use model::kernel_counters::{DeviceCounters, OtherBytes, ProcessCounters, RequestCounters};
 use model::plan::{Expected, Preparation, TargetPlan};
+use model::profile::{Target, TimeSpan};
 
 const ASKED: u64 = 1000 << 20;
 
@@ -166,6 +168,24 @@ fn compression_explains_a_part_only() {
     let mut plain = Case::reads(Some("btrfs"), disk("sda")).counted("sda", ASKED / 32);
     plain.is_plain = true;
     assert_eq!(plain.reached(), expected(3, "sda"), "nothing of the file is compressed");
+}
+
+#[test]
+fn a_file_is_uncompressed_if_it_was_and_nothing_writes_to_it() {
+    let is_plain = |file_system: &str, encoded_bytes, write_percent| {
+        let mut facts = RegularFacts { encoded_bytes, ..RegularFacts::default() };
+        file_system.clone_into(&mut facts.file_system.name);
+        let kind = TargetKind::Regular(facts);
+        let facts = [(PathBuf::from("a"), TargetFacts { resolved: None, kind })].into();
+        let mut target = Target::new("a");
+        target.write_percent = write_percent;
+        let span = TimeSpan { targets: vec![target], ..TimeSpan::default() };
+        let profile = Profile { time_spans: vec![TimeSpan::default(), span], ..Profile::default() };
+        uncompressed(&profile, &TargetsFound { facts, ..TargetsFound::default() }).contains(Path::new("a"))
+    };
+    assert!(is_plain("btrfs", Some(0), 0));
+    assert!(!is_plain("btrfs", Some(0), 1), "what it writes may be compressed");
+    assert!(!is_plain("btrfs", Some(4096), 0) && !is_plain("btrfs", None, 0) && !is_plain("ext4", Some(0), 0));
 }
 
 #[test]
