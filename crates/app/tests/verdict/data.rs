@@ -162,7 +162,9 @@ fn direct_writes_that_the_cache_below_a_loop_device_takes_are_warned_of() {
     let run = place.diskspd(&words).args("-Su").arg(&cached.path).run();
     run.expect_status(0);
     let finding = found(&place, &run, "loop-cached-writes");
-    assert_eq!((&finding["severity"], &finding["value"]), (&"warn".into(), &100.0.into()));
+    assert_eq!(finding["value"], 100.0);
+    // What others write to the disk meanwhile may hide that the data did not get there.
+    assert!(["warn", "invalid"].iter().any(|severity| finding["severity"] == *severity), "{finding}");
     assert_eq!(finding["subject"], cached.name().as_str());
     place.diskspd(&words).args("-Sh").arg(&cached.path).run().expect_status(0);
     assert!(!is_found(&place, "loop-cached-writes"));
