@@ -159,7 +159,7 @@ fn every_output_says_which_latency_it_is() {
     assert_eq!(metric(&copied, "commit.p50"), None);
     for (form, sample) in [
         ("csv", "commit,1,,,,write,"),
-        ("prom", "diskspd_result_latency_seconds{time_span=\"1\",metric=\"commit.p99\"} 0.0"),
+        ("prom", "diskspd_result_latency_seconds{time_span=\"1\",metric=\"commit.p50\"} 0.0"),
     ] {
         place.diskspd(&format!("report flushed.json --output flushed.{form}")).run().expect_status(0);
         let text = String::from_utf8(place.content(&format!("flushed.{form}"))).expect("it is text");
