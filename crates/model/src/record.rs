@@ -134,10 +134,10 @@ pub struct OperationRecord {
 }
 
 impl RowRecord {
-    /// All of its I/Os.
-    pub fn ios(&self) -> u64 {
-        let others: u64 = self.others.iter().map(|other| other.record.tally.count).sum();
-        self.read.tally.count + self.write.tally.count + others
+    /// The latencies of all of its I/Os together, in nanoseconds.
+    pub fn latency_sum_ns(&self) -> u128 {
+        let others: u128 = self.others.iter().map(|other| other.record.tally.sum_ns).sum();
+        self.read.tally.sum_ns + self.write.tally.sum_ns + others
     }
 }
 

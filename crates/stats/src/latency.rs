@@ -122,14 +122,16 @@ pub(crate) fn in_flight(record: &TimeSpanRecord, depth: u32) -> Option<Note> {
     let (mut wait, mut submission, mut mean) = (Merged::default(), Merged::default(), 0.0);
     for thread in &record.threads {
         let rows = record.rows.iter().filter(|row| row.thread == thread.thread);
-        let ios: u64 = rows.map(RowRecord::ios).sum();
-        if ios == 0 {
+        let latency_ns: u128 = rows.map(RowRecord::latency_sum_ns).sum();
+        if latency_ns == 0 {
             continue;
         }
         let samples = thread.stamp_samples.as_ref()?;
-        // Little's law: those under way are the rate times the mean time that they take.
-        let each_ns = figures(&samples.submission.tally)?.mean_ns;
-        mean += ios as f64 * each_ns / record.elapsed_ns as f64;
+        let [wait_ns, submitted_ns] = [&samples.wait, &samples.submission].map(|times| times.tally.sum_ns as f64);
+        // Those outstanding, by Little's law, and of their time the sample's share after the submission: never more than the
+        // depth, which the rate times the sample's mean would be where a sample met a stall.
+        let outstanding = latency_ns as f64 / record.elapsed_ns as f64;
+        mean += outstanding * submitted_ns / (wait_ns + submitted_ns).max(1.0);
         wait.add(&samples.wait.tally, &samples.wait.buckets);
         submission.add(&samples.submission.tally, &samples.submission.buckets);
     }
@@ -204,10 +206,12 @@ mod tests {
         record
     }
 
-    /// A thread with a sample, and its row of a measurement of a second.
+    /// A thread with a sample, and its row of a measurement of a second, in which all I/Os are like the first of the sample.
     fn sampled(thread: u32, ios: u64, wait: &[u64], submission: &[u64]) -> (ThreadRecord, RowRecord) {
         let stamp_samples = Some(StampSamples { wait: record(wait), submission: record(submission) });
-        let read = DirectionRecord { tally: Tally { count: ios, ..Tally::default() }, ..DirectionRecord::default() };
+        let sum_ns = u128::from(ios * (wait[0] + submission[0]));
+        let tally = Tally { count: ios, sum_ns, ..Tally::default() };
+        let read = DirectionRecord { tally, ..DirectionRecord::default() };
         (
             ThreadRecord { thread, stamp_samples, ..ThreadRecord::default() },
             RowRecord { thread, read, ..RowRecord::default() },
@@ -226,6 +230,11 @@ mod tests {
         };
         assert_eq!((ios, depth, mean_hundredths, wait_p50_ns, wait_p99_ns), (100, 32, 1600, 100, 500));
         assert_eq!(note(&[sampled(0, 1000, &[100; 19], &[900; 19])]), None, "too few");
+        let stalled = [vec![9_900; 29], vec![1_000_000_000]].concat();
+        let Some(Note::InFlight { mean_hundredths, .. }) = note(&[sampled(0, 1_000_000, &[100; 30], &stalled)]) else {
+            panic!("there are samples");
+        };
+        assert_eq!(mean_hundredths, 1000, "never more than were outstanding, whatever the sample met");
         let [first, (mut second, row)] = two;
         second.stamp_samples = None;
         assert_eq!(note(&[first.clone(), (second.clone(), row)]), None, "a thread did I/Os that no sample stands for");
