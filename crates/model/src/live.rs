@@ -175,7 +175,7 @@ pub struct LiveLoad {
     pub response: Option<LiveTimes>,
 }
 
-/// What the application waits for, where that is more than reads and writes alone.
+/// Times that include more than reads and writes alone: commits or responses. There is at least one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LiveTimes {
@@ -183,9 +183,9 @@ pub struct LiveTimes {
     pub count: u64,
     /// Per second.
     pub per_s: f64,
-    /// Mean in nanoseconds; null if none ended.
-    pub mean_ns: Option<f64>,
-    /// Null if none ended.
+    /// Mean in nanoseconds.
+    pub mean_ns: f64,
+    /// Null = a host reported none.
     pub latency: Option<LiveLatency>,
 }
 

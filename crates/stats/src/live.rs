@@ -15,9 +15,12 @@ const RANKS_PPB: [u64; 3] = [500_000_000, 990_000_000, 999_000_000];
 pub struct Look {
     /// The figures since the last look, and so far.
     pub interval: LiveInterval,
-    /// What was counted since the last look, by target: reads, writes, commits and responses. Commits are those of all
-    /// targets, with the first.
-    pub targets: Vec<[LiveTally; 4]>,
+    /// Counts since the last look, by target: reads, then writes.
+    pub targets: Vec<[LiveTally; 2]>,
+    /// Commits since then, of all targets.
+    pub commit: LiveTally,
+    /// The same of responses.
+    pub response: LiveTally,
 }
 
 /// Follows one timespan from look to look.
@@ -60,12 +63,9 @@ impl Follower {
         };
         self.before = now;
         self.elapsed_ns = counts.elapsed_ns;
-        let [.., commits, _] = since.total;
-        let mut targets = since.targets;
-        for (index, [.., commit, _]) in targets.iter_mut().enumerate() {
-            *commit = if index == 0 { commits.clone() } else { LiveTally::default() };
-        }
-        Look { interval, targets }
+        let [.., commit, response] = since.total;
+        let targets = since.targets.into_iter().map(|[read, write, ..]| [read, write]).collect();
+        Look { interval, targets, commit, response }
     }
 
     fn figures(&self, groups: &Groups, length_ns: u64) -> LiveFigures {
@@ -199,7 +199,7 @@ fn times(tally: &LiveTally, length_ns: u64) -> Option<LiveTimes> {
     (tally.ios > 0).then(|| LiveTimes {
         count: tally.ios,
         per_s: per_second(tally.ios, length_ns),
-        mean_ns: Some(tally.latency_sum_ns as f64 / tally.ios as f64),
+        mean_ns: tally.latency_sum_ns as f64 / tally.ios as f64,
         latency: latency(tally),
     })
 }
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(first.interval, first.so_far);
         assert_eq!((first.so_far.total.read.ios, first.so_far.targets[1].read.ios), (5, 1));
         let longer = [vec![100_000; 4], vec![900_000; 2]].concat();
-        let Look { interval: second, targets } = follower.look(&counts(3, &[(0, 0, &longer), (1, 1, &[300_000])]));
+        let Look { interval: second, targets, .. } = follower.look(&counts(3, &[(0, 0, &longer), (1, 1, &[300_000])]));
         assert_eq!(targets[0][0].buckets, tally(&[900_000; 2]).buckets);
         assert_eq!((second.interval_ns, second.interval.total.total.ios), (2 * SECOND_NS, 2));
         assert!((second.interval.total.total.iops - 1.0).abs() < 1e-9);
@@ -299,15 +299,15 @@ mod tests {
         let mut follower = Follower::new(2);
         let mut first = counts(1, &[(0, 0, &[100_000]), (0, 1, &[100_000])]);
         (first.rows[0].commit, first.rows[1].response) = (tally(&[9_000_000; 3]), tally(&[200_000; 2]));
-        let Look { interval, targets } = follower.look(&first);
+        let Look { interval, commit: commits, response: responses, .. } = follower.look(&first);
         let figures = &interval.interval;
         let commit = figures.total.commit.clone().expect("commits");
-        assert_eq!((commit.count, commit.mean_ns), (3, Some(9_000_000.0)));
+        assert!(commit.count == 3 && (commit.mean_ns - 9_000_000.0).abs() < 1e-9, "{commit:?}");
         assert!(commit.latency.is_some_and(|latency| latency.p99_ns == 9_000_000));
         assert_eq!(figures.threads[0].commit, Some(commit));
         assert!(figures.targets.iter().all(|load| load.commit.is_none()), "a flush is one of the thread");
         assert_eq!(figures.targets[1].response.as_ref().map(|response| response.count), Some(2));
-        assert_eq!(targets.iter().map(|sides| sides[2].ios).collect::<Vec<_>>(), [3, 0]);
+        assert_eq!((commits.ios, responses.ios), (3, 2), "of all targets");
         let mut both = counts(1, &[]);
         both.rows = vec![summed(&first).rows.remove(0)];
         let seen = Follower::of_hosts(1).look(&both).interval.interval.total;

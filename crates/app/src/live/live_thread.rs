@@ -200,11 +200,10 @@ fn update(metrics: &mut RunMetrics, time_span: u64, targets: &[String], look: &L
         for (direction, counted) in Direction::ALL.into_iter().zip(sides) {
             metrics.targets.entry((path.clone(), direction)).or_default().add(look.interval.phase, counted);
         }
-        let [.., commit, response] = sides;
-        for (scope, counted) in [("commit", commit), ("response", response)] {
-            if counted.ios > 0 {
-                metrics.waited_for.entry(scope).or_default().add(look.interval.phase, counted);
-            }
+    }
+    for (scope, counted) in [("commit", &look.commit), ("response", &look.response)] {
+        if counted.ios > 0 {
+            metrics.waited_for.entry(scope).or_default().add(look.interval.phase, counted);
         }
     }
 }

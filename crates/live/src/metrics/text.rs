@@ -47,7 +47,7 @@ pub struct RunMetrics {
     pub left_s: f64,
     /// By path and direction.
     pub targets: BTreeMap<(String, Direction), TargetMetrics>,
-    /// What the application waits for beside reads and writes alone, by scope: commits and responses.
+    /// Commits and responses of all targets, by scope.
     pub waited_for: BTreeMap<&'static str, TargetMetrics>,
 }
 

@@ -140,7 +140,7 @@ fn figures(side: &LiveSide) -> String {
 
 /// The same of commits or responses.
 fn waited_for(times: &LiveTimes) -> String {
-    columns(times.per_s, None, times.mean_ns, times.latency)
+    columns(times.per_s, None, Some(times.mean_ns), times.latency)
 }
 
 fn columns(per_s: f64, bytes_per_s: Option<f64>, mean_ns: Option<f64>, latency: Option<LiveLatency>) -> String {

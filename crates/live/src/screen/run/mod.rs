@@ -114,7 +114,7 @@ impl RunScreen {
         }
         let LiveLoad { total, commit, response, .. } = &interval.interval.total;
         let (mean_ns, latency) = match response.as_ref().or(commit.as_ref()) {
-            Some(waited_for) => (waited_for.mean_ns, waited_for.latency),
+            Some(waited_for) => (Some(waited_for.mean_ns), waited_for.latency),
             None => (total.latency_mean_ns, total.latency),
         };
         let p99_ns = latency.map_or(f64::NAN, |latency| latency.p99_ns as f64);
