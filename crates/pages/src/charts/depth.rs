@@ -1,6 +1,6 @@
 //! Throughput and latency over depth, with the two depths that matter.
 
-use super::values;
+use super::{latencies, line, values};
 use crate::axis::Axis;
 use crate::chart::{Chart, Marker, Marks, RightAxis, Series};
 use crate::palette::Role;
@@ -59,17 +59,6 @@ fn of_each(sweep: &Sweep, metrics: &[ScopedMetric]) -> Vec<Series> {
     lines.flatten().collect()
 }
 
-/// Lines of the mean and the 99th percentile of what the application waits for, from these values of each.
-pub(super) fn latencies(sweep: &Sweep, values: impl Fn(ScopedMetric) -> Vec<(f64, f64)>) -> Vec<Series> {
-    let metrics = Headline::scoped_metrics(&[Metric::Mean, Metric::P99], sweep.measured());
-    let is_of_all = metrics.len() <= 2;
-    let lines = metrics.into_iter().enumerate().map(|(index, metric)| {
-        let (name, role) = if metric.1 == Metric::Mean { ("mean", Role::Half) } else { ("99th", Role::Hundredth) };
-        line(&metric.0.label(name), if is_of_all { role } else { Role::of_line(index + 1) }, values(metric))
-    });
-    lines.flatten().collect()
-}
-
 /// Throughput on the left axis, latency on the right one, and the depths that matter; `None` without figures.
 fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
     let rates = line("IOPS", Role::Read, by_depth(sweep, series, (Scope::All, Metric::Iops)))?;
@@ -112,10 +101,6 @@ fn plateau(sweep: &Sweep, series: &DepthSeries) -> Option<Series> {
     let to = depths.reduce(f64::max).filter(|to| *to > from)?;
     let marks = Marks::Line(vec![(from, plateau_iops), (to, plateau_iops)]);
     Some(Series { name: "plateau".to_owned(), role: Role::Edge, marks })
-}
-
-pub(super) fn line(name: &str, role: Role, values: Vec<(f64, f64)>) -> Option<Series> {
-    (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::DottedLine(values) })
 }
 
 fn chart(name: &'static str, title: String, series: Vec<Series>, y: Axis) -> Option<Chart> {

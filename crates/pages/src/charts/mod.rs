@@ -32,8 +32,11 @@ use super::chart::{Chart, Marks, Series};
 use super::palette::Role;
 use super::quantity::Quantity;
 use model::figures::Directions;
+use model::headline::Headline;
+use model::metric::{Metric, ScopedMetric};
 use model::profile::TimeSpan;
 use model::result::Measured;
+use model::sweep::Sweep;
 
 /// Charts of the CPUs of one machine.
 pub(super) const OF_ONE_MACHINE: [&str; 2] = [cpu::TITLE, cpu_course::TITLE];
@@ -53,6 +56,22 @@ impl Absent {
     fn because(title: &'static str, reason: &str) -> Self {
         Self { title, reason: reason.to_owned() }
     }
+}
+
+/// A line with a dot at each value; `None` without values.
+fn line(name: &str, role: Role, values: Vec<(f64, f64)>) -> Option<Series> {
+    (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::DottedLine(values) })
+}
+
+/// Lines of the mean and the 99th percentile of what the application waits for, from these values of each.
+fn latencies(sweep: &Sweep, values: impl Fn(ScopedMetric) -> Vec<(f64, f64)>) -> Vec<Series> {
+    let metrics = Headline::scoped_metrics(&[Metric::Mean, Metric::P99], sweep.measured());
+    let is_of_all = metrics.len() <= 2;
+    let lines = metrics.into_iter().enumerate().map(|(index, metric)| {
+        let (name, role) = if metric.1 == Metric::Mean { ("mean", Role::Half) } else { ("99th", Role::Hundredth) };
+        line(&metric.0.label(name), if is_of_all { role } else { Role::of_line(index + 1) }, values(metric))
+    });
+    lines.flatten().collect()
 }
 
 /// The charts of a timespan in the order of a page.

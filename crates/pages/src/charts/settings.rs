@@ -1,8 +1,7 @@
 //! Throughput and latency over the values of an option that is not depth, or over the rates of a search.
 
-use super::depth::{latencies, line};
 use super::search::of_search;
-use super::values;
+use super::{latencies, line, values};
 use crate::axis::Axis;
 use crate::chart::{Chart, Series};
 use crate::palette::Role;
