@@ -315,7 +315,7 @@ fn set_length(entry: &mut squeue::Entry, operation: Operation, length: u32) {
     }
 }
 
-/// What an operation of `prepare` or `stage` came to.
+/// The result of an operation of `prepare` or `stage`.
 #[inline]
 fn done(completion: &cqueue::Entry) -> Done {
     Done { slot: completion.user_data() as SlotId, result: completion.result(), begun_ns: 0, ended_ns: 0 }

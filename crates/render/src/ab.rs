@@ -152,7 +152,7 @@ fn verdict(found: &AbFigure, margin: f64) -> String {
     }
 }
 
-/// What the verdicts of each side warn of.
+/// The warnings in the verdicts of each side.
 fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result<()> {
     let of_a = Doubt::of(pairs.iter().map(|(a, _)| *a)).map(|doubt| doubt.of_which("of A"));
     let of_b = Doubt::of(pairs.iter().map(|(_, b)| *b)).map(|doubt| doubt.of_which("of B"));

@@ -411,7 +411,7 @@ pub fn drift(first: &[RunResult], second: &[RunResult]) -> Option<&'static str> 
         .then_some("measured one after the other: drift can look like a difference; use diskspd ab")
 }
 
-/// What the verdicts of each side warn of.
+/// The warnings in the verdicts of each side.
 fn verdicts(first: &[RunResult], second: &[RunResult]) -> Option<String> {
     let of = |which: &str, runs: &[RunResult]| {
         let headlines: Vec<Headline> =

@@ -281,7 +281,7 @@ impl OpenLoopCells {
         }
     }
 
-    /// The response times of reads and writes up to now.
+    /// The response times of reads and writes up to now; a bucket that both have is there twice.
     pub(crate) fn live(&self) -> LiveTally {
         let mut all = LiveTally::default();
         for operation in Operation::TRANSFERS {

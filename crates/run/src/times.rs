@@ -28,7 +28,7 @@ impl Times {
         self.buckets.touch();
     }
 
-    /// What was counted up to now.
+    /// Counts up to now.
     pub(crate) fn live(&self) -> LiveTally {
         let values = counters::values(&self.tally);
         let is_empty = values.count == 0;

@@ -153,7 +153,7 @@ fn cache_use(operation: Operation, open: OpenPlan, work: &TargetWork<'_>, target
     }
 }
 
-/// What is below a target; `is_plain`: none of it is compressed there.
+/// The storage below a target; `is_plain`: none of it is compressed there.
 fn storage<'a>(environment: Option<&'a TargetEnvironment>, is_plain: bool, counted: &KernelCounters) -> Storage<'a> {
     let Some(environment) = environment else { return Storage::Uncounted("unknown storage".to_owned()) };
     let mount = environment.mount.as_ref();

@@ -18,7 +18,7 @@ const EXTENT_DELALLOC: u32 = 0x4;
 const EXTENT_ENCODED: u32 = 0x8;
 const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_UNWRITTEN: u32 = 0x800;
-/// Other files, or other parts of this one, have the same bytes on the device: a write takes other room.
+/// Other files, or other parts of this one, have the same bytes on the device: a write allocates new blocks.
 const EXTENT_SHARED: u32 = 0x2000;
 /// Extents fetched per call: most files have fewer, and room for more is zeroed for each of many files.
 const BATCH: usize = 32;
@@ -171,11 +171,9 @@ pub fn for_each_unwritten(
     let listed = for_each(file, |extent| {
         if extent.is_written {
             written(extent.start_bytes..extent.start_bytes.saturating_add(extent.length_bytes));
-            for (is_so, bytes) in
-                [(extent.is_encoded, &mut forms.encoded_bytes), (extent.is_shared, &mut forms.shared_bytes)]
-            {
-                *bytes = bytes.saturating_add(if is_so { extent.length_bytes } else { 0 });
-            }
+            let bytes_if = |is_so| if is_so { extent.length_bytes } else { 0 };
+            forms.encoded_bytes = forms.encoded_bytes.saturating_add(bytes_if(extent.is_encoded));
+            forms.shared_bytes = forms.shared_bytes.saturating_add(bytes_if(extent.is_shared));
         }
         ControlFlow::Continue(())
     });

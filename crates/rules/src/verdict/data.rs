@@ -42,11 +42,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "shared-extents",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "before the run, share of a written file whose bytes on the device other files have too (FIEMAP: \
+        computed_from: "before the run, share of a written file that lies in extents shared with other files (FIEMAP: \
                         reflinks, snapshots); reported if above 2 %. Files that this run creates, or has written to in \
-                        an earlier timespan, are not checked. NOTE on btrfs, which gives most writes other room anyway",
-        advice: "write the whole file first, or copy it with cp --reflink=never: the first write to a shared block takes \
-                 other room",
+                        an earlier timespan, are not checked. NOTE on btrfs, which allocates new blocks for most writes anyway",
+        advice: "write the whole file first, or copy it with cp --reflink=never: the first write to a shared block \
+                 allocates a new one",
         evaluate: shared_extents,
     },
     VerdictRule {
@@ -114,7 +114,7 @@ fn shared_extents(context: &RuleContext<'_>) -> Vec<Observation> {
             return None;
         }
         let path = target.path.display().to_string();
-        let figure = format!("{} of '{path}' had its place on the device in common with other files", percent(share));
+        let figure = format!("{} of '{path}' is in extents shared with other files", percent(share));
         let severity = if facts.file_system.name == "btrfs" { Severity::Note } else { Severity::Warn };
         Some(Observation::new(figure, share * 100.0).of(path).with_severity(severity))
     };
@@ -213,7 +213,7 @@ mod tests {
             built.work().write_percent = 30;
             built
         };
-        let figure = "shared-extents: 50.0 % of 'a.dat' had its place on the device in common with other files";
+        let figure = "shared-extents: 50.0 % of 'a.dat' is in extents shared with other files";
         assert_eq!(shared(512 * MIB).found(RULES), [format!("WARN {figure}")]);
         assert_eq!(shared(10 * MIB).found(RULES), [""; 0]);
         let mut on_btrfs = shared(512 * MIB);
