@@ -163,8 +163,14 @@ fn direct_writes_that_the_cache_below_a_loop_device_takes_are_warned_of() {
     run.expect_status(0);
     let finding = found(&place, &run, "loop-cached-writes");
     assert_eq!(finding["value"], 100.0);
-    // What others write to the disk meanwhile may hide that the data did not get there.
-    assert!(["warn", "invalid"].iter().any(|severity| finding["severity"] == *severity), "{finding}");
+    // INVALID if more than a tenth did not reach the disk; writes of other programs hide that, so they decide which it is.
+    let account = document(&place)["time_spans"][0]["ledger"]["accounts"][0].clone();
+    let severity = match account["reached_percent"].as_f64() {
+        Some(..85.0) => &["invalid"][..],
+        Some(85.0..90.0) => &["warn", "invalid"],
+        _ => &["warn"],
+    };
+    assert!(severity.iter().any(|severity| finding["severity"] == *severity), "{finding}: {account}");
     assert_eq!(finding["subject"], cached.name().as_str());
     place.diskspd(&words).args("-Sh").arg(&cached.path).run().expect_status(0);
     assert!(!is_found(&place, "loop-cached-writes"));
