@@ -166,6 +166,9 @@ fn change(stack: &mut Stack, name: &str, line: &str) {
 pub(super) fn streams(stack: &mut Stack, random: &mut Random) -> Command {
     let mut command = Command::default();
     let mut all = targets(stack, random);
+    // Of those streams that have none of their own.
+    let common = all.targets.clone();
+    let mut is_common_used = false;
     let mut loads = Vec::new();
     for name in ["one", "two"] {
         let mut load = Load::default();
@@ -182,23 +185,22 @@ pub(super) fn streams(stack: &mut Stack, random: &mut Random) -> Command {
             load.targets.push(target(stack, random));
             own.extend(load.targets.iter().cloned());
         } else {
-            load.targets.clone_from(&all.targets);
+            load.targets.clone_from(&common);
+            is_common_used = true;
         }
         command.add("--stream");
         command.add(format!("{name}: {}", own.join(" ")));
         all.targets.extend(load.targets.iter().cloned());
         loads.push(load);
     }
-    let common = loads.iter().any(|load| load.targets == all.targets[..load.targets.len()]);
-    let targets_of_all = all.targets.len() - loads.iter().map(|load| load.targets.len()).sum::<usize>();
     command.words.extend(words(&["-d1", "-W0", "--max-ios=32"]));
     permissions(&mut all, &mut command.words, stack, random);
     for load in &mut loads {
         (load.overwrites, load.deletes) = (all.overwrites, all.deletes);
         load.destroyed.clone_from(&all.destroyed);
     }
-    if common {
-        command.words.extend(all.targets.drain(..targets_of_all));
+    if is_common_used {
+        command.words.extend(common);
     }
     command.loads = loads;
     command
