@@ -7,7 +7,7 @@ use crate::status::{Status, fail, printed};
 use cli::subcommand::compare::{ChangeLimit, CompareCommand};
 use model::metric::{MetricName, Scope, ScopedMetric};
 use model::result::RunResult;
-use stats::compare::{ComparisonVerdict, Difference};
+use stats::compare::{Basis, ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
 
 /// Runs `diskspd compare`.
@@ -121,7 +121,9 @@ fn gate(limit: &ChangeLimit, (scope, metric): ScopedMetric, differences: &[Diffe
     };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse if limit.is_exceeded_by(found.percent) => {
-            say(&format!("--fail-if '{typed}': condition met"));
+            let basis =
+                if found.basis == Basis::Course { " by one run a side, far beyond how they varied" } else { "" };
+            say(&format!("--fail-if '{typed}': condition met{basis}"));
             Status::No
         }
         // It may be beyond the limit, whatever was measured, if its interval reaches there or is unknown.

@@ -20,9 +20,12 @@ use model::result::RunResult;
 use model::shell;
 use model::sweep::{DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::{Bytes, counted};
+use stats::DEPTHS_MIN;
+use stats::repeats::RUNS_FOR_INTERVAL;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::Ordering::Relaxed;
@@ -55,6 +58,7 @@ fn begin(
         schema_version: SWEEP_SCHEMA_VERSION,
         program: folder::program(),
         words: request.words.clone(),
+        order_seed: Some(random()),
         points: request.points.iter().map(|planned| planned.point.clone()).collect(),
         devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
         ..Sweep::default()
@@ -70,6 +74,11 @@ fn begin(
             Status::Refused
         }
     }
+}
+
+/// Another one in each process.
+fn random() -> u32 {
+    RandomState::new().build_hasher().finish() as u32
 }
 
 fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_output: bool, kind: Kind) -> Status {
@@ -169,7 +178,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     }
     say_each("WARNING", &first.request.warnings);
     say_overwrite_of_environment(&first.request);
-    let mut design = design(request);
+    let mut design = design(request, sweep.order_seed);
     if request.options.precondition {
         match runner.precondition(0, &first.request.profile) {
             Ok((profile, bytes)) => {
@@ -271,14 +280,16 @@ fn not_as_snia(options: &SweepOptions, profile: &Profile, runner: &dyn SeriesRun
     missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, sentence)| sentence.to_owned()).collect()
 }
 
-fn design(request: &SweepRequest) -> Design {
+/// Older series have no seed of their order: theirs was that of the load (`-z`), the same in each.
+fn design(request: &SweepRequest, order_seed: Option<u32>) -> Design {
     let SweepOptions { extent, ref limits, order, runs, probe_s, confirm_s, .. } = request.options;
     let point = |planned: &PlannedPoint| tune::PlannedPoint {
         point: planned.point.clone(),
         profile: planned.request.profile.clone(),
     };
     let points: Vec<tune::PlannedPoint> = request.points.iter().map(point).collect();
-    let seed = points.first().and_then(|point| point.profile.time_spans.first()).map_or(0, |span| span.random_seed);
+    let of_load = || points.first().and_then(|point| point.profile.time_spans.first()).map(|span| span.random_seed);
+    let seed = order_seed.or_else(of_load).unwrap_or(0);
     Design {
         points,
         extent,
@@ -339,6 +350,9 @@ fn announce(
     };
     say(&format!("load: {load}"));
     say(&format!("{runs_and_time} plus file creation"));
+    if let Some(too_few) = too_few(design, sweep, folder.kind()) {
+        say(&too_few);
+    }
     if !sweep.visits.is_empty() {
         let done = sweep.visits.iter().filter(|visit| visit.headline().is_some()).count();
         say(&format!("already done: {}", counted(done, "run")));
@@ -355,6 +369,20 @@ fn announce(
         if bytes == 0 { "no targets to create".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
     say(&format!("data to write: {made}; {load}"));
     say(&format!("results: {}", folder.path().display()));
+}
+
+/// What so few runs or depths cannot tell, said before they take their time.
+fn too_few(design: &Design, sweep: &Sweep, kind: Kind) -> Option<String> {
+    match (design.extent, kind) {
+        _ if !design.limits.is_empty() => None,
+        (Extent::Whole, Kind::Repeat) if design.runs < RUNS_FOR_INTERVAL => {
+            Some(format!("a 95 % interval of the median needs {RUNS_FOR_INTERVAL} runs or more (--runs)"))
+        }
+        (Extent::Whole, Kind::Sweep) if stats::sweep::has_too_few_depths(&sweep.points) => {
+            Some(format!("an efficient and a saturation depth need {DEPTHS_MIN} queue depths or more"))
+        }
+        _ => None,
+    }
 }
 
 /// The load that its points share: a search for a rate begins without one.

@@ -52,6 +52,10 @@ pub struct AbFigure {
     pub is_within_margin: bool,
     /// The difference, in percent, that this number of pairs with this scatter detects with 90 % probability.
     pub detectable_percent: f64,
+    /// The number of pairs after which the difference was found, if there are more now: values, difference and interval are
+    /// those of these pairs.
+    #[serde(default)]
+    pub decided_after: Option<u32>,
 }
 
 impl AbFigure {

@@ -68,10 +68,10 @@ pub const LASTING_S: f64 = 60.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Withheld {
-    /// Values depend on each other for about this long, in seconds; `None` = the run is too short to tell.
+    /// Values depend on each other for about this long, in seconds; `None` = not determined, as the run is too short.
     pub dependence_s: Option<f64>,
-    /// A run of this length in seconds would probably have an interval.
-    pub measure_s: f64,
+    /// A run of this length in seconds would probably have an interval: at most an hour; `None` = not estimated.
+    pub measure_s: Option<f64>,
 }
 
 /// The interval of a percentile.

@@ -197,6 +197,9 @@ pub struct Sweep {
     pub program: String,
     /// The arguments after `diskspd sweep`, without those for output files.
     pub words: Vec<String>,
+    /// Where a random order of runs begins: drawn anew for each series; null in files of older versions.
+    #[serde(default)]
+    pub order_seed: Option<u32>,
     /// The load of the first point on a line; empty in files of older versions.
     #[serde(default)]
     pub load: String,

@@ -18,11 +18,11 @@ use model::result::RunResult;
 use model::units::counted;
 use render::compare::{
     AVAILABLE_MEMORY, FREE_MEMORY, NOT_COMPARED, SEED, SameRuns, VARYING, averages, drift, equivalent, incomplete,
-    measured, nothing_differs, system_differences, why_without_intervals, word,
+    measured, nothing_differs, one_run, system_differences, why_without_intervals, word,
 };
 use render::load_line;
 use render::system::utc;
-use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, compare, left_out, median, without_ios};
+use stats::compare::{Basis, ComparisonVerdict, Difference, EQUAL_PERCENT, compare, left_out, median, without_ios};
 use std::io;
 
 /// What is said first of sides that differ in nothing, if a rate of their own limits both.
@@ -545,15 +545,16 @@ fn equal() -> String {
 /// That nothing was found is not that there is nothing.
 fn cannot_tell(open: &Difference, single_runs: Option<String>) -> String {
     let figure = named_of(open);
-    match (open.interval, single_runs) {
-        (None, Some(single)) => {
+    let is_single = open.interval.is_none() || open.basis == Basis::OneRun;
+    match (open.interval, single_runs.filter(|_| is_single)) {
+        (_, Some(single)) => {
             format!(
                 "{}: cannot tell a difference in {figure} ({:+.1} %) from the variation between runs",
                 capitalised(&single),
                 open.percent
             )
         }
-        (Some(_), _) => {
+        (Some(_), None) => {
             format!("Cannot tell: the difference of {:.1} % in {figure} is within the noise", open.percent.abs())
         }
         (None, None) => format!("Cannot tell: no 95 % interval of {figure}"),
@@ -562,7 +563,7 @@ fn cannot_tell(open: &Difference, single_runs: Option<String>) -> String {
 
 fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
     let row = |difference: &Difference| {
-        let Difference { figure, scope: _, first, second, percent, interval, verdict } = *difference;
+        let Difference { figure, scope: _, first, second, percent, interval, verdict, basis: _ } = *difference;
         vec![
             named_of(difference),
             word(verdict),
@@ -593,6 +594,7 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
     ];
     let averages = averages(found, &first.results, &second.results);
     let notes = averages.into_iter().chain(why_without_intervals(found, named(first, second)));
+    let notes = notes.chain(one_run(found, &first.results, &second.results));
     let note = notes.map(|words| sentence(&words)).collect::<Vec<_>>().join(" ");
     Table { columns, rows, label: "Differences", note, ..Table::default() }
 }
@@ -623,7 +625,17 @@ mod tests {
 
     fn difference(figure: Metric, percent: f64, half: Option<f64>, verdict: ComparisonVerdict) -> Difference {
         let interval = half.map(|half| (percent - half, percent + half));
-        Difference { figure, scope: Scope::All, first: 100.0, second: 100.0 + percent, percent, interval, verdict }
+        let basis = Basis::Test;
+        Difference {
+            figure,
+            scope: Scope::All,
+            first: 100.0,
+            second: 100.0 + percent,
+            percent,
+            interval,
+            verdict,
+            basis,
+        }
     }
 
     fn told(found: &[Difference]) -> (Tone, String, Vec<String>) {

@@ -284,6 +284,7 @@ mod tests {
             verdict: *verdict,
             is_within_margin: false,
             detectable_percent: 1.0,
+            decided_after: None,
         };
         let figures = verdicts.iter().map(figure).collect();
         let answer = AbAnswer { pairs: 6, looks: vec![6], margin: 0.02, figures, cpu_percent: (1.0, 1.0) };

@@ -319,7 +319,7 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         Some(found) => format!("95 % interval: {} to {}", shown(found.low), shown(found.high)),
         None => match without_interval(measured, rank_ppb, count) {
             Some(WithoutInterval::Reason(reason)) => format!("no 95 % interval: {reason}"),
-            Some(WithoutInterval::Withheld { remedy, .. }) => format!("no 95 % interval: {remedy}"),
+            Some(WithoutInterval::Withheld { why, remedy }) => format!("no 95 % interval: {}", remedy.unwrap_or(why)),
             None => String::new(),
         },
     };
@@ -450,13 +450,15 @@ fn intervals(measured: &Measured) -> String {
     let total = confidence.total.as_ref();
     let has_iops = total.is_some_and(|total| of_iops(&measured.total.total, total).is_some());
     let missing = match without_interval(measured, None, measured.total.total.ios) {
-        Some(WithoutInterval::Withheld { why, remedy }) if has_iops => {
-            format!(" Some figures have none: {why}: {remedy}.")
-        }
         Some(WithoutInterval::Withheld { why, remedy }) => {
-            format!(
-                " I/Os per second have none: {why}: {remedy}. Each figure is judged by itself, so percentiles may have one."
-            )
+            let reason = remedy.map_or(why.clone(), |remedy| format!("{why}: {remedy}"));
+            if has_iops {
+                format!(" Some figures have none: {reason}.")
+            } else {
+                format!(
+                    " I/Os per second have none: {reason}. Each figure is judged by itself, so percentiles may have one."
+                )
+            }
         }
         Some(WithoutInterval::Reason(_)) | None => String::new(),
     };

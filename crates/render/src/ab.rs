@@ -64,7 +64,14 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
 /// Which averages the table shows.
 pub fn averages(answer: &AbAnswer) -> String {
     let runs = counted(answer.pairs, "run");
-    format!("A and B: geometric means of {runs} each (CPU: arithmetic); change: geometric mean of B / A over the pairs")
+    let earlier = if answer.figures.iter().any(|found| found.decided_after.is_some()) {
+        ", of figures decided earlier those until then"
+    } else {
+        ""
+    };
+    format!(
+        "A and B: geometric means of {runs} each{earlier} (CPU: arithmetic); change: geometric mean of B / A over the pairs"
+    )
 }
 
 /// Why latencies are not compared; `None` if they are.
@@ -143,9 +150,10 @@ pub fn table(answer: &AbAnswer) -> PlainTable {
 fn verdict(found: &AbFigure, margin: f64) -> String {
     let percent = margin * 100.0;
     let within = if found.is_within_margin { format!(" by less than {percent} %") } else { String::new() };
+    let after = found.decided_after.map(|pairs| format!(" after {}", counted(pairs, "pair"))).unwrap_or_default();
     match found.verdict {
-        AbVerdict::Better => format!("better{within}"),
-        AbVerdict::Worse => format!("worse{within}"),
+        AbVerdict::Better => format!("better{within}{after}"),
+        AbVerdict::Worse => format!("worse{within}{after}"),
         AbVerdict::Equivalent => equivalent(percent),
         AbVerdict::LimitedByRate => LIMITED_BY_RATE.to_owned(),
         AbVerdict::CannotTell => "cannot tell".to_owned(),
@@ -187,6 +195,7 @@ mod tests {
             verdict,
             is_within_margin: false,
             detectable_percent,
+            decided_after: None,
         };
         let figures = vec![
             found(Metric::Iops, -12.0, 11.0, AbVerdict::Worse),
@@ -212,6 +221,7 @@ mod tests {
             verdict: AbVerdict::CannotTell,
             is_within_margin: false,
             detectable_percent,
+            decided_after: None,
         };
         let answer = |figures| AbAnswer { pairs: 3, looks: vec![3], margin: 0.02, figures, cpu_percent: (1.0, 1.0) };
         let (iops, p99) = (figure(Metric::Iops, 1.24), figure(Metric::P99, 1331.0));

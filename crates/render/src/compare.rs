@@ -12,7 +12,7 @@ use model::metric::{Metric, Scope, ScopedMetric};
 use model::result::{Measured, RunResult};
 use serde::Serialize;
 use serde_json::Value;
-use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, median};
+use stats::compare::{Basis, ComparisonVerdict, Difference, EQUAL_PERCENT, median};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -174,12 +174,8 @@ pub fn text(
     for caution in cautions(first, second) {
         writeln!(out, "\n{caution}")?;
     }
-    if first.len() == 1 || second.len() == 1 {
-        writeln!(
-            out,
-            "\na single run shows only the variation within that run; runs often differ more from each other (use \
-             diskspd repeat)"
-        )?;
+    for words in one_run(differences, first, second) {
+        writeln!(out, "\n{words}")?;
     }
     let load: Vec<&str> = unlike.load.iter().map(String::as_str).collect();
     let other: Vec<&str> = unlike.other.iter().map(|other| other.text.as_str()).collect();
@@ -192,6 +188,29 @@ pub fn text(
         }
     }
     Ok(())
+}
+
+/// What the verdicts of sides with one run rest on.
+pub fn one_run(differences: &[Difference], first: &[RunResult], second: &[RunResult]) -> Vec<String> {
+    let side = match (first.len(), second.len()) {
+        (1, 1) => "one run a side",
+        (1, _) => "one run on the first side",
+        (_, 1) => "one run on the second side",
+        _ => return Vec::new(),
+    };
+    let names = |basis| {
+        let found = differences.iter().filter(|found| found.basis == basis);
+        let names: Vec<String> = found.map(|found| figure_name((found.scope, found.figure))).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let apart = names(Basis::Course);
+    let apart =
+        apart.map(|names| format!("{side}: {names} differ by 3 times as much or more as they varied within a run"));
+    let several = match names(Basis::OneRun) {
+        Some(names) => format!("{side}: {names} may differ as much from run to run (use diskspd repeat on both sides)"),
+        None => format!("{side}: runs often differ more from each other than within a run (use diskspd repeat)"),
+    };
+    apart.into_iter().chain([several]).collect()
 }
 
 /// What the application waits for on the two sides, if that differs.
@@ -260,29 +279,24 @@ pub fn averages(differences: &[Difference], first: &[RunResult], second: &[RunRe
     }
 }
 
-/// Which figures have no interval, and why not, with the length that would give them one: `no 95 % interval of IOPS, mean:
-/// samples are correlated over about 2 s: measure for 150 s or longer`. Figures with the same reason are on one line.
-pub fn without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
+/// The lines of [`why_without_intervals`], and the length that would give the missing ones, if it is known.
+fn without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
+    let why = why_without_intervals(differences, sides);
     // Both sides are to be measured equally long.
-    let advised_s = sides.iter().filter_map(|(_, runs)| first_measured(runs)).map(stats::advised_s).fold(0.0, f64::max);
-    let words = |(why, is_short): (String, bool)| {
-        if is_short { format!("{why}: {}", confidence::remedy(advised_s)) } else { why }
-    };
-    reasons(differences, sides).into_iter().map(words).collect()
+    let lengths_s = sides.iter().filter_map(|(_, runs)| stats::missing_intervals_s(first_measured(runs)?));
+    let longest_s = lengths_s.reduce(f64::max).filter(|_| !why.is_empty());
+    why.into_iter()
+        .chain(longest_s.map(|length_s| format!("{} for the missing intervals", confidence::longer(length_s))))
+        .collect()
 }
 
-/// The same without that length.
+/// Which figures have no interval, and why not: `no 95 % interval of IOPS, mean: samples are correlated over about 2 s`.
+/// Figures with the same reason are on one line.
 pub fn why_without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
-    reasons(differences, sides).into_iter().map(|(why, _)| why).collect()
-}
-
-/// Why figures have no interval, and whether it is the length of runs.
-fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<(String, bool)> {
-    let mut found: Vec<((String, bool), Vec<String>)> = Vec::new();
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let without = differences.iter().filter(|found| found.interval.is_none());
     for figure in without.map(|found| (found.scope, found.figure)) {
         let reasons = sides.map(|(name, runs)| without_interval(figure, runs).map(|reason| (name, reason)));
-        let is_short = reasons.iter().flatten().any(|(_, reason)| matches!(reason, WithoutInterval::Withheld { .. }));
         let [a, b] = reasons.map(|reason| reason.map(|(name, reason)| (name, reason.why())));
         let why = match (a, b) {
             (Some((_, a)), Some((_, b))) if a == b => a,
@@ -291,15 +305,13 @@ fn reasons(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<
                 a.into_iter().chain(b).map(of_side).collect::<Vec<_>>().join("; ")
             }
         };
-        let (why, name) = ((why, is_short), figure_name(figure));
+        let name = figure_name(figure);
         match found.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(name),
             None => found.push((why, vec![name])),
         }
     }
-    let words = |((why, is_short), names): ((String, bool), Vec<String>)| {
-        (format!("no 95 % interval of {}: {why}", names.join(", ")), is_short)
-    };
+    let words = |(why, names): (String, Vec<String>)| format!("no 95 % interval of {}: {why}", names.join(", "));
     found.into_iter().map(words).collect()
 }
 

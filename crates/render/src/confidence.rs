@@ -1,7 +1,7 @@
 //! Confidence intervals: lines of ours after `DiskSpd`'s tables.
 
 use crate::numbers::ms;
-use model::confidence::{HalfWidths, Interval, Withheld};
+use model::confidence::{HalfWidths, Interval, LASTING_S, Withheld};
 use model::figures::{Figures, LatencyDistribution};
 use model::result::{LoadLoop, Measured, OpenLoop};
 use model::units::mib;
@@ -21,40 +21,46 @@ pub(crate) fn lines(out: &mut dyn Write, measured: &Measured) -> io::Result<()> 
     }
     let Some(total) = &confidence.total else { return writeln!(out, "{HEAD}: none, {FEW_SAMPLES}") };
     let latencies = measured.total_latency.as_ref();
-    let advised_s = stats::advised_s(measured);
+    let elapsed_s = measured.elapsed_ns as f64 / 1e9;
     let of_all = latencies.and_then(|latencies| latencies.total.as_ref());
-    direction(out, "all", &measured.total.total, (total, advised_s), of_all)?;
+    direction(out, "all", &measured.total.total, (total, elapsed_s), of_all)?;
     if let (Some(read), Some(write)) = (&confidence.read, &confidence.write) {
         let latencies = latencies.map(|latencies| (latencies.read.as_ref(), latencies.write.as_ref()));
         let (of_reads, of_writes) = latencies.unwrap_or_default();
-        direction(out, "read", &measured.total.read, (read, advised_s), of_reads)?;
-        direction(out, "write", &measured.total.write, (write, advised_s), of_writes)?;
+        direction(out, "read", &measured.total.read, (read, elapsed_s), of_reads)?;
+        direction(out, "write", &measured.total.write, (write, elapsed_s), of_writes)?;
     }
-    match &measured.load_loop {
-        Some(LoadLoop::Open(open)) => response_times(out, open, advised_s),
-        _ => Ok(()),
+    if let Some(LoadLoop::Open(open)) = &measured.load_loop {
+        response_times(out, open, elapsed_s)?;
+    }
+    // A finding says it of shorter runs.
+    match remedy(measured).filter(|_| elapsed_s >= LASTING_S) {
+        Some(remedy) => writeln!(out, "{HEAD}: {remedy} for the missing intervals"),
+        None => Ok(()),
     }
 }
 
 /// Of all I/Os together.
-fn response_times(out: &mut dyn Write, open: &OpenLoop, advised_s: f64) -> io::Result<()> {
+fn response_times(out: &mut dyn Write, open: &OpenLoop, elapsed_s: f64) -> io::Result<()> {
     const NAME: &str = "response times";
     let known = (&open.response_time_confidence, &open.response_time.total);
     let (Some(intervals), Some(found)) = known else { return Ok(()) };
     let mean = match (intervals.latency_mean_interval_ns, &intervals.withheld) {
         (Some(interval), _) => format!("mean {:.3} {} ms", ms(found.figures.mean_ns), shown(in_ms(interval), 3)),
-        (None, Some(withheld)) => format!("none, {}", reason(withheld, advised_s)),
+        (None, Some(withheld)) => format!("none, {}", why(withheld, elapsed_s)),
         (None, None) => "none".to_owned(),
     };
     writeln!(out, "{HEAD}, {NAME}: {mean}")?;
-    percentiles(out, NAME, found.count, (intervals, advised_s), found)
+    let reason = intervals.withheld.as_ref().map(|withheld| why(withheld, elapsed_s));
+    let reason = reason.filter(|_| intervals.latency_mean_interval_ns.is_some());
+    percentiles(out, NAME, found.count, (intervals, reason), found)
 }
 
 fn direction(
     out: &mut dyn Write,
     name: &str,
     figures: &Figures,
-    (intervals, advised_s): (&HalfWidths, f64),
+    (intervals, elapsed_s): (&HalfWidths, f64),
     latencies: Option<&LatencyDistribution>,
 ) -> io::Result<()> {
     let in_mib = |bytes: Interval| bytes.scaled(mib(1.0));
@@ -68,7 +74,7 @@ fn direction(
     if let (Some(latency), Some(found)) = (&figures.latency, of_mean_latency(figures, intervals)) {
         parts.push(format!("mean latency {:.3} {} ms", ms(latency.mean_ns), shown(in_ms(found), 3)));
     }
-    let withheld = intervals.withheld.as_ref().map(|withheld| reason(withheld, advised_s));
+    let withheld = intervals.withheld.as_ref().map(|withheld| why(withheld, elapsed_s));
     if parts.is_empty() {
         parts.push("none".to_owned());
     }
@@ -79,17 +85,18 @@ fn direction(
         parts.push(reason.clone());
     }
     writeln!(out, "{HEAD}, {name}: {}", parts.join(", "))?;
-    latencies.map_or(Ok(()), |latencies| percentiles(out, name, figures.ios, (intervals, advised_s), latencies))
+    let reason = withheld.filter(|_| !is_short);
+    latencies.map_or(Ok(()), |latencies| percentiles(out, name, figures.ios, (intervals, reason), latencies))
 }
 
+/// `reason`: why some have no interval, unless it was just said.
 fn percentiles(
     out: &mut dyn Write,
     of: &str,
     ios: u64,
-    (intervals, advised_s): (&HalfWidths, f64),
+    (intervals, reason): (&HalfWidths, Option<String>),
     latencies: &LatencyDistribution,
 ) -> io::Result<()> {
-    let withheld = intervals.withheld.as_ref().map(|withheld| reason(withheld, advised_s));
     let mut parts = Vec::new();
     let mut is_withheld = false;
     for (name, rank_ppb) in NAMED_PERCENTILES {
@@ -99,15 +106,16 @@ fn percentiles(
             let value_ns = value.value_ns as f64;
             let found_ns = found.interval_ns.unwrap_or_else(|| Interval::around(value_ns, found.half_width_ns));
             parts.push(format!("{name} {:.3} {} ms", ms(value_ns), shown(in_ms(found_ns), 3)));
-        } else if withheld.is_none() || stats::is_weak(ios, rank_ppb) {
+        } else if intervals.withheld.is_none() || stats::is_weak(ios, rank_ppb) {
             parts.push(format!("none at or above the {name} (too few I/Os)"));
             break;
         } else {
             is_withheld = true;
         }
     }
-    if let Some(reason) = withheld.filter(|_| is_withheld) {
-        parts.push(format!("none for the other figures ({reason})"));
+    if is_withheld {
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        parts.push(format!("none for the other figures{reason}"));
     }
     writeln!(out, "{HEAD}, {of}: {}", parts.join(", "))
 }
@@ -142,8 +150,8 @@ pub enum WithoutInterval {
     Withheld {
         /// `samples are correlated over about 2 s`
         why: String,
-        /// What helps: `measure for 150 s or longer`.
-        remedy: String,
+        /// What helps, if that is known: `measure for 150 s or longer`.
+        remedy: Option<String>,
     },
 }
 
@@ -165,7 +173,8 @@ pub fn without_interval(measured: &Measured, rank_ppb: Option<u64>, ios: u64) ->
         return Some(WithoutInterval::Reason("too few I/Os"));
     }
     let withheld = total.withheld.as_ref()?;
-    Some(WithoutInterval::Withheld { why: why(withheld), remedy: remedy(stats::advised_s(measured)) })
+    let why = why(withheld, measured.elapsed_ns as f64 / 1e9);
+    Some(WithoutInterval::Withheld { why, remedy: remedy(measured) })
 }
 
 /// `[12.3 - 14.5]`
@@ -173,20 +182,20 @@ fn shown(interval: Interval, decimals: usize) -> String {
     format!("[{:.decimals$} - {:.decimals$}]", interval.low, interval.high)
 }
 
-/// Why figures have no interval, and what to do.
-fn reason(withheld: &Withheld, advised_s: f64) -> String {
-    format!("{}: {}", why(withheld), remedy(advised_s))
-}
-
-fn why(withheld: &Withheld) -> String {
+fn why(withheld: &Withheld, elapsed_s: f64) -> String {
     match withheld.dependence_s {
         Some(dependence_s) if dependence_s >= 1.0 => format!("samples are correlated over about {dependence_s:.0} s"),
         Some(dependence_s) => format!("samples are correlated over about {dependence_s:.1} s"),
-        None => "the run is too short to tell".to_owned(),
+        None => format!("how long samples are correlated is not determined in {elapsed_s:.0} s"),
     }
 }
 
-/// See [`stats::advised_s`].
-pub(crate) fn remedy(advised_s: f64) -> String {
-    format!("measure for {advised_s:.0} s or longer")
+/// What helps against missing intervals, if that is known.
+fn remedy(measured: &Measured) -> Option<String> {
+    stats::missing_intervals_s(measured).map(longer)
+}
+
+/// Of a length in seconds.
+pub(crate) fn longer(length_s: f64) -> String {
+    format!("measure for {length_s:.0} s or longer")
 }

@@ -2,7 +2,10 @@
 //!
 //! Differences are ratios: the logarithms of the figures are compared, so that twice as fast and half as
 //! fast are equally far. Several runs of a side tell their scatter themselves; a single one has the
-//! confidence interval of its own time series, which knows nothing of what differs from run to run.
+//! confidence interval of its own time series, which knows nothing of what differs from run to run: a difference must
+//! be larger than that, too.
+
+mod apart;
 
 use crate::headline::headline;
 use crate::sample::{moments, student};
@@ -23,6 +26,10 @@ const ALARMS: f64 = 0.05;
 const INTERVAL_STANDARD_ERRORS: f64 = 2.1;
 const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
 
+/// Standard deviation of the logarithm of a figure from run to run that a single run is taken to have: that of runs on two
+/// levels 8 % apart, as a published guide has them. Differences of single runs below 12 % are not told from that.
+const FROM_RUN_TO_RUN: f64 = 0.04;
+
 /// One figure of both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
@@ -40,6 +47,20 @@ pub struct Difference {
     pub interval: Option<(f64, f64)>,
     /// What that means.
     pub verdict: ComparisonVerdict,
+    /// What the verdict rests on.
+    pub basis: Basis,
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The interval.
+    Test,
+    /// One run a side: their ranges over time are far apart.
+    Course,
+    /// One run a side: the interval excludes 0, but runs of the same load may differ as much. The verdict is
+    /// [`ComparisonVerdict::CannotTell`].
+    OneRun,
 }
 
 /// What a difference means.
@@ -84,7 +105,11 @@ pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
 
 /// The same with more figures, those of limits.
 pub fn compare_with(first: &[RunResult], second: &[RunResult], more: &[ScopedMetric]) -> Vec<Difference> {
-    let sides = |figure| Some((figure, Change::between(&Side::of(figure, first)?, &Side::of(figure, second)?)));
+    let sides = |figure| {
+        let mut change = Change::between(&Side::of(figure, first)?, &Side::of(figure, second)?);
+        change.are_apart = (first.len() == 1 || second.len() == 1) && apart::are_apart(figure, first, second);
+        Some((figure, change))
+    };
     let known: Vec<(ScopedMetric, Change)> = compared(first, second, more).into_iter().filter_map(sides).collect();
     let levels = levels(&known);
     let mut differences: Vec<Difference> =
@@ -174,6 +199,10 @@ struct Change {
     second: f64,
     /// Standard error and degrees of freedom; `None` if the scatter of a side is unknown.
     error: Option<(f64, f64)>,
+    /// What single runs may differ by besides, as a standard deviation.
+    from_run_to_run: f64,
+    /// The ranges over time of both sides are far apart.
+    are_apart: bool,
 }
 
 impl Change {
@@ -186,14 +215,18 @@ impl Change {
             let degrees = if weights > 0.0 { variance.powi(2) / weights } else { first.degrees_of_freedom };
             (variance.sqrt(), degrees)
         });
-        Self { first: first.mean, second: second.mean, error }
+        let single = f64::from(u8::from(first.is_single) + u8::from(second.is_single));
+        let from_run_to_run = FROM_RUN_TO_RUN * single.sqrt();
+        Self { first: first.mean, second: second.mean, error, from_run_to_run, are_apart: false }
     }
 
     /// How often chance alone gives such a difference, two-sided.
     fn chance(&self) -> f64 {
         let change = (self.second - self.first).abs();
         match self.error {
-            Some((error, degrees)) if error > 0.0 => 2.0 * student(degrees).sf(change / error),
+            Some((error, degrees)) if error > 0.0 || self.from_run_to_run > 0.0 => {
+                2.0 * student(degrees).sf(change / error.hypot(self.from_run_to_run))
+            }
             Some(_) if change > 0.0 => 0.0,
             _ => 1.0,
         }
@@ -206,6 +239,14 @@ impl Change {
             let half = student(degrees).inverse_cdf(1.0 - level / 2.0) * error;
             (change - half, change + half)
         });
+        let by_interval = bounds.map_or(ComparisonVerdict::CannotTell, |bounds| verdict(figure, bounds));
+        let (verdict, basis) = match by_interval {
+            ComparisonVerdict::CannotTell if self.are_apart => (direction(figure, change), Basis::Course),
+            ComparisonVerdict::Better | ComparisonVerdict::Worse if self.chance() > level && !self.are_apart => {
+                (ComparisonVerdict::CannotTell, Basis::OneRun)
+            }
+            verdict => (verdict, Basis::Test),
+        };
         Difference {
             figure,
             scope,
@@ -213,7 +254,8 @@ impl Change {
             second: self.second.exp(),
             percent: percent(change),
             interval: bounds.map(|(low, high)| (percent(low), percent(high))),
-            verdict: bounds.map_or(ComparisonVerdict::CannotTell, |bounds| verdict(figure, bounds)),
+            verdict,
+            basis,
         }
     }
 }
@@ -243,14 +285,18 @@ pub fn scaling_percent(found: &Difference, drives: u32) -> f64 {
 fn verdict(figure: Metric, (low, high): (f64, f64)) -> ComparisonVerdict {
     let equal = (EQUAL_PERCENT / 100.0).ln_1p();
     if low > 0.0 || high < 0.0 {
-        let is_better = (low > 0.0) == figure.is_more_better();
-        return if is_better { ComparisonVerdict::Better } else { ComparisonVerdict::Worse };
+        return direction(figure, low);
     }
     if -equal < low && high < equal { ComparisonVerdict::NoDifference } else { ComparisonVerdict::CannotTell }
 }
 
+fn direction(figure: Metric, change: f64) -> ComparisonVerdict {
+    if (change > 0.0) == figure.is_more_better() { ComparisonVerdict::Better } else { ComparisonVerdict::Worse }
+}
+
 /// Logarithms of a figure in the runs of one side.
 struct Side {
+    is_single: bool,
     mean: f64,
     scatter: Option<Scatter>,
 }
@@ -281,7 +327,7 @@ impl Side {
             let count = values.len() as f64;
             Some(Scatter { variance: deviation.powi(2) / count, degrees_of_freedom: count - 1.0 })
         };
-        Some(Self { mean, scatter })
+        Some(Self { is_single: runs.len() == 1, mean, scatter })
     }
 }
 

@@ -53,7 +53,7 @@ pub mod sweep;
 mod time_span;
 pub mod verification;
 
-pub use accuracy::advised_s;
+pub use accuracy::{advised_s, missing_intervals_s};
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled, pooled_latency};
 pub use cpu::{cpu_shares, usages};

@@ -115,6 +115,9 @@ fn spread(values: &[f64]) -> Option<Spread> {
     Some(Spread { mean, median, interval, min, max, deviation_percent: deviation / mean * 100.0 })
 }
 
+/// Runs that the 95 % interval of a median needs: of fewer, even the lowest and the highest hold it less often.
+pub const RUNS_FOR_INTERVAL: u32 = 6;
+
 /// The narrowest symmetric pair of order statistics between which the median lies with 95 %: the number
 /// of values below it is binomial (David and Nagaraja, Order Statistics, 3rd edition, 7.1).
 fn median_ranks(count: usize) -> Option<(usize, usize)> {
@@ -204,6 +207,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_the_median_is_that_of_the_tables() {
+        let has_one = |count| median_ranks(count).is_some();
+        assert_eq!((1..20).find(|count| has_one(*count)), Some(RUNS_FOR_INTERVAL as usize));
         // David and Nagaraja, table 7.1: 95 % needs six values; of ten the 2nd and the 9th.
         let ranks: Vec<_> = [5, 6, 8, 9, 10, 20].into_iter().map(median_ranks).collect();
         assert_eq!(ranks, [None, Some((0, 5)), Some((0, 7)), Some((1, 7)), Some((1, 8)), Some((5, 14))]);

@@ -6,10 +6,12 @@ mod blocks;
 pub use advice::{Compared, above_plateau, compared, front, is_doubtful, range, unbeaten, varied_load};
 pub use blocks::block_sizes;
 
-use crate::knee::{DepthSample, knee};
+use crate::knee::{DEPTHS_MIN, DepthSample, knee};
 use advice::best_of;
 use model::headline::Headline;
-use model::sweep::{BlockKnee, BlockSeries, DepthSeries, DeviceCount, Purpose, Saturation, Setting, Sweep, Visit};
+use model::sweep::{
+    BlockKnee, BlockSeries, DepthSeries, DeviceCount, Point, Purpose, Saturation, Setting, Sweep, Visit,
+};
 use std::collections::BTreeMap;
 
 /// Points that an open range has at least.
@@ -66,6 +68,15 @@ fn series(sweep: &Sweep) -> Vec<DepthSeries> {
     // As given: 16K sorts before 4K.
     series.sort_by_key(|series| series.points.iter().copied().min());
     series
+}
+
+/// True if a sweep varies the queue depth over too few values for a knee, before anything is measured.
+pub fn has_too_few_depths(points: &[Point]) -> bool {
+    let mut groups = BTreeMap::<Vec<&Setting>, usize>::new();
+    for point in points.iter().filter(|point| point.settings.iter().any(Setting::is_depth)) {
+        *groups.entry(point.settings.iter().filter(|setting| !setting.is_depth()).collect()).or_default() += 1;
+    }
+    groups.values().any(|&count| count > 1) && groups.values().all(|&count| count < DEPTHS_MIN)
 }
 
 /// What the runs of a sweep say together, kept in it.

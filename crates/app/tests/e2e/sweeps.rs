@@ -282,7 +282,7 @@ fn preconditioning_writes_every_target_twice_and_asks_first() {
         place.json::<Value>(&format!("p/{}", visits[0]["outcome"]["measured"]["file"].as_str().expect("a file")));
     assert_eq!(written["time_spans"][0]["measured"]["total"]["write"]["bytes"], 8 << 20);
     // It is no run: not to whoever compares, nor on a page.
-    place.diskspd("compare p p").run().expect_status(0).expect_stdout(&["a single run shows only"]);
+    place.diskspd("compare p p").run().expect_status(0).expect_stdout(&["one run a side"]);
     place.diskspd("report p --output p.html").run().expect_status(0);
     let page = String::from_utf8(place.content("p.html")).expect("it is text");
     assert!(page.contains("The median of 1 run"), "one run was made");

@@ -139,7 +139,10 @@ fn half_widths(element: Element<'_, '_>) -> Result<HalfWidths, ReadError> {
         iops_interval: interval(element, ["IosPerSecondLow", "IosPerSecondHigh"])?,
         bytes_per_s_interval: bytes.map(|found| found.scaled(bytes_of_mib(1.0))),
         latency_mean_interval_ns: mean.map(|found| found.scaled(number::ns(1.0))),
-        withheld: seconds("MeasureSeconds")?.map(|measure_s| Withheld { dependence_s, measure_s }),
+        withheld: seconds("MeasureSeconds")?.map(|measure_s| Withheld {
+            dependence_s,
+            measure_s: Some(measure_s).filter(|measure_s| *measure_s > 0.0),
+        }),
     })
 }
 

@@ -157,7 +157,8 @@ fn half_widths(xml: &mut Writer<'_>, direction: &str, intervals: &HalfWidths) ->
     add(mean, intervals.latency_mean_ns, intervals.latency_mean_interval_ns, ms);
     if let Some(Withheld { dependence_s, measure_s }) = &intervals.withheld {
         attributes.extend(dependence_s.map(|seconds| ("DependenceSeconds", two_decimals(seconds))));
-        attributes.push(("MeasureSeconds", two_decimals(*measure_s)));
+        // 0: not estimated. The attribute also says that something was withheld.
+        attributes.push(("MeasureSeconds", two_decimals(measure_s.unwrap_or(0.0))));
     }
     let attributes: Vec<(&str, &dyn Display)> =
         attributes.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();

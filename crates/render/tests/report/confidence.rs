@@ -24,6 +24,7 @@ fn lines(confidence: Directions<Option<HalfWidths>>) -> String {
     let mut result = mix_run();
     let measured = result.time_spans[0].measured.as_mut().expect("there are figures");
     measured.load_loop = Some(LoadLoop::Closed { depth: 8 });
+    measured.elapsed_ns = 60_000_000_000;
     measured.confidence = Some(confidence);
     part(&report(&result), "closed loop", "").to_owned()
 }
@@ -46,17 +47,32 @@ fn figures_have_intervals_and_what_has_none_says_so() {
 
 #[test]
 fn what_is_withheld_gives_one_reason() {
-    let withheld = Some(Withheld { dependence_s: Some(5.2), measure_s: 300.0 });
+    let withheld = Some(Withheld { dependence_s: Some(5.2), measure_s: Some(300.0) });
     let some = HalfWidths { withheld, iops_interval: None, bytes_per_s_interval: None, ..intervals(&[]) };
     let none = HalfWidths { withheld, ..HalfWidths::default() };
-    insta::assert_snapshot!(lines(Directions { read: Some(some), write: Some(none.clone()), total: Some(none) }), @r"
+    let confidence = Directions { read: Some(some), write: Some(none.clone()), total: Some(none) };
+    insta::assert_snapshot!(lines(confidence), @r"
     closed loop, depth 8
-    95 % confidence, all: none, samples are correlated over about 5 s: measure for 300 s or longer
-    95 % confidence, all: none at or above the 4-nines (too few I/Os), none for the other figures (samples are correlated over about 5 s: measure for 300 s or longer)
-    95 % confidence, read: mean latency 0.866 [0.881 - 0.899] ms, samples are correlated over about 5 s: measure for 300 s or longer
-    95 % confidence, read: none at or above the 4-nines (too few I/Os), none for the other figures (samples are correlated over about 5 s: measure for 300 s or longer)
-    95 % confidence, write: none, samples are correlated over about 5 s: measure for 300 s or longer
-    95 % confidence, write: none at or above the 4-nines (too few I/Os), none for the other figures (samples are correlated over about 5 s: measure for 300 s or longer)
+    95 % confidence, all: none, samples are correlated over about 5 s
+    95 % confidence, all: none at or above the 4-nines (too few I/Os), none for the other figures
+    95 % confidence, read: mean latency 0.866 [0.881 - 0.899] ms, samples are correlated over about 5 s
+    95 % confidence, read: none at or above the 4-nines (too few I/Os), none for the other figures
+    95 % confidence, write: none, samples are correlated over about 5 s
+    95 % confidence, write: none at or above the 4-nines (too few I/Os), none for the other figures
+    95 % confidence: measure for 300 s or longer for the missing intervals
+    ");
+}
+
+/// Every run of 3 s was to be measured for 200 s.
+#[test]
+fn how_long_samples_are_correlated_may_not_be_determined() {
+    let withheld = Some(Withheld { dependence_s: None, measure_s: None });
+    let total = Some(HalfWidths { withheld, ..intervals(&[]) });
+    let confidence = Directions { total, ..Directions::default() };
+    insta::assert_snapshot!(lines(confidence), @r"
+    closed loop, depth 8
+    95 % confidence, all: 8884.15 [8765.43 - 9012.34] I/O per s, 69.41 [68.50 - 70.25] MiB/s, mean latency 0.888 [0.881 - 0.899] ms
+    95 % confidence, all: none at or above the 4-nines (too few I/Os), none for the other figures (how long samples are correlated is not determined in 60 s)
     ");
 }
 

@@ -130,8 +130,9 @@ mod tests {
     #[test]
     fn a_short_run_and_missing_intervals_advise_one_length() {
         let mut built = Built::sound();
+        built.measured().elapsed_ns = 10_000_000_000;
         let mut advised = |measure_s: Option<f64>| {
-            let withheld = measure_s.map(|measure_s| Withheld { dependence_s: None, measure_s });
+            let withheld = Some(Withheld { dependence_s: None, measure_s });
             let total = HalfWidths { withheld, ..HalfWidths::default() };
             built.measured().confidence = Some(Directions { total: Some(total), ..Directions::default() });
             longer(stats::advised_s(built.measured()))

@@ -12,7 +12,7 @@
 
 use super::batch_means::{BatchMean, Fitted, Inflation, batches};
 use super::spectrum;
-use crate::sample::{deviations, sum_of_squares};
+use crate::sample::{deviations, mean, sum_of_squares};
 use model::confidence::{Interval, Withheld};
 
 /// Fewer values than this do not tell whether they depend on each other.
@@ -23,6 +23,14 @@ const DEGREES_OF_FREEDOM_MIN: f64 = 4.0;
 const EFFECTIVE_MIN: f64 = 20.0;
 /// Effective values that a longer run is meant to have.
 const EFFECTIVE_AIM: f64 = 60.0;
+/// Parts of a run whose correlation tells how long values depend on each other, and how many independent ones they must be
+/// worth: an AR(1) process of a minute with a memory of 2 s has 10, one of 0.5 s has 40.
+const GROUPS: usize = 120;
+const EFFECTIVE_GROUPS_MIN: f64 = 30.0;
+/// With fewer the time that values depend on each other is not seen often enough to say how long it is.
+const EFFECTIVE_TO_TELL: f64 = 5.0;
+/// No longer run is advised, in seconds.
+const MEASURE_MAX_S: f64 = 3600.0;
 
 /// A smaller relative deviation is that of the arithmetic.
 const ROUNDING: f64 = 1e-9;
@@ -55,10 +63,7 @@ impl Estimate {
 pub(crate) fn of_mean(figure: f64, errors: &[f64], range: Interval, value_s: f64) -> Estimate {
     let run_s = errors.len() as f64 * value_s;
     if errors.len() < VALUES_MIN {
-        return Estimate::Withheld(Withheld {
-            dependence_s: None,
-            measure_s: longer_s(2.0 * VALUES_MIN as f64 * value_s),
-        });
+        return Estimate::Withheld(Withheld { dependence_s: None, measure_s: None });
     }
     let batches = batches(errors);
     let deviations_of_batches = deviations(&batches);
@@ -79,8 +84,25 @@ pub(crate) fn of_mean(figure: f64, errors: &[f64], range: Interval, value_s: f64
     if !is_known {
         return Estimate::Withheld(dependence(run_s, effective / excess.unwrap_or(1.0)));
     }
-    let mean = BatchMean { mean: figure, std_error: variance.sqrt(), degrees_of_freedom: inflation.degrees_of_freedom };
-    Estimate::Known(around(figure, mean.half_width_95(), range))
+    let found =
+        BatchMean { mean: figure, std_error: variance.sqrt(), degrees_of_freedom: inflation.degrees_of_freedom };
+    Estimate::Known(around(figure, found.half_width_95(), range))
+}
+
+/// What a series says if its values depend on each other for so long that the intervals of 20 sections would be too
+/// narrow; `None` otherwise.
+///
+/// Sections of a run are too few to see that by themselves: of those whose values remember the last 2 s of a minute, the
+/// ones that look independent by chance would get an interval. The correlation of [`GROUPS`] neighbours is known
+/// five times as exactly.
+pub(crate) fn long_dependence(errors: &[f64], value_s: f64) -> Option<Withheld> {
+    let groups: Vec<f64> = errors.chunks_exact((errors.len() / GROUPS).max(1)).map(mean).collect();
+    let deviations = deviations(&groups);
+    if groups.len() < VALUES_MIN || sum_of_squares(&deviations) <= 0.0 {
+        return None;
+    }
+    let effective = groups.len() as f64 / Inflation::of(&deviations, Fitted::Mean).of_variance;
+    (effective < EFFECTIVE_GROUPS_MIN).then(|| dependence(errors.len() as f64 * value_s, effective))
 }
 
 /// The interval of a figure on its logarithm.
@@ -92,10 +114,14 @@ pub(crate) fn around(figure: f64, half_width: f64, range: Interval) -> Interval 
 
 /// What a run of this length with this number of effective values says.
 pub(crate) fn dependence(run_s: f64, effective: f64) -> Withheld {
-    let dependence_s = run_s / effective.max(1.0);
+    if effective < EFFECTIVE_TO_TELL {
+        return Withheld { dependence_s: None, measure_s: None };
+    }
+    let dependence_s = run_s / effective;
     // As exact as it is known, so that it is the same in every form of a result.
     let about_s = if dependence_s < 1.0 { (dependence_s * 10.0).round() / 10.0 } else { dependence_s.round() };
-    Withheld { dependence_s: Some(about_s), measure_s: longer_s((EFFECTIVE_AIM * dependence_s).max(1.5 * run_s)) }
+    let measure_s = longer_s((EFFECTIVE_AIM * dependence_s).max(1.5 * run_s)).min(MEASURE_MAX_S);
+    Withheld { dependence_s: Some(about_s), measure_s: (measure_s > run_s).then_some(measure_s) }
 }
 
 /// A length that somebody would type, not shorter.
