@@ -74,7 +74,7 @@ pub use memory::{dirty_parts, free_memory_bytes, huge_page_bytes};
 pub use model::facts::TargetQuestion;
 pub use named_device::{NamedDevice, named_device};
 pub use openers::{users_of_files, users_of_shared_file};
-pub use other_programs::other_bytes;
+pub use other_programs::{other_bytes, other_cpu_time};
 pub use overlay::identity as file_identity;
 pub use placement::{
     BtrfsChunks, FileExtent, PlacementSource, device_places, device_places_from, placement, placement_from,
@@ -86,6 +86,6 @@ pub use shares::{counts_transfers, share_counters};
 pub use state::{device_state, file_system_state, housekeeping, processor_state};
 pub use system::system;
 pub use target::targets;
-pub use threads::{IoWorkerThread, cpu_wait_ns, io_worker_threads};
+pub use threads::{IoWorkerThread, cpu_wait, io_worker_threads};
 pub use tracepoint::{Tracepoint, tracepoint};
 pub use zeros::sampled_zeros;

@@ -1,10 +1,10 @@
-//! What the other programs of this machine transfer.
+//! What the other programs of this machine transfer, and the CPU time that they use.
 
 use crate::kernel_counters::device_counters;
 use crate::mounts;
 use crate::root::Root;
 use crate::syntax::{labelled, words_behind_name};
-use model::kernel_counters::OtherBytes;
+use model::kernel_counters::{OtherBytes, OtherCpuTime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -13,6 +13,9 @@ const PROCESSES_MAX: usize = 2000;
 
 /// Bit of the kernel's own threads among the flags of a process (`PF_KTHREAD`): they work for others, us included.
 const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// Milliseconds of a clock tick of /proc.
+const TICK_MS: u64 = 10;
 
 /// File systems whose bytes are counted for a process, but are not those of a block device. FUSE counts none since
 /// Linux 5.8.
@@ -46,6 +49,40 @@ pub fn other_bytes(root: &Root, targets: &BTreeSet<String>) -> Option<OtherBytes
     sum.meanwhile_read_bytes = meanwhile.into_iter().fold(0, u64::saturating_add);
     sum.elsewhere_read_bytes = after.into_iter().filter(|(name, _)| !targets.contains(name)).collect();
     Some(sum)
+}
+
+/// CPU time outside this process so far; `None` if there are too many processes.
+///
+/// A process that ended counts with its parent, which had waited for it, as its children do.
+pub fn other_cpu_time(root: &Root) -> Option<OtherCpuTime> {
+    let ids: Vec<u32> = root.names("/proc").iter().filter_map(|name| name.parse().ok()).collect();
+    if ids.is_empty() || ids.len() > PROCESSES_MAX {
+        return None;
+    }
+    let mut sum = OtherCpuTime { interrupts_ms: interrupts_ms(&root.text("/proc/stat")?)?, ..OtherCpuTime::default() };
+    for id in ids.into_iter().filter(|id| *id != std::process::id()) {
+        // One that has ended meanwhile is counted by its parent.
+        let Some(stat) = root.text(format!("/proc/{id}/stat")) else { continue };
+        let (_, flags) = parent_and_flags(&stat)?;
+        let of = if flags & KERNEL_THREAD == 0 { &mut sum.programs_ms } else { &mut sum.kernel_threads_ms };
+        *of = of.saturating_add(cpu_time_ms(&stat)?);
+    }
+    Some(sum)
+}
+
+/// Of a line of /proc/PID/stat: user and system time, and those of children that ended, in the hundredths of a second
+/// (`USER_HZ`) of every machine that this program knows.
+fn cpu_time_ms(stat: &str) -> Option<u64> {
+    let words = words_behind_name(stat)?.skip(11).take(4);
+    let ticks: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    (ticks.len() == 4).then(|| ticks.into_iter().fold(0, u64::saturating_add).saturating_mul(TICK_MS))
+}
+
+/// Of the first line of /proc/stat: `cpu user nice system idle iowait irq softirq ...`
+fn interrupts_ms(stat: &str) -> Option<u64> {
+    let mut words = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().skip(5);
+    let mut ticks = || words.next()?.parse::<u64>().ok();
+    Some(ticks()?.saturating_add(ticks()?).saturating_mul(TICK_MS))
 }
 
 /// Read and written bytes of a process: none of one that has ended, or of a thread of the kernel; `None` = unknown. `ids`
@@ -138,6 +175,27 @@ mod tests {
             meanwhile_read_bytes: 0,
         };
         assert_eq!(found, Some(expected));
+    }
+
+    #[test]
+    fn cpu_time_is_that_of_programs_with_their_children_of_kernel_threads_and_of_interrupts() {
+        let place = tempfile::tempdir().expect("a folder");
+        let root = Root::recorded(place.path());
+        assert_eq!(other_cpu_time(&root), None, "nothing is known there");
+        let process = |id: u32, flags: u64, times: &str| {
+            let directory = place.path().join(format!("proc/{id}"));
+            fs::create_dir_all(&directory).expect("a new folder");
+            let line = format!("{id} (a b) c) S 1 1 1 0 -1 {flags} 0 0 0 0 {times} 20 0 1 0\n");
+            fs::write(directory.join("stat"), line).expect("a new file");
+        };
+        process(7, 0x40, "1 2 30 400");
+        process(8, 0x40, "0 0 0 7");
+        process(9, KERNEL_THREAD | 0x40, "0 50 0 0");
+        process(std::process::id(), 0x40, "9 9 9 9");
+        fs::write(place.path().join("proc/stat"), "cpu  1 2 3 4 5 60 700 8 0 0\ncpu0 1 2 3 4 5 60 700 8 0 0\n")
+            .expect("a new file");
+        let expected = OtherCpuTime { programs_ms: 4400, kernel_threads_ms: 500, interrupts_ms: 7600 };
+        assert_eq!(other_cpu_time(&root), Some(expected));
     }
 
     #[test]

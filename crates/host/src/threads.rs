@@ -26,10 +26,11 @@ pub fn io_worker_threads(root: &Root) -> Vec<IoWorkerThread> {
     root.names(TASKS).into_iter().filter_map(worker).collect()
 }
 
-/// Nanoseconds that the calling thread waited for a CPU since it was started; `None` where the kernel
-/// does not count them.
-pub fn cpu_wait_ns(root: &Root) -> Option<u64> {
-    number(&root.text("/proc/thread-self/schedstat")?, 1)
+/// Nanoseconds that the calling thread waited for a CPU since it was started, and how often it got one; `None` where the
+/// kernel does not count them.
+pub fn cpu_wait(root: &Root) -> Option<(u64, u64)> {
+    let text = root.text("/proc/thread-self/schedstat")?;
+    number(&text, 1).zip(number(&text, 2))
 }
 
 /// Nanoseconds on a CPU, nanoseconds waiting for one, and number of turns

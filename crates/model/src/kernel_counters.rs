@@ -36,6 +36,9 @@ pub struct KernelCounters {
     /// Bytes of other programs; `None` = they cannot be known.
     #[serde(default)]
     pub others: Option<OtherBytes>,
+    /// CPU time outside this program; `None` = it is not known.
+    #[serde(default)]
+    pub other_cpu: Option<OtherCpuTime>,
     /// Counters of the machine, if requested (`-e`).
     #[serde(default)]
     pub machine: Option<MachineCounters>,
@@ -74,7 +77,30 @@ impl KernelCounters {
             cpu_limit: self.cpu_limit.zip(before.cpu_limit).map(|(now, then)| now.since(&then)),
             cpus: self.cpus.iter().filter_map(of_cpu).collect(),
             others: self.others.as_ref().zip(before.others.as_ref()).and_then(|(now, then)| now.since(then)),
+            other_cpu: self.other_cpu.zip(before.other_cpu).map(|(now, then)| now.since(&then)),
             machine: self.machine.zip(before.machine).map(|(now, then)| now.since(&then)),
+        }
+    }
+}
+
+/// CPU time that was used outside this program so far, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OtherCpuTime {
+    /// By other programs, in their own code and in the kernel, with those that ended as far as their parents count them.
+    pub programs_ms: u64,
+    /// By the kernel's own threads, which complete and write back I/Os of all programs, this one's included.
+    pub kernel_threads_ms: u64,
+    /// In interrupts and what follows them (`irq` and `softirq` in /proc/stat), whomever they are for.
+    pub interrupts_ms: u64,
+}
+
+impl OtherCpuTime {
+    fn since(self, before: &Self) -> Self {
+        Self {
+            programs_ms: self.programs_ms.saturating_sub(before.programs_ms),
+            kernel_threads_ms: self.kernel_threads_ms.saturating_sub(before.kernel_threads_ms),
+            interrupts_ms: self.interrupts_ms.saturating_sub(before.interrupts_ms),
         }
     }
 }

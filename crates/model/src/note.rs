@@ -131,6 +131,9 @@ pub enum Note {
     CpuAwaited {
         /// Share of the threads' time, in hundredths of a percent.
         percent_hundredths: u32,
+        /// Mean wait before a thread got a CPU, in nanoseconds; null in files of older versions.
+        #[serde(default)]
+        turn_ns: Option<u64>,
     },
     /// CPUs were kept out of idle states for the whole run (`--hold-latency`).
     CpuLatencyHeld,
@@ -404,7 +407,7 @@ impl fmt::Display for Note {
                 }
             }
             Self::CpuStolen { percent_hundredths } => cpu_stolen(f, *percent_hundredths),
-            Self::CpuAwaited { percent_hundredths } => cpu_awaited(f, *percent_hundredths),
+            Self::CpuAwaited { percent_hundredths, .. } => cpu_awaited(f, *percent_hundredths),
             Self::CpuLatencyHeld => f.write_str("CPUs were kept out of idle states for the whole run (--hold-latency)"),
             Self::CpuLatencyNotHeld { reason } => {
                 write!(f, "CPUs could not be kept out of idle states (--hold-latency): {reason}")

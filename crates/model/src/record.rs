@@ -249,6 +249,8 @@ pub struct CpuWait {
     pub wait_ns: u64,
     /// Out of so many.
     pub of_ns: u64,
+    /// How often it got a CPU.
+    pub turns: u64,
 }
 
 /// The parts of the latencies of some I/Os.

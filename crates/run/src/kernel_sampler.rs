@@ -64,6 +64,7 @@ impl<'a> KernelSampler<'a> {
         let counters = KernelCounters {
             shares: host::share_counters(root, &self.shares),
             machine: self.counts_events.then(|| host::machine_counters(root)),
+            other_cpu: host::other_cpu_time(root),
             others: host::other_bytes(root, &self.devices),
             dirty_of_targets: host::dirty_parts(self.written_through_cache(plan)),
             cpus: host::cpu_counters(

@@ -223,12 +223,13 @@ fn work_over<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String>
     }
     context.recorder.set_started(sys::clock::monotonic_ns());
     let root = &context.ready.root;
-    let waited_before_ns = host::cpu_wait_ns(root);
+    let waited_before = host::cpu_wait(root);
     worker.start(Phases::new(&context.plan, start_ns));
     let result = worker.run().map_err(|trouble| describe(&trouble, context, plan));
-    if let Some((before_ns, after_ns)) = waited_before_ns.zip(host::cpu_wait_ns(root)) {
+    if let Some((before, after)) = waited_before.zip(host::cpu_wait(root)) {
         let of_ns = sys::clock::monotonic_ns().saturating_sub(start_ns);
-        context.recorder.set_cpu_wait(CpuWait { wait_ns: after_ns.saturating_sub(before_ns), of_ns });
+        let (wait_ns, turns) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
+        context.recorder.set_cpu_wait(CpuWait { wait_ns, of_ns, turns });
     }
     if result.is_err() {
         context.stop.fail(sys::clock::monotonic_ns());

@@ -98,12 +98,26 @@ pub fn cpu_shares(span_result: &TimeSpanResult) -> Option<CpuShares> {
     // The counters of the process and of the CPUs are read a moment apart.
     let own_user = share(user_ms).min(user_percent);
     let own_kernel = share(spent_ms.saturating_sub(user_ms)).min(kernel_percent);
-    (available_ms > 0.0).then_some(CpuShares {
+    let mut shares = CpuShares {
         program_percent: own_user + own_kernel,
         others_percent: user_percent - own_user,
-        kernel_percent: kernel_percent - own_kernel,
+        unattributed_percent: kernel_percent - own_kernel,
         idle_percent,
-    })
+        ..CpuShares::default()
+    };
+    if let Some(outside) = around.after.since(&around.before).other_cpu {
+        let mut left = shares.others_percent + shares.unattributed_percent;
+        let mut take = |ms: u64| {
+            let taken = share(ms).min(left);
+            left -= taken;
+            taken
+        };
+        shares.others_percent = take(outside.programs_ms);
+        shares.kernel_threads_percent = Some(take(outside.kernel_threads_ms));
+        shares.interrupts_percent = Some(take(outside.interrupts_ms));
+        shares.unattributed_percent = left;
+    }
+    (available_ms > 0.0).then_some(shares)
 }
 
 /// The share of steal time in the time of all CPUs, from 0 to 1; 0 if it is unknown.
@@ -146,15 +160,17 @@ pub(crate) fn awaited(threads: &[ThreadRecord]) -> Option<Note> {
         threads.iter().filter_map(|thread| thread.cpu_wait.as_ref()).map(|wait| u128::from(column(wait))).sum::<u128>()
     };
     let (wait_ns, of_ns) = (sum(|wait| wait.wait_ns), sum(|wait| wait.of_ns));
+    let turns = sum(|wait| wait.turns).max(1);
     let hundredths = u32::try_from((wait_ns * 10_000).checked_div(of_ns)?.min(10_000)).unwrap_or(u32::MAX);
-    (hundredths >= 100).then_some(Note::CpuAwaited { percent_hundredths: hundredths })
+    let turn_ns = Some(u64::try_from(wait_ns / turns).unwrap_or(u64::MAX));
+    (hundredths >= 100).then_some(Note::CpuAwaited { percent_hundredths: hundredths, turn_ns })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::engine_kind::EngineKind;
-    use model::kernel_counters::{KernelCounters, KernelCountersAround, ProcessCounters};
+    use model::kernel_counters::{KernelCounters, KernelCountersAround, OtherCpuTime, ProcessCounters};
     use model::plan::{Assignment, EnginePlan, WorkerPlan};
     use model::result::Measured;
     use model::topology::Cpu;
@@ -188,6 +204,17 @@ mod tests {
         let words = |result: &TimeSpanResult| cpu_shares(result).expect("they are known").to_string();
         let all = "diskspd 25.0 %, other programs 53.8 %, kernel outside diskspd 16.2 %, idle 5.0 %";
         assert_eq!(words(&result), all);
+        let mut outside = |programs_ms, kernel_threads_ms, interrupts_ms| {
+            let around = result.kernel_counters.as_mut().expect("it is there");
+            around.before.other_cpu = Some(OtherCpuTime::default());
+            around.after.other_cpu = Some(OtherCpuTime { programs_ms, kernel_threads_ms, interrupts_ms });
+            words(&result)
+        };
+        // "Other programs used no CPU time to speak of": the kernel had worked for them.
+        let known = "diskspd 25.0 %, other programs 50.0 %, kernel threads 12.5 %, interrupts 2.5 %, unattributed 5.0 %, idle 5.0 %";
+        assert_eq!(outside(4000, 1000, 200), known);
+        assert!(outside(9000, 1000, 200).starts_with("diskspd 25.0 %, other programs 70.0 %, kernel threads 0.0 %, "));
+        result.kernel_counters.as_mut().expect("it is there").after.other_cpu = None;
         let measured = result.measured.as_mut().expect("it is there");
         measured.cpu_course = CpuCourse {
             end_ns: vec![1_000_000_000, 4_000_000_000],
@@ -298,12 +325,17 @@ mod tests {
 
     #[test]
     fn waiting_for_a_cpu_is_noted_from_a_hundredth_of_the_time_on() {
-        let thread =
-            |wait_ns, of_ns| ThreadRecord { cpu_wait: Some(CpuWait { wait_ns, of_ns }), ..ThreadRecord::default() };
+        let thread = |wait_ns, of_ns| ThreadRecord {
+            cpu_wait: Some(CpuWait { wait_ns, of_ns, turns: 5 }),
+            ..ThreadRecord::default()
+        };
         assert_eq!(awaited(&[]), None);
         assert_eq!(awaited(&[ThreadRecord::default()]), None, "unknown");
         assert_eq!(awaited(&[thread(9, 1000), thread(10, 1000)]), None);
-        assert_eq!(awaited(&[thread(0, 1000), thread(500, 1000)]), Some(Note::CpuAwaited { percent_hundredths: 2500 }));
+        assert_eq!(
+            awaited(&[thread(0, 1000), thread(500, 1000)]),
+            Some(Note::CpuAwaited { percent_hundredths: 2500, turn_ns: Some(50) })
+        );
     }
 
     #[test]

@@ -40,6 +40,17 @@ pub(super) const RULES: &[VerdictRule] = &[
         advice: "use more threads (-t), larger blocks or more CPUs: the CPUs, not the target, limit the rate",
         evaluate: |context| cpu_bound(context).into_iter().collect(),
     },
+    VerdictRule {
+        name: "busy-cpu",
+        severity: Severity::Note,
+        unit: "percent",
+        computed_from: "usage of the busiest CPU (/proc/stat), if it is 95 % or more and the others are idle for half of the time \
+                        or more. Not reported with `cpu-bound`, and not where threads poll or pace themselves: \
+                        `--sqpoll`, `--iopoll`, `-g`, `-i`, `--rate` or the null engine",
+        advice: "this CPU may limit the figures: spread threads and interrupts over more CPUs (-a; /proc/interrupts shows which CPU \
+                 handles the device), or look which other program used it",
+        evaluate: |context| busy_cpu(context).into_iter().collect(),
+    },
 ];
 
 /// Share of its time that a thread may compute before it is taken for one that never waits.
@@ -87,7 +98,7 @@ pub(super) fn computing(context: &RuleContext<'_>) -> Option<Computing> {
     let time_s = context.elapsed_s() * workers.len() as f64;
     // A thread that waits for a CPU would compute if it had one.
     let awaited = context.notes().find_map(|note| match note {
-        Note::CpuAwaited { percent_hundredths } => Some(f64::from(*percent_hundredths) / 10_000.0),
+        Note::CpuAwaited { percent_hundredths, .. } => Some(f64::from(*percent_hundredths) / 10_000.0),
         _ => None,
     });
     Some(Computing {
@@ -105,6 +116,24 @@ fn cpu_bound(context: &RuleContext<'_>) -> Option<Observation> {
         percent(own_share)
     );
     (share > BUSY).then(|| Observation::new(figure, share * 100.0))
+}
+
+/// A CPU that had no time left beside others that had: the average hides it.
+fn busy_cpu(context: &RuleContext<'_>) -> Option<Observation> {
+    let Computing { share, .. } = computing(context)?;
+    let cpus = &context.measured.cpus;
+    let busiest = cpus.iter().max_by(|one, other| one.usage_percent.total_cmp(&other.usage_percent))?;
+    let others = cpus.len().checked_sub(1).filter(|others| *others > 0)? as f64;
+    let usage: f64 = cpus.iter().map(|cpu| cpu.usage_percent).sum();
+    let of_others = (usage - busiest.usage_percent) / others / 100.0;
+    let figure = format!(
+        "CPU {} was busy for {} of the time, the others for {}",
+        busiest.cpu,
+        percent(busiest.usage_percent / 100.0),
+        percent(of_others)
+    );
+    let is_alone = busiest.usage_percent / 100.0 >= BUSY && of_others <= HALF_BUSY && share <= BUSY;
+    is_alone.then(|| Observation::new(figure, busiest.usage_percent))
 }
 
 /// True if a hypervisor or a limit took CPU time from the threads.
@@ -135,6 +164,7 @@ mod tests {
     use crate::verdict::cases::Built;
     use model::kernel_counters::{CpuLimitCounters, ProcessCounters};
     use model::plan::RingPlan;
+    use model::result::CpuUsage;
 
     // Shows verdict: steal
     #[test]
@@ -188,8 +218,26 @@ mod tests {
         );
         let mut crowded = computed(48_000);
         assert_eq!(crowded.found(RULES), [""; 0]);
-        crowded.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 4900 }];
+        crowded.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 4900, turn_ns: None }];
         assert!(crowded.found(RULES)[0].contains("for 97.0 % of the time"));
+    }
+
+    // Shows verdict: busy-cpu
+    #[test]
+    fn a_busy_cpu_beside_idle_ones_is_named() {
+        let found = |cpu_time_ms: u64, usages: &[f64]| {
+            let mut built = computed(cpu_time_ms);
+            let cpu = |(cpu, &usage_percent): (u32, &f64)| CpuUsage { cpu, usage_percent, ..CpuUsage::default() };
+            built.measured().cpus = (0..).zip(usages).map(cpu).collect();
+            built.found(RULES)
+        };
+        let expected = "NOTE busy-cpu: CPU 2 was busy for 98.5 % of the time, the others for 10.0 %";
+        assert_eq!(found(60_000, &[10.0, 5.0, 98.5, 15.0]), [expected]);
+        assert_eq!(found(60_000, &[94.0, 5.0]), [""; 0]);
+        assert_eq!(found(60_000, &[99.0, 60.0]), [""; 0], "the average shows it");
+        assert_eq!(found(60_000, &[99.0]), [""; 0]);
+        let bound = found(98_000, &[99.0, 1.0]);
+        assert!(bound.len() == 1 && bound[0].starts_with("WARN cpu-bound: "), "{bound:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use model::finding::Severity;
 use model::note::Note;
 use model::result::LoadLoop;
 use model::units::mib;
+use std::fmt;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -16,11 +17,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "time for which the threads were runnable but waited for a CPU (run delay in \
                         /proc/thread-self/schedstat, from the start of the load to its end), as a share of the \
-                        threads' total time, if above 2 %. The finding also shows the shares of the time of all CPUs \
-                        (/proc/stat, without steal time): this program, user time of other programs, kernel time \
-                        outside this program, some of which may be work for this run, and idle time; and how much of \
-                        the mean latency the wait is: with several outstanding I/Os per thread, at most. 2 % matters where latencies are a few microseconds, as those of memory and of fast SSDs: \
-                        every I/O is counted as slower by the wait. Not checked on kernels without schedstat",
+                        threads' total time, if that is above 2 % and makes up more than 2 % of the mean latency: the share with one \
+                        I/O outstanding per thread, otherwise the mean wait before a thread got a CPU, and the share at most. \
+                        The finding also shows the shares of the time of all CPUs (/proc/stat, without steal time): this \
+                        program, other programs and threads of the kernel (/proc/PID/stat), interrupts, what is unattributed, and \
+                        idle time. Not checked on kernels without schedstat",
         advice: "stop other programs, use no more threads than CPUs, or bind threads to CPUs that do not handle the device's \
                  interrupts (-a): the shares of CPU time show which of these helps. While a thread waits for a CPU, its I/Os appear slower",
         evaluate: contention,
@@ -44,66 +45,118 @@ pub(super) const RULES: &[VerdictRule] = &[
 /// Bytes per second of others below which they are no influence: a log or a journal now and then.
 const OTHERS_BYTES_PER_S_MIN: f64 = 256.0 * 1024.0;
 
-/// Idle time of all CPUs above which more of them would not help.
-const IDLE_PERCENT: f64 = 50.0;
-
-/// That other threads had the CPUs.
-pub(super) fn contention(context: &RuleContext<'_>) -> Vec<Observation> {
+fn contention(context: &RuleContext<'_>) -> Vec<Observation> {
     context.noted(|note| cpu_contention(context, note))
+}
+
+/// True if the threads waited for a CPU for more than a trifle of their time.
+pub(super) fn waited_for_cpus(context: &RuleContext<'_>) -> bool {
+    context.notes().filter_map(waited).any(|(share, _)| share > super::WORTH_A_WARNING)
+}
+
+/// The share of the threads' time, and the mean wait before a thread got a CPU in nanoseconds.
+fn waited(note: &Note) -> Option<(f64, Option<u64>)> {
+    let Note::CpuAwaited { percent_hundredths, turn_ns } = note else { return None };
+    Some((f64::from(*percent_hundredths) / 10_000.0, *turn_ns))
 }
 
 /// Time in which threads could have run and did not.
 fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation> {
-    let Note::CpuAwaited { percent_hundredths } = note else { return None };
-    let share = f64::from(*percent_hundredths) / 10_000.0;
+    let (share, turn_ns) = waited(note)?;
+    let of_latency = WaitOfLatency::of(context, share, turn_ns);
+    let is_felt = of_latency.as_ref().is_none_or(|found| found.wait_ns > super::WORTH_A_WARNING * found.mean_ns);
     let shares = stats::cpu_shares(context.span_result);
     let advice = advice(context, shares.as_ref());
     let shares = shares.map(|shares| format!("; time of all CPUs: {shares}")).unwrap_or_default();
-    let of_latency = wait_of_latency(context, share).unwrap_or_default();
+    let of_latency = of_latency.map(|found| format!(": {found}")).unwrap_or_default();
     let figure = format!("the threads waited for a CPU for {} of their time{of_latency}{shares}", percent(share));
-    (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0).with_advice(advice))
+    let is_much = share > super::WORTH_A_WARNING && is_felt;
+    is_much.then(|| Observation::new(figure, share * 100.0).with_advice(advice))
 }
 
-/// How much of the mean latency is waiting for a CPU, where each thread has as many I/Os outstanding all the time: of several, some
-/// complete at the device meanwhile.
-fn wait_of_latency(context: &RuleContext<'_>, share: f64) -> Option<String> {
-    let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return None };
-    let about = if depth == context.measured.thread_count { "about" } else { "at most" };
-    let mean_ns = context.measured.total.total.latency?.mean_ns;
-    // What else the threads do, such as flushes, is time of theirs, too.
-    let busy = context.measured.total.total.iops * mean_ns / 1e9 / f64::from(depth);
-    if !(0.9..=1.1).contains(&busy) {
-        return None;
+/// How much of the mean latency is waiting for a CPU.
+struct WaitOfLatency {
+    wait_ns: f64,
+    mean_ns: f64,
+    /// One I/O is outstanding per thread: all that the thread waits, the I/O waits.
+    is_exact: bool,
+}
+
+impl WaitOfLatency {
+    /// Where each thread has as many I/Os outstanding all the time. Of several, each is delayed by no more than the wait before
+    /// the turn in which it is collected, and together by no more than the share: while the thread waits, the others are at
+    /// the device.
+    fn of(context: &RuleContext<'_>, share: f64, turn_ns: Option<u64>) -> Option<Self> {
+        let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return None };
+        let mean_ns = context.measured.total.total.latency?.mean_ns;
+        // What else the threads do, such as flushes, is time of theirs, too.
+        let busy = context.measured.total.total.iops * mean_ns / 1e9 / f64::from(depth);
+        if !(0.9..=1.1).contains(&busy) {
+            return None;
+        }
+        let is_exact = depth == context.measured.thread_count;
+        let turn_ns = turn_ns.filter(|_| !is_exact).map_or(f64::INFINITY, |turn_ns| turn_ns as f64);
+        Some(Self { wait_ns: turn_ns.min(share * mean_ns), mean_ns, is_exact })
     }
-    Some(format!(": {about} {:.3} ms of the mean latency of {:.3} ms", share * mean_ns / 1e6, mean_ns / 1e6))
 }
 
-/// What helps here: fewer threads do not where there is a CPU for each, nor does stopping programs that had no CPU time.
+/// `about 0.887 ms of the mean latency of 1.000 ms`
+impl fmt::Display for WaitOfLatency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = if self.is_exact { "about" } else { "at most" };
+        write!(f, "{about} {:.3} ms of the mean latency of {:.3} ms", self.wait_ns / 1e6, self.mean_ns / 1e6)
+    }
+}
+
+/// Who had the CPUs while threads waited for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    OtherPrograms,
+    /// Threads and interrupts of the kernel, where the run has I/Os that they complete.
+    Completions,
+    /// The threads themselves: there are more of them than CPUs.
+    OwnThreads,
+    Unknown,
+}
+
+/// What used the most CPU time outside this program, if that is worth a warning.
+fn cause(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> Cause {
+    let cpus = context.result.system.topology.cpus.len();
+    let has_too_many = cpus > 0 && context.measured.thread_count as usize > cpus;
+    let nobody = if has_too_many { Cause::OwnThreads } else { Cause::Unknown };
+    let Some(shares) = shares else { return nobody };
+    let kernel =
+        shares.kernel_threads_percent.zip(shares.interrupts_percent).map(|(threads, interrupts)| threads + interrupts);
+    let others = shares.others_percent;
+    let is_much = |percent: f64| percent / 100.0 > super::WORTH_A_WARNING;
+    // Reads from the page cache have no completions.
+    let has_completions = context.plan.is_some_and(|plan| plan.targets.iter().any(|target| target.open.direct));
+    match kernel {
+        _ if is_much(others) && others >= kernel.unwrap_or(0.0) => Cause::OtherPrograms,
+        _ if has_too_many => Cause::OwnThreads,
+        Some(kernel) if is_much(kernel) && has_completions => Cause::Completions,
+        _ => nobody,
+    }
+}
+
+/// What helps here.
 fn advice(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> String {
-    let has_others = shares.map(|shares| shares.others_percent / 100.0 > super::WORTH_A_WARNING);
-    let is_idle = shares.is_some_and(|shares| shares.idle_percent > IDLE_PERCENT);
     let cpus = context.result.system.topology.cpus.len();
     let has_too_many = cpus > 0 && context.measured.thread_count as usize > cpus;
     let fewer = format!("use no more threads than CPUs ({cpus})");
-    let what = match (has_others, has_too_many) {
-        (Some(true), true) => format!("stop other programs, and {fewer}"),
-        (_, true) => fewer,
-        (Some(false), false) => {
-            let instead = match (is_idle, context.measured.thread_count) {
-                (true, _) => "",
-                (false, 1) => "use more CPUs, or ",
-                (false, _) => "use fewer threads or more CPUs, or ",
-            };
-            return format!(
-                "{instead}bind threads to CPUs that do not handle the device's interrupts (-a; /proc/interrupts names \
-                 them): other programs used no CPU time to speak of, so the kernel's own work for these I/Os \
-                 (completions, flushes, interrupts) most likely had the CPUs. Latencies include the wait"
-            );
+    let what = match cause(context, shares) {
+        Cause::OtherPrograms if has_too_many => format!("stop other programs, and {fewer}"),
+        Cause::OtherPrograms => "stop other programs, or use a machine with more CPUs".to_owned(),
+        Cause::OwnThreads => fewer,
+        Cause::Completions => {
+            "bind threads to CPUs that do not handle the device's interrupts (-a; /proc/interrupts names them), or use more \
+             CPUs: threads and interrupts of the kernel had the CPUs, most likely to complete the I/Os of this run"
+                .to_owned()
         }
-        (_, false) => "stop other programs, or use a machine with more CPUs".to_owned(),
+        Cause::Unknown => "use more CPUs, or bind threads to some (-a): what had the CPUs is not known".to_owned(),
     };
     format!(
-        "{what}: while a thread waits for a CPU, its I/Os appear slower, and the latencies are not those of the device alone"
+        "{what}. While a thread waits for a CPU, its I/Os appear slower, and the latencies are not those of the device alone"
     )
 }
 
@@ -136,29 +189,38 @@ mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, IOS};
     use model::figures::{Figures, LatencyFigures};
-    use model::kernel_counters::ProcessCounters;
+    use model::kernel_counters::{OtherCpuTime, ProcessCounters};
     use model::result::CpuUsage;
     use model::topology::Cpu;
 
     #[test]
     fn waiting_for_a_cpu_counts_above_two_percent() {
         let mut built = Built::sound();
-        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 200 }];
+        built.span_result().notes = vec![awaited(200)];
         assert_eq!(built.found(RULES), [""; 0]);
-        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+        built.span_result().notes = vec![awaited(1230)];
         let found = built.found(RULES);
         assert_eq!(found, ["WARN cpu-contention: the threads waited for a CPU for 12.3 % of their time"]);
     }
 
-    /// A page of two threads on two CPUs advised to use no more threads than CPUs.
+    fn awaited(percent_hundredths: u32) -> Note {
+        Note::CpuAwaited { percent_hundredths, turn_ns: None }
+    }
+
+    /// "Other programs used no CPU time to speak of" stood beside 3847 MiB/s of theirs, and "stop other programs" beside
+    /// nothing but the completions of the run's own writes.
     #[test]
     fn only_what_helps_is_advised() {
-        let advice = |threads: u32, own_ms: Option<u64>| {
+        let advice = |threads: u32, is_direct: bool, outside: Option<[u64; 3]>| {
             let mut built = Built::sound();
-            if let Some(own_ms) = own_ms {
-                used(&mut built, own_ms);
+            built.plan().targets[0].open.direct = is_direct;
+            used(&mut built, 20_000);
+            if let Some([programs_ms, kernel_threads_ms, interrupts_ms]) = outside {
+                let around = built.span_result().kernel_counters.get_or_insert_default();
+                around.before.other_cpu = Some(OtherCpuTime::default());
+                around.after.other_cpu = Some(OtherCpuTime { programs_ms, kernel_threads_ms, interrupts_ms });
             }
-            built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+            built.span_result().notes = vec![awaited(1230)];
             built.measured().thread_count = threads;
             let cpu = |id| Cpu { id, core: id, socket: 0, node: 0, class: 0, allowed: true };
             built.result.system.topology.cpus = (0..2).map(cpu).collect();
@@ -166,29 +228,44 @@ mod tests {
             let context = RuleContext::of(&built.result, 0).expect("it was measured");
             rule.findings(&context)[0].advice.clone()
         };
-        assert!(advice(2, None).starts_with("stop other programs, or use a machine with more CPUs: "));
-        assert!(advice(3, None).starts_with("use no more threads than CPUs (2): "));
-        assert!(advice(2, Some(20_000)).starts_with("stop other programs, or use a machine with more CPUs: "));
-        assert!(advice(3, Some(20_000)).starts_with("stop other programs, and use no more threads than CPUs (2): "));
-        let bind = "bind threads to CPUs that do not handle the device's interrupts (-a; /proc/interrupts names them): other \
-                    programs used no CPU time to speak of";
-        assert!(advice(2, Some(120_000)).starts_with(&format!("use fewer threads or more CPUs, or {bind}")));
-        let mut idle = Built::sound();
-        used(&mut idle, 120_000);
-        idle.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
-        for cpu in &mut idle.measured().cpus {
-            *cpu = CpuUsage { user_percent: 20.0, kernel_percent: 15.0, idle_percent: 65.0, ..*cpu };
-        }
-        let context = RuleContext::of(&idle.result, 0).expect("it was measured");
-        let found = RULES.iter().flat_map(|rule| rule.findings(&context)).find(|found| found.name == "cpu-contention");
-        assert!(found.is_some_and(|found| found.advice.starts_with(bind)), "more CPUs would be idle, too");
-        assert!(advice(3, Some(120_000)).starts_with("use no more threads than CPUs (2): "));
+        let stop = "stop other programs, or use a machine with more CPUs. ";
+        assert!(advice(2, true, None).starts_with(stop), "user time of others alone is known");
+        assert!(advice(2, true, Some([40_000, 30_000, 5_000])).starts_with(stop), "their kernel time counts");
+        assert!(
+            advice(3, true, Some([40_000, 0, 0]))
+                .starts_with("stop other programs, and use no more threads than CPUs (2)")
+        );
+        assert!(advice(3, true, Some([0, 30_000, 0])).starts_with("use no more threads than CPUs (2). "));
+        let bind = "bind threads to CPUs that do not handle the device's interrupts";
+        assert!(advice(2, true, Some([1_000, 20_000, 5_000])).starts_with(bind));
+        let unknown = "use more CPUs, or bind threads to some (-a): what had the CPUs is not known";
+        assert!(advice(2, false, Some([1_000, 20_000, 5_000])).starts_with(unknown), "nothing completes cached reads");
+        assert!(advice(2, true, Some([1_000, 1_000, 1_000])).starts_with(unknown));
+    }
+
+    /// 0.01 ms of a latency of 5 ms is no warning, however much of the thread's time it is.
+    #[test]
+    fn a_wait_that_latencies_do_not_show_is_no_finding() {
+        let found = |turn_ns: u64| {
+            let mut built = Built::sound();
+            built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1000, turn_ns: Some(turn_ns) }];
+            let measured = built.measured();
+            measured.load_loop = Some(LoadLoop::Closed { depth: 32 });
+            let latency = Some(LatencyFigures { mean_ns: 5e6, ..LatencyFigures::default() });
+            measured.total.total = Figures { latency, iops: 6400.0, ..measured.total.total };
+            built.found(RULES)
+        };
+        assert_eq!(found(10_000), [""; 0]);
+        let words =
+            "WARN cpu-contention: the threads waited for a CPU for 10.0 % of their time: at most 0.400 ms of the mean";
+        assert!(found(400_000)[0].starts_with(words), "{:?}", found(400_000));
+        assert!(found(1_000_000_000)[0].contains("at most 0.500 ms"), "not more than the share");
     }
 
     #[test]
     fn of_single_ios_the_wait_is_a_part_of_their_latency() {
         let mut built = Built::sound();
-        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 8870 }];
+        built.span_result().notes = vec![awaited(8870)];
         let measured = built.measured();
         measured.load_loop = Some(LoadLoop::Closed { depth: 1 });
         let latency = Some(LatencyFigures { mean_ns: 1e6, ..LatencyFigures::default() });
@@ -218,7 +295,7 @@ mod tests {
     #[test]
     fn the_cpu_time_of_other_programs_is_named_beside_the_wait() {
         let mut built = Built::sound();
-        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+        built.span_result().notes = vec![awaited(1230)];
         used(&mut built, 20_000);
         let shares = "diskspd 30.0 %, other programs 50.0 %, kernel outside diskspd 18.0 %, idle 2.0 %";
         assert!(built.found(RULES)[0].ends_with(&format!("; time of all CPUs: {shares}")), "{:?}", built.found(RULES));

@@ -174,7 +174,7 @@ fn lacked_cpu(context: &RuleContext<'_>) -> bool {
 /// True if others had the CPUs that the threads wanted.
 fn cpu_was_taken(context: &RuleContext<'_>) -> bool {
     let paused = |note: &Note| matches!(note, Note::ProcessPaused { .. });
-    cpu::was_taken(context) || !others::contention(context).is_empty() || context.notes().any(paused)
+    cpu::was_taken(context) || others::waited_for_cpus(context) || context.notes().any(paused)
 }
 
 /// I/Os that the kernel cut into several requests, where the device did nothing else.
@@ -274,7 +274,9 @@ mod tests {
         // A thread that waits for each I/O in its system call.
         assert!(taking(256, 90_000).found(RULES)[0].starts_with("WARN shallow-queue: "));
         assert!(!blamed(|built| built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 300 }]));
-        assert!(!blamed(|built| built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 300 }]));
+        assert!(!blamed(
+            |built| built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 300, turn_ns: None }]
+        ));
         assert!(!blamed(
             |built| built.span_result().notes = vec![Note::ProcessPaused { pause_ns: 1 << 31, at_end_ns: 0 }]
         ));
@@ -301,7 +303,7 @@ mod tests {
     #[test]
     fn a_queue_that_the_threads_may_have_emptied_is_noted_alone() {
         for note in [
-            Note::CpuAwaited { percent_hundredths: 300 },
+            Note::CpuAwaited { percent_hundredths: 300, turn_ns: None },
             Note::CpuStolen { percent_hundredths: 300 },
             Note::ProcessPaused { pause_ns: 1 << 31, at_end_ns: 0 },
         ] {
