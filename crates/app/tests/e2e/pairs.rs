@@ -28,6 +28,25 @@ fn order(document: &Value) -> Vec<(u64, u64)> {
 /// The null engine keeps any rate: the sides differ by exactly what was asked for.
 const LOAD: &str = "-- -c1M -d1 -W0 -b4K -r --engine=null a.dat";
 
+/// Every series began its pairs with the same sides, which a drift or a habit of the device may favour.
+#[test]
+fn each_series_draws_the_order_of_its_pairs() {
+    let place = workplace!();
+    let orders: Vec<(Option<u64>, Vec<(u64, u64)>)> = ["d", "e", "f"]
+        .into_iter()
+        .map(|folder| {
+            let words = format!("ab --pairs 12 --dir {folder} -- -c1M -d1 -W0 -b4K --max-ios=4 --engine=null a.dat");
+            let run = place.diskspd(&words).run();
+            assert!(matches!(run.status.code(), Some(0 | 6)), "{run}");
+            let found = document(&place, &format!("{folder}/ab.json"));
+            (found["order_seed"].as_u64(), order(&found))
+        })
+        .collect();
+    assert!(orders.iter().all(|(seed, order)| seed.is_some() && order.len() == 24), "{orders:?}");
+    // Three series of twelve pairs are alike once in 16 million.
+    assert!(orders[0].1 != orders[1].1 || orders[1].1 != orders[2].1, "{orders:?}");
+}
+
 #[test]
 fn a_difference_is_found_and_limits_are_heeded() {
     let place = workplace!();
