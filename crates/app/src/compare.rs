@@ -41,6 +41,11 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
             return Status::Failed;
         }
     };
+    if let Some(reasons) = [&first, &second].into_iter().find_map(|side| no_repeats(side)) {
+        say_each("ERROR", &reasons);
+        say("ERROR: the runs of one side must be repeats of one load");
+        return Status::Refused;
+    }
     let reference = &first[0];
     let others = first.iter().chain(&second).skip(1);
     if let Some(strange) = others.map(|other| render::compare::unlike(reference, other)).find(|u| !u.load.is_empty())
@@ -147,6 +152,12 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
     let mut text = Vec::new();
     let written = render::compare::scaling(&one, &many, drives, &mut text);
     printed(written.and_then(|()| print(&text)), Status::Done)
+}
+
+/// How the loads of one side differ: several runs of a side count as repeats, whatever `--anyway` allows between sides.
+fn no_repeats(side: &[RunResult]) -> Option<Vec<String>> {
+    let (first, others) = side.split_first()?;
+    others.iter().map(|other| render::compare::unlike(first, other).load).find(|load| !load.is_empty())
 }
 
 /// The results of one side: files, and every result in directories.

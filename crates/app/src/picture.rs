@@ -2,9 +2,9 @@
 
 use crate::output::{say, say_each};
 use crate::outputs::Protected;
-use crate::saved_results::{contents, output_file, read, read_all, result_in};
+use crate::saved_results::{contents, output_file, read, read_all, result_in, sweep_in};
 use crate::status::{Status, fail};
-use crate::sweep::folder::{self, Kind};
+use crate::sweep::folder::Kind;
 use cli::subcommand::report::{OutputAsked, PictureForm};
 use model::device_interval::Recording;
 use model::result::RunResult;
@@ -12,7 +12,6 @@ use model::sweep::{Sweep, VisitOutcome};
 use pages::{ChartFormat, Meaning, Side, Subject, chart, html};
 use render::document::DocumentKind;
 use rules::verdict;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
@@ -157,14 +156,6 @@ fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
             None
         }
     }
-}
-
-/// Contents of a directory created by a sweep or a repeat, if it is one.
-fn sweep_in(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
-    let kind = Kind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
-    let file = path.join(kind.file());
-    let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()));
-    Some(text.and_then(|text| Ok((kind, folder::read(&text, &file, kind)?))))
 }
 
 /// The recording of the monitor that `bytes`, the contents of a file, are; the error is a sentence.

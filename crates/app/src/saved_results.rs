@@ -4,9 +4,10 @@ use crate::foreign_file;
 use crate::output::say;
 use crate::outputs::{OutputFile, Protected, Replace};
 use crate::status::Status;
-use crate::sweep::folder::Kind;
+use crate::sweep::folder::{self, Kind};
 use cli::subcommand::report::OutputAsked;
 use model::result::RunResult;
+use model::sweep::Sweep;
 use render::document::DocumentKind;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -68,25 +69,44 @@ pub(crate) fn read_all(path: &Path) -> Result<Vec<RunResult>, String> {
 }
 
 /// The results in a directory.
-fn results_in(folder: &Path) -> Result<Vec<RunResult>, String> {
-    let error = |error| format!("cannot read '{}': {error}", folder.display());
+fn results_in(path: &Path) -> Result<Vec<RunResult>, String> {
+    let error = |error| format!("cannot read '{}': {error}", path.display());
+    if let Some(Ok((kind, sweep))) = sweep_in(path)
+        && sweep.points.len() > 1
+    {
+        // Their scatter would be that of the points.
+        return Err(format!(
+            "'{}' has the {} points of a {}, not repeats of one load: give the results of one point",
+            path.display(),
+            sweep.points.len(),
+            kind.name()
+        ));
+    }
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(error)? {
-        let path = entry.map_err(error)?.path();
-        let is_json = path.extension().is_some_and(|suffix| suffix == "json");
-        if !is_json || Kind::is_no_run(&path) {
+    for entry in fs::read_dir(path).map_err(error)? {
+        let file = entry.map_err(error)?.path();
+        let is_json = file.extension().is_some_and(|suffix| suffix == "json");
+        if !is_json || Kind::is_no_run(&file) {
             continue;
         }
         // Nobody named it, and reading a pipe or a device may never end.
-        if path.is_file() {
-            files.push(path);
+        if file.is_file() {
+            files.push(file);
         } else {
-            say(&format!("WARNING: '{}' is not a regular file and is skipped", path.display()));
+            say(&format!("WARNING: '{}' is not a regular file and is skipped", file.display()));
         }
     }
     files.sort();
     if files.is_empty() {
-        return Err(format!("no results in '{}'", folder.display()));
+        return Err(format!("no results in '{}'", path.display()));
     }
     files.iter().map(|file| read(file)).collect()
+}
+
+/// Contents of a directory created by a sweep or a repeat, if it is one.
+pub(crate) fn sweep_in(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
+    let kind = Kind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
+    let file = path.join(kind.file());
+    let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()));
+    Some(text.and_then(|text| Ok((kind, folder::read(&text, &file, kind)?))))
 }

@@ -101,7 +101,15 @@ impl ScopedLatency {
     }
 }
 
+/// From this mean size of an I/O on, throughput is given in MiB per second, not in I/Os per second.
+const LARGE_BLOCK_BYTES: f64 = 131_072.0;
+
 impl Headline {
+    /// True if the mean size of its I/Os is 128 KiB or more: its throughput is given in MiB per second.
+    pub fn has_large_blocks(&self) -> bool {
+        self.iops > 0.0 && self.bytes_per_s >= LARGE_BLOCK_BYTES * self.iops
+    }
+
     /// Names of all findings of the verdict, the gravest first.
     pub fn finding_names(&self) -> impl Iterator<Item = &str> {
         self.warnings.iter().chain(&self.notes).map(String::as_str)

@@ -115,7 +115,7 @@ pub enum Purpose {
     Measure,
     /// A short look (`--probe`).
     Probe,
-    /// A repeat, because the point lay off the curve.
+    /// A repeat, because the run of the point was disturbed or lay off the curve.
     Again,
     /// A probed point that matters, at the length of `--confirm`.
     Confirm,
@@ -223,8 +223,8 @@ pub struct Sweep {
     /// What streams alone and together say, if that was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,
-    /// Points that no other point beats in IOPS (MiB/s where block sizes differ), mean latency and CPU usage together; empty
-    /// until the sweep is complete.
+    /// Points that no other point of the same load (-w, patterns) beats in IOPS (MiB/s for blocks of 128 KiB and more, or of
+    /// several sizes), mean latency and CPU usage together; empty until the sweep is complete.
     #[serde(default)]
     pub front: Vec<usize>,
     /// Where throughput stops growing, for each series of block sizes; empty until the sweep is complete, and where
@@ -303,7 +303,7 @@ pub struct BlockSeries {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKnee {
-    /// At the smallest block within 5 % of a plateau.
+    /// At the smallest block within 5 % (and noise) of a plateau.
     At {
         /// The point to use: that block size, or one of this series that beats it in all figures.
         point: usize,
@@ -346,7 +346,7 @@ pub struct DepthEstimate {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Saturation {
-    /// At the smallest depth within 5 % of a plateau.
+    /// At the smallest depth within 5 % (and noise) of a plateau, not below the efficient depth.
     At {
         /// That depth.
         depth: DepthEstimate,

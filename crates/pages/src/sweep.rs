@@ -28,8 +28,9 @@ use model::units::{counted, mib};
 use render::limit::without_overload;
 use render::load_line;
 use render::sweep::{
-    ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, dashed, edge, given_up,
-    growth_of_blocks, growth_of_depths, interval_basis, names, none_beaten, range_of_load,
+    ACROSS_BLOCKS, NOT_FIRM, OF_PROBES, RULE, Range, across_blocks, compared, dashed, edge, given_up, growth_of_blocks,
+    growth_of_depths, has_confirmed, interval_basis, kind_of_row, most, names, none_beaten, nothing_better,
+    range_of_load, rate_of_series, splits, unit,
 };
 use stats::limit::{Met, met};
 use stats::sweep::{AcrossBlocks, Shown as Why};
@@ -95,6 +96,7 @@ fn why_shown(sweep: &Sweep, point: usize, why: Why) -> String {
         Why::Noise => "noise decides at its rate whether a run meets the limit",
         Why::MissesLimits => "it is the lowest rate tried, and not within the limit",
         Why::Recommended => "it is the point of the answer above",
+        Why::Best if stats::sweep::loads(sweep).len() > 1 => "it has the most throughput of the points of its load",
         Why::Best => "it has the most throughput of all points",
     };
     let count = stats::sweep::runs(sweep, point).len();
@@ -186,12 +188,12 @@ fn nothing() -> Statement {
 
 /// What was measured, where no value is better than another.
 fn of_load(range: Range) -> Statement {
-    let Range { options, least, most } = range;
+    let Range { options, least, most, unit } = range;
     let [options, least, most] = [options, least, most].map(|words| text(words.as_bytes()));
     Statement {
         tone: Tone::Plain,
         about: String::new(),
-        headline: format!("IOPS: {least} to {most}"),
+        headline: format!("{unit}: {least} to {most}"),
         sentences: vec![format!("{options} is part of the load, so no value of it is recommended.")],
     }
 }
@@ -227,7 +229,8 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
     let about = text(Setting::typed_all(&series.settings).as_bytes());
     let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
     let is_doubtful = series.knee.is_some() && stats::sweep::is_doubtful(sweep, &series.points);
-    let best = best_of_blocks(sweep, series);
+    let most = most(sweep, &series.points);
+    let best = most.as_ref().map(|(_, best)| *best);
     let named = match series.knee {
         Some(BlockKnee::At { point, .. }) => Some(point),
         Some(BlockKnee::StillRising { .. }) => None,
@@ -242,7 +245,7 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
                 format!("Nearly all throughput from {} on", typed(point))
             },
             format!(
-                "Throughput there is within 5 % of its plateau of {}; larger blocks only add latency.",
+                "Throughput there is within 5 % (and noise) of its plateau of {}; larger blocks only add latency.",
                 Quantity::MibPerS.value(mib(plateau_bytes_per_s))
             ),
         ),
@@ -253,7 +256,7 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
         ),
         None => (
             Tone::Plain,
-            format!("Most MiB/s with {}", best.map(typed).unwrap_or_default()),
+            most.map(|(words, _)| headline_of(&text(words.as_bytes()))).unwrap_or_default(),
             format!("To find where throughput stops growing, at least {} block sizes are needed.", stats::DEPTHS_MIN),
         ),
     };
@@ -297,14 +300,14 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> (Option<usize>, Statement) 
     let mut sentences = vec![why_efficient(sweep, series, efficient)];
     match saturation {
         Saturation::At { depth, .. } if depth.depth == efficient.depth => {
-            sentences.push("This depth also saturates the target: throughput is within 5 % of its plateau.".to_owned());
+            sentences.push("This depth also saturates the target: throughput is within 5 % (and noise) of its plateau.".to_owned());
         }
         Saturation::At { depth, plateau_iops } => sentences.push(format!(
-            "If only throughput matters: {}, {}. At this depth, throughput is within 5 % of its plateau of {}; a \
+            "If only throughput matters: {}, {}. At this depth, throughput is within 5 % (and noise) of its plateau of {}; a \
              larger depth only adds latency.",
             named(sweep, series, depth),
             figures_at(sweep, series, depth.depth),
-            Quantity::Iops.value(*plateau_iops),
+            rate_of_series(sweep, series, *plateau_iops),
         )),
         Saturation::StillRising { .. } => sentences.push(format!(
             "If only throughput matters, use a larger depth: throughput still rises at the largest depth tried{}.",
@@ -313,8 +316,11 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> (Option<usize>, Statement) 
     }
     if let Saturation::At { plateau_iops, .. } = saturation {
         let highest = stats::sweep::above_plateau(sweep, &series.points, *plateau_iops, |figures| figures.iops);
-        sentences.extend(highest.map(|(point, iops)| highest_measured(sweep, point, &Quantity::Iops.value(iops))));
+        sentences
+            .extend(highest.map(|(point, iops)| highest_measured(sweep, point, &rate_of_series(sweep, series, iops))));
     }
+    let of_noise = [splits(sweep, series, efficient.depth), nothing_better(sweep, series)];
+    sentences.extend(of_noise.into_iter().flatten().map(|line| sentence(&line)));
     sentences.extend(instead(sweep, series, efficient));
     let used = series.recommended.and_then(|point| stats::sweep::figures(sweep, point)?.depth);
     let named = depth_named(sweep, used.unwrap_or(efficient.depth), series.recommended);
@@ -356,7 +362,11 @@ fn of_few_depths(sweep: &Sweep, series: &DepthSeries, about: String) -> (Option<
     let is_last = is_at_edge(sweep, &series.points);
     let edge = is_last.then(|| "No larger depth was tried: throughput may still rise.".to_owned());
     let sentences = [format!("{}.", rate_and_latency(figures))].into_iter().chain(edge).chain([needed]).collect();
-    let headline = format!("Highest IOPS at {}{depth}", if is_last { "the largest depth tried: " } else { "" });
+    if let Some(words) = nothing_better(sweep, series) {
+        return (Some(point), Statement { tone: Tone::Plain, about, headline: headline_of(&words), sentences });
+    }
+    let headline =
+        format!("Highest {} at {}{depth}", unit(sweep), if is_last { "the largest depth tried: " } else { "" });
     (Some(point), Statement { tone: Tone::Plain, about, headline, sentences })
 }
 
@@ -403,7 +413,12 @@ fn rate_and_latency(figures: &Headline) -> String {
         let ns = figures.scoped_value(metric)?;
         Some(format!(" at a {} of {}", metric.0.label("mean latency"), latency(ns)))
     });
-    format!("{}{}", Quantity::Iops.value(figures.iops), means.collect::<Vec<_>>().join(" and"))
+    let rate = if figures.has_large_blocks() {
+        Quantity::MibPerS.value(mib(figures.bytes_per_s))
+    } else {
+        Quantity::Iops.value(figures.iops)
+    };
+    format!("{rate}{}", means.collect::<Vec<_>>().join(" and"))
 }
 
 fn why_efficient(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> String {
@@ -434,11 +449,12 @@ fn how_sure(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate, satu
 
 /// The point with the most throughput, and what is said of it.
 fn best(sweep: &Sweep) -> Option<(usize, Statement)> {
-    let point = stats::sweep::best(sweep)?;
+    let (words, point) = most(sweep, &stats::sweep::compared_points(sweep))?;
     let figures = stats::sweep::figures(sweep, point)?;
-    let headline = format!("Highest IOPS with {}", text(Setting::typed_all(&sweep.points[point].settings).as_bytes()));
-    let sentences = vec![format!("{}.", rate_and_latency(figures))];
-    Some((point, Statement { tone: Tone::Good, about: String::new(), headline, sentences }))
+    let headline = headline_of(&text(words.as_bytes()));
+    let typed = text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+    let sentences = vec![format!("{typed}: {}.", rate_and_latency(figures))];
+    Some((point, Statement { tone: Tone::Plain, about: String::new(), headline, sentences }))
 }
 
 /// What a run of a point was made with.
@@ -505,10 +521,11 @@ fn advise(found: &mut Found) {
 
 /// What the column of this name means, or why there is none.
 fn of_front(sweep: &Sweep) -> String {
-    match none_beaten(sweep) {
-        Some(words) => sentence(&words),
-        None => format!("Pareto front: no other point beats this one in {}.", compared(sweep)),
+    if let Some(words) = none_beaten(sweep) {
+        return sentence(&words);
     }
+    let which = if stats::sweep::loads(sweep).len() > 1 { " of its load" } else { "" };
+    format!("Pareto front: no other point{which} beats this one in {}.", compared(sweep))
 }
 
 /// True if the table says which points are on the Pareto front: not where all are.
@@ -579,6 +596,7 @@ fn table(sweep: &Sweep) -> Table {
         figures.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
     }
     let mut judged = vec![Column::text("verdict")];
+    judged.extend(has_confirmed(sweep).then(|| Column::text("run")));
     if has_front(sweep) {
         judged.push(Column::text("Pareto front"));
     }
@@ -601,6 +619,7 @@ fn table(sweep: &Sweep) -> Table {
         (None, false) => vec![ORDER.to_owned()],
         (None, true) => vec![ORDER.to_owned(), MEDIANS.to_owned()],
     };
+    notes.extend(has_confirmed(sweep).then(|| sentence(OF_PROBES)));
     notes.extend((sweep.limit.is_none() && !sweep.front.is_empty()).then(|| of_front(sweep)));
     notes.extend(Some(weak).filter(|weak| !weak.is_empty()));
     let note = notes.join(" ");
@@ -624,6 +643,7 @@ fn row(sweep: &Sweep, point: usize, latencies: &[ScopedMetric]) -> Vec<String> {
         None => figures.severity,
     };
     cells.push(severity.map_or("", |severity| severity.word()).to_owned());
+    cells.extend(has_confirmed(sweep).then(|| kind_of_row(sweep, point).to_owned()));
     if has_front(sweep) {
         cells.push(if sweep.front.contains(&point) { "yes" } else { "" }.to_owned());
     }
@@ -712,7 +732,7 @@ mod tests {
             "Best ratio of throughput to latency at depth 4 (-o4); depths 2 to 4 cannot be told apart by single runs";
         assert_eq!(sound.headline, best);
         let why = "Depth 4 has the best ratio of throughput to latency (IOPS / mean latency): 30,000 IOPS at a mean latency of \
-                   133 µs, 17 % fewer IOPS than depth 32, which has the most, for 85 % less mean latency.";
+                   133 µs, 17 % less throughput than depth 32, which has the most, for 85 % less mean latency.";
         assert_eq!(sound.sentences[0], why);
         let doubtful = statement(Severity::Warn);
         assert_eq!(doubtful.headline, "No firm answer: depth 4 (-o4) looks best");
@@ -791,13 +811,13 @@ mod tests {
     #[test]
     fn growth_is_what_was_measured_and_a_front_of_all_points_has_no_column() {
         let mut sweep = Sweep::default();
-        for (depth, iops) in [(1, 22220.0), (2, 34462.0), (4, 50121.0), (8, 63104.0), (16, 78108.0), (32, 81800.0)] {
+        for (depth, iops) in [(1, 22220.0), (2, 34462.0), (4, 50121.0), (8, 63104.0), (16, 78108.0), (32, 97000.0)] {
             add(&mut sweep, &[("o", &depth.to_string())], (4096.0, depth, iops), Severity::Note);
         }
         stats::sweep::conclude(&mut sweep);
         let (_, statement) = super::of_depths(&sweep, &sweep.depths[0]);
         let rises =
-            "throughput still rises at the largest depth tried, from -o16 to -o32: +5 % (78,108 to 81,800 IOPS).";
+            "throughput still rises at the largest depth tried, from -o16 to -o32: +24 % (78,108 to 97,000 IOPS).";
         assert!(statement.sentences.iter().any(|words| words.contains(rises)), "{:?}", statement.sentences);
         let sure = "judged by how far single runs lie off a smooth curve: a rough guide, because no depth was measured \
                     several times (--runs).";
@@ -816,7 +836,7 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(text.contains("throughput still rises, from -o16 to -o32: +5 % (78,108 to 81,800 IOPS)\n"), "{text}");
+        assert!(text.contains("throughput still rises, from -o16 to -o32: +24 % (78,108 to 97,000 IOPS)\n"), "{text}");
         // More CPU usage for fewer IOPS.
         add(&mut sweep, &[("o", "64")], (4096.0, 64, 60e3), Severity::Note);
         stats::sweep::conclude(&mut sweep);

@@ -3,8 +3,8 @@
 mod advice;
 
 pub use advice::{
-    ACROSS_BLOCKS, NOT_FIRM, RULE, Range, across_blocks, best_of_blocks, compared, given_up, growth_of_blocks,
-    growth_of_depths, interval_basis, none_beaten, range_of_load,
+    ACROSS_BLOCKS, NOT_FIRM, OF_PROBES, RULE, Range, across_blocks, compared, given_up, growth_of_blocks,
+    growth_of_depths, interval_basis, most, none_beaten, nothing_better, range_of_load, rate_of_series, splits, unit,
 };
 
 use crate::figure_words::cell;
@@ -58,7 +58,7 @@ fn why(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Measure => "",
         Purpose::Probe => " (probe)",
-        Purpose::Again => " (repeated: outlier)",
+        Purpose::Again => " (repeated)",
         Purpose::Confirm => " (confirmed)",
         Purpose::Precondition => " (preconditioning)",
         Purpose::Capacity => " (without a rate: the target's capacity)",
@@ -95,6 +95,18 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     verdict_block::of_runs(out, sweep)
 }
 
+/// True if some points of a sweep were probed and then confirmed, so that its table has figures of both.
+pub fn has_confirmed(sweep: &Sweep) -> bool {
+    let is_confirmed = |visit: &Visit| visit.purpose == Purpose::Confirm && visit.headline().is_some();
+    sweep.limit.is_none() && sweep.visits.iter().any(is_confirmed)
+}
+
+/// Which run a row of such a table has.
+pub fn kind_of_row(sweep: &Sweep, point: usize) -> &'static str {
+    let run = stats::sweep::median_run(sweep, point);
+    if run.is_some_and(|run| run.purpose == Purpose::Confirm) { "confirmed" } else { "probe" }
+}
+
 /// Figures of the table.
 const FIGURES: [Metric; 5] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P99, Metric::Cpu];
 
@@ -108,6 +120,7 @@ fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         header.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
     }
     let numbers = 0..header.len();
+    header.extend(has_confirmed(sweep).then(|| "run".to_owned()));
     header.push("verdict".to_owned());
     let mut table = PlainTable::new(header, numbers);
     for (index, point) in sweep.points.iter().enumerate() {
@@ -136,6 +149,7 @@ fn row(sweep: &Sweep, index: usize, point: &Point, metrics: &[ScopedMetric]) -> 
             format!("{:.2}", mib(each.bytes_per_s)),
         ]);
     }
+    cells.extend(has_confirmed(sweep).then(|| kind_of_row(sweep, index).to_owned()));
     cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
     cells
 }
@@ -254,3 +268,6 @@ fn figures(file: &str, headline: &Headline) -> [String; 20] {
         String::new(),
     ]
 }
+
+#[cfg(test)]
+mod tests;

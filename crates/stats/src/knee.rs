@@ -4,17 +4,20 @@
 //!   "Power and deterministic rules of thumb for probabilistic problems in computer communications",
 //!   ICC 1979). In a closed loop the mean latency is depth / throughput (Little's law), so the power is
 //!   throughput² / depth: latencies that were printed with a slip do not matter.
-//! * *Saturation*: the smallest depth within 5 % of the plateau. The plateau is the mean of the upper
+//! * *Saturation*: the smallest depth within 5 % of the plateau, less the noise of its runs. It is not below the
+//!   efficient depth, and no larger depth has more throughput at less latency. The plateau is the mean of the upper
 //!   third of the depths, if throughput no longer grows there.
 //!
 //! Both are read off a curve that rises to one peak and falls after it, fitted to the measured points;
 //! the intervals come from a bootstrap of the points' own scatter around their neighbours.
 
 mod curve;
+mod growth;
 mod scatter;
 
 use crate::sample::mean;
 use curve::Curve;
+use growth::Growth;
 use hot::rng::Rng;
 use model::sweep::{DepthEstimate, Knee, Saturation};
 use std::collections::BTreeMap;
@@ -27,9 +30,10 @@ const PLATEAU_SHARE: f64 = 0.95;
 const TAIL_SHARE: f64 = 2.0 / 3.0;
 /// Points that the tail has at least.
 const TAIL_POINTS_MIN: usize = 3;
-/// Growth of ln(throughput) over ln(depth) above which there is no plateau, unless noise alone may have
-/// made it: twice the depth would still bring 7 % more.
-const ELASTICITY_MAX: f64 = 0.1;
+/// How often noise alone may look like growth, or like a better setting: 5 %, with a margin for noise that is not normal.
+pub(crate) const FALSE_ALARMS: f64 = 0.04;
+/// Noise makes the curve too low before its peak: so much of the plateau is allowed for it at most.
+const NOISE_MAX: f64 = 0.1;
 /// Curves of the bootstrap.
 const REPLICATES: usize = 500;
 /// Where the bootstrap begins: the same points give the same intervals.
@@ -47,79 +51,85 @@ pub struct DepthSample {
 /// The two depths of a series; several samples of one depth are runs of it. `None` with fewer than
 /// [`DEPTHS_MIN`] depths.
 pub fn knee(samples: &[DepthSample]) -> Option<Knee> {
-    let mut runs = BTreeMap::<u32, Vec<f64>>::new();
-    for sample in samples.iter().filter(|sample| sample.depth > 0 && sample.iops > 0.0) {
-        runs.entry(sample.depth).or_default().push(sample.iops);
-    }
+    let runs = by_depth(samples);
     if runs.len() < DEPTHS_MIN {
         return None;
     }
     let depths: Vec<u32> = runs.keys().copied().collect();
-    let counts: Vec<usize> = runs.values().map(Vec::len).collect();
-    let curve = Curve::through(&depths, &counts, runs.values().map(|runs| mean(runs)).collect());
-    let (efficient, saturation) = (efficient(&curve), saturation(&curve));
     // Deviations are those of logarithms.
     let factors: Vec<f64> = scatter::scatter(&runs).into_iter().map(f64::exp).collect();
+    let curve = Curve::through(&depths, runs.into_values().collect());
+    let (efficient, saturation) = find(&curve);
     let mut rng = Rng::new(SEED);
     let mut again = (Vec::with_capacity(REPLICATES), Vec::with_capacity(REPLICATES));
     for _ in 0..REPLICATES {
-        let replicate = Curve::through(&depths, &counts, scatter::redraw(&curve, &counts, &factors, &mut rng));
-        again.0.push(self::efficient(&replicate));
-        again.1.extend(self::saturation(&replicate).map(|(depth, _)| depth));
+        let replicate = Curve::through(&depths, scatter::redraw(&curve, &factors, &mut rng));
+        let (efficient, saturation) = find(&replicate);
+        again.0.push(efficient);
+        again.1.extend(saturation.map(|(depth, _)| depth));
     }
     let edges = (curve.depths[0], curve.depths[curve.depths.len() - 1]);
     Some(Knee {
         efficient: estimate(efficient, again.0, edges),
         saturation: match saturation {
             Some((depth, plateau_iops)) => Saturation::At { depth: estimate(depth, again.1, edges), plateau_iops },
-            None => Saturation::StillRising { doubling_percent: (elasticity(&curve).slope.exp2() - 1.0) * 100.0 },
+            None => Saturation::StillRising { doubling_percent: (Growth::of_tail(&curve).slope.exp2() - 1.0) * 100.0 },
         },
     })
 }
 
-/// The depth of the largest power.
-fn efficient(curve: &Curve) -> u32 {
-    let power = |(depth, iops): (u32, f64)| iops * iops / f64::from(depth);
-    let best = curve.points().reduce(|best, next| if power(next) > power(best) { next } else { best });
-    best.map_or(0, |(depth, _)| depth)
+/// True if throughput still grows in the upper third of the depths, as in [`Saturation::StillRising`]; false with fewer
+/// than [`DEPTHS_MIN`] depths.
+pub(crate) fn still_rises(samples: &[DepthSample]) -> bool {
+    let runs = by_depth(samples);
+    let depths: Vec<u32> = runs.keys().copied().collect();
+    runs.len() >= DEPTHS_MIN && Growth::of_tail(&Curve::through(&depths, runs.into_values().collect())).is_rising()
 }
 
-/// The smallest depth within 5 % of the plateau, and its height, if there is one.
-fn saturation(curve: &Curve) -> Option<(u32, f64)> {
-    let growth = elasticity(curve);
-    if growth.slope > ELASTICITY_MAX && growth.slope > 2.0 * growth.standard_error {
-        return None;
+/// The runs of each depth, in I/Os per second.
+fn by_depth(samples: &[DepthSample]) -> BTreeMap<u32, Vec<f64>> {
+    let mut runs = BTreeMap::<u32, Vec<f64>>::new();
+    for sample in samples.iter().filter(|sample| sample.depth > 0 && sample.iops > 0.0) {
+        runs.entry(sample.depth).or_default().push(sample.iops);
     }
-    let tail = curve.tail();
-    let plateau = if growth.slope < -ELASTICITY_MAX && growth.slope < -2.0 * growth.standard_error {
+    runs
+}
+
+/// The efficient depth, and the saturation depth with the height of the plateau, if there is one.
+fn find(curve: &Curve<'_>) -> (u32, Option<(u32, f64)>) {
+    let growth = Growth::of_tail(curve);
+    let peak = curve.points().map(|(_, iops)| iops).fold(0.0, f64::max);
+    let plateau = match (growth.is_rising(), growth.is_falling()) {
+        (true, _) => None,
         // Too much depth does harm: the peak is what can be had.
-        curve.points().map(|(_, iops)| iops).fold(0.0, f64::max)
-    } else {
-        mean(&curve.measured[tail..])
+        (_, true) => Some(peak),
+        _ => Some(mean(&curve.measured[curve.tail()..])),
     };
-    let first = curve.points().find(|(_, iops)| *iops >= PLATEAU_SHARE * plateau);
-    first.map(|(depth, _)| (depth, plateau))
+    let efficient = efficient(curve, plateau.map_or(peak, |plateau| plateau / PLATEAU_SHARE));
+    let saturation =
+        plateau.map(|plateau| (curve.depths[saturation(curve, efficient, plateau, growth.noise)], plateau));
+    (curve.depths[efficient], saturation)
 }
 
-/// A fitted slope.
-struct Growth {
-    slope: f64,
-    standard_error: f64,
+/// The place of the depth with the largest power; throughput above `highest` is noise.
+fn efficient(curve: &Curve<'_>, highest: f64) -> usize {
+    let power = |(depth, iops): (u32, f64)| iops.min(highest).powi(2) / f64::from(depth);
+    let powers = curve.points().map(power).enumerate();
+    powers.reduce(|best, next| if next.1 > best.1 { next } else { best }).map_or(0, |(place, _)| place)
 }
 
-/// The slope of ln(throughput) over ln(depth) in the tail, by least squares.
-fn elasticity(curve: &Curve) -> Growth {
-    let tail = curve.tail();
-    let points: Vec<(f64, f64)> =
-        curve.depths[tail..].iter().zip(&curve.measured[tail..]).map(|(d, x)| (f64::from(*d).ln(), x.ln())).collect();
-    let count = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (mean_x, mean_y) = (mean(|p| p.0), mean(|p| p.1));
-    let covariance: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    let variance: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-    let slope = covariance / variance;
-    let residuals: f64 = points.iter().map(|(x, y)| (y - mean_y - slope * (x - mean_x)).powi(2)).sum();
-    Growth { slope, standard_error: (residuals / (count - 2.0) / variance).sqrt() }
+/// The place of the smallest depth near the plateau, from the efficient one on, that no larger one beats; `noise` is the
+/// standard deviation of a run's logarithm.
+fn saturation(curve: &Curve<'_>, efficient: usize, plateau: f64, noise: f64) -> usize {
+    let is_near = |place: usize| {
+        let allowed = (noise / (curve.runs[place].len() as f64).sqrt()).min(NOISE_MAX);
+        curve.fitted[place] >= PLATEAU_SHARE * (1.0 - allowed) * plateau
+    };
+    let places = efficient..curve.depths.len();
+    let first = places.clone().find(|place| is_near(*place) && !curve.is_beaten(*place));
+    // The highest is beaten by none.
+    let highest = || places.max_by(|a, b| curve.measured[*a].total_cmp(&curve.measured[*b]));
+    first.or_else(highest).unwrap_or(efficient)
 }
 
 /// A depth with the range that holds 95 % of what the bootstrap found.
@@ -134,5 +144,7 @@ fn estimate(depth: u32, mut found: Vec<u32>, (smallest, largest): (u32, u32)) ->
     }
 }
 
+#[cfg(test)]
+mod study;
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,19 @@
 
 mod advice;
 mod blocks;
+mod counted;
+mod leaders;
 
-pub use advice::{Compared, above_plateau, compared, front, is_doubtful, range, unbeaten, varied_load};
+pub use advice::{
+    Compared, above_plateau, are_blocks_large, compared, front, is_doubtful, loads, range, unbeaten, varied_load,
+};
 pub use blocks::block_sizes;
+pub use counted::{Basis, basis, figures, figures_on, median_run, runs, runs_on};
+pub use leaders::{Leaders, leaders};
 
-use crate::knee::{DEPTHS_MIN, DepthSample, knee};
-use advice::best_of;
+use crate::knee::{DEPTHS_MIN, DepthSample, knee, still_rises};
+use advice::{best_of, throughputs};
+use counted::is_disturbed;
 use model::headline::Headline;
 use model::sweep::{
     BlockKnee, BlockSeries, DepthSeries, DeviceCount, Point, Purpose, Saturation, Setting, Sweep, Visit,
@@ -22,29 +29,6 @@ const FLAT_GAIN: f64 = 1.05;
 const OFF_CURVE: f64 = 0.05;
 /// ... and this many times as far as points are in the median.
 const OFF_CURVE_SPREADS: f64 = 4.0;
-
-/// The figures of a point: those of its [`median_run`].
-pub fn figures(sweep: &Sweep, point: usize) -> Option<&Headline> {
-    median_run(sweep, point).and_then(Visit::headline)
-}
-
-/// The run that represents a point: the median one by I/Os per second, of the longest runs that it has.
-pub fn median_run(sweep: &Sweep, point: usize) -> Option<&Visit> {
-    let mut runs = runs(sweep, point);
-    let iops = |visit: &Visit| visit.headline().map_or(0.0, |figures| figures.iops);
-    runs.sort_by(|a, b| iops(a).total_cmp(&iops(b)));
-    runs.get(runs.len().saturating_sub(1) / 2).copied()
-}
-
-/// The runs of a point that count: confirmed ones, or else all that have figures and measured the load.
-pub fn runs(sweep: &Sweep, point: usize) -> Vec<&Visit> {
-    let of = |wanted: fn(&Visit) -> bool| {
-        let visits = sweep.visits.iter().filter(move |visit| visit.point == point && wanted(visit));
-        visits.filter(|visit| visit.headline().is_some()).collect::<Vec<_>>()
-    };
-    let confirmed = of(|visit| visit.purpose == Purpose::Confirm);
-    if confirmed.is_empty() { of(Visit::is_of_point) } else { confirmed }
-}
 
 /// The depth series of a sweep without their knees: points of equal settings but for those that make depth.
 /// Splits of one total depth are no series, because their depth does not vary.
@@ -82,21 +66,17 @@ pub fn has_too_few_depths(points: &[Point]) -> bool {
 /// What the runs of a sweep say together, kept in it.
 pub fn conclude(sweep: &mut Sweep) {
     sweep.depths = depths(sweep);
-    sweep.front = front(sweep, &(0..sweep.points.len()).collect::<Vec<_>>());
+    sweep.front = loads(sweep).iter().flat_map(|points| front(sweep, points)).collect();
+    sweep.front.sort_unstable();
     sweep.block_sizes = block_sizes(sweep);
 }
 
 /// The depth series of a sweep, their knees, and the points to use.
 ///
-/// Where a depth has several points, only the best of them is on the curve.
+/// Where a depth has several points, only the best of them are on the curve.
 pub fn depths(sweep: &Sweep) -> Vec<DepthSeries> {
     let with_knee = |mut series: DepthSeries| {
-        let on_curve = series.points.iter().filter(|point| {
-            let depth = figures(sweep, **point).and_then(|figures| figures.depth);
-            depth.is_some_and(|depth| point_at(sweep, &series, depth) == Some(**point))
-        });
-        let samples: Vec<DepthSample> = on_curve.flat_map(|point| samples(sweep, *point)).collect();
-        series.knee = knee(&samples);
+        series.knee = knee(&samples(sweep, &series));
         let efficient = series.knee.as_ref().and_then(|knee| point_at(sweep, &series, knee.efficient.depth));
         series.recommended = efficient.map(|point| unbeaten(sweep, point, &series.points));
         series
@@ -104,17 +84,58 @@ pub fn depths(sweep: &Sweep) -> Vec<DepthSeries> {
     series(sweep).into_iter().map(with_knee).collect()
 }
 
-fn samples(sweep: &Sweep, point: usize) -> impl Iterator<Item = DepthSample> {
+/// The runs on the curve of a series. Of several points of a depth those with the most throughput: the highest alone, if
+/// noise may have made it, would lift the curve where a depth has many points.
+fn samples(sweep: &Sweep, series: &DepthSeries) -> Vec<DepthSample> {
+    let basis = basis(sweep, &series.points);
+    let mut depths = BTreeMap::<u32, Vec<usize>>::new();
+    for point in &series.points {
+        if let Some(depth) = figures_on(sweep, *point, basis).and_then(|figures| figures.depth) {
+            depths.entry(depth).or_default().push(*point);
+        }
+    }
+    let on_curve = |points: &Vec<usize>| match leaders(sweep, points) {
+        Some(Leaders::Several(points)) => points,
+        Some(Leaders::One(point) | Leaders::Single(point)) => vec![point],
+        None => Vec::new(),
+    };
+    let runs = depths.values().flat_map(on_curve).flat_map(|point| runs_on(sweep, point, basis));
     let sample = |figures: &Headline| figures.depth.map(|depth| DepthSample { depth, iops: figures.iops });
-    runs(sweep, point).into_iter().filter_map(Visit::headline).filter_map(sample)
+    runs.filter_map(Visit::headline).filter_map(sample).collect()
 }
 
-/// Points whose throughput does not fit their neighbours' in depth, ascending.
-pub fn off_the_curve(sweep: &Sweep) -> Vec<usize> {
-    let mut found: Vec<usize> = series(sweep).iter().flat_map(|series| off_one_curve(sweep, &series.points)).collect();
+/// Points to be measured again, ascending: those whose first run was disturbed, and of the others those off the curve.
+pub fn points_to_repeat(sweep: &Sweep) -> Vec<usize> {
+    // A resumed sweep must find the same, whatever was repeated before.
+    let sweep = without(sweep, &[Purpose::Again, Purpose::Confirm]);
+    let mut found = disturbed(&sweep);
+    found.extend(off_the_curve(&sweep, &found));
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Points without a sound run, if another run may help: where most points are disturbed, the cause is none that passes.
+fn disturbed(sweep: &Sweep) -> Vec<usize> {
+    let points: Vec<usize> = (0..sweep.points.len()).filter(|point| figures(sweep, *point).is_some()).collect();
+    let has_no_sound = |point: &usize| runs(sweep, *point).into_iter().filter_map(Visit::headline).all(is_disturbed);
+    let found: Vec<usize> = points.iter().copied().filter(has_no_sound).collect();
+    if found.len() * 2 > points.len() { Vec::new() } else { found }
+}
+
+/// The sweep without the runs of some purposes.
+fn without(sweep: &Sweep, purposes: &[Purpose]) -> Sweep {
+    let visits = sweep.visits.iter().filter(|visit| !purposes.contains(&visit.purpose)).cloned().collect();
+    Sweep { visits, ..sweep.clone() }
+}
+
+/// Points whose throughput does not fit their neighbours' in depth. Beside a disturbed point its sound neighbour would look
+/// bad.
+fn off_the_curve(sweep: &Sweep, disturbed: &[usize]) -> Vec<usize> {
+    let sound = |series: &DepthSeries| -> Vec<usize> {
+        series.points.iter().copied().filter(|point| !disturbed.contains(point)).collect()
+    };
+    series(sweep).iter().flat_map(|series| off_one_curve(sweep, &sound(series))).collect()
 }
 
 /// A point's distance is that from the median of itself and its four neighbours in depth, which a single
@@ -148,10 +169,8 @@ fn off_one_curve(sweep: &Sweep, points: &[usize]) -> Vec<usize> {
 
 /// True if an open range has gone far enough: the upper half of it brought next to nothing.
 pub fn is_flat(sweep: &Sweep) -> bool {
-    let tried: Vec<f64> = (0..sweep.points.len())
-        .map_while(|point| sweep.visits.iter().any(|visit| visit.point == point).then_some(point))
-        .map(|point| figures(sweep, point).map_or(0.0, |figures| figures.iops))
-        .collect();
+    let was_tried = |point: usize| sweep.visits.iter().any(|visit| visit.point == point);
+    let tried = throughputs(sweep, &(0..sweep.points.len()).take_while(|point| was_tried(*point)).collect::<Vec<_>>());
     if tried.len() < OPEN_POINTS_MIN {
         return false;
     }
@@ -162,7 +181,11 @@ pub fn is_flat(sweep: &Sweep) -> bool {
         let among = tried.iter().enumerate().filter(|(point, _)| value(*point).is_some_and(|v| v > from && v <= to));
         among.map(|(_, iops)| *iops).fold(0.0, f64::max)
     };
-    best(last / 2.0, last) < FLAT_GAIN * best(0.0, last / 2.0)
+    // What then says that throughput still rises must not find an end here.
+    let sample =
+        |(point, iops): (usize, &f64)| value(point).map(|size| DepthSample { depth: size as u32, iops: *iops });
+    let samples: Vec<DepthSample> = tried.iter().enumerate().filter_map(sample).collect();
+    best(last / 2.0, last) < FLAT_GAIN * best(0.0, last / 2.0) && !still_rises(&samples)
 }
 
 /// The number that a value of a range begins with, in its own unit.
@@ -170,8 +193,10 @@ fn number(value: &str) -> Option<f64> {
     value.trim_end_matches(|unit: char| unit.is_ascii_alphabetic()).parse().ok()
 }
 
-/// After a first look: both depths of each series, and the point with the most throughput.
+/// After a first look: both depths of each series, and the point of each load with the most throughput.
 pub fn points_that_matter(sweep: &Sweep) -> Vec<usize> {
+    // A resumed sweep must find the same, whatever was confirmed before.
+    let sweep = &without(sweep, &[Purpose::Confirm]);
     let mut points = Vec::new();
     for series in depths(sweep) {
         let Some(knee) = &series.knee else { continue };
@@ -182,7 +207,7 @@ pub fn points_that_matter(sweep: &Sweep) -> Vec<usize> {
         let depths = [Some(knee.efficient.depth), saturation].into_iter().flatten();
         points.extend(depths.filter_map(|depth| point_at(sweep, &series, depth)));
     }
-    points.extend(best(sweep));
+    points.extend(loads(sweep).iter().filter_map(|points| best_of(sweep, points)));
     points.sort_unstable();
     points.dedup();
     points
@@ -233,7 +258,8 @@ pub fn beside(figures: &Headline, other: &Headline) -> Option<Beside> {
 
 /// True if the intervals of a series of depths come from the scatter of repeated runs, not from single ones.
 pub fn is_repeated(sweep: &Sweep, points: &[usize]) -> bool {
-    points.iter().filter(|point| runs(sweep, **point).len() > 1).count() * 2 >= points.len()
+    let basis = basis(sweep, points);
+    points.iter().filter(|point| runs_on(sweep, **point, basis).len() > 1).count() * 2 >= points.len()
 }
 
 /// How much throughput grew towards the largest point of a series.
@@ -254,8 +280,9 @@ pub fn growth(
     size: fn(&Headline) -> Option<f64>,
     rate: fn(&Headline) -> f64,
 ) -> Option<Growth> {
+    let basis = basis(sweep, points);
     let known = points.iter().filter_map(|point| {
-        let figures = figures(sweep, *point)?;
+        let figures = figures_on(sweep, *point, basis)?;
         Some((size(figures)?, rate(figures), *point))
     });
     let mut known: Vec<(f64, f64, usize)> = known.collect();
@@ -331,14 +358,17 @@ pub struct AcrossBlocks {
     pub most_iops: usize,
 }
 
-/// `None` unless points of several block sizes also differ in depth.
+/// `None` unless points of one load, which several block sizes have, also differ in depth.
 pub fn across_blocks(sweep: &Sweep) -> Option<AcrossBlocks> {
     let is_depth_varied = sweep.points.iter().flat_map(|point| &point.settings).any(Setting::is_depth);
-    if !is_depth_varied || !compared(sweep).by_bytes {
+    let loads = loads(sweep);
+    let [points] = &loads[..] else { return None };
+    if !is_depth_varied || !advice::are_blocks_varied(sweep, points) {
         return None;
     }
+    let basis = basis(sweep, points);
     let highest = |of: fn(&Headline) -> f64| {
-        let known = (0..sweep.points.len()).filter_map(|point| Some((point, of(figures(sweep, point)?))));
+        let known = points.iter().filter_map(|point| Some((*point, of(figures_on(sweep, *point, basis)?))));
         known.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(point, _)| point)
     };
     let most_bytes = highest(|figures| figures.bytes_per_s)?;
@@ -352,9 +382,18 @@ pub fn point_at(sweep: &Sweep, series: &DepthSeries, depth: u32) -> Option<usize
     best_of(sweep, &series.points.iter().copied().filter(of_depth).collect::<Vec<_>>())
 }
 
-/// The point with the most throughput: I/Os per second, or bytes where block sizes differ.
+/// The points that can be told by throughput: those of the first load, and if some are confirmed only these.
+pub fn compared_points(sweep: &Sweep) -> Vec<usize> {
+    let points = loads(sweep).into_iter().next().unwrap_or_default();
+    let is_confirmed = |point: &usize| !runs_on(sweep, *point, Basis::Confirmed).is_empty();
+    let confirmed: Vec<usize> = points.iter().copied().filter(is_confirmed).collect();
+    if confirmed.is_empty() { points } else { confirmed }
+}
+
+/// The point with the most throughput of the [`compared_points`]: I/Os per second, or bytes where blocks are large or
+/// their sizes differ.
 pub fn best(sweep: &Sweep) -> Option<usize> {
-    best_of(sweep, &(0..sweep.points.len()).collect::<Vec<_>>())
+    best_of(sweep, &compared_points(sweep))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::design::Design;
 use hot::rng::Rng;
 use model::sweep::{Extent, Order, Purpose, Sweep};
 
-/// Runs of a point that lay off the curve: with the first one they have a median.
+/// Further runs of a point that was disturbed or lay off the curve: with the first one they have a median.
 const RUNS_AGAIN: u32 = 2;
 
 /// One run that is due.
@@ -56,10 +56,13 @@ fn shuffle(points: &mut [usize], rng: &mut Rng) {
     }
 }
 
-/// Points off the curve, once more.
-pub(crate) fn again(sweep: &Sweep) -> Vec<Step> {
+/// Points that were disturbed or lay off the curve, once more. Repeats of one load have no such points.
+pub(crate) fn again(design: &Design, sweep: &Sweep) -> Vec<Step> {
+    if !matches!(design.extent, Extent::Whole | Extent::UntilFlat) || design.points.len() < 2 {
+        return Vec::new();
+    }
     let step = |point| (0..RUNS_AGAIN).map(move |run| Step { point, run, purpose: Purpose::Again });
-    stats::sweep::off_the_curve(sweep).into_iter().flat_map(step).collect()
+    stats::sweep::points_to_repeat(sweep).into_iter().flat_map(step).collect()
 }
 
 /// The points that matter, after a first look.

@@ -72,7 +72,7 @@ impl Course<'_> {
             self.take(&[Step { point: 0, run: 0, purpose: Purpose::Precondition }])?;
         }
         self.take(&schedule::first_runs(self.design))?;
-        self.take(&schedule::again(self.sweep))?;
+        self.take(&schedule::again(self.design, self.sweep))?;
         self.take(&schedule::confirmations(self.design, self.sweep))?;
         stats::sweep::conclude(self.sweep);
         if self.design.extent == Extent::UntilSteady {

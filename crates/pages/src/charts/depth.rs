@@ -8,6 +8,7 @@ use crate::quantity::Quantity;
 use model::headline::Headline;
 use model::metric::{Metric, Scope, ScopedMetric};
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
+use model::units::mib;
 
 /// Series of depths that have a line; more could not be told apart.
 const LINES_MAX: usize = 8;
@@ -61,19 +62,21 @@ fn of_each(sweep: &Sweep, metrics: &[ScopedMetric]) -> Vec<Series> {
 
 /// Throughput on the left axis, latency on the right one, and the depths that matter; `None` without figures.
 fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
-    let rates = line("IOPS", Role::Read, by_depth(sweep, series, (Scope::All, Metric::Iops)))?;
+    let (unit, quantity, metric) = rate_of(sweep, series);
+    let rates = line(unit, Role::Read, by_depth(sweep, series, (Scope::All, metric)))?;
     let latencies = latencies(sweep, |metric| by_depth(sweep, series, metric));
     let with = Setting::typed_all(&series.settings);
-    let title = if latencies.is_empty() { "IOPS by queue depth" } else { "IOPS and latency by queue depth" };
-    let title = if with.is_empty() { title.to_owned() } else { format!("{title}, {with}") };
+    let and_latency = if latencies.is_empty() { "" } else { " and latency" };
+    let title = format!("{unit}{and_latency} by queue depth");
+    let title = if with.is_empty() { title } else { format!("{title}, {with}") };
     let left: Vec<Series> = std::iter::once(rates).chain(plateau(sweep, series)).collect();
-    let y = Axis::from_zero("IOPS", Quantity::Iops, values(&left).map(|(_, y)| y));
+    let y = Axis::from_zero(unit, quantity, values(&left).map(|(_, y)| y));
     let axis = Axis::from_zero("latency", Quantity::LatencyNs, values(&latencies).map(|(_, y)| y));
     let right = (!latencies.is_empty()).then_some(RightAxis { axis, first_series: left.len() });
     let is_doubtful = stats::sweep::is_doubtful(sweep, &series.points);
     let mut caption = Vec::new();
     if right.is_some() {
-        caption.push("IOPS on the left axis, latencies on the right.".to_owned());
+        caption.push(format!("{unit} on the left axis, latencies on the right."));
     }
     let markers = series.knee.as_ref().map(|knee| markers(knee, is_doubtful)).unwrap_or_default();
     if markers.iter().any(Marker::has_band) {
@@ -84,7 +87,7 @@ fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
             stats::sweep::above_plateau(sweep, &series.points, plateau_iops, |figures| figures.iops)
     {
         let typed = Setting::typed_all(&sweep.points[point].settings);
-        let highest = Quantity::Iops.value(iops);
+        let highest = render::sweep::rate_of_series(sweep, series, iops);
         caption
             .push(format!("The plateau is a mean: the highest measured point, {highest} with {typed}, is above it."));
     }
@@ -93,13 +96,27 @@ fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
     Some(Chart { caption, right, markers, ..chart("depth", title, lines, y)? })
 }
 
+/// In which throughput is drawn: MiB/s for large blocks, else IOPS.
+fn rate_of(sweep: &Sweep, series: &DepthSeries) -> (&'static str, Quantity, Metric) {
+    if stats::sweep::are_blocks_large(sweep, &series.points) {
+        ("MiB/s", Quantity::MibPerS, Metric::MibPerS)
+    } else {
+        ("IOPS", Quantity::Iops, Metric::Iops)
+    }
+}
+
 /// The height at which throughput no longer grows, from the saturation depth to the largest.
 fn plateau(sweep: &Sweep, series: &DepthSeries) -> Option<Series> {
     let Saturation::At { depth, plateau_iops } = series.knee.as_ref()?.saturation else { return None };
     let from = f64::from(depth.depth);
     let depths = by_depth(sweep, series, (Scope::All, Metric::Iops)).into_iter().map(|(depth, _)| depth);
     let to = depths.reduce(f64::max).filter(|to| *to > from)?;
-    let marks = Marks::Line(vec![(from, plateau_iops), (to, plateau_iops)]);
+    let figures = series.points.iter().find_map(|point| stats::sweep::figures(sweep, *point))?;
+    let height = match rate_of(sweep, series) {
+        (_, Quantity::MibPerS, _) => mib(figures.bytes_per_s / figures.iops * plateau_iops),
+        _ => plateau_iops,
+    };
+    let marks = Marks::Line(vec![(from, height), (to, height)]);
     Some(Series { name: "plateau".to_owned(), role: Role::Edge, marks })
 }
 

@@ -115,9 +115,10 @@ pub fn of_search(load: &str, limits: &[Limit]) -> String {
 }
 
 /// The values of the setting with this index: `1, 2, 4`; of many the first and the last: `1, 2, 3, ... 64; 64 values`.
-/// Before the first run those that are planned, then those that were tried.
+/// All that are planned; of an open range (`o=1..`), once it has begun, those that were tried.
 fn values(sweep: &Sweep, index: usize) -> String {
-    let is_tried = |point: usize| sweep.visits.is_empty() || sweep.visits.iter().any(|visit| visit.point == point);
+    let is_planned = sweep.visits.is_empty() || !is_open(sweep);
+    let is_tried = |point: usize| is_planned || sweep.visits.iter().any(|visit| visit.point == point);
     let points = sweep.points.iter().enumerate().filter(|(point, _)| is_tried(*point));
     let mut values: Vec<&str> = Vec::new();
     for value in points.filter_map(|(_, point)| point.settings.get(index)).map(|setting| setting.value.as_str()) {
@@ -131,6 +132,13 @@ fn values(sweep: &Sweep, index: usize) -> String {
         }
         all => all.join(", "),
     }
+}
+
+/// True if a range that is varied has no end: `--vary=o=1..`, `--vary=o=1..*2`.
+fn is_open(sweep: &Sweep) -> bool {
+    let ranges = sweep.own_words().filter_map(|word| word.strip_prefix("--vary="));
+    let mut ends = ranges.filter_map(|range| range.rsplit_once("..")).map(|(_, end)| end);
+    ends.any(|end| end.is_empty() || end.starts_with(['*', '/']))
 }
 
 /// The load of a sweep, and how long each run was if one of them is known. A search for a rate has runs of

@@ -7,7 +7,7 @@ use model::doubt::Doubt;
 use model::headline::Headline;
 use model::sweep::{BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit};
 use model::units::mib;
-use stats::sweep::{AcrossBlocks, Compared, Growth};
+use stats::sweep::{AcrossBlocks, Compared, Growth, Leaders};
 use std::io::{self, Write};
 
 /// Why depths of runs that all have warnings are not firm and have no interval: it comes from the points alone.
@@ -24,16 +24,17 @@ pub const ACROSS_BLOCKS: &str = "IOPS of different block sizes do not compare: a
 
 /// Points of the front that are named at most.
 const FRONT_MAX: usize = 12;
+/// Points that do not differ by more than the noise and are named at most.
+const POINTS_MAX: usize = 4;
+
+/// The basis of all conclusions where some points were confirmed.
+pub const OF_PROBES: &str = "judged by the probes; 'confirmed' rows show the longer runs";
 
 /// Under the table.
 pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(words) = none_beaten(sweep) {
-        writeln!(out, "\nPareto front: all points: {words}")?;
-    } else if let [first, others @ ..] = &sweep.front[..] {
-        let named = others.iter().take(FRONT_MAX - 1);
-        let named = named.fold(typed(sweep, *first), |named, point| format!("{named}; {}", typed(sweep, *point)));
-        let more = if sweep.front.len() > FRONT_MAX { "; ..." } else { "" };
-        writeln!(out, "\nPareto front: {named}{more}: no other point beats these in {}", compared(sweep))?;
+    front(sweep, out)?;
+    if super::has_confirmed(sweep) {
+        writeln!(out, "{OF_PROBES}")?;
     }
     for series in &sweep.depths {
         writeln!(out)?;
@@ -57,31 +58,98 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     if !sweep.depths.is_empty() || !sweep.block_sizes.is_empty() {
         return Ok(());
     }
-    if let Some(Range { options, least, most }) = range_of_load(sweep) {
+    if let Some(Range { options, least, most, unit }) = range_of_load(sweep) {
         return writeln!(
             out,
-            "\nIOPS: {least} to {most}\n{options} is part of the load, so no value of it is recommended"
+            "\n{unit}: {least} to {most}\n{options} is part of the load, so no value of it is recommended"
         );
     }
-    match stats::sweep::best(sweep) {
-        Some(best) => {
-            writeln!(out, "\nmost I/Os per second with {}", typed(sweep, best))?;
+    match most(sweep, &stats::sweep::compared_points(sweep)) {
+        Some((words, best)) => {
+            writeln!(out, "\n{words}")?;
             doubt(sweep, &[best]).map_or(Ok(()), |doubt| writeln!(out, "{doubt}"))
         }
         None => Ok(()),
     }
 }
 
+/// The front of each load.
+fn front(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    if sweep.front.is_empty() {
+        return Ok(());
+    }
+    if let Some(words) = none_beaten(sweep) {
+        return writeln!(out, "\nPareto front: all points: {words}");
+    }
+    writeln!(out)?;
+    let loads = stats::sweep::loads(sweep);
+    for points in &loads {
+        let front: Vec<usize> = points.iter().copied().filter(|point| sweep.front.contains(point)).collect();
+        let [first, others @ ..] = &front[..] else { continue };
+        let named = others.iter().take(FRONT_MAX - 1);
+        let named = named.fold(typed(sweep, *first), |named, point| format!("{named}; {}", typed(sweep, *point)));
+        let more = if front.len() > FRONT_MAX { "; ..." } else { "" };
+        let which = if loads.len() > 1 { " of this load" } else { "" };
+        writeln!(out, "Pareto front: {named}{more}: no other point{which} beats these in {}", compared(sweep))?;
+    }
+    Ok(())
+}
+
+/// Which of these points has the most throughput: `most IOPS: -t4 -o2`, or that noise leaves it open, and the highest;
+/// `None` if none has figures.
+pub fn most(sweep: &Sweep, points: &[usize]) -> Option<(String, usize)> {
+    let leaders = stats::sweep::leaders(sweep, points)?;
+    let which = match &leaders {
+        Leaders::One(point) => typed(sweep, *point),
+        Leaders::Single(point) => {
+            format!("{}; one run each does not show the noise (--runs)", typed(sweep, *point))
+        }
+        Leaders::Several(equal) if equal.len() == measured(sweep, points) => none_better(sweep, equal),
+        Leaders::Several(equal) => {
+            format!("{}; they differ by no more than the noise", few_typed(sweep, equal, " or "))
+        }
+    };
+    Some((format!("most {}: {which}", unit(sweep)), leaders.first()))
+}
+
+/// `no setting is better than the noise (34,592 to 37,069 IOPS)`
+fn none_better(sweep: &Sweep, points: &[usize]) -> String {
+    let unit = unit(sweep);
+    let rate = |figures: &Headline| if unit == "IOPS" { figures.iops } else { mib(figures.bytes_per_s) };
+    let rates = points.iter().filter_map(|point| stats::sweep::figures(sweep, *point)).map(rate);
+    let rates: Vec<f64> = rates.collect();
+    let ends = rates.iter().copied().reduce(f64::min).zip(rates.iter().copied().reduce(f64::max));
+    let range = ends.map(|(least, most)| format!(" ({} to {} {unit})", grouped(least), grouped(most)));
+    format!("no setting is better than the noise{}", range.unwrap_or_default())
+}
+
+/// Settings of points, of many the first.
+fn few_typed(sweep: &Sweep, points: &[usize], separator: &str) -> String {
+    let named: Vec<String> = points.iter().take(POINTS_MAX).map(|point| typed(sweep, *point)).collect();
+    let more = if points.len() > POINTS_MAX { " ..." } else { "" };
+    format!("{}{more}", named.join(separator))
+}
+
+/// In which throughput is compared: `IOPS`, or `MiB/s` for large blocks and blocks of several sizes.
+pub fn unit(sweep: &Sweep) -> &'static str {
+    if stats::sweep::compared(sweep).by_bytes { "MiB/s" } else { "IOPS" }
+}
+
+/// Points of these with figures.
+fn measured(sweep: &Sweep, points: &[usize]) -> usize {
+    points.iter().filter(|point| stats::sweep::figures(sweep, **point).is_some()).count()
+}
+
 /// The figures by which points are compared: `IOPS, mean latency and CPU usage`.
 pub fn compared(sweep: &Sweep) -> String {
-    let Compared { by_bytes, has_latency } = stats::sweep::compared(sweep);
-    let rate = if by_bytes { "MiB/s" } else { "IOPS" };
+    let Compared { has_latency, .. } = stats::sweep::compared(sweep);
+    let rate = unit(sweep);
     if has_latency { format!("{rate}, mean latency and CPU usage") } else { format!("{rate} and CPU usage") }
 }
 
 /// What is said in place of the front where it has all points; `None` elsewhere.
 pub fn none_beaten(sweep: &Sweep) -> Option<String> {
-    let measured = (0..sweep.points.len()).filter(|point| stats::sweep::figures(sweep, *point).is_some()).count();
+    let measured = measured(sweep, &(0..sweep.points.len()).collect::<Vec<_>>());
     let is_none = measured > 1 && sweep.front.len() == measured;
     is_none.then(|| format!("no setting is beaten by another in {}", compared(sweep)))
 }
@@ -97,10 +165,22 @@ fn with_doubt(sweep: &Sweep, points: &[usize]) -> String {
     doubt(sweep, points).map(|words| format!(", {words}")).unwrap_or_default()
 }
 
-/// Where throughput still rises: `from -o16 to -o32 by 5 % (78,108 to 81,800 IOPS)`, as measured.
+/// Where throughput still rises: `from -o16 to -o32: +24 % (78,108 to 97,000 IOPS)`, as measured.
 pub fn growth_of_depths(sweep: &Sweep, series: &DepthSeries) -> Option<String> {
     let depth = |figures: &Headline| figures.depth.map(f64::from);
+    if stats::sweep::are_blocks_large(sweep, &series.points) {
+        return growth(sweep, &series.points, depth, |figures| mib(figures.bytes_per_s), "MiB/s");
+    }
     growth(sweep, &series.points, depth, |figures| figures.iops, "IOPS")
+}
+
+/// I/Os per second of a series of depths in the unit of its throughput: `37,886 IOPS`, `1,204 MiB/s`.
+pub fn rate_of_series(sweep: &Sweep, series: &DepthSeries, iops: f64) -> String {
+    let figures = series.points.iter().find_map(|point| stats::sweep::figures(sweep, *point));
+    match figures.filter(|_| stats::sweep::are_blocks_large(sweep, &series.points)) {
+        Some(figures) => format!("{} MiB/s", grouped(mib(figures.bytes_per_s / figures.iops * iops))),
+        None => format!("{} IOPS", grouped(iops)),
+    }
 }
 
 /// The same of block sizes, in MiB/s.
@@ -117,7 +197,8 @@ fn growth(
     unit: &str,
 ) -> Option<String> {
     let Growth { from, to, percent } = stats::sweep::growth(sweep, points, size, rate)?;
-    let rate_of = |point: usize| stats::sweep::figures(sweep, point).map(|figures| grouped(rate(figures)));
+    let basis = stats::sweep::basis(sweep, points);
+    let rate_of = |point: usize| stats::sweep::figures_on(sweep, point, basis).map(|figures| grouped(rate(figures)));
     let (before, after) = (rate_of(from)?, rate_of(to)?);
     Some(format!("from {} to {}: {percent:+.0} % ({before} to {after} {unit})", typed(sweep, from), typed(sweep, to)))
 }
@@ -146,10 +227,11 @@ pub fn across_blocks(sweep: &Sweep) -> Option<String> {
     ))
 }
 
-/// What the depth costs and brings beside the one with the most throughput: `32 % fewer IOPS than depth 32, which has the
+/// What the depth costs and brings beside the one with the most throughput: `32 % less throughput than depth 32, which has the
 /// most, for 81 % less mean latency`; `None` if it has the most itself.
 pub fn given_up(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> Option<String> {
-    let of_point = |point: usize| stats::sweep::figures(sweep, point);
+    let basis = stats::sweep::basis(sweep, &series.points);
+    let of_point = |point: usize| stats::sweep::figures_on(sweep, point, basis);
     let figures = of_point(stats::sweep::point_at(sweep, series, efficient.depth)?)?;
     let known = series.points.iter().filter_map(|point| of_point(*point));
     let fastest = known.max_by(|a, b| a.iops.total_cmp(&b.iops)).filter(|fastest| fastest.depth != figures.depth)?;
@@ -159,7 +241,7 @@ pub fn given_up(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) 
         format!(", for {:.0} % {word} mean latency", (100.0 - percent).abs())
     });
     Some(format!(
-        "{:.0} % fewer IOPS than depth {}, which has the most{}",
+        "{:.0} % less throughput than depth {}, which has the most{}",
         100.0 - beside.iops_percent,
         fastest.depth.unwrap_or_default(),
         latency.unwrap_or_default()
@@ -178,17 +260,22 @@ pub struct Range {
     pub least: String,
     /// The same of the most throughput.
     pub most: String,
+    /// The unit of both: IOPS or MiB/s.
+    pub unit: &'static str,
 }
 
 /// `None` if no such option varies.
 pub fn range_of_load(sweep: &Sweep) -> Option<Range> {
     let options: Vec<String> = stats::sweep::varied_load(sweep).into_iter().map(super::dashed).collect();
     let (least, most) = stats::sweep::range(sweep).filter(|_| !options.is_empty())?;
+    let unit = unit(sweep);
     let at = |point: usize| {
-        let iops = stats::sweep::figures(sweep, point).map_or(0.0, |figures| figures.iops);
-        format!("{} ({})", grouped(iops), typed(sweep, point))
+        let rate = |figures: &Headline| if unit == "IOPS" { figures.iops } else { mib(figures.bytes_per_s) };
+        let basis = stats::sweep::basis(sweep, &(0..sweep.points.len()).collect::<Vec<_>>());
+        let rate = stats::sweep::figures_on(sweep, point, basis).map_or(0.0, rate);
+        format!("{} ({})", grouped(rate), typed(sweep, point))
     };
-    Some(Range { options: options.join(" and "), least: at(least), most: at(most) })
+    Some(Range { options: options.join(" and "), least: at(least), most: at(most), unit })
 }
 
 /// Which depth to use, and why.
@@ -197,7 +284,8 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
         writeln!(out, "with {}:", Setting::typed_all(&series.settings))?;
     }
     let Some(Knee { efficient, saturation }) = &series.knee else {
-        return writeln!(out, "too few queue depths to find the best one: at least {} are needed", stats::DEPTHS_MIN);
+        writeln!(out, "too few queue depths to find the best one: at least {} are needed", stats::DEPTHS_MIN)?;
+        return nothing_better(sweep, series).map_or(Ok(()), |line| writeln!(out, "{line}"));
     };
     let at = stats::sweep::point_at(sweep, series, efficient.depth);
     writeln!(
@@ -212,9 +300,9 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
         Saturation::At { depth, plateau_iops } => {
             writeln!(
                 out,
-                "saturation depth: {}: within 5 % of the plateau of {} IOPS{}; more depth only adds latency",
+                "saturation depth: {}: within 5 % (and noise) of the plateau of {}{}; more depth only adds latency",
                 estimate(sweep, series, depth),
-                grouped(*plateau_iops),
+                rate_of_series(sweep, series, *plateau_iops),
                 highest(sweep, series, *plateau_iops)
             )?;
             Some(depth)
@@ -225,6 +313,9 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
             None
         }
     };
+    for line in [splits(sweep, series, efficient.depth), nothing_better(sweep, series)].into_iter().flatten() {
+        writeln!(out, "{line}")?;
+    }
     if [Some(efficient), saturated].into_iter().flatten().any(|estimate| has_interval(sweep, series, estimate)) {
         writeln!(out, "intervals:        {}", interval_basis(sweep, series))?;
     }
@@ -242,10 +333,43 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
+/// Other points of this depth that noise may have put below the one that is named: `same depth: ...`; `None` if there are
+/// none.
+pub fn splits(sweep: &Sweep, series: &DepthSeries, depth: u32) -> Option<String> {
+    let named = stats::sweep::point_at(sweep, series, depth)?;
+    let of_depth =
+        |point: &usize| stats::sweep::figures(sweep, *point).is_some_and(|figures| figures.depth == Some(depth));
+    let points: Vec<usize> = series.points.iter().copied().filter(of_depth).collect();
+    let others = |points: &[usize]| -> Vec<usize> { points.iter().copied().filter(|point| *point != named).collect() };
+    match stats::sweep::leaders(sweep, &points)? {
+        Leaders::Several(points) => Some(format!(
+            "same depth:       {}: not worse by more than the noise",
+            few_typed(sweep, &others(&points), "; ")
+        )),
+        Leaders::Single(_) => Some(format!(
+            "same depth:       {}: one run each does not show the noise",
+            few_typed(sweep, &others(&points), "; ")
+        )),
+        Leaders::One(_) => None,
+    }
+}
+
+/// That all points of a series have the same throughput, as far as the noise of their runs lets them be told apart.
+pub fn nothing_better(sweep: &Sweep, series: &DepthSeries) -> Option<String> {
+    match stats::sweep::leaders(sweep, &series.points)? {
+        Leaders::Several(points) if points.len() == measured(sweep, &series.points) => {
+            Some(none_better(sweep, &points))
+        }
+        _ => None,
+    }
+}
+
 /// That a plateau is a mean, where points were measured above it.
 fn highest(sweep: &Sweep, series: &DepthSeries, plateau_iops: f64) -> String {
     let highest = stats::sweep::above_plateau(sweep, &series.points, plateau_iops, |figures| figures.iops);
-    let words = |(point, iops)| format!(" (a mean; highest measured: {} with {})", grouped(iops), typed(sweep, point));
+    let words = |(point, iops)| {
+        format!(" (a mean; highest measured: {} with {})", rate_of_series(sweep, series, iops), typed(sweep, point))
+    };
     highest.map(words).unwrap_or_default()
 }
 
@@ -265,12 +389,6 @@ fn has_interval(sweep: &Sweep, series: &DepthSeries, DepthEstimate { low, high, 
     low != high && !stats::sweep::is_doubtful(sweep, &series.points)
 }
 
-/// The point of a series of block sizes with the most throughput.
-pub fn best_of_blocks(sweep: &Sweep, series: &BlockSeries) -> Option<usize> {
-    let rate = |point: usize| stats::sweep::figures(sweep, point).map_or(0.0, |figures| figures.bytes_per_s);
-    series.points.iter().copied().max_by(|a, b| rate(*a).total_cmp(&rate(*b)))
-}
-
 /// Which block size to use, and why.
 fn blocks(sweep: &Sweep, series: &BlockSeries, out: &mut dyn Write) -> io::Result<()> {
     if !series.settings.is_empty() {
@@ -280,7 +398,7 @@ fn blocks(sweep: &Sweep, series: &BlockSeries, out: &mut dyn Write) -> io::Resul
     match series.knee {
         Some(BlockKnee::At { point, plateau_bytes_per_s }) => writeln!(
             out,
-            "throughput knee: {}{}: within 5 % of the plateau of {} MiB/s; larger blocks only add latency",
+            "throughput knee: {}{}: within 5 % (and noise) of the plateau of {} MiB/s; larger blocks only add latency",
             typed(sweep, point),
             with_doubt(sweep, &[point]),
             grouped(mib(plateau_bytes_per_s))
@@ -290,12 +408,9 @@ fn blocks(sweep: &Sweep, series: &BlockSeries, out: &mut dyn Write) -> io::Resul
             writeln!(out, "throughput knee: above the tested range; throughput still rises{growth}")
         }
         None => {
-            let best = best_of_blocks(sweep, series).map(|point| typed(sweep, point)).unwrap_or_default();
-            writeln!(
-                out,
-                "most MiB/s with {best}; to find where throughput stops growing, at least {} block sizes are needed",
-                stats::DEPTHS_MIN
-            )
+            let most = most(sweep, &series.points).map(|(words, _)| words).unwrap_or_default();
+            let needed = stats::DEPTHS_MIN;
+            writeln!(out, "{most}\nto find where throughput stops growing, at least {needed} block sizes are needed")
         }
     }?;
     if is_doubtful { writeln!(out, "{NOT_FIRM}") } else { Ok(()) }

@@ -1,26 +1,37 @@
 //! Throughput over depth as a curve with one peak.
 
 use super::{TAIL_POINTS_MIN, TAIL_SHARE};
+use crate::sample::mean;
 
 /// Throughput over rising depth.
 pub(super) struct Curve<'a> {
     pub(super) depths: &'a [u32],
-    /// Mean of the runs at each depth.
+    /// The runs at each depth.
+    pub(super) runs: Vec<Vec<f64>>,
+    /// Their mean.
     pub(super) measured: Vec<f64>,
     /// The same, fitted: it rises to a peak and falls after it.
     pub(super) fitted: Vec<f64>,
 }
 
 impl<'a> Curve<'a> {
-    /// The curve with one peak that is nearest to the runs, by least squares of their means; `counts` are those of the runs.
-    pub(super) fn through(depths: &'a [u32], counts: &[usize], measured: Vec<f64>) -> Self {
-        let weights: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
+    /// The curve with one peak that is nearest to the runs, by least squares of their means.
+    pub(super) fn through(depths: &'a [u32], runs: Vec<Vec<f64>>) -> Self {
+        let weights: Vec<f64> = runs.iter().map(|runs| runs.len() as f64).collect();
+        let measured: Vec<f64> = runs.iter().map(|runs| mean(runs)).collect();
         let fitted = with_one_peak(&measured, &weights);
-        Self { depths, measured, fitted }
+        Self { depths, runs, measured, fitted }
     }
 
     pub(super) fn points(&self) -> impl Iterator<Item = (u32, f64)> {
         self.depths.iter().copied().zip(self.fitted.iter().copied())
+    }
+
+    /// True if a larger depth has no less throughput at no more latency, which is depth / throughput in a closed loop.
+    pub(super) fn is_beaten(&self, place: usize) -> bool {
+        let latency = |place: usize| f64::from(self.depths[place]) / self.measured[place];
+        let beats = |other: usize| self.measured[other] >= self.measured[place] && latency(other) <= latency(place);
+        (place + 1..self.depths.len()).any(beats)
     }
 
     /// Index of the first point of the upper third of the depths.

@@ -44,12 +44,12 @@ fn around_their_neighbours(runs: &BTreeMap<u32, Vec<f64>>) -> Vec<f64> {
     points.windows(3).map(deviation).collect()
 }
 
-/// Means of as many runs of each depth as there were, each off the curve by one of the factors.
-pub(super) fn redraw(curve: &Curve<'_>, counts: &[usize], factors: &[f64], rng: &mut Rng) -> Vec<f64> {
+/// As many runs of each depth as there were, each off the curve by one of the factors.
+pub(super) fn redraw(curve: &Curve<'_>, factors: &[f64], rng: &mut Rng) -> Vec<Vec<f64>> {
     let mut draw = |fitted: f64| match factors.len() as u64 {
         0 => fitted,
         count => fitted * factors[rng.below(count) as usize],
     };
-    let fitted = curve.fitted.iter().zip(counts);
-    fitted.map(|(&fitted, &count)| (0..count).map(|_| draw(fitted)).sum::<f64>() / count as f64).collect()
+    let runs = curve.fitted.iter().zip(&curve.runs);
+    runs.map(|(fitted, runs)| runs.iter().map(|_| draw(*fitted)).collect()).collect()
 }

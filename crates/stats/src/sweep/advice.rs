@@ -1,8 +1,8 @@
 //! Which points of a sweep to use: never one that another point beats in all figures.
 
-use super::{figures, runs};
+use super::{Basis, basis, figures, figures_on, runs, runs_on};
 use model::headline::Headline;
-use model::sweep::{Point, Sweep, Visit};
+use model::sweep::{Point, Setting, Sweep, Visit};
 use std::cmp::Ordering;
 
 /// The figures by which points are compared, beside the CPU usage of the machine.
@@ -16,7 +16,7 @@ pub struct Compared {
 
 /// What points are compared by.
 #[derive(Clone, Copy)]
-struct Scale(Compared);
+pub(super) struct Scale(Compared);
 
 /// What makes one point better than another.
 #[derive(Clone, Copy, Debug)]
@@ -28,21 +28,24 @@ struct Merit {
 }
 
 impl Scale {
-    /// The mean latency where all points have it, else none; throughput in bytes where block sizes differ. Advice and
-    /// headlines speak of the same figures.
-    fn of(sweep: &Sweep, points: &[usize]) -> Self {
+    /// The mean latency where all points have it, else none; throughput in bytes where blocks are large or their sizes
+    /// differ. Advice and headlines speak of the same figures.
+    pub(super) fn of(sweep: &Sweep, points: &[usize]) -> Self {
         let mut known = points.iter().filter_map(|point| figures(sweep, *point));
         let has_latency = known.all(|figures| figures.mean_ns.is_some());
-        let block = |point: &usize| sweep.points[*point].settings.iter().find(|setting| setting.name == "b");
-        let by_bytes = points.iter().any(|point| block(point) != points.first().and_then(block));
+        let by_bytes = are_blocks_large(sweep, points) || are_blocks_varied(sweep, points);
         Self(Compared { by_bytes, has_latency })
     }
 
+    /// In bytes or I/Os per second.
+    pub(super) fn throughput(self, figures: &Headline) -> f64 {
+        if self.0.by_bytes { figures.bytes_per_s } else { figures.iops }
+    }
+
     fn merit(self, figures: &Headline) -> Merit {
-        let Compared { by_bytes, has_latency } = self.0;
         Merit {
-            throughput: if by_bytes { figures.bytes_per_s } else { figures.iops },
-            latency: figures.mean_ns.filter(|_| has_latency).unwrap_or_default(),
+            throughput: self.throughput(figures),
+            latency: figures.mean_ns.filter(|_| self.0.has_latency).unwrap_or_default(),
             cpu_percent: figures.cpu_percent,
         }
     }
@@ -65,8 +68,27 @@ impl Merit {
 }
 
 fn merits(sweep: &Sweep, points: &[usize]) -> Vec<(usize, Merit)> {
-    let scale = Scale::of(sweep, points);
-    points.iter().filter_map(|point| Some((*point, scale.merit(figures(sweep, *point)?)))).collect()
+    let (scale, basis) = (Scale::of(sweep, points), basis(sweep, points));
+    points.iter().filter_map(|point| Some((*point, scale.merit(figures_on(sweep, *point, basis)?)))).collect()
+}
+
+/// True if the I/Os of all these points are so large that throughput is given in MiB/s.
+pub fn are_blocks_large(sweep: &Sweep, points: &[usize]) -> bool {
+    let mut known = points.iter().filter_map(|point| figures(sweep, *point)).peekable();
+    known.peek().is_some() && known.all(Headline::has_large_blocks)
+}
+
+/// True if block sizes differ among points.
+pub(super) fn are_blocks_varied(sweep: &Sweep, points: &[usize]) -> bool {
+    let block = |point: &usize| sweep.points[*point].settings.iter().find(|setting| setting.name == "b");
+    points.iter().any(|point| block(point) != points.first().and_then(block))
+}
+
+/// The throughput of each of these points, by which they are compared; 0 for those without figures.
+pub(super) fn throughputs(sweep: &Sweep, points: &[usize]) -> Vec<f64> {
+    let (scale, basis) = (Scale::of(sweep, points), basis(sweep, points));
+    let of = |point: &usize| figures_on(sweep, *point, basis).map_or(0.0, |figures| scale.throughput(figures));
+    points.iter().map(of).collect()
 }
 
 /// The best of some points by throughput, then latency, then CPU usage; of equal ones the first.
@@ -87,8 +109,12 @@ pub fn front(sweep: &Sweep, points: &[usize]) -> Vec<usize> {
     merits.iter().filter(|(_, merit)| !is_beaten(merit)).map(|(point, _)| *point).collect()
 }
 
-/// A point, or the nearest in throughput of those that beat it and that none beats.
+/// A point, or the nearest in throughput of those that beat it and that none beats. A confirmed point is compared with
+/// confirmed ones.
 pub fn unbeaten(sweep: &Sweep, point: usize, points: &[usize]) -> usize {
+    let is_confirmed = |point: &usize| !runs_on(sweep, *point, Basis::Confirmed).is_empty();
+    let comparable = |other: &usize| !is_confirmed(&point) || is_confirmed(other);
+    let points = &points.iter().copied().filter(comparable).collect::<Vec<_>>();
     let merits = merits(sweep, points);
     let Some((_, wanted)) = merits.iter().find(|(known, _)| *known == point) else { return point };
     let front = front(sweep, points);
@@ -103,12 +129,49 @@ pub fn is_doubtful(sweep: &Sweep, points: &[usize]) -> bool {
 
 /// The point of these with the highest value, if it lies above the plateau, which is a mean of several.
 pub fn above_plateau(sweep: &Sweep, points: &[usize], plateau: f64, of: fn(&Headline) -> f64) -> Option<(usize, f64)> {
-    let known = points.iter().filter_map(|point| Some((*point, of(figures(sweep, *point)?))));
+    let basis = basis(sweep, points);
+    let known = points.iter().filter_map(|point| Some((*point, of(figures_on(sweep, *point, basis)?))));
     known.max_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, highest)| *highest > plateau)
 }
 
 /// Options that make the load: another value asks another question, so none is better than another.
-const LOAD: [&str; 10] = ["w", "f", "c", "rs", "rd", "rdpct", "rdabs", "Z", "ft", "B"];
+const LOAD: [&str; 20] = [
+    "w",
+    "f",
+    "c",
+    "r",
+    "s",
+    "si",
+    "rs",
+    "rd",
+    "rdpct",
+    "rdabs",
+    "Z",
+    "ft",
+    "B",
+    "sizes",
+    "skew",
+    "compress",
+    "dedupe",
+    "append",
+    "discard",
+    "write-zeroes",
+];
+
+/// Points of each load, in the order given: no point is better than one of another load.
+pub fn loads(sweep: &Sweep) -> Vec<Vec<usize>> {
+    let load = |point: usize| -> Vec<&Setting> {
+        sweep.points[point].settings.iter().filter(|setting| LOAD.contains(&setting.name.as_str())).collect()
+    };
+    let mut loads: Vec<Vec<usize>> = Vec::new();
+    for point in 0..sweep.points.len() {
+        match loads.iter_mut().find(|points| load(points[0]) == load(point)) {
+            Some(points) => points.push(point),
+            None => loads.push(vec![point]),
+        }
+    }
+    loads
+}
 
 /// Varied options that make the load.
 pub fn varied_load(sweep: &Sweep) -> Vec<&str> {

@@ -1,7 +1,7 @@
 //! Throughput over block size.
 
 use super::advice::{best_of, unbeaten};
-use super::{figures, runs};
+use super::{basis, figures, runs_on};
 use crate::knee::{DepthSample, knee};
 use model::headline::Headline;
 use model::sweep::{BlockKnee, BlockSeries, Saturation, Setting, Sweep, Visit};
@@ -40,9 +40,10 @@ fn sectors(figures: &Headline) -> Option<u32> {
 
 fn series(sweep: &Sweep, settings: Vec<Setting>, sizes: &BTreeMap<u32, Vec<usize>>) -> BlockSeries {
     let points: Vec<usize> = sizes.values().flatten().copied().collect();
+    let basis = basis(sweep, &points);
     let sample = |size: u32| {
         move |point: &usize| {
-            let headlines = runs(sweep, *point).into_iter().filter_map(Visit::headline);
+            let headlines = runs_on(sweep, *point, basis).into_iter().filter_map(Visit::headline);
             headlines.map(move |figures| DepthSample { depth: size, iops: figures.bytes_per_s }).collect::<Vec<_>>()
         }
     };

@@ -3,10 +3,12 @@
 use super::*;
 use crate::PlannedPoint;
 use model::figures::{Directions, Figures};
+use model::finding::{Finding, Severity, Source};
 use model::metric::{Metric, Scope};
 use model::profile::{StreamName, Target, TimeSpan};
 use model::result::{LoadLoop, Measured, StreamFigures, TimeSpanResult};
 use model::sweep::{Order, Point, Saturation, Setting};
+use model::verdict::Verdict;
 
 /// Answers by formula; the n-th run may go wrong.
 #[derive(Default)]
@@ -17,6 +19,8 @@ struct Formula {
     fails_at: Option<usize>,
     interrupted_at: Option<usize>,
     halved_at: Option<usize>,
+    /// Other programs use the device.
+    disturbed_at: Option<usize>,
 }
 
 impl Runner for Formula {
@@ -29,6 +33,7 @@ impl Runner for Formula {
         let span = &profile.time_spans[0];
         let depth = span.targets[0].outstanding;
         let now = Some(self.runs.len());
+        let verdict = (now == self.disturbed_at).then(other_io);
         self.runs.push((depth, span.duration_s));
         self.seeds.push(span.random_seed);
         if now == self.fails_at {
@@ -50,9 +55,22 @@ impl Runner for Formula {
         let streams = span.streams().into_iter().map(stream).collect();
         let load_loop = Some(LoadLoop::Closed { depth });
         let measured = Measured { total, load_loop, streams, ..Measured::default() };
-        let span_result = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        let span_result = TimeSpanResult { measured: Some(measured), verdict, ..TimeSpanResult::default() };
         Ok(RunResult { time_spans: vec![span_result], ..RunResult::default() })
     }
+}
+
+fn other_io() -> Verdict {
+    let finding = Finding {
+        name: "other-io".to_owned(),
+        severity: Severity::Warn,
+        subject: String::new(),
+        figure: String::new(),
+        value: None,
+        advice: String::new(),
+        source: Source::Verdict,
+    };
+    Verdict { findings: vec![finding] }
 }
 
 /// Records its calls.
@@ -157,6 +175,18 @@ fn a_point_off_the_curve_is_run_twice_more() {
     assert_eq!(runner.runs[24..], [(10, 60), (10, 60)]);
     let again = found.visits.iter().filter(|visit| visit.purpose == Purpose::Again).count();
     assert_eq!((again, stats::sweep::figures(&found, 9).unwrap().iops), (2, 100_000.0));
+}
+
+#[test]
+fn a_disturbed_point_is_run_twice_more_and_its_neighbours_are_not() {
+    let mut runner = Formula { disturbed_at: Some(9), ..Formula::default() };
+    let (found, ..) = run(&design(24), &mut runner);
+    assert_eq!(runner.runs[24..], [(10, 60), (10, 60)]);
+    assert!(stats::sweep::figures(&found, 9).unwrap().warnings.is_empty(), "the disturbed run no longer counts");
+    // Repeats of one load are what they are.
+    let mut runner = Formula { disturbed_at: Some(1), ..Formula::default() };
+    run(&Design { runs: 3, ..design(1) }, &mut runner);
+    assert_eq!(runner.runs.len(), 3);
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn a_grid_is_a_heat_map() {
     let fastest = rates.fold(0.0, f64::max);
     assert!((best - fastest).abs() <= fastest * 1e-5);
     assert!(grid.texts.iter().any(|text| text.starts_with("-b8K -w50: ")), "{:?}", grid.texts);
-    assert!(words(&page).contains("Most MiB/s with "));
+    assert!(words(&page).contains("Most MiB/s: "));
 }
 
 #[test]
