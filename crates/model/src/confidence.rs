@@ -96,15 +96,15 @@ pub struct FigureSteadiness {
     /// The mean latency; `None` = measured for less than half a minute, not measured, or half a second passed without
     /// I/Os.
     pub latency_mean: Option<Steadiness>,
-    /// Parts of less than a tenth of the measurement whose I/Os per second move the mean by 2 % or more, in the order
-    /// of time. The steadiness of both figures is judged without them.
+    /// Parts of less than a tenth of the measurement whose I/Os per second move the mean by 2 % or more, or which lack 40 %
+    /// of the I/Os of a second, in the order of time. The steadiness of both figures is judged without them.
     #[serde(default)]
     pub brief_changes: Vec<BriefChange>,
     /// Stalls that recur at regular intervals; `None` = there are none, or this is unknown.
     #[serde(default)]
     pub periodic_stalls: Option<PeriodicStalls>,
-    /// Parts of a second or more in which no I/O completed although the rest of the measurement leads to expect ten or
-    /// more, in the order of time.
+    /// Parts of half a second or more in which no I/O completed although the rest of the measurement leads to expect 20 or
+    /// more (ten in a second or longer), in the order of time.
     #[serde(default)]
     pub completion_gaps: Vec<CompletionGap>,
 }

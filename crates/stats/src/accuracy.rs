@@ -302,6 +302,9 @@ pub fn missing_intervals_s(measured: &Measured) -> Option<f64> {
 }
 
 #[cfg(test)]
+mod trials;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulation::{Source, coverage_percent, exponential, normal};

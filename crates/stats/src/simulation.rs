@@ -66,6 +66,35 @@ impl Source {
     }
 }
 
+/// A device that serves one request at a time (`-o1`), each after an exponential time.
+pub(crate) struct Server<'a> {
+    /// Length of the measurement.
+    pub(crate) seconds: usize,
+    /// I/Os per second that it does at a time in seconds.
+    pub(crate) rate: &'a dyn Fn(f64) -> f64,
+    /// When it goes on, if it stands still at a time.
+    pub(crate) stalled_until: &'a dyn Fn(f64) -> Option<f64>,
+}
+
+impl Server<'_> {
+    /// End and latency of each I/O, in seconds.
+    pub(crate) fn ios(&self, rng: &mut Rng) -> Vec<(f64, f64)> {
+        let (mut ios, mut now) = (Vec::new(), 0.0);
+        loop {
+            let mut end = now + exponential(rng) / (self.rate)(now);
+            // What is left of an exponential time is one of the same law.
+            if let Some(until) = (self.stalled_until)(end) {
+                end = until + exponential(rng) / (self.rate)(until);
+            }
+            if end >= self.seconds as f64 {
+                return ios;
+            }
+            ios.push((end, end - now));
+            now = end;
+        }
+    }
+}
+
 /// Between 0 and 1, both excluded.
 pub(crate) fn uniform(rng: &mut Rng) -> f64 {
     ((rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64

@@ -32,7 +32,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "I/Os per second in each 100 ms, in measurements of 30 s or more. Reported if consecutive \
                         values deviate from the median by at least 25 % and 6 standard deviations (estimated from the \
                         median absolute deviation), cover at most a tenth of the run, and change the mean by 2 % or \
-                        more. Not reported if more than three such parts deviate in the same direction, nor for a \
+                        more; or if a second lacks at least 40 % of its I/Os and 6 standard deviations. Not reported if more than three such parts deviate in the same direction, nor for a \
                         part that `stall` reports. [How](measurement.md#steadiness)",
         advice: "find out what happened at that time (other load, a cache, a journal), and measure again: a short part \
                  of the run shifts its mean",
@@ -45,8 +45,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "stall",
         severity: Severity::Warn,
         unit: "seconds of the longest stall",
-        computed_from: "I/Os in each 100 ms: at least a second without a completion, in which the rate of the rest of \
-                        the run leads to expect ten I/Os or more. Not with `-i`, nor with a `--rate` that changes. Says whether the devices below the \
+        computed_from: "I/Os in each 100 ms: at least half a second without a completion, in which the rate of the \
+                        rest of the run leads to expect 20 I/Os or more (ten in a second or longer). Not with `-i`, nor with a `--rate` that changes. Says whether the devices below the \
                         targets had requests in flight at that time, if their counters were read at intervals (`-L`, \
                         `-D`)",
         advice: "look in the kernel log and the metrics of host, hypervisor and storage for what happened at that \
@@ -58,7 +58,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "milliseconds from one stall to the next",
         computed_from: "in measurements of 30 s or more: eight or more stalls in the I/Os per 100 ms, at intervals \
-                        that vary by at most 15 %. Or, with `-L` or `-D` in a closed loop without `-g`, `-i` and \
+                        that vary by at most 15 %. Or a peak in the spectrum of the I/Os per 100 ms, significant at \
+                        the 0.01 % level, if the rate in the mean period falls to 60 % or less for a part of it. Or, with `-L` or `-D` in a closed loop without `-g`, `-i` and \
                         `--fdatasync-every`: a period in the times of the slowest I/Os (only those with a latency of \
                         at least 2 ms and three times the mean; Rayleigh periodogram, significant at the 0.01 % \
                         level). A NOTE if the stalls take less than 2 % of the time. [How](measurement.md#steadiness)",
@@ -132,7 +133,7 @@ fn stall(context: &RuleContext<'_>) -> Option<Observation> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let others = match gaps.len() - 1 {
         0 => String::new(),
-        others => format!(", and {others} more of a second or longer"),
+        others => format!(", and {others} more of 0.5 s or longer"),
     };
     let busy: Vec<(&str, f64)> = context
         .measured
@@ -265,7 +266,7 @@ mod tests {
         let mut built = Built::sound();
         let gap = |start_ds: u64, end_ds: u64| CompletionGap { start_ns: start_ds * DS, end_ns: end_ds * DS };
         built.measured().steadiness.completion_gaps = vec![gap(100, 112), gap(300, 325), gap(500, 511)];
-        let longest = "WARN stall: no I/O completed for 2.5 s (at 30.0 s, and 2 more of a second or longer)";
+        let longest = "WARN stall: no I/O completed for 2.5 s (at 30.0 s, and 2 more of 0.5 s or longer)";
         assert_eq!(built.found(RULES), [longest]);
         for (busy_percent, state) in [
             (3.0, "sda was idle (requests in flight 3 % of the time)"),

@@ -46,7 +46,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "change in the mean, in percent",
         computed_from: "half-second means of I/Os per second and of latency, in measurements of 30 s or more: the \
                         MSER-5 test finds a start-up phase longer than 10 % of the measurement, and leaving it out \
-                        changes the mean by at least 2 %, significant at the 0.1 % level. \
+                        changes the mean by at least 2 %, significant at the 0.1 % level. Or the metric \
+                        approaches its level exponentially and needs 10 % to 50 % of the measurement for it. \
                         [How](measurement.md#steadiness)",
         advice: "extend the warm-up (-W) to cover the start of the measurement, which differs from the rest",
         evaluate: |context| {

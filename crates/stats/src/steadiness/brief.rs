@@ -1,4 +1,4 @@
-//! Parts of a run that are short, unlike all others, and move its mean.
+//! Parts of a run that are short, unlike all others, and move its mean or are slow for a second.
 
 use super::{CUT_MIN, SHIFT_MIN};
 use crate::sample::mean;
@@ -10,6 +10,9 @@ const DEVIATIONS: f64 = 6.0;
 const SHARE_MIN: f64 = 0.25;
 /// The median of distances from the median, as a standard deviation of a normal law.
 const MAD_TO_DEVIATION: f64 = 1.4826;
+/// A second is slow if it lacks this share of the usual I/Os, whatever it does to the mean of the run: so long a part has
+/// an effect on the highest percentiles.
+const SECOND_LACKS_MIN: f64 = 0.4;
 /// Cells between two that are unlike the others, which still are one part.
 const GAP_MAX: usize = 2;
 /// With more such parts than these in one direction, they are the nature of the load.
@@ -55,7 +58,39 @@ pub(super) fn ranges(cells: &[f64], is_unlike: impl Fn(f64) -> bool) -> Vec<(usi
     ranges
 }
 
-/// The short parts that move the mean, and the cells that they hold.
+/// The parts with slow seconds. A second holds ten times as many I/Os as a cell: at a few hundred per second only seconds
+/// scatter so little that a lack shows.
+fn slow_seconds(counts: &[f64], cell_ns: u64) -> Vec<(usize, usize)> {
+    let width = 1_000_000_000_u64.div_ceil(cell_ns) as usize;
+    let seconds: Vec<f64> = counts.windows(width).map(mean).collect();
+    let Some(usual) = Usual::of(&seconds) else { return Vec::new() };
+    let is_slow = |second: f64| usual.is_below(second) && second <= (1.0 - SECOND_LACKS_MIN) * usual.median;
+    let slowest = |begin: usize, end: usize| seconds[begin..end].iter().copied().fold(f64::INFINITY, f64::min);
+    let narrowed = |(begin, end): (usize, usize)| {
+        let limit = (usual.median + slowest(begin, end)) / 2.0;
+        let (from, to) = slowest_part(&counts[begin..end - 1 + width], limit);
+        (begin + from, begin + to)
+    };
+    ranges(&seconds, is_slow).into_iter().map(narrowed).collect()
+}
+
+/// The part that lacks most I/Os in all, compared with a limit (the maximum subarray; Bentley, Programming Pearls, CACM
+/// 27, 1984).
+fn slowest_part(counts: &[f64], limit: f64) -> (usize, usize) {
+    let (mut begin, mut lack) = (0, 0.0);
+    let mut most = (0.0, (0, counts.len()));
+    for (index, count) in counts.iter().enumerate() {
+        lack += limit - count;
+        if lack <= 0.0 {
+            (begin, lack) = (index + 1, 0.0);
+        } else if lack > most.0 {
+            most = (lack, (begin, index + 1));
+        }
+    }
+    most.1
+}
+
+/// The short parts that move the mean, or are slow for a second, and the cells that they hold.
 pub(super) fn changes(counts: &[f64], cell_ns: u64) -> Vec<(std::ops::Range<usize>, BriefChange)> {
     let Some(usual) = Usual::of(counts) else { return Vec::new() };
     let (count, whole) = (counts.len() as f64, mean(counts));
@@ -65,17 +100,25 @@ pub(super) fn changes(counts: &[f64], cell_ns: u64) -> Vec<(std::ops::Range<usiz
         let length = inside.len() as f64;
         let rest = (whole * count - inside.iter().sum::<f64>()) / (count - length);
         let shift = (rest - whole) / whole;
-        let is_one = length <= CUT_MIN * count && shift.abs() >= SHIFT_MIN;
         let (start_ns, end_ns) = (begin as u64 * cell_ns, end as u64 * cell_ns);
         let (iops, usual_iops) = (per_s(mean(inside)), per_s(usual.median));
-        is_one.then_some((begin..end, BriefChange { start_ns, end_ns, iops, usual_iops, shift }))
+        let change = BriefChange { start_ns, end_ns, iops, usual_iops, shift };
+        (length <= CUT_MIN * count).then_some((begin..end, change))
     };
-    let of_direction = |ranges: Vec<(usize, usize)>| {
-        let few = if ranges.len() <= PARTS_MAX { ranges } else { Vec::new() };
-        few.into_iter().filter_map(change).collect::<Vec<_>>()
+    let few = |ranges: Vec<(usize, usize)>| if ranges.len() <= PARTS_MAX { ranges } else { Vec::new() };
+    let above = few(ranges(counts, |cell| usual.is_above(cell)));
+    let below = ranges(counts, |cell| usual.is_below(cell));
+    let slow = if below.len() <= PARTS_MAX { few(slow_seconds(counts, cell_ns)) } else { Vec::new() };
+    let moves_mean = |(_, change): &(_, BriefChange)| change.shift.abs() >= SHIFT_MIN;
+    let mut found: Vec<_> = above.into_iter().chain(few(below)).filter_map(change).filter(moves_mean).collect();
+    let is_new = |found: &[(std::ops::Range<usize>, _)], (begin, end): (usize, usize)| {
+        found.iter().all(|(cells, _)| cells.end <= begin || end <= cells.start)
     };
-    let mut found = of_direction(ranges(counts, |cell| usual.is_above(cell)));
-    found.extend(of_direction(ranges(counts, |cell| usual.is_below(cell))));
+    for part in slow {
+        if is_new(&found, part) {
+            found.extend(change(part));
+        }
+    }
     found.sort_by_key(|(cells, _)| cells.start);
     found
 }
@@ -83,7 +126,8 @@ pub(super) fn changes(counts: &[f64], cell_ns: u64) -> Vec<(std::ops::Range<usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Source, coverage_percent};
+    use crate::simulation::{Source, coverage_percent, normal};
+    use hot::rng::Rng;
 
     const CELL_NS: u64 = 100_000_000;
 
@@ -110,6 +154,17 @@ mod tests {
         assert_eq!(with(&|cells| cells[..50].fill(0.0)), 1);
         assert_eq!(with(&|cells| (0..4).for_each(|at| cells[at * 150..at * 150 + 20].fill(0.0))), 0, "four of them");
         assert!(changes(&[0.0; 300], CELL_NS).is_empty());
+    }
+
+    #[test]
+    fn a_slow_second_is_found_though_it_hardly_moves_the_mean() {
+        let mut rng = Rng::new(2);
+        let mut cells: Vec<f64> = (0..600).map(|_| 30.0 + 30.0f64.sqrt() * normal(&mut rng)).collect();
+        cells[200..212].iter_mut().for_each(|cell| *cell /= 4.0);
+        let found: Vec<BriefChange> = changes(&cells, CELL_NS).into_iter().map(|(_, change)| change).collect();
+        let [change] = found[..] else { panic!("{found:?}") };
+        assert_eq!((change.start_ns, change.end_ns), (20_000_000_000, 21_200_000_000));
+        assert!((60.0..90.0).contains(&change.iops) && (0.01..0.02).contains(&change.shift), "{change:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A beginning that is not like the rest.
 
-use super::{CUT_MIN, SHIFT_MIN, SIGNIFICANCE_EACH, slope};
+use super::{CUT_MIN, SHIFT_MIN, SIGNIFICANCE_EACH, trend};
 use crate::confidence::batch_means::{BatchMean, two_sided_chance};
 use crate::sample::mean;
 
@@ -33,7 +33,7 @@ pub(super) fn at_the_beginning(values: &[f64]) -> Option<Cut> {
     // The larger of two errors: the rest's own, and that of both parts around their means. The second knows
     // bursts of which the rest happens to have few. A line is taken off the beginning, or a warm-up that
     // fades would be its own noise.
-    let mut around_means = slope::detrended(beginning);
+    let mut around_means = trend::detrended(beginning);
     around_means.extend(rest.iter().map(|value| value - mean(rest)));
     let errors = [BatchMean::of(rest)?, BatchMean::of(&around_means)?];
     let degrees_of_freedom = errors.iter().map(|error| error.degrees_of_freedom).fold(f64::INFINITY, f64::min);

@@ -3,9 +3,13 @@
 use model::change::CompletionGap;
 
 /// The shortest gap that counts.
-const GAP_MIN_NS: u64 = 1_000_000_000;
-/// I/Os that the rest of the series leads to expect in a gap, at least: a slow target is no stalled one.
+const GAP_MIN_NS: u64 = 500_000_000;
+/// From here on a gap is long.
+const LONG_NS: u64 = 1_000_000_000;
+/// I/Os that the rest of the series leads to expect in a long gap, at least: a slow target is no stalled one.
 const EXPECTED_MIN: f64 = 10.0;
+/// The same in a shorter gap: at random times, none of 20 I/Os completes once in 5e8 times.
+const EXPECTED_IN_SHORT_MIN: f64 = 20.0;
 
 /// The gaps of a series, in the order of time.
 pub(crate) fn gaps(ios: &[f64], cell_ns: u64) -> Vec<CompletionGap> {
@@ -22,7 +26,8 @@ pub(crate) fn gaps(ios: &[f64], cell_ns: u64) -> Vec<CompletionGap> {
     let (all, whole_ns) = (ios.iter().sum::<f64>(), ios.len() as u64 * cell_ns);
     gaps.retain(|gap| {
         let rest_ns = whole_ns.saturating_sub(gap.length_ns()) as f64;
-        all * gap.length_ns() as f64 >= EXPECTED_MIN * rest_ns && all > 0.0
+        let expected_min = if gap.length_ns() >= LONG_NS { EXPECTED_MIN } else { EXPECTED_IN_SHORT_MIN };
+        all * gap.length_ns() as f64 >= expected_min * rest_ns && all > 0.0
     });
     gaps
 }
@@ -38,12 +43,17 @@ mod tests {
     }
 
     #[test]
-    fn a_second_without_completions_is_a_gap_wherever_it_lies() {
-        let mut cells = vec![5.0; 100];
-        cells[..10].fill(0.0);
-        cells[40..49].fill(0.0);
-        cells[75..].fill(0.0);
-        assert_eq!(found(&cells), [(0, 10), (75, 25)], "900 ms are none");
+    fn half_a_second_without_completions_is_a_gap_wherever_it_lies() {
+        let with_gaps = |ios: f64| {
+            let mut cells = vec![ios; 100];
+            cells[..5].fill(0.0);
+            cells[40..44].fill(0.0);
+            cells[50..59].fill(0.0);
+            cells[75..].fill(0.0);
+            found(&cells)
+        };
+        assert_eq!(with_gaps(8.0), [(0, 5), (50, 9), (75, 25)], "400 ms are none");
+        assert_eq!(with_gaps(2.0), [(75, 25)], "too few I/Os to tell for less than a second");
     }
 
     #[test]

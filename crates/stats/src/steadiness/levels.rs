@@ -1,7 +1,7 @@
 //! Levels: parts of a run that are flat and differ from each other, as of a token bucket that runs empty.
 
 use super::pelt::{Costs, change_points};
-use super::{CUT_MIN, SIGNIFICANCE_EACH, slope};
+use super::{CUT_MIN, SIGNIFICANCE_EACH, trend};
 use crate::confidence::batch_means::{BatchMean, two_sided_chance};
 use crate::sample::{mean, moments};
 use model::change::Level;
@@ -65,7 +65,7 @@ fn parts<'a>(values: &'a [f64], cuts: &[usize]) -> Vec<&'a [f64]> {
 fn are_levels(parts: &[&[f64]], whole: f64) -> bool {
     let steps: Vec<f64> = parts.windows(2).map(|pair| mean(pair[1]) - mean(pair[0])).collect();
     let smallest = steps.iter().map(|step| step.abs()).fold(f64::INFINITY, f64::min);
-    if smallest < STEP_MIN * whole || parts.iter().any(|part| slope::change(part).abs() > FLAT * smallest) {
+    if smallest < STEP_MIN * whole || parts.iter().any(|part| trend::change(part).abs() > FLAT * smallest) {
         return false;
     }
     // The scatter is that of all parts around their own means.

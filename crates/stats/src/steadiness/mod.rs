@@ -9,8 +9,9 @@ mod change;
 mod gaps;
 mod levels;
 mod pelt;
-mod slope;
+mod spectrum;
 mod stalls;
+mod trend;
 
 pub(crate) use gaps::gaps;
 
@@ -30,8 +31,8 @@ pub(crate) const FOLD: usize = 5;
 /// Chance of a false alarm.
 const SIGNIFICANCE: f64 = 0.001;
 
-/// Four tests are made: for each the chance is a fourth.
-const SIGNIFICANCE_EACH: f64 = SIGNIFICANCE / 4.0;
+/// Five tests are made (levels, beginning, approach, line, end): for each the chance is a fifth.
+const SIGNIFICANCE_EACH: f64 = SIGNIFICANCE / 5.0;
 
 /// A drift from here on is large: its share of the mean.
 const DRIFT_MIN: f64 = 0.05;
@@ -53,8 +54,8 @@ pub(crate) fn judge(values: &[f64]) -> Option<Steadiness> {
     if let Some(beginning) = change::at_the_beginning(values) {
         return Some(Steadiness::ShortWarmUp { cut: beginning.share, shift: beginning.shift });
     }
-    if let Some(change) = slope::drift(values) {
-        return Some(Steadiness::Drift { change });
+    if let Some(trend) = trend::judge(values) {
+        return Some(trend);
     }
     // A fall that comes late, as of a drive whose cache is full, is no line, but a drift nevertheless: the
     // same test from the end.
@@ -89,8 +90,11 @@ pub(crate) struct StallSources<'a> {
 pub(crate) fn periodic_stalls(sources: &StallSources<'_>) -> Option<PeriodicStalls> {
     let StallSources { ios, cell_ns, slowest, latency_mean_ns } = *sources;
     let elapsed_ns = ios.len() as f64 * cell_ns as f64;
+    if ios.len() < CELLS_MIN {
+        return None;
+    }
     let of_slowest = || stalls::of_slowest(slowest, latency_mean_ns?, elapsed_ns);
-    if ios.len() < CELLS_MIN { None } else { stalls::of_cells(ios, cell_ns).or_else(of_slowest) }
+    stalls::of_cells(ios, cell_ns).or_else(|| spectrum::stalls(ios, cell_ns)).or_else(of_slowest)
 }
 
 #[cfg(test)]
@@ -137,7 +141,7 @@ mod tests {
     fn a_plain_test_of_the_slope_raises_alarms_on_half_of_what_is_steady() {
         let alarms = coverage_percent(400, |rng| {
             let values = Source::AUTOREGRESSIVE_90.series(MINUTE, rng);
-            slope::plain_standard_errors(&values) > 1.96
+            trend::plain_standard_errors(&values) > 1.96
         });
         assert!(alarms > 40.0, "{alarms} %");
     }

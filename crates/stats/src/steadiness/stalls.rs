@@ -45,8 +45,11 @@ pub(super) fn of_cells(ios: &[f64], cell_ns: u64) -> Option<PeriodicStalls> {
     }
     let gaps: Vec<f64> = stalls.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64).collect();
     let (gap, deviation) = moments(&gaps);
-    // A cell counts as stalled as far as it lacks I/Os.
-    let length = |&(begin, end): &(usize, usize)| ios[begin..end].iter().map(|cell| 1.0 - cell / usual.median).sum();
+    // A cell counts as stalled as far as it lacks I/Os; stalls begin and end in the cells beside those that stand out.
+    let length = |&(begin, end): &(usize, usize)| {
+        let cells = &ios[begin.saturating_sub(1)..ios.len().min(end + 1)];
+        cells.iter().map(|cell| 1.0 - cell / usual.median).sum()
+    };
     let lengths: Vec<f64> = stalls.iter().map(length).collect();
     (deviation <= GAP_VARIATION_MAX * gap).then(|| PeriodicStalls {
         period_ns: (gap * cell_ns as f64) as u64,
