@@ -417,8 +417,9 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             value: "=<ratio>",
             short: "write data that compresses by this ratio, as in --compress=2.5",
             long: "Each block of 4 KiB is random bytes, as many as remain after compression, then zeros; the random \
-                   bytes differ from block to block and from write to write. zstd, LZ4 and gzip compress it by about \
-                   this ratio (1 to 100; 1 is incompressible); the report gives the ratio of a sample of what was \
+                   bytes differ from block to block and from write to write. zstd, LZ4 and gzip compress it by this \
+                   ratio within 5 % (1 to 15, with --verify 1 to 4; 1 is incompressible); what cannot hold is refused: \
+                   from 4 on, writes must be multiples of 4 KiB, from 2 on of 512 bytes. The report gives the ratio of a sample of what was \
                    written. Files that are created (-c) have the same content. The data is generated before the I/O is \
                    timed. Cannot be used with -Z, -Z<size> or -Zr.",
             kernel: "bytes of writes",
@@ -426,7 +427,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             example: "--compress=2.5",
         },
     )
-    .examples(&["2.5", "1", "100", "1.000001"]),
+    .examples(&["2.5", "1", "15", "1.000001"]),
     Setting::own(
         "Dedupe",
         "dedupe_percent",

@@ -61,23 +61,27 @@ fn equal_percent(mut hashes: Vec<u64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hot::reducible::{Reducible, Sample};
+    use hot::reducible::{Reducible, SAMPLE_BLOCKS, Sample};
     use hot::rng::Rng;
     use model::plan::{Expected, OpenPlan, Preparation, TargetPlan};
     use model::profile::{Reduction, Target};
     use model::record::RowRecord;
     use model::units::Millionths;
 
-    /// What is found in data that is made with these.
+    /// What is found in data that is made with these, in writes of a whole block.
     fn found(ratio: u32, dedupe_percent: u32) -> ReductionFigures {
+        found_in(4096, ratio, dedupe_percent)
+    }
+
+    fn found_in(write_bytes: usize, ratio: u32, dedupe_percent: u32) -> ReductionFigures {
         let mut span = TimeSpan { targets: vec![Target::new("a")], ..TimeSpan::default() };
         let asked = Reduction { compress_ratio: Millionths(ratio * 1_000_000), dedupe_percent };
         (span.targets[0].compress_ratio, span.targets[0].dedupe_percent) =
             (Some(asked.compress_ratio), Some(dedupe_percent));
         let sample = |seed| {
             let (content, mut rng, mut sample) = (Reducible::new(asked), Rng::new(seed), Sample::default());
-            let mut block = [0; 4096];
-            while sample.has_room() {
+            let mut block = vec![0; write_bytes];
+            for _ in 0..SAMPLE_BLOCKS {
                 content.fill(&mut block, &mut rng);
                 sample.take(&block);
             }
@@ -101,7 +105,7 @@ mod tests {
 
     #[test]
     fn data_compresses_as_asked_for_with_either_algorithm() {
-        for (asked, tolerance) in [(1, 0.01), (2, 0.02), (5, 0.03), (10, 0.05)] {
+        for (asked, tolerance) in [(1, 0.01), (2, 0.02), (5, 0.03), (10, 0.05), (12, 0.05), (15, 0.05)] {
             let found = found(asked, 0);
             for (name, ratio) in [("zstd", found.zstd_ratio), ("lz4", found.lz4_ratio)] {
                 let ratio = ratio.expect("something was written");
@@ -110,6 +114,17 @@ mod tests {
             }
             assert_eq!((found.sample_bytes, found.compared_blocks), (512 << 10, 32_768));
             assert_eq!(found.equal_blocks_percent, Some(0.0));
+        }
+    }
+
+    #[test]
+    fn small_writes_compress_as_asked_for_as_far_as_they_are_admitted() {
+        for (write_bytes, asked) in [(512, 2), (512, 3), (2048, 3)] {
+            let found = found_in(write_bytes, asked, 0);
+            for ratio in [found.zstd_ratio, found.lz4_ratio] {
+                let off = ratio.expect("something was written") / f64::from(asked) - 1.0;
+                assert!(off.abs() < 0.05, "{write_bytes} bytes, {asked}: {off}");
+            }
         }
     }
 

@@ -249,12 +249,32 @@ fn check_write_source(target: &Target, report: &mut Report<'_>) {
     }
 }
 
+/// The ratio holds within 5 % with zstd, LZ4 and gzip, or is refused.
+fn check_ratio(span: &TimeSpan, target: &Target, reduction: Reduction, report: &mut Report<'_>) {
+    let ratio = reduction.compress_ratio;
+    if !Reduction::admits(ratio) {
+        report.error(format!("the ratio (--compress) must be 1 to 15, not {ratio}"));
+        return;
+    }
+    if span.verify && ratio > Reduction::RATIO_MAX_VERIFIED {
+        report.error(format!(
+            "--compress={ratio} cannot be used with --verify, whose headers do not compress: the ratio must be 1 to 4"
+        ));
+    }
+    let multiple = reduction.write_multiple_bytes();
+    let sizes = target.sizes_of(Operation::Write).into_iter().map(|(bytes, _)| bytes);
+    if let Some(odd) = sizes.filter(|_| target.writes()).find(|bytes| !bytes.is_multiple_of(multiple)) {
+        report.error(format!(
+            "--compress={ratio} needs writes that are multiples of {multiple} bytes, not {odd}: compressors take too much \
+             for smaller parts (-b, --sizes)"
+        ));
+    }
+}
+
 /// Data that reduces excludes everything else that says what is written.
 fn check_reduction(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     let (Some(reduction), Some(option)) = (target.reduction(), target.reduction_option()) else { return };
-    if !Reduction::admits(reduction.compress_ratio) {
-        report.error(format!("the ratio (--compress) must be 1 to 100, not {}", reduction.compress_ratio));
-    }
+    check_ratio(span, target, reduction, report);
     if reduction.dedupe_percent > 100 {
         let percent = reduction.dedupe_percent;
         report.error(format!("the percentage of repeated blocks (--dedupe) must be 0 to 100, not {percent}"));

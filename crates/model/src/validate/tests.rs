@@ -194,7 +194,17 @@ fn data_that_reduces_is_written_in_whole_blocks_and_nothing_else_is() {
         &["--dedupe", "-Z<size>"],
     );
     assert_one(&with(|_, t| t.write_percent = 0).errors, &["--compress", "-w<percent>", "-c<size>"]);
-    assert_one(&with(|_, t| t.compress_ratio = Some(Millionths(999_999))).errors, &["1 to 100", "0.999999"]);
+    assert_one(&with(|_, t| t.compress_ratio = Some(Millionths(999_999))).errors, &["1 to 15", "0.999999"]);
+    assert_one(&with(|_, t| t.compress_ratio = Some(Millionths(15_000_001))).errors, &["1 to 15", "15.000001"]);
+    assert_one(&with(|_, t| t.block_size = Bytes(100)).errors, &["--compress=2", "multiples of 512 bytes, not 100"]);
+    let small = |_: &mut TimeSpan, t: &mut Target| {
+        (t.compress_ratio, t.block_size) = (Some(Millionths(4_000_000)), Bytes(2048));
+    };
+    assert_one(&with(small).errors, &["--compress=4", "multiples of 4096 bytes, not 2048"]);
+    let verified = |span: &mut TimeSpan, t: &mut Target| {
+        (span.verify, t.compress_ratio) = (true, Some(Millionths(5_000_000)));
+    };
+    assert_one(&with(verified).errors, &["--compress=5", "--verify", "1 to 4"]);
     assert_one(&with(|_, t| t.dedupe_percent = Some(101)).errors, &["--dedupe", "101"]);
     let odd: [fn(&mut TimeSpan, &mut Target); 3] = [
         |_, t| (t.dedupe_percent, t.block_size) = (Some(30), Bytes(512)),
