@@ -15,6 +15,9 @@ pub struct Reduction {
     pub dedupe_percent: u32,
 }
 
+/// The largest ratio that is read.
+const RATIO_READ_MAX: Millionths = Millionths(100 * Millionths::ONE.0);
+
 impl Reduction {
     /// Blocks are compressed and repeated by this many bytes.
     pub const BLOCK_BYTES: u64 = 4096;
@@ -39,9 +42,10 @@ impl Reduction {
     /// Data that is neither compressible nor repeated.
     pub const NONE: Self = Self { compress_ratio: Millionths::ONE, dedupe_percent: 0 };
 
-    /// Reads the ratio that `--compress` takes: `2`, `1.5`.
+    /// Reads the ratio that `--compress` takes: `2`, `1.5`. Earlier versions took up to 100; their results and marks stay
+    /// readable, and a load with such a ratio is refused when it is checked.
     pub fn parse_ratio(text: &str) -> Result<Millionths, String> {
-        let ratio = Millionths::parse(text).filter(|ratio| Self::admits(*ratio));
+        let ratio = Millionths::parse(text).filter(|ratio| (Millionths::ONE..=RATIO_READ_MAX).contains(ratio));
         ratio.ok_or_else(|| {
             format!("'{text}' is not a compression ratio (expected: a number from 1 to 15 with at most six decimals)")
         })
@@ -73,11 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_outside_of_1_to_15_are_refused() {
-        for (text, ratio) in [("1", 1_000_000), ("2.0", 2_000_000), ("1.5", 1_500_000), ("15", 15_000_000)] {
+    fn what_is_no_ratio_is_refused_and_those_of_earlier_versions_are_read() {
+        for (text, ratio) in [("1", 1_000_000), ("2.0", 2_000_000), ("1.5", 1_500_000), ("100", 100_000_000)] {
             assert_eq!(Reduction::parse_ratio(text), Ok(Millionths(ratio)));
         }
-        for text in ["", "0", "0.99", "15.000001", "100", "5000", "-2", "2:1", "2,5", "x"] {
+        for text in ["", "0", "0.99", "100.000001", "5000", "-2", "2:1", "2,5", "x"] {
             let message = Reduction::parse_ratio(text).unwrap_err();
             assert!(message.contains(&format!("'{text}'")) && message.contains("1 to 15"), "{message}");
         }
@@ -91,7 +95,7 @@ mod tests {
             let json = serde_json::to_string(&reduction).unwrap();
             assert_eq!(serde_json::from_str::<Reduction>(&json).unwrap(), reduction, "{json}");
         }
-        for text in ["", "compress:2", "compress:2,dedupe:101", "compress:16,dedupe:1", "dedupe:1"] {
+        for text in ["", "compress:2", "compress:2,dedupe:101", "compress:200,dedupe:1", "dedupe:1"] {
             assert_eq!(Reduction::parse(text), None, "{text}");
         }
     }
