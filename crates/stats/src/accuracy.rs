@@ -57,9 +57,9 @@ impl<'a> Accuracy<'a> {
             interval::of_mean(mean(&rates), &rates, range(&rates), self.cell_s)
         };
         let (iops, bytes_per_s) = (per_s(|cell| cell.ios), per_s(|cell| cell.bytes));
-        let errors_ns = if self.measures_latency { latency_errors_ns(&cells) } else { None };
-        let latency_mean_ns = errors_ns.as_ref().map(|errors_ns| errors_ns.estimate(self.cell_s));
-        let percentiles = self.percentiles(errors_ns, |section| operations(section, kind));
+        let errors = if self.measures_latency { latency_errors(&cells) } else { None };
+        let latency_mean_ns = errors.as_ref().map(|errors| errors.estimate(self.cell_s));
+        let percentiles = self.percentiles(errors, |section| operations(section, kind));
         let estimates = [Some(iops), Some(bytes_per_s), latency_mean_ns].into_iter().flatten();
         let withheld =
             estimates.chain(percentiles.iter().map(|(_, estimate)| *estimate)).filter_map(Estimate::withheld);
@@ -82,7 +82,7 @@ impl<'a> Accuracy<'a> {
     pub(crate) fn response_times(&self) -> Option<HalfWidths> {
         let mean_ns = self.response_mean()?;
         let cells: Vec<CellCounts> = self.cells.iter().map(|cell| counts(cell, Kind::Both)).collect();
-        let percentiles = self.percentiles(latency_errors_ns(&cells), |section| vec![&section.response]);
+        let percentiles = self.percentiles(latency_errors(&cells), |section| vec![&section.response]);
         let estimates = std::iter::once(mean_ns).chain(percentiles.iter().map(|(_, estimate)| *estimate));
         let withheld = estimates.filter_map(Estimate::withheld);
         Some(HalfWidths {
@@ -94,7 +94,7 @@ impl<'a> Accuracy<'a> {
         })
     }
 
-    /// A ratio of sums, as [`latency_errors_ns`].
+    /// A ratio of sums, as [`latency_errors`].
     fn response_mean(&self) -> Option<Estimate> {
         let groups = self.groups()?;
         let sums: Vec<(f64, f64)> = groups
@@ -129,11 +129,11 @@ impl<'a> Accuracy<'a> {
     /// Of the percentiles that enough I/Os lie beyond. `course`: the mean latency of the same I/Os over time.
     fn percentiles(
         &self,
-        course: Option<RatioErrors>,
+        course: Option<LatencyErrors>,
         of: impl Fn(&SectionRecord) -> Vec<&SectionCounts>,
     ) -> Vec<(u64, Estimate)> {
         let Some(groups) = self.groups() else { return Vec::new() };
-        let withheld = course.and_then(|course| interval::long_dependence(&course.errors_ns, self.cell_s));
+        let withheld = course.and_then(|course| interval::long_dependence(&course.errors, self.cell_s));
         // A day of seconds is unpacked a group at a time: all at once would take gigabytes.
         let histogram = |sections: &&'a [SectionRecord]| {
             let counts = sections.iter().flat_map(&of).flat_map(|counts| counts.histogram.iter());
@@ -194,30 +194,30 @@ fn latency_mean_ns(cells: &[CellCounts]) -> Option<f64> {
     (ios > 0.0).then(|| sum_ns / ios)
 }
 
-/// A mean latency, and errors over time whose mean is its own.
-struct RatioErrors {
-    ratio_ns: f64,
-    errors_ns: Vec<f64>,
+/// A mean latency, and errors over time whose mean is its own, in nanoseconds.
+struct LatencyErrors {
+    mean: f64,
+    errors: Vec<f64>,
     /// Smallest and largest mean of a cell.
-    range_ns: Interval,
+    range: Interval,
 }
 
-impl RatioErrors {
+impl LatencyErrors {
     fn estimate(&self, cell_s: f64) -> Estimate {
-        interval::of_mean(self.ratio_ns, &self.errors_ns, self.range_ns, cell_s)
+        interval::of_mean(self.mean, &self.errors, self.range, cell_s)
     }
 }
 
 /// The mean latency is a ratio of two means, of latency and of I/Os per cell. How far a ratio R may be off
 /// follows from the mean of (latency - R x I/Os), which is 0 (Law & Kelton, 9.5.2: the classical ratio
 /// estimator of the regenerative method).
-fn latency_errors_ns(cells: &[CellCounts]) -> Option<RatioErrors> {
+fn latency_errors(cells: &[CellCounts]) -> Option<LatencyErrors> {
     let ratio_ns = latency_mean_ns(cells)?;
     let ios_per_cell = mean(&cells.iter().map(|cell| cell.ios as f64).collect::<Vec<_>>());
     let deviation_ns = |cell: &CellCounts| (cell.latency_sum_ns as f64 - ratio_ns * cell.ios as f64) / ios_per_cell;
     let errors_ns: Vec<f64> = cells.iter().map(deviation_ns).collect();
     let means_ns: Vec<f64> = cells.iter().filter_map(|cell| latency_mean_ns(std::slice::from_ref(cell))).collect();
-    Some(RatioErrors { ratio_ns, errors_ns, range_ns: range(&means_ns) })
+    Some(LatencyErrors { mean: ratio_ns, errors: errors_ns, range: range(&means_ns) })
 }
 
 /// Of several, that of the longest time: the one that was not determined, if there is one.

@@ -67,7 +67,7 @@ fn slow_seconds(counts: &[f64], cell_ns: u64) -> Vec<(usize, usize)> {
     let is_slow = |second: f64| usual.is_below(second) && second <= (1.0 - SECOND_LACKS_MIN) * usual.median;
     let slowest = |begin: usize, end: usize| seconds[begin..end].iter().copied().fold(f64::INFINITY, f64::min);
     let narrowed = |(begin, end): (usize, usize)| {
-        let limit = (usual.median + slowest(begin, end)) / 2.0;
+        let limit = f64::midpoint(usual.median, slowest(begin, end));
         let (from, to) = slowest_part(&counts[begin..end - 1 + width], limit);
         (begin + from, begin + to)
     };
