@@ -74,7 +74,7 @@ fn periodic(runs: u32, seconds: usize, usual: f64, measures_latency: bool) -> f6
         let begin = uniform(rng);
         let stalled_until = |time: f64| {
             let into = (time - begin).rem_euclid(1.0);
-            (into < 0.12).then(|| time - into + 0.12)
+            (into < 0.12).then_some(time - into + 0.12)
         };
         let ios = Server { seconds, rate: &|_| usual, stalled_until: &stalled_until }.ios(rng);
         let found = judge(&ios, seconds, measures_latency).periodic_stalls;

@@ -112,13 +112,13 @@ mod tests {
 
     /// A run of 3 s with these I/Os in each 100 ms, with the interval that it would have.
     fn run(cells: &[f64]) -> RunResult {
-        let ios: Vec<u64> = cells.iter().map(|ios| ios.max(0.0).round() as u64).collect();
-        let iops = ios.iter().sum::<u64>() as f64 / (cells.len() as f64 / 10.0);
+        let counts: Vec<u64> = cells.iter().map(|ios| ios.max(0.0).round() as u64).collect();
+        let iops = counts.iter().sum::<u64>() as f64 / (cells.len() as f64 / 10.0);
         let rates: Vec<f64> = cells.iter().map(|ios| ios * 10.0).collect();
         let range = model::confidence::Interval { low: 0.0, high: f64::INFINITY };
         let interval = crate::confidence::interval::of_mean(iops, &rates, range, 0.1).interval();
-        let bytes = ios.iter().map(|ios| ios * 4096).collect();
-        let read = SeriesCounts { ios, bytes, latency_sum_ns: Vec::new() };
+        let bytes = counts.iter().map(|ios| ios * 4096).collect();
+        let read = SeriesCounts { ios: counts, bytes, latency_sum_ns: Vec::new() };
         let write = SeriesCounts { ios: vec![0; cells.len()], bytes: vec![0; cells.len()], latency_sum_ns: Vec::new() };
         let total = HalfWidths { iops_interval: interval, ..HalfWidths::default() };
         let figures = Figures { iops, bytes_per_s: iops * 4096.0, ..Figures::default() };
