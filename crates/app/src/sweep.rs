@@ -375,7 +375,7 @@ fn announce(
 fn too_few(design: &Design, sweep: &Sweep, kind: Kind) -> Option<String> {
     match (design.extent, kind) {
         _ if !design.limits.is_empty() => None,
-        (Extent::Whole, Kind::Repeat) if design.runs < RUNS_FOR_INTERVAL => {
+        (Extent::Whole, Kind::Repeat) if (2..RUNS_FOR_INTERVAL).contains(&design.runs) => {
             Some(format!("a 95 % interval of the median needs {RUNS_FOR_INTERVAL} runs or more (--runs)"))
         }
         (Extent::Whole, Kind::Sweep) if stats::sweep::has_too_few_depths(&sweep.points) => {

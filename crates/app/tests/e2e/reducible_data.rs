@@ -171,7 +171,7 @@ fn what_cannot_be_is_refused_and_nothing_is_touched() {
     let before = place.content("a.dat");
     for (words, expected) in [
         ("-w100 --compress=0.5", "'0.5' is not a compression ratio (expected: a number from 1 to 15"),
-        ("-w100 --compress=16", "'16' is not a compression ratio"),
+        ("-w100 --compress=16", "the ratio (--compress) must be 1 to 15, not 16"),
         ("-w100 --compress=12 -b2K", "--compress=12 needs writes that are multiples of 4096 bytes, not 2048"),
         ("-w100 --compress=2:1", "'2:1' is not a compression ratio"),
         ("-w100 --dedupe=101", "'101' is not a whole number"),

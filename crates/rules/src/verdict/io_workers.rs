@@ -20,13 +20,22 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
 /// Share of the threads' time from which on the kernel threads are what is busy, however deep the queue is.
 const BUSY: f64 = 0.5;
 
+/// CPU time of these threads as a share of that of the run's threads; `None` if there are none.
+pub(super) fn cpu_share(context: &RuleContext<'_>) -> Option<f64> {
+    let cpu_time_ms = context.notes().find_map(|note| match note {
+        Note::IoWorkerThreads { cpu_time_ms, .. } => *cpu_time_ms,
+        _ => None,
+    })?;
+    Some(cpu_time_ms as f64 / 1e3 / (context.elapsed_s() * f64::from(context.measured.thread_count.max(1))))
+}
+
 pub(super) fn io_workers(context: &RuleContext<'_>) -> Vec<Observation> {
     context.noted(|note| {
         let Note::IoWorkerThreads { threads, cpu_time_ms } = note else { return None };
-        let share_of = |count: u64| Some((*cpu_time_ms)? as f64 / 1e3 / (context.elapsed_s() * count.max(1) as f64));
-        let share = share_of(u64::from(context.measured.thread_count));
+        let share = cpu_share(context);
         let outstanding = context.plan.into_iter().flat_map(|plan| &plan.workers).map(|worker| u64::from(worker.slots));
-        let share_of_latency = share_of(outstanding.sum());
+        let time_s = context.elapsed_s() * outstanding.sum::<u64>().max(1) as f64;
+        let share_of_latency = cpu_time_ms.map(|cpu_time_ms| cpu_time_ms as f64 / 1e3 / time_s);
         let cost = share.map(|share| format!("; they used a CPU for {} of the threads' time", percent(share)));
         let observation = Observation::new(format!("{note}{}", cost.unwrap_or_default()), *threads as f64);
         let is_costly = share.is_some_and(|share| share > BUSY)

@@ -1,7 +1,7 @@
 //! What others did with the CPUs and devices that the run used.
 
 use super::stack::OnDevice;
-use super::{RuleContext, VerdictRule};
+use super::{RuleContext, VerdictRule, io_workers};
 use crate::rule::{Observation, percent};
 use model::cpu_shares::CpuShares;
 use model::finding::Severity;
@@ -114,16 +114,22 @@ enum Cause {
     OtherPrograms,
     /// Threads and interrupts of the kernel, where the run has I/Os that they complete.
     Completions,
-    /// The threads themselves: there are more of them than CPUs.
+    /// The threads themselves: there are more of them than CPUs, which are seldom idle.
     OwnThreads,
+    /// Threads of the kernel that do the run's I/Os for `io_uring`.
+    OwnWorkers,
     Unknown,
 }
 
 /// What used the most CPU time outside this program, if that is worth a warning.
 fn cause(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> Cause {
-    let cpus = context.result.system.topology.cpus.len();
-    let has_too_many = cpus > 0 && context.measured.thread_count as usize > cpus;
-    let nobody = if has_too_many { Cause::OwnThreads } else { Cause::Unknown };
+    let has_too_many = has_too_many_threads(context, shares);
+    let has_workers = io_workers::cpu_share(context).is_some_and(|share| share > super::WORTH_A_WARNING);
+    let nobody = match (has_too_many, has_workers) {
+        (true, _) => Cause::OwnThreads,
+        (_, true) => Cause::OwnWorkers,
+        _ => Cause::Unknown,
+    };
     let Some(shares) = shares else { return nobody };
     let kernel =
         shares.kernel_threads_percent.zip(shares.interrupts_percent).map(|(threads, interrupts)| threads + interrupts);
@@ -133,21 +139,32 @@ fn cause(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> Cause {
     let has_completions = context.plan.is_some_and(|plan| plan.targets.iter().any(|target| target.open.direct));
     match kernel {
         _ if is_much(others) && others >= kernel.unwrap_or(0.0) => Cause::OtherPrograms,
-        _ if has_too_many => Cause::OwnThreads,
+        _ if has_too_many || has_workers => nobody,
         Some(kernel) if is_much(kernel) && has_completions => Cause::Completions,
         _ => nobody,
     }
 }
 
+/// Idle time of all CPUs above which fewer threads would not help.
+const IDLE_PERCENT: f64 = 50.0;
+
+/// True if threads had to wait for each other.
+fn has_too_many_threads(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> bool {
+    let cpus = context.result.system.topology.cpus.len();
+    let is_idle = shares.is_some_and(|shares| shares.idle_percent > IDLE_PERCENT);
+    cpus > 0 && context.measured.thread_count as usize > cpus && !is_idle
+}
+
 /// What helps here.
 fn advice(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> String {
-    let cpus = context.result.system.topology.cpus.len();
-    let has_too_many = cpus > 0 && context.measured.thread_count as usize > cpus;
-    let fewer = format!("use no more threads than CPUs ({cpus})");
+    let fewer = format!("use no more threads than CPUs ({})", context.result.system.topology.cpus.len());
     let what = match cause(context, shares) {
-        Cause::OtherPrograms if has_too_many => format!("stop other programs, and {fewer}"),
+        Cause::OtherPrograms if has_too_many_threads(context, shares) => format!("stop other programs, and {fewer}"),
         Cause::OtherPrograms => "stop other programs, or use a machine with more CPUs".to_owned(),
         Cause::OwnThreads => fewer,
+        Cause::OwnWorkers => {
+            "use --engine=sync with more threads: kernel threads of io_uring that do this run's I/Os had the CPUs".to_owned()
+        }
         Cause::Completions => {
             "bind threads to CPUs that do not handle the device's interrupts (-a; /proc/interrupts names them), or use more \
              CPUs: threads and interrupts of the kernel had the CPUs, most likely to complete the I/Os of this run"
@@ -241,6 +258,37 @@ mod tests {
         let unknown = "use more CPUs, or bind threads to some (-a): what had the CPUs is not known";
         assert!(advice(2, false, Some([1_000, 20_000, 5_000])).starts_with(unknown), "nothing completes cached reads");
         assert!(advice(2, true, Some([1_000, 1_000, 1_000])).starts_with(unknown));
+    }
+
+    #[test]
+    fn kernel_threads_of_io_uring_are_our_own() {
+        let mut built = Built::sound();
+        used(&mut built, 60_000);
+        let workers = Note::IoWorkerThreads { threads: 1, cpu_time_ms: Some(30_000) };
+        built.span_result().notes = vec![awaited(1230), workers];
+        let around = built.span_result().kernel_counters.get_or_insert_default();
+        (around.before.other_cpu, around.after.other_cpu) =
+            (Some(OtherCpuTime::default()), Some(OtherCpuTime::default()));
+        let context = RuleContext::of(&built.result, 0).expect("it was measured");
+        let rule = RULES.iter().find(|rule| rule.name == "cpu-contention").expect("it is there");
+        let found = rule.findings(&context);
+        assert!(
+            found[0].advice.starts_with("use --engine=sync with more threads: kernel threads of io_uring"),
+            "{found:?}"
+        );
+    }
+
+    /// Four threads that wait for the device on two idle CPUs do not wait for each other.
+    #[test]
+    fn threads_on_idle_cpus_are_not_too_many() {
+        let mut built = Built::sound();
+        built.measured().thread_count = 4;
+        let cpu = |id| Cpu { id, core: id, socket: 0, node: 0, class: 0, allowed: true };
+        built.result.system.topology.cpus = (0..2).map(cpu).collect();
+        let context = RuleContext::of(&built.result, 0).expect("it was measured");
+        let shares = |idle_percent| CpuShares { idle_percent, ..CpuShares::default() };
+        assert!(has_too_many_threads(&context, Some(&shares(10.0))) && has_too_many_threads(&context, None));
+        assert!(!has_too_many_threads(&context, Some(&shares(62.0))));
     }
 
     /// 0.01 ms of a latency of 5 ms is no warning, however much of the thread's time it is.
