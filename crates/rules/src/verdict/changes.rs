@@ -32,8 +32,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "I/Os per second in each 100 ms, in measurements of 30 s or more. Reported if consecutive \
                         values deviate from the median by at least 25 % and 6 standard deviations (estimated from the \
                         median absolute deviation), cover at most a tenth of the run, and change the mean by 2 % or \
-                        more; or if a second lacks at least 40 % of its I/Os and 6 standard deviations. Not reported if more than three such parts deviate in the same direction, nor for a \
-                        part that `stall` reports. [How](measurement.md#steadiness)",
+                        more; or if a second lacks at least 40 % of its I/Os and 6 standard deviations. Not reported \
+                        if more than three such parts deviate in the same direction, nor for a part that `stall` \
+                        reports. [How](measurement.md#steadiness)",
         advice: "find out what happened at that time (other load, a cache, a journal), and measure again: a short part \
                  of the run shifts its mean",
         evaluate: |context| {
@@ -46,9 +47,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "seconds of the longest stall",
         computed_from: "I/Os in each 100 ms: at least half a second without a completion, in which the rate of the \
-                        rest of the run leads to expect 20 I/Os or more (ten in a second or longer). Not with `-i`, nor with a `--rate` that changes. Says whether the devices below the \
-                        targets had requests in flight at that time, if their counters were read at intervals (`-L`, \
-                        `-D`)",
+                        rest of the run leads to expect 20 I/Os or more (ten in a second or longer). Not with `-i`, \
+                        nor with a `--rate` that changes. Says whether the devices below the targets had requests in \
+                        flight at that time, if their counters were read at intervals (`-L`, `-D`)",
         advice: "look in the kernel log and the metrics of host, hypervisor and storage for what happened at that \
                  time: a single stall decides the highest percentiles and the maximum",
         evaluate: |context| stall(context).into_iter().collect(),
@@ -59,10 +60,12 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "milliseconds from one stall to the next",
         computed_from: "in measurements of 30 s or more: eight or more stalls in the I/Os per 100 ms, at intervals \
                         that vary by at most 15 %. Or a peak in the spectrum of the I/Os per 100 ms, significant at \
-                        the 0.01 % level, if the rate in the mean period falls to 60 % or less for a part of it. Or, with `-L` or `-D` in a closed loop without `-g`, `-i` and \
-                        `--fdatasync-every`: a period in the times of the slowest I/Os (only those with a latency of \
-                        at least 2 ms and three times the mean; Rayleigh periodogram, significant at the 0.01 % \
-                        level). A NOTE if the stalls take less than 2 % of the time. [How](measurement.md#steadiness)",
+                        the 0.01 % level, if the rate in the mean period falls to 60 % or less for a part of it. Or, \
+                        with `-L` or `-D` in a closed loop without `-g`, `-i` and `--fdatasync-every`: a period in \
+                        the times of the slowest I/Os (only those with a latency of at least 2 ms and three times the \
+                        mean; Rayleigh periodogram, significant at the 0.01 % level). Not with `-i`, nor with a \
+                        `--rate` that changes. A NOTE if the stalls take less than 2 % of the time. \
+                        [How](measurement.md#steadiness)",
         advice: "look for a timer or quota with this period: a CPU quota of the host (often 100 ms), a rate limiter, \
                  or a commit of the journal (often 5 s)",
         evaluate: |context| periodic_stalls(context).into_iter().collect(),
@@ -119,9 +122,7 @@ fn brief_change(context: &RuleContext<'_>, change: &BriefChange) -> Option<Obser
 
 /// The longest time without a completion, and what the devices did meanwhile.
 fn stall(context: &RuleContext<'_>) -> Option<Observation> {
-    // Where the load itself pauses, nothing is meant to complete.
-    let mut works = context.plan.into_iter().flat_map(|plan| &plan.workers).flat_map(|worker| &worker.targets);
-    if works.any(|work| matches!(work.pace, Pace::Burst { .. } | Pace::Varying { .. })) {
+    if pauses_itself(context) {
         return None;
     }
     let paused_ns =
@@ -187,7 +188,16 @@ fn busy_percent(course: &DeviceCourse, gap: CompletionGap) -> Option<f64> {
     (weight > 0.0).then(|| sum / weight)
 }
 
+/// True where the load itself pauses: nothing is meant to complete then.
+fn pauses_itself(context: &RuleContext<'_>) -> bool {
+    let mut works = context.plan.into_iter().flat_map(|plan| &plan.workers).flat_map(|worker| &worker.targets);
+    works.any(|work| matches!(work.pace, Pace::Burst { .. } | Pace::Varying { .. }))
+}
+
 fn periodic_stalls(context: &RuleContext<'_>) -> Option<Observation> {
+    if pauses_itself(context) {
+        return None;
+    }
     let PeriodicStalls { period_ns, length_ns, count } = context.measured.steadiness.periodic_stalls?;
     let ms = |ns: u64| ns as f64 / 1e6;
     let figure =
@@ -303,5 +313,7 @@ mod tests {
         built.measured().steadiness.periodic_stalls = Some(PeriodicStalls { period_ns: 5_000_000_000, ..stalls });
         let expected = "NOTE periodic-stalls: I/Os stalled for about 20 ms every 5000 ms (87 stalls seen)";
         assert_eq!(built.found(RULES), [expected]);
+        built.work().pace = Pace::Burst { ios: 10, pause_ns: 500_000_000 };
+        assert_eq!(built.found(RULES), [""; 0], "the pauses were asked for");
     }
 }

@@ -44,11 +44,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "busy-cpu",
         severity: Severity::Note,
         unit: "percent",
-        computed_from: "usage of the busiest CPU (/proc/stat), if it is 95 % or more and the others are idle for half of the time \
-                        or more. Not reported with `cpu-bound`, and not where threads poll or pace themselves: \
-                        `--sqpoll`, `--iopoll`, `-g`, `-i`, `--rate` or the null engine",
-        advice: "this CPU may limit the figures: spread threads and interrupts over more CPUs (-a; /proc/interrupts shows which CPU \
-                 handles the device), or look which other program used it",
+        computed_from: "usage of the busiest CPU (/proc/stat), if it is 95 % or more and the others are idle for \
+                        half of the time or more. Not reported with `cpu-bound`, and not where threads poll or pace \
+                        themselves: `--sqpoll`, `--iopoll`, `-g`, `-i`, `--rate` or the null engine",
+        advice: "this CPU may limit the figures: spread threads and interrupts over more CPUs (-a; /proc/interrupts \
+                 shows which CPU handles the device), or look which other program used it",
         evaluate: |context| busy_cpu(context).into_iter().collect(),
     },
 ];

@@ -17,13 +17,15 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "time for which the threads were runnable but waited for a CPU (run delay in \
                         /proc/thread-self/schedstat, from the start of the load to its end), as a share of the \
-                        threads' total time, if that is above 2 % and makes up more than 2 % of the mean latency: the share with one \
-                        I/O outstanding per thread, otherwise the mean wait before a thread got a CPU, and the share at most. \
-                        The finding also shows the shares of the time of all CPUs (/proc/stat, without steal time): this \
-                        program, other programs and threads of the kernel (/proc/PID/stat), interrupts, what is unattributed, and \
-                        idle time. Not checked on kernels without schedstat",
-        advice: "stop other programs, use no more threads than CPUs, or bind threads to CPUs that do not handle the device's \
-                 interrupts (-a): the shares of CPU time show which of these helps. While a thread waits for a CPU, its I/Os appear slower",
+                        threads' total time, if that is above 2 % and makes up more than 2 % of the mean latency: \
+                        the share with one I/O outstanding per thread, otherwise the mean wait before a thread got a \
+                        CPU, and the share at most. The finding also shows the shares of the time of all CPUs \
+                        (/proc/stat, without steal time): this program, other programs and threads of the kernel \
+                        (/proc/PID/stat), interrupts, what is unattributed, and idle time. Not checked on kernels \
+                        without schedstat",
+        advice: "stop other programs, use no more threads than CPUs, or bind threads to CPUs that do not handle the \
+                 device's interrupts (-a): the shares of CPU time show which of these helps. While a thread waits \
+                 for a CPU, its I/Os appear slower",
         evaluate: contention,
     },
     VerdictRule {
