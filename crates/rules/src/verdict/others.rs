@@ -85,20 +85,22 @@ struct WaitOfLatency {
 }
 
 impl WaitOfLatency {
-    /// Where each thread has as many I/Os outstanding all the time. Of several, each is delayed by no more than the wait before
-    /// the turn in which it is collected, and together by no more than the share: while the thread waits, the others are at
-    /// the device.
+    /// An I/O is delayed by no more than the wait before the turn in which it is collected: while the thread waits, it is at
+    /// the device. Where each thread has as many I/Os outstanding all the time, all together are delayed by no more than the
+    /// share, and a single one by just that.
     fn of(context: &RuleContext<'_>, share: f64, turn_ns: Option<u64>) -> Option<Self> {
-        let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return None };
         let mean_ns = context.measured.total.total.latency?.mean_ns;
+        let of_turn = turn_ns.map(|turn_ns| (turn_ns as f64).min(mean_ns));
+        let of_turn = of_turn.map(|wait_ns| Self { wait_ns, mean_ns, is_exact: false });
+        let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return of_turn };
         // What else the threads do, such as flushes, is time of theirs, too.
         let busy = context.measured.total.total.iops * mean_ns / 1e9 / f64::from(depth);
         if !(0.9..=1.1).contains(&busy) {
-            return None;
+            return of_turn;
         }
         let is_exact = depth == context.measured.thread_count;
-        let turn_ns = turn_ns.filter(|_| !is_exact).map_or(f64::INFINITY, |turn_ns| turn_ns as f64);
-        Some(Self { wait_ns: turn_ns.min(share * mean_ns), mean_ns, is_exact })
+        let of_share = Self { wait_ns: share * mean_ns, mean_ns, is_exact };
+        Some(of_turn.filter(|of_turn| !is_exact && of_turn.wait_ns < of_share.wait_ns).unwrap_or(of_share))
     }
 }
 
@@ -310,6 +312,18 @@ mod tests {
             "WARN cpu-contention: the threads waited for a CPU for 10.0 % of their time: at most 0.400 ms of the mean";
         assert!(found(400_000)[0].starts_with(words), "{:?}", found(400_000));
         assert!(found(1_000_000_000)[0].contains("at most 0.500 ms"), "not more than the share");
+        // In an open loop only the turns tell.
+        let open = |turn_ns: u64| {
+            let mut built = Built::sound();
+            built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1000, turn_ns: Some(turn_ns) }];
+            let measured = built.measured();
+            measured.load_loop = None;
+            let latency = Some(LatencyFigures { mean_ns: 5e6, ..LatencyFigures::default() });
+            measured.total.total = Figures { latency, ..measured.total.total };
+            built.found(RULES)
+        };
+        assert_eq!(open(90_000), [""; 0]);
+        assert!(open(400_000)[0].contains(": at most 0.400 ms of the mean latency of 5.000 ms"), "{:?}", open(400_000));
     }
 
     #[test]
