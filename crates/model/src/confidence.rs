@@ -103,8 +103,8 @@ pub struct FigureSteadiness {
     /// Stalls that recur at regular intervals; `None` = there are none, or this is unknown.
     #[serde(default)]
     pub periodic_stalls: Option<PeriodicStalls>,
-    /// Parts of half a second or more in which no I/O completed although the rest of the measurement leads to expect 20 or
-    /// more (ten in a second or longer), in the order of time.
+    /// Parts of half a second or more (at the start, a second) in which no I/O completed although the rest of the
+    /// measurement leads to expect 20 or more (ten in a second or longer), in the order of time.
     #[serde(default)]
     pub completion_gaps: Vec<CompletionGap>,
 }

@@ -46,10 +46,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "stall",
         severity: Severity::Warn,
         unit: "seconds of the longest stall",
-        computed_from: "I/Os in each 100 ms: at least half a second without a completion, in which the rate of the \
-                        rest of the run leads to expect 20 I/Os or more (ten in a second or longer). Not with `-i`, \
-                        nor with a `--rate` that changes. Says whether the devices below the targets had requests in \
-                        flight at that time, if their counters were read at intervals (`-L`, `-D`)",
+        computed_from: "I/Os in each 100 ms: at least half a second without a completion (a second at the start), in \
+                        which the rate of the rest of the run leads to expect 20 I/Os or more (ten in a second or \
+                        longer). Not with `-i`, nor with a `--rate` that changes. Says whether the devices below the \
+                        targets had requests in flight at that time, if their counters were read at intervals (`-L`, \
+                        `-D`)",
         advice: "look in the kernel log and the metrics of host, hypervisor and storage for what happened at that \
                  time: a single stall decides the highest percentiles and the maximum",
         evaluate: |context| stall(context).into_iter().collect(),
