@@ -23,6 +23,33 @@ pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
     (mean(values), (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt())
 }
 
+/// A multiple of a shape, around the mean, fitted to values by least squares.
+pub(crate) struct Fit {
+    /// Of the values.
+    pub(crate) mean: f64,
+    pub(crate) coefficient: f64,
+    pub(crate) residuals: Vec<f64>,
+    /// Sum of the squared distances of the shape from its mean.
+    pub(crate) spread: f64,
+}
+
+impl Fit {
+    pub(crate) fn of(values: &[f64], shape: &[f64]) -> Self {
+        let (mean, middle) = (mean(values), mean(shape));
+        let placed = || values.iter().zip(shape).map(|(value, place)| (place - middle, value - mean));
+        let spread: f64 = placed().map(|(place, _)| place * place).sum();
+        let products: f64 = placed().map(|(place, value)| place * value).sum();
+        let coefficient = if spread > 0.0 { products / spread } else { 0.0 };
+        let residuals = placed().map(|(place, value)| value - coefficient * place).collect();
+        Self { mean, coefficient, residuals, spread }
+    }
+
+    /// Sum of the squared residuals.
+    pub(crate) fn squares(&self) -> f64 {
+        sum_of_squares(&self.residuals)
+    }
+}
+
 /// Student's t distribution; degrees of freedom below 1 count as 1.
 pub(crate) fn student(degrees_of_freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1.0)).expect("at least 1 degree of freedom")

@@ -35,11 +35,8 @@ const OFF_CURVE_SPREADS: f64 = 4.0;
 fn series(sweep: &Sweep) -> Vec<DepthSeries> {
     let mut groups = BTreeMap::<Vec<Setting>, BTreeMap<u32, Vec<usize>>>::new();
     for (index, point) in sweep.points.iter().enumerate() {
-        if !point.settings.iter().any(Setting::is_depth) {
-            continue;
-        }
-        let Some(depth) = figures(sweep, index).and_then(|figures| figures.depth) else { continue };
-        let shared = point.settings.iter().filter(|setting| !setting.is_depth()).cloned().collect();
+        let depth = figures(sweep, index).and_then(|figures| figures.depth);
+        let Some((shared, depth)) = beside_depth(point).zip(depth) else { continue };
         groups.entry(shared).or_default().entry(depth).or_default().push(index);
     }
     let series = groups.into_iter().filter(|(_, depths)| depths.len() > 1).map(|(settings, depths)| DepthSeries {
@@ -54,11 +51,17 @@ fn series(sweep: &Sweep) -> Vec<DepthSeries> {
     series
 }
 
+/// The settings of a point that do not make its depth, the same in all of a series; `None` if none makes it.
+fn beside_depth(point: &Point) -> Option<Vec<Setting>> {
+    let (depth, shared): (Vec<_>, Vec<_>) = point.settings.iter().cloned().partition(Setting::is_depth);
+    (!depth.is_empty()).then_some(shared)
+}
+
 /// True if a sweep varies the queue depth over too few values for a knee, before anything is measured.
 pub fn has_too_few_depths(points: &[Point]) -> bool {
-    let mut groups = BTreeMap::<Vec<&Setting>, usize>::new();
-    for point in points.iter().filter(|point| point.settings.iter().any(Setting::is_depth)) {
-        *groups.entry(point.settings.iter().filter(|setting| !setting.is_depth()).collect()).or_default() += 1;
+    let mut groups = BTreeMap::<Vec<Setting>, usize>::new();
+    for shared in points.iter().filter_map(beside_depth) {
+        *groups.entry(shared).or_default() += 1;
     }
     groups.values().any(|&count| count > 1) && groups.values().all(|&count| count < DEPTHS_MIN)
 }

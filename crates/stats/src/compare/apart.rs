@@ -4,10 +4,12 @@
 //! 500 are no chance: both runs kept their own level from start to end. Sides are apart if the ranges of their parts lie
 //! further from each other than runs of one load and the noise within a run could make them.
 
+use crate::confidence::batch_means::batches;
+use model::course::SeriesCounts;
 use model::metric::{Metric, Scope, ScopedMetric};
 use model::result::{Measured, RunResult};
 
-/// Parts that a run is divided into, at least; up to twice as many less one.
+/// Parts that the sections of a run are merged into, at least; up to twice as many less one, as those of its series.
 const PARTS: usize = 20;
 /// A run with fewer says nothing of its range.
 const PARTS_MIN: usize = 10;
@@ -63,22 +65,20 @@ fn parts_of_series(scope: Scope, metric: Metric, measured: &Measured) -> Option<
         Scope::Write => vec![&series.write],
         _ => return None,
     };
-    let cells = series.read.ios.len();
-    let size = (cells / PARTS).max(1);
-    let sum = |counts: &Vec<u64>, first: usize| counts.iter().skip(first).take(size).sum::<u64>() as f64;
-    let value = |first: usize| {
-        let total = |of: fn(&model::course::SeriesCounts) -> &Vec<u64>| -> f64 {
-            sides.iter().map(|side| sum(of(side), first)).sum()
-        };
-        match metric {
-            Metric::Iops => total(|side| &side.ios),
-            Metric::MibPerS => total(|side| &side.bytes),
-            _ => total(|side| &side.latency_sum_ns) / total(|side| &side.ios).max(1.0),
-        }
+    let width_s = series.width_ns as f64 / 1e9;
+    let means = |of: fn(&SeriesCounts) -> &Vec<u64>| {
+        let sum = |cell: usize| sides.iter().filter_map(|side| of(side).get(cell)).sum::<u64>() as f64;
+        batches(&(0..series.read.ios.len()).map(sum).collect::<Vec<_>>())
     };
-    // Rates are compared in I/Os or bytes per second, whatever the length of a part.
-    let seconds = if metric == Metric::Mean { 1.0 } else { series.width_ns as f64 / 1e9 * size as f64 };
-    Some((0..cells / size).map(|part| value(part * size) / seconds).collect())
+    let per_s = |counts: Vec<f64>| counts.into_iter().map(|count| count / width_s).collect();
+    Some(match metric {
+        Metric::Iops => per_s(means(|side| &side.ios)),
+        Metric::MibPerS => per_s(means(|side| &side.bytes)),
+        _ => {
+            let latency = |(sum_ns, ios): (f64, f64)| sum_ns / ios.max(f64::MIN_POSITIVE);
+            means(|side| &side.latency_sum_ns).into_iter().zip(means(|side| &side.ios)).map(latency).collect()
+        }
+    })
 }
 
 fn parts_of_sections(scope: Scope, rank_ppb: u64, measured: &Measured) -> Option<Vec<f64>> {
@@ -104,7 +104,7 @@ mod tests {
     use crate::simulation::{normal, uniform};
     use hot::rng::Rng;
     use model::confidence::HalfWidths;
-    use model::course::{Series, SeriesCounts};
+    use model::course::Series;
     use model::figures::{Directions, Figures};
     use model::result::TimeSpanResult;
 
@@ -171,7 +171,7 @@ mod tests {
         assert!(!are_apart((Scope::All, Metric::Iops), &[run(&stalled)], &[run(&flat(100.0))]), "one range reaches 0");
     }
 
-    /// What runs of one load may be like: the level and the course of both sides of a comparison.
+    /// Runs of one load: the level and the course of both sides of a comparison.
     fn equal_loads(kind: usize, rng: &mut Rng) -> [Vec<f64>; 2] {
         let mut state = normal(rng);
         let mut side = |number: f64, rng: &mut Rng| -> Vec<f64> {

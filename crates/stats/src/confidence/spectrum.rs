@@ -6,7 +6,7 @@
 //! only use is to find series whose density keeps growing towards frequency 0 (long memory): batch means
 //! underestimate their variance.
 
-use crate::sample::mean;
+use crate::sample::{Fit, mean};
 use std::f64::consts::TAU;
 
 /// Pairs of periodogram ordinates that are averaged, the K of the paper.
@@ -64,10 +64,6 @@ fn ordinates(values: &[f64], first: usize) -> [f64; AT_A_TIME] {
 
 /// The least-squares line at 0, and the variance of that.
 fn line_at_zero(xs: &[f64], ys: &[f64]) -> (f64, f64) {
-    let count = xs.len() as f64;
-    let mean_x = xs.iter().sum::<f64>() / count;
-    let mean_y = ys.iter().sum::<f64>() / count;
-    let spread: f64 = xs.iter().map(|x| (x - mean_x).powi(2)).sum();
-    let slope: f64 = xs.iter().zip(ys).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>() / spread;
-    (mean_y - slope * mean_x, LOG_VARIANCE * (1.0 / count + mean_x * mean_x / spread))
+    let (fit, middle) = (Fit::of(ys, xs), mean(xs));
+    (fit.mean - fit.coefficient * middle, LOG_VARIANCE * (1.0 / xs.len() as f64 + middle * middle / fit.spread))
 }

@@ -2,12 +2,13 @@
 
 use super::FALSE_ALARMS;
 use super::curve::Curve;
-use crate::sample::{mean, student};
+use crate::sample::{Fit, student};
 use statrs::distribution::ContinuousCDF;
 
 /// Growth of ln(throughput) over ln(depth) above which there is no plateau, unless noise alone may have
 /// made it: twice the depth would still bring 7 % more.
 const ELASTICITY_MAX: f64 = 0.1;
+
 /// A fitted slope of ln(throughput) over ln(depth).
 pub(super) struct Growth {
     pub(super) slope: f64,
@@ -25,16 +26,12 @@ impl Growth {
             let depth = f64::from(*depth).ln();
             runs.iter().map(|iops| (depth, iops.ln())).collect::<Vec<_>>()
         };
-        let points: Vec<(f64, f64)> = curve.depths[tail..].iter().zip(&curve.runs[tail..]).flat_map(of_depth).collect();
-        let of = |of: fn(&(f64, f64)) -> f64| mean(&points.iter().map(of).collect::<Vec<_>>());
-        let (mean_x, mean_y) = (of(|point| point.0), of(|point| point.1));
-        let covariance: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-        let variance: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-        let slope = covariance / variance;
-        let residuals: f64 = points.iter().map(|(x, y)| (y - mean_y - slope * (x - mean_x)).powi(2)).sum();
-        let degrees_of_freedom = points.len() as f64 - 2.0;
-        let noise = (residuals / degrees_of_freedom).sqrt();
-        Self { slope, noise, standard_error: noise / variance.sqrt(), degrees_of_freedom }
+        let points = curve.depths[tail..].iter().zip(&curve.runs[tail..]).flat_map(of_depth);
+        let (depths, rates): (Vec<f64>, Vec<f64>) = points.unzip();
+        let fit = Fit::of(&rates, &depths);
+        let degrees_of_freedom = rates.len() as f64 - 2.0;
+        let noise = (fit.squares() / degrees_of_freedom).sqrt();
+        Self { slope: fit.coefficient, noise, standard_error: noise / fit.spread.sqrt(), degrees_of_freedom }
     }
 
     /// True if throughput grows by more than noise (Student's t, one-sided) and by more than a plateau may.

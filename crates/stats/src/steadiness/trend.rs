@@ -2,7 +2,7 @@
 
 use super::{CUT_MIN, DRIFT_MIN, SHIFT_MIN, SIGNIFICANCE_EACH};
 use crate::confidence::batch_means::{Fitted, Inflation, batches, two_sided_chance};
-use crate::sample::{mean, sum_of_squares};
+use crate::sample::{Fit, mean, sum_of_squares};
 use model::confidence::Steadiness;
 
 /// Values that the error of a trend is taken from: 60 to 119 means of neighbours. More values give more degrees of
@@ -18,30 +18,7 @@ const END_MAX: f64 = 0.5;
 /// Ends that are tried. The best of them looks more significant than one that was fixed beforehand (Bonferroni).
 const ENDS: u32 = 20;
 
-/// A multiple of a shape, around the mean, fitted by least squares.
-struct Fit {
-    mean: f64,
-    coefficient: f64,
-    residuals: Vec<f64>,
-    /// Sum of the squared distances of the shape from its mean.
-    spread: f64,
-}
-
 impl Fit {
-    fn of(values: &[f64], shape: &[f64]) -> Self {
-        let (mean, middle) = (mean(values), mean(shape));
-        let placed = || values.iter().zip(shape).map(|(value, place)| (place - middle, value - mean));
-        let spread: f64 = placed().map(|(place, _)| place * place).sum();
-        let products: f64 = placed().map(|(place, value)| place * value).sum();
-        let coefficient = if spread > 0.0 { products / spread } else { 0.0 };
-        Self {
-            mean,
-            coefficient,
-            residuals: placed().map(|(place, value)| value - coefficient * place).collect(),
-            spread,
-        }
-    }
-
     fn line(values: &[f64]) -> Self {
         Self::of(values, &(0..values.len()).map(|place| place as f64).collect::<Vec<_>>())
     }
@@ -61,10 +38,6 @@ impl Fit {
     /// Change of a line from the start of the first value to the end of the last.
     fn change(&self) -> f64 {
         self.coefficient * self.residuals.len() as f64
-    }
-
-    fn squares(&self) -> f64 {
-        sum_of_squares(&self.residuals)
     }
 
     /// Probability that values without a trend have one as clear as this.
@@ -90,7 +63,7 @@ fn long_run_variance(residuals: &[f64]) -> (f64, f64) {
     (of_batches * coarse.of_variance, coarse.degrees_of_freedom)
 }
 
-/// What a trend says of the run: an approach to a level if it describes the values better than a line and than a step,
+/// The trend of a run: an approach to a level if it describes the values better than a line and than a step,
 /// for which there are tests of their own.
 pub(super) fn judge(values: &[f64]) -> Option<Steadiness> {
     let merged: Vec<f64> = values.chunks_exact((values.len() / VALUES).max(1)).map(mean).collect();
@@ -116,7 +89,7 @@ pub(super) fn change(values: &[f64]) -> f64 {
     Fit::line(values).change()
 }
 
-/// What is left of a series when its line is taken off.
+/// The residuals of a series around its line.
 pub(super) fn detrended(values: &[f64]) -> Vec<f64> {
     Fit::line(values).residuals
 }

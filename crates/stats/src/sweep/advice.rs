@@ -1,6 +1,7 @@
 //! Which points of a sweep to use: never one that another point beats in all figures.
 
-use super::{Basis, basis, figures, figures_on, runs, runs_on};
+use super::counted::is_confirmed;
+use super::{basis, figures, figures_on, runs};
 use model::headline::Headline;
 use model::sweep::{Point, Setting, Sweep, Visit};
 use std::cmp::Ordering;
@@ -112,8 +113,7 @@ pub fn front(sweep: &Sweep, points: &[usize]) -> Vec<usize> {
 /// A point, or the nearest in throughput of those that beat it and that none beats. A confirmed point is compared with
 /// confirmed ones.
 pub fn unbeaten(sweep: &Sweep, point: usize, points: &[usize]) -> usize {
-    let is_confirmed = |point: &usize| !runs_on(sweep, *point, Basis::Confirmed).is_empty();
-    let comparable = |other: &usize| !is_confirmed(&point) || is_confirmed(other);
+    let comparable = |other: &usize| !is_confirmed(sweep, point) || is_confirmed(sweep, *other);
     let points = &points.iter().copied().filter(comparable).collect::<Vec<_>>();
     let merits = merits(sweep, points);
     let Some((_, wanted)) = merits.iter().find(|(known, _)| *known == point) else { return point };

@@ -27,8 +27,11 @@ pub(super) fn is_disturbed(figures: &Headline) -> bool {
 /// Confirmed runs if all points with figures have them, else those that every point has.
 pub fn basis(sweep: &Sweep, points: &[usize]) -> Basis {
     let mut measured = points.iter().filter(|point| !runs(sweep, **point).is_empty()).peekable();
-    let is_confirmed = |point: &usize| !runs_on(sweep, *point, Basis::Confirmed).is_empty();
-    if measured.peek().is_some() && measured.all(is_confirmed) { Basis::Confirmed } else { Basis::First }
+    if measured.peek().is_some() && measured.all(|point| is_confirmed(sweep, *point)) {
+        Basis::Confirmed
+    } else {
+        Basis::First
+    }
 }
 
 /// The runs of a point with figures on one basis. Disturbed ones do not count if the point was measured again without
@@ -44,10 +47,14 @@ pub fn runs_on(sweep: &Sweep, point: usize, basis: Basis) -> Vec<&Visit> {
     all
 }
 
+/// True if a point was measured again at the length of `--confirm`.
+pub(super) fn is_confirmed(sweep: &Sweep, point: usize) -> bool {
+    !runs_on(sweep, point, Basis::Confirmed).is_empty()
+}
+
 /// The runs that represent a point in tables: confirmed ones if it has any.
 pub fn runs(sweep: &Sweep, point: usize) -> Vec<&Visit> {
-    let confirmed = runs_on(sweep, point, Basis::Confirmed);
-    if confirmed.is_empty() { runs_on(sweep, point, Basis::First) } else { confirmed }
+    runs_on(sweep, point, if is_confirmed(sweep, point) { Basis::Confirmed } else { Basis::First })
 }
 
 /// The figures of a point on one basis: those of the median run by I/Os per second.
