@@ -17,7 +17,6 @@ use render::document::{DocumentKind, cycle_load_title};
 use report::{Cycle, Series};
 use std::ffi::OsString;
 use std::fs::File;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -160,7 +159,7 @@ impl Plan<'_> {
         run::journal::remove_logs(&folder.held)
             .map_err(|error| Ended::Failed(format!("'{}': {error}", journal.display())))?;
         let mut load = self.start(&folder, number)?;
-        let wait = self.time.mul_f64(CUT_FROM + (CUT_UNTIL - CUT_FROM) * random());
+        let wait = self.time.mul_f64(CUT_FROM + (CUT_UNTIL - CUT_FROM) * share());
         let started = self.wait_for_load(&mut load, journal);
         let waited = started.and_then(|()| self.wait(&mut load, wait));
         if let Err(ended) = waited {
@@ -395,7 +394,7 @@ fn end(load: &mut Child, time: Duration) -> bool {
     true
 }
 
-/// From 0 to 1.
-fn random() -> f64 {
-    (RandomState::new().build_hasher().finish() >> 11) as f64 / (1u64 << 53) as f64
+/// A random one from 0 to 1.
+fn share() -> f64 {
+    (crate::random::random() >> 11) as f64 / (1u64 << 53) as f64
 }

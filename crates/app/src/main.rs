@@ -27,6 +27,7 @@ mod outputs;
 mod picture;
 mod preset;
 mod profile_file;
+mod random;
 mod report;
 mod same_file;
 mod saved_results;

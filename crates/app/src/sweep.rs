@@ -7,6 +7,7 @@ use crate::interrupt::{self, Signals};
 use crate::load::{judged, overwrites_by_environment, say_overwrite_of_environment};
 use crate::output::{print, say, say_each};
 use crate::outputs::{Protected, misdirected_report};
+use crate::random::random;
 use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse, refuse_with};
 use crate::system_env::{Invocation, SystemEnv};
@@ -25,7 +26,6 @@ use stats::repeats::RUNS_FOR_INTERVAL;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::Ordering::Relaxed;
@@ -58,7 +58,7 @@ fn begin(
         schema_version: SWEEP_SCHEMA_VERSION,
         program: folder::program(),
         words: request.words.clone(),
-        order_seed: Some(random()),
+        order_seed: Some(random() as u32),
         points: request.points.iter().map(|planned| planned.point.clone()).collect(),
         devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
         ..Sweep::default()
@@ -74,11 +74,6 @@ fn begin(
             Status::Refused
         }
     }
-}
-
-/// Another one in each process.
-fn random() -> u32 {
-    RandomState::new().build_hasher().finish() as u32
 }
 
 fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_output: bool, kind: Kind) -> Status {
@@ -371,7 +366,7 @@ fn announce(
     say(&format!("results: {}", folder.path().display()));
 }
 
-/// What so few runs or depths cannot tell, said before they take their time.
+/// A warning that there are too few runs or depths, given before they take their time.
 fn too_few(design: &Design, sweep: &Sweep, kind: Kind) -> Option<String> {
     match (design.extent, kind) {
         _ if !design.limits.is_empty() => None,
