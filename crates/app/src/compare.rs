@@ -126,8 +126,7 @@ fn gate(limit: &ChangeLimit, (scope, metric): ScopedMetric, differences: &[Diffe
     };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse if limit.is_exceeded_by(found.percent) => {
-            let basis =
-                if found.basis == Basis::Course { " by one run a side, far beyond how they varied" } else { "" };
+            let basis = if found.basis == Basis::Course { " (one run a side)" } else { "" };
             say(&format!("--fail-if '{typed}': condition met{basis}"));
             Status::No
         }

@@ -1,4 +1,4 @@
-//! What the other programs of this machine transfer, and the CPU time that they use.
+//! Bytes that other programs of this machine transfer, and CPU time that they use.
 
 use crate::kernel_counters::device_counters;
 use crate::mounts;

@@ -18,7 +18,7 @@ const WINDOWS: usize = 1 << 13;
 /// back for.
 pub const REPEATED_BLOCKS: u64 = 256;
 
-/// What zstd and LZ4 take to describe the zeros of a piece, between the two: LZ4 takes a byte more for each 255 zeros.
+/// Bytes that zstd and LZ4 take for the zeros of a piece, between the two: LZ4 takes a byte more for each 255 zeros.
 const OVERHEAD_BYTES: f64 = 2.0;
 const BYTES_PER_OVERHEAD_BYTE: f64 = 400.0;
 

@@ -190,7 +190,7 @@ pub fn text(
     Ok(())
 }
 
-/// What the verdicts of sides with one run rest on.
+/// Lines on the basis of the verdicts where a side has one run.
 pub fn one_run(differences: &[Difference], first: &[RunResult], second: &[RunResult]) -> Vec<String> {
     let side = match (first.len(), second.len()) {
         (1, 1) => "one run a side",

@@ -150,7 +150,7 @@ pub enum WithoutInterval {
     Withheld {
         /// `samples are correlated over about 2 s`
         why: String,
-        /// What helps, if that is known: `measure for 150 s or longer`.
+        /// The remedy, if it is known: `measure for 150 s or longer`.
         remedy: Option<String>,
     },
 }
@@ -190,7 +190,7 @@ fn why(withheld: &Withheld, elapsed_s: f64) -> String {
     }
 }
 
-/// What helps against missing intervals, if that is known.
+/// The remedy for missing intervals, if it is known.
 fn remedy(measured: &Measured) -> Option<String> {
     stats::missing_intervals_s(measured).map(longer)
 }

@@ -47,11 +47,11 @@ pub struct Difference {
     pub interval: Option<(f64, f64)>,
     /// What that means.
     pub verdict: ComparisonVerdict,
-    /// What the verdict rests on.
+    /// The basis of the verdict.
     pub basis: Basis,
 }
 
-/// What a verdict rests on.
+/// The basis of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// The interval.
@@ -199,7 +199,7 @@ struct Change {
     second: f64,
     /// Standard error and degrees of freedom; `None` if the scatter of a side is unknown.
     error: Option<(f64, f64)>,
-    /// What single runs may differ by besides, as a standard deviation.
+    /// Standard deviation from run to run, of single runs.
     from_run_to_run: f64,
     /// The ranges over time of both sides are far apart.
     are_apart: bool,

@@ -112,7 +112,7 @@ impl fmt::Display for WaitOfLatency {
     }
 }
 
-/// Who had the CPUs while threads waited for them.
+/// The user of the CPUs while threads waited for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     OtherPrograms,
@@ -125,7 +125,7 @@ enum Cause {
     Unknown,
 }
 
-/// What used the most CPU time outside this program, if that is worth a warning.
+/// The largest user of CPU time, as far as it is known and worth a warning.
 fn cause(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> Cause {
     let has_too_many = has_too_many_threads(context, shares);
     let has_workers = io_workers::cpu_share(context).is_some_and(|share| share > super::WORTH_A_WARNING);
@@ -159,7 +159,7 @@ fn has_too_many_threads(context: &RuleContext<'_>, shares: Option<&CpuShares>) -
     cpus > 0 && context.measured.thread_count as usize > cpus && !is_idle
 }
 
-/// What helps here.
+/// The advice for the cause.
 fn advice(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> String {
     let fewer = format!("use no more threads than CPUs ({})", context.result.system.topology.cpus.len());
     let what = match cause(context, shares) {

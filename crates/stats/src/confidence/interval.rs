@@ -89,7 +89,7 @@ pub(crate) fn of_mean(figure: f64, errors: &[f64], range: Interval, value_s: f64
     Estimate::Known(around(figure, found.half_width_95(), range))
 }
 
-/// What a series says if its values depend on each other for so long that the intervals of 20 sections would be too
+/// The reason to withhold intervals if values depend on each other for so long that those of 20 sections would be too
 /// narrow; `None` otherwise.
 ///
 /// Sections of a run are too few to see that by themselves: of those whose values remember the last 2 s of a minute, the
