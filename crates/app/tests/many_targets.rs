@@ -84,12 +84,15 @@ fn system_calls_grow_with_targets_and_files_of_the_kernel_are_read_once() {
         place.file("profile.xml", profile(count, "f").as_bytes());
         let calls = place.system_calls("-e trace=!futex,brk", "-Xprofile.xml --max-ios=100")?;
         let files = ["/proc/self/mountinfo", "/queue/io_poll"].map(|name| calls.matches(name).count());
-        Ok((calls.lines().count() as u64, files))
+        // A call that another thread interrupts has a second line.
+        Ok((calls.lines().filter(|line| !line.contains(" resumed>")).count() as u64, files))
     };
     // A half of what others run: strace takes its time.
     let counts = [FEW / 2, MANY / 2];
     let ((few, read_with_few), (many, read_with_many)) = (or_skip!(calls_of(counts[0])), or_skip!(calls_of(counts[1])));
-    assert_per_target("system calls", [few, many], counts, 30);
+    // A path is resolved with a call for each of its folders.
+    let folders = place.path("f0").ancestors().count() as u64 - 2;
+    assert_per_target("system calls", [few, many], counts, 25 + folders);
     assert_eq!(read_with_few, read_with_many);
 }
 
