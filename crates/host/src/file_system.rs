@@ -155,7 +155,10 @@ pub(crate) fn discard_bytes_max(root: &Root, device: u64) -> Option<u64> {
 /// Where a property of a disk's queue is told, of the disk itself or of the one that a partition is on.
 fn in_queue(device: u64, property: &str) -> impl Iterator<Item = String> {
     let directory = block_directory(device);
-    ["queue", "../queue"].into_iter().map(move |queue| format!("{directory}/{queue}/{property}"))
+    // File systems without a disk of their own have the major number 0, and no directory there.
+    let has_directory = sys::file::major_minor(device).0 != 0;
+    let queues = ["queue", "../queue"].into_iter().filter(move |_| has_directory);
+    queues.map(move |queue| format!("{directory}/{queue}/{property}"))
 }
 
 /// Where the kernel describes a block device.
