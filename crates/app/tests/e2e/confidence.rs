@@ -24,9 +24,9 @@ fn every_form_of_a_result_tells_the_same() {
     for direction in ["read", "write", "total"] {
         let widths = &confidence[direction];
         for figure in ["iops", "bytes_per_s", "latency_mean_ns"] {
-            // A busy machine may make an interval impossible; then there is a reason.
+            // A busy machine may make an interval impossible; then there is a reason, not always with a remedy.
             let is_known = widths[figure].as_f64().is_some_and(|width| width > 0.0);
-            assert!(is_known || widths["withheld"]["measure_s"].is_f64(), "{direction} {figure}: {widths}");
+            assert!(is_known || widths["withheld"].is_object(), "{direction} {figure}: {widths}");
         }
         // Blocks are all alike.
         let ratio = widths["bytes_per_s"].as_f64().zip(widths["iops"].as_f64()).map(|(bytes, ios)| bytes / ios);
