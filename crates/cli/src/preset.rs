@@ -8,7 +8,8 @@ use model::latency_band::BandKind;
 use model::preset::PresetTable;
 use model::printable::clipped;
 use model::profile::StreamName;
-use serde::Deserialize;
+use model::requirement::Requirement;
+use serde::{Deserialize, Deserializer, de};
 use settings::job::read_toml;
 
 /// Marks a file as a preset of this form.
@@ -16,6 +17,9 @@ pub(crate) const FORM: &str = "diskspd-preset/1";
 
 /// More runs of a load take longer than anybody waits.
 const REPEATS_MAX: u32 = 100;
+
+/// Longer sources of a bound are no references.
+const SOURCE_BYTES_MAX: usize = 400;
 
 /// A preset as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -52,6 +56,9 @@ pub struct Preset {
     /// How often each load is run, one run after another.
     #[serde(default = "one")]
     pub(crate) repeats: u32,
+    /// Bounds that every load must keep.
+    #[serde(default, rename = "require")]
+    pub(crate) requirements: Vec<Required>,
     /// Options that all loads share, as on a command line.
     #[serde(default)]
     pub(crate) options: String,
@@ -86,6 +93,37 @@ pub struct Load {
 pub enum Checked {
     /// `diskspd check --for sql`.
     Sql,
+}
+
+/// A bound that every load must keep.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Required {
+    /// As `--require` has it.
+    #[serde(deserialize_with = "condition")]
+    condition: Requirement,
+    /// Who states the bound, and where, in one line; of a bound that nobody states, that it is the author's choice.
+    #[serde(deserialize_with = "basis")]
+    source: String,
+}
+
+impl Required {
+    /// The requirement, with its source.
+    pub(crate) fn requirement(&self) -> Requirement {
+        Requirement { basis: self.source.clone(), ..self.condition.clone() }
+    }
+}
+
+fn condition<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Requirement, D::Error> {
+    crate::requirement::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+fn basis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?.trim().to_owned();
+    let is_line = !text.is_empty() && text.len() <= SOURCE_BYTES_MAX && !text.contains(char::is_control);
+    let expected =
+        || format!("source must be one line of 1 to {SOURCE_BYTES_MAX} bytes: who states the bound, and where");
+    is_line.then_some(text).ok_or_else(expected).map_err(de::Error::custom)
 }
 
 /// A part of a mixed load.

@@ -19,7 +19,14 @@ pub(crate) fn parse(text: &str) -> Result<Requirement, String> {
         .ok_or_else(|| format!("'{typed}' is not a metric with a bound (expected: as in p99<10ms or iops>=5000)"))?;
     let (name, bound_text) = (MetricName::parse(name.trim_end())?, bound_text.trim_start());
     let bound = bound(&name, bound_text)?;
-    Ok(Requirement { typed: typed.to_string(), name, operator, bound, bound_typed: bound_text.to_owned() })
+    Ok(Requirement {
+        typed: typed.to_string(),
+        name,
+        operator,
+        bound,
+        bound_typed: bound_text.to_owned(),
+        basis: String::new(),
+    })
 }
 
 /// A bound in the unit of its metric.

@@ -20,6 +20,10 @@ pub struct Finding {
     pub value: Option<f64>,
     /// What to do about it; empty = nothing.
     pub advice: String,
+    /// Where the bound of a requirement comes from, as the preset states it; empty = there is no such bound, or it is
+    /// the user's own.
+    #[serde(default)]
+    pub basis: String,
     /// The group of rules that it belongs to.
     #[serde(default)]
     pub source: Source,

@@ -23,6 +23,9 @@ pub struct PresetRun {
     /// True if a load above its last band fails.
     #[serde(default)]
     pub is_judged: bool,
+    /// True if it states bounds that decide whether the storage is accepted.
+    #[serde(default)]
+    pub is_acceptance: bool,
     /// How often each load is run, one run after another; 0 in older documents: once.
     #[serde(default)]
     pub repeats: u32,

@@ -17,6 +17,8 @@ pub struct Requirement {
     pub bound: f64,
     /// The bound as it was typed: `10ms`.
     pub bound_typed: String,
+    /// Where the bound comes from, as a preset states it; empty = the user's own.
+    pub basis: String,
 }
 
 // The bound is a number, which equals itself.
@@ -36,7 +38,8 @@ impl Requirement {
     /// Why the loads of a profile cannot be held to it, if they cannot.
     pub fn refusal(&self, profile: &Profile) -> Option<String> {
         let reason = profile.time_spans.iter().find_map(|span| self.name.resolve(span).err())?;
-        Some(format!("--require '{}': {reason}", self.typed))
+        let place = if self.basis.is_empty() { "--require" } else { "[[require]] of the preset:" };
+        Some(format!("{place} '{}': {reason}", self.typed))
     }
 
     /// True if a value of the metric keeps it.
@@ -93,9 +96,9 @@ mod tests {
     #[test]
     fn the_bound_itself_is_met_by_at_most_and_at_least() {
         let met = |operator, value| {
-            let (typed, bound_typed) = (String::new(), String::new());
+            let (typed, bound_typed, basis) = (String::new(), String::new(), String::new());
             let name = MetricName::bare(Metric::P99);
-            Requirement { typed, name, operator, bound: 10.0, bound_typed }.is_met_by(value)
+            Requirement { typed, name, operator, bound: 10.0, bound_typed, basis }.is_met_by(value)
         };
         let around = |operator| [9.9, 10.0, 10.1].map(|value| met(operator, value));
         assert_eq!(around(Operator::Less), [true, false, false]);

@@ -94,6 +94,7 @@ mod tests {
             figure: String::new(),
             value: None,
             advice: String::new(),
+            basis: String::new(),
             source: Source::Verdict,
         };
         let verdict = |severities: &[Severity]| Verdict { findings: severities.iter().copied().map(finding).collect() };

@@ -444,6 +444,7 @@ mod tests {
                 figure: String::new(),
                 value: None,
                 advice: (*advice).to_owned(),
+                basis: String::new(),
                 source: Source::Verdict,
             };
             let explain: Explain = |_| {

@@ -275,6 +275,9 @@ fn add_meanings(block: &mut Block, explain: Explain) {
 
 /// A line of a banner.
 fn found(finding: &Finding, name: &str) -> Found {
+    let basis =
+        if finding.basis.is_empty() { String::new() } else { format!("; source of the limit: {}", finding.basis) };
+    let figure = finding.figure.clone() + &basis;
     Found {
         tone: match finding.severity {
             Severity::Note => Tone::Plain,
@@ -282,7 +285,7 @@ fn found(finding: &Finding, name: &str) -> Found {
         },
         word: finding.severity.word().to_owned(),
         name: text(name.as_bytes()),
-        figure: text(finding.figure.as_bytes()),
+        figure: text(figure.as_bytes()),
         advice: text(finding.advice.as_bytes()),
         ..Found::default()
     }

@@ -372,7 +372,7 @@ mod tests {
     fn finding(name: &str, severity: Severity) -> Finding {
         let (figure, advice) = (format!("the figure of {name}"), format!("the advice of {name}"));
         let (name, subject, source) = (name.to_owned(), String::new(), Source::Verdict);
-        Finding { name, severity, subject, figure, value: None, advice, source }
+        Finding { name, severity, subject, figure, value: None, advice, basis: String::new(), source }
     }
 
     fn span(iops: f64, findings: Vec<Finding>) -> TimeSpanResult {

@@ -56,6 +56,7 @@ mod tests {
             figure: figure.to_owned(),
             value: None,
             advice: advice.to_owned(),
+            basis: String::new(),
             source: Source::Check,
         };
         let findings = vec![

@@ -113,6 +113,7 @@ mod tests {
             figure: String::new(),
             value: None,
             advice: String::new(),
+            basis: String::new(),
             source: if severity == Severity::Unknown { Source::Requirement } else { Source::Verdict },
         }
     }

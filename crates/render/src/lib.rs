@@ -5,6 +5,7 @@
 //! the order of lines are part of the contract.
 
 pub mod ab;
+mod acceptance;
 mod cache_table;
 pub mod check;
 mod closing_line;

@@ -1,5 +1,6 @@
 //! The loads of a preset as a table.
 
+use crate::acceptance;
 use crate::figure_words::{cell, shown_figure};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
@@ -24,7 +25,8 @@ pub fn table(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
         table.write(out)?;
     }
     judged(preset, result, out)?;
-    findings(preset, result, out)
+    findings(preset, result, out)?;
+    if preset.is_acceptance { acceptance::block(preset, result, out) } else { Ok(()) }
 }
 
 /// What a row of a table of loads shows.
@@ -219,7 +221,8 @@ fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::
     let mut found: Vec<(&Finding, Vec<&str>)> = Vec::new();
     for (name, span_result) in preset.loads.iter().zip(&result.time_spans) {
         let is_shown = |finding: &&Finding| match finding.source {
-            Source::Requirement => finding.severity != Severity::Pass,
+            // Those of an acceptance are all listed below.
+            Source::Requirement => finding.severity != Severity::Pass && !preset.is_acceptance,
             _ => finding.severity > Severity::Note && finding.source == Source::Verdict,
         };
         for finding in span_result.findings().filter(is_shown) {

@@ -6,7 +6,11 @@ use model::latency_band::{BandKind, LatencyBands, Medium};
 use model::profile::TimeSpan;
 use model::requirement::Requirement;
 use model::result::{RunResult, TimeSpanResult};
+use model::verdict::Verdict;
 use stats::latency_band::Judgement;
+
+/// The rank of the maximum, in parts per billion.
+const PPB: u64 = 1_000_000_000;
 
 const RULES: &[RequirementRule] = &[
     RequirementRule {
@@ -15,7 +19,8 @@ const RULES: &[RequirementRule] = &[
         unit: "the unit of the metric: I/Os per second, MiB/s, nanoseconds or percent",
         computed_from: "the metric over the whole timespan. A latency without a scope is what the application waits for: \
                         with flushes the commits, with --rate the response times, and reads and commits separately \
-                        where both are done",
+                        where both are done. UNKNOWN if it is met by a percentile of too few latencies (a p99 needs 100), \
+                        and, of the requirements of a preset, in an INVALID run",
         advice: "the verdict may name a cause other than the storage",
         evaluate: |context| context.requirements.iter().flat_map(|of| observed(context, of)).collect(),
     },
@@ -100,7 +105,7 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Vec<
         Ok(resolved) => resolved,
         Err(reason) => {
             let unknown = Observation::without_value(reason).with_severity(Severity::Unknown);
-            return vec![unknown.of(requirement.to_string())];
+            return vec![unknown.of(requirement.to_string()).with_basis(&requirement.basis)];
         }
     };
     let observe = |requirement: &Requirement| {
@@ -108,20 +113,41 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Vec<
         let observation = if let Some(value) = stats::metrics::value(name, context.span_result) {
             let figure = format!("{} was {}", name.shown(), name.metric.unit().shown(value));
             let is_met = requirement.is_met_by(value);
-            Observation::new(figure, value).with_severity(if is_met { Severity::Pass } else { Severity::Fail })
+            match doubt(context.span_result, requirement, is_met) {
+                Some(doubt) => Observation::new(figure + &doubt, value).with_severity(Severity::Unknown),
+                None => {
+                    Observation::new(figure, value).with_severity(if is_met { Severity::Pass } else { Severity::Fail })
+                }
+            }
         } else {
             let figure = format!("{} was not measured", name.shown());
             Observation::without_value(figure).with_severity(Severity::Unknown)
         };
-        observation.of(requirement.to_string())
+        observation.of(requirement.to_string()).with_basis(&requirement.basis)
     };
     resolved.iter().map(observe).collect()
+}
+
+/// Words after a figure: why it does not show whether a bound is met: a preset accepts storage by figures that are sound, and a
+/// percentile that leaves out less than one latency is the maximum, which the next latency may exceed.
+fn doubt(span_result: &TimeSpanResult, requirement: &Requirement, is_met: bool) -> Option<String> {
+    let name = &requirement.name;
+    let is_invalid = span_result.verdict.as_ref().and_then(Verdict::severity) == Some(Severity::Invalid);
+    if is_invalid && !requirement.basis.is_empty() {
+        return Some(", but the run is INVALID".to_owned());
+    }
+    let left_out_ppb = PPB.saturating_sub(name.metric.rank_ppb()?).max(1);
+    let needed = PPB.div_ceil(left_out_ppb);
+    let count = stats::metrics::latencies(name, span_result).filter(|count| is_met && *count < needed)?;
+    Some(format!(" of {count} I/Os (at least {needed} needed)"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::figures::{CommitFigures, Directions, Figures, FlushFigures, LatencyFigures};
+    use model::figures::{
+        CommitFigures, Directions, Figures, FlushFigures, LatencyDistribution, LatencyFigures, Percentile,
+    };
     use model::metric::MetricName;
     use model::profile::Target;
     use model::requirement::Operator;
@@ -130,7 +156,7 @@ mod tests {
     fn requirement(name: &str, operator: Operator, bound: f64, bound_typed: &str) -> Requirement {
         let name = MetricName::parse(name).expect("a name");
         let typed = format!("{name}{}{bound_typed}", operator.sign());
-        Requirement { typed, name, operator, bound, bound_typed: bound_typed.to_owned() }
+        Requirement { typed, name, operator, bound, bound_typed: bound_typed.to_owned(), basis: String::new() }
     }
 
     /// 1000 I/Os per second of 4 KiB, with a mean of 2 ms.
@@ -203,6 +229,47 @@ mod tests {
                 "UNKNOWN response.p99<10ms: the load has no response.p99: it needs intended starts (--rate)",
             ]
         );
+    }
+
+    /// The 99th percentile of fewer than 100 latencies is their maximum: it can miss a bound, and not show that it is met.
+    #[test]
+    fn a_percentile_of_too_few_latencies_cannot_pass() {
+        let judged = |count: u64, value_ns: u64| {
+            let mut result = ran();
+            let percentiles = vec![Percentile { rank_ppb: 990_000_000, value_ns }];
+            let total = Some(LatencyDistribution { count, percentiles, ..LatencyDistribution::default() });
+            let measured = result.measured.as_mut().expect("measured");
+            measured.total_latency = Some(Directions { total, ..Directions::default() });
+            lines(&result, &[requirement("p99", Operator::Less, 1e7, "10ms")]).join("; ")
+        };
+        assert_eq!(judged(100, 2_000_000), "PASS p99<10ms: p99 was 2 ms");
+        assert_eq!(judged(99, 2_000_000), "UNKNOWN p99<10ms: p99 was 2 ms of 99 I/Os (at least 100 needed)");
+        assert_eq!(judged(99, 12_000_000), "FAIL p99<10ms: p99 was 12 ms");
+    }
+
+    #[test]
+    fn bounds_with_a_source_are_not_judged_in_an_invalid_run() {
+        let invalid = Finding {
+            name: "cached-reads".to_owned(),
+            severity: Severity::Invalid,
+            subject: String::new(),
+            figure: String::new(),
+            value: None,
+            advice: String::new(),
+            basis: String::new(),
+            source: Source::Verdict,
+        };
+        let result = TimeSpanResult { verdict: Some(Verdict { findings: vec![invalid] }), ..ran() };
+        let of_preset = |bound: f64| Requirement {
+            basis: "a vendor".to_owned(),
+            ..requirement("iops", Operator::AtLeast, bound, "n")
+        };
+        let users = requirement("iops", Operator::AtLeast, 900.0, "900");
+        let found = of(&TimeSpan::default(), &result, &[of_preset(900.0), of_preset(1100.0), users], None);
+        let seen: Vec<_> = found.iter().map(|of| (of.severity, of.basis.as_str(), of.figure.as_str())).collect();
+        let figure = "iops was 1000 I/O per s, but the run is INVALID";
+        let unknown = (Severity::Unknown, "a vendor", figure);
+        assert_eq!(seen, [unknown, unknown, (Severity::Pass, "", "iops was 1000 I/O per s")]);
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl<S: RuleSet> Rule<S> {
     }
 
     fn finding(&self, observation: Observation) -> Finding {
-        let Observation { figure, value, subject, severity, advice } = observation;
+        let Observation { figure, value, subject, severity, advice, basis } = observation;
         let severity = severity.unwrap_or(self.severity);
         let is_good = matches!(severity, Severity::Pass | Severity::Unknown);
         let own = if is_good { "" } else { self.advice };
@@ -46,6 +46,7 @@ impl<S: RuleSet> Rule<S> {
             figure,
             value: value.map(rounded),
             advice: advice.unwrap_or_else(|| own.to_owned()),
+            basis,
             source: S::SOURCE,
         }
     }
@@ -64,6 +65,8 @@ pub struct Observation {
     severity: Option<Severity>,
     /// `None` = the rule's.
     advice: Option<String>,
+    /// Where a bound comes from; empty = the user's own, or there is none.
+    basis: String,
 }
 
 impl Observation {
@@ -74,7 +77,8 @@ impl Observation {
 
     /// What has no number.
     pub(crate) fn without_value(figure: impl Into<String>) -> Self {
-        Self { figure: figure.into(), value: None, subject: String::new(), severity: None, advice: None }
+        let (subject, basis) = (String::new(), String::new());
+        Self { figure: figure.into(), value: None, subject, severity: None, advice: None, basis }
     }
 
     /// The same, of a part of the run or the machine.
@@ -90,6 +94,11 @@ impl Observation {
     /// The same, with other advice than the rule's.
     pub(crate) fn with_advice(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
+    }
+
+    /// The same, with where its bound comes from.
+    pub(crate) fn with_basis(self, basis: &str) -> Self {
+        Self { basis: basis.to_owned(), ..self }
     }
 }
 

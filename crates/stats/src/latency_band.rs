@@ -141,6 +141,7 @@ mod tests {
                 figure: String::new(),
                 value: None,
                 advice: String::new(),
+                basis: String::new(),
                 source: Source::Verdict,
             };
             let verdict = Some(Verdict { findings: findings.iter().map(finding).collect() });

@@ -12,14 +12,16 @@ use std::collections::BTreeMap;
 /// The value of a metric in its unit; `None` if it was not measured.
 pub fn value(name: &MetricName, span_result: &TimeSpanResult) -> Option<f64> {
     let measured = span_result.measured.as_ref()?;
-    match (&name.stream, name.metric) {
-        (_, Metric::Cpu) => Some(measured.cpu_average.usage_percent),
-        (Some(stream), metric) => {
-            let stream = measured.streams.iter().find(|of| of.name == *stream)?;
-            Part::transfers(&stream.figures.total, stream.latency.total.as_ref()).value(metric)
-        }
-        (None, metric) => Part::in_scope(name.scope, measured)?.value(metric),
+    match name.metric {
+        Metric::Cpu => Some(measured.cpu_average.usage_percent),
+        metric => Part::named(name, measured)?.value(metric),
     }
+}
+
+/// The number of latencies that a percentile is of; `None` if it is not known, or the metric is no percentile.
+pub fn latencies(name: &MetricName, span_result: &TimeSpanResult) -> Option<u64> {
+    name.metric.rank_ppb()?;
+    Some(Part::named(name, span_result.measured.as_ref()?)?.distribution?.count)
 }
 
 /// The latencies of the I/Os of a scope; `None` if they were not measured.
@@ -63,6 +65,12 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    fn named(name: &MetricName, measured: &'a Measured) -> Option<Self> {
+        let Some(stream) = &name.stream else { return Self::in_scope(name.scope, measured) };
+        let stream = measured.streams.iter().find(|of| of.name == *stream)?;
+        Some(Self::transfers(&stream.figures.total, stream.latency.total.as_ref()))
+    }
+
     fn in_scope(scope: Scope, measured: &'a Measured) -> Option<Self> {
         let total = &measured.total;
         let latencies = measured.total_latency.as_ref();

@@ -1,12 +1,13 @@
 //! From a preset and the user's words to a run.
 
-use super::{Load, Preset, StreamPart};
+use super::{Load, Preset, Required, StreamPart};
 use crate::options::Scope;
 use crate::request::{Environment, RunRequest};
 use crate::words::{given_too, row_of, run_of, split, with_all};
 use model::latency_band::BandKind;
 use model::preset::PresetRun;
 use model::profile::{Profile, Target, TimeSpan};
+use model::requirement::Requirement;
 use std::path::PathBuf;
 
 /// Placeholder for the number of threads in a preset's options.
@@ -62,7 +63,9 @@ pub fn run_request(
     }
     let asks_for_report = options.iter().filter_map(|word| row_of(word)).any(|row| row.name == "-R");
     let mut run = RunRequest { profile: Profile { time_spans: spans, ..own.profile }, ..own };
-    run.options.is_brief = preset.loads.len() > 1 && !asks_for_report;
+    let is_acceptance = !preset.requirements.is_empty();
+    run.options.is_brief = (preset.loads.len() > 1 || is_acceptance) && !asks_for_report;
+    require(preset, &mut run);
     let runs = || preset.loads.iter().flat_map(|load| std::iter::repeat_n(load, preset.repeats as usize));
     let bands: Vec<Option<BandKind>> = runs().map(|load| preset.bands(load)).collect();
     run.options.preset = Some(Box::new(PresetRun {
@@ -73,9 +76,27 @@ pub fn run_request(
         has_latency_bands: bands.iter().any(Option::is_some),
         bands,
         is_judged: preset.judge,
+        is_acceptance,
         repeats: preset.repeats,
     }));
     Ok(run)
+}
+
+/// Puts the requirements of the preset before those of the user, which replace them where both are about the same metric.
+fn require(preset: &Preset, run: &mut RunRequest) {
+    let span = run.profile.time_spans.first();
+    // A bare name means what the application waits for.
+    let names = |requirement: &Requirement| {
+        let resolved = span.and_then(|span| requirement.name.resolve(span).ok());
+        resolved.unwrap_or_else(|| vec![requirement.name.clone()])
+    };
+    let typed: Vec<_> = run.options.criteria.requirements.iter().flat_map(names).collect();
+    let of_preset = preset.requirements.iter().map(Required::requirement);
+    let mut all: Vec<Requirement> = of_preset.filter(|of| names(of).iter().all(|name| !typed.contains(name))).collect();
+    let needs_latency = all.iter().any(|requirement| requirement.name.metric.needs_latency());
+    run.profile.time_spans.iter_mut().for_each(|span| span.measure_latency |= needs_latency);
+    all.append(&mut run.options.criteria.requirements);
+    run.options.criteria.requirements = all;
 }
 
 /// What applies to the whole run comes from the user alone: in a preset it would have no effect.
@@ -109,7 +130,9 @@ pub fn command_lines(preset: &Preset, request: &PresetRequest, cpus: u32) -> Vec
     let user = User { options: &[], targets: &[], threads: threads(preset, request, cpus) };
     let line = |load: &Load| {
         let streams = user.streams(load).into_iter().map(|stream| format!("--stream '{stream}'"));
-        let words = || user.options(preset, load, "").into_iter().chain(streams).collect::<Vec<_>>().join(" ");
+        let bounds = preset.requirements.iter().map(|of| format!("--require '{}'", of.requirement()));
+        let words =
+            || user.options(preset, load, "").into_iter().chain(streams).chain(bounds).collect::<Vec<_>>().join(" ");
         let words = load.mix.is_empty().then(words);
         CommandLine { load: load.name.clone(), words: words.map(|words| format!("{words} <target>")) }
     };
@@ -288,6 +311,58 @@ mod tests {
             span.targets.iter().map(|t| (t.path.display().to_string(), t.block_size.0, t.weight)).collect();
         let expected = [("a", 8192, 3), ("b", 8192, 3), ("a", 65536, 1), ("b", 65536, 1)];
         assert_eq!(seen, expected.map(|(path, block, weight)| (path.to_owned(), block, weight)));
+    }
+
+    /// A preset with a bound on the flush and one on the rate.
+    const BOUNDED: &str = r#"
+        form = "diskspd-preset/1"
+        title = "test"
+        require = [
+            { condition = "commit.p99 < 10ms", source = " the vendor " },
+            { condition = "iops>=300", source = "own choice" },
+        ]
+        load = [{ name = "log", options = "-w100 --fdatasync-every=1" }]
+    "#;
+
+    #[test]
+    fn bounds_are_required_and_replaced_by_the_users_on_the_same_metric() {
+        let required = |words: &[&str]| -> Vec<(String, String)> {
+            let run = of(BOUNDED, words).unwrap();
+            assert!(run.profile.time_spans[0].measure_latency, "{words:?}");
+            assert!(run.options.is_brief && run.options.preset.unwrap().is_acceptance);
+            run.options.criteria.requirements.into_iter().map(|of| (of.to_string(), of.basis)).collect()
+        };
+        let vendors = || ("commit.p99<10ms".to_owned(), "the vendor".to_owned());
+        let own = || ("iops>=300".to_owned(), "own choice".to_owned());
+        let users = |text: &str| (text.to_owned(), String::new());
+        assert_eq!(required(&["a"]), [vendors(), own()]);
+        assert_eq!(required(&["--require=p50<1ms", "a"]), [vendors(), own(), users("p50<1ms")]);
+        assert_eq!(required(&["--require=iops>9", "a"]), [vendors(), users("iops>9")]);
+        // Alone it is what the application waits for: the commit.
+        assert_eq!(required(&["--require", "p99<2ms", "a"]), [own(), users("p99<2ms")]);
+        assert!(!of(BOUNDED, &["-Rtext", "a"]).unwrap().options.is_brief);
+        let lines = command_lines(&Preset::read(BOUNDED).unwrap(), &request("test", &[]), 4);
+        let words = "-w100 --fdatasync-every=1 --require 'commit.p99<10ms' --require 'iops>=300' <target>";
+        assert_eq!(lines[0].words.as_deref(), Some(words));
+    }
+
+    #[test]
+    fn bounds_that_say_nothing_are_refused_with_their_place() {
+        let long = "x".repeat(401);
+        for (before, after, expected) in [
+            ("commit.p99 < 10ms", "commit.p98<1ms", "line 5, column 27: unknown metric 'commit.p98'"),
+            ("commit.p99 < 10ms", "commit.p99<10", "line 5, column 27: '10' is not a bound for commit.p99"),
+            ("\" the vendor \"", "\" \"", "line 5, column 57: source must be one line of 1 to 400 bytes"),
+            (" the vendor ", &long, "source must be one line"),
+            (" the vendor ", "a\\nb", "source must be one line"),
+            (", source = \"own choice\"", "", "line 6, column 13: missing field `source`"),
+            ("source = \"own", "why = 1, source = \"own", "unknown field `why`"),
+        ] {
+            let text = BOUNDED.replace(before, after);
+            assert_ne!(text, BOUNDED);
+            let reason = Preset::read(&text).expect_err(&text);
+            assert!(reason.contains(expected), "{text}: {reason}");
+        }
     }
 
     #[test]

@@ -84,6 +84,7 @@ fn findings(element: Element<'_, '_>, source: Source) -> Result<Vec<Finding>, Re
             figure: element.child_text("Figure").unwrap_or_default().to_owned(),
             value: element.real_attribute("Value")?,
             advice: element.child_text("Advice").unwrap_or_default().to_owned(),
+            basis: element.child_text("Basis").unwrap_or_default().to_owned(),
             source,
         })
     };

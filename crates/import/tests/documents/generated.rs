@@ -474,6 +474,7 @@ fn verdict(span: &Span) -> Verdict {
         figure: "12.5 % of 'a & <b>: c.dat' | is".to_owned(),
         value: span.waits[6].is_multiple_of(2).then_some(12.5),
         advice: "do \"this\": or that".to_owned(),
+        basis: String::new(),
         source: Source::Verdict,
     };
     let severities: &[Severity] = if span.waits[5].is_multiple_of(2) { &[] } else { &Severity::ALL };
@@ -507,6 +508,7 @@ fn requirements(span: &Span) -> Vec<Finding> {
         figure: "p99 was 12.5 ms".to_owned(),
         value,
         advice: if severity == Severity::Fail { "look at the verdict".to_owned() } else { String::new() },
+        basis: if severity == Severity::Pass { "https://example.com/limits".to_owned() } else { String::new() },
         source: Source::Requirement,
     };
     let all = [

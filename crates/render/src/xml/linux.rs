@@ -97,7 +97,7 @@ fn verdict(xml: &mut Writer<'_>, verdict: &Verdict) -> io::Result<()> {
 
 fn finding(xml: &mut Writer<'_>, found: &Finding) -> io::Result<()> {
     // The element around it tells the source.
-    let Finding { name, severity, subject, figure, value, advice, source: _ } = found;
+    let Finding { name, severity, subject, figure, value, advice, basis, source: _ } = found;
     let value = value.map(|value| value.to_string());
     let mut attributes: Vec<(&str, &dyn Display)> = vec![("Name", name), ("Severity", severity)];
     if !subject.is_empty() {
@@ -106,7 +106,10 @@ fn finding(xml: &mut Writer<'_>, found: &Finding) -> io::Result<()> {
     attributes.extend(value.as_ref().map(|value| ("Value", value as &dyn Display)));
     xml.inside("Finding", &attributes, |xml| {
         xml.element("Figure", figure)?;
-        if advice.is_empty() { Ok(()) } else { xml.element("Advice", advice) }
+        for (element, text) in [("Advice", advice), ("Basis", basis)].into_iter().filter(|(_, text)| !text.is_empty()) {
+            xml.element(element, text)?;
+        }
+        Ok(())
     })
 }
 

@@ -40,6 +40,7 @@ fn fleet() -> RunResult {
             figure: "9 % steal time".to_owned(),
             value: Some(9.0),
             advice: String::new(),
+            basis: String::new(),
             source: Source::Verdict,
         }],
     });

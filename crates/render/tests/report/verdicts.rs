@@ -13,6 +13,7 @@ fn finding(severity: Severity, figure: &str) -> Finding {
         figure: figure.to_owned(),
         value: None,
         advice: "do something".to_owned(),
+        basis: String::new(),
         source: Source::Verdict,
     }
 }

@@ -295,6 +295,7 @@ mod tests {
             figure: "a figure".to_owned(),
             value: Some(value),
             advice: String::new(),
+            basis: String::new(),
             source: Source::Verdict,
         }
     }

@@ -350,6 +350,7 @@ mod tests {
             figure: figure.to_owned(),
             value: None,
             advice: String::new(),
+            basis: String::new(),
             source: Source::Verdict,
         }
     }

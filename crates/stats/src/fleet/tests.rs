@@ -575,6 +575,7 @@ fn hosts_keep_their_own_verdicts_and_figures() {
         figure: "9 % steal time".to_owned(),
         value: Some(9.0),
         advice: String::new(),
+        basis: String::new(),
         source: Source::Verdict,
     };
     let mut judged = host.result();

@@ -68,6 +68,7 @@ fn other_io() -> Verdict {
         figure: String::new(),
         value: None,
         advice: String::new(),
+        basis: String::new(),
         source: Source::Verdict,
     };
     Verdict { findings: vec![finding] }
