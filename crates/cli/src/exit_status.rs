@@ -31,7 +31,7 @@ impl ExitStatus {
         ("3", "The command line, the profile or a target was refused; nothing was changed."),
         (
             "4",
-            "The results are invalid (--strict) or miss a requirement (--require), a metric changed by more than the \
+            "The results are invalid (--strict) or miss a requirement (--require, or of a preset), a metric changed by more than the \
              limit (compare and ab --fail-if), or a check failed (check).",
         ),
         ("5", "Data that was read back is not what was written (--verify)."),

@@ -201,6 +201,7 @@ pub const BUILTIN: &[Builtin] = builtin![
     "sql-checkdb" "sql-backup" "sql-restore" "sqliosim"
     "postgresql" "rocksdb" "kafka" "ai-data-loader" "checkpoint-writer"
     "power-cut" "wal"
+    "etcd" "k8s-node" "postgres-commit"
     "fleet-peak" "fleet-general" "fleet-vdi" "fleet-sql"
     "desktop"
 ];

@@ -2,6 +2,7 @@
 //! one program for all of them takes a fraction of the time of one after another. What needs the machine or a device
 //! for itself is a program of its own beside this folder, and cargo runs those one after another.
 
+mod acceptance;
 mod after_cut;
 mod appending;
 mod architecture;

@@ -63,7 +63,7 @@ fn a_result_of_hosts_is_reported_compared_and_drawn() {
     let place = workplace!();
     let requirement = |metric, operator, bound, bound_typed: &str| {
         let (typed, bound_typed) = (String::new(), bound_typed.to_owned());
-        Requirement { typed, name: MetricName::bare(metric), operator, bound, bound_typed }
+        Requirement { typed, name: MetricName::bare(metric), operator, bound, bound_typed, basis: String::new() }
     };
     let requirements = [
         requirement(Metric::Iops, Operator::AtLeast, 1.0, "1"),

@@ -1,6 +1,6 @@
 //! Commands that are not run here, for want of a cluster, a share or an hour: are they at least understood?
 
-use super::page::Page;
+use super::page::{Block, Page};
 use cli::subcommand::preset::PresetCommand;
 use cli::{Command, Environment, Subcommand, preset};
 use std::ffi::OsString;
@@ -73,6 +73,16 @@ pub(crate) fn arguments_in_manifests(page: &Page) -> Vec<(usize, Vec<String>)> {
         found.extend(words.into_iter().map(|words| (index, words)));
     }
     found
+}
+
+/// Where packages put the program.
+pub(crate) const INSTALLED: &str = "/usr/bin/diskspd";
+
+/// The words behind the program of each command that a unit of systemd starts.
+pub(crate) fn commands_in_unit(page: &Page, block: &Block) -> Vec<Vec<String>> {
+    let lines = page.lines[block.first..block.first + block.count].iter();
+    let commands = lines.filter_map(|line| line.strip_prefix("ExecStart=")?.strip_prefix(INSTALLED));
+    commands.map(|command| shlex::split(command).unwrap_or_else(|| panic!("quotes do not match: {command}"))).collect()
 }
 
 fn collect_arguments(yaml: &Yaml, found: &mut Vec<Vec<String>>) {

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use testkit::{LoopDevice, Workplace, is_root, or_skip, skip, tool, workplace};
 
 /// Pages whose commands are run, by the names of their files; tests below are called like each of them.
-const REPLAYED: [&str; 13] = [
+const REPLAYED: [&str; 14] = [
+    "acceptance",
     "clouds",
     "compare",
     "containers",
@@ -154,6 +155,7 @@ macro_rules! pages {
 }
 
 pages! {
+    acceptance: "acceptance",
     clouds: "clouds",
     compare: "compare",
     containers: "containers",
@@ -264,6 +266,31 @@ fn manifests_name_what_is_there() {
     for (page, (index, document)) in documents {
         let faults = accepted::faults(&document);
         assert!(faults.is_empty(), "{}: {faults:?}", page.place(index));
+    }
+}
+
+#[test]
+fn units_run_what_is_accepted_and_systemd_understands_them() {
+    let place = workplace!();
+    let pages: Vec<Page> = pages_in("docs/guide").iter().map(|path| Page::read(path)).collect();
+    let units: Vec<_> =
+        pages.iter().flat_map(|page| page.blocks("ini").into_iter().map(move |of| (page, of))).collect();
+    assert!(!units.is_empty(), "the guide has units");
+    for (page, block) in &units {
+        let starts: Vec<_> = accepted::commands_in_unit(page, block);
+        assert!(!starts.is_empty(), "{}: runs nothing", page.place(block.first));
+        for words in starts {
+            assert_eq!(accepted::refusal(&place, &words), None, "{}: {}", page.place(block.first), words.join(" "));
+        }
+    }
+    let analyze = or_skip!(tool("systemd-analyze"));
+    for (number, (page, block)) in units.iter().enumerate() {
+        let text = page.lines[block.first..block.first + block.count].join("\n");
+        // A program that is not there is an error.
+        let text = text.replace(accepted::INSTALLED, &place.program().display().to_string());
+        let unit = place.file(&format!("unit{number}.service"), text.as_bytes());
+        let verified = place.tool(&analyze).arg("verify").arg(&unit).run();
+        assert!(verified.status.success() && verified.stderr.is_empty(), "{}: {verified}", page.place(block.first));
     }
 }
 
