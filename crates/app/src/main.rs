@@ -10,6 +10,7 @@ mod devices;
 mod events;
 mod explain;
 mod feature;
+mod fio_job;
 #[cfg_attr(not(feature = "fleet"), path = "absent/fleet.rs")]
 mod fleet;
 mod foreign_file;
@@ -122,6 +123,7 @@ fn run() -> Status {
                 Err(failure) => status::refuse(&failure),
             },
             Subcommand::Check(request) => check::run(&request),
+            Subcommand::Import(request) => fio_job::import(&request),
             Subcommand::Preset(command) => preset::run(&invocation, &command),
             Subcommand::Sweep(command) => sweep::run(&invocation, command, Kind::Sweep),
             Subcommand::Repeat(command) => sweep::run(&invocation, command, Kind::Repeat),

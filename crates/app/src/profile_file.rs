@@ -1,5 +1,6 @@
 //! `-X` and `diskspd run`: a profile from a file.
 
+use crate::fio_job;
 use crate::foreign_file;
 use crate::load::check_outputs;
 use crate::output::{say, say_each};
@@ -32,9 +33,12 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
     request.load(profile, &SystemEnv).map_err(|failure| refuse_profile(&failure))
 }
 
-/// What a file says: TOML or XML to `diskspd run`, XML to `-X`.
+/// What a file says: TOML, XML or a job of fio to `diskspd run`, XML to `-X`.
 fn job_of(request: &LoadRequest, bytes: &[u8], name: &str) -> Result<Job<Requirement>, Status> {
     let refused = |()| Status::Refused;
+    if request.is_job && cli::fio::is_job_file(bytes) {
+        return fio_job::job(bytes, &request.path);
+    }
     if let Some(reason) = foreign_file::reason(&request.path, bytes) {
         say(&format!("ERROR: {reason}"));
         return Err(Status::Refused);

@@ -414,10 +414,20 @@ pub fn of_job_file(bytes: &[u8]) -> Option<(Tool, String)> {
     {
         return Some((Tool::Vdbench, command(Tool::Vdbench, &parameters(lines()))));
     }
-    // The options of all jobs and those of the first: in a job file of ours, texts have quotation marks.
+    let settings = settings_of_fio(text)?;
+    Some((Tool::Fio, command(Tool::Fio, &settings)))
+}
+
+/// True if a text is a job file of fio.
+pub(crate) fn is_job_of_fio(text: &str) -> bool {
+    settings_of_fio(text).is_some()
+}
+
+/// The options of all jobs of a job file of fio, and those of the first.
+fn settings_of_fio(text: &str) -> Option<Settings> {
     let mut settings = Settings::new();
     let (mut jobs, mut has_section) = (0, false);
-    for line in lines() {
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';', '*'])) {
         if line.starts_with('[') {
             jobs += u32::from(line != "[global]");
             has_section = true;
@@ -430,8 +440,9 @@ pub fn of_job_file(bytes: &[u8]) -> Option<(Tool, String)> {
     }
     let is_fio =
         |key: &str| ["rw", "readwrite", "bs", "blocksize", "ioengine", "iodepth", "numjobs", "filename"].contains(&key);
+    // In a job file of ours, texts have quotation marks.
     let is_job = has_section && settings.iter().any(|(key, value)| is_fio(key) && !value.starts_with(['"', '\'']));
-    is_job.then(|| (Tool::Fio, command(Tool::Fio, &settings)))
+    is_job.then_some(settings)
 }
 
 #[cfg(test)]

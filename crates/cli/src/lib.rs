@@ -14,6 +14,7 @@ mod distribution;
 pub mod exit_status;
 mod expect;
 mod file_name;
+pub mod fio;
 mod fleet;
 pub mod foreign;
 pub mod help;

@@ -60,6 +60,8 @@ pub enum DocumentKind {
     Verification,
     /// `load.txt` of a cycle.
     CycleLoad,
+    /// `import --output`
+    Job,
     /// `report --output` for Prometheus.
     Metrics,
     /// `report --output` as HTML.
@@ -78,7 +80,7 @@ struct Row {
 }
 
 /// Every kind, once.
-const TABLE: [Row; 17] = [
+const TABLE: [Row; 18] = [
     Row {
         kind: DocumentKind::ResultJson,
         name: "a JSON result",
@@ -142,6 +144,8 @@ const TABLE: [Row; 17] = [
             first_line(head).is_some_and(|line| line.starts_with(before) && line.ends_with(behind))
         },
     },
+    // Users write and edit them: none is known to be the program's own.
+    Row { kind: DocumentKind::Job, name: "a job file", begins: |_| false },
     Row { kind: DocumentKind::Metrics, name: "a metrics file", begins: begins_as_metrics },
     Row { kind: DocumentKind::Page, name: "a report page", begins: begins_as_page },
     Row { kind: DocumentKind::Svg, name: "an SVG chart", begins: begins_as_svg },

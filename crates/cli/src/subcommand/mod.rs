@@ -14,6 +14,7 @@ pub mod compare;
 pub mod devices;
 pub mod explain;
 pub mod fleet;
+pub mod import;
 mod interference;
 pub mod monitor;
 pub mod preset;
@@ -83,6 +84,7 @@ macro_rules! subcommands {
 subcommands! {
     "run" => Run(run::RunJobCommand) from run::RunJobArguments,
     "check" => Check(check::CheckRequest) from check::CheckArguments,
+    "import" => Import(import::ImportRequest) from import::ImportArguments,
     "preset" => Preset(preset::PresetCommand) from preset::PresetArguments,
     "sweep" => Sweep(sweep::SweepCommand) from sweep::SweepArguments,
     "repeat" => Repeat(sweep::SweepCommand) from repeat::RepeatArguments,

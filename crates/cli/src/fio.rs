@@ -1,0 +1,222 @@
+//! Jobs of fio as loads of ours: a command line for each of its groups, and what becomes of every option.
+//!
+//! A job file is data of somebody else. Nothing is opened here, nothing is run, and what is read is bounded; a load comes
+//! from the same parser as what a user types, so that the same checks hold for it.
+
+mod access;
+mod files;
+mod group;
+mod ini;
+mod job;
+mod medium;
+mod options;
+mod timing;
+mod value;
+
+pub use ini::JOB_BYTES_MAX;
+pub use job::{Level, Row};
+
+use crate::request::Environment;
+use crate::words::run_of;
+use group::Group;
+use ini::Section;
+use model::printable::shell_word;
+use model::profile::Profile;
+use model::requirement::Requirement;
+use settings::job::Job;
+
+/// Facts that a job may ask for.
+pub struct Surroundings<'a> {
+    /// A variable of the environment (`${HOME}`), or why it is not read.
+    pub variable: &'a dyn Fn(&str) -> Result<String, String>,
+    /// The text of a file that the job includes, or why it is not read.
+    pub include: &'a dyn Fn(&str) -> Result<String, String>,
+    /// `$ncpus`
+    pub cpus: u32,
+}
+
+/// A job of fio in our words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// What becomes of each option, those of the first job first.
+    pub rows: Vec<Row>,
+    /// Words of a command line for each timespan: options, then targets.
+    pub spans: Vec<Vec<String>>,
+    /// `--require`
+    pub requirements: Vec<String>,
+    /// Options of `diskspd sweep`, if a job looks for a rate.
+    pub search: Option<String>,
+}
+
+/// Reads a job file; `name` is for messages. Only the sections that are named are taken, if any are.
+///
+/// # Errors
+///
+/// What is wrong with the file, with its place.
+pub fn read_file(
+    text: &str,
+    name: &str,
+    sections: &[String],
+    surroundings: &Surroundings<'_>,
+) -> Result<Import, String> {
+    import(ini::read_file(text, name, surroundings)?, sections)
+}
+
+/// Reads options as typed behind `fio`.
+///
+/// # Errors
+///
+/// What is wrong with them.
+pub fn read_words(words: &[String], sections: &[String], surroundings: &Surroundings<'_>) -> Result<Import, String> {
+    import(ini::read_words(words, surroundings)?, sections)
+}
+
+/// True if a file is a job file of fio: it has sections, and an option of a load.
+pub fn is_job_file(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| crate::foreign::is_job_of_fio(text))
+}
+
+fn import(sections: Vec<Section>, wanted: &[String]) -> Result<Import, String> {
+    if let Some(missing) = wanted.iter().find(|name| !sections.iter().any(|section| section.name == **name)) {
+        let known: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
+        return Err(format!("there is no section '{missing}'; there are: {}", known.join(", ")));
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
+    for section in sections.iter().filter(|section| wanted.is_empty() || wanted.contains(&section.name)) {
+        let (load, waits) = group::load(section, &mut rows);
+        match groups.last_mut().filter(|_| !waits) {
+            Some(group) => group.loads.push(load),
+            None => groups.push(Group { loads: vec![load] }),
+        }
+    }
+    let sizes = group::file_sizes(&groups);
+    let spans = groups.iter().map(|group| group.words(&sizes, &mut rows)).collect();
+    let loads = || groups.iter().flat_map(|group| &group.loads);
+    let mut requirements: Vec<String> = loads().flat_map(group::Load::requirements).cloned().collect();
+    requirements.dedup();
+    let search = loads().find_map(group::Load::search).map(str::to_owned);
+    let mut import = Import { rows: Vec::new(), spans, requirements, search };
+    for row in rows {
+        if !import.rows.contains(&row) {
+            import.rows.push(row);
+        }
+    }
+    if !import.is_refused() {
+        import.check();
+    }
+    Ok(import)
+}
+
+impl Import {
+    /// True if something of the load has no counterpart.
+    pub fn is_refused(&self) -> bool {
+        self.rows.iter().any(|row| row.level == Level::Refused)
+    }
+
+    /// What our own parser refuses, which a hand-written command would meet as well.
+    fn check(&mut self) {
+        if let Err(reason) = self.job(&Nothing) {
+            self.rows.push(Row { level: Level::Refused, option: "the command".to_owned(), says: reason });
+        }
+    }
+
+    /// The load with what it must achieve.
+    ///
+    /// # Errors
+    ///
+    /// What our own parser says of it.
+    pub fn job(&self, environment: &dyn Environment) -> Result<Job<Requirement>, String> {
+        let mut profile = Profile::default();
+        for words in &self.spans {
+            let run = run_of(words, environment)?;
+            profile.time_spans.extend(run.profile.time_spans);
+        }
+        let requirements = self.requirements.iter().map(|text| crate::requirement::parse(text));
+        Ok(Job { profile, requirements: requirements.collect::<Result<_, _>>()? })
+    }
+
+    /// The commands, one for each timespan.
+    pub fn commands(&self) -> Vec<String> {
+        let requirements = self.requirements.iter().flat_map(|text| ["--require", text]);
+        let start: Vec<&str> = match &self.search {
+            Some(search) => ["diskspd", "sweep"].into_iter().chain(search.split(' ')).chain(["--"]).collect(),
+            None => std::iter::once("diskspd").chain(requirements).collect(),
+        };
+        let line = |words: &Vec<String>| {
+            let words = start.iter().copied().chain(words.iter().map(String::as_str));
+            words.map(shell_word).collect::<Vec<_>>().join(" ")
+        };
+        self.spans.iter().map(line).collect()
+    }
+
+    /// The table: the worst first, 80 columns wide.
+    pub fn table(&self) -> String {
+        let width = self.rows.iter().map(|row| row.option.chars().count()).max().unwrap_or(0).min(OPTION_COLUMNS);
+        let mut text = String::new();
+        for level in Level::ALL {
+            for row in self.rows.iter().filter(|row| row.level == level && !row.says.is_empty()) {
+                let option = model::printable::clipped(&row.option, OPTION_COLUMNS);
+                let start = format!("{:<14}  {option:<width$}  ", level.word());
+                text.push_str(&wrapped(&start, &model::printable::clipped(&row.says, SAYS_MAX)));
+            }
+        }
+        text
+    }
+
+    /// How many options are met how well: `9 options: 7 exact, 2 approximate`.
+    pub fn summary(&self) -> String {
+        let shown = || self.rows.iter().filter(|row| !row.says.is_empty());
+        let part = |level: Level| {
+            let count = shown().filter(|row| row.level == level).count();
+            (count > 0).then(|| format!("{count} {}", level.word()))
+        };
+        let parts: Vec<String> = Level::ALL.into_iter().rev().filter_map(part).collect();
+        format!("{} options: {}", shown().count(), parts.join(", "))
+    }
+}
+
+/// Columns of the option in the table.
+const OPTION_COLUMNS: usize = 24;
+/// Characters of what is said of it.
+const SAYS_MAX: usize = 400;
+/// Columns of a line.
+const COLUMNS: usize = 80;
+
+/// Words behind a start, with as many lines as they need.
+fn wrapped(start: &str, words: &str) -> String {
+    let indent = start.chars().count();
+    let mut lines = start.to_owned();
+    let mut column = indent;
+    for word in words.split(' ') {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > COLUMNS {
+            lines.push('\n');
+            lines.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if column > indent {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines.push('\n');
+    lines
+}
+
+/// A system without files.
+struct Nothing;
+
+impl Environment for Nothing {
+    fn milliseconds_since_boot(&self) -> u32 {
+        0
+    }
+
+    fn file_exists(&self, _: &std::path::Path) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! One job of fio: the value that each of its options has in the end, and what becomes of it.
+
+use super::ini::{Section, Setting};
+use super::options::{Class, find};
+use super::value::{number, percent, switch};
+use std::collections::BTreeMap;
+
+/// How well an option of fio is met, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The load would be another without it.
+    Refused,
+    /// Met with a difference, which is told.
+    Approximate,
+    /// It does not change the load.
+    WithoutEffect,
+    /// Met.
+    Exact,
+}
+
+impl Level {
+    pub(super) const ALL: [Self; 4] = [Self::Refused, Self::Approximate, Self::WithoutEffect, Self::Exact];
+
+    /// The word of tables and messages.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Approximate => "approximate",
+            Self::WithoutEffect => "without effect",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+/// What becomes of an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// How well it is met.
+    pub level: Level,
+    /// As typed: `bs=4k`; behind `default:` what fio does where nothing is said.
+    pub option: String,
+    /// Our option, or what differs.
+    pub says: String,
+}
+
+/// A job with its options; the last of two that say the same wins.
+pub(super) struct Job<'a> {
+    /// Of its files, and of its stream.
+    pub(super) name: String,
+    /// 1,024 or 1,000.
+    pub(super) kb_base: u64,
+    pub(super) rows: Vec<Row>,
+    given: BTreeMap<&'static str, &'a Setting>,
+    /// Those that have a row.
+    told: Vec<&'static str>,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(section: &'a Section) -> Self {
+        let mut job = Self {
+            name: section.name.clone(),
+            kb_base: 1024,
+            rows: Vec::new(),
+            given: BTreeMap::new(),
+            told: Vec::new(),
+        };
+        let mut others: BTreeMap<&str, (Class, &Setting)> = BTreeMap::new();
+        for setting in &section.settings {
+            match find(&setting.name) {
+                None => job.row(Level::Refused, setting.typed(), "fio has no such option"),
+                Some(option) => match option.class {
+                    Class::Translated => drop(job.given.insert(option.names[0], setting)),
+                    Class::Inverse(name) | Class::Rest(name) => drop(job.given.insert(name, setting)),
+                    class => drop(others.insert(&setting.name, (class, setting))),
+                },
+            }
+        }
+        if let Some(name) = others.get("name").and_then(|(_, setting)| setting.value.clone()) {
+            job.name = name;
+        }
+        for (class, setting) in others.into_values() {
+            job.settle(class, setting);
+        }
+        if job.read("kb_base", 1024, number) == 1000 {
+            job.kb_base = 1000;
+        }
+        job.say(Level::Exact, "kb_base", "");
+        job
+    }
+
+    /// The row of an option that has no counterpart.
+    fn settle(&mut self, class: Class, setting: &Setting) {
+        let is_off = matches!(setting.value.as_deref(), Some("0" | "none"));
+        let (level, says) = match class {
+            Class::Refused(_) | Class::LeftOut(_) if is_off => (Level::WithoutEffect, "off"),
+            Class::Refused(why) => (Level::Refused, why),
+            Class::LeftOut(difference) => (Level::Approximate, difference),
+            Class::WithoutEffect(why) => (Level::WithoutEffect, why),
+            Class::Translated | Class::Inverse(_) | Class::Rest(_) => return,
+        };
+        self.row(level, setting.typed(), says);
+    }
+
+    fn row(&mut self, level: Level, option: String, says: impl Into<String>) {
+        let row = Row { level, option, says: says.into() };
+        if !self.rows.contains(&row) {
+            self.rows.push(row);
+        }
+    }
+
+    /// True if the option is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// The row of an option, if it is given; only its first one counts.
+    pub(super) fn say(&mut self, level: Level, name: &'static str, says: impl Into<String>) {
+        let Some(setting) = self.given.get(name) else { return };
+        if !self.told.contains(&name) {
+            self.told.push(name);
+            let typed = setting.typed();
+            self.row(level, typed, says);
+        }
+    }
+
+    /// The row of what fio does where nothing is said.
+    pub(super) fn say_default(&mut self, level: Level, option: &str, says: impl Into<String>) {
+        self.row(level, format!("default: {option}"), says);
+    }
+
+    /// The same for an option, whether it is given or not.
+    pub(super) fn say_either(&mut self, level: Level, name: &'static str, default: &str, says: impl Into<String>) {
+        if self.has(name) { self.say(level, name, says) } else { self.say_default(level, default, says) }
+    }
+
+    /// The value as text; that of `buffered` is turned round, and so is `rwmixwrite`.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let setting = self.given.get(name)?;
+        let value = setting.value.as_deref().unwrap_or("1");
+        Some(match find(&setting.name).map(|option| option.class) {
+            Some(Class::Inverse(_)) => match switch(Some(value)) {
+                Ok(is_on) => u8::from(!is_on).to_string(),
+                Err(_) => value.to_owned(),
+            },
+            Some(Class::Rest(_)) => percent(value).map_or_else(|_| value.to_owned(), |share| (100 - share).to_string()),
+            _ => value.to_owned(),
+        })
+    }
+
+    /// The value of an option; `default` if it is not given, or refused because it cannot be read.
+    pub(super) fn read<T>(
+        &mut self,
+        name: &'static str,
+        default: T,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> T {
+        let Some(text) = self.text(name) else { return default };
+        parse(&text).unwrap_or_else(|reason| {
+            self.say(Level::Refused, name, reason);
+            default
+        })
+    }
+
+    /// The value of a switch.
+    pub(super) fn is_on(&mut self, name: &'static str, default: bool) -> bool {
+        self.read(name, default, |text| switch(Some(text)))
+    }
+
+    /// Rows for options that another one makes meaningless.
+    pub(super) fn finish(&mut self) {
+        let silent: Vec<&'static str> = self.given.keys().copied().filter(|name| !self.told.contains(name)).collect();
+        for name in silent {
+            self.say(Level::WithoutEffect, name, "other options leave nothing for it to do");
+        }
+    }
+}
+
+impl Setting {
+    /// As in a job file.
+    fn typed(&self) -> String {
+        self.value.as_ref().map_or_else(|| self.name.clone(), |value| format!("{}={value}", self.name))
+    }
+}

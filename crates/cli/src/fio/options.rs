@@ -1,0 +1,259 @@
+//! fio's options: what becomes of each here. Those that have a counterpart are translated by the module of their subject.
+
+/// What becomes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// It has a counterpart; `translate` says which.
+    Translated,
+    /// The same option with the opposite value.
+    Inverse(&'static str),
+    /// The same option with what is missing to 100.
+    Rest(&'static str),
+    /// It changes nothing of the load.
+    WithoutEffect(&'static str),
+    /// It is left out, and this differs.
+    LeftOut(&'static str),
+    /// A load without it would be another.
+    Refused(&'static str),
+}
+
+use Class::{Inverse, LeftOut, Refused, Rest, Translated, WithoutEffect};
+
+/// An option, the first name being the usual one.
+pub(super) struct FioOption {
+    pub(super) names: &'static [&'static str],
+    pub(super) class: Class,
+}
+
+const fn row(names: &'static [&'static str], class: Class) -> FioOption {
+    FioOption { names, class }
+}
+
+const LOGS: &str = "-D and --json have the course of a run";
+const FIGURES: &str = "the report has its own figures";
+const COMMANDS: &str = "a job file must not run commands";
+const TRACES: &str = "diskspd does not record or replay traces";
+const ZONES: &str = "diskspd does not know zones";
+const ONE_START: &str = "jobs of a timespan start and end together";
+const OWN_METHOD: &str = "--verify has a method of its own";
+const OWN_SEED: &str = "the seed is -z, and the same in each run";
+const NO_PRIORITIES: &str = "I/O has no priority of its own here";
+const STEADY: &str = "a run does not end by itself when steady; diskspd repeat --steady does";
+const OTHER_ENGINE: &str = "an option of an engine that diskspd has not";
+const PROCESS: &str = "diskspd runs as the user and in the group that started it";
+
+/// Every option of fio 3.33, and later ones that loads have.
+pub(super) const OPTIONS: &[FioOption] = &[
+    // What is transferred, and where.
+    row(&["rw", "readwrite"], Translated),
+    row(&["rwmixread"], Translated),
+    row(&["rwmixwrite"], Rest("rwmixread")),
+    row(&["bs", "blocksize"], Translated),
+    row(&["bsrange", "blocksize_range"], Translated),
+    row(&["bssplit"], Translated),
+    row(&["ba", "blockalign"], Translated),
+    row(&["size"], Translated),
+    row(&["io_size", "io_limit"], Translated),
+    row(&["filesize"], Translated),
+    row(&["offset"], Translated),
+    row(&["offset_increment"], Translated),
+    row(&["number_ios"], Translated),
+    row(&["loops"], Translated),
+    row(&["percentage_random"], Translated),
+    row(&["random_distribution"], Translated),
+    row(&["norandommap"], Translated),
+    row(&["filename"], Translated),
+    row(&["directory"], Translated),
+    row(&["nrfiles", "nr_files"], Translated),
+    row(&["file_append"], Refused("its start is the end of the file; see --append for logs")),
+    row(&["bs_unaligned", "blocksize_unaligned"], Refused("I/O is aligned to sectors here")),
+    row(&["offset_align"], Refused("offsets are given in bytes here")),
+    row(&["rw_sequencer"], Refused("its order of offsets has no counterpart")),
+    row(&["fill_device", "fill_fs"], Refused("diskspd does not fill a file system")),
+    row(&["filename_format"], Refused("name the files with filename=")),
+    row(&["opendir"], Refused("name the files with filename=")),
+    row(&["unique_filename"], WithoutEffect("it is about fio's clients")),
+    row(&["openfiles"], WithoutEffect("all files are open")),
+    row(&["file_service_type"], LeftOut("the file of each I/O is chosen at random")),
+    row(&["trim_percentage"], Refused("trims of --verify have no counterpart; see --discard")),
+    row(&["trim_verify_zero", "trim_backlog", "trim_backlog_batch"], Refused("it needs trim_percentage")),
+    // How it is transferred.
+    row(&["ioengine"], Translated),
+    row(&["iodepth"], Translated),
+    row(&["iodepth_batch_complete_max"], Translated),
+    row(&["direct"], Translated),
+    row(&["buffered"], Inverse("direct")),
+    row(&["sync"], Translated),
+    row(&["fsync"], Translated),
+    row(&["fdatasync"], Translated),
+    row(&["numjobs"], Translated),
+    row(&["invalidate"], Translated),
+    row(&["hipri"], Translated),
+    row(&["sqthread_poll"], Translated),
+    row(&["fixedbufs"], Translated),
+    row(&["mem", "iomem"], Translated),
+    row(&["sync_file_range"], Refused("its flushes have no counterpart; see fdatasync=N")),
+    row(&["write_barrier", "barrier"], Refused("fio ignores it, too")),
+    row(&["atomic"], Refused("atomic writes (RWF_ATOMIC) have no counterpart")),
+    row(&["end_fsync", "fsync_on_close"], LeftOut("nothing is flushed after the last I/O")),
+    row(
+        &["iodepth_batch", "iodepth_batch_submit"],
+        LeftOut("I/O is submitted as the queue has room; -u<count> sets a batch"),
+    ),
+    row(&["iodepth_batch_complete_min", "iodepth_batch_complete"], LeftOut("each completion is taken at once")),
+    row(&["iodepth_low"], LeftOut("the queue is refilled at once")),
+    row(&["io_submit_mode"], LeftOut("I/O is submitted by the thread that completes it; --rate is an open loop")),
+    row(&["serialize_overlap"], LeftOut("I/Os that overlap are not kept apart")),
+    row(&["registerfiles", "userspace_reap", "thp"], WithoutEffect("a matter of fio's engine")),
+    row(&["nonvectored"], WithoutEffect("the kernel sees the same request")),
+    row(&["force_async", "nowait", "sqthread_poll_cpu"], LeftOut("I/O is submitted without this flag")),
+    row(&["uncached"], Refused("RWF_DONTCACHE has no counterpart")),
+    row(&["cmd_type"], Refused("commands passed through (io_uring_cmd) have no counterpart")),
+    row(&["fadvise_hint"], LeftOut("no hint is given; -fr and -fs give one")),
+    row(&["write_hint"], LeftOut("no lifetime hint is given")),
+    row(&["cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "cmdprio_hint"], LeftOut(NO_PRIORITIES)),
+    row(&["prio", "prioclass", "priohint"], LeftOut(NO_PRIORITIES)),
+    row(&["hugepage-size", "lockmem"], WithoutEffect("a matter of memory, not of the load")),
+    row(&["read_beyond_wp", "zonesize", "zonecapacity", "zonerange", "zoneskip", "max_open_zones"], Refused(ZONES)),
+    row(&["job_max_open_zones", "ignore_zone_limits", "zone_reset_threshold", "zone_reset_frequency"], Refused(ZONES)),
+    row(&["zonemode"], Refused(ZONES)),
+    // When.
+    row(&["runtime", "timeout"], Translated),
+    row(&["time_based"], Translated),
+    row(&["ramp_time"], Translated),
+    row(&["stonewall", "wait_for_previous"], Translated),
+    row(&["rate"], Translated),
+    row(&["rate_iops"], Translated),
+    row(&["rate_process"], Translated),
+    row(&["rate_min", "ratemin"], Translated),
+    row(&["rate_iops_min"], Translated),
+    row(&["rate_cycle", "ratecycle"], LeftOut("rates are held from one I/O to the next")),
+    row(&["rate_ignore_thinktime"], LeftOut("a rate takes the place of pauses")),
+    row(&["thinktime"], Translated),
+    row(&["thinktime_blocks"], Translated),
+    row(&["thinktime_blocks_type"], WithoutEffect("pauses begin when the I/Os of a burst are complete")),
+    row(&["thinktime_spin"], LeftOut("threads sleep in the pause")),
+    row(&["thinktime_iotime"], Refused("pauses follow a number of I/Os here, not a time")),
+    row(&["startdelay"], Refused(ONE_START)),
+    row(&["wait_for"], Refused("use stonewall")),
+    row(&["exitall", "exit_what"], LeftOut(ONE_START)),
+    row(&["exitall_on_error"], WithoutEffect("an error ends the whole run")),
+    row(&["flow", "flow_id", "flow_sleep", "flow_watermark"], Refused("jobs do not wait for each other here")),
+    row(&["latency_target"], Translated),
+    row(&["latency_percentile"], Translated),
+    row(&["latency_window", "latency_run"], LeftOut("the search makes a run for each rate")),
+    row(&["max_latency"], Translated),
+    row(&["steadystate", "ss", "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp"], LeftOut(STEADY)),
+    row(&["steadystate_check_interval", "ss_interval"], LeftOut(STEADY)),
+    row(&["continue_on_error", "ignore_error"], LeftOut("an I/O error ends the run")),
+    row(&["error_dump"], WithoutEffect("errors are always shown")),
+    // What is written.
+    row(&["zero_buffers"], Translated),
+    row(&["refill_buffers"], Translated),
+    row(&["buffer_compress_percentage"], Translated),
+    row(&["dedupe_percentage"], Translated),
+    row(&["buffer_compress_chunk"], LeftOut("--compress works on each 4 KiB")),
+    row(
+        &["dedupe_mode", "dedupe_working_set_percentage", "dedupe_global"],
+        LeftOut("--dedupe repeats one of 256 blocks"),
+    ),
+    row(&["scramble_buffers"], LeftOut("buffers are not changed between I/Os unless -Zr is given")),
+    row(&["buffer_pattern"], LeftOut("a buffer of random data is written; -Z<size>,<file> writes that of a file")),
+    row(&["verify"], Translated),
+    row(&["do_verify", "verify_interval", "verify_offset", "verify_pattern", "verify_dump"], LeftOut(OWN_METHOD)),
+    row(&["verify_async", "verify_backlog", "verify_backlog_batch", "experimental_verify"], LeftOut(OWN_METHOD)),
+    row(&["verify_pattern_interval", "verify_write_sequence", "verify_header_seed"], LeftOut(OWN_METHOD)),
+    row(&["verify_async_cpus"], LeftOut(OWN_METHOD)),
+    row(&["verify_fatal"], LeftOut("--verify-stop=1 ends the run at the first")),
+    row(&["verify_only"], Refused("diskspd verify reads back what a run with --journal wrote")),
+    row(&["verify_state_load"], Refused("states of fio are not read; see --journal")),
+    row(&["verify_state_save"], WithoutEffect("see --journal")),
+    // Files.
+    row(&["unlink", "unlink_each_loop"], LeftOut("files stay; --delete-after is typed with the run")),
+    row(&["overwrite"], WithoutEffect("a file is written whole before the run")),
+    row(&["fallocate", "create_serialize", "create_fsync"], WithoutEffect("a file is written whole before the run")),
+    row(&["create_on_open"], LeftOut("a file is written whole before the run")),
+    row(&["create_only"], Refused("diskspd does not stop after it has created the files")),
+    row(&["allow_file_create", "allow_mounted_write"], WithoutEffect("the checks of diskspd apply")),
+    row(&["pre_read"], LeftOut("files are not read before the run")),
+    row(&["lockfile"], LeftOut("files are not locked between jobs")),
+    // Threads.
+    row(&["thread"], WithoutEffect("there are threads, no processes")),
+    row(&["cpus_allowed"], Translated),
+    row(&["cpus_allowed_policy"], Translated),
+    row(&["cpumask"], LeftOut("threads are not bound; start diskspd below taskset")),
+    row(&["numa_cpu_nodes", "numa_mem_policy"], LeftOut("threads are not bound; start diskspd below numactl")),
+    row(&["nice"], LeftOut("start diskspd below nice")),
+    row(&["randseed"], Translated),
+    row(&["randrepeat", "allrandrepeat"], WithoutEffect(OWN_SEED)),
+    row(&["random_generator"], WithoutEffect("diskspd has a generator of its own")),
+    row(&["uid", "gid", "cgroup", "cgroup_nodelete", "cgroup_weight"], Refused(PROCESS)),
+    // What must not happen.
+    row(&["exec_prerun", "exec_postrun"], Refused(COMMANDS)),
+    row(&["program", "arguments", "grace_time", "std_redirect"], Refused(COMMANDS)),
+    row(&["trigger", "trigger-file", "trigger-remote", "trigger-timeout"], Refused(COMMANDS)),
+    row(&["ioscheduler"], Refused("a job file must not change the scheduler of a device")),
+    row(&["read_iolog", "write_iolog", "read_iolog_chunked", "replay_no_stall", "replay_redirect"], Refused(TRACES)),
+    row(&["replay_scale", "replay_align", "replay_time_scale", "replay_skip"], Refused(TRACES)),
+    row(&["merge_blktrace_file", "merge_blktrace_scalars", "merge_blktrace_iters"], Refused(TRACES)),
+    row(&["profile"], Refused("fio's profiles have no counterpart")),
+    row(&["client", "server", "remote-config", "daemonize"], Refused("use --on=host1,host2")),
+    // What is reported.
+    row(&["name", "description"], WithoutEffect("a name")),
+    row(&["group_reporting", "new_group", "stats"], WithoutEffect("there are figures of each stream and of all")),
+    row(&["kb_base"], Translated),
+    row(&["unit_base", "significant_figures", "unified_rw_reporting"], WithoutEffect(FIGURES)),
+    row(&["clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list"], WithoutEffect(FIGURES)),
+    row(&["disk_util", "block_error_percentiles"], WithoutEffect(FIGURES)),
+    row(&["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "per_job_logs"], WithoutEffect(LOGS)),
+    row(&["log_avg_msec", "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_offset"], WithoutEffect(LOGS)),
+    row(&["log_prio", "log_compression", "log_compression_cpus", "log_store_compressed"], WithoutEffect(LOGS)),
+    row(&["log_unix_epoch", "log_alternate_epoch", "log_alternate_epoch_clock_id", "log_entries"], WithoutEffect(LOGS)),
+    row(&["log_window_value", "log_issue_time"], WithoutEffect(LOGS)),
+    row(&["bwavgtime", "iopsavgtime", "bandwidth-log"], WithoutEffect(LOGS)),
+    row(
+        &["gtod_reduce", "disable_lat", "disable_clat", "disable_slat"],
+        WithoutEffect("latencies are always measured"),
+    ),
+    row(
+        &["disable_bw_measurement", "disable_bw", "gtod_cpu", "clocksource"],
+        WithoutEffect("diskspd has a clock of its own"),
+    ),
+    row(
+        &["output", "output-format", "minimal", "append-terse", "status-interval"],
+        WithoutEffect("see --json and --live-json"),
+    ),
+    row(&["eta", "eta-newline", "eta-interval", "warnings-fatal", "max-jobs"], WithoutEffect(FIGURES)),
+    row(&["alloc-size", "debug", "terse-version", "aux-path", "inflate-log"], WithoutEffect("a matter of fio itself")),
+    row(&["idle-prof", "parse-only", "showcmd"], WithoutEffect("a matter of fio itself")),
+    row(&["threads"], WithoutEffect("fio does not know it either")),
+    // Engines that are not here.
+    row(&["cpuload", "cpumode", "cpuchunks", "exit_on_io_done"], Refused(OTHER_ENGINE)),
+    row(&["hostname", "port", "protocol", "listen", "verb", "pingpong", "ttl", "nodelay"], Refused(OTHER_ENGINE)),
+    row(&["clientname", "pool", "rbdname", "conf", "busy_poll", "volume", "brick", "uri"], Refused(OTHER_ENGINE)),
+    row(&["donorname", "inplace", "sg_write_mode", "readfua", "writefua", "skip_bad"], Refused(OTHER_ENGINE)),
+];
+
+/// The option with this name.
+pub(super) fn find(name: &str) -> Option<&'static FioOption> {
+    OPTIONS.iter().find(|option| option.names.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_stands_for_one_option() {
+        let mut names: Vec<&str> = OPTIONS.iter().flat_map(|option| option.names).copied().collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for option in OPTIONS {
+            if let Inverse(other) | Rest(other) = option.class {
+                assert_eq!(find(other).map(|found| found.class), Some(Translated), "{other}");
+            }
+        }
+    }
+}
