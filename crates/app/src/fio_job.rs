@@ -16,6 +16,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Component, Path};
 use sys::folder::Folder;
 
@@ -105,7 +106,22 @@ fn with_surroundings<T>(folder: &Path, env: bool, then: impl FnOnce(&Surrounding
     };
     let include = |name: &str| included(folder, name).map_err(|reason| format!("include '{name}': {reason}"));
     let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
-    then(&Surroundings { variable: &variable, include: &include, cpus })
+    then(&Surroundings { variable: &variable, include: &include, bytes_of: &bytes_of, cpus })
+}
+
+/// Size of a regular file or a block device. Neither is opened.
+fn bytes_of(path: &str) -> Option<u64> {
+    let found = std::fs::metadata(path).ok()?;
+    if found.is_file() {
+        return Some(found.len());
+    }
+    if !found.file_type().is_block_device() {
+        return None;
+    }
+    let (major, minor) = sys::file::major_minor(found.rdev());
+    let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;
+    // The kernel counts sectors of 512 bytes here, whatever those of the device are.
+    sectors.trim().parse::<u64>().ok()?.checked_mul(512)
 }
 
 /// The text of a file below a directory. No symbolic link is followed, so that a job from somebody else reads nothing but

@@ -31,6 +31,8 @@ pub struct Surroundings<'a> {
     pub variable: &'a dyn Fn(&str) -> Result<String, String>,
     /// The text of a file that the job includes, or why it is not read.
     pub include: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Size of a file or device that exists, in bytes; `None` = not known.
+    pub bytes_of: &'a dyn Fn(&str) -> Option<u64>,
     /// `$ncpus`
     pub cpus: u32,
 }
@@ -59,7 +61,7 @@ pub fn read_file(
     sections: &[String],
     surroundings: &Surroundings<'_>,
 ) -> Result<Import, String> {
-    import(ini::read_file(text, name, surroundings)?, sections)
+    import(ini::read_file(text, name, surroundings)?, sections, surroundings)
 }
 
 /// Reads options as typed behind `fio`.
@@ -68,7 +70,7 @@ pub fn read_file(
 ///
 /// What is wrong with them.
 pub fn read_words(words: &[String], sections: &[String], surroundings: &Surroundings<'_>) -> Result<Import, String> {
-    import(ini::read_words(words, surroundings)?, sections)
+    import(ini::read_words(words, surroundings)?, sections, surroundings)
 }
 
 /// True if a file is a job file of fio: it has sections, and an option of a load.
@@ -76,7 +78,7 @@ pub fn is_job_file(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| crate::foreign::is_job_of_fio(text))
 }
 
-fn import(sections: Vec<Section>, wanted: &[String]) -> Result<Import, String> {
+fn import(sections: Vec<Section>, wanted: &[String], surroundings: &Surroundings<'_>) -> Result<Import, String> {
     if let Some(missing) = wanted.iter().find(|name| !sections.iter().any(|section| section.name == **name)) {
         let known: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
         return Err(format!("there is no section '{missing}'; there are: {}", known.join(", ")));
@@ -84,13 +86,13 @@ fn import(sections: Vec<Section>, wanted: &[String]) -> Result<Import, String> {
     let mut rows: Vec<Row> = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
     for section in sections.iter().filter(|section| wanted.is_empty() || wanted.contains(&section.name)) {
-        let (load, waits) = group::load(section, &mut rows);
+        let (load, waits) = group::load(section, surroundings, &mut rows);
         match groups.last_mut().filter(|_| !waits) {
             Some(group) => group.loads.push(load),
             None => groups.push(Group { loads: vec![load] }),
         }
     }
-    let sizes = group::file_sizes(&groups);
+    let sizes = group::file_sizes(&groups, surroundings);
     let spans = groups.iter().map(|group| group.words(&sizes, &mut rows)).collect();
     let loads = || groups.iter().flat_map(|group| &group.loads);
     let mut requirements: Vec<String> = loads().flat_map(group::Load::requirements).cloned().collect();

@@ -198,7 +198,11 @@ fn place(job: &mut Job<'_>, access: &mut Access, least_bytes: u64, hole: Option<
         return;
     }
     let align = if align > 0 { align } else { least_bytes };
-    let word = if align == 0 || access.block_bytes == Some(align) { "-r".to_owned() } else { format!("-r{}", short_size(align)) };
+    let word = if align == 0 || access.block_bytes == Some(align) {
+        "-r".to_owned()
+    } else {
+        format!("-r{}", short_size(align))
+    };
     job.say(Level::Exact, "ba", word.clone());
     if hole.is_some_and(|count| count != "1") {
         job.say(Level::Refused, "rw", "several I/Os at one random place have no counterpart; see percentage_random");

@@ -32,13 +32,8 @@ pub(super) struct Files {
     pub(super) words: Vec<String>,
 }
 
-/// True for what is never created.
-pub(super) fn is_device(path: &str) -> bool {
-    path.starts_with("/dev/")
-}
-
-/// Reads which files a job uses.
-pub(super) fn files(job: &mut Job<'_>, access: &Access) -> Files {
+/// Reads which files a job uses; `bytes_of` knows the sizes of those that exist.
+pub(super) fn files(job: &mut Job<'_>, access: &Access, bytes_of: &dyn Fn(&str) -> Option<u64>) -> Files {
     let copies = job.read("numjobs", 1, count).max(1);
     let own_count = job.read("nrfiles", 1, count).max(1);
     let folders = job.text("directory").map(|text| names(&text)).unwrap_or_default();
@@ -60,7 +55,9 @@ pub(super) fn files(job: &mut Job<'_>, access: &Access) -> Files {
         words: Vec::new(),
     };
     let mut base = 0;
-    extent(job, access, per_copy, &mut files, &mut base);
+    let existing = shared.first().and_then(|path| bytes_of(path)).filter(|bytes| *bytes > 0);
+    let existing = existing.filter(|bytes| shared.iter().all(|path| bytes_of(path) == Some(*bytes)));
+    extent(job, access, (per_copy, existing), &mut files, &mut base);
     let step = increment(job);
     let base_of = |copy: u32| base.saturating_add(step.saturating_mul(u64::from(copy)));
     if u64::from(copies) * u64::from(per_copy) > TARGETS_MAX as u64 {
@@ -153,8 +150,14 @@ fn increment(job: &mut Job<'_>) -> u64 {
     }
 }
 
-/// Which part of each file is used, and how much a copy transfers.
-fn extent(job: &mut Job<'_>, access: &Access, per_copy: u32, files: &mut Files, base: &mut u64) {
+/// Which part of each file is used, and how much a copy transfers. `existing`: the size of each file, if it is known.
+fn extent(
+    job: &mut Job<'_>,
+    access: &Access,
+    (per_copy, existing): (u32, Option<u64>),
+    files: &mut Files,
+    base: &mut u64,
+) {
     let units = job.kb_base;
     let of_file = job.read("filesize", None, |text| {
         let text = text.split_once('-').map_or(Ok(text), |(least, most)| {
@@ -164,24 +167,35 @@ fn extent(job: &mut Job<'_>, access: &Access, per_copy: u32, files: &mut Files, 
     });
     let total = job.read("size", None, |text| amount(text, units).map(Some));
     let offset = job.read("offset", Amount::Bytes(0), |text| amount(text, units));
-    let part_of = |share: u32, whole: u64| (u128::from(whole) * u128::from(share) / 100) as u64;
-    let known = of_file.map(|bytes| bytes * u64::from(per_copy));
-    let total = match (total, known) {
-        (Some(Amount::Percent(share)), Some(whole)) => Some(Amount::Bytes(part_of(share, whole))),
-        (None, Some(whole)) => Some(Amount::Bytes(whole)),
-        (other, _) => other,
-    };
-    let offset = match (offset, of_file) {
+    // fio rounds shares down to whole blocks.
+    let block = access.block_bytes.unwrap_or(4096);
+    let part_of = |share: u32, whole: u64| (u128::from(whole) * u128::from(share) / 100) as u64 / block * block;
+    let whole = of_file.or(existing);
+    let offset = match (offset, whole) {
         (Amount::Percent(share), Some(whole)) => Amount::Bytes(part_of(share, whole)),
         (other, _) => other,
+    };
+    let rest = match (whole, &offset) {
+        (Some(whole), Amount::Bytes(at)) => Some(whole.saturating_sub(*at)),
+        _ => None,
+    };
+    let total = match (total, whole, rest) {
+        (Some(Amount::Percent(share)), Some(whole), Some(rest)) => {
+            Some(Amount::Bytes(part_of(share, whole).min(rest) * u64::from(per_copy)))
+        }
+        (None, _, Some(rest)) => Some(Amount::Bytes(rest * u64::from(per_copy))),
+        (other, ..) => other,
     };
     match (total, offset) {
         (Some(Amount::Bytes(bytes)), Amount::Bytes(at)) => {
             *base = at;
             let length = (bytes / u64::from(per_copy)).min(of_file.unwrap_or(u64::MAX));
-            files.length = Some(length);
-            files.file_bytes = Some(at.saturating_add(length).max(of_file.unwrap_or(0)));
             files.pass_bytes = Some(bytes);
+            let is_whole = of_file.is_none() && rest == Some(length);
+            if !is_whole {
+                files.length = Some(length);
+                files.file_bytes = Some(at.saturating_add(length).max(of_file.unwrap_or(0)));
+            }
             let says = format!("{} of each target", short_size(length));
             job.say(Level::Exact, "size", says.clone());
             job.say(Level::Exact, "filesize", says);

@@ -1,7 +1,8 @@
 //! Jobs of fio that run at the same time, as a timespan of ours.
 
+use super::Surroundings;
 use super::access::{Access, access};
-use super::files::{Files, Part, files, is_device};
+use super::files::{Files, Part, files};
 use super::ini::Section;
 use super::job::{Job, Level, Row};
 use super::medium::{Medium, medium};
@@ -31,12 +32,12 @@ pub(super) struct Group {
 }
 
 /// Reads a job; what becomes of its options goes to `rows`. True if it waits for the jobs before it.
-pub(super) fn load(section: &Section, rows: &mut Vec<Row>) -> (Load, bool) {
+pub(super) fn load(section: &Section, surroundings: &Surroundings<'_>, rows: &mut Vec<Row>) -> (Load, bool) {
     let mut job = Job::new(section);
     let waits = job.is_on("stonewall", false);
     job.say(Level::Exact, "stonewall", "a timespan of its own");
     let access = access(&mut job);
-    let files = files(&mut job, &access);
+    let files = files(&mut job, &access, surroundings.bytes_of);
     let medium = medium(&mut job, &access, &files);
     let timing = timing(&mut job, &access, &files);
     job.finish();
@@ -44,19 +45,20 @@ pub(super) fn load(section: &Section, rows: &mut Vec<Row>) -> (Load, bool) {
     (Load { name: job.name, access, files, medium, timing }, waits)
 }
 
-/// The size that each file must have, over all jobs.
-pub(super) fn file_sizes(groups: &[Group]) -> BTreeMap<String, u64> {
+/// The size that each file must have, over all jobs. What is large enough already keeps its size, as with fio.
+pub(super) fn file_sizes(groups: &[Group], surroundings: &Surroundings<'_>) -> BTreeMap<String, u64> {
     let mut sizes = BTreeMap::new();
     for load in groups.iter().flat_map(|group| &group.loads) {
         let Some(bytes) = load.files.file_bytes else { continue };
         for part in &load.files.parts {
             let last = part.base.saturating_add(load.files.length.unwrap_or(0)).max(bytes);
-            for path in part.paths.iter().filter(|path| !is_device(path)) {
+            for path in part.paths.iter().filter(|path| !path.starts_with("/dev/")) {
                 let known = sizes.entry(path.clone()).or_insert(last);
                 *known = last.max(*known);
             }
         }
     }
+    sizes.retain(|path, bytes| (surroundings.bytes_of)(path).is_none_or(|found| found < *bytes));
     sizes
 }
 

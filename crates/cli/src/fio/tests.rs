@@ -3,7 +3,13 @@ use super::*;
 fn import_of(text: &str) -> Result<Import, String> {
     let variable = |name: &str| Err(format!("no variable {name}"));
     let include = |path: &str| if path == "more" { Ok("bs=16k\n".to_owned()) } else { Err(format!("no file {path}")) };
-    read_file(text, "t.fio", &[], &Surroundings { variable: &variable, include: &include, cpus: 4 })
+    let bytes_of = |path: &str| (path == "/dev/known").then_some(1 << 30);
+    read_file(
+        text,
+        "t.fio",
+        &[],
+        &Surroundings { variable: &variable, include: &include, bytes_of: &bytes_of, cpus: 4 },
+    )
 }
 
 fn of(text: &str) -> Import {
@@ -34,10 +40,7 @@ fn an_option_of_the_load_has_its_counterpart() {
         ("rw=write\nsync=dsync", "-w100 -b4K -s -t1 -o1 -Suw -Z1M"),
         ("rw=randtrim\nbs=64k", "--discard=100 -b64K -r -t1 -o1 -Su"),
         ("rw=randread\nbssplit=4k/60:64k/", "-b64K --sizes=4K/60:64K/40 -r4K -t1 -o1 -Su"),
-        (
-            "rw=randrw\nbs=4k,64k",
-            "-w50 -b64K --read-sizes=4K/100 --write-sizes=64K/100 -r -t1 -o1 -Su -Z1M",
-        ),
+        ("rw=randrw\nbs=4k,64k", "-w50 -b64K --read-sizes=4K/100 --write-sizes=64K/100 -r -t1 -o1 -Su -Z1M"),
         ("rw=read:12k", "-b4K -s16K -t1 -o1 -Su"),
         ("rw=randread\npercentage_random=60", "-b4K -r -rs60 -t1 -o1 -Su"),
         ("rw=randread\nrandom_distribution=zipf:1.1", "-b4K -r --skew=zipf:1.1 -t1 -o1 -Su"),
@@ -53,9 +56,26 @@ fn an_option_of_the_load_has_its_counterpart() {
 #[test]
 fn amounts_places_and_flushes_are_those_of_all_copies() {
     for (options, expected) in [
-        ("rw=write\nsize=64m", "-w100 -b4K -s -t1 -o1 -Sb -Z1M -c64M -d604800 -W0 --max-bytes=64M --engine=sync -n -L t.0.0"),
-        ("filename=f\nsize=64m\noffset=1g\nruntime=9\ntime_based\ninvalidate=0", "-b4K -s -t1 -o1 -Sb -c1088M -B1G:64M -d9 -W0 --engine=sync -n -L f"),
-        ("filename=/dev/x\nsize=64m\nnumjobs=2\ndirect=1", "-b4K -s -t2 -o1 -Su -f64M -d604800 -W0 --max-bytes=128M --engine=sync -n -L /dev/x"),
+        (
+            "rw=write\nsize=64m",
+            "-w100 -b4K -s -t1 -o1 -Sb -Z1M -c64M -d604800 -W0 --max-bytes=64M --engine=sync -n -L t.0.0",
+        ),
+        (
+            "filename=f\nsize=64m\noffset=1g\nruntime=9\ntime_based\ninvalidate=0",
+            "-b4K -s -t1 -o1 -Sb -c1088M -B1G:64M -d9 -W0 --engine=sync -n -L f",
+        ),
+        (
+            "filename=/dev/known\nsize=25%\noffset=50%\ndirect=1",
+            "-b4K -s -t1 -o1 -Su -B512M:256M -d604800 -W0 --max-bytes=256M --engine=sync -n -L /dev/known",
+        ),
+        (
+            "filename=/dev/known\ndirect=1",
+            "-b4K -s -t1 -o1 -Su -d604800 -W0 --max-bytes=1G --engine=sync -n -L /dev/known",
+        ),
+        (
+            "filename=/dev/x\nsize=64m\nnumjobs=2\ndirect=1",
+            "-b4K -s -t2 -o1 -Su -f64M -d604800 -W0 --max-bytes=128M --engine=sync -n -L /dev/x",
+        ),
         (
             "rw=randwrite\nfilename=/dev/x\nsize=50%\noffset=25%\nruntime=9\ndirect=1\nfdatasync=8",
             "-w100 -b4K -r -t1 -o1 -Su -Z1M -rdpct0/25:100/50:0/25 -d9 -W0 --engine=sync --fdatasync-every=8 -n -L /dev/x",
@@ -77,8 +97,10 @@ fn amounts_places_and_flushes_are_those_of_all_copies() {
 
 #[test]
 fn jobs_at_once_are_streams_and_a_stonewall_begins_a_timespan() {
-    let import = of("[global]\nfilename=f\nsize=1m\nruntime=5\ntime_based\ndirect=1\n[a b]\nrw=randread\n[log]\nrw=write\nfsync=1\n\
-                     [after]\nstonewall\nrw=read\n");
+    let import = of(
+        "[global]\nfilename=f\nsize=1m\nruntime=5\ntime_based\ndirect=1\n[a b]\nrw=randread\n[log]\nrw=write\nfsync=1\n\
+                     [after]\nstonewall\nrw=read\n",
+    );
     assert_eq!(
         import.commands(),
         [
@@ -112,12 +134,18 @@ fn what_has_no_counterpart_is_refused_by_name() {
         let refused = refusals(&text);
         assert!(refused.iter().any(|row| row.starts_with(expected)), "{options}: {refused:?}");
     }
-    assert!(of("[t]\nfilename=/dev/x\nruntime=5\nexec_prerun=0\nend_fsync=0").rows.iter().all(|row| row.level != Level::Refused));
+    assert!(
+        of("[t]\nfilename=/dev/x\nruntime=5\nexec_prerun=0\nend_fsync=0")
+            .rows
+            .iter()
+            .all(|row| row.level != Level::Refused)
+    );
 }
 
 #[test]
 fn a_file_is_read_as_fio_reads_it() {
-    let import = of("bs=8k\n; comment\n[global]\nrw=randread # as well\n[t]\nsize=1m ; here\ninclude more\n[u]\nsize=1m\n");
+    let import =
+        of("bs=8k\n; comment\n[global]\nrw=randread # as well\n[t]\nsize=1m ; here\ninclude more\n[u]\nsize=1m\n");
     assert!(import.commands()[0].contains("-b16K") && import.commands()[0].contains("-b8K"));
     for (text, expected) in [
         ("", "there is no job"),
@@ -131,7 +159,7 @@ fn a_file_is_read_as_fio_reads_it() {
     }
     let itself = |_: &str| Ok("include x\n".to_owned());
     let variable = |_: &str| Ok(String::new());
-    let surroundings = Surroundings { variable: &variable, include: &itself, cpus: 1 };
+    let surroundings = Surroundings { variable: &variable, include: &itself, bytes_of: &|_| None, cpus: 1 };
     assert!(read_file("[t]\ninclude x\n", "t", &[], &surroundings).expect_err("it has no end").contains("8 deep"));
     let many = "[global]\n".to_owned() + &"bs=4k\n".repeat(10_000) + &"[t]\n".repeat(100);
     assert!(import_of(&many).expect_err("too many").contains("more than 65536 settings"));
