@@ -58,14 +58,25 @@ struct Law {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// A read.
-    Read,
+    Read(Asked),
     /// A write.
-    Write,
+    Write(Asked),
     /// `fsync` or `fdatasync`.
     Flush {
         /// Reads and writes without an answer.
         outstanding: usize,
     },
+}
+
+/// Where an I/O goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Offset in bytes.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Reads and writes without an answer, this one not counted, if a [`Service`] holds.
+    pub outstanding: usize,
 }
 
 /// Reads at this offset, or everywhere, take so long.
@@ -398,7 +409,8 @@ impl Filesystem for Server {
     ) {
         let arrived = Instant::now();
         let mut law = self.law();
-        law.record(Call::Read);
+        let asked = Asked { offset, bytes: size.into(), outstanding: law.outstanding };
+        law.record(Call::Read(asked));
         let left = law.size(inode).saturating_sub(offset);
         let bytes = u64::from(size).min(left) as u32;
         if law.fails(offset, u64::from(bytes)) {
@@ -438,7 +450,8 @@ impl Filesystem for Server {
         reply: ReplyWrite,
     ) {
         let mut law = self.law();
-        law.record(Call::Write);
+        let asked = Asked { offset, bytes: data.len() as u64, outstanding: law.outstanding };
+        law.record(Call::Write(asked));
         let end = offset + data.len() as u64;
         if law.fails(offset, data.len() as u64) {
             return reply.error(Errno::EIO);

@@ -29,7 +29,7 @@ const MISTAKES: [Answer; 10] = [
         "ERROR: '--name=t' is an option of fio; the nearest command here: diskspd -r -w30 -b4K -o32 -d60 f",
     ),
     (
-        "run job.fio",
+        "job.fio",
         3,
         "ERROR: 'job.fio' is a job file of fio; the nearest command here: diskspd --engine=aio -Su -r -b4K -o16 f",
     ),
@@ -147,8 +147,6 @@ fn files_of_other_tools_are_recognised_everywhere() {
     let (fio, vdbench) = ("diskspd --engine=aio -Su -r -b4K -o16 f", "diskspd -o8 -b4K -w30 -d60 -r /dev/sdx");
     let json = "diskspd -b8K -o4 -r -w100 test.dat";
     for (words, status, named, command) in [
-        ("run job.toml", 3, "'job.toml' is a job file of fio", fio),
-        ("run only.fio", 3, "'only.fio' is a job file of fio", "diskspd -b8K -r -o1 test.dat"),
         ("-Xonly.fio", 3, "'only.fio' is a job file of fio", "diskspd -b8K -r -o1 test.dat"),
         ("run fio.json", 3, "'fio.json' is JSON of fio", json),
         ("-Xfio.json", 3, "'fio.json' is JSON of fio", json),

@@ -29,6 +29,7 @@ mod faults_of_targets;
 mod faults_of_the_machine;
 mod features;
 mod files_of_series;
+mod fio_jobs;
 mod first_contact;
 mod foreign_text;
 mod guide;

@@ -187,7 +187,8 @@ fn pauses(job: &mut Job<'_>, files: &Files, timing: &mut Timing) {
     // -i counts the I/Os of all threads on a target.
     let threads = files.parts.first().map_or(1, |part| part.threads);
     let words = [format!("-i{}", u64::from(blocks) * u64::from(threads)), format!("-j{}", pause_us / 1000)];
-    job.say(Level::Exact, "thinktime", words[1].clone());
+    let differs = format!("{}: a pause begins when the last I/O is issued, not when it completes", words[1]);
+    job.say(Level::Approximate, "thinktime", differs);
     job.say(Level::Exact, "thinktime_blocks", words[0].clone());
     timing.words.extend(words);
 }
