@@ -117,7 +117,10 @@ fn expect_alike(job: &str, fio: &Seen, ours: &Seen) {
     assert!((fio.flushes_per_write - ours.flushes_per_write).abs() <= 0.02 * fio.flushes_per_write, "{shown}");
     // By default fio reads each block once before it reads any again, which is told as a difference.
     let is_again = job.contains("norandommap") || job.contains("random_distribution");
-    assert!(!is_again || (fio.hot - ours.hot).abs() < 2.0, "{shown}");
+    // Its hash of hot places is not one to one: the hottest 163 of 16,384 get 79.7 to 81 % of 6,000 I/Os, ours 78.7 %; of the
+    // law itself 77.7 %, and 1 % more in so few.
+    let hot_percent = if job.contains("zipf") { 3.0 } else { 2.0 };
+    assert!(!is_again || (fio.hot - ours.hot).abs() < hot_percent, "{shown}");
     assert!((fio.in_sequence - ours.in_sequence).abs() < 3.0, "{shown}");
     let near = |a: u64, b: u64| a.abs_diff(b) < MIB;
     assert!(near(fio.range.0, ours.range.0) && near(fio.range.1, ours.range.1), "{shown}");
@@ -166,10 +169,17 @@ fn a_job_of_fio_runs_and_is_written_in_our_forms() {
     run.expect_status(0).expect_stderr(&["NOTE: fio's end_fsync=1: nothing is flushed after the last I/O"]);
     let spans = place.json::<serde_json::Value>("r.json")["time_spans"].as_array().map(Vec::len);
     assert_eq!((spans, place.content("new.dat").len()), (Some(2), 1 << 20));
-    let plan_of_fio = place.diskspd("run t.fio --plan").run();
+    let plan = |words: &str| {
+        let run = place.diskspd(words).run();
+        // How much memory is free changes.
+        let lines = run.stdout.lines().filter(|line| !line.contains(" is available"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let plan_of_fio = plan("run t.fio --plan");
+    assert!(plan_of_fio.len() > 20, "{plan_of_fio:?}");
     for (file, words) in [("job.toml", "run job.toml --plan"), ("job.xml", "-Xjob.xml --plan")] {
         place.diskspd(&format!("import fio t.fio --output {file}")).run().expect_status(0);
-        assert_eq!(place.diskspd(words).run().stdout, plan_of_fio.stdout, "{file}");
+        assert_eq!(plan(words), plan_of_fio, "{file}");
         // Neither a file that exists nor the job itself is written over.
         let before = place.content(file);
         place.diskspd(&format!("import fio t.fio --output {file}")).run().expect_status(3);
