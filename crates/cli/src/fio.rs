@@ -61,7 +61,7 @@ pub fn read_file(
     sections: &[String],
     surroundings: &Surroundings<'_>,
 ) -> Result<Import, String> {
-    import(ini::read_file(text, name, surroundings)?, sections, surroundings)
+    import(&ini::read_file(text, name, surroundings)?, sections, surroundings)
 }
 
 /// Reads options as typed behind `fio`.
@@ -70,15 +70,15 @@ pub fn read_file(
 ///
 /// What is wrong with them.
 pub fn read_words(words: &[String], sections: &[String], surroundings: &Surroundings<'_>) -> Result<Import, String> {
-    import(ini::read_words(words, surroundings)?, sections, surroundings)
+    import(&ini::read_words(words, surroundings)?, sections, surroundings)
 }
 
 /// True if a file is a job file of fio: it has sections, and an option of a load.
 pub fn is_job_file(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok_and(|text| crate::foreign::is_job_of_fio(text))
+    std::str::from_utf8(bytes).is_ok_and(crate::foreign::is_job_of_fio)
 }
 
-fn import(sections: Vec<Section>, wanted: &[String], surroundings: &Surroundings<'_>) -> Result<Import, String> {
+fn import(sections: &[Section], wanted: &[String], surroundings: &Surroundings<'_>) -> Result<Import, String> {
     if let Some(missing) = wanted.iter().find(|name| !sections.iter().any(|section| section.name == **name)) {
         let known: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
         return Err(format!("there is no section '{missing}'; there are: {}", known.join(", ")));

@@ -235,13 +235,13 @@ fn place_in_sequence(job: &mut Job<'_>, access: &mut Access, hole: Option<&str>)
     }
     let word = match (hole, access.block_bytes) {
         (None, _) => "-s".to_owned(),
-        (Some(hole), Some(bytes)) => match size(hole, base).map(|hole| hole.checked_add(bytes)) {
-            Ok(Some(stride)) => format!("-s{}", short_size(stride)),
-            _ => {
+        (Some(hole), Some(bytes)) => {
+            let Some(stride) = size(hole, base).ok().and_then(|hole| hole.checked_add(bytes)) else {
                 job.say(Level::Refused, "rw", format!("steps of '{hole}' have no counterpart"));
                 return;
-            }
-        },
+            };
+            format!("-s{}", short_size(stride))
+        }
         (Some(_), None) => {
             job.say(Level::Refused, "rw", "a hole needs I/Os of one size");
             return;

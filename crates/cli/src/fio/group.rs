@@ -250,7 +250,8 @@ fn stream_name(job: &str, names: &[String]) -> String {
     if !name.is_empty() && !names.contains(&name) {
         return name;
     }
-    (1..).map(with).find(|name| !names.contains(name)).unwrap_or(name)
+    // One of them is free: there are no more names than targets.
+    (1..=TARGETS_MAX + 1).map(with).find(|name| !names.contains(name)).unwrap_or(name)
 }
 
 /// A path in the text of `--stream`.

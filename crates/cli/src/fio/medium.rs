@@ -53,9 +53,8 @@ fn engine(job: &mut Job<'_>, files: &Files, medium: &mut Medium) {
     let at_once = "one I/O at a time, as with fio";
     let (engine, is_deep) = match name.as_str() {
         "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => ("sync", false),
-        "libaio" => ("aio", true),
+        "libaio" | "posixaio" => ("aio", true),
         "io_uring" => ("io_uring", true),
-        "posixaio" => ("aio", true),
         "null" => ("null", true),
         "mmap" => ("", false),
         _ => {

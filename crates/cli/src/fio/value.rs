@@ -188,6 +188,6 @@ mod tests {
         assert_eq!(sizes(",2,3"), Ok([7, 2, 3]));
         assert!(sizes("1,2,3,4").is_err() && sizes("1,x").is_err());
         assert_eq!(names(r"/dev/sda:/dev/by-path/pci\:00:"), ["/dev/sda", "/dev/by-path/pci:00"]);
-        assert_eq!(names(""), [String::new(); 0]);
+        assert!(names("").is_empty());
     }
 }
