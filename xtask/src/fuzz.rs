@@ -31,13 +31,14 @@ impl Default for Request {
 }
 
 /// Files of the project's tests that are examples for a target too, beside its corpus.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 7] = [
     ("decoded_result", "crates/import/tests/data"),
     ("page", "crates/import/tests/data"),
     ("page", "fuzz/corpus/result"),
     ("planned", "crates/cli/tests/data/profiles"),
     ("preset", "crates/cli/presets"),
     ("profile", "crates/cli/tests/data/profiles"),
+    ("result", "crates/import/tests/data/fio"),
 ];
 
 /// Where examples for a target lie. One that takes the inputs of another has no corpus of its own.

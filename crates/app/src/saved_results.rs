@@ -39,10 +39,11 @@ pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
 
 /// The result that `bytes`, the contents of a file, are; the error is a sentence.
 pub(crate) fn result_in(file: &Path, bytes: &[u8]) -> Result<RunResult, String> {
-    if let Some(reason) = foreign_file::reason(file, bytes) {
+    let is_fio = import::fio::is_document(bytes);
+    if let Some(reason) = foreign_file::reason(file, bytes).filter(|_| !is_fio) {
         return Err(reason);
     }
-    let is_json = bytes.trim_ascii_start().starts_with(b"{");
+    let is_json = is_fio || bytes.trim_ascii_start().starts_with(b"{");
     let result = if is_json {
         import::json::read(bytes).map_err(|error| error.to_string())
     } else {

@@ -1,5 +1,5 @@
 //! Results that were saved: `DiskSpd`'s XML documents and text reports of versions 2.0.12 to 2.3, and our own
-//! documents ([`json`], XML, recordings of the monitor). Our own text reports are not read back.
+//! documents ([`json`], XML, recordings of the monitor), JSON of fio ([`fio`]). Our own text reports are not read back.
 //!
 //! What a form does not tell stays unknown and is noted; what it does tell is taken as it stands,
 //! never recomputed from rounded figures. Nothing that is read can make this panic, and what it
@@ -9,6 +9,7 @@ mod decode;
 mod distributions;
 mod error;
 mod finish;
+pub mod fio;
 pub mod json;
 mod number;
 pub mod recording;

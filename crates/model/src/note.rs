@@ -348,6 +348,13 @@ pub enum Note {
         /// What is missing, as a list in words.
         missing: String,
     },
+    /// An imported result has only some settings of the load.
+    LoadInPart {
+        /// Where it was read from: "fio 3.33".
+        source: String,
+        /// Options of the settings that it has: "-b".
+        known: Vec<String>,
+    },
     /// The text of a note read from a report.
     Verbatim {
         /// The text.
@@ -489,6 +496,12 @@ impl fmt::Display for Note {
                 write!(f, "{device} recorded errors during the run: {counter} rose by {count}")
             }
             Self::NotInSource { source, missing } => write!(f, "read from {source}, which does not include {missing}"),
+            Self::LoadInPart { source, known } if known.is_empty() => {
+                write!(f, "read from {source}, which has no settings of the load: loads are not compared")
+            }
+            Self::LoadInPart { source, known } => {
+                write!(f, "read from {source}; settings of the load that are known, and compared: {}", known.join(", "))
+            }
             Self::Verbatim { text } => f.write_str(text),
         }
     }

@@ -114,6 +114,13 @@ pub struct Tool {
     pub implementation: Option<Implementation>,
 }
 
+impl Tool {
+    /// True for results of this program; those of any other are imported.
+    pub fn is_ours(&self) -> bool {
+        self.implementation.as_ref().is_some_and(|implementation| implementation.name == IMPLEMENTATION)
+    }
+}
+
 impl Default for Tool {
     fn default() -> Self {
         Self {
@@ -317,6 +324,13 @@ pub struct Measured {
     /// Kernel messages logged while one of these was outstanding, or within a second of it, in order; at most 100.
     #[serde(default)]
     pub kernel_messages: Vec<KernelMessage>,
+}
+
+impl Measured {
+    /// False if the usage of the CPUs is unknown, as in results of fio; usage and idle time add up to 100 otherwise.
+    pub fn has_cpu_usage(&self) -> bool {
+        !self.cpus.is_empty() || self.cpu_average != CpuUsage::default()
+    }
 }
 
 /// What decides when I/Os start.

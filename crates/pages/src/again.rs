@@ -30,7 +30,9 @@ pub(super) struct Again {
 impl Again {
     /// `None` if it is not known how to type it, or another program was run.
     pub(super) fn of(result: &RunResult) -> Option<Self> {
-        result.tool.implementation.as_ref()?;
+        if !result.tool.is_ours() {
+            return None;
+        }
         let words = words_of(&result.command_line)?;
         let (_, words) = words.split_first()?;
         let is_option = |at: usize| words.get(at).is_some_and(|word| word.starts_with('-'));

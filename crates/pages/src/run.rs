@@ -214,7 +214,7 @@ pub(super) const fn ended(outcome: Ending) -> &'static str {
 
 /// Measured by another program, which makes no verdict.
 fn is_imported(result: &RunResult, span_result: &TimeSpanResult) -> bool {
-    span_result.measured.is_some() && result.tool.implementation.is_none()
+    span_result.measured.is_some() && !result.tool.is_ours()
 }
 
 /// What the figures of another program show, if they show anything.
@@ -379,10 +379,16 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         "from the intended start".to_owned(),
         stats::is_weak(responses, 990_000_000),
     );
+    tiles.extend(cpu_tile(span_result, headline.cpu_percent));
+    tiles
+}
+
+/// Usage of the CPUs; `None` if it is unknown.
+fn cpu_tile(span_result: &TimeSpanResult, percent: f64) -> Option<Tile> {
+    span_result.measured.as_ref().filter(|measured| measured.has_cpu_usage())?;
     let shares = stats::cpu_shares(span_result).map(|shares| format!(": {shares}"));
     let beside = format!("mean of all CPUs{}", shares.unwrap_or_default());
-    tiles.push(tile("CPU of the machine", significant(headline.cpu_percent), "%", beside));
-    tiles
+    Some(tile("CPU of the machine", significant(percent), "%", beside))
 }
 
 /// What decides when I/Os start.

@@ -26,6 +26,10 @@ const TOLD_MAX: usize = 4;
 const UNSAID: &str = "The file does not say: the build of Windows, the memory, the disk and the file system, and whether other \
                       programs used the CPUs or the disk meanwhile.";
 
+/// The same of other programs.
+const UNSAID_BY_OTHERS: &str = "The file does not say: the machine, its memory and disks, and whether other programs used the \
+                                CPUs or the disk meanwhile.";
+
 /// What to do with a result of DiskSpd that shows nothing to mend.
 const COMPARE: &str = "Repeat the run a few times with the same load and see how much it varies: diskspd compare shows the \
                        differences between results of DiskSpd and of this program.";
@@ -45,14 +49,18 @@ const ON_THE_HOST: &str = "Find out on the host how it treats flushes of this di
 /// The answers of a result.
 pub(super) fn brief(result: &RunResult, explain: Explain) -> Brief {
     let spans: Vec<&TimeSpanResult> = result.time_spans.iter().filter(|span| span.measured.is_some()).collect();
-    let is_imported = result.tool.implementation.is_none();
-    let on = if is_imported { format!("{} {UNSAID}", place(result)) } else { place(result) };
+    let is_imported = !result.tool.is_ours();
+    let on = match &result.tool.implementation {
+        None => format!("{} {UNSAID}", place(result)),
+        Some(_) if is_imported => format!("{} {UNSAID_BY_OTHERS}", place(result)),
+        Some(_) => place(result),
+    };
     let again = Again::of(result);
     if spans.is_empty() {
         return Brief { on, ..nothing(result, again.as_ref()) };
     }
     let (trust, (next, command)) = if is_imported {
-        (unjudged(&spans), next_of_imported(result, &spans, explain))
+        (unjudged(&program(result), &spans), next_of_imported(result, &spans, explain))
     } else {
         let (words, command) = next(result, again.as_ref(), explain);
         let words = if is_durable_in_guest(result) { format!("{ON_THE_HOST} {words}") } else { words };
@@ -163,10 +171,17 @@ fn figures(span_result: &TimeSpanResult) -> String {
     [Some(rate), commit, mean, p99, both].into_iter().flatten().collect()
 }
 
+/// The program that measured.
+fn program(result: &RunResult) -> String {
+    let implementation = result.tool.implementation.as_ref();
+    implementation.map_or_else(|| "DiskSpd".to_owned(), |implementation| text(implementation.name.as_bytes()))
+}
+
 /// `, by DiskSpd 2.2; the file system's cache was in use, without write-through`
 fn of_imported(result: &RunResult) -> String {
-    if result.tool.implementation.is_some() {
-        return String::new();
+    if let Some(implementation) = &result.tool.implementation {
+        let version = text(implementation.version.as_bytes());
+        return if result.tool.is_ours() { String::new() } else { format!(", by {} {version}", program(result)) };
     }
     let mut caches: Vec<&str> =
         result.profile.time_spans.iter().flat_map(|span| &span.targets).map(cache_words).collect();
@@ -258,7 +273,7 @@ fn findings<'a>(spans: impl IntoIterator<Item = &'a TimeSpanResult>) -> impl Ite
 }
 
 /// What can be found in the figures of another program is not a verdict.
-fn unjudged(spans: &[&TimeSpanResult]) -> Trust {
+fn unjudged(program: &str, spans: &[&TimeSpanResult]) -> Trust {
     let findings = || findings(spans.iter().copied());
     let of_span = |(number, span): (usize, &&TimeSpanResult)| {
         let which = if spans.len() > 1 { format!(", timespan {number}") } else { String::new() };
@@ -274,7 +289,9 @@ fn unjudged(spans: &[&TimeSpanResult]) -> Trust {
     let severity = findings().map(|finding| finding.severity).max().filter(|severity| *severity > Severity::Note);
     Trust {
         tone: severity.map_or(Tone::Plain, |severity| Tone::of(Some(severity))),
-        words: format!("Not judged: DiskSpd does not check for conditions that invalidate or bias its results.{shown}"),
+        words: format!(
+            "Not judged: {program} does not check for conditions that invalidate or bias its results.{shown}"
+        ),
     }
 }
 
@@ -291,7 +308,7 @@ fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult], explain: Expl
         }
     }
     if advice.is_empty() {
-        return (COMPARE.to_owned(), String::new());
+        return (COMPARE.replace("DiskSpd", &program(result)), String::new());
     }
     let has_profile = words_of(&result.command_line).is_some_and(|words| words.iter().any(|word| is_profile(word)));
     advice.push(if has_profile { IN_PROFILE } else { "Run it with these changes:" }.to_owned());

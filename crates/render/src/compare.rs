@@ -9,6 +9,7 @@ use crate::waits;
 use model::doubt::{Doubt, NotedRuns};
 use model::headline::Headline;
 use model::metric::{Metric, Scope, ScopedMetric};
+use model::note::Note;
 use model::result::{Measured, RunResult};
 use serde::Serialize;
 use serde_json::Value;
@@ -37,8 +38,10 @@ pub struct OtherDifference {
 /// Compares what was asked for, where, and with what.
 pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
     let mut unlike = Unlike::default();
+    let known = [first, second].map(known_settings);
+    let is_known = |option: &str| known.iter().flatten().all(|known| known.iter().any(|known| known == option));
     for settings::difference::Difference { text, is_load, is_seed } in
-        settings::difference::differences(&first.profile, &second.profile)
+        settings::difference::known_differences(&first.profile, &second.profile, &is_known)
     {
         if is_load {
             unlike.load.push(text);
@@ -53,9 +56,30 @@ pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
     unlike
 }
 
-/// What differs of labels, machine and program: the place of each, and both values.
+/// The options of the settings that a result has, if it was imported and has only some.
+fn known_settings(result: &RunResult) -> Option<&[String]> {
+    result.time_spans.iter().flat_map(|span| &span.notes).find_map(|note| match note {
+        Note::LoadInPart { known, .. } => Some(&known[..]),
+        _ => None,
+    })
+}
+
+/// That only a part of the loads was compared; `None` if all of it was.
+fn compared_in_part(first: &[RunResult], second: &[RunResult]) -> Option<String> {
+    let known: Vec<&[String]> = first.iter().chain(second).filter_map(known_settings).collect();
+    let mut options: Vec<&str> = known.first()?.iter().map(String::as_str).collect();
+    options.retain(|option| known.iter().all(|known| known.iter().any(|known| known == option)));
+    Some(match options.join(", ") {
+        none if none.is_empty() => "loads not compared: a result has no settings of its load".to_owned(),
+        options => format!("loads compared in part: all results have only {options}"),
+    })
+}
+
+/// What differs of labels, machine and program: the place of each, and both values. A machine that an imported result
+/// does not have is no difference.
 pub fn system_differences(first: &RunResult, second: &RunResult) -> Vec<[String; 3]> {
-    let machine = differences("machine", &first.system, &second.system);
+    let has_machine = [first, second].iter().all(|result| known_settings(result).is_none());
+    let machine = if has_machine { differences("machine", &first.system, &second.system) } else { Vec::new() };
     let tool = differences("tool", &first.tool, &second.tool);
     labels(first, second).into_iter().chain(machine).chain(tool).collect()
 }
@@ -342,6 +366,7 @@ pub fn cautions(first: &[RunResult], second: &[RunResult]) -> Vec<String> {
     let same = SameRuns::of(first, second).map(SameRuns::words);
     let incomplete = incomplete([("the first side", first), ("the second side", second)]);
     same.into_iter()
+        .chain(compared_in_part(first, second))
         .chain(incomplete)
         .chain(verdicts(first, second))
         .chain(notes(first, second))

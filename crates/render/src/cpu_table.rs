@@ -60,8 +60,11 @@ impl Column {
     }
 }
 
-/// The table, beginning with an empty line.
+/// The table, beginning with an empty line; nothing if an imported result has neither usage nor CPUs.
 pub(crate) fn table(out: &mut dyn Write, measured: &Measured, topology: &Topology) -> io::Result<()> {
+    if !measured.has_cpu_usage() && topology.cpus.is_empty() {
+        return Ok(());
+    }
     let columns: Vec<Column> = Column::ALL.into_iter().filter(|column| column.is_shown(topology)).collect();
     let headers: String = columns.iter().map(|column| column.header()).collect();
     let rule = "-".repeat(headers.len() + 40);

@@ -99,7 +99,8 @@ fn time_span(writer: &mut Output<'_, '_>, number: u32, span_result: &TimeSpanRes
         let line = Line {
             thread: Some(row.thread),
             target: Some(&row.path),
-            target_size_bytes: Some(row.target_size_bytes),
+            // Results of fio do not have it.
+            target_size_bytes: Some(row.target_size_bytes).filter(|bytes| *bytes > 0),
             ..line("thread")
         };
         directions(writer, &line, &row.figures, None)?;

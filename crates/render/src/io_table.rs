@@ -58,7 +58,11 @@ pub(crate) fn table(out: &mut dyn Write, measured: &Measured, kind: Kind, column
     for row in &measured.rows {
         write!(out, "{:6} | {} | ", row.thread, cells(kind.of(&row.figures), columns))?;
         foreign::write_path(out, &row.path)?;
-        writeln!(out, " ({})", Bytes(row.target_size_bytes))?;
+        match row.target_size_bytes {
+            // Results of fio do not have it; no target of this program is empty.
+            0 => writeln!(out)?,
+            bytes => writeln!(out, " ({})", Bytes(bytes))?,
+        }
     }
     writeln!(out, "{rule}")?;
     // Scripts take the first line that begins with `total:`.

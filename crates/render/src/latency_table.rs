@@ -35,7 +35,8 @@ pub(crate) fn table(out: &mut dyn Write, latencies: &Directions<Option<LatencyDi
     row(out, "max", latencies, |latencies| latencies.figures.max_ns)
 }
 
-/// Without samples, reads and writes show `N/A`, and the total shows zero.
+/// Without samples, reads and writes show `N/A`, and the total shows zero. A percentile that an imported result does not
+/// have is `N/A` everywhere.
 fn row(
     out: &mut dyn Write,
     label: &str,
@@ -46,6 +47,6 @@ fn row(
     let cell = |latencies: &Option<LatencyDistribution>| {
         of(latencies).map_or_else(|| "N/A".to_owned(), |ns| format!("{:.3}", ms(ns as f64)))
     };
-    let total = ms(of(&latencies.total).unwrap_or(0) as f64);
-    writeln!(out, "{label:>7} | {:>10} | {:>10} | {total:10.3}", cell(&latencies.read), cell(&latencies.write))
+    let total = if latencies.total.is_some() { cell(&latencies.total) } else { format!("{:.3}", 0.0) };
+    writeln!(out, "{label:>7} | {:>10} | {:>10} | {total:>10}", cell(&latencies.read), cell(&latencies.write))
 }

@@ -17,17 +17,29 @@ pub struct Difference {
 
 /// All settings that differ, in the order of the rows.
 pub fn differences(first: &Profile, second: &Profile) -> Vec<Difference> {
-    let mut found = Vec::new();
+    known_differences(first, second, &|_| true)
+}
+
+/// The same of settings whose options are known on both sides, and of the numbers of timespans and targets.
+pub fn known_differences(first: &Profile, second: &Profile, is_known: &dyn Fn(&str) -> bool) -> Vec<Difference> {
+    let is_known = |element: &str, option: &str| ["TimeSpans", "Targets"].contains(&element) || is_known(option);
+    let mut found = Found { differences: Vec::new(), is_known: &is_known };
     rows("", PROFILE, first, second, &mut found);
     let several = first.time_spans.len() > 1;
     for (number, (a, b)) in (1..).zip(first.time_spans.iter().zip(&second.time_spans)) {
         let place = if several { format!("timespan {number}: ") } else { String::new() };
         time_span(&place, a, b, &mut found);
     }
-    found
+    found.differences
 }
 
-fn time_span(place: &str, first: &TimeSpan, second: &TimeSpan, found: &mut Vec<Difference>) {
+/// What was found, and which settings are compared, by element and option.
+struct Found<'a> {
+    differences: Vec<Difference>,
+    is_known: &'a dyn Fn(&str, &str) -> bool,
+}
+
+fn time_span(place: &str, first: &TimeSpan, second: &TimeSpan, found: &mut Found<'_>) {
     rows(place, TIME_SPAN, first, second, found);
     rows(place, LINUX_IN_TIME_SPAN, first, second, found);
     let several = first.targets.len() > 1;
@@ -37,18 +49,21 @@ fn time_span(place: &str, first: &TimeSpan, second: &TimeSpan, found: &mut Vec<D
     }
 }
 
-fn target(place: &str, first: &Target, second: &Target, found: &mut Vec<Difference>) {
+fn target(place: &str, first: &Target, second: &Target, found: &mut Found<'_>) {
     rows(place, TARGET, first, second, found);
     rows(place, LINUX_IN_TARGET, first, second, found);
 }
 
-fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, found: &mut Vec<Difference>) {
+fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, found: &mut Found<'_>) {
     // The rows inside `Linux` are compared by themselves.
-    for setting in table.iter().filter(|setting| setting.element != "Linux") {
+    let is_known = found.is_known;
+    for setting in
+        table.iter().filter(|setting| setting.element != "Linux" && is_known(setting.element, setting.option))
+    {
         let (a, b) = (setting.shown(first), setting.shown(second));
         if a != b {
             let said = |shown: Option<String>| shown.unwrap_or_else(|| setting.absent());
-            found.push(Difference {
+            found.differences.push(Difference {
                 text: format!("{place}{} against {}", said(a), said(b)),
                 is_load: setting.is_load,
                 is_seed: setting.element == "RandSeed",

@@ -15,6 +15,7 @@ pub mod device_course;
 pub mod device_rates;
 mod distribution;
 mod durability;
+pub mod fio_form;
 pub mod fleet;
 mod flushes;
 mod headline;

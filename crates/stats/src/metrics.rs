@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub fn value(name: &MetricName, span_result: &TimeSpanResult) -> Option<f64> {
     let measured = span_result.measured.as_ref()?;
     match name.metric {
-        Metric::Cpu => Some(measured.cpu_average.usage_percent),
+        Metric::Cpu => measured.has_cpu_usage().then_some(measured.cpu_average.usage_percent),
         metric => Part::named(name, measured)?.value(metric),
     }
 }

@@ -33,11 +33,7 @@ const MISTAKES: [Answer; 10] = [
         3,
         "ERROR: 'job.fio' is a job file of fio; the nearest command here: diskspd --engine=aio -Su -r -b4K -o16 f",
     ),
-    (
-        "report fio.json",
-        1,
-        "ERROR: 'fio.json' is JSON of fio; the nearest command here: diskspd -b8K -o4 -r -w100 test.dat",
-    ),
+    ("-Xfio.json", 3, "ERROR: 'fio.json' is JSON of fio; the nearest command here: diskspd -b8K -o4 -r -w100 test.dat"),
     (
         "run load.vdb",
         3,

@@ -30,6 +30,7 @@ mod faults_of_the_machine;
 mod features;
 mod files_of_series;
 mod fio_jobs;
+mod fio_results;
 mod first_contact;
 mod foreign_text;
 mod guide;

@@ -17,7 +17,7 @@ use std::path::PathBuf;
        diskspd compare FIRST... --with SECOND... [--fail-if FIGURE>+N%]
        diskspd compare --baseline ONE --drives N MANY")]
 pub(super) struct CompareArguments {
-    /// results: JSON from --json, or DiskSpd output from Windows. last is the newest of those kept in the directory of
+    /// results: JSON from --json, JSON of fio, or DiskSpd output from Windows. last is the newest of those kept in the directory of
     /// DISKSPD_RESULTS, last~1 the one before, and so on; last alone is compared with last~1
     #[arg(value_name = "RESULT")]
     results: Vec<PathBuf>,

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
        diskspd report RESULT.json --output PAGE.html --monitor RECORDING
        diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]")]
 pub(super) struct ReportArguments {
-    /// a result: JSON from --json, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
+    /// a result: JSON from --json, JSON of fio, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
     /// = stdin; last = the newest result in the directory of DISKSPD_RESULTS, last~1 = the one before. With several files, a line with the file name precedes each report. Recordings of diskspd monitor --record
     /// give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
     /// device. Pages and charts also take a directory of sweep or repeat, or any directory with results of the same load

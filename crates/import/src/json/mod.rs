@@ -1,7 +1,8 @@
-//! JSON results, live streams and what sweeps keep, of every version.
+//! JSON results, live streams and what sweeps keep, of every version, and JSON of fio.
 
 mod upgrade;
 
+use crate::fio;
 use model::live::{LIVE_FORM_1, LIVE_SCHEMA};
 use model::printable::clipped_error;
 use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION, RunResult};
@@ -38,6 +39,9 @@ pub enum ReadError {
     /// It is a live stream whose run did not come to its end.
     #[error("it is a live stream without a result: its run did not come to its end")]
     CutOff,
+    /// It is JSON of fio, and cannot be read.
+    #[error("{0}")]
+    Fio(fio::ReadError),
     /// A newer program wrote it.
     #[error("it has version {version} of the format; this program knows versions up to {RESULT_SCHEMA_VERSION}")]
     TooNew {
@@ -46,10 +50,13 @@ pub enum ReadError {
     },
 }
 
-/// Reads a result that `render` wrote, or that of a live stream. Fields that it does not know are ignored.
+/// Reads a result that `render` wrote, that of a live stream, or one of fio. Fields that it does not know are ignored.
 pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     if bytes.len() > BYTES_MAX {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
+    }
+    if fio::is_document(bytes) {
+        return fio::read(bytes).map_err(ReadError::Fio);
     }
     let of_stream = result_in(bytes)?;
     let bytes = of_stream.as_deref().unwrap_or(bytes);

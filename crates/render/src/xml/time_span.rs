@@ -42,7 +42,9 @@ fn figures(xml: &mut Writer<'_>, shown: &Shown<'_>, measured: &Measured) -> io::
     if measured.mixed_cores.is_some() {
         xml.element("HeterogeneousAffinityWarning", true)?;
     }
-    cpu_utilization(xml, measured, topology)?;
+    if measured.has_cpu_usage() || !topology.cpus.is_empty() {
+        cpu_utilization(xml, measured, topology)?;
+    }
     if let Some(latencies) = &measured.total_latency {
         statistics::latency(xml, latencies)?;
     }

@@ -1,0 +1,84 @@
+//! Results of fio where results are read: reports, comparisons, pages.
+
+use testkit::{Finished, Workplace, workplace};
+
+const RANDOM_READS: &str = include_str!("../../../import/tests/data/fio/plus.json");
+const OLD: &str = include_str!("../../../import/tests/data/fio/2.2.10.json");
+
+fn prepared() -> Workplace {
+    let place = workplace!();
+    place.file("a.json", RANDOM_READS.as_bytes());
+    let faster = RANDOM_READS.replace("67147.540984", "90000.000000").replace("\"fio-3.33\"", "\"fio-3.40\"");
+    place.file("b.json", faster.as_bytes());
+    place.file("old.json", OLD.as_bytes());
+    place
+}
+
+fn report(place: &Workplace, name: &str) -> Finished {
+    let run = place.diskspd("report").arg(name).run();
+    run.expect_status(0);
+    run
+}
+
+#[test]
+fn a_report_has_the_figures_of_fio_and_no_others() {
+    let place = prepared();
+    let run = report(&place, "a.json");
+    for expected in
+        ["67147.54", "|    0.409 |     0.216 |", "50th |      0.399 |", "closed loop, depth 32", "read from fio 3.33"]
+    {
+        assert!(run.stdout.contains(expected), "{expected}: {run}");
+    }
+    assert!(!run.stdout.contains("Usage |"), "the usage of CPUs is unknown: {run}");
+    let old = report(&place, "old.json");
+    assert!(old.stdout.contains("512.00") && old.stdout.contains("no settings of the load"), "{old}");
+    // Its percentiles are three: the others are unknown, not 0.
+    let weak = old.stdout.lines().find(|line| line.starts_with("3-nines |")).expect("a row");
+    assert_eq!(weak.matches("N/A").count(), 3, "{weak}");
+}
+
+#[test]
+fn results_of_fio_are_compared_with_each_other_and_with_ours() {
+    let place = prepared();
+    let run = place.diskspd("compare a.json b.json").run();
+    run.expect_status(0);
+    assert!(run.stdout.contains("67147.54  90000.00  +34.0 %"), "{run}");
+    assert!(run.stdout.contains("differs: tool.implementation.version: \"3.33\", \"3.40\""), "{run}");
+    assert_eq!(run.stdout.matches("loads compared in part").count(), 1, "{run}");
+    let ours = place.diskspd("--engine=aio -c8M -f8M -d1 -W0 -b4K -r -o8 -t4 -Su -L --json=ours.json t").run();
+    ours.expect_status(0);
+    let run = place.diskspd("compare a.json ours.json").run();
+    run.expect_status(0);
+    assert!(run.stdout.contains("IOPS") && run.stdout.contains("p99 ms"), "{run}");
+    assert!(!run.stdout.contains("--engine") && !run.stdout.contains("machine."), "unknown is no difference: {run}");
+    let other = place.diskspd("-c8M -d1 -W0 -b8K -r -o8 -t4 -Su -L --json=other.json t2").run();
+    other.expect_status(0);
+    let run = place.diskspd("compare a.json other.json").run();
+    run.expect_status(3);
+    assert!(run.stderr.contains("-b4K against -b8K"), "{run}");
+}
+
+#[test]
+fn a_result_of_fio_is_written_in_every_form() {
+    let place = prepared();
+    for source in ["a.json", "old.json"] {
+        for output in ["o.txt", "o.xml", "o.csv", "o.json", "o.prom", "o.html"] {
+            let run = place.diskspd("report").arg(source).args("--replace-output --output").arg(output).run();
+            run.expect_status(0);
+        }
+        let page = String::from_utf8(place.content("o.html")).expect("text");
+        assert!(page.contains("by fio ") && !page.contains("DiskSpd does not check"), "the page names the program");
+        assert!(!page.contains("CPU of the machine"), "unknown CPU usage has no tile");
+        let again = report(&place, "o.json").stdout;
+        assert_eq!(again, report(&place, source).stdout, "{source}");
+    }
+}
+
+#[test]
+fn what_is_cut_off_is_refused() {
+    let place = prepared();
+    place.file("cut.json", &RANDOM_READS.as_bytes()[..RANDOM_READS.len() / 2]);
+    let run = place.diskspd("report cut.json").run();
+    run.expect_status(1);
+    assert!(run.stderr.contains("'cut.json': JSON of fio that is cut off"), "{run}");
+}
