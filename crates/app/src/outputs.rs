@@ -113,6 +113,7 @@ pub(crate) const fn kind_of(form: Form) -> DocumentKind {
         Form::Xml => DocumentKind::ResultXml,
         Form::Json => DocumentKind::ResultJson,
         Form::Csv => DocumentKind::ResultCsv,
+        Form::Fio => DocumentKind::FioJson,
     }
 }
 
@@ -167,6 +168,7 @@ pub(crate) fn write_document(form: Form, result: &RunResult, out: &mut dyn Write
         }
         Form::Json => render::json::write(result, out),
         Form::Csv => render::csv(result, out),
+        Form::Fio => render::fio(result, out),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use model::profile::ResultFormat;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The forms of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,10 +15,12 @@ pub enum Form {
     Json,
     /// One row per thread, target and direction.
     Csv,
+    /// fio's JSON.
+    Fio,
 }
 
 impl Form {
-    pub const ALL: [Self; 4] = [Self::Text, Self::Xml, Self::Json, Self::Csv];
+    pub const ALL: [Self; 5] = [Self::Text, Self::Xml, Self::Json, Self::Csv, Self::Fio];
 
     /// The option that asks for it.
     pub const fn option(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Form {
             Self::Xml => "--xml",
             Self::Json => "--json",
             Self::Csv => "--csv",
+            Self::Fio => "--fio-json",
         }
     }
 
@@ -37,12 +40,19 @@ impl Form {
             Self::Xml => "xml",
             Self::Json => "json",
             Self::Csv => "csv",
+            Self::Fio => "fio.json",
         }
     }
 
-    /// The form with this suffix, in either letter case.
-    pub fn from_suffix(suffix: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|form| form.suffix().eq_ignore_ascii_case(suffix))
+    /// The form whose suffix a file has, in either letter case; of several, the longest.
+    pub fn of_file(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+        let forms = Self::ALL.into_iter().filter(|form| {
+            name.strip_suffix(form.suffix())
+                .and_then(|rest| rest.strip_suffix('.'))
+                .is_some_and(|stem| !stem.is_empty())
+        });
+        forms.max_by_key(|form| form.suffix().len())
     }
 }
 

@@ -69,9 +69,9 @@ fn compared_in_part(first: &[RunResult], second: &[RunResult]) -> Option<String>
     let known: Vec<&[String]> = first.iter().chain(second).filter_map(known_settings).collect();
     let mut options: Vec<&str> = known.first()?.iter().map(String::as_str).collect();
     options.retain(|option| known.iter().all(|known| known.iter().any(|known| known == option)));
-    Some(match options.join(", ") {
-        none if none.is_empty() => "loads not compared: a result has no settings of its load".to_owned(),
-        options => format!("loads compared in part: all results have only {options}"),
+    Some(match options.len() {
+        0 => "loads not compared: a result has no settings of its load".to_owned(),
+        count => format!("loads compared in part: by the {count} settings that all results have"),
     })
 }
 

@@ -3,6 +3,7 @@
 //! A document that exists is replaced only by one of its kind, so a beginning that is not exactly what
 //! this program writes is somebody else's.
 
+use crate::fio::VERSION_PREFIX;
 use crate::open_metrics::PREFIX;
 use crate::{csv, sweep};
 use model::check::CHECK_SCHEMA;
@@ -42,6 +43,8 @@ pub enum DocumentKind {
     ResultText,
     /// `--csv`
     ResultCsv,
+    /// `--fio-json`
+    FioJson,
     /// `--live-json`
     LiveStream,
     /// `monitor --record`
@@ -92,6 +95,15 @@ const TABLE: [Row; 18] = [
         kind: DocumentKind::ResultCsv,
         name: "a CSV result",
         begins: |head| first_line(head).is_some_and(|line| line == csv::header().as_bytes()),
+    },
+    Row {
+        kind: DocumentKind::FioJson,
+        name: "a result in the form of fio's JSON",
+        begins: |head| {
+            let version =
+                take(head, "{").and_then(|rest| take(rest, "\"fio version\"")).and_then(|rest| take(rest, ":"));
+            version.is_some_and(|rest| take(rest, &format!("\"{VERSION_PREFIX}")).is_some())
+        },
     },
     Row {
         kind: DocumentKind::LiveStream,
@@ -295,6 +307,7 @@ mod tests {
             ),
             ("\nCommand Line: x\n\nResults for timespan 1:\n***\n\nclosed loop, depth 1\n", DocumentKind::ResultText),
             ("\nCommand Line: x\n\nResults for timespan 1:\n***\n\nERROR: gone\n", DocumentKind::ResultText),
+            ("{\n  \"fio version\": \"fio-3.36-diskspd-0.2.0\",", DocumentKind::FioJson),
             ("{\"kind\":\"begin\",\"form\":\"diskspd-live/1\",", DocumentKind::LiveStream),
             ("{\"kind\":\"begin\",\"schema\":\"diskspd-monitor\",", DocumentKind::MonitorRecording),
             ("{\"kind\":\"interval\",\"number\":12,\"ended_at_unix_ns\":1", DocumentKind::MonitorJsonLines),
@@ -324,6 +337,7 @@ mod tests {
             "{\"schema\":\"other\"}",
             "{\"a\":1,\"schema\":\"diskspd-result\"}",
             "[{\"schema\":\"diskspd-result\"}]",
+            "{\n  \"fio version\" : \"fio-3.36\",",
             "<Results>\n  <System>\n    <Tool>\n      <Version>2.2.0</Version>\n    </Tool>",
             "<Results>\n<System><ComputerName><Implementation Name=\"diskspd for Linux\"</ComputerName><Tool></Tool>",
             "\nCommand Line: diskspd.exe x\n\nResults for timespan 1:\n***\nactual test time:\t1.00s\n",

@@ -19,6 +19,7 @@ mod echo;
 mod echo_target;
 mod event_table;
 pub mod figure_words;
+mod fio;
 mod flush_table;
 pub mod foreign;
 pub mod host_table;
@@ -57,6 +58,7 @@ mod xml;
 
 pub use closing_line::{ClosingLine, closing_line};
 pub use csv::csv;
+pub use fio::fio;
 pub use open_metrics::open_metrics;
 pub use part_table::part;
 pub use slowest_table::slowest;

@@ -5,7 +5,10 @@
 
 use crate::latency::{PERCENTILE_RANKS_PPB, percentiles_of, upper_edge_ns};
 use hot::buckets;
+use model::course::SeriesCounts;
 use model::figures::LatencyDistribution;
+use model::kernel_counters::DeviceCounters;
+use model::result::TimeSpanResult;
 use std::collections::BTreeMap;
 
 /// Bits kept below the highest one.
@@ -19,6 +22,72 @@ const OVER_NS: u64 = 1 << 34;
 const SHARE_EDGES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 /// The last two of `latency_ms`; above, there is no edge.
 const LONGEST_MS: u64 = 2000;
+
+/// Ranks in parts per billion: those that fio prints by default, and those of the text report. fio takes at most 20.
+pub const RANKS_PPB: [u64; 20] = {
+    let mut ranks = [
+        1000, 5000, 10_000, 20_000, 25_000, 30_000, 40_000, 50_000, 60_000, 70_000, 75_000, 80_000, 90_000, 95_000,
+        99_000, 99_500, 99_900, 99_950, 99_990, 99_999,
+    ];
+    let mut index = 0;
+    while index < ranks.len() {
+        ranks[index] *= 10_000;
+        index += 1;
+    }
+    ranks
+};
+
+/// The shortest time that a sample of fio covers by default (`bwavgtime`, `iopsavgtime`).
+const SAMPLE_NS: u64 = 500_000_000;
+
+/// Rates of parts of a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// Number of parts.
+    pub count: u64,
+    /// The lowest rate, without decimals.
+    pub min: u64,
+    /// The highest rate, without decimals.
+    pub max: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation with n - 1, as fio has it; 0 of a single part.
+    pub std_dev: f64,
+}
+
+/// KiB per second and I/Os per second of the parts of a series, each at least as long as a sample of fio; `None`
+/// without a whole part. `width_ns` is that of the series.
+pub fn samples(counts: &SeriesCounts, width_ns: u64) -> Option<(Samples, Samples)> {
+    let together = SAMPLE_NS.div_ceil(width_ns.max(1));
+    let length_s = together.checked_mul(width_ns).filter(|_| width_ns > 0)? as f64 / 1e9;
+    let of = |counts: &[u64], unit: f64| {
+        let parts = counts.chunks_exact(usize::try_from(together).ok()?);
+        let rates: Vec<f64> = parts.map(|part| part.iter().map(|n| *n as f64).sum::<f64>() / unit / length_s).collect();
+        let count = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / count;
+        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+        let (min, max) =
+            (rates.iter().copied().reduce(f64::min)? as u64, rates.iter().copied().reduce(f64::max)? as u64);
+        Some(Samples { count: rates.len() as u64, min, max, mean, std_dev: (squares / (count - 1.0).max(1.0)).sqrt() })
+    };
+    Some((of(&counts.bytes, 1024.0)?, of(&counts.ios, 1.0)?))
+}
+
+/// CPU time of this program, in its own code and in the kernel, in percent of the time of its threads; `None` = unknown.
+pub fn cpu_percent(span_result: &TimeSpanResult, threads: u64) -> Option<(f64, f64)> {
+    let around = span_result.kernel_counters.as_ref()?;
+    let used = around.after.since(&around.before).process?;
+    let (all_ms, user_ms) = used.cpu_time_ms.zip(used.user_time_ms)?;
+    let time_ms = span_result.measured.as_ref()?.elapsed_ns as f64 / 1e6 * threads as f64;
+    let percent = |ms: u64| 100.0 * ms as f64 / time_ms;
+    (time_ms > 0.0).then(|| (percent(user_ms), percent(all_ms.saturating_sub(user_ms))))
+}
+
+/// Part of the measurement with at least one request in flight at a device, in percent; `None` = unknown.
+pub fn busy_percent(of: &DeviceCounters, span_result: &TimeSpanResult) -> Option<f64> {
+    let time_ms = span_result.measured.as_ref()?.elapsed_ns as f64 / 1e6;
+    (time_ms > 0.0).then(|| (100.0 * of.busy_ms as f64 / time_ms).min(100.0))
+}
 
 /// The value that fio prints for the bin of a latency, in nanoseconds.
 pub fn bin_value_ns(latency_ns: u64) -> u64 {
@@ -62,16 +131,21 @@ pub fn percentile_ns(of: &LatencyDistribution, rank_ppb: u64) -> Option<u64> {
     of.at(rank_ppb).or_else(of_buckets)
 }
 
-/// Adds the percentiles that a distribution of fio does not name, from its bins: their values, which fio does not limit
-/// to the extremes.
+/// Adds the percentiles that a distribution of fio does not name, from its bins: between those that it names, and its
+/// extremes.
 pub fn complete_percentiles(of: &mut LatencyDistribution) {
     if of.buckets.is_empty() {
         return;
     }
     let value_ns = |index: u32| bin_value_ns(buckets::lower_edge_ns((index as usize).min(buckets::BUCKET_COUNT - 1)));
-    let ranks = PERCENTILE_RANKS_PPB.into_iter().filter(|rank_ppb| of.at(*rank_ppb).is_none());
-    let ranks = ranks.filter(|rank_ppb| *rank_ppb > 0);
-    let missing = percentiles_of(&of.buckets, value_ns, (0, u64::MAX), ranks);
+    let ranks = PERCENTILE_RANKS_PPB.into_iter().filter(|rank_ppb| *rank_ppb > 0 && of.at(*rank_ppb).is_none());
+    let mut missing = percentiles_of(&of.buckets, value_ns, (0, u64::MAX), ranks);
+    for percentile in &mut missing {
+        let above = of.percentiles.partition_point(|named| named.rank_ppb < percentile.rank_ppb);
+        let lower = above.checked_sub(1).map_or(of.figures.min_ns, |index| Some(of.percentiles[index].value_ns));
+        let upper = of.percentiles.get(above).map_or(of.figures.max_ns, |named| Some(named.value_ns));
+        percentile.value_ns = percentile.value_ns.min(upper.unwrap_or(u64::MAX)).max(lower.unwrap_or(0));
+    }
     of.percentiles.extend(missing);
     of.percentiles.sort_by_key(|percentile| percentile.rank_ppb);
 }
@@ -126,7 +200,7 @@ pub fn range_shares(parts: &[&LatencyDistribution]) -> [Vec<(Option<u64>, f64)>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::figures::LatencyFigures;
+    use model::figures::{LatencyFigures, Percentile};
     use proptest::prelude::*;
 
     /// As fio computes them: `plat_val_to_idx` and `plat_idx_to_val`.
@@ -163,6 +237,40 @@ mod tests {
         assert!(range_shares(&[])[0].iter().all(|(_, share)| share.abs() < f64::EPSILON));
     }
 
+    /// Parts of 100 ms become samples of 500 ms; what is left of the series is none.
+    #[test]
+    fn samples_are_rates_of_half_seconds() {
+        let ios = [vec![1; 5], vec![3; 5], vec![100; 4]].concat();
+        let bytes = ios.iter().map(|ios| ios * 4096).collect();
+        let (bandwidth, rate) =
+            samples(&SeriesCounts { ios, bytes, ..SeriesCounts::default() }, 100_000_000).expect("two");
+        assert_eq!((rate.count, rate.min, rate.max), (2, 10, 30));
+        assert!((rate.mean - 20.0).abs() < 1e-9 && (rate.std_dev - 200_f64.sqrt()).abs() < 1e-9, "{rate:?}");
+        assert_eq!((bandwidth.min, bandwidth.max), (40, 120));
+        assert!(
+            samples(&SeriesCounts { ios: vec![1; 4], bytes: vec![1; 4], ..SeriesCounts::default() }, 100_000_000)
+                .is_none()
+        );
+        assert!(samples(&SeriesCounts::default(), 0).is_none());
+    }
+
+    /// What fio prints may lie above its largest latency; what is computed between such percentiles ascends.
+    #[test]
+    fn percentiles_between_those_that_are_named_ascend() {
+        let figures = LatencyFigures { mean_ns: 1.0, std_dev_ns: 0.0, min_ns: Some(1000), max_ns: Some(10_001) };
+        let percentile = |rank_ppb, value_ns| Percentile { rank_ppb, value_ns };
+        let mut of = LatencyDistribution {
+            count: 100,
+            figures,
+            percentiles: vec![percentile(500_000_000, 1000), percentile(990_000_000, 10_048)],
+            buckets: buckets([(bin_value_ns(1000), 50), (bin_value_ns(10_001), 50)]),
+            ..LatencyDistribution::default()
+        };
+        complete_percentiles(&mut of);
+        assert!(of.percentiles.is_sorted_by_key(|percentile| percentile.value_ns), "{:?}", of.percentiles);
+        assert_eq!((of.at(10_000_000), of.at(999_000_000)), (Some(1000), Some(10_048)));
+    }
+
     proptest! {
         #[test]
         fn a_bin_is_off_by_less_than_one_percent(latency_ns in 0..OVER_NS) {
@@ -190,7 +298,7 @@ mod tests {
             let together = pooled_distribution(&parts.iter().collect::<Vec<_>>()).expect("there are some");
             prop_assert_eq!(together.count, latencies.len() as u64);
             let max = together.figures.max_ns.expect("known");
-            prop_assert_eq!(percentile_ns(&together, 1_000_000_000), Some(bin_value_ns(max)));
+            prop_assert_eq!(percentile_ns(&together, 1_000_000_000), Some(bin_value_ns(max).min(max)));
             prop_assert!(together.percentiles.is_sorted_by_key(|percentile| percentile.value_ns));
         }
     }

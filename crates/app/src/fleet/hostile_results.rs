@@ -98,7 +98,7 @@ fn no_numbers_of_a_host_break_the_controller() {
         let merge = || {
             let merged = stats::fleet::merge(hosts.into_iter().map(sent).collect());
             let judged = rules::judged(merged, None, &[], &[]);
-            for form in [Form::Text, Form::Xml, Form::Json, Form::Csv] {
+            for form in Form::ALL {
                 write_document(form, &judged, &mut Vec::new()).expect("to memory");
             }
         };

@@ -1,5 +1,6 @@
 //! Results of fio where results are read: reports, comparisons, pages.
 
+use serde_json::Value;
 use testkit::{Finished, Workplace, workplace};
 
 const RANDOM_READS: &str = include_str!("../../../import/tests/data/fio/plus.json");
@@ -62,7 +63,7 @@ fn results_of_fio_are_compared_with_each_other_and_with_ours() {
 fn a_result_of_fio_is_written_in_every_form() {
     let place = prepared();
     for source in ["a.json", "old.json"] {
-        for output in ["o.txt", "o.xml", "o.csv", "o.json", "o.prom", "o.html"] {
+        for output in ["o.txt", "o.xml", "o.csv", "o.json", "o.fio.json", "o.prom", "o.html"] {
             let run = place.diskspd("report").arg(source).args("--replace-output --output").arg(output).run();
             run.expect_status(0);
         }
@@ -72,6 +73,53 @@ fn a_result_of_fio_is_written_in_every_form() {
         let again = report(&place, "o.json").stdout;
         assert_eq!(again, report(&place, source).stdout, "{source}");
     }
+}
+
+// Shows switches: --fio-json=<file>
+/// What collectors of fio's JSON take.
+#[test]
+fn a_run_is_written_in_the_form_of_fio() {
+    let place = workplace!();
+    let run = place
+        .diskspd("-c8M -d600 --max-ios=4000 -W0 -b4K -r -o4 -t2 -w50 -Su -L --json=r.json --fio-json=r.fio.json t")
+        .run();
+    run.expect_status(0);
+    let read = |name: &str| serde_json::from_slice::<Value>(&place.content(name)).expect("JSON");
+    let (ours, fio) = (read("r.json"), read("r.fio.json"));
+    let (total, job) = (&ours["time_spans"][0]["measured"]["total"], &fio["jobs"][0]);
+    assert!(fio["fio version"].as_str().is_some_and(|version| version.starts_with("fio-3.")), "{fio}");
+    for name in ["read", "write"] {
+        assert_eq!(job[name]["total_ios"], total[name]["ios"]);
+        assert_eq!(job[name]["io_bytes"], total[name]["bytes"]);
+        assert_eq!(job[name]["iops"], total[name]["iops"]);
+        assert_eq!(job[name]["clat_ns"]["mean"], total[name]["latency"]["mean_ns"]);
+        let bins = job[name]["clat_ns"]["bins"].as_object().expect("bins").values().filter_map(Value::as_u64);
+        assert_eq!(Some(bins.sum()), total[name]["ios"].as_u64());
+    }
+    let options = &job["job options"];
+    assert_eq!(
+        (&options["rw"], &options["bs"], &options["iodepth"], &options["numjobs"], &options["direct"]),
+        (&"randrw".into(), &"4k".into(), &"4".into(), &"2".into(), &"1".into())
+    );
+    place.diskspd("report r.json --output again.fio.json").run().expect_status(0);
+    assert_eq!(place.content("again.fio.json"), place.content("r.fio.json"));
+    let run = place.diskspd("compare r.json r.fio.json").run();
+    run.expect_status(0);
+    let line = run.stdout.lines().find(|line| line.contains("loads compared in part")).expect("a line");
+    assert!(line.len() <= 80, "{line}");
+}
+
+#[test]
+fn only_such_documents_of_this_program_are_replaced() {
+    let place = prepared();
+    let convert = |output: &str| place.diskspd("report a.json --output").arg(output).run();
+    convert("x.fio.json").expect_status(0);
+    convert("x.fio.json").expect_status(0);
+    place.file("theirs.fio.json", RANDOM_READS.as_bytes());
+    let run = convert("theirs.fio.json");
+    run.expect_status(3);
+    assert!(run.stderr.contains("not a result in the form of fio's JSON"), "{run}");
+    assert_eq!(place.content("theirs.fio.json"), RANDOM_READS.as_bytes());
 }
 
 #[test]

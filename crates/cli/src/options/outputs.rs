@@ -1,4 +1,4 @@
-//! `--json --xml --text --csv --label`: results as files, and what is noted in them.
+//! `--json --xml --text --csv --fio-json --label`: results as files, and what is noted in them.
 
 use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};
@@ -50,6 +50,17 @@ pub(super) const ROWS: &[OptionRow] = &[
                those of --json.",
         example: "--csv=result.csv",
         apply: |builder, given| output(builder, given, Form::Csv),
+        ..OUTPUT
+    },
+    OptionRow {
+        name: "--fio-json",
+        group: Group::Output,
+        short: "write the results in the form of fio's JSON to this file, for programs that read fio's",
+        long: "Writes the results as fio 3.36 prints them with --output-format=json+: each stream is a job, each \
+               timespan a group; with - the output goes to stdout instead of the report. docs/outputs.md lists the \
+               fields. The rules for the file are those of --json.",
+        example: "--fio-json=result.fio.json",
+        apply: |builder, given| output(builder, given, Form::Fio),
         ..OUTPUT
     },
     OptionRow {

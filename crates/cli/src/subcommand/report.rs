@@ -23,7 +23,7 @@ pub(super) struct ReportArguments {
     /// device. Pages and charts also take a directory of sweep or repeat, or any directory with results of the same load
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv or .json for one FILE, or .prom for
+    /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv, .json or .fio.json (the form of fio) for one FILE, or .prom for
     /// Prometheus' textfile collector; .html is a page with charts in a single self-contained file; .svg and .png are a
     /// single chart. A page or chart of several results compares each with the first. An existing file is replaced only if
     /// it is empty or a document of the same kind
@@ -221,7 +221,7 @@ enum Output {
 fn form_of(output: &Path) -> Result<Output, String> {
     let suffix = output.extension().and_then(|suffix| suffix.to_str());
     let is = |name: &str| suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(name));
-    match suffix.and_then(Form::from_suffix) {
+    match Form::of_file(output) {
         Some(form) => Ok(Output::Document(form)),
         None if is("prom") => Ok(Output::Metrics),
         None if is("html") || is("htm") => Ok(Output::Page),
@@ -267,6 +267,7 @@ mod tests {
         assert_eq!(parsed("--output=b.xml a.json"), convert("b.xml", Form::Xml));
         assert_eq!(parsed("-o c/d.csv a.json"), convert("c/d.csv", Form::Csv));
         assert_eq!(parsed("-ob.x.json a.json"), convert("b.x.json", Form::Json));
+        assert_eq!(parsed("-oc/b.Fio.json a.json"), convert("c/b.Fio.json", Form::Fio));
         let metrics = ReportCommand::Metrics { file: "a.json".into(), output: asked("b.prom") };
         assert_eq!(parsed("a.json -o b.prom"), Ok(metrics));
     }
@@ -314,7 +315,7 @@ mod tests {
             ("", "FILE is missing"),
             ("--output a.txt", "FILE is missing"),
             ("a --output", "option '--output': the value is missing"),
-            ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .prom, .html, .svg, .png)"),
+            ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .fio.json, .prom, .html, .svg, .png)"),
             ("a --chart heat", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.html", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.txt", "--chart needs an --output that ends with .svg or .png"),

@@ -2,13 +2,29 @@
 
 use crate::number;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Options of a job by name, as texts.
-pub(super) type Options = BTreeMap<String, String>;
+/// Options of a job by name.
+pub(super) type Options = BTreeMap<String, Text>;
+
+/// The value of an option. Not all are texts: with options of a host stands its port.
+#[derive(Deserialize, PartialEq)]
+#[serde(untagged)]
+pub(super) enum Text {
+    Text(String),
+    Other(IgnoredAny),
+}
+
+/// Options of all jobs; of several hosts (`--client`, from 3.39 on), those of each.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Global {
+    All(Options),
+    Each(Vec<Options>),
+}
 
 /// A whole document.
 #[derive(Deserialize)]
@@ -21,7 +37,7 @@ pub(super) struct Document {
     #[serde(default)]
     pub(super) timestamp_ms: Number,
     #[serde(rename = "global options")]
-    pub(super) global: Option<Options>,
+    pub(super) global: Option<Global>,
     #[serde(default)]
     pub(super) jobs: Vec<Job>,
     /// In place of jobs, of a run on other hosts (`--client`).
@@ -41,9 +57,8 @@ pub(super) struct Head {
 }
 
 /// A job, or all jobs of a group (`group_reporting`).
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 pub(super) struct Job {
     pub(super) jobname: String,
     pub(super) groupid: Number,
@@ -70,9 +85,8 @@ pub(super) struct Job {
 }
 
 /// Reads, writes, trims or syncs of a job.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 pub(super) struct Direction {
     pub(super) io_bytes: Number,
     pub(super) io_kbytes: Number,
@@ -93,9 +107,8 @@ pub(super) struct Direction {
 }
 
 /// Latencies in nanoseconds or microseconds.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 pub(super) struct Latency {
     pub(super) min: Number,
     pub(super) max: Number,
@@ -104,9 +117,9 @@ pub(super) struct Latency {
     #[serde(rename = "N")]
     pub(super) samples: Number,
     /// Ranks in parts per billion.
-    pub(super) percentile: Ranks,
+    pub(super) percentile: Pairs<true>,
     /// Values in nanoseconds with counts (`json+`); numbers of bins before version 3.
-    pub(super) bins: Bins,
+    pub(super) bins: Pairs<false>,
 }
 
 /// A number that is not negative; unknown if it is null or beyond what a run can have.
@@ -121,77 +134,41 @@ const EXACT_MAX: u64 = 1 << 53;
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberVisitor)
+        let number = Option::<serde_json::Number>::deserialize(deserializer)?;
+        let real = number.as_ref().and_then(serde_json::Number::as_f64);
+        let real = real.filter(|real| (0.0..=EXACT_MAX as f64).contains(real));
+        let whole = number.and_then(|number| number.as_u64()).filter(|whole| *whole <= EXACT_MAX);
+        Ok(Self { whole: whole.or(real.filter(|real| real.fract() == 0.0).map(|real| real as u64)), real })
     }
 }
 
-struct NumberVisitor;
-
-impl Visitor<'_> for NumberVisitor {
-    type Value = Number;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number")
-    }
-
-    fn visit_unit<E>(self) -> Result<Number, E> {
-        Ok(Number::default())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
-        let whole = Some(value).filter(|value| *value <= EXACT_MAX);
-        Ok(Number { whole, real: whole.map(|value| value as f64) })
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
-        u64::try_from(value).map_or_else(|_| Ok(Number::default()), |value| self.visit_u64(value))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Number, E> {
-        let real = Some(value).filter(|value| (0.0..=EXACT_MAX as f64).contains(value));
-        Ok(Number { whole: real.filter(|real| real.fract() == 0.0).map(|real| real as u64), real })
-    }
-}
-
-/// Percentiles: ranks in parts per billion and values.
+/// Numbers by numbers, of an object; what is neither is left out. With `RANKS`, keys are percentages, read as parts per
+/// billion.
 #[derive(Default)]
-pub(super) struct Ranks(pub(super) Vec<(u64, u64)>);
+pub(super) struct Pairs<const RANKS: bool>(pub(super) Vec<(u64, u64)>);
 
-/// Values of bins and counts.
-#[derive(Default)]
-pub(super) struct Bins(pub(super) Vec<(u64, u64)>);
-
-impl<'de> Deserialize<'de> for Ranks {
+impl<'de, const RANKS: bool> Deserialize<'de> for Pairs<RANKS> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Pairs(|key| number::rank_ppb(key).ok())).map(Self)
+        deserializer.deserialize_any(Self::default())
     }
 }
 
-impl<'de> Deserialize<'de> for Bins {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Pairs(|key| number::whole(key).ok().filter(|ns| *ns <= EXACT_MAX))).map(Self)
-    }
-}
-
-/// An object of numbers with numbers as keys, which this reads; others are left out.
-struct Pairs(fn(&str) -> Option<u64>);
-
-impl<'de> Visitor<'de> for Pairs {
-    type Value = Vec<(u64, u64)>;
+impl<'de, const RANKS: bool> Visitor<'de> for Pairs<RANKS> {
+    type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of numbers")
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Vec::new())
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut pairs = Vec::new();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
         while let Some((key, value)) = map.next_entry::<Cow<'_, str>, Number>()? {
-            pairs.extend((self.0)(&key).zip(value.whole));
+            let key = if RANKS { number::rank_ppb(&key).ok() } else { number::whole(&key).ok() };
+            self.0.extend(key.filter(|key| *key <= EXACT_MAX).zip(value.whole));
         }
-        Ok(pairs)
+        Ok(self)
     }
 }

@@ -1,6 +1,6 @@
 //! Options of a job become the settings that mean the same here. All others are named, never guessed.
 
-use super::document::Options;
+use super::document::{Options, Text};
 use model::engine_kind::EngineKind;
 use model::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, PATH_BYTES_MAX, THREADS_MAX};
 use model::profile::{CacheMode, FlushCall, Target, Throughput};
@@ -8,47 +8,11 @@ use model::units::Bytes;
 use std::collections::BTreeSet;
 
 /// Options that are read here, or change nothing about the load.
-const READ: [&str; 39] = [
-    "name",
-    "filename",
-    "size",
-    "rw",
-    "readwrite",
-    "bs",
-    "blocksize",
-    "rwmixread",
-    "rwmixwrite",
-    "percentage_random",
-    "iodepth",
-    "numjobs",
-    "direct",
-    "buffered",
-    "sync",
-    "ioengine",
-    "fsync",
-    "fdatasync",
-    "runtime",
-    "timeout",
-    "time_based",
-    "ramp_time",
-    "rate_iops",
-    "stonewall",
-    "wait_for_previous",
-    "group_reporting",
-    "new_group",
-    "thread",
-    "description",
-    "clat_percentiles",
-    "lat_percentiles",
-    "slat_percentiles",
-    "percentile_list",
-    "disable_slat",
-    "eta",
-    "status-interval",
-    "output",
-    "output-format",
-    "unified_rw_reporting",
-];
+const READ: &str = "name filename size rw readwrite bs blocksize rwmixread rwmixwrite percentage_random iodepth \
+    numjobs direct buffered sync ioengine fsync fdatasync runtime timeout time_based ramp_time \
+    rate_iops stonewall wait_for_previous group_reporting new_group thread description \
+    clat_percentiles lat_percentiles slat_percentiles percentile_list disable_slat eta status- \
+    interval output output-format unified_rw_reporting hostname port";
 
 /// Engines with one I/O at a time, whatever the depth.
 const SYNCHRONOUS: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
@@ -57,25 +21,7 @@ const SYNCHRONOUS: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "
 const MIXES: [&str; 5] = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned"];
 
 /// Settings, by their options, that a job has as defaults where its options do not say otherwise.
-const KNOWN: [&str; 17] = [
-    "-b",
-    "-s",
-    "-r",
-    "-rs",
-    "-w",
-    "--discard",
-    "-o",
-    "-t",
-    "-Su",
-    "-Sr",
-    "-Sw",
-    "-Sm",
-    "-g",
-    "-i",
-    "-j",
-    "--fdatasync-every",
-    "--fsync-every",
-];
+const KNOWN: &str = "-b -s -r -rs -w --discard -o -t -Su -Sr -Sw -Sm -g -i -j --fdatasync-every --fsync-every";
 
 /// What the options of a job say.
 pub(super) struct Load {
@@ -102,14 +48,18 @@ pub(super) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    fn each(self) -> impl Iterator<Item = (&'a String, &'a String)> {
-        self.own.into_iter().chain(self.global).flatten()
+    /// The names of all options.
+    fn each(self) -> impl Iterator<Item = &'a String> {
+        self.own.into_iter().chain(self.global).flat_map(Options::keys)
     }
 
     /// The value of the first of several names of an option.
     fn get(self, names: &[&str]) -> Option<&'a str> {
-        let of = |options: Option<&'a Options>| names.iter().find_map(|name| options?.get(*name)).map(String::as_str);
-        of(self.own).or_else(|| of(self.global))
+        let of = |options: Option<&'a Options>| names.iter().find_map(|name| options?.get(*name));
+        match of(self.own).or_else(|| of(self.global))? {
+            Text::Text(text) => Some(text),
+            Text::Other(_) => Some(""),
+        }
     }
 
     fn is_on(self, name: &str) -> Option<bool> {
@@ -120,12 +70,12 @@ impl<'a> Given<'a> {
 /// Reads the options; `clones` = entries with the same options, each of which is one thread. Without any options, as of
 /// versions before 2.3, nothing is known.
 pub(super) fn read(name: &str, given: Given<'_>, clones: u32) -> Load {
-    let path = given.get(&["filename"]).filter(|path| path.len() <= PATH_BYTES_MAX).unwrap_or(name);
+    let path = given.get(&["filename"]).filter(|path| path.len() <= PATH_BYTES_MAX).unwrap_or(name).replace("\\:", ":");
     let is_told = given.own.is_some() || given.global.is_some();
     let mut load = Load {
         target: Target { threads: clones, outstanding: 1, block_size: Bytes::from_kib(4), ..Target::new(path) },
-        known: if is_told { KNOWN.into() } else { BTreeSet::new() },
-        left: given.each().map(|(name, _)| name).filter(|name| !READ.contains(&name.as_str())).cloned().collect(),
+        known: KNOWN.split(' ').filter(|_| is_told).collect(),
+        left: given.each().filter(|name| !READ.split(' ').any(|read| read == *name)).cloned().collect(),
         engine: None,
         flush: None,
         keeps_depth: is_told,
@@ -137,6 +87,11 @@ pub(super) fn read(name: &str, given: Given<'_>, clones: u32) -> Load {
     depth(given, clones, &mut load);
     caches(given, &mut load);
     pace(given, &mut load);
+    // Settings that this program wrote under its own name (`--fio-json`), and those that fio has elsewhere.
+    load.known.retain(|option| given.get(&[option, "-X"]).is_none());
+    if given.get(&["blockalign", "ba"]).is_some() {
+        forget(&mut load, &["-r"]);
+    }
     load
 }
 
@@ -256,7 +211,7 @@ fn caches(given: Given<'_>, load: &mut Load) {
 
 /// Whatever keeps a job below its depth.
 fn pace(given: Given<'_>, load: &mut Load) {
-    let is_given = |beginning: &str| given.each().any(|(name, _)| name.starts_with(beginning));
+    let is_given = |beginning: &str| given.each().any(|name| name.starts_with(beginning));
     let rate = given.get(&["rate_iops"]).and_then(|value| value.parse().ok()).map(Throughput::Iops);
     set(given, "rate_iops", load, &["-g"], rate, |target, rate| target.throughput = rate);
     if is_given("rate") && rate.is_none() {
@@ -265,7 +220,8 @@ fn pace(given: Given<'_>, load: &mut Load) {
     if is_given("thinktime") {
         forget(load, &["-i", "-j"]);
     }
-    load.keeps_depth &= !["rate", "thinktime", "latency_", "flow", "iodepth_"].iter().any(|name| is_given(name));
+    load.keeps_depth &=
+        !["rate", "--rate", "thinktime", "latency_", "flow", "iodepth_"].iter().any(|name| is_given(name));
 }
 
 /// A size as fio reads it: `4k` is 4096.
@@ -303,7 +259,8 @@ mod tests {
     use super::*;
 
     fn load(options: &[(&str, &str)]) -> Load {
-        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options =
+            options.iter().map(|(name, value)| ((*name).to_owned(), Text::Text((*value).to_owned()))).collect();
         read("job", Given { own: Some(&options), global: None }, 1)
     }
 
@@ -323,7 +280,10 @@ mod tests {
         assert_eq!((target.random_percent, target.write_percent, target.block_size), (100, 30, Bytes(8192)));
         assert_eq!((target.outstanding, target.threads, target.cache_mode), (16, 4, CacheMode::Unbuffered));
         assert_eq!((target.path.to_str(), engine), (Some("/d/f"), Some(EngineKind::LinuxAio)));
-        assert_eq!((known.len(), left.into_iter().collect::<Vec<_>>()), (KNOWN.len(), vec!["norandommap".to_owned()]));
+        assert_eq!(
+            (known.len(), left.into_iter().collect::<Vec<_>>()),
+            (KNOWN.split(' ').count(), vec!["norandommap".to_owned()])
+        );
     }
 
     #[test]
@@ -344,6 +304,9 @@ mod tests {
             ("fsync", "x", "--fsync-every"),
             ("rate", "1m", "-g"),
             ("thinktime", "5", "-j"),
+            ("blockalign", "512", "-r"),
+            ("--discard", "30", "--discard"),
+            ("-X", "", "-b"),
         ] {
             let Load { known, left, .. } = load(&[(option, value)]);
             assert!(!known.contains(setting) && !left.is_empty(), "{option}={value}: {left:?}");

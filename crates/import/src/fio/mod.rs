@@ -12,7 +12,7 @@ mod notes;
 mod span;
 
 use crate::decode;
-use document::{Document, Head, Job};
+use document::{Document, Global, Head, Job, Text};
 use load::Given;
 use model::note::Note;
 use model::printable::{clipped_error, printable};
@@ -107,7 +107,12 @@ fn last_document(text: &[u8]) -> Result<(String, Vec<Note>), ReadError> {
 
 impl Document {
     fn given<'a>(&'a self, job: &'a Job) -> Given<'a> {
-        Given { own: job.options.as_ref(), global: self.global.as_ref() }
+        let is_of_host = |text: &Text| matches!((text, &job.hostname), (Text::Text(a), Some(b)) if a == b);
+        let global = self.global.as_ref().and_then(|global| match global {
+            Global::All(options) => Some(options),
+            Global::Each(hosts) => hosts.iter().take(JOBS_MAX).find(|of| of.get("hostname").is_some_and(is_of_host)),
+        });
+        Given { own: job.options.as_ref(), global }
     }
 }
 
@@ -164,7 +169,7 @@ fn result(document: &Document) -> Result<RunResult, String> {
 }
 
 /// True if a job began a group that waited for the one before. Documents have no stonewall, but the number of the
-/// group, and from 3.34 on the time at which a job began.
+/// group, and from 3.36 on the time at which a job began.
 fn begins_after(before: &Job, job: &Job) -> bool {
     let runtime_ms = [&before.read, &before.write, &before.trim].iter().filter_map(|of| of.runtime.whole).max();
     let starts = before.started_ms.whole.zip(job.started_ms.whole);

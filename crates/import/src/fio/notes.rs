@@ -47,8 +47,7 @@ pub(super) fn of_latencies(kind: Kind) -> Note {
         Kind::Total => "lat of fio, which includes the submission as latencies of this program do",
     };
     verbatim(format!(
-        "latencies are {which}. Percentiles are those of fio: the middle of a bin, at most 1/128 (0.8 %) or, before \
-         version 3, 1 µs off"
+        "latencies are {which}. Percentiles are as printed, at most 1/128 (0.8 %) off; before version 3, 1 µs more"
     ))
 }
 
@@ -56,10 +55,13 @@ pub(super) fn of_latencies(kind: Kind) -> Note {
 pub(super) fn of_cpu(jobs: &[&Job]) -> Option<Note> {
     let of = |job: &&Job| {
         let (user, system) = (job.usr_cpu.real?, job.sys_cpu.real?);
-        Some(format!("{user:.2} % user, {system:.2} % system"))
+        // Zeros stand where it was not measured.
+        (user + system > 0.0).then(|| format!("{user:.2} % user, {system:.2} % system"))
     };
     let shown: Vec<String> = jobs.iter().filter_map(of).take(NAMES_MAX).collect();
-    (!shown.is_empty()).then(|| verbatim(format!("CPU time of the jobs, in percent of one CPU: {}", shown.join("; "))))
+    (!shown.is_empty()).then(|| {
+        verbatim(format!("CPU time of the jobs, in percent of the time of their threads: {}", shown.join("; ")))
+    })
 }
 
 /// Whatever makes the figures of jobs other than they seem.

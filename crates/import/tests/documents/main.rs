@@ -4,6 +4,7 @@ mod captured;
 mod csv;
 mod document;
 mod elements;
+mod fio_form;
 mod fleet;
 mod generated;
 mod hostile;

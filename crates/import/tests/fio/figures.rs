@@ -106,7 +106,7 @@ fn jobs_after_a_stonewall_are_a_timespan_of_their_own() {
     );
 }
 
-/// Of `new_group` without `stonewall`, versions from 3.34 on print that the jobs began at the same time.
+/// Of `new_group` without `stonewall`, versions from 3.36 on print that the jobs began at the same time.
 #[test]
 fn groups_that_ran_at_the_same_time_are_one_timespan() {
     let beside = document("jobs").replace("\"groupid\"", "\"job_start\" : 1795922263000,\n      \"groupid\"");
@@ -219,6 +219,31 @@ fn hosts_are_streams_and_their_sum_is_left_out() {
     let names: Vec<&str> = measured(&result).streams.iter().map(|stream| stream.name.as_str()).collect();
     assert_eq!(names, ["one-mix", "two-mix"]);
     assert_eq!(measured(&result).total.read.ios, 2 * job["read"]["total_ios"].as_u64().expect("I/Os"));
+}
+
+/// From 3.39 on, of several hosts: each has options of its own, with its name and port.
+#[test]
+fn options_of_each_host_are_its_own() {
+    let mut document = json("mix");
+    let hosts = serde_json::json!([
+        { "hostname": "one", "port": 8765, "iodepth": "3" },
+        { "hostname": "two", "port": 8766, "iodepth": "5" },
+    ]);
+    let fields = document.as_object_mut().expect("an object");
+    fields.insert("global options".to_owned(), hosts);
+    let mut jobs = fields.remove("jobs").expect("jobs");
+    let mut second = jobs[0].clone();
+    for (job, host) in [(&mut jobs[0], "one"), (&mut second, "two")] {
+        job["hostname"] = host.into();
+        job["job options"].as_object_mut().expect("options").remove("iodepth");
+        job["job options"]["ioengine"] = "libaio".into();
+    }
+    jobs.as_array_mut().expect("jobs").push(second);
+    fields.insert("client_stats".to_owned(), jobs);
+    let result = read_text(&document.to_string());
+    let depths: Vec<u32> = result.profile.time_spans[0].targets.iter().map(|target| target.outstanding).collect();
+    assert_eq!(depths, [3, 5]);
+    assert!(!notes(&result).contains("port"), "{}", notes(&result));
 }
 
 #[test]
