@@ -89,7 +89,7 @@ pub(super) fn read(
         elapsed_ns,
         is_partial: !errors.is_empty(),
         thread_count: threads,
-        total: total(&figures, elapsed_ns),
+        total: total(&figures.iter().map(|job| job.figures).collect::<Vec<_>>(), elapsed_ns),
         total_latency: total_latency(&figures),
         load_loop: loads.iter().all(|load| load.keeps_depth).then(|| LoadLoop::Closed { depth: depth(&loads) }),
         operations: trims(&figures, elapsed_ns).into_iter().collect(),
@@ -153,14 +153,14 @@ fn row(job: &JobFigures, thread: u32, target: usize, load: &Load) -> Row {
 }
 
 /// Of one job its own figures; of several their sums.
-fn total(jobs: &[JobFigures], elapsed_ns: u64) -> Directions<Figures> {
+fn total(jobs: &[Directions<Figures>], elapsed_ns: u64) -> Directions<Figures> {
     if let [only] = jobs {
-        return only.figures;
+        return *only;
     }
-    let mut total = stats::directions(jobs.iter().map(|job| &job.figures), elapsed_ns);
-    total.read.latency = stats::pooled_latency(jobs.iter().map(|job| job.figures.read));
-    total.write.latency = stats::pooled_latency(jobs.iter().map(|job| job.figures.write));
-    total.total.latency = stats::pooled_latency(jobs.iter().map(|job| job.figures.total));
+    let mut total = stats::directions(jobs, elapsed_ns);
+    total.read.latency = stats::pooled_latency(jobs.iter().map(|job| job.read));
+    total.write.latency = stats::pooled_latency(jobs.iter().map(|job| job.write));
+    total.total.latency = stats::pooled_latency(jobs.iter().map(|job| job.total));
     total
 }
 
@@ -179,18 +179,12 @@ fn total_latency(jobs: &[JobFigures]) -> Option<Directions<Option<LatencyDistrib
 
 /// Trims of all jobs are discards.
 fn trims(jobs: &[JobFigures], elapsed_ns: u64) -> Option<OperationFigures> {
-    let parts: Vec<&Figures> = jobs.iter().map(|job| &job.trims.figures).filter(|figures| figures.ios > 0).collect();
+    let parts = jobs.iter().map(|job| job.trims.figures).filter(|figures| figures.ios > 0);
+    let parts: Vec<_> = parts.map(|read| Directions { read, ..Directions::default() }).collect();
     let latencies: Vec<&LatencyDistribution> = jobs.iter().filter_map(|job| job.trims.latency.as_ref()).collect();
-    let figures = match parts[..] {
-        [] => return None,
-        [only] => *only,
-        _ => {
-            let sum = |of: fn(&Figures) -> u64| parts.iter().fold(0u64, |sum, part| sum.saturating_add(of(part)));
-            let latency = stats::pooled_latency(parts.iter().map(|part| **part));
-            Figures { latency, ..stats::figures(sum(|part| part.bytes), sum(|part| part.ios), elapsed_ns) }
-        }
-    };
-    Some(OperationFigures { operation: Operation::Discard, figures, latency: pooled_distribution(&latencies) })
+    let discards =
+        |figures| OperationFigures { operation: Operation::Discard, figures, latency: pooled_distribution(&latencies) };
+    (!parts.is_empty()).then(|| discards(total(&parts, elapsed_ns).read))
 }
 
 /// The flushes that all jobs make; `None` if they do not make the same.
