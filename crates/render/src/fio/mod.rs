@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures};
 use model::kernel_counters::DeviceCounters;
 use model::operation::Operation;
-use model::profile::TimeSpan;
+use model::profile::{Target, TimeSpan};
 use model::result::{Measured, RunResult, StreamFigures, TimeSpanResult};
 use model::units::UnixTime;
 use model::version::IMPLEMENTATION_VERSION;
@@ -29,6 +29,8 @@ struct Job<'a> {
     threads: u64,
     /// True if it has what is known of the timespan as a whole.
     is_whole: bool,
+    /// True if it has the discards and flushes, which are not known of each stream.
+    has_changes: bool,
 }
 
 /// Writes a result.
@@ -43,7 +45,7 @@ pub fn fio(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
         end_ms = start_ms.map(|ms| ms.saturating_add(length_ns / 1_000_000)).max(end_ms);
         // fio has the number of a kernel's error. Which one it was is not kept: EIO.
         let error = if span_result.errors.is_empty() { 0 } else { 5 };
-        for job in jobs_of(&measured, span.targets.len()) {
+        for job in jobs_of(&measured, &span.targets) {
             let about = Object::default().with([("jobname", Some(job.name))]).with([
                 ("groupid", Some(group)),
                 ("job_start", start_ms),
@@ -77,34 +79,37 @@ fn offset_ns(result: &RunResult, span_result: &TimeSpanResult) -> Option<u64> {
     if std::ptr::eq(first, span_result) { Some(0) } else { timing(span_result)?.checked_sub(timing(first)?) }
 }
 
-/// Streams, and if there are several, what only all of them together have; without streams, one job.
-fn jobs_of(measured: &Measured, targets: usize) -> Vec<Job<'_>> {
-    let all = |name| Job {
-        name,
-        targets: (0..targets).collect(),
-        figures: Directions::default(),
-        latency: Directions::default(),
-        threads: u64::from(measured.thread_count),
-        is_whole: true,
-    };
+/// Streams; without streams, one job.
+fn jobs_of<'a>(measured: &'a Measured, targets: &[Target]) -> Vec<Job<'a>> {
     let has_stream = |index| measured.streams.iter().any(|of| of.targets.contains(&index));
-    if measured.streams.is_empty() || !(0..targets).all(has_stream) {
-        let latency = measured.total_latency.as_ref().map(by_reference).unwrap_or_default();
-        return vec![Job { figures: measured.total, latency, ..all("diskspd") }];
+    if measured.streams.is_empty() || !(0..targets.len()).all(has_stream) {
+        return vec![Job {
+            name: "diskspd",
+            targets: (0..targets.len()).collect(),
+            figures: measured.total,
+            latency: measured.total_latency.as_ref().map(by_reference).unwrap_or_default(),
+            threads: u64::from(measured.thread_count),
+            is_whole: true,
+            has_changes: true,
+        }];
     }
-    let is_whole = measured.streams.len() == 1;
-    let job = |stream: &'_ StreamFigures| {
+    let writes = |stream: &StreamFigures| stream.targets.iter().any(|at| targets.get(*at).is_some_and(Target::writes));
+    let first_that_writes = measured.streams.iter().position(writes).unwrap_or(0);
+    let job = |(index, stream): (usize, &'a StreamFigures)| {
         let rows = measured.rows.iter().filter(|row| stream.targets.contains(&row.target)).count();
         // Clones of a job of fio are streams of the same target.
         let clones = measured.streams.iter().filter(|other| other.targets == stream.targets).count();
-        (stream.targets.clone(), (rows / clones.max(1)) as u64)
+        Job {
+            name: stream.name.as_str(),
+            targets: stream.targets.clone(),
+            figures: stream.figures,
+            latency: by_reference(&stream.latency),
+            threads: (rows / clones.max(1)) as u64,
+            is_whole: measured.streams.len() == 1,
+            has_changes: index == first_that_writes,
+        }
     };
-    let streams = measured.streams.iter().map(|stream| {
-        let ((targets, threads), latency) = (job(stream), by_reference(&stream.latency));
-        Job { name: stream.name.as_str(), targets, figures: stream.figures, latency, threads, is_whole }
-    });
-    let has_others = measured.flushes.is_some() || !measured.operations.is_empty();
-    streams.chain((!is_whole && has_others).then(|| all("all"))).collect()
+    measured.streams.iter().enumerate().map(job).collect()
 }
 
 fn by_reference(of: &Directions<Option<LatencyDistribution>>) -> Directions<Option<&LatencyDistribution>> {
@@ -124,7 +129,7 @@ fn figures(about: Object, job: &Job<'_>, span_result: &TimeSpanResult, measured:
     let samples = |counts, of: &Figures| {
         fio_form::samples(counts, measured.series.width_ns).filter(|_| job.is_whole && of.ios > 0)
     };
-    let trim = measured.operations.iter().find(|of| of.operation == Operation::Discard).filter(|_| job.is_whole);
+    let trim = measured.operations.iter().find(|of| of.operation == Operation::Discard).filter(|_| job.has_changes);
     let (trims, trim_latency) = trim.map(|of| (of.figures, of.latency.as_ref())).unwrap_or_default();
     let Directions { read, write, .. } = &job.figures;
     let directions = [
@@ -132,7 +137,7 @@ fn figures(about: Object, job: &Job<'_>, span_result: &TimeSpanResult, measured:
         ("write", direction(write, job.latency.write, elapsed_ms, samples(&measured.series.write, write))),
         ("trim", direction(&trims, trim_latency, elapsed_ms, None)),
     ];
-    let flushes = measured.flushes.filter(|_| job.is_whole);
+    let flushes = measured.flushes.filter(|_| job.has_changes);
     let count = flushes.map_or(0, |of| of.count);
     let flush_latency = latencies(flushes.and_then(|of| of.latency), measured.flush_latency.as_ref(), count);
     let sync = Object::default().with([("total_ios", Some(count.into())), ("lat_ns", Some(flush_latency))]);
