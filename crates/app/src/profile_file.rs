@@ -33,7 +33,7 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
     request.load(profile, &SystemEnv).map_err(|failure| refuse_profile(&failure))
 }
 
-/// What a file says: TOML, XML or a job of fio to `diskspd run`, XML to `-X`.
+/// Reads a file: TOML, XML or a job of fio for `diskspd run`, XML for `-X`.
 fn job_of(request: &LoadRequest, bytes: &[u8], name: &str) -> Result<Job<Requirement>, Status> {
     let refused = |()| Status::Refused;
     if request.is_job && cli::fio::is_job_file(bytes) {

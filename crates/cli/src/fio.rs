@@ -16,11 +16,11 @@ mod value;
 pub use ini::JOB_BYTES_MAX;
 pub use job::{Level, Row};
 
-use crate::request::Environment;
+use crate::request::{Environment, NoFiles};
 use crate::words::run_of;
 use group::Group;
 use ini::Section;
-use model::printable::shell_word;
+use model::printable::{clipped, command_line, wrapped};
 use model::profile::Profile;
 use model::requirement::Requirement;
 use settings::job::Job;
@@ -40,7 +40,7 @@ pub struct Surroundings<'a> {
 /// A job of fio in our words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// What becomes of each option, those of the first job first.
+    /// The options with what becomes of each, those of the first job first.
     pub rows: Vec<Row>,
     /// Words of a command line for each timespan: options, then targets.
     pub spans: Vec<Vec<String>>,
@@ -54,7 +54,7 @@ pub struct Import {
 ///
 /// # Errors
 ///
-/// What is wrong with the file, with its place.
+/// The mistake in the file, with its place.
 pub fn read_file(
     text: &str,
     name: &str,
@@ -68,7 +68,7 @@ pub fn read_file(
 ///
 /// # Errors
 ///
-/// What is wrong with them.
+/// The mistake in them.
 pub fn read_words(words: &[String], sections: &[String], surroundings: &Surroundings<'_>) -> Result<Import, String> {
     import(&ini::read_words(words, surroundings)?, sections, surroundings)
 }
@@ -116,9 +116,9 @@ impl Import {
         self.rows.iter().any(|row| row.level == Level::Refused)
     }
 
-    /// What our own parser refuses, which a hand-written command would meet as well.
+    /// Adds a row for whatever our own parser refuses, as it would in a command typed by hand.
     fn check(&mut self) {
-        if let Err(reason) = self.job(&Nothing) {
+        if let Err(reason) = self.job(&NoFiles) {
             self.rows.push(Row { level: Level::Refused, option: "the command".to_owned(), says: reason });
         }
     }
@@ -127,7 +127,7 @@ impl Import {
     ///
     /// # Errors
     ///
-    /// What our own parser says of it.
+    /// The refusal of our own parser.
     pub fn job(&self, environment: &dyn Environment) -> Result<Job<Requirement>, String> {
         let mut profile = Profile::default();
         for words in &self.spans {
@@ -145,10 +145,7 @@ impl Import {
             Some(search) => ["diskspd", "sweep"].into_iter().chain(search.split(' ')).chain(["--"]).collect(),
             None => std::iter::once("diskspd").chain(requirements).collect(),
         };
-        let line = |words: &Vec<String>| {
-            let words = start.iter().copied().chain(words.iter().map(String::as_str));
-            words.map(shell_word).collect::<Vec<_>>().join(" ")
-        };
+        let line = |words: &Vec<String>| command_line(start.iter().copied().chain(words.iter().map(String::as_str)));
         self.spans.iter().map(line).collect()
     }
 
@@ -158,9 +155,13 @@ impl Import {
         let mut text = String::new();
         for level in Level::ALL {
             for row in self.rows.iter().filter(|row| row.level == level && !row.says.is_empty()) {
-                let option = model::printable::clipped(&row.option, OPTION_COLUMNS);
+                let option = clipped(&row.option, OPTION_COLUMNS);
                 let start = format!("{:<14}  {option:<width$}  ", level.word());
-                text.push_str(&wrapped(&start, &model::printable::clipped(&row.says, SAYS_MAX)));
+                let indent = start.chars().count();
+                let lines = wrapped(&clipped(&row.says, SAYS_MAX), COLUMNS.saturating_sub(indent));
+                text.push_str(&start);
+                text.push_str(&lines.join(&format!("\n{:indent$}", "")));
+                text.push('\n');
             }
         }
         text
@@ -184,41 +185,6 @@ const OPTION_COLUMNS: usize = 24;
 const SAYS_MAX: usize = 400;
 /// Columns of a line.
 const COLUMNS: usize = 80;
-
-/// Words behind a start, with as many lines as they need.
-fn wrapped(start: &str, words: &str) -> String {
-    let indent = start.chars().count();
-    let mut lines = start.to_owned();
-    let mut column = indent;
-    for word in words.split(' ') {
-        let length = word.chars().count();
-        if column > indent && column + 1 + length > COLUMNS {
-            lines.push('\n');
-            lines.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if column > indent {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += length;
-    }
-    lines.push('\n');
-    lines
-}
-
-/// A system without files.
-struct Nothing;
-
-impl Environment for Nothing {
-    fn milliseconds_since_boot(&self) -> u32 {
-        0
-    }
-
-    fn file_exists(&self, _: &std::path::Path) -> bool {
-        false
-    }
-}
 
 #[cfg(test)]
 mod tests;

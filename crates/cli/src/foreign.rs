@@ -1,7 +1,7 @@
 //! Words of other tools (fio, vdbench, elbencho), and the options of ours that say the same: for errors and for help.
 
 use crate::options::Repeat;
-use crate::request::{Environment, ParseFailure};
+use crate::request::{Environment, NoFiles, ParseFailure};
 use crate::{argv, decimal, words};
 use model::shell;
 use std::collections::BTreeMap;
@@ -189,19 +189,6 @@ fn find(tool: Tool, name: &str) -> Option<&'static Word> {
 /// Words of another tool with their values.
 pub type Settings = Vec<(String, String)>;
 
-/// Nothing but words: no files.
-struct Words;
-
-impl Environment for Words {
-    fn milliseconds_since_boot(&self) -> u32 {
-        0
-    }
-
-    fn file_exists(&self, _: &Path) -> bool {
-        false
-    }
-}
-
 /// The nearest command of ours; what has no counterpart is left out.
 pub fn command(tool: Tool, settings: &[(String, String)]) -> String {
     nearest(tool, settings, &[], &[])
@@ -252,7 +239,7 @@ fn nearest(tool: Tool, settings: &[(String, String)], options: &[Vec<String>], t
 /// True if the parser takes these for a load.
 fn is_accepted(options: &[String], targets: &[String]) -> bool {
     let words: Vec<OsString> = options.iter().chain(targets).map(OsString::from).collect();
-    argv::is_load(&words, &Words)
+    argv::is_load(&words, &NoFiles)
 }
 
 /// `randrw` of fio; the share of writes may be said by another option.

@@ -4,6 +4,7 @@ mod find;
 
 use crate::options::{self, Group, OptionRow, Repeat, Scope, Since};
 use crate::subcommand;
+use model::printable::wrapped;
 use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -158,7 +159,7 @@ fn list_row(text: &mut String, row: &OptionRow) {
     if used >= TEXT_COLUMN {
         text.push('\n');
     }
-    for (index, line) in wrap(row.short, LINE_WIDTH - TEXT_COLUMN).iter().enumerate() {
+    for (index, line) in wrapped(row.short, LINE_WIDTH - TEXT_COLUMN).iter().enumerate() {
         let indent = if index == 0 && used < TEXT_COLUMN { TEXT_COLUMN - used } else { TEXT_COLUMN };
         let _ = writeln!(text, "{:indent$}{line}", "");
     }
@@ -206,24 +207,9 @@ pub fn facts(row: &OptionRow) -> Vec<(&'static str, String)> {
 }
 
 fn paragraph(text: &mut String, lead: &str, body: &str) {
-    for line in wrap(&format!("{lead}{body}"), LINE_WIDTH - 4) {
+    for line in wrapped(&format!("{lead}{body}"), LINE_WIDTH - 4) {
         let _ = writeln!(text, "    {line}");
     }
-}
-
-/// Breaks a text into lines of at most `width` characters, between words.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

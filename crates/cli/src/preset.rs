@@ -102,7 +102,7 @@ pub(crate) struct Required {
     /// As `--require` has it.
     #[serde(deserialize_with = "condition")]
     condition: Requirement,
-    /// Who states the bound, and where, in one line; of a bound that nobody states, that it is the author's choice.
+    /// The source of the bound in one line: who states it, and where, or that it is the author's choice.
     #[serde(deserialize_with = "basis")]
     source: String,
 }

@@ -32,6 +32,19 @@ pub trait Environment {
     }
 }
 
+/// A system without files: for command lines that are only parsed.
+pub(crate) struct NoFiles;
+
+impl Environment for NoFiles {
+    fn milliseconds_since_boot(&self) -> u32 {
+        0
+    }
+
+    fn file_exists(&self, _: &Path) -> bool {
+        false
+    }
+}
+
 /// A system without files, seconds after boot.
 #[cfg(test)]
 pub(crate) struct FakeEnv;

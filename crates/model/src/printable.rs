@@ -45,6 +45,21 @@ pub fn clipped(text: &str, characters_max: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…{}", &text[..start], &text[end..]))
 }
 
+/// Breaks a text into lines of at most so many characters, between words; a longer word has a line to itself.
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// An error whose text repeats a document, as those of parsers do.
 pub fn clipped_error(error: &impl Display) -> String {
     clipped(&error.to_string(), REPEATED_CHARACTERS_MAX).into_owned()
@@ -154,6 +169,13 @@ fn escaped(bytes: &[u8], is_escaped: impl Fn(char) -> bool, escape: impl Fn(char
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrapped("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrapped("aaaaaaa b", 3), ["aaaaaaa", "b"]);
+        assert_eq!(wrapped("", 3), Vec::<String>::new());
+    }
 
     #[test]
     fn what_a_terminal_obeys_becomes_visible() {

@@ -3,6 +3,7 @@
 use crate::foreign;
 use model::finding::Severity;
 use model::preset::PresetRun;
+use model::printable::wrapped;
 use model::result::RunResult;
 use std::io::{self, Write};
 
@@ -19,7 +20,7 @@ pub(crate) fn block(preset: &PresetRun, result: &RunResult, out: &mut dyn Write)
             let line = format!("{} {}{of_load}: {}", found.severity, found.subject, found.figure);
             foreign::write_bytes(out, line.as_bytes())?;
             writeln!(out)?;
-            wrapped(out, &found.basis, found.severity.word().len() + 1)?;
+            indented(out, &found.basis, found.severity.word().len() + 1)?;
         }
     }
     let (severity, words) = outcome(result);
@@ -40,19 +41,9 @@ fn outcome(result: &RunResult) -> (Severity, String) {
     (severities().max().unwrap_or(Severity::Unknown), words)
 }
 
-/// A text in lines that begin with blanks; a longer word, as an address of a page, has a line to itself.
-fn wrapped(out: &mut dyn Write, text: &str, indent: usize) -> io::Result<()> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if indent + line.chars().count() + 1 + word.chars().count() <= COLUMNS => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    for line in lines {
+/// A text in lines that begin with blanks.
+fn indented(out: &mut dyn Write, text: &str, indent: usize) -> io::Result<()> {
+    for line in wrapped(text, COLUMNS.saturating_sub(indent)) {
         write!(out, "{:indent$}", "")?;
         foreign::write_bytes(out, line.as_bytes())?;
         writeln!(out)?;

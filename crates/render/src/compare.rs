@@ -75,7 +75,7 @@ fn compared_in_part(first: &[RunResult], second: &[RunResult]) -> Option<String>
     })
 }
 
-/// What differs of labels, machine and program: the place of each, and both values. A machine that an imported result
+/// Differences of labels, machine and program: the place of each, and both values. A machine that an imported result
 /// does not have is no difference.
 pub fn system_differences(first: &RunResult, second: &RunResult) -> Vec<[String; 3]> {
     let has_machine = [first, second].iter().all(|result| known_settings(result).is_none());

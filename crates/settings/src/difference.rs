@@ -33,7 +33,7 @@ pub fn known_differences(first: &Profile, second: &Profile, is_known: &dyn Fn(&s
     found.differences
 }
 
-/// What was found, and which settings are compared, by element and option.
+/// Differences found, and which settings are compared, by element and option.
 struct Found<'a> {
     differences: Vec<Difference>,
     is_known: &'a dyn Fn(&str, &str) -> bool,

@@ -3,7 +3,9 @@
 //! Below 128 ns each nanosecond has a bin of its own. Above, a bin is at most 1/64 of its values wide, and stands for
 //! the middle of it, so that a value is off by at most 1/128 (0.8 %). Each bucket of `hot::buckets` lies in one bin.
 
+use crate::device_rates::rates;
 use crate::latency::{PERCENTILE_RANKS_PPB, percentiles_of, upper_edge_ns};
+use crate::sample::moments;
 use hot::buckets;
 use model::course::SeriesCounts;
 use model::figures::LatencyDistribution;
@@ -63,12 +65,10 @@ pub fn samples(counts: &SeriesCounts, width_ns: u64) -> Option<(Samples, Samples
     let of = |counts: &[u64], unit: f64| {
         let parts = counts.chunks_exact(usize::try_from(together).ok()?);
         let rates: Vec<f64> = parts.map(|part| part.iter().map(|n| *n as f64).sum::<f64>() / unit / length_s).collect();
-        let count = rates.len() as f64;
-        let mean = rates.iter().sum::<f64>() / count;
-        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+        let (mean, std_dev) = moments(&rates);
         let (min, max) =
             (rates.iter().copied().reduce(f64::min)? as u64, rates.iter().copied().reduce(f64::max)? as u64);
-        Some(Samples { count: rates.len() as u64, min, max, mean, std_dev: (squares / (count - 1.0).max(1.0)).sqrt() })
+        Some(Samples { count: rates.len() as u64, min, max, mean, std_dev })
     };
     Some((of(&counts.bytes, 1024.0)?, of(&counts.ios, 1.0)?))
 }
@@ -85,8 +85,8 @@ pub fn cpu_percent(span_result: &TimeSpanResult, threads: u64) -> Option<(f64, f
 
 /// Part of the measurement with at least one request in flight at a device, in percent; `None` = unknown.
 pub fn busy_percent(of: &DeviceCounters, span_result: &TimeSpanResult) -> Option<f64> {
-    let time_ms = span_result.measured.as_ref()?.elapsed_ns as f64 / 1e6;
-    (time_ms > 0.0).then(|| (100.0 * of.busy_ms as f64 / time_ms).min(100.0))
+    let elapsed_ns = span_result.measured.as_ref()?.elapsed_ns;
+    rates(&DeviceCounters::default(), of, elapsed_ns).map(|rates| rates.busy_percent)
 }
 
 /// The value that fio prints for the bin of a latency, in nanoseconds.
@@ -254,7 +254,7 @@ mod tests {
         assert!(samples(&SeriesCounts::default(), 0).is_none());
     }
 
-    /// What fio prints may lie above its largest latency; what is computed between such percentiles ascends.
+    /// Percentiles that fio prints may lie above its largest latency; those computed between them ascend.
     #[test]
     fn percentiles_between_those_that_are_named_ascend() {
         let figures = LatencyFigures { mean_ns: 1.0, std_dev_ns: 0.0, min_ns: Some(1000), max_ns: Some(10_001) };

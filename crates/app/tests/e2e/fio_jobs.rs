@@ -6,7 +6,7 @@ use testkit::{Asked, Call, Faulty, Service, or_skip, tool, workplace};
 
 const MIB: u64 = 1 << 20;
 
-/// What a file system saw of a load.
+/// The I/Os of a load as a file system saw them.
 #[derive(Debug, Default)]
 struct Seen {
     /// Percent of the I/Os by kind and size in bytes.

@@ -76,7 +76,7 @@ fn a_result_of_fio_is_written_in_every_form() {
 }
 
 // Shows switches: --fio-json=<file>
-/// What collectors of fio's JSON take.
+/// The members that collectors of fio's JSON take.
 #[test]
 fn a_run_is_written_in_the_form_of_fio() {
     let place = workplace!();

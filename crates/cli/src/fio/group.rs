@@ -216,7 +216,7 @@ impl Load {
         words
     }
 
-    /// What the job must achieve.
+    /// The requirements of the job.
     pub(super) fn requirements(&self) -> &[String] {
         &self.timing.requirements
     }

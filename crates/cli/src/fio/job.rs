@@ -32,7 +32,7 @@ impl Level {
     }
 }
 
-/// What becomes of an option.
+/// An option and what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// How well it is met.

@@ -144,7 +144,7 @@ fn flushes(job: &mut Job<'_>, access: &Access, medium: &mut Medium) {
     }
 }
 
-/// What is written: fio writes random data unless something else is said.
+/// The content of writes: fio writes random data unless another is given.
 fn buffers(job: &mut Job<'_>, medium: &mut Medium) {
     let is_zero = job.is_on("zero_buffers", false);
     let is_new = job.is_on("refill_buffers", false);

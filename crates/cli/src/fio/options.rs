@@ -1,6 +1,6 @@
 //! fio's options: what becomes of each here. Those that have a counterpart are translated by the module of their subject.
 
-/// What becomes of an option.
+/// Kinds of options by what becomes of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// It has a counterpart; `translate` says which.

@@ -109,7 +109,7 @@ fn jobs_at_once_are_streams_and_a_stonewall_begins_a_timespan() {
             "diskspd -b4K -s -t1 -o1 -Su -c1M -d5 -W0 --engine=sync -n -L f",
         ]
     );
-    assert_eq!(import.job(&Nothing).expect("it is a load").profile.time_spans.len(), 2);
+    assert_eq!(import.job(&NoFiles).expect("it is a load").profile.time_spans.len(), 2);
     let apart = of("[w]\nfilename=/dev/x\nrw=write\nsize=1m\noffset_increment=4m\nnumjobs=2\nruntime=5\ndirect=1\n");
     assert!(apart.commands()[0].contains("--stream 'w.1: ") && apart.commands()[0].contains(" -B4M:1M /dev/x'"));
 }

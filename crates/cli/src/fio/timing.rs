@@ -193,7 +193,7 @@ fn pauses(job: &mut Job<'_>, files: &Files, timing: &mut Timing) {
     timing.words.extend(words);
 }
 
-/// What fio looks for by changing the depth.
+/// The search that fio makes by changing the depth.
 fn search(job: &mut Job<'_>, timing: &mut Timing) {
     let target_us = job.read("latency_target", 0, |text| time_us(text, 1));
     let rank = job.read("latency_percentile", 100.0, |text| {

@@ -1,11 +1,12 @@
 //! `--help WORD`: what a word that is no option finds in the names and texts of options, in subcommands, in the titles of
 //! the guide and among the words of the field and of other tools.
 
-use super::{LINE_WIDTH, TEXT_COLUMN, list_row, wrap};
+use super::{LINE_WIDTH, TEXT_COLUMN, list_row};
 use crate::foreign::{self, Tool};
 use crate::options::{self, OptionRow};
 use crate::preset::BUILTIN;
 use crate::subcommand;
+use model::printable::wrapped;
 use settings::suggest::nearest;
 use std::fmt::Write as _;
 
@@ -179,7 +180,7 @@ fn text(
 ) -> String {
     let mut text = String::new();
     for note in notes {
-        for line in wrap(note, LINE_WIDTH) {
+        for line in wrapped(note, LINE_WIDTH) {
             let _ = writeln!(text, "{line}");
         }
     }
@@ -190,7 +191,7 @@ fn text(
             let _ = writeln!(text, "{:TEXT_COLUMN$}example: diskspd {} test.dat", "", row.example);
         }
         let more: Vec<&str> = rows.iter().skip(OPTIONS_MAX).map(|row| row.name).collect();
-        for line in wrap(&format!("also: {}", more.join(" ")), LINE_WIDTH - 2).iter().filter(|_| !more.is_empty()) {
+        for line in wrapped(&format!("also: {}", more.join(" ")), LINE_WIDTH - 2).iter().filter(|_| !more.is_empty()) {
             let _ = writeln!(text, "  {line}");
         }
     }

@@ -128,10 +128,3 @@ fn words_find_options_subcommands_and_pages() {
         assert!(topic(word).is_some(), "{word}");
     }
 }
-
-#[test]
-fn text_is_wrapped_between_words() {
-    assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
-    assert_eq!(wrap("aaaaaaa b", 3), ["aaaaaaa", "b"]);
-    assert_eq!(wrap("", 3), Vec::<String>::new());
-}

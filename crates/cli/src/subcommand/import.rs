@@ -41,10 +41,10 @@ pub(super) struct ImportArguments {
     options: Vec<String>,
 }
 
-/// What follows `diskspd import`.
+/// Arguments of `diskspd import`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportRequest {
-    /// What is translated.
+    /// The job.
     pub source: ImportSource,
     /// Only these sections; none = all.
     pub sections: Vec<String>,
@@ -56,7 +56,7 @@ pub struct ImportRequest {
     pub env: bool,
 }
 
-/// What is translated.
+/// A job to translate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportSource {
     /// A job file.
@@ -65,7 +65,7 @@ pub enum ImportSource {
     Words(Vec<String>),
 }
 
-/// What is written.
+/// Form of the file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportForm {
     /// A job file of ours.

@@ -23,7 +23,7 @@ const MIXES: [&str; 5] = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned
 /// Settings, by their options, that a job has as defaults where its options do not say otherwise.
 const KNOWN: &str = "-b -s -r -rs -w --discard -o -t -Su -Sr -Sw -Sm -g -i -j --fdatasync-every --fsync-every";
 
-/// What the options of a job say.
+/// The settings that the options of a job give.
 pub(super) struct Load {
     pub(super) target: Target,
     /// Options of the settings that are known.

@@ -1,4 +1,4 @@
-//! What is told beside the figures: what they mean, and what is unknown or not taken over.
+//! Notes beside the figures: their meaning, and what is unknown or not taken over.
 
 use super::document::{Direction, Job};
 use super::job::{JobFigures, Kind};

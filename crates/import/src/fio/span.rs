@@ -131,7 +131,7 @@ fn all_notes(source: &str, jobs: &[&Job], figures: &[JobFigures], loads: &[Load]
     all
 }
 
-/// What a job ended with, if that was an error.
+/// The error that a job ended with.
 fn error(job: &Job) -> Option<String> {
     let number = job.error.whole.filter(|number| *number > 0)?;
     let reason = i32::try_from(number).map(|number| format!(": {}", io::Error::from_raw_os_error(number)));
@@ -220,7 +220,7 @@ fn depth(loads: &[Load]) -> u32 {
     loads.iter().fold(0u32, |sum, load| sum.saturating_add(of(load)))
 }
 
-/// What was asked for; fio leaves threads where the scheduler puts them, and warms nothing up.
+/// The timespan as asked for; fio leaves threads where the scheduler puts them, and warms nothing up.
 fn span(loads: Vec<Load>, flush: Option<(u32, FlushCall)>, elapsed_ns: u64, measured: Option<&Measured>) -> TimeSpan {
     let told_s = loads.iter().filter_map(|load| load.runtime_s).max();
     let writes_of = |of: FlushCall| flush.filter(|(_, call)| *call == of).map(|(writes, _)| writes);

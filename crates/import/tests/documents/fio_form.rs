@@ -1,4 +1,4 @@
-//! What is written in the form of fio's JSON is read back with the same figures.
+//! Results written in the form of fio's JSON are read back with the same figures.
 
 use crate::generated;
 use import::fio;
@@ -119,7 +119,7 @@ fn saved_results_come_back() {
     }
 }
 
-/// What collectors of others take, by the names that fio has.
+/// The members that collectors of others take, by the names that fio has.
 #[test]
 fn members_have_the_names_and_units_of_fio() {
     let saved = include_bytes!("../../../../fuzz/corpus/result/run.json");

@@ -1,4 +1,4 @@
-//! What fio prints is taken as it stands, compared with the documents as plain JSON.
+//! Figures that fio prints are taken as they stand, compared with the documents as plain JSON.
 
 use crate::{DOCUMENTS, document, measured, notes, read_text, result};
 use import::json::read;

@@ -17,7 +17,7 @@ use object::{Object, Value};
 use stats::fio_form::{self, Samples};
 use std::io::{self, Write};
 
-/// What the version begins with: that of fio whose form it is, and, like its own suffixes, who made it.
+/// The start of the version: that of fio whose form it is, and, like its own suffixes, the program.
 pub(crate) const VERSION_PREFIX: &str = "fio-3.36-diskspd-";
 
 /// A stream, or all of a timespan.
@@ -36,16 +36,17 @@ struct Job<'a> {
 /// Writes a result.
 pub fn fio(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let (mut jobs, mut end_ms) = (Vec::new(), None);
+    let nothing = Measured::default();
     let spans = result.profile.time_spans.iter().zip(&result.time_spans);
     for (group, (span, span_result)) in (0_u64..).zip(spans) {
         let offset_ns = offset_ns(result, span_result);
         let start_ms = offset_ns.and_then(|ns| u64::try_from((result.started_at.0 + i128::from(ns)) / 1_000_000).ok());
-        let measured = span_result.measured.clone().unwrap_or_default();
+        let measured = span_result.measured.as_ref().unwrap_or(&nothing);
         let length_ns = measured.elapsed_ns.saturating_add(u64::from(span.warm_up_s) * 1_000_000_000);
         end_ms = start_ms.map(|ms| ms.saturating_add(length_ns / 1_000_000)).max(end_ms);
         // fio has the number of a kernel's error. Which one it was is not kept: EIO.
         let error = if span_result.errors.is_empty() { 0 } else { 5 };
-        for job in jobs_of(&measured, &span.targets) {
+        for job in jobs_of(measured, &span.targets) {
             let about = Object::default().with([("jobname", Some(job.name))]).with([
                 ("groupid", Some(group)),
                 ("job_start", start_ms),
@@ -54,7 +55,7 @@ pub fn fio(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
                 ("elapsed", Some(offset_ns.unwrap_or(0).saturating_add(length_ns).div_ceil(1_000_000_000))),
             ]);
             let options = Value::Object(options_of(&job, span, span_result));
-            jobs.push(figures(about.with([("job options", Some(options))]), &job, span_result, &measured));
+            jobs.push(figures(about.with([("job options", Some(options))]), &job, span_result, measured));
         }
     }
     let disks = if let [span] = &result.time_spans[..] { disks(span) } else { Vec::new() };
@@ -226,7 +227,7 @@ fn latencies(figures: Option<LatencyFigures>, distribution: Option<&LatencyDistr
     ]))
 }
 
-/// What the kernel counted of the block devices below the targets.
+/// The kernel's counts of the block devices below the targets.
 fn disks(span_result: &TimeSpanResult) -> Vec<Object> {
     let since = span_result.kernel_counters.iter().map(|around| around.after.since(&around.before));
     let disk = |(name, of): (String, DeviceCounters)| {
