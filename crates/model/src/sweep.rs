@@ -247,6 +247,24 @@ impl Sweep {
         let visits = self.visits.iter().filter(|visit| visit.is_of_point());
         visits.filter_map(Visit::headline)
     }
+
+    /// Indices of points, from every place that has one.
+    pub fn named_points(&self) -> impl Iterator<Item = usize> {
+        let depths = self.depths.iter().flat_map(|series| series.points.iter().copied().chain(series.recommended));
+        let blocks = self.block_sizes.iter().flat_map(|series| {
+            let knee = series.knee.iter().filter_map(|knee| match knee {
+                BlockKnee::At { point, .. } => Some(*point),
+                BlockKnee::StillRising { .. } => None,
+            });
+            series.points.iter().copied().chain(knee)
+        });
+        let limit = self.limit.iter().flat_map(|found| {
+            let noise = found.noise.into_iter().flat_map(|noise| [noise.first, noise.last]);
+            found.holds.into_iter().chain(found.fails).chain(noise)
+        });
+        let visits = self.visits.iter().map(|visit| visit.point);
+        visits.chain(self.front.iter().copied()).chain(depths).chain(blocks).chain(limit)
+    }
 }
 
 impl Sweep {
@@ -256,8 +274,10 @@ impl Sweep {
             let is_it = |visit: &&Visit| visit.is_of_point() && (visit.point, visit.run) == (point, run);
             self.visits.iter().find(is_it).and_then(Visit::headline)
         };
-        let runs = self.visits.iter().map(|visit| visit.run + 1).max().unwrap_or(0);
-        (0..runs).filter_map(|run| of(0, run).zip(of(1, run))).collect()
+        let mut runs: Vec<u32> = self.visits.iter().map(|visit| visit.run).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        runs.into_iter().filter_map(|run| of(0, run).zip(of(1, run))).collect()
     }
 }
 

@@ -111,7 +111,15 @@ pub fn read_sweep(bytes: &[u8]) -> Result<Sweep, String> {
             return Err(format!("unknown schema '{found}' (expected: {SWEEP_SCHEMA})"));
         }
     };
-    read.map_err(|error| clipped_error(&error))
+    let sweep: Sweep = read.map_err(|error| clipped_error(&error))?;
+    let count = sweep.points.len();
+    if let Some(point) = sweep.named_points().find(|point| *point >= count) {
+        return Err(format!("point {point} is named, but there are only {count}, numbered from 0"));
+    }
+    if sweep.visits.iter().any(|visit| visit.run == u32::MAX) {
+        return Err(format!("run {} of a point is out of range", u32::MAX));
+    }
+    Ok(sweep)
 }
 
 /// What tells whether a sweep can be read.

@@ -144,3 +144,42 @@ fn sweeps_of_every_version_are_read() {
         assert_eq!(import::json::read_sweep(text.as_bytes()).expect_err(text), expected);
     }
 }
+
+#[test]
+fn a_sweep_that_names_a_point_it_does_not_have_is_refused() {
+    let sound: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../fuzz/corpus/sweep/sweep.json")).expect("JSON");
+    let count = sound["points"].as_array().expect("points").len();
+    let places = [
+        "/visits/0/point",
+        "/depths/0/points/0",
+        "/depths/0/recommended",
+        "/front/0",
+        "/block_sizes/0/points/0",
+        "/block_sizes/0/knee/at/point",
+        "/limit/holds",
+        "/limit/fails",
+        "/limit/noise/first",
+        "/limit/noise/last",
+    ];
+    for place in places {
+        let mut damaged = sound.clone();
+        damaged["front"] = serde_json::json!([0]);
+        damaged["block_sizes"] = serde_json::json!([
+            {"settings": [], "points": [0], "knee": {"at": {"point": 0, "plateau_bytes_per_s": 1.0}}}
+        ]);
+        damaged["depths"][0]["recommended"] = 0.into();
+        damaged["limit"] = serde_json::json!(
+            {"limits": [], "holds": 0, "fails": 0, "is_confirmed": false, "noise": {"first": 0, "last": 0}}
+        );
+        let read = |document: &serde_json::Value| import::json::read_sweep(document.to_string().as_bytes());
+        assert!(read(&damaged).is_ok(), "{place}: {:?}", read(&damaged));
+        *damaged.pointer_mut(place).expect(place) = count.into();
+        let expected = format!("point {count} is named, but there are only {count}, numbered from 0");
+        assert_eq!(read(&damaged).expect_err(place), expected);
+    }
+    let mut damaged = sound;
+    damaged["visits"][0]["run"] = u32::MAX.into();
+    let error = import::json::read_sweep(damaged.to_string().as_bytes()).expect_err("no such run");
+    assert_eq!(error, "run 4294967295 of a point is out of range");
+}
