@@ -66,7 +66,7 @@ fn folder() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-fn date_of(result: &RunResult) -> String {
+pub(crate) fn date_of(result: &RunResult) -> String {
     let started = Timestamp::from_nanosecond(result.started_at.0).unwrap_or_else(|_| Timestamp::now());
     started.to_zoned(TimeZone::UTC).strftime(DATE).to_string()
 }
@@ -156,7 +156,7 @@ fn kept_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// True if a name begins with a date as this program writes it.
-fn is_dated(name: &str) -> bool {
+pub(crate) fn is_dated(name: &str) -> bool {
     let pattern = b"00000000T000000.000Z";
     let bytes = name.as_bytes();
     bytes.len() > DATE_LENGTH

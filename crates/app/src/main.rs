@@ -14,6 +14,7 @@ mod fio_job;
 #[cfg_attr(not(feature = "fleet"), path = "absent/fleet.rs")]
 mod fleet;
 mod foreign_file;
+mod gate;
 mod interrupt;
 mod journal;
 mod kept_results;
@@ -130,6 +131,8 @@ fn run() -> Status {
             Subcommand::Ab(command) => sweep::run(&invocation, command, Kind::Ab),
             Subcommand::Interference(command) => sweep::run(&invocation, command, Kind::Interference),
             Subcommand::Compare(command) => compare::run(command),
+            Subcommand::Gate(command) => gate::run(&invocation, &command),
+            Subcommand::History(request) => gate::history(&request),
             Subcommand::Report(command) => report::run(command),
             Subcommand::Monitor(request) => monitor::run(&request),
             Subcommand::Devices(request) => devices::run(&request),

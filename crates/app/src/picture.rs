@@ -11,6 +11,7 @@ use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
 use pages::{ChartFormat, Meaning, Side, Subject, chart, html};
 use render::document::DocumentKind;
+use render::gate::History;
 use rules::verdict;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +53,11 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
         Ok(()) => Status::Done,
         Err(reason) => fail(&reason),
     }
+}
+
+/// The page of `diskspd history`.
+pub(crate) fn history(histories: &[History<'_>], name: &str) -> Result<String, String> {
+    pages::history_html(histories, name).map_err(|error| error.to_string())
 }
 
 /// What a finding of the verdict means.

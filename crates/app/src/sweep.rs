@@ -217,14 +217,22 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
 
 /// Every check of every point passes before the first byte is written.
 fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
-    let mut to_be_made = BTreeSet::new();
     // Points of a search differ in nothing that could be refused.
     let is_search = !request.options.limits.is_empty();
     // A stream alone uses what all together create.
     let is_of_streams = request.options.extent == Extent::Streams;
     let without = if is_of_streams { request.points.len().saturating_sub(1) } else { 0 };
-    for (index, planned) in request.points.iter().enumerate().skip(without).take(if is_search { 1 } else { usize::MAX })
-    {
+    let count = if is_search { 1 } else { usize::MAX };
+    check_points(request.points.iter().enumerate().skip(without).take(count), runner)
+}
+
+/// Checks points, each with its index: the files that would be made, and their sizes.
+pub(crate) fn check_points<'a>(
+    points: impl Iterator<Item = (usize, &'a PlannedPoint)>,
+    runner: &mut dyn SeriesRunner,
+) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
+    let mut to_be_made = BTreeSet::new();
+    for (index, planned) in points {
         let options = &planned.request.options;
         let misplaced = [
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
@@ -450,6 +458,12 @@ fn finish(
     printed(written, if judged == Status::Done { status } else { judged })
 }
 
+/// The worse of what `--strict` and `--require` make of two runs.
+pub(crate) fn worse(one: Status, other: Status) -> Status {
+    let ranked = [Status::Corrupt, Status::No, Status::CannotTell];
+    ranked.into_iter().find(|status| [one, other].contains(status)).unwrap_or(Status::Done)
+}
+
 /// Attends to a sweep: rests, runs the user's command, keeps results, prints a line for each run.
 struct SweepRecorder<'a> {
     request: &'a SweepRequest,
@@ -487,12 +501,7 @@ impl SweepObserver for SweepRecorder<'_> {
 
     fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String> {
         let point = &self.request.points[step.point];
-        self.judged = match (self.judged, judged(&result, &point.request.options)) {
-            (Status::Corrupt, _) | (_, Status::Corrupt) => Status::Corrupt,
-            (Status::No, _) | (_, Status::No) => Status::No,
-            (Status::CannotTell, _) | (_, Status::CannotTell) => Status::CannotTell,
-            _ => Status::Done,
-        };
+        self.judged = worse(self.judged, judged(&result, &point.request.options));
         let seed = result.profile.time_spans.first().map_or(0, |span| span.random_seed);
         let words = match step.purpose {
             Purpose::Capacity => point.words_without_rate(seed),

@@ -32,13 +32,13 @@ impl ExitStatus {
         (
             "4",
             "The results are invalid (--strict) or miss a requirement (--require, or of a preset), a metric changed by more than the \
-             limit (compare and ab --fail-if), or a check failed (check).",
+             limit (compare and ab --fail-if), a load is worse than its history (gate), or a check failed (check).",
         ),
         ("5", "Data that was read back is not what was written (--verify)."),
         (
             "6",
             "The results cannot tell whether a requirement is met (--require), the limit is exceeded (compare and ab \
-             --fail-if), the sides of ab differ or data is right (verify).",
+             --fail-if), the sides of ab differ, a load is worse than its history (gate) or data is right (verify).",
         ),
         (
             "129, 130, 143",

@@ -28,6 +28,7 @@ pub mod facts;
 pub mod figures;
 pub mod finding;
 pub mod fleet;
+pub mod gate;
 pub mod headline;
 mod histogram;
 pub mod interference;

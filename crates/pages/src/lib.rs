@@ -16,6 +16,7 @@ mod draw;
 mod environment;
 mod fleet;
 mod foreign_text;
+mod history;
 mod image;
 mod interference;
 mod kinds;
@@ -46,6 +47,7 @@ use minijinja::value::Serde;
 use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::Sweep;
+use render::gate::History;
 use render::load_line;
 use std::io;
 use thiserror::Error;
@@ -152,6 +154,16 @@ pub fn html(subject: &Subject<'_>, explain: Explain) -> io::Result<String> {
         Subject::Comparison { sides } => comparison::page(sides, explain),
     }?;
     rendered(page).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
+}
+
+/// The page of the histories of a gate; `name` is that of their directory.
+///
+/// # Errors
+///
+/// The template or a chart cannot be drawn.
+pub fn history_html(histories: &[History<'_>], name: &str) -> io::Result<String> {
+    rendered(history::page(histories, name)?)
+        .map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
 }
 
 fn rendered(page: Page) -> Result<String, minijinja::Error> {

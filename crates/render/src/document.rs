@@ -8,6 +8,7 @@ use crate::open_metrics::PREFIX;
 use crate::{csv, sweep};
 use model::check::CHECK_SCHEMA;
 use model::device_interval::WATCH_SCHEMA;
+use model::gate::GATE_SCHEMA;
 use model::live::{LIVE_FORM_1, LIVE_SCHEMA};
 use model::performance_counter::TYPEPERF_TITLE;
 use model::result::RESULT_SCHEMA;
@@ -16,6 +17,12 @@ use model::version::IMPLEMENTATION;
 
 /// The schema of what `verify --json` prints.
 pub const VERIFY_SCHEMA: &str = "diskspd-verify";
+
+/// How the Markdown of `gate --summary` begins.
+pub const GATE_SUMMARY_TITLE: &str = "## diskspd gate: ";
+
+/// How the XML of `gate --junit` begins.
+pub const JUNIT_BEGINNING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"diskspd gate\"";
 
 /// The line that `load.txt` of a cycle begins with, around the number of the cycle.
 const CYCLE_LOAD_TITLE: [&str; 2] = ["Output of the load of cycle ", " (diskspd for Linux)"];
@@ -65,6 +72,12 @@ pub enum DocumentKind {
     CycleLoad,
     /// `import --output`
     Job,
+    /// `index.jsonl` of a gate.
+    GateIndex,
+    /// `gate --summary`
+    GateSummary,
+    /// `gate --junit`
+    JUnit,
     /// `report --output` for Prometheus.
     Metrics,
     /// `report --output` as HTML.
@@ -83,7 +96,7 @@ struct Row {
 }
 
 /// Every kind, once.
-const TABLE: [Row; 19] = [
+const TABLE: [Row; 22] = [
     Row {
         kind: DocumentKind::ResultJson,
         name: "a JSON result",
@@ -158,6 +171,21 @@ const TABLE: [Row; 19] = [
     },
     // Users write and edit them: none is known to be the program's own.
     Row { kind: DocumentKind::Job, name: "a job file", begins: |_| false },
+    Row {
+        kind: DocumentKind::GateIndex,
+        name: "a gate index",
+        begins: |head| begins_with_member(head, &["schema"], GATE_SCHEMA),
+    },
+    Row {
+        kind: DocumentKind::GateSummary,
+        name: "a gate summary",
+        begins: |head| head.starts_with(GATE_SUMMARY_TITLE.as_bytes()),
+    },
+    Row {
+        kind: DocumentKind::JUnit,
+        name: "a JUnit file",
+        begins: |head| head.starts_with(JUNIT_BEGINNING.as_bytes()),
+    },
     Row { kind: DocumentKind::Metrics, name: "a metrics file", begins: begins_as_metrics },
     Row { kind: DocumentKind::Page, name: "a report page", begins: begins_as_page },
     Row { kind: DocumentKind::Svg, name: "an SVG chart", begins: begins_as_svg },
@@ -316,6 +344,12 @@ mod tests {
             ("{\n  \"form\": \"diskspd-sweep/1\",", DocumentKind::Sweep),
             ("{\n  \"schema\": \"diskspd-verify\",", DocumentKind::Verification),
             ("Output of the load of cycle 3 (diskspd for Linux)\n", DocumentKind::CycleLoad),
+            ("{\"schema\":\"diskspd-gate/1\",", DocumentKind::GateIndex),
+            ("## diskspd gate: PASS\n", DocumentKind::GateSummary),
+            (
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"diskspd gate\" tests=\"3\">",
+                DocumentKind::JUnit,
+            ),
             ("# HELP diskspd_result_build_info Always 1\n", DocumentKind::Metrics),
             ("<svg xmlns=\"x\">\n<!-- Made by diskspd report -->\n", DocumentKind::Svg),
         ] {

@@ -22,6 +22,7 @@ pub mod figure_words;
 mod fio;
 mod flush_table;
 pub mod foreign;
+pub mod gate;
 pub mod host_table;
 pub mod interference;
 mod io_table;

@@ -72,6 +72,27 @@ fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, fou
     }
 }
 
+/// The settings that make a profile the load it is, as options, with those of all timespans and targets in their order.
+/// Profiles of one load have the same; names, durations and forms of output are not among them.
+pub fn load_settings(profile: &Profile) -> Vec<String> {
+    let mut found = Vec::new();
+    shown_rows(PROFILE, profile, &mut found);
+    for span in &profile.time_spans {
+        shown_rows(TIME_SPAN, span, &mut found);
+        shown_rows(LINUX_IN_TIME_SPAN, span, &mut found);
+        for target in &span.targets {
+            shown_rows(TARGET, target, &mut found);
+            shown_rows(LINUX_IN_TARGET, target, &mut found);
+        }
+    }
+    found
+}
+
+fn shown_rows<T>(table: &'static [Setting<T>], of: &T, found: &mut Vec<String>) {
+    let is_of_load = |setting: &&Setting<T>| setting.element != "Linux" && setting.is_load;
+    found.extend(table.iter().filter(is_of_load).filter_map(|setting| setting.shown(of)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +135,15 @@ mod tests {
         assert_eq!(found, [Difference { text, is_load: true, is_seed: false }]);
         let found = differences(&profile(|_| {}), &two(2));
         assert_eq!(found[0].text, "1 timespan against 2 timespans");
+    }
+
+    #[test]
+    fn profiles_of_one_load_have_the_same_settings() {
+        let of = |change: fn(&mut TimeSpan)| load_settings(&profile(change));
+        let same = of(|span| (span.duration_s, span.random_seed) = (60, 7));
+        assert_eq!(of(|span| span.targets[0].path = "g".into()), same);
+        let other = of(|span| span.targets[0].outstanding = 8);
+        assert!(other.contains(&"-o8".to_owned()) && other != same, "{other:?}");
     }
 
     #[test]

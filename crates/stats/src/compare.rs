@@ -28,7 +28,7 @@ const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
 
 /// Standard deviation of the logarithm of a figure from run to run that a single run is taken to have: that of runs on two
 /// levels 8 % apart, as a published guide has them. Differences of single runs below 12 % are not told from that.
-const FROM_RUN_TO_RUN: f64 = 0.04;
+pub(crate) const FROM_RUN_TO_RUN: f64 = 0.04;
 
 /// One figure of both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -18,6 +18,7 @@ mod durability;
 pub mod fio_form;
 pub mod fleet;
 mod flushes;
+pub mod gate;
 mod headline;
 pub mod interference;
 mod intervals;

@@ -4,10 +4,16 @@ use crate::feature::Feature;
 use crate::output::say;
 use crate::status::Status;
 use cli::subcommand::report::{OutputAsked, PictureForm};
+use render::gate::History;
 use std::path::{Path, PathBuf};
 
 /// Refuses to make one.
 pub(crate) fn make(_: &[PathBuf], output: &OutputAsked, _: &PictureForm, _: Option<&Path>) -> Status {
     say(&format!("ERROR: --output '{}': {}", output.path.display(), Feature::Pages.refusal()));
     Status::Refused
+}
+
+/// Refuses to make one of a history.
+pub(crate) fn history(_: &[History<'_>], _: &str) -> Result<String, String> {
+    Err(Feature::Pages.refusal())
 }

@@ -8,7 +8,7 @@ use flate2::Crc;
 use jiff::Zoned;
 use model::result::RunResult;
 use model::shell;
-use model::sweep::{BlockKnee, Purpose, Sweep};
+use model::sweep::{Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
 use render::document::DocumentKind;
 use std::cell::Cell;
@@ -125,27 +125,9 @@ pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String
 pub(crate) fn read(text: &[u8], file: &Path, kind: Kind) -> Result<Sweep, String> {
     let at = |reason: String| format!("'{}': {reason}", file.display());
     let mut sweep = import::json::read_sweep(text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
-    let points = || 0..sweep.points.len();
-    let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
-        && indices(&sweep).all(|point| points().contains(&point));
     // An older document has none.
-    if is_known {
-        sweep.findings = rules::runs::findings(&sweep);
-    }
-    if is_known { Ok(sweep) } else { Err(at("damaged: a run refers to a point that is not listed".to_owned())) }
-}
-
-/// The points that what the runs say together names.
-fn indices(sweep: &Sweep) -> impl Iterator<Item = usize> {
-    let of_depths = sweep.depths.iter().flat_map(|series| series.points.iter().chain(&series.recommended));
-    let of_blocks = sweep.block_sizes.iter().flat_map(|series| {
-        let point = match &series.knee {
-            Some(BlockKnee::At { point, .. }) => Some(point),
-            Some(BlockKnee::StillRising { .. }) | None => None,
-        };
-        series.points.iter().chain(point)
-    });
-    of_depths.chain(of_blocks).chain(&sweep.front).copied()
+    sweep.findings = rules::runs::findings(&sweep);
+    Ok(sweep)
 }
 
 /// Why a sweep cannot be resumed.

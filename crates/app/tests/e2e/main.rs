@@ -32,6 +32,7 @@ mod files_of_series;
 mod fio_jobs;
 mod first_contact;
 mod foreign_text;
+mod gates;
 mod guide;
 mod how_ios_are_issued;
 mod how_much_is_issued;

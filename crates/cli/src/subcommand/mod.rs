@@ -14,6 +14,8 @@ pub mod compare;
 pub mod devices;
 pub mod explain;
 pub mod fleet;
+pub mod gate;
+pub mod history;
 pub mod import;
 mod interference;
 pub mod monitor;
@@ -91,6 +93,8 @@ subcommands! {
     "ab" => Ab(sweep::SweepCommand) from ab::AbArguments,
     "interference" => Interference(sweep::SweepCommand) from interference::InterferenceArguments,
     "compare" => Compare(compare::CompareCommand) from compare::CompareArguments,
+    "gate" => Gate(gate::GateCommand) from gate::GateArguments,
+    "history" => History(history::HistoryRequest) from history::HistoryRequest,
     "report" => Report(report::ReportCommand) from report::ReportArguments,
     "monitor" => Monitor(monitor::WatchRequest) from monitor::MonitorArguments,
     "devices" => Devices(devices::DevicesRequest) from devices::DevicesRequest,

@@ -114,10 +114,10 @@ pub fn read_sweep(bytes: &[u8]) -> Result<Sweep, String> {
     let sweep: Sweep = read.map_err(|error| clipped_error(&error))?;
     let count = sweep.points.len();
     if let Some(point) = sweep.named_points().find(|point| *point >= count) {
-        return Err(format!("point {point} is named, but there are only {count}, numbered from 0"));
+        return Err(format!("it refers to point {point}, but has {count}, numbered from 0"));
     }
     if sweep.visits.iter().any(|visit| visit.run == u32::MAX) {
-        return Err(format!("run {} of a point is out of range", u32::MAX));
+        return Err(format!("no run has the number {}", u32::MAX));
     }
     Ok(sweep)
 }

@@ -175,11 +175,11 @@ fn a_sweep_that_names_a_point_it_does_not_have_is_refused() {
         let read = |document: &serde_json::Value| import::json::read_sweep(document.to_string().as_bytes());
         assert!(read(&damaged).is_ok(), "{place}: {:?}", read(&damaged));
         *damaged.pointer_mut(place).expect(place) = count.into();
-        let expected = format!("point {count} is named, but there are only {count}, numbered from 0");
+        let expected = format!("it refers to point {count}, but has {count}, numbered from 0");
         assert_eq!(read(&damaged).expect_err(place), expected);
     }
     let mut damaged = sound;
     damaged["visits"][0]["run"] = u32::MAX.into();
     let error = import::json::read_sweep(damaged.to_string().as_bytes()).expect_err("no such run");
-    assert_eq!(error, "run 4294967295 of a point is out of range");
+    assert_eq!(error, "no run has the number 4294967295");
 }

@@ -13,6 +13,8 @@ mod thread;
 mod time_span;
 mod writer;
 
+pub(crate) use writer::in_attribute;
+
 use model::facts::SystemFacts;
 use model::result::{RunResult, Tool};
 use model::units::UnixTime;

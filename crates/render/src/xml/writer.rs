@@ -104,6 +104,14 @@ enum Place {
     Attribute,
 }
 
+/// A text as it stands in an attribute.
+pub(crate) fn in_attribute(text: &str) -> String {
+    let mut bytes = Vec::new();
+    // A vector takes everything.
+    let _ = write_escaped(&mut bytes, text, Place::Attribute);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// Text; characters that XML 1.0 cannot hold become the replacement character.
 fn write_escaped(out: &mut dyn Write, text: &str, place: Place) -> io::Result<()> {
     let mut plain_from = 0;

@@ -8,7 +8,7 @@ mod brief;
 mod change;
 mod gaps;
 mod levels;
-mod pelt;
+pub(crate) mod pelt;
 mod spectrum;
 mod stalls;
 mod trend;

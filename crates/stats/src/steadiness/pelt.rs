@@ -2,7 +2,7 @@
 //! computational cost, JASA 107, 2012), with the sum of squares around the mean of each part as its cost.
 
 /// Sums that give the cost of any part at once.
-pub(super) struct Costs {
+pub(crate) struct Costs {
     sums: Vec<f64>,
     squares: Vec<f64>,
     /// One divided by each length: every pair of places is looked at.
@@ -10,7 +10,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    pub(super) fn of(values: &[f64]) -> Self {
+    pub(crate) fn of(values: &[f64]) -> Self {
         // Around the first value, so that the difference of sums loses no digits.
         let offset = values.first().copied().unwrap_or_default();
         let (mut sums, mut squares) = (vec![0.0], vec![0.0]);
@@ -37,14 +37,14 @@ impl Costs {
     }
 
     /// Cost of the whole as one part.
-    pub(super) fn whole(&self) -> f64 {
+    pub(crate) fn whole(&self) -> f64 {
         self.cost(0, self.len())
     }
 }
 
 /// Where parts begin that have the least sum of costs and penalties, without the first; each has at least
 /// `shortest` values.
-pub(super) fn change_points(costs: &Costs, penalty: f64, shortest: usize) -> Vec<usize> {
+pub(crate) fn change_points(costs: &Costs, penalty: f64, shortest: usize) -> Vec<usize> {
     let count = costs.len();
     if count < 2 * shortest {
         return Vec::new();

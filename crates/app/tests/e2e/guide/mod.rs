@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use testkit::{LoopDevice, Workplace, is_root, or_skip, skip, tool, workplace};
 
 /// Pages whose commands are run, by the names of their files; tests below are called like each of them.
-const REPLAYED: [&str; 14] = [
+const REPLAYED: [&str; 15] = [
     "acceptance",
     "clouds",
     "compare",
@@ -25,6 +25,7 @@ const REPLAYED: [&str; 14] = [
     "from-fio",
     "how-much",
     "one-command",
+    "pipelines",
     "queue-depth",
     "raw-disks",
     "reading-the-report",
@@ -163,6 +164,7 @@ pages! {
     from_diskspd: "from-diskspd",
     from_fio: "from-fio",
     how_much: "how-much",
+    pipelines: "pipelines",
     queue_depth: "queue-depth",
     reading_the_report: "reading-the-report",
     sharing: "sharing",

@@ -209,7 +209,7 @@ fn a_sweep_without_its_results_still_has_its_answer() {
     place.file("alone/sweep.json", strange.as_bytes());
     let run = place.diskspd("report alone -o page.html").run();
     run.expect_status(1);
-    assert!(run.stderr.contains("a run refers to a point that is not listed"), "{}", run.stderr);
+    assert!(run.stderr.contains("it refers to point 99, but has 2"), "{}", run.stderr);
 }
 
 /// The pages of `ab` answered the question of a sweep: which of the two depths is the best.
