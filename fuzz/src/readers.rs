@@ -170,7 +170,10 @@ fn shown(result: &RunResult) {
     let mut out = Vec::new();
     let profile = cli::write_profile(&result.profile, result.profile.result_format);
     // Nothing can go wrong with writing to memory, but a result may hold what a form cannot say.
-    let _ = render::text(result, &mut out);
+    for detail in [render::Detail::Short, render::Detail::Full] {
+        let _ = render::text(result, detail, &mut out);
+    }
+    let _ = render::brief(result, &mut out);
     let _ = render::xml(result, &profile, &mut out);
     let _ = render::csv(result, &mut out);
     let _ = render::json::write(result, &mut out);

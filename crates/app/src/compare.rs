@@ -2,11 +2,15 @@
 
 use crate::kept_results;
 use crate::output::{print, say, say_each};
-use crate::saved_results::{read, read_all};
+use crate::outputs::{OutputFile, Protected};
+use crate::picture;
+use crate::saved_results::{output_file, read, read_all};
 use crate::status::{Status, fail, printed};
 use cli::subcommand::compare::{ChangeLimit, CompareCommand};
+use cli::subcommand::report::OutputAsked;
 use model::metric::{MetricName, Scope, ScopedMetric};
 use model::result::RunResult;
+use render::document::DocumentKind;
 use stats::compare::{Basis, ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
 
@@ -17,12 +21,31 @@ pub(crate) fn run(mut command: CompareCommand) -> Status {
         return Status::Refused;
     }
     match &command {
-        CompareCommand::Compare { first, second, limits, anyway } => compare(first, second, limits, *anyway),
+        CompareCommand::Compare { first, second, limits, anyway, output } => {
+            let page = match output.as_ref().map(|output| page_file(output, first, second)).transpose() {
+                Ok(page) => page,
+                Err(status) => return status,
+            };
+            compare(first, second, limits, *anyway, page.as_ref())
+        }
         CompareCommand::Scaling { one, many, drives } => scaling(one, many, *drives),
     }
 }
 
-fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway: bool) -> Status {
+/// The file of `--output`, which is none of the results.
+fn page_file(output: &OutputAsked, first: &[PathBuf], second: &[PathBuf]) -> Result<OutputFile, Status> {
+    let results = first.iter().chain(second);
+    let protected = results.map(|path| Protected { path: path.clone(), role: "a result being read" });
+    output_file(output, DocumentKind::Page, &protected.collect::<Vec<_>>())
+}
+
+fn compare(
+    first_paths: &[PathBuf],
+    second_paths: &[PathBuf],
+    limits: &[ChangeLimit],
+    anyway: bool,
+    page: Option<&OutputFile>,
+) -> Status {
     let names: Result<Vec<MetricName>, String> = limits.iter().map(name).collect();
     let names = match names {
         Ok(names) => names,
@@ -31,7 +54,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
             return Status::Refused;
         }
     };
-    let (first, second) = match (side(first), side(second)) {
+    let (first, second) = match (side(first_paths), side(second_paths)) {
         (Ok(first), Ok(second)) => (first, second),
         (first, second) => {
             let mut reasons: Vec<String> = [first.err(), second.err()].into_iter().flatten().collect();
@@ -68,6 +91,11 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     let written = render::compare::text(&differences, (&first, &second), &unlike, &mut text);
     if let Err(error) = written.and_then(|()| print(&text)) {
         return printed(Err(error), Status::Done);
+    }
+    if let Some(page) = page
+        && let Err(reason) = picture::comparison([(first_paths, &first), (second_paths, &second)], page)
+    {
+        return fail(&reason);
     }
     gates(limits, |limit| match name(limit) {
         Ok(name) if is_resolved(&name) => match &unlike_waits {

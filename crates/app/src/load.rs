@@ -1,6 +1,5 @@
 //! Running a load: check everything, plan, run, report.
 
-use crate::closing_line;
 use crate::console_observer::ConsoleObserver;
 use crate::feature::Feature;
 use crate::fleet;
@@ -14,7 +13,7 @@ use crate::same_file;
 use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
 use crate::{events, interrupt};
-use cli::{Outputs, RunOptions, RunRequest};
+use cli::{Outputs, ReportForm, RunOptions, RunRequest};
 use host::Root;
 use model::facts::SystemFacts;
 use model::finding::{Severity, Source};
@@ -38,8 +37,6 @@ const OVERWRITE_VARIABLE: &str = "DISKSPD_OVERWRITE";
 pub(crate) struct Report {
     destinations: Destinations,
     kept: Option<KeptResults>,
-    /// The table of a preset's loads goes to stdout.
-    is_brief: bool,
 }
 
 /// A run and where its results go.
@@ -188,7 +185,10 @@ fn destinations(request: &RunRequest, protected: &[Protected]) -> Result<Destina
     let RunOptions { outputs, replace_output, .. } = &request.options;
     let format = request.profile.result_format;
     let destinations = Destinations::check(outputs, format, *replace_output, protected)?;
-    Ok(if request.options.is_brief { destinations.brief(outputs) } else { destinations })
+    Ok(match request.options.report {
+        ReportForm::Whole => destinations,
+        form => destinations.with(form, outputs),
+    })
 }
 
 /// Where the live stream shall go: nowhere that this run reads or writes, results included.
@@ -332,7 +332,7 @@ impl Report {
         let mut errors = Vec::new();
         let destinations = destinations(request, protected).map_err(|reasons| errors.extend(reasons)).ok();
         let kept = KeptResults::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
-        let report = destinations.map(|destinations| Self { destinations, kept, is_brief: request.options.is_brief });
+        let report = destinations.map(|destinations| Self { destinations, kept });
         report.filter(|_| errors.is_empty()).ok_or(errors)
     }
 
@@ -353,10 +353,6 @@ impl Report {
             say_each("ERROR", errors);
         }
         let written = written.and_then(|()| self.keep(result));
-        // A preset whose loads are a table has its verdict below that.
-        if written.is_ok() && !self.is_brief {
-            closing_line::say(result);
-        }
         written.map_or_else(|reason| fail(&reason), |()| status)
     }
 

@@ -2,7 +2,6 @@
 
 mod after_cut;
 mod check;
-mod closing_line;
 mod compare;
 mod console_observer;
 mod cut_cycles;

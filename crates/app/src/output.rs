@@ -70,11 +70,6 @@ pub(crate) fn say_at_once(text: &[u8]) -> bool {
     is_taken
 }
 
-/// Writes a text to stderr that is printable, but for the colours that this program put into it.
-pub(crate) fn say_as_it_is(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
-}
-
 /// False if the user wants no colours (<https://no-color.org>).
 pub(crate) fn wants_colours() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -9,11 +9,12 @@ pub(crate) use descriptor::{inherited, misdirected_report};
 pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new};
 
 use crate::output::say;
-use cli::{Form, Outputs};
+use cli::{Form, Outputs, ReportForm};
 use model::profile::ResultFormat;
 use model::result::{Measured, RunResult};
 use place::Place;
 pub(crate) use place::future_path;
+use render::Detail;
 use render::document::DocumentKind;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -24,8 +25,8 @@ use sys::folder::Folder;
 enum OnStdout {
     /// The whole result.
     Document(Form),
-    /// The table of a preset's loads.
-    PresetTable,
+    /// Less than a report.
+    Part(ReportForm),
 }
 
 /// Where results go, checked.
@@ -62,9 +63,9 @@ impl Destinations {
         if errors.is_empty() { Ok(Self { on_stdout, files }) } else { Err(errors) }
     }
 
-    /// With the table of a preset's loads on stdout, unless another document was to go there.
-    pub(crate) fn brief(self, outputs: &Outputs) -> Self {
-        if outputs.on_stdout().is_some() { self } else { Self { on_stdout: OnStdout::PresetTable, ..self } }
+    /// With less than a report on stdout, unless another document was to go there.
+    pub(crate) fn with(self, form: ReportForm, outputs: &Outputs) -> Self {
+        if outputs.on_stdout().is_some() { self } else { Self { on_stdout: OnStdout::Part(form), ..self } }
     }
 
     /// Writes a result everywhere: to stdout, then to the files. The first error counts, and does
@@ -72,12 +73,11 @@ impl Destinations {
     /// is nothing for a reader.
     pub(crate) fn write(&self, result: &RunResult, is_begun: bool) -> Result<(), String> {
         let bytes = match self.on_stdout {
-            OnStdout::Document(Form::Text) | OnStdout::PresetTable if !is_begun => Ok(Vec::new()),
+            OnStdout::Document(Form::Text) | OnStdout::Part(_) if !is_begun => Ok(Vec::new()),
             OnStdout::Document(form) => document(form, result),
-            OnStdout::PresetTable => {
-                let mut bytes = Vec::new();
-                render::preset::table(result, &mut bytes).map(|()| bytes)
-            }
+            OnStdout::Part(ReportForm::Whole) => document(Form::Text, result),
+            OnStdout::Part(ReportForm::Loads) => written(|out| render::preset::table(result, out)),
+            OnStdout::Part(ReportForm::Brief) => written(|out| render::brief(result, out)),
         };
         let printed = bytes.and_then(|bytes| crate::output::print(&bytes));
         let printed = printed.map_err(|error| format!("cannot write to stdout: {error}"));
@@ -153,15 +153,20 @@ pub(crate) fn names_in(folder: &Path, paths: impl Iterator<Item = PathBuf>) -> V
 
 /// A result in one form.
 pub(crate) fn document(form: Form, result: &RunResult) -> io::Result<Vec<u8>> {
+    written(|out| write_document(form, result, out))
+}
+
+/// What is written.
+pub(crate) fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    write_document(form, result, &mut bytes)?;
+    write(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Writes a result in one form.
 pub(crate) fn write_document(form: Form, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     match form {
-        Form::Text => render::text(result, out),
+        Form::Text => render::text(result, Detail::of(&result.profile), out),
         Form::Xml => {
             let profile = cli::write_profile(&result.profile, ResultFormat::Xml);
             render::xml(result, &profile, out)

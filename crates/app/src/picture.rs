@@ -1,7 +1,7 @@
 //! `diskspd report --output` as a page or a chart.
 
 use crate::output::{say, say_each};
-use crate::outputs::Protected;
+use crate::outputs::{OutputFile, Protected};
 use crate::saved_results::{contents, output_file, read, read_all, result_in, sweep_in};
 use crate::status::{Status, fail};
 use crate::sweep::folder::Kind;
@@ -53,6 +53,17 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
         Ok(()) => Status::Done,
         Err(reason) => fail(&reason),
     }
+}
+
+/// Writes the page of two sides, of which each has its files and their results.
+pub(crate) fn comparison(sides: [(&[PathBuf], &[RunResult]); 2], output: &OutputFile) -> Result<(), String> {
+    let sides = sides.map(|(paths, results)| Side {
+        name: paths.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "),
+        results: results.to_vec(),
+    });
+    let page = html(&Subject::Comparison { sides: &sides }, meaning).map_err(|error| error.to_string())?;
+    let written = output.write(|out| out.write_all(page.as_bytes()));
+    written.map_err(|error| format!("cannot write '{}': {error}", output.name().display()))
 }
 
 /// The page of `diskspd history`.

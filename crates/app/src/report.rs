@@ -2,13 +2,14 @@
 
 use crate::kept_results;
 use crate::output::{print, say};
-use crate::outputs::{Protected, document, has_figures, kind_of, write_document};
+use crate::outputs::{Protected, has_figures, kind_of, write_document, written};
 use crate::picture;
 use crate::saved_results::{output_file, read};
 use crate::status::{Status, fail, printed};
-use cli::Form;
+use crate::sweep;
 use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand};
 use model::result::{Measured, RunResult};
+use render::Detail;
 use render::document::DocumentKind;
 use stats::{NAMED_PERCENTILES, NoPart, Part};
 use std::io::{self, Write};
@@ -21,10 +22,17 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
         return Status::Refused;
     }
     match &command {
-        ReportCommand::Print { files } => {
-            each(files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
+        ReportCommand::Print { files, has_details } => each(files, |file| {
+            if let Some(series) = sweep::report(file) {
+                return series;
+            }
+            let result = read(file)?;
+            let detail = if *has_details { Detail::Full } else { Detail::of(&result.profile) };
+            written(|out| render::text(&result, detail, out)).map_err(|error| of_file(file, &unwritten(&error)))
+        }),
+        ReportCommand::Look { files, part, slowest } => {
+            each(files, |file| look(&read(file)?, part.as_ref(), *slowest).map_err(|reason| of_file(file, &reason)))
         }
-        ReportCommand::Look { files, part, slowest } => each(files, |result| look(result, part.as_ref(), *slowest)),
         ReportCommand::Convert { file, output, form } => {
             convert(file, output, kind_of(*form), |result, out| write_document(*form, result, out))
         }
@@ -35,13 +43,15 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
     }
 }
 
-/// Prints something of every result that can be read; one that cannot does not keep the others from it.
-fn each(files: &[PathBuf], of: impl Fn(&RunResult) -> Result<Vec<u8>, String>) -> Status {
+fn of_file(file: &Path, reason: &str) -> String {
+    format!("'{}': {reason}", file.display())
+}
+
+/// Prints something of every file or directory that can be read; one that cannot does not keep the others from it.
+fn each(files: &[PathBuf], of: impl Fn(&Path) -> Result<Vec<u8>, String>) -> Status {
     let mut status = Status::Done;
     for (index, file) in files.iter().enumerate() {
-        let text =
-            read(file).and_then(|result| of(&result).map_err(|reason| format!("'{}': {reason}", file.display())));
-        let text = match text {
+        let text = match of(file) {
             Ok(text) => text,
             Err(reason) => {
                 status = fail(&reason);

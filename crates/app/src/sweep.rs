@@ -6,14 +6,15 @@ pub(crate) mod folder;
 use crate::interrupt::{self, Signals};
 use crate::load::{judged, overwrites_by_environment, say_overwrite_of_environment};
 use crate::output::{print, say, say_each};
-use crate::outputs::{Protected, misdirected_report};
+use crate::outputs::{Protected, misdirected_report, written};
 use crate::random::random;
+use crate::saved_results;
 use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse, refuse_with};
 use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
-use cli::{Command, Subcommand};
+use cli::{Command, ParseFailure, Subcommand};
 use folder::{Folder, Kind, Unusable};
 use model::printable::command_line;
 use model::profile::Profile;
@@ -26,7 +27,8 @@ use stats::repeats::RUNS_FOR_INTERVAL;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -82,16 +84,9 @@ fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_out
         Err(Unusable::Unreadable(reason)) => return fail(&reason),
         Err(Unusable::Untrusted(reason)) => return refuse_with(&reason),
     };
-    let words: Vec<OsString> =
-        std::iter::once(kind.name()).chain(sweep.words.iter().map(String::as_str)).map(OsString::from).collect();
-    let request = match cli::parse(&words, &SystemEnv) {
-        Ok(Command::Subcommand(
-            Subcommand::Sweep(SweepCommand::Run { request, .. })
-            | Subcommand::Repeat(SweepCommand::Run { request, .. })
-            | Subcommand::Ab(SweepCommand::Run { request, .. })
-            | Subcommand::Interference(SweepCommand::Run { request, .. }),
-        )) => request,
-        Ok(_) => {
+    let request = match saved_request(&sweep, kind) {
+        Ok(Some(request)) => request,
+        Ok(None) => {
             say(&format!(
                 "ERROR: the command line saved in this directory is not a diskspd {0} command line",
                 kind.name()
@@ -112,6 +107,47 @@ fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_out
         return Status::Refused;
     }
     go(invocation, &request, folder, sweep)
+}
+
+/// What was asked for when a series was begun; `None` if its command line is that of another kind.
+fn saved_request(sweep: &Sweep, kind: Kind) -> Result<Option<Box<SweepRequest>>, ParseFailure> {
+    let words: Vec<OsString> =
+        std::iter::once(kind.name()).chain(sweep.words.iter().map(String::as_str)).map(OsString::from).collect();
+    cli::parse(&words, &SystemEnv).map(|command| match command {
+        Command::Subcommand(
+            Subcommand::Sweep(SweepCommand::Run { request, .. })
+            | Subcommand::Repeat(SweepCommand::Run { request, .. })
+            | Subcommand::Ab(SweepCommand::Run { request, .. })
+            | Subcommand::Interference(SweepCommand::Run { request, .. }),
+        ) => Some(request),
+        _ => None,
+    })
+}
+
+/// What was printed at the end of a series in a directory; `None` if there is none in it.
+pub(crate) fn report(path: &Path) -> Option<Result<Vec<u8>, String>> {
+    let (kind, sweep) = match saved_results::sweep_in(path)? {
+        Ok(found) => found,
+        Err(reason) => return Some(Err(reason)),
+    };
+    let request = saved_request(&sweep, kind).ok().flatten();
+    let printed = request
+        .ok_or_else(|| format!("'{}': its saved command line cannot be read on this machine", path.display()))
+        .and_then(|request| summary(&sweep, kind, &request).map_err(|error| error.to_string()));
+    Some(printed)
+}
+
+/// What all runs say together.
+fn summary(sweep: &Sweep, kind: Kind, request: &SweepRequest) -> io::Result<Vec<u8>> {
+    written(|out| match kind {
+        Kind::Sweep => render::sweep::summary(sweep, out),
+        Kind::Repeat => render::repeat::summary(sweep, out),
+        Kind::Ab => ab::summary(sweep, &request.options, out),
+        Kind::Interference => {
+            let together = request.points.last().map(|planned| &planned.request.profile);
+            render::interference::summary(sweep, together, out)
+        }
+    })
 }
 
 /// What saved options do that was not allowed again: whoever wrote them is not necessarily the user who resumes.
@@ -416,17 +452,7 @@ fn finish(
     request: &SweepRequest,
     judged: Status,
 ) -> Status {
-    let mut text = Vec::new();
-    let summary = match folder.kind() {
-        Kind::Sweep => render::sweep::summary(sweep, &mut text),
-        Kind::Repeat => render::repeat::summary(sweep, &mut text),
-        Kind::Ab => ab::summary(sweep, &request.options, &mut text),
-        Kind::Interference => {
-            let together = request.points.last().map(|planned| &planned.request.profile);
-            render::interference::summary(sweep, together, &mut text)
-        }
-    };
-    let written = summary.and_then(|()| print(&text));
+    let written = summary(sweep, folder.kind(), request).and_then(|text| print(&text));
     let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
     let status = match ending {
         Ending::Lost(reason) => return fail(reason),

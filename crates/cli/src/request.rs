@@ -294,8 +294,20 @@ pub struct RunOptions {
     pub source: Option<PathBuf>,
     /// The preset that the profile was made from, if it was one.
     pub preset: Option<Box<PresetRun>>,
-    /// The table of the preset's loads goes to stdout, instead of the whole report.
-    pub is_brief: bool,
+    /// What goes to stdout, unless a document was to go there.
+    pub report: ReportForm,
+}
+
+/// The report on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportForm {
+    /// All that `DiskSpd` prints, and what follows.
+    #[default]
+    Whole,
+    /// `--brief`: figures, findings and the closing line.
+    Brief,
+    /// The table of a preset's loads.
+    Loads,
 }
 
 /// `--journal`.

@@ -362,6 +362,30 @@ pub enum Note {
     },
 }
 
+impl Note {
+    /// True of a note that a finding of the verdict tells, or that explains how figures came about: reports without details
+    /// leave it out.
+    pub fn is_detail(&self) -> bool {
+        match self {
+            // Less than nine tenths of the depth is not what was asked for.
+            Self::InFlight { depth, mean_hundredths, .. } => *mean_hundredths >= 90 * u64::from(*depth),
+            Self::RingFlagsReduced { .. }
+            | Self::CpuStolen { .. }
+            | Self::CpuAwaited { .. }
+            | Self::CpuLatencyHeld
+            | Self::ProcessPaused { .. }
+            | Self::ClocksDisagree { .. }
+            | Self::QueueDrainedLate { .. }
+            | Self::SeriesCoarsened { .. }
+            | Self::SectionsMerged { .. }
+            | Self::StartsNotMade { .. }
+            | Self::IoWorkerThreads { .. }
+            | Self::SlotTimes { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Note {
     #[expect(clippy::too_many_lines, reason = "a list: one sentence for each note")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

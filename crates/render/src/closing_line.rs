@@ -1,7 +1,7 @@
-//! What came out of a run, on a line for its end on a terminal.
+//! What came out of a run, on the last line of its report.
 
 use crate::load_line;
-use crate::numbers::ms;
+use crate::numbers::{grouped, ms, significant};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::metric::{Metric, MetricName, Scope};
@@ -13,44 +13,45 @@ use std::collections::BTreeSet;
 /// Findings that are named; the others are counted.
 const NAMES_MAX: usize = 3;
 
-/// The line in the parts that are coloured apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClosingLine {
-    /// `43253 IOPS, 337.91 MiB/s, mean 0.370 ms, p99 1.201 ms`
-    pub figures: String,
-    /// The gravest finding above a note.
-    pub severity: Option<Severity>,
-    /// `sound`, `valid, notes: ` with their names, or the severity and the names of what was found.
-    pub verdict: String,
-    /// The load.
-    pub load: String,
+/// `8 KiB random 70/30 read/write, QD 16: 43,253 IOPS, 338 MiB/s, mean 0.370 ms, p99 1.201 ms; WARN steal`; `None` if nothing
+/// was measured.
+pub fn closing_line(result: &RunResult) -> Option<String> {
+    let mut lines = (0..result.time_spans.len()).filter_map(|index| of_time_span(result, index));
+    let first = lines.next()?;
+    match lines.count() {
+        0 => Some(first),
+        // Loads that differ have no figure in common.
+        others => Some(format!("{} timespans measured; {}", others + 1, verdict(&result.time_spans))),
+    }
 }
 
-/// The line of a result; nothing if nothing was measured.
-pub fn closing_line(result: &RunResult) -> Option<ClosingLine> {
-    let measured = result.time_spans.iter().enumerate();
-    let measured: Vec<(usize, Headline)> =
-        measured.filter_map(|(index, span)| Some((index, stats::headline(span)?))).collect();
-    let figures = match &measured[..] {
-        [] => return None,
-        [(index, only)] => figures(only, result.profile.time_spans.get(*index), &result.time_spans[*index]),
-        // Loads that differ have no figure in common.
-        several => format!("{} timespans measured", several.len()),
+/// The same of one timespan, by its index.
+pub(crate) fn of_time_span(result: &RunResult, index: usize) -> Option<String> {
+    let span_result = result.time_spans.get(index)?;
+    let headline = stats::headline(span_result)?;
+    let figures = figures(&headline, result.profile.time_spans.get(index), span_result);
+    let verdict = verdict(std::slice::from_ref(span_result));
+    Some(format!("{}: {figures}; {verdict}", load_line::short(result, index)))
+}
+
+/// `WARN steal`, `sound`
+fn verdict(span_results: &[TimeSpanResult]) -> String {
+    let findings: Vec<&Finding> = span_results.iter().flat_map(TimeSpanResult::findings).collect();
+    let names = |severity: Severity| {
+        let found = findings.iter().filter(|finding| finding.severity == severity);
+        let names: BTreeSet<&str> = found.map(|finding| name(finding)).collect();
+        (!names.is_empty()).then(|| format!("{severity} {}", listed(&names)))
     };
-    let findings: Vec<&Finding> = result.time_spans.iter().flat_map(TimeSpanResult::findings).collect();
-    let found = findings.iter().filter(|finding| is_told(finding.severity));
-    let severity = found.clone().map(|finding| finding.severity).max();
-    let names: BTreeSet<&str> = found.map(|finding| name(finding)).collect();
-    let is_judged = result.time_spans.iter().any(|span_result| span_result.verdict.is_some());
-    let notes = findings.iter().filter(|finding| finding.severity == Severity::Note);
-    let notes: BTreeSet<&str> = notes.map(|finding| name(finding)).collect();
-    let verdict = match severity {
-        Some(severity) => format!("{severity} {}", listed(&names)),
-        None if is_judged && notes.is_empty() => "sound".to_owned(),
-        None if is_judged => format!("valid, notes: {}", listed(&notes)),
-        None => "not judged".to_owned(),
-    };
-    Some(ClosingLine { figures, severity, verdict, load: load_line::of_result(result) })
+    let told: Vec<String> = Severity::ALL.into_iter().filter(|of| is_told(*of)).filter_map(names).collect();
+    if !told.is_empty() {
+        return told.join(", ");
+    }
+    let is_judged = span_results.iter().any(|span_result| span_result.verdict.is_some());
+    match (is_judged, names(Severity::Note)) {
+        (false, _) => "not judged".to_owned(),
+        (true, Some(_)) => "valid".to_owned(),
+        (true, None) => "sound".to_owned(),
+    }
 }
 
 /// What cannot be told matters as much as what is wrong.
@@ -59,7 +60,7 @@ fn is_told(severity: Severity) -> bool {
 }
 
 /// The rule, or the requirement as it was typed.
-fn name(finding: &Finding) -> &str {
+pub(crate) fn name(finding: &Finding) -> &str {
     if finding.source == model::finding::Source::Requirement { &finding.subject } else { &finding.name }
 }
 
@@ -69,6 +70,10 @@ fn listed(names: &BTreeSet<&str>) -> String {
         shown.push(format!("{} more", names.len() - NAMES_MAX));
     }
     shown.join(", ")
+}
+
+fn throughput(mib_per_s: f64) -> String {
+    if mib_per_s < 1000.0 { significant(mib_per_s) } else { grouped(mib_per_s) }
 }
 
 /// Latencies are those that the application waits for. If these are not those of the tables, both say which they are.
@@ -85,7 +90,8 @@ fn figures(headline: &Headline, span: Option<&TimeSpan>, span_result: &TimeSpanR
         };
         stats::metrics::value(&name, span_result).map(|ns| format!("{label} {:.3} ms", ms(ns)))
     };
-    let mut parts = vec![format!("{:.0} IOPS", headline.iops), format!("{:.2} MiB/s", mib(headline.bytes_per_s))];
+    let mut parts =
+        vec![format!("{} IOPS", grouped(headline.iops)), format!("{} MiB/s", throughput(mib(headline.bytes_per_s)))];
     for scope in &waited_for {
         parts.extend([Metric::Mean, Metric::P99].into_iter().filter_map(|metric| latency(*scope, metric)));
     }
@@ -150,13 +156,16 @@ mod tests {
             time_spans: vec![TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }],
             ..RunResult::default()
         };
-        let figures = |result: &RunResult| closing_line(result).map(|line| line.figures);
+        let figures =
+            |result: &RunResult| closing_line(result).and_then(|line| Some(line.split_once(": ")?.1.to_owned()));
         assert_eq!(
             figures(&result).as_deref(),
-            Some("60 IOPS, 0.00 MiB/s, mean (commit) 148.000 ms, p99 (commit) 160.000 ms, p99 (write) 0.020 ms")
+            Some(
+                "60 IOPS, 0 MiB/s, mean (commit) 148.000 ms, p99 (commit) 160.000 ms, p99 (write) 0.020 ms; not judged"
+            )
         );
         result.profile.time_spans[0].fsync_after_writes = None;
-        assert_eq!(figures(&result).as_deref(), Some("60 IOPS, 0.00 MiB/s, mean 0.012 ms"));
+        assert_eq!(figures(&result).as_deref(), Some("60 IOPS, 0 MiB/s, mean 0.012 ms; not judged"));
     }
 
     #[test]

@@ -7,12 +7,19 @@ use std::io::{self, Write};
 /// What the last line begins with.
 const SPREAD: &str = "50th, 99th, maximum:";
 
+/// `fdatasync, after every 4 writes of a thread: 25, 7.30 per s`
+pub(crate) fn head(out: &mut dyn Write, flushes: &FlushFigures) -> io::Result<()> {
+    let FlushFigures { call, after_writes, count, per_s, .. } = flushes;
+    let after = if *after_writes == 1 { "each write".to_owned() } else { format!("every {after_writes} writes") };
+    writeln!(out, "{}, after {after} of a thread: {count}, {per_s:.2} per s", call.name())
+}
+
 /// How many, what they covered, and what they took; `has_latencies` if the tables above have latencies of writes.
 pub(crate) fn lines(out: &mut dyn Write, flushes: &FlushFigures, has_latencies: bool) -> io::Result<()> {
-    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns, commit, .. } = flushes;
+    writeln!(out)?;
+    head(out, flushes)?;
+    let FlushFigures { call, latency, p50_ns, p99_ns, commit, .. } = flushes;
     let call = call.name();
-    let after = if *after_writes == 1 { "each write".to_owned() } else { format!("every {after_writes} writes") };
-    writeln!(out, "\n{call}, after {after} of a thread: {count}, {per_s:.2} per s")?;
     if let Some((writes, left)) = flushes.writes_per_flush.zip(flushes.unflushed_writes) {
         let left = if left == 0 { String::new() } else { format!("; writes in incomplete last groups: {left}") };
         writeln!(out, "{:<24}{writes:.2}{left}", format!("writes per {call}:"))?;

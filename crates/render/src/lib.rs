@@ -42,6 +42,7 @@ pub mod preset;
 mod reduction_table;
 pub mod repeat;
 mod rotation_table;
+mod short;
 mod size_table;
 mod skew_table;
 mod slowest_table;
@@ -57,7 +58,7 @@ mod wait_table;
 pub mod waits;
 mod xml;
 
-pub use closing_line::{ClosingLine, closing_line};
+pub use closing_line::closing_line;
 pub use csv::csv;
 pub use fio::fio;
 pub use open_metrics::open_metrics;
@@ -66,13 +67,30 @@ pub use slowest_table::slowest;
 pub use xml::{system_xml, xml};
 
 use model::facts::SystemFacts;
+use model::printable::printable;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::units::UnixTime;
 use std::io::{self, Write};
 
+/// How much a report says beside what `DiskSpd` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Figures with their intervals, devices, warnings and what to do, and the result on the last line.
+    Short,
+    /// All there is.
+    Full,
+}
+
+impl Detail {
+    /// What was asked for when the run was started (`-v`).
+    pub const fn of(profile: &Profile) -> Self {
+        if profile.verbose { Self::Full } else { Self::Short }
+    }
+}
+
 /// Writes the whole report.
-pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+pub fn text(result: &RunResult, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     echo::head(out, &result.command_line, &result.labels, &result.profile)?;
     let platform = match result.tool.implementation {
         Some(_) => echo_target::Platform::Linux,
@@ -95,6 +113,7 @@ pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
             number: index + 1,
             span,
             span_result,
+            detail,
             run_notes,
             topology: &result.system.topology,
             fleet: fleet.and_then(|fleet| Some((fleet, fleet.time_spans.get(index)?))),
@@ -108,7 +127,16 @@ pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     if result.preset.is_some() {
         writeln!(out, "\n")?;
     }
-    preset::table(result, out)
+    preset::table(result, out)?;
+    // A preset ends with its own answer.
+    let line = closing_line(result).filter(|_| detail == Detail::Short && result.preset.is_none());
+    line.map_or(Ok(()), |line| writeln!(out, "{}", printable(&line)))
+}
+
+/// Writes the figures, the findings and what came out, in a few lines.
+pub fn brief(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    short::brief(result, out)?;
+    closing_line(result).map_or(Ok(()), |line| writeln!(out, "{}", printable(&line)))
 }
 
 /// Writes the profile alone (`-Rptext`): the command line and the input parameters, as far as

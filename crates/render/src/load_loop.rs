@@ -26,18 +26,25 @@ pub(crate) fn lines(
     outstanding: Option<f64>,
 ) -> io::Result<()> {
     writeln!(out)?;
-    match (load_loop, below_depth(span)) {
-        (LoadLoop::Closed { depth }, options) if options.is_empty() => writeln!(out, "closed loop, depth {depth}")?,
-        (LoadLoop::Closed { depth }, options) => {
-            writeln!(out, "closed loop, depth at most {depth} ({})", options.join(", "))?;
-        }
-        (LoadLoop::Open(open), _) => open_loop(out, open)?,
+    match load_loop {
+        LoadLoop::Closed { depth } => closed(out, *depth, span)?,
+        LoadLoop::Open(open) => open_loop(out, open)?,
     }
     outstanding.map_or(Ok(()), |mean| writeln!(out, "average outstanding:    {mean:.2}"))
 }
 
+/// The depth, and what keeps the loop below it.
+pub(crate) fn closed(out: &mut dyn Write, depth: u32, span: &TimeSpan) -> io::Result<()> {
+    let options = below_depth(span);
+    if options.is_empty() {
+        writeln!(out, "closed loop, depth {depth}")
+    } else {
+        writeln!(out, "closed loop, depth at most {depth} ({})", options.join(", "))
+    }
+}
+
 /// Options that keep a closed loop below its depth by their meaning.
-fn below_depth(span: &TimeSpan) -> Vec<&'static str> {
+pub(crate) fn below_depth(span: &TimeSpan) -> Vec<&'static str> {
     let any = |of: fn(&Target) -> bool| span.targets.iter().any(of);
     let options = [
         ("-g", any(|target| target.throughput != Throughput::Unlimited)),
@@ -68,7 +75,7 @@ fn open_loop(out: &mut dyn Write, open: &OpenLoop) -> io::Result<()> {
 }
 
 /// Response times over an offered rate that rises or falls.
-fn ramp(out: &mut dyn Write, intervals: &[RampInterval]) -> io::Result<()> {
+pub(crate) fn ramp(out: &mut dyn Write, intervals: &[RampInterval]) -> io::Result<()> {
     if intervals.is_empty() {
         return Ok(());
     }

@@ -2,9 +2,9 @@
 
 use crate::io_table::{Columns, Kind};
 use crate::{
-    confidence, cpu_table, distribution_list, event_table, flush_table, foreign, host_table, io_table, latency_table,
-    ledger_table, load_loop, operation_table, reduction_table, rotation_table, size_table, skew_table, storage_table,
-    stream_table, verdict_block, verification_block, wait_table,
+    Detail, confidence, cpu_table, distribution_list, event_table, flush_table, foreign, host_table, io_table,
+    latency_table, ledger_table, load_loop, operation_table, reduction_table, rotation_table, short, size_table,
+    skew_table, storage_table, stream_table, verdict_block, verification_block, wait_table,
 };
 use model::affinity::list_text;
 use model::fleet::{Fleet, FleetTimeSpan};
@@ -20,6 +20,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) number: usize,
     pub(crate) span: &'a TimeSpan,
     pub(crate) span_result: &'a TimeSpanResult,
+    pub(crate) detail: Detail,
     /// Notes on the whole run that are shown here.
     pub(crate) run_notes: &'a [Note],
     pub(crate) topology: &'a Topology,
@@ -47,12 +48,18 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
     if let Some(verification) = &span_result.verification {
         verification_block::block(out, verification)?;
     }
-    let notes: Vec<Note> = shown.run_notes.iter().chain(&span_result.notes).cloned().collect();
-    remarks(out, &span_result.errors, &notes)?;
-    if let Some((_, time_span)) = shown.fleet {
-        host_table::notes_block(out, time_span)?;
+    let verdict = span_result.verdict.as_ref();
+    if shown.detail == Detail::Short {
+        short::remarks(out, shown.run_notes, span_result)?;
+        verdict.map_or(Ok(()), |verdict| short::verdict(out, verdict))?;
+    } else {
+        let notes: Vec<Note> = shown.run_notes.iter().chain(&span_result.notes).cloned().collect();
+        remarks(out, &span_result.errors, &notes)?;
+        if let Some((_, time_span)) = shown.fleet {
+            host_table::notes_block(out, time_span)?;
+        }
+        verdict.map_or(Ok(()), |verdict| verdict_block::block(out, verdict))?;
     }
-    span_result.verdict.as_ref().map_or(Ok(()), |verdict| verdict_block::block(out, verdict))?;
     span_result
         .expectation
         .as_ref()
@@ -116,9 +123,9 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
         wait_table::submissions(out, submissions)?;
     }
     latency_table::tables(out, measured)?;
-    if let Some(load_loop) = &measured.load_loop {
-        load_loop::response_times(out, load_loop)?;
-    }
+    let is_short = shown.detail == Detail::Short;
+    let load_loop = measured.load_loop.as_ref().filter(|_| !is_short);
+    load_loop.map_or(Ok(()), |load_loop| load_loop::response_times(out, load_loop))?;
     if !measured.waits.is_empty() {
         wait_table::waits(out, &measured.waits, measured.is_latency_run)?;
     }
@@ -126,22 +133,25 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
         event_table::blocks(out, events)?;
     }
     stream_table::tables(out, &measured.streams)?;
-    if let Some(load_loop) = &measured.load_loop {
+    if let Some(load_loop) = load_loop {
         let outstanding = shown.span_result.summary.and_then(|summary| summary.total.outstanding);
         load_loop::lines(out, load_loop, shown.span, outstanding)?;
     }
     size_table::table(out, &measured.sizes)?;
     operation_table::table(out, &measured.operations)?;
-    if let Some(flushes) = &measured.flushes {
+    if let Some(flushes) = measured.flushes.as_ref().filter(|_| !is_short) {
         let has_latencies = measured.total_latency.as_ref().is_some_and(|of| of.write.is_some());
         flush_table::lines(out, flushes, has_latencies)?;
     }
     if let Some(rotations) = &measured.rotations {
         rotation_table::lines(out, rotations)?;
     }
-    confidence::lines(out, measured)?;
     skew_table::lines(out, &measured.skews)?;
     reduction_table::lines(out, &measured.reductions)?;
+    if is_short {
+        return short::figures(out, shown.span, measured);
+    }
+    confidence::lines(out, measured)?;
     storage_table::tables(out, measured)?;
     shown.span_result.ledger.as_ref().map_or(Ok(()), |ledger| ledger_table::block(out, ledger))
 }

@@ -2,8 +2,10 @@
 
 use crate::feature::Feature;
 use crate::output::say;
+use crate::outputs::OutputFile;
 use crate::status::Status;
 use cli::subcommand::report::{OutputAsked, PictureForm};
+use model::result::RunResult;
 use render::gate::History;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +13,11 @@ use std::path::{Path, PathBuf};
 pub(crate) fn make(_: &[PathBuf], output: &OutputAsked, _: &PictureForm, _: Option<&Path>) -> Status {
     say(&format!("ERROR: --output '{}': {}", output.path.display(), Feature::Pages.refusal()));
     Status::Refused
+}
+
+/// Refuses to make one of a comparison.
+pub(crate) fn comparison(_: [(&[PathBuf], &[RunResult]); 2], _: &OutputFile) -> Result<(), String> {
+    Err(Feature::Pages.refusal())
 }
 
 /// Refuses to make one of a history.

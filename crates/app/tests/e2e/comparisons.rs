@@ -110,3 +110,23 @@ fn directories_of_repeats_are_sides_of_many_runs() {
     let run = place.diskspd("compare r --with s/point-0001.json s/point-0002.json").run();
     run.expect_status(0);
 }
+
+#[test]
+fn a_comparison_prints_and_makes_a_page() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    for name in ["a", "b"] {
+        place.short_run(&format!("-b4K -L --json {name}.json a.dat")).run().expect_status(0);
+    }
+    let run = place.diskspd("compare a.json b.json -o c.html").run();
+    run.expect_status(0).expect_stdout(&["IOPS", "verdict"]);
+    let page = String::from_utf8(place.content("c.html")).expect("text");
+    assert!(page.contains("<!doctype html>") && page.contains("a.json"), "a page");
+    place.file("mine.html", b"mine");
+    let refused = place.diskspd("compare a.json b.json -o mine.html").run();
+    refused.expect_status(3).expect_stderr(&["--output 'mine.html'"]);
+    assert!(refused.stdout.is_empty() && place.content("mine.html") == b"mine", "{refused}");
+    place.diskspd("compare a.json b.json -o c.txt").run().expect_status(3).expect_stderr(&["ends with .html"]);
+    let own = place.diskspd("compare a.json b.json -o a.json").run();
+    own.expect_status(3);
+}

@@ -9,7 +9,7 @@ fn lines(text: &str) -> Vec<String> {
 
 /// A run with all forms of its result, and what its JSON has of confidence.
 fn run(place: &Workplace, words: &str) -> (Finished, Value) {
-    let run = place.diskspd("-c1M -W0 -b4K -r -o2 --json r.json --xml r.xml").args(words).args("a.dat").run();
+    let run = place.diskspd("-c1M -W0 -b4K -r -o2 -v --json r.json --xml r.xml").args(words).args("a.dat").run();
     run.expect_status(0);
     let document: Value = place.json("r.json");
     (run, document["time_spans"][0]["measured"]["confidence"].clone())

@@ -170,7 +170,7 @@ fn fewer_writes_between_flushes_than_requests_are_a_note_and_the_last_group_is_p
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let run = |words: &str| {
-        let run = place.diskspd("-d600 -W0 -t1 -b4K -r -w100 --max-ios=103").args(words).arg("a.dat").run();
+        let run = place.diskspd("-d600 -W0 -t1 -b4K -r -w100 -v --max-ios=103").args(words).arg("a.dat").run();
         run.expect_status(0);
         run.stdout
     };

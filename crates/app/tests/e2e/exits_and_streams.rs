@@ -146,8 +146,9 @@ fn stdout_carries_the_report_and_stderr_everything_else() {
     loud.expect_status(0);
     // Beside what names -v itself and what has figures, both reports have the same lines.
     let skeleton = |text: &str| -> Vec<String> {
-        // What the verdict finds depends on the moment.
-        let tables = text.lines().take_while(|line| !line.starts_with("Verdict"));
+        // What follows DiskSpd's tables is more with -v.
+        let tables =
+            text.lines().take_while(|line| !["95 % ", " 95 % ", "closed loop"].iter().any(|own| line.starts_with(own)));
         // What is noted of the machine, and what others read and wrote, does, too.
         let tables = tables.filter(|line| !line.starts_with("NOTE: ") && !line.starts_with(" level "));
         let kept = tables.filter(|line| !line.contains("Command Line") && !line.contains("verbose"));
@@ -207,41 +208,55 @@ fn a_terminal_shows_how_the_run_goes() {
 }
 
 #[test]
-fn a_run_on_a_terminal_ends_with_a_line_of_its_figures() {
+fn a_report_ends_with_the_result_on_a_line() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let script = or_skip!(tool("script"));
-    let ended = |words: &str, colours: &[(&str, &str)]| {
-        let line = format!("stty cols 300; {} {words} > report.txt", place.program().display());
-        let mut run = place.tool(&script).args("-qec").arg(line).arg("/dev/null").env("TERM", "xterm");
-        for (name, value) in colours {
-            run = run.env(name, value);
-        }
-        let run = run.run();
-        if run.code() != Some(0) {
-            return Err(format!("no terminal can be made here: {}", run.stderr.trim()));
-        }
-        let lines: Vec<String> = run.stdout.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
-        // What comes before the line's own begin took the live line off the screen.
-        let last = lines.last().expect("a line").rsplit('\r').find(|part| !part.is_empty()).expect("text").to_owned();
-        Ok((last, String::from_utf8(place.content("report.txt")).expect("text")))
-    };
-    let (line, report) = or_skip!(ended("-d60 -W0 -b4K -r -o2 -L --max-ios=5000 a.dat", &[]));
-    assert!(report.contains("Total IO") && !report.contains(" IOPS, "), "{report}");
-    let plain: String = line.split('\x1b').map(|part| part.split_once('m').map_or(part, |(_, text)| text)).collect();
-    let total: Vec<&str> = report.lines().find(|line| line.starts_with("total:")).expect("a row").split('|').collect();
+    let run = place.diskspd("-d60 -W0 -b4K -r -o2 -L --max-ios=5000 --json r.json --text r.txt a.dat").run();
+    run.expect_status(0);
+    assert_eq!(run.stderr, "", "it stands in the report, not beside it");
+    let line = run.stdout.lines().next_back().expect("a line");
+    let total: Vec<&str> =
+        run.stdout.lines().find(|line| line.starts_with("total:")).expect("a row").split('|').collect();
     let (iops, mean): (f64, &str) = (total[3].trim().parse().expect("a number"), total[4].trim());
-    let (said, rest) = plain.split_once(" IOPS, ").expect("a rate");
+    let figures = line.strip_prefix("4 KiB random read, QD 2: ").unwrap_or_else(|| panic!("{line}"));
+    let (said, rest) = figures.split_once(" IOPS, ").expect("a rate");
     // The report's figure is rounded, too.
-    let said = said.rsplit(|character: char| !character.is_ascii_digit()).next().expect("its digits");
-    assert!((said.parse::<f64>().expect("a number") - iops).abs() <= 1.0, "{plain}");
-    assert!(rest.starts_with(&format!("{} MiB/s, mean {mean} ms, p99 ", total[2].trim())), "{plain}");
-    assert!(plain.contains("  4 KiB random read, QD 2 (1 thread x 2), page cache, 1 MiB file on "), "{plain}");
-    let verdicts = ["  sound  ", "  valid, notes: ", "  WARN ", "  INVALID "];
-    assert!(verdicts.iter().any(|verdict| plain.contains(verdict)), "{plain}");
-    assert!(line.contains("\x1b[1m") && line.contains("\x1b[2m4 KiB"), "{line:?}");
-    let (line, _) = or_skip!(ended("-d60 -W0 -b4K --max-ios=5000 a.dat", &[("NO_COLOR", "1")]));
-    assert!(line.contains(" MiB/s  ") && !line.contains("\x1b[1m"), "without latencies and colours: {line:?}");
+    assert!((said.replace(',', "").parse::<f64>().expect("a number") - iops).abs() <= 1.0, "{line}");
+    assert!(rest.contains(&format!(" MiB/s, mean {mean} ms, p99 ")), "{line}");
+    let verdicts = ["sound", "valid", "WARN ", "INVALID "];
+    let verdict = line.split_once("; ").expect("a verdict").1;
+    assert!(verdicts.iter().any(|known| verdict.starts_with(known)), "{line}");
+    // Ours are few, beside those that DiskSpd prints.
+    let ours =
+        run.stdout.lines().rev().take_while(|line| !line.starts_with("    max |")).filter(|line| !line.is_empty());
+    assert!(ours.count() <= 14, "{}", run.stdout);
+    assert_eq!(String::from_utf8(place.content("r.txt")).expect("text"), run.stdout);
+    let again = place.diskspd("report r.json").run();
+    assert_eq!(again.stdout, run.stdout);
+    let details = place.diskspd("report --details r.json").run();
+    details.expect_status(0).expect_stdout(&["\nclosed loop, depth 2\n"]);
+    let without_latencies = place.diskspd("-d60 -W0 -b4K --max-ios=5000 a.dat").run();
+    let line = without_latencies.stdout.lines().next_back().expect("a line");
+    assert!(line.contains(" MiB/s; ") && !line.contains("mean"), "{line}");
+    for form in ["-Rxml", "--json=-", "--csv=-"] {
+        let document = place.diskspd("-d60 -W0 -b4K --max-ios=5000 -L").args(form).args("a.dat").run();
+        assert!(!document.stdout.contains(" IOPS, "), "{form}: {}", document.stdout);
+    }
+}
+
+// Shows switches: --brief
+#[test]
+fn a_brief_report_has_twelve_lines_at_most() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let load = "-d60 -W0 -b4K -r -w50 -o2 -L --max-ios=5000 --require=iops<1 --strict --brief --json r.json a.dat";
+    let run = place.diskspd(load).run();
+    run.expect_status(4);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(lines.len() <= 12 && lines[0].starts_with(" 95 % ") && lines[1].starts_with(" all "), "{run}");
+    assert!(lines.last().is_some_and(|line| line.starts_with("4 KiB random 50/50 read/write, QD 2: ")), "{run}");
+    assert!(!run.stdout.contains("Total IO"), "{run}");
+    place.diskspd("report r.json").run().expect_status(0).expect_stdout(&["Total IO"]);
 }
 
 // Shows faults: SIGINT, SIGTERM, SIGHUP

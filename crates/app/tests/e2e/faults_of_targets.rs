@@ -100,7 +100,7 @@ fn a_queue_that_takes_long_to_drain_is_waited_for() {
     faulty.slow_down_all(time);
     for _ in 0..5 {
         let started = Instant::now();
-        let run = place.diskspd("-d1 -W0 -b4K -r -o8").arg(&faulty.file).run();
+        let run = place.diskspd("-d1 -W0 -b4K -r -o8 -v").arg(&faulty.file).run();
         let took = started.elapsed();
         // Answers, or what comes before and after them, may be late on a busy machine.
         let reads = faulty.take_slow_reads();

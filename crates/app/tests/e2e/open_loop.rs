@@ -69,7 +69,7 @@ fn the_report_tells_how_many_ios_were_outstanding() {
     let place = workplace!();
     for words in ["-t2 -o4 -w30", "-t2 -o4 --rate=2000"] {
         let run = place
-            .diskspd(&format!("-c1M -d60 -W0 -b4K -r -L --max-ios=1000 {words} --json r.json --xml r.xml a.dat"))
+            .diskspd(&format!("-c1M -d60 -W0 -b4K -r -L -v --max-ios=1000 {words} --json r.json --xml r.xml a.dat"))
             .run();
         run.expect_status(0);
         let summary = &document(&place)["time_spans"][0]["summary"];
@@ -90,7 +90,7 @@ fn the_rate_times_the_mean_latency_is_the_depth() {
     let place = workplace!();
     // Direct I/O, which ends later, and what ends inside the submission.
     for words in ["--engine=io_uring -Sh", "--engine=aio -Sh", "--engine=io_uring -Sb"] {
-        let load = format!("-c16M -d2 -W0 -b4K -r -L -t2 -o32 {words} --json r.json a.dat");
+        let load = format!("-c16M -d2 -W0 -b4K -r -L -v -t2 -o32 {words} --json r.json a.dat");
         // I/Os that a busy machine holds back at the end are not counted: other chances.
         let run = (0..5).map(|_| place.diskspd(&load).run()).find(|run| {
             run.expect_status(0);
@@ -105,14 +105,14 @@ fn the_rate_times_the_mean_latency_is_the_depth() {
         let in_flight = note["mean_hundredths"].as_f64().expect("a mean") / 100.0;
         assert!(note["depth"] == 64 && in_flight > 0.0 && in_flight <= 64.5, "{note}");
     }
-    let run = place.diskspd("-c1M -d1 -W0 -b4K -r -o4 -g400i --fdatasync-every=2 -w50 a.dat").run();
+    let run = place.diskspd("-c1M -d1 -W0 -b4K -r -o4 -v -g400i --fdatasync-every=2 -w50 a.dat").run();
     run.expect_status(0).expect_stdout(&["\nclosed loop, depth at most 4 (-g, --fdatasync-every)\n"]);
 }
 
 #[test]
 fn the_report_tells_which_loop_it_was() {
     let place = workplace!();
-    let run = place.diskspd("-c1M -d1 -W0 -b4K -r -t2 -o4 --json r.json --xml r.xml a.dat").run();
+    let run = place.diskspd("-c1M -d1 -W0 -b4K -r -t2 -o4 -v --json r.json --xml r.xml a.dat").run();
     run.expect_status(0);
     assert!(run.stdout.contains("\nclosed loop, depth 8\n"), "{}", run.stdout);
     assert!(!run.stdout.contains("Response time"), "{}", run.stdout);
@@ -122,7 +122,8 @@ fn the_report_tells_which_loop_it_was() {
     assert!(document(&place)["time_spans"][0]["summary"]["total"]["outstanding"].is_null());
 
     // More than any machine starts one at a time.
-    let words = "-d1 -W0 -b4K -r -t1 -o1 --engine=null --rate=1000000000 --xml r.xml --csv r.csv --json r.json a.dat";
+    let words =
+        "-d1 -W0 -b4K -r -t1 -o1 -v --engine=null --rate=1000000000 --xml r.xml --csv r.csv --json r.json a.dat";
     let run = place.diskspd(words).run();
     run.expect_status(0);
     for line in [

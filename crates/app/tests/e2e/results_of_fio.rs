@@ -16,7 +16,7 @@ fn prepared() -> Workplace {
 }
 
 fn report(place: &Workplace, name: &str) -> Finished {
-    let run = place.diskspd("report").arg(name).run();
+    let run = place.diskspd("report").args(name).run();
     run.expect_status(0);
     run
 }
@@ -24,7 +24,7 @@ fn report(place: &Workplace, name: &str) -> Finished {
 #[test]
 fn a_report_has_the_figures_of_fio_and_no_others() {
     let place = prepared();
-    let run = report(&place, "a.json");
+    let run = report(&place, "--details a.json");
     for expected in
         ["67147.54", "|    0.409 |     0.216 |", "50th |      0.399 |", "closed loop, depth 32", "read from fio 3.33"]
     {

@@ -314,3 +314,23 @@ fn a_mix_is_described_and_block_sizes_have_a_throughput() {
     assert_eq!(sweep["block_sizes"][0]["points"], serde_json::json!([0, 1]));
     assert!(!sweep["front"].as_array().expect("points").is_empty());
 }
+
+#[test]
+fn a_report_of_a_directory_is_what_the_series_printed() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let load = "-- -d1 -W0 -b4K -r -L --engine=null a.dat";
+    for (series, begin) in
+        [("sweep --vary o=1,2", "\n"), ("repeat --runs 2", "Average, "), ("ab --pairs 3 --a -o1 --b -o2", "\n")]
+    {
+        let run = place.diskspd(series).args("--dir results").args(load).run();
+        assert!([Some(0), Some(6)].contains(&run.code()), "{run}");
+        let report = place.diskspd("report results").run();
+        report.expect_status(0);
+        assert!(report.stdout.len() > 50 && run.stdout.ends_with(&report.stdout), "{series}: {report}\n{run}");
+        assert!(report.stdout.starts_with(begin), "{series}: {report}");
+        std::fs::remove_dir_all(place.path("results")).expect("our own");
+    }
+    std::fs::create_dir(place.path("empty")).expect("our own folder");
+    place.diskspd("report empty").run().expect_status(1).expect_stderr(&["empty"]);
+}

@@ -31,7 +31,7 @@ fn data_that_is_written_over_in_memory_is_warned_of_and_what_is_written_through_
     let place = workplace!();
     place.made("a.dat", "-c4M");
     for words in ["-Sb", "-Sm -o1"] {
-        let run = place.diskspd("-d2 -W1 -r -b4K -w100 --json r.json").args(words).arg("a.dat").run();
+        let run = place.diskspd("-d2 -W1 -r -b4K -w100 -v --json r.json").args(words).arg("a.dat").run();
         run.expect_status(0).expect_stdout(&["\nbytes asked and bytes at storage, in MiB", "\ncached writes: "]);
         or_skip!(counted_disk(&place));
         let (severity, percent) = severity(&place, &run, "writes-in-memory");
@@ -185,7 +185,7 @@ fn what_a_neighbour_reads_from_the_same_disk_hides_no_shortfall() {
 fn where_nothing_counts_the_bytes_that_is_noted() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
-    let run = place.diskspd("-d1 -W0 -r -b4K -Su --json r.json").arg(&faulty.file).run();
+    let run = place.diskspd("-d1 -W0 -r -b4K -Su -v --json r.json").arg(&faulty.file).run();
     run.expect_status(0).expect_stdout(&["direct reads: unknown how much reached a device below fuse"]);
     assert_eq!(found(&place, &run, "uncounted-bytes")["severity"], "note");
     assert_eq!(account(&place)["reached_bytes"], Value::Null);

@@ -1,9 +1,10 @@
-//! `--json --xml --text --csv --fio-json --label`: results as files, and what is noted in them.
+//! `--json --xml --text --csv --fio-json --brief --label`: results as files, and what is noted in them.
 
 use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};
 use crate::builder::{Builder, Given};
 use crate::outputs::Form;
+use crate::request::ReportForm;
 
 const OUTPUT: OptionRow = OptionRow { value: "=<file>", kind: Kind::Value, repeat: Repeat::Error, ..OWN };
 
@@ -76,6 +77,23 @@ pub(super) const ROWS: &[OptionRow] = &[
         example: "--replace-output",
         apply: |builder, _| {
             builder.options.replace_output = true;
+            Ok(())
+        },
+        ..OUTPUT
+    },
+    OptionRow {
+        name: "--brief",
+        group: Group::Output,
+        value: "",
+        kind: Kind::Flag,
+        repeat: Repeat::Harmless,
+        short: "print at most 12 lines: figures, findings and the result on a line",
+        long: "Instead of the report, prints IOPS, mean and 99th percentile with their confidence intervals, the findings \
+               without explanations, and as the last line what was done and what came out. Files and exit status are as \
+               without it.",
+        example: "--brief",
+        apply: |builder, _| {
+            builder.options.report = ReportForm::Brief;
             Ok(())
         },
         ..OUTPUT

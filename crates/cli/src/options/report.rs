@@ -90,9 +90,11 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-v",
         repeat: Repeat::Harmless,
         xml: &["Verbose"],
-        short: "verbose",
+        short: "verbose: progress, and a report with all details",
         long: "Reports progress during the run.",
-        on_linux: "Messages go to stderr; stdout holds only the results.",
+        on_linux: "Messages go to stderr; stdout holds only the results. The report has all that is known: intervals of \
+                   all percentiles, devices with their highest values, bytes at each level of storage, and findings \
+                   with explanations. Of a saved result, 'diskspd report --details' prints the same.",
         example: "-v",
         apply: |builder, given| {
             nothing_behind(given, "-v and -vs")?;

@@ -2,7 +2,7 @@
 
 use super::{Load, Preset, Required, StreamPart};
 use crate::options::Scope;
-use crate::request::{Environment, RunRequest};
+use crate::request::{Environment, ReportForm, RunRequest};
 use crate::words::{given_too, row_of, run_of, split, with_all};
 use model::latency_band::BandKind;
 use model::preset::PresetRun;
@@ -64,7 +64,9 @@ pub fn run_request(
     let asks_for_report = options.iter().filter_map(|word| row_of(word)).any(|row| row.name == "-R");
     let mut run = RunRequest { profile: Profile { time_spans: spans, ..own.profile }, ..own };
     let is_acceptance = !preset.requirements.is_empty();
-    run.options.is_brief = (preset.loads.len() > 1 || is_acceptance) && !asks_for_report;
+    if (preset.loads.len() > 1 || is_acceptance) && !asks_for_report && run.options.report == ReportForm::Whole {
+        run.options.report = ReportForm::Loads;
+    }
     require(preset, &mut run);
     let runs = || preset.loads.iter().flat_map(|load| std::iter::repeat_n(load, preset.repeats as usize));
     let bands: Vec<Option<BandKind>> = runs().map(|load| preset.bands(load)).collect();
@@ -283,7 +285,10 @@ mod tests {
         assert_eq!((one.targets[0].write_percent, two.targets[0].write_percent), (30, 0));
         let named = of(text, &["-b4K", "a"]).unwrap().options.preset.unwrap().loads;
         assert_eq!(named, ["one", "two (-b4K)"]);
-        assert!(run.options.is_brief && !of(text, &["-Rtext", "a"]).unwrap().options.is_brief);
+        assert!(
+            run.options.report == ReportForm::Loads
+                && of(text, &["-Rtext", "a"]).unwrap().options.report == ReportForm::Whole
+        );
         let preset = Preset::read(text).unwrap();
         let threads = |max_degree, cpus| {
             let request = PresetRequest { max_degree, ..request("test", &["a"]) };
@@ -329,7 +334,7 @@ mod tests {
         let required = |words: &[&str]| -> Vec<(String, String)> {
             let run = of(BOUNDED, words).unwrap();
             assert!(run.profile.time_spans[0].measure_latency, "{words:?}");
-            assert!(run.options.is_brief && run.options.preset.unwrap().is_acceptance);
+            assert!(run.options.report == ReportForm::Loads && run.options.preset.unwrap().is_acceptance);
             run.options.criteria.requirements.into_iter().map(|of| (of.to_string(), of.basis)).collect()
         };
         let vendors = || ("commit.p99<10ms".to_owned(), "the vendor".to_owned());
@@ -340,7 +345,7 @@ mod tests {
         assert_eq!(required(&["--require=iops>9", "a"]), [vendors(), users("iops>9")]);
         // Alone it is what the application waits for: the commit.
         assert_eq!(required(&["--require", "p99<2ms", "a"]), [own(), users("p99<2ms")]);
-        assert!(!of(BOUNDED, &["-Rtext", "a"]).unwrap().options.is_brief);
+        assert!(of(BOUNDED, &["-Rtext", "a"]).unwrap().options.report == ReportForm::Whole);
         let lines = command_lines(&Preset::read(BOUNDED).unwrap(), &request("test", &[]), 4);
         let words = "-w100 --fdatasync-every=1 --require 'commit.p99<10ms' --require 'iops>=300' <target>";
         assert_eq!(lines[0].words.as_deref(), Some(words));

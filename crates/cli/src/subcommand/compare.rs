@@ -1,10 +1,11 @@
 //! Arguments of `diskspd compare`.
 
+use super::report::OutputAsked;
 use super::{Arguments, Typed};
 use crate::request::Environment;
 use crate::{file_name, number};
 use clap::ArgAction;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Compare saved results: differences and their significance
 ///
@@ -12,9 +13,9 @@ use std::path::PathBuf;
 /// better, worse, equivalent within 5 % or inconclusive. Several results on a side count as repeated runs; a directory means
 /// all results in it, as written by repeat.
 #[derive(clap::Args)]
-#[command(override_usage = "diskspd compare FIRST SECOND [--fail-if FIGURE>+N%]
+#[command(override_usage = "diskspd compare FIRST SECOND [--fail-if FIGURE>+N%] [--output PAGE.html]
        diskspd compare last
-       diskspd compare FIRST... --with SECOND... [--fail-if FIGURE>+N%]
+       diskspd compare FIRST... --with SECOND... [--fail-if FIGURE>+N%] [--output PAGE.html]
        diskspd compare --baseline ONE --drives N MANY")]
 pub(super) struct CompareArguments {
     /// results: JSON from --json, JSON of fio, or DiskSpd output from Windows. last is the newest of those kept in the directory of
@@ -32,6 +33,13 @@ pub(super) struct CompareArguments {
     /// compare even if the loads differ
     #[arg(long)]
     anyway: bool,
+    /// write a page with charts too: a single self-contained .html file. An existing file is replaced only if it is empty or a page
+    /// of this program
+    #[arg(short, long, value_name = "PAGE.html", value_parser = file_name::path_alone(), conflicts_with = "baseline")]
+    output: Option<PathBuf>,
+    /// let --output replace any regular file
+    #[arg(long, requires = "output")]
+    replace_output: bool,
     /// show how the result of several drives scales, compared with ONE, the result of a single drive; needs --drives
     #[arg(long, value_name = "ONE", value_parser = file_name::path())]
     baseline: Option<PathBuf>,
@@ -53,6 +61,8 @@ pub enum CompareCommand {
         limits: Vec<ChangeLimit>,
         /// `--anyway`
         anyway: bool,
+        /// `--output`: a page.
+        output: Option<OutputAsked>,
     },
     /// How well many drives do beside one.
     Scaling {
@@ -102,7 +112,14 @@ impl Arguments for CompareArguments {
     type Request = CompareCommand;
 
     fn request(self, typed: &Typed<'_>, _: &dyn Environment) -> Result<CompareCommand, String> {
-        let Self { results, fail_if: limits, anyway, baseline, drives, .. } = self;
+        let Self { results, fail_if: limits, anyway, output, replace_output: replace, baseline, drives, .. } = self;
+        if let Some(path) = output.as_ref().filter(|path| !is_page(path)) {
+            return Err(format!(
+                "--output '{}': a comparison is a page: give a name that ends with .html",
+                path.display()
+            ));
+        }
+        let output = output.map(|path| OutputAsked { path, replace });
         let turn = typed.places("with").first().copied();
         let is_second = |at: usize| turn.is_some_and(|turn| at > turn);
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -127,7 +144,7 @@ impl Arguments for CompareArguments {
             second.extend(first.pop());
         }
         match (first.is_empty() || second.is_empty(), turn.is_some()) {
-            (false, _) => Ok(CompareCommand::Compare { first, second, limits, anyway }),
+            (false, _) => Ok(CompareCommand::Compare { first, second, limits, anyway, output }),
             (true, true) => Err("--with needs at least one result on each side".to_owned()),
             (true, false) if first.len() > 2 => {
                 Err("more than two results: put --with between the two sides".to_owned())
@@ -135,6 +152,10 @@ impl Arguments for CompareArguments {
             (true, false) => Err("two results are needed".to_owned()),
         }
     }
+}
+
+fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("html") || suffix.eq_ignore_ascii_case("htm"))
 }
 
 /// `p99>+5%`, `iops<-3%`
@@ -168,7 +189,13 @@ mod tests {
 
     fn sides(first: &[&str], second: &[&str]) -> CompareCommand {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
-        CompareCommand::Compare { first: paths(first), second: paths(second), limits: Vec::new(), anyway: false }
+        CompareCommand::Compare {
+            first: paths(first),
+            second: paths(second),
+            limits: Vec::new(),
+            anyway: false,
+            output: None,
+        }
     }
 
     #[test]
@@ -211,6 +238,9 @@ mod tests {
             ("--baseline a --drives 2", "one other result"),
             ("--baseline a --drives 2 b c", "one other result"),
             ("--baseline a --drives 0 b", "--drives '0'"),
+            ("a b -o c.txt", "give a name that ends with .html"),
+            ("a b --replace-output", "--output"),
+            ("--baseline a --drives 2 b -o c.html", "cannot be combined with"),
             ("a b --x", "invalid option '--x'"),
             ("a b --fial-if p99>+5%", "invalid option '--fial-if' (did you mean --fail-if?)"),
         ] {

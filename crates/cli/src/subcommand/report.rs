@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 /// Print the report of a saved result, or convert it to another format
 ///
 /// Prints the report of a saved result. For a file written by --json, it is byte for byte the report that the run
-/// printed.
+/// printed; --details adds what that left out.
 #[derive(clap::Args)]
-#[command(override_usage = "diskspd report FILE... [--output OUT]
+#[command(override_usage = "diskspd report FILE|DIR... [--details]
+       diskspd report FILE --output OUT
        diskspd report FILE|DIR... --output PAGE.html
        diskspd report FILE|DIR... --output CHART.svg|CHART.png [--chart NAME]
        diskspd report RESULT.json --output PAGE.html --monitor RECORDING
@@ -20,7 +21,8 @@ pub(super) struct ReportArguments {
     /// a result: JSON from --json, JSON of fio, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
     /// = stdin; last = the newest result in the directory of DISKSPD_RESULTS, last~1 = the one before. With several files, a line with the file name precedes each report. Recordings of diskspd monitor --record
     /// give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
-    /// device. Pages and charts also take a directory of sweep or repeat, or any directory with results of the same load
+    /// device. A directory of sweep, repeat, ab or interference prints what all its runs say together; pages and charts also take
+    /// any directory with results of the same load
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv, .json or .fio.json (the form of fio) for one FILE, or .prom for
@@ -56,6 +58,10 @@ pub(super) struct ReportArguments {
     /// instead of the report, show the slowest I/Os (JSON of runs with -D or -L)
     #[arg(long)]
     slowest: bool,
+    /// print the whole report, as of a run with -v: intervals of all percentiles, devices with their highest values, bytes at
+    /// each level of storage, and findings with all that is known of them
+    #[arg(long, conflicts_with_all = ["output", "slowest", "from", "to", "percentile"])]
+    details: bool,
 }
 
 const MONITOR_NEEDS_A_PAGE: &str = "--monitor needs exactly one result and an --output that ends with .html";
@@ -67,6 +73,8 @@ pub enum ReportCommand {
     Print {
         /// `-` = stdin.
         files: Vec<PathBuf>,
+        /// `--details`
+        has_details: bool,
     },
     /// Print what is asked for of results, in this order.
     Look {
@@ -110,7 +118,7 @@ impl ReportCommand {
     /// The paths of all results.
     pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
         match self {
-            Self::Print { files } | Self::Look { files, .. } | Self::Picture { sources: files, .. } => {
+            Self::Print { files, .. } | Self::Look { files, .. } | Self::Picture { sources: files, .. } => {
                 files.iter_mut().collect()
             }
             Self::Convert { file, .. } | Self::Metrics { file, .. } => vec![file],
@@ -159,7 +167,8 @@ impl Arguments for ReportArguments {
     type Request = ReportCommand;
 
     fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<ReportCommand, String> {
-        let Self { files, output, replace_output: replace, chart, monitor, from, to, percentile, slowest } = self;
+        let Self { files, output, replace_output: replace, chart, monitor, from, to, percentile, slowest, details } =
+            self;
         if to.is_some_and(|to| to <= from.unwrap_or(0)) {
             return Err("--to must be later than --from".to_owned());
         }
@@ -169,7 +178,7 @@ impl Arguments for ReportArguments {
             None if chart.is_some() => Err("--chart needs an --output that ends with .svg or .png".to_owned()),
             None if monitor.is_some() => Err(MONITOR_NEEDS_A_PAGE.to_owned()),
             None if slowest || is_part => Ok(ReportCommand::Look { files, part, slowest }),
-            None => Ok(ReportCommand::Print { files }),
+            None => Ok(ReportCommand::Print { files, has_details: details }),
             Some(_) if slowest || is_part => {
                 Err("--output cannot be combined with --from, --to, --percentile or --slowest".to_owned())
             }
@@ -253,13 +262,15 @@ mod tests {
     }
 
     fn files(names: &[&str]) -> ReportCommand {
-        ReportCommand::Print { files: names.iter().map(PathBuf::from).collect() }
+        ReportCommand::Print { files: names.iter().map(PathBuf::from).collect(), has_details: false }
     }
 
     #[test]
     fn files_are_printed_and_one_is_converted() {
         assert_eq!(parsed("a.json b.xml -"), Ok(files(&["a.json", "b.xml", "-"])));
         assert_eq!(parsed("-- -a"), Ok(files(&["-a"])));
+        let with_details = ReportCommand::Print { files: vec!["a.json".into()], has_details: true };
+        assert_eq!(parsed("a.json --details"), Ok(with_details));
         assert_eq!(parsed("a --help"), Err("help".to_owned()));
         let convert =
             |output: &str, form| Ok(ReportCommand::Convert { file: "a.json".into(), output: asked(output), form });

@@ -24,7 +24,7 @@ fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -
 }
 
 fn text(result: &RunResult) -> String {
-    written(|out| render::text(result, out))
+    written(|out| render::text(result, render::Detail::Full, out))
 }
 
 /// With the profile as it would be shown.

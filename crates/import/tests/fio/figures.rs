@@ -172,7 +172,7 @@ fn what_fio_does_not_tell_is_unknown() {
         let measured = measured(&result);
         assert!(!measured.has_cpu_usage() && !result.time_spans[0].metrics.contains_key("cpu"), "{name}");
         let mut text = Vec::new();
-        render::text(&result, &mut text).expect("a vector takes everything");
+        render::text(&result, render::Detail::Full, &mut text).expect("a vector takes everything");
         let text = String::from_utf8(text).expect("text");
         assert!(!text.contains("Usage |") && !text.contains("(0B)"), "{text}");
     }

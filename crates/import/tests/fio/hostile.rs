@@ -10,7 +10,7 @@ fn survives(bytes: &[u8]) {
     let Ok(result) = fio::read(bytes) else { return };
     let mut out = Vec::new();
     let profile = cli::write_profile(&result.profile, result.profile.result_format);
-    render::text(&result, &mut out).expect("a vector takes everything");
+    render::text(&result, render::Detail::Full, &mut out).expect("a vector takes everything");
     render::csv(&result, &mut out).expect("a vector takes everything");
     let _ = render::xml(&result, &profile, &mut out);
     let mut json = Vec::new();

@@ -55,7 +55,7 @@ fn the_example_reads_back() {
 fn a_report_from_the_document_is_that_of_the_run() {
     let text = |result: &RunResult| {
         let mut out = Vec::new();
-        render::text(result, &mut out).expect("a vector takes everything");
+        render::text(result, render::Detail::Full, &mut out).expect("a vector takes everything");
         out
     };
     let read_back = read(written(&mix_run()).as_bytes()).expect("we wrote it");

@@ -186,6 +186,23 @@ pub fn of_time_span(result: &RunResult, index: usize) -> String {
     printable(&format!("{}: {}: {line}", counted(names.len(), "host"), few_names(&names))).into_owned()
 }
 
+/// The load of one timespan of a result without its places and caches: `8 KiB random 70/30 read/write, QD 16`.
+pub fn short(result: &RunResult, index: usize) -> String {
+    let Some(span) = result.profile.time_spans.get(index) else { return "unknown load".to_owned() };
+    let known = KnownTargets::of_result(result, index);
+    let groups = groups(span, &known);
+    let Some(first) = groups.first() else { return "no target".to_owned() };
+    let access = io::words(span, first.target, known.is_windows).access;
+    let requests = || groups.iter().filter_map(|group| group.requests(span)).sum::<u64>();
+    let depth = shared_requests(span).unwrap_or_else(requests);
+    let others =
+        if groups.len() > 1 { format!(" and {}", counted(groups.len() - 1, "other load")) } else { String::new() };
+    let hosts = result.fleet.as_ref().map(|fleet| format!("{}, each ", counted(fleet.names().count(), "host")));
+    let rate = span.rate_iops.map(|rate| format!(" {}", rate_words(rate))).unwrap_or_default();
+    let hosts = hosts.unwrap_or_default();
+    printable(&format!("{hosts}{access}{others}{rate}, QD {depth}")).into_owned()
+}
+
 /// The load of a timespan.
 pub fn load_line(span: &TimeSpan, known: &KnownTargets<'_>) -> String {
     let groups = groups(span, known);
@@ -252,14 +269,19 @@ impl Group<'_> {
             .join(", ")
     }
 
-    /// `QD 16 (2 threads x 8)`; nothing if its requests are those of all targets.
-    fn depth(&self, span: &TimeSpan, known: &KnownTargets<'_>) -> Option<String> {
-        if shares_requests(span) {
-            return None;
-        }
+    /// Those of all its threads; `None` if they are those of all targets.
+    fn requests(&self, span: &TimeSpan) -> Option<u64> {
         let Depth { threads, each } = own_depth(span, self.target);
         let targets = self.indices.len() as u64;
         let total = u64::from(threads).saturating_mul(each.into()).saturating_mul(targets);
+        (!shares_requests(span)).then_some(total)
+    }
+
+    /// `QD 16 (2 threads x 8)`; nothing if its requests are those of all targets.
+    fn depth(&self, span: &TimeSpan, known: &KnownTargets<'_>) -> Option<String> {
+        let Depth { threads, each } = own_depth(span, self.target);
+        let targets = self.indices.len() as u64;
+        let total = self.requests(span)?;
         let threads_in_words = counted(threads, "thread");
         let in_parts = match targets {
             1 => format!("{threads_in_words} x {each}"),
@@ -317,11 +339,8 @@ fn at_most(span: &TimeSpan, known: &KnownTargets<'_>) -> &'static str {
 
 /// The threads that all targets share.
 fn shared_depth(span: &TimeSpan, known: &KnownTargets<'_>, loads: usize) -> Option<String> {
-    if !shares_requests(span) {
-        return None;
-    }
-    let requests = if is_one_at_a_time(span) { 1 } else { span.request_count };
-    let total = u64::from(span.thread_count).saturating_mul(requests.into());
+    let total = shared_requests(span)?;
+    let requests = requests_of_thread(span);
     let over = match span.targets.len() {
         1 => String::new(),
         targets if loads == 1 => format!(" over {targets} targets"),
@@ -330,6 +349,15 @@ fn shared_depth(span: &TimeSpan, known: &KnownTargets<'_>, loads: usize) -> Opti
     let weighted = if span.is_pool_with_requests() && has_weights(span) { " by weight" } else { "" };
     let threads = counted(span.thread_count, "thread");
     Some(format!("{}QD {total} ({threads} x {requests}{over}{weighted})", at_most(span, known)))
+}
+
+/// Requests of all threads, if they serve all targets.
+fn shared_requests(span: &TimeSpan) -> Option<u64> {
+    shares_requests(span).then(|| u64::from(span.thread_count).saturating_mul(requests_of_thread(span).into()))
+}
+
+fn requests_of_thread(span: &TimeSpan) -> u32 {
+    if is_one_at_a_time(span) { 1 } else { span.request_count }
 }
 
 fn has_weights(span: &TimeSpan) -> bool {
@@ -347,17 +375,20 @@ fn of_all_threads(span: &TimeSpan) -> Vec<String> {
             RateProcess::Poisson => " (Poisson)".to_owned(),
             process @ RateProcess::Bursts(_) => format!(" ({process})"),
         };
-        let rate = match rate {
-            OfferedRate::Steady(iops) => format!("at {iops} IOPS"),
-            OfferedRate::Ramp { from_iops, to_iops } => format!("from {from_iops} to {to_iops} IOPS"),
-        };
-        format!("open loop {rate}{process}")
+        format!("open loop {}{process}", rate_words(rate))
     });
     let flush = span.flushes().map(|(writes, call)| match writes {
         0 | 1 => format!("{} after each write", call.name()),
         _ => format!("{} after every {writes} writes of a thread", call.name()),
     });
     [rate, flush].into_iter().flatten().collect()
+}
+
+fn rate_words(rate: OfferedRate) -> String {
+    match rate {
+        OfferedRate::Steady(iops) => format!("at {iops} IOPS"),
+        OfferedRate::Ramp { from_iops, to_iops } => format!("from {from_iops} to {to_iops} IOPS"),
+    }
 }
 
 /// A size without rounding: `8 KiB`, `1536 KiB`, `513 B`.

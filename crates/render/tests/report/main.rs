@@ -10,6 +10,7 @@ mod events;
 mod hosts;
 mod metrics;
 mod parsing;
+mod short;
 mod statistics;
 mod support;
 mod verdicts;

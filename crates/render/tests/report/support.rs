@@ -14,7 +14,7 @@ pub(crate) const STARTED_AT: UnixTime = UnixTime(1_741_944_413_000_000_000);
 /// The report as text, lossily.
 pub(crate) fn report(result: &RunResult) -> String {
     let mut out = Vec::new();
-    render::text(result, &mut out).expect("a vector takes everything");
+    render::text(result, render::Detail::Full, &mut out).expect("a vector takes everything");
     String::from_utf8_lossy(&out).into_owned()
 }
 

@@ -366,7 +366,7 @@ fn a_share_is_shown_beside_the_run() {
     }
     assert!(!series(&page, "share-latency", "diskspd").y.is_empty(), "the run's own latency is beside it");
     assert!(words(&page).contains("Shares over the measurement"));
-    let report = place.diskspd("report share.json").run();
+    let report = place.diskspd("report --details share.json").run();
     report.expect_status(0);
     let row = report.stdout.lines().find(|line| line.starts_with(" nas:/<a>")).expect("a row of the share");
     let cells: Vec<&str> = row.split_whitespace().collect();
