@@ -70,6 +70,7 @@ pub(crate) fn say_at_once(text: &[u8]) -> bool {
     is_taken
 }
 
+#[cfg(feature = "screens")]
 /// False if the user wants no colours (<https://no-color.org>).
 pub(crate) fn wants_colours() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
