@@ -69,8 +69,12 @@ impl Answer {
         if let Some(words) = Doubt::of(named.iter().copied()).and_then(|doubt| doubt.of_all()) {
             headline = format!("{headline}, {}", text(words.as_bytes()));
         }
-        let words = if which.is_empty() { doubt.to_string() } else { doubt.of_which(which) };
-        sentences.insert(0, sentence(&words));
+        // What the headline says of all runs is not said again.
+        let is_told = doubt.of_all().is_some() && [0, doubt.runs].contains(&doubt.invalid) && named.len() == runs.len();
+        if !is_told || !which.is_empty() {
+            let words = if which.is_empty() { doubt.to_string() } else { doubt.of_which(which) };
+            sentences.insert(0, sentence(&words));
+        }
         Self { tone: tone.max(Tone::of(Some(doubt.worst))), about, headline, sentences }
     }
 }
@@ -112,15 +116,15 @@ mod tests {
         for (tone, severities, expected, sentences) in [
             (Tone::Good, &[None, Some(Severity::Note)][..], Tone::Good, 1),
             (Tone::Good, &[Some(Severity::Warn), None], Tone::Warn, 2),
-            (Tone::Plain, &[Some(Severity::Warn)], Tone::Warn, 2),
+            (Tone::Plain, &[Some(Severity::Warn)], Tone::Warn, 1),
             (Tone::Good, &[Some(Severity::Warn), Some(Severity::Invalid)], Tone::Bad, 2),
-            (Tone::Bad, &[Some(Severity::Warn)], Tone::Bad, 2),
+            (Tone::Bad, &[Some(Severity::Warn)], Tone::Bad, 1),
         ] {
             let found = answer(tone, severities);
             assert_eq!((found.tone, found.sentences.len()), (expected, sentences), "{tone:?} {severities:?}");
         }
         let found = answer(Tone::Good, &[Some(Severity::Warn); 2]);
-        assert_eq!(found.sentences[0], "Both runs have warnings: steal in 2.");
+        assert_eq!(found.sentences, ["The median of the runs."], "the headline says it");
         assert_eq!(found.headline, "Use -o8, measured in runs with warnings (steal)");
         assert_eq!(answer(Tone::Good, &[Some(Severity::Warn), None]).headline, "Use -o8", "one run is sound");
         let [warned, sound] = [Some(Severity::Warn), None].map(|severity| Headline {

@@ -23,7 +23,14 @@ pub(super) struct Page {
     pub(super) load: String,
     /// When and where it was measured, on a line.
     pub(super) subtitle: String,
-    /// The four answers that come first.
+    /// What comes first: answers, what makes the figures worthless, and the figures.
+    lead: Vec<Block>,
+    /// The chart that shows it.
+    hero: Option<Hero>,
+    /// What to know before the figures are used.
+    before_use: Vec<Block>,
+    /// True if the lead has an answer, so that the brief need not begin with one.
+    is_answered: bool,
     brief: Brief,
     /// Links to the parts; empty on short pages.
     contents: Vec<Entry>,
@@ -37,6 +44,13 @@ impl Page {
     pub(super) fn new(title: String, load: String, subtitle: String, brief: Brief, mut sections: Vec<Section>) -> Self {
         use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
         let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
+        let (lead, before_use) = sections.first_mut().map(lead).unwrap_or_default();
+        let hero = Hero::taken_from(&mut sections);
+        for section in &mut sections {
+            section.blocks.iter_mut().for_each(Block::without_full_charts);
+        }
+        let is_empty = |section: &Section| section.blocks.is_empty();
+        sections.retain(|section| !is_empty(section));
         let contents = contents(&mut sections);
         name_tables(&mut sections);
         Self {
@@ -44,6 +58,10 @@ impl Page {
             method: String::new(),
             load,
             subtitle,
+            is_answered: lead.iter().any(|block| matches!(block, Block::Answers { .. })),
+            lead,
+            hero,
+            before_use,
             brief,
             contents,
             sections,
@@ -55,6 +73,61 @@ impl Page {
     /// The page with what was done with its load.
     pub(super) fn of_method(self, method: &str) -> Self {
         Self { method: method.to_owned(), ..self }
+    }
+}
+
+/// Takes what a page begins with from its first section, and what is to be known before use.
+fn lead(first: &mut Section) -> (Vec<Block>, Vec<Block>) {
+    let has_answers = first.blocks.iter().any(|block| matches!(block, Block::Answers { .. }));
+    if !has_answers && !first.heading.is_empty() {
+        // One of several timespans.
+        return (Vec::new(), Vec::new());
+    }
+    let is_first = |block: &mut Block| match block {
+        Block::Answers { .. } | Block::Tiles { .. } => true,
+        Block::Verdict(banner) => banner.tone == Tone::Bad,
+        _ => false,
+    };
+    let lead = first.blocks.extract_if(.., is_first).collect();
+    let before_use = first.blocks.extract_if(.., |block| matches!(block, Block::Verdict(_))).collect();
+    (lead, before_use)
+}
+
+impl Block {
+    /// Only the first chart of a page has the whole width.
+    fn without_full_charts(&mut self) {
+        if let Self::Charts { charts } = self {
+            charts.iter_mut().for_each(|chart| chart.full = None);
+        }
+    }
+}
+
+/// The chart below the figures.
+#[derive(Debug, Serialize)]
+struct Hero {
+    chart: Picture,
+    /// The time of its section.
+    time: usize,
+}
+
+impl Hero {
+    /// The first chart, if all charts belong to one part of the page.
+    fn taken_from(sections: &mut [Section]) -> Option<Self> {
+        let mut with_charts = sections
+            .iter_mut()
+            .filter(|section| section.blocks.iter().any(|block| matches!(block, Block::Charts { .. })));
+        let section = with_charts.next()?;
+        if section.is_part {
+            return None;
+        }
+        let time = section.time;
+        let charts = section.blocks.iter_mut().find_map(|block| match block {
+            Block::Charts { charts } => Some(charts),
+            _ => None,
+        })?;
+        let chart = charts.remove(0);
+        section.blocks.retain(|block| !matches!(block, Block::Charts { charts } if charts.is_empty()));
+        Some(Self { chart, time })
     }
 }
 
@@ -143,7 +216,11 @@ pub(super) enum Block {
     /// The load of a timespan, if there are several.
     Load { line: String },
     /// The headline figures.
-    Tiles { tiles: Vec<Tile> },
+    Tiles {
+        tiles: Vec<Tile>,
+        /// What holds for all of them; may be empty.
+        note: String,
+    },
     /// Charts beside each other.
     Charts { charts: Vec<Picture> },
     /// Charts that there is no data for.
@@ -219,6 +296,8 @@ pub(super) struct Picture {
     name: &'static str,
     title: String,
     caption: String,
+    /// SVG for the whole width, of the first of several.
+    full: Option<String>,
     /// SVG.
     wide: String,
     /// SVG.
@@ -231,6 +310,7 @@ impl Picture {
             name: chart.name,
             title: chart.title.clone(),
             caption: chart.caption.clone(),
+            full: None,
             wide: svg_for_page(chart, Room::Wide)?,
             narrow: svg_for_page(chart, Room::Narrow)?,
         })
@@ -246,7 +326,10 @@ pub(super) struct Missing {
 
 /// Those that are there, then those that are not.
 pub(super) fn charts(shown: &[Shown]) -> io::Result<Vec<Block>> {
-    let charts: Vec<Picture> = shown.iter().flatten().map(Picture::of).collect::<io::Result<_>>()?;
+    let mut charts: Vec<Picture> = shown.iter().flatten().map(Picture::of).collect::<io::Result<_>>()?;
+    if let Some((picture, chart)) = charts.first_mut().zip(shown.iter().flatten().next()) {
+        picture.full = Some(svg_for_page(chart, Room::Full)?);
+    }
     let missing = shown.iter().filter_map(|shown| shown.as_ref().err());
     let missing: Vec<Missing> =
         missing.map(|Absent { title, reason }| Missing { title, reason: reason.clone() }).collect();
@@ -410,11 +493,11 @@ mod tests {
 
     #[test]
     fn long_pages_have_contents() {
-        let part = |heading: &str| Section { is_part: true, ..Section::new(heading, Vec::new()) };
-        let sections =
-            || vec![Section::new("", Vec::new()), Section::new("one", Vec::new()), part("Charts"), part("Tables")];
+        let whole = |heading: &str| Section::new(heading, vec![table("", "")]);
+        let part = |heading: &str| Section { is_part: true, ..whole(heading) };
+        let sections = || vec![whole(""), whole("one"), part("Charts"), part("Tables")];
         assert!(page(sections()).contents.is_empty(), "three headings are seen at a glance");
-        let page = page(sections().into_iter().chain([Section::new("two", Vec::new())]).collect());
+        let page = page(sections().into_iter().chain([whole("two")]).collect());
         let listed: Vec<(&str, &str, usize)> =
             page.contents.iter().map(|entry| (entry.id.as_str(), entry.heading.as_str(), entry.parts.len())).collect();
         assert_eq!(listed, [("part-1", "one", 2), ("part-4", "two", 0)]);

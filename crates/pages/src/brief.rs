@@ -4,7 +4,7 @@ use super::answer::{lower, sentence};
 use super::block::{Fact, Tone};
 use super::environment::facts;
 use super::foreign_text::{text, text_of_path};
-use super::warnings::{Explain, advice_for_all, figures, plain};
+use super::warnings::{Explain, advice_for_all, plain};
 use model::doubt::{Doubt, NotedRuns};
 use model::environment::{Hypervisor, TargetEnvironment};
 use model::finding::{Finding, Severity};
@@ -19,8 +19,8 @@ use std::path::PathBuf;
 /// Findings of one run that are named; the others are counted.
 pub(super) const FINDINGS_MAX: usize = 4;
 
-/// The same of several runs, whose figures are longer.
-const OF_RUNS_MAX: usize = 2;
+/// The same of several runs.
+const OF_RUNS_MAX: usize = 4;
 
 /// Findings whose advice is given; that of the others is below.
 const REMEDIES_MAX: usize = 2;
@@ -177,10 +177,7 @@ struct FoundInRuns {
 fn found_in<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> FoundInRuns {
     let runs: Vec<&Headline> = runs.into_iter().collect();
     let told = |(name, count): &(String, usize)| {
-        let figure = figures(runs.iter().copied(), name);
-        let figure = figure.map(|figure| format!("{figure} ")).unwrap_or_default();
-        let which = if *count < runs.len() { format!(", in {count} of {} runs", runs.len()) } else { String::new() };
-        format!("{figure}({name}{which})")
+        if *count < runs.len() { format!("{name} in {count} of {} runs", runs.len()) } else { name.clone() }
     };
     let most = if runs.len() > 1 { OF_RUNS_MAX } else { FINDINGS_MAX };
     let causes = Doubt::of(runs.iter().copied()).map(|doubt| doubt.causes).unwrap_or_default();
@@ -260,9 +257,9 @@ pub(super) fn listed(mut parts: Vec<String>, most: usize) -> String {
     let more = parts.len().saturating_sub(most);
     parts.truncate(most);
     if more > 0 {
-        parts.push(format!("{more} more below"));
+        parts.push(format!("{more} more"));
     }
-    parts.join("; ")
+    parts.join(", ")
 }
 
 /// What the first of the findings above a note ask for, each for all loads that have it; `None` if there are none.
@@ -277,10 +274,16 @@ pub(super) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>, explai
         }
     }
     let advice = grave.into_iter().filter_map(|(finding, advice)| advice_for_all(advice, explain(&finding.name)));
-    let mut advice: Vec<String> = advice.map(|advice| sentence(plain(advice).as_str())).collect();
+    let mut advice: Vec<String> = advice.map(|advice| sentence(&plain(action(advice)))).collect();
     advice.dedup();
     advice.truncate(REMEDIES_MAX);
     (!advice.is_empty()).then(|| advice.join(" "))
+}
+
+/// Advice without its reasons, which are told with the finding.
+pub(super) fn action(advice: &str) -> &str {
+    let action = advice.split(": ").next().unwrap_or(advice);
+    action.split(". ").next().unwrap_or(action)
 }
 
 /// What to do about the most frequent causes of doubt in runs, without small shares of CPU time; `None` if most runs are sound.
@@ -294,10 +297,9 @@ pub(super) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<Stri
     causes.retain(|(name, _)| !is_small_share(runs, name));
     let remedy = |(name, _): &(String, usize)| {
         let told = advice_for_all(runs.iter().filter_map(|run| run.finding_advice(name)), explain(name));
-        // Why is said with the finding.
-        let action = told.map(|told| told.split_once(": ").map_or(told, |(action, _)| action));
         sentence(
-            &action
+            &told
+                .map(action)
                 .map_or_else(|| format!("remove the cause of {name}"), |action| format!("{} ({name})", plain(action))),
         )
     };
@@ -391,9 +393,9 @@ mod tests {
     #[test]
     fn few_warned_runs_among_many_leave_the_answer_mostly_trusted() {
         for (warned, sound, words, is_advised) in [
-            (1, 5, "Mostly: (steal, in 1 of 6 runs).", false),
-            (3, 3, "Only in part: (steal, in 3 of 6 runs). Without the disturbance", true),
-            (1, 0, "Only in part: (steal). Without the disturbance", true),
+            (1, 5, "Mostly: steal in 1 of 6 runs.", false),
+            (3, 3, "Only in part: steal in 3 of 6 runs. Without the disturbance", true),
+            (1, 0, "Only in part: steal. Without the disturbance", true),
         ] {
             let runs = runs(warned, sound);
             let trust = Trust::in_runs(&runs);
@@ -422,9 +424,7 @@ mod tests {
         };
         let small = "the threads waited for a CPU for 2.4 % of their time";
         let large = "the threads waited for a CPU for 15.0 % of their time";
-        assert!(
-            words(&[small]).starts_with("Yes, but with small disturbances: the threads waited for a CPU for 2.4 %")
-        );
+        assert!(words(&[small]).starts_with("Yes, but with small disturbances: cpu-contention."));
         assert!(words(&[small, large]).starts_with("Only in part: "), "one is large");
         assert!(words(&["unknown"]).starts_with("Only in part: "));
         let advised = |figures: &[&str]| {

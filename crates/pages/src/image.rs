@@ -18,6 +18,8 @@ const PNG_UNITS_PER_PX: f64 = 2.0;
 /// For which room a chart of a page is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
+    /// A window.
+    Full,
     /// Half a window, or a page of paper.
     Wide,
     /// A telephone.
@@ -27,6 +29,7 @@ pub(super) enum Room {
 impl Room {
     const fn size(self) -> Size {
         let (width_px, height_px) = match self {
+            Self::Full => (1240, 330),
             Self::Wide => (620, 290),
             Self::Narrow => (360, 260),
         };

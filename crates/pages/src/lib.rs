@@ -172,6 +172,7 @@ fn rendered(page: Page) -> Result<String, minijinja::Error> {
     // Names that end with .html are escaped.
     environment.add_template("report.html", include_str!("report.html"))?;
     environment.add_template("block.html", include_str!("block.html"))?;
+    environment.add_template("chart.html", include_str!("chart.html"))?;
     environment.add_template("words.html", include_str!("words.html"))?;
     environment.add_template("report.css", include_str!("report.css"))?;
     environment.add_template("report.js", include_str!("report.js"))?;

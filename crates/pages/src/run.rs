@@ -150,7 +150,9 @@ pub(super) fn time_span(
         return Ok(vec![Section::new(heading, first)]);
     };
     first.extend(span_result.verification.as_ref().map(verified));
-    first.push(Block::Tiles { tiles: tiles(span_result, measured) });
+    let without = without_interval(measured, None, measured.total.total.ios);
+    let note = without.map(|without| format!("No 95 % intervals: {}.", reason(without))).unwrap_or_default();
+    first.push(Block::Tiles { tiles: tiles(span_result, measured), note });
     first.push(Block::Table(totals(measured)));
     let mut sections = vec![Section::new(heading, first)];
     let first_tables = [kinds::streams(measured), kinds::verification(span_result), kinds::corrupt_units(span_result)];
@@ -311,6 +313,14 @@ fn commit_tiles(commit: &Commit, call: &str) -> Vec<Tile> {
     [Some(latency_tile("Mean commit", commit.mean_ns, beside(), false)), p99].into_iter().flatten().collect()
 }
 
+/// What to do for an interval or, if that is not known, why there is none.
+fn reason(without: WithoutInterval) -> String {
+    match without {
+        WithoutInterval::Reason(reason) => reason.to_owned(),
+        WithoutInterval::Withheld { why, remedy } => remedy.unwrap_or(why),
+    }
+}
+
 /// The figures that are quoted, with their intervals.
 fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
     let Some(headline) = stats::headline(span_result) else { return Vec::new() };
@@ -321,9 +331,13 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
     let between = |found: Option<Interval>, rank_ppb: Option<u64>, shown: fn(f64) -> String| match found {
         Some(found) => format!("95 % interval: {} to {}", shown(found.low), shown(found.high)),
         None => match without_interval(measured, rank_ppb, count) {
-            Some(WithoutInterval::Reason(reason)) => format!("no 95 % interval: {reason}"),
-            Some(WithoutInterval::Withheld { why, remedy }) => format!("no 95 % interval: {}", remedy.unwrap_or(why)),
-            None => String::new(),
+            // The reason for all is told once.
+            Some(without)
+                if rank_ppb.is_some() && without_interval(measured, None, count).as_ref() != Some(&without) =>
+            {
+                format!("no 95 % interval: {}", reason(without))
+            }
+            Some(_) | None => String::new(),
         },
     };
     let mut tiles = vec![
@@ -386,8 +400,8 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
 /// Usage of the CPUs; `None` if it is unknown.
 fn cpu_tile(span_result: &TimeSpanResult, percent: f64) -> Option<Tile> {
     span_result.measured.as_ref().filter(|measured| measured.has_cpu_usage())?;
-    let shares = stats::cpu_shares(span_result).map(|shares| format!(": {shares}"));
-    let beside = format!("mean of all CPUs{}", shares.unwrap_or_default());
+    let own = stats::cpu_shares(span_result).map(|shares| format!("; diskspd {:.1} %", shares.program_percent));
+    let beside = format!("mean of all CPUs{}", own.unwrap_or_default());
     Some(tile("CPU of the machine", significant(percent), "%", beside))
 }
 

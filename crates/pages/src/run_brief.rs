@@ -3,7 +3,7 @@
 use super::again::Again;
 use super::answer::sentence;
 use super::block::Tone;
-use super::brief::{Brief, FINDINGS_MAX, Trust, engines, is_small_share, listed, names_option, place, remedy};
+use super::brief::{Brief, FINDINGS_MAX, Trust, action, engines, is_small_share, listed, names_option, place, remedy};
 use super::foreign_text::{text, text_of_path};
 use super::preset;
 use super::quantity::{Quantity, latency, significant};
@@ -299,7 +299,7 @@ fn unjudged(program: &str, spans: &[&TimeSpanResult]) -> Trust {
 fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult], explain: Explain) -> (String, String) {
     let findings = || findings(spans.iter().copied());
     let notes = findings().filter(|finding| ["imported-rate", "short-run"].contains(&finding.name.as_str()));
-    let notes = notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(&note.advice));
+    let notes = notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(action(&note.advice)));
     let mut advice: Vec<String> = remedy(findings(), explain).into_iter().collect();
     for note in notes {
         // Of several timespans, which may have the same.
@@ -365,7 +365,7 @@ fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String,
         };
     }
     if let Some(command) = other {
-        let advice: Vec<String> = asking.iter().map(|finding| sentence(&finding.advice)).collect();
+        let advice: Vec<String> = asking.iter().map(|finding| sentence(action(&finding.advice))).collect();
         return (advice.join(" "), command);
     }
     if let Some(repeated) = again.cloned().and_then(|again| again.repeated(&["--runs=6"])) {
@@ -432,7 +432,7 @@ mod tests {
             (Tone::Plain, format!("Only as latencies of this virtual disk: {OF_THE_HOST}."))
         );
         let noted = trust(vec![finding("short-run", Severity::Note)]).words;
-        assert!(noted.contains(" Further limits: the figure of short-run (short-run). The figures do not"), "{noted}");
+        assert!(noted.contains(" Further limits: short-run. The figures do not"), "{noted}");
         let warned = trust(vec![finding("steal", Severity::Warn)]).words;
         assert!(warned.starts_with("Only in part: ") && warned.contains(" A flush ends when the host"), "{warned}");
         let mut small = finding("steal", Severity::Warn);
@@ -440,7 +440,7 @@ mod tests {
         let Trust { tone, words } = trust(vec![small]);
         assert_eq!(tone, Tone::Warn);
         assert!(
-            words.contains("3.0 % of the time (steal)") && words.contains(" A flush ends when the host"),
+            words.contains("small disturbances: steal.") && words.contains(" A flush ends when the host"),
             "{words}"
         );
     }
@@ -535,7 +535,7 @@ mod tests {
         );
         assert_eq!(
             trust,
-            "Only in part: the figure of steal (steal, in 1 of 2 runs). Without the disturbance, IOPS and MiB/s may be \
+            "Only in part: steal in 1 of 2 runs. Without the disturbance, IOPS and MiB/s may be \
              higher and latencies lower. The figures do not show what a longer load gets. With warnings: the writes."
         );
     }

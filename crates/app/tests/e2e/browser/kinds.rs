@@ -19,7 +19,7 @@ const OVERLAPS_IN: &str = r#"((part) => {
   const boxes = [];
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
-    if (node.data.trim() === "" || element.closest(".said, script, style, title")) continue;
+    if (node.data.trim() === "" || element.closest(".said, .unseen, script, style, title")) continue;
     if (!element.checkVisibility({ visibilityProperty: true })) continue;
     const range = document.createRange();
     range.selectNodeContents(node);

@@ -63,7 +63,9 @@ fn crosshair_and_zoom_are_those_of_all_charts_of_a_time() {
     browser.mouse("mouseReleased", to);
     let zoomed = (ticks(&mut browser, "iops", "across"), ticks(&mut browser, "throughput", "across"));
     assert_ne!(whole, zoomed);
-    assert_eq!(zoomed.0, zoomed.1, "all charts show the same time");
+    // The wide chart has more of them.
+    let (wide, half): (Vec<&str>, Vec<&str>) = (zoomed.0.split(' ').collect(), zoomed.1.split(' ').collect());
+    assert!(half.iter().all(|tick| wide.contains(tick)), "all charts show the same time: {zoomed:?}");
     let part = browser.text("document.querySelector('.zoom b').textContent");
     assert!(part.starts_with("0.5") && part.contains(" s to 1"), "{part}");
     // Where the line leaves the plane, between two of its points.
@@ -165,7 +167,7 @@ fn a_wide_table_scrolls_with_a_cue_and_long_pages_have_contents() {
     assert!(browser.number(cues) < 0.5, "nothing scrolls in a wide window");
 
     let entries = "[...document.querySelectorAll('.contents a')].map(a => a.textContent).join(';')";
-    let headings = "[...document.querySelectorAll('h2')].map(h => h.textContent).join(';')";
+    let headings = "[...document.querySelectorAll('h2:not(.unseen)')].map(h => h.textContent).join(';')";
     let listed = browser.text(entries);
     assert!(listed.starts_with("Charts;Tables;"), "{listed}");
     assert_eq!(listed, browser.text(headings));
