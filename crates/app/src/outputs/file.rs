@@ -91,7 +91,7 @@ impl OutputFile {
     }
 
     /// True if both are one file.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         self.place.is(&other.place)
     }
 
@@ -182,8 +182,17 @@ pub(crate) fn write_new(
     form: Form,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
-    let held = Folder::open(folder)?;
-    let mut private = PrivateFile::create(&held)?;
+    write_new_within(&Folder::open(folder)?, stem, form, contents).map(|name| folder.join(name))
+}
+
+/// The same for a directory that is held open; the name.
+pub(crate) fn write_new_within(
+    held: &Folder,
+    stem: &str,
+    form: Form,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<String> {
+    let mut private = PrivateFile::create(held)?;
     let mut buffered = BufWriter::new(private.file());
     contents(&mut buffered)?;
     buffered.flush()?;
@@ -194,8 +203,8 @@ pub(crate) fn write_new(
         let name = format!("{stem}{number}.{}", form.suffix());
         match private.rename_new(name.as_ref()) {
             Ok(()) => {
-                PrivateFile::remove_leftovers(&held);
-                return Ok(folder.join(name));
+                PrivateFile::remove_leftovers(held);
+                return Ok(name);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),

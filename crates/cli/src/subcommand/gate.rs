@@ -116,19 +116,23 @@ impl Arguments for GateArguments {
             }
         };
         if let GateTask::Run { points, .. } = &task {
-            check_metrics(&metrics, points)?;
+            check_load(&metrics, points)?;
         }
         Ok(GateCommand { folder, task, metrics, summary, junit })
     }
 }
 
-/// A load with `-L`: latencies are judged.
+/// A load with `-L`: latencies are judged. A profile says by itself what it measures.
 fn with_latencies(load: Vec<String>) -> Vec<String> {
-    if load.is_empty() || load.iter().any(|word| word == "-L") { load } else { [vec!["-L".to_owned()], load].concat() }
+    let is_set = load.iter().any(|word| word == "-L" || word.starts_with("-X"));
+    if load.is_empty() || is_set { load } else { [vec!["-L".to_owned()], load].concat() }
 }
 
-fn check_metrics(metrics: &[MetricName], points: &[PlannedPoint]) -> Result<(), String> {
-    let Some(span) = points.first().and_then(|point| point.request.profile.time_spans.first()) else { return Ok(()) };
+fn check_load(metrics: &[MetricName], points: &[PlannedPoint]) -> Result<(), String> {
+    let Some(point) = points.first() else { return Ok(()) };
+    let [span] = &point.request.profile.time_spans[..] else {
+        return Err("a gate judges one timespan; the profile has several".to_owned());
+    };
     metrics.iter().try_for_each(|name| name.resolve(span).map(drop).map_err(|reason| format!("--metric: {reason}")))
 }
 
