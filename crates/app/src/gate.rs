@@ -32,8 +32,6 @@ use render::document::DocumentKind;
 use render::gate::{Answer, answer};
 use stats::gate::{GateVerdict, Judgement, Series, judge};
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use tune::RunFailure;
 
@@ -125,13 +123,8 @@ impl Outputs {
 
     fn write(&self, answer: &Answer) -> Result<(), String> {
         let write = |file: &OutputFile, text: String, is_added: bool| {
-            let written = if is_added {
-                // Other commands of the job add to it meanwhile.
-                let opened = File::options().append(true).create(true).open(file.name());
-                opened.and_then(|mut file| file.write_all(text.as_bytes()))
-            } else {
-                file.write(|out| out.write_all(text.as_bytes()))
-            };
+            let text = text.as_bytes();
+            let written = if is_added { file.add(text) } else { file.write(|out| out.write_all(text)) };
             written.map_err(|error| format!("cannot write '{}': {error}", file.name().display()))
         };
         if let Some((file, is_added)) = &self.summary {

@@ -7,7 +7,7 @@ use cli::Form;
 use model::mark;
 use render::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
 use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use sys::file_identity::{self, FileState};
@@ -115,6 +115,22 @@ impl OutputFile {
         }
         file.set_len(0)?;
         Ok(file)
+    }
+
+    /// Writes behind what the file holds; others may have done so since it was checked.
+    pub(crate) fn add(&self, bytes: &[u8]) -> io::Result<()> {
+        let Place { folder, name, found, .. } = &self.place;
+        let mut file = match found {
+            Some(_) => folder.open_to_write(name)?,
+            None => folder.create_new(name).map_err(taken)?,
+        };
+        if found.is_some_and(|found| !file_identity::state(&file).is_ok_and(|state| state.is_same_file(&found))) {
+            return Err(changed());
+        }
+        // Of two at the same time, the later one begins at the end of the other.
+        file.lock()?;
+        file.seek(SeekFrom::End(0))?;
+        file.write_all(bytes)
     }
 
     /// Writes the whole file under a private name and puts it in its place. It is written as it is made: that of a

@@ -340,10 +340,6 @@ fn what_cannot_be_judged_is_not_recorded() {
     let run = place.diskspd("gate f --result failed.json").run();
     run.expect_status(1).expect_stderr(&["the result has no figures"]);
     assert_eq!(results(&place), 0);
-    // A profile says what it measures.
-    let profile = place.diskspd("-Rpxml -c1M -d1 -W0 -b4K -L --max-ios=500 --engine=null a.dat").run();
-    place.file("p.xml", profile.stdout.as_bytes());
-    place.diskspd("gate f -- -Xp.xml").run().expect_status(6).expect_stdout(&["recorded, 1 of 5"]);
     // A load that fails or is refused leaves nothing.
     for (load, status) in [("-d1 missing.dat", 1), ("-w101 a.dat", 3)] {
         place.diskspd(&format!("gate new -- {load}")).run().expect_status(status);

@@ -116,23 +116,20 @@ impl Arguments for GateArguments {
             }
         };
         if let GateTask::Run { points, .. } = &task {
-            check_load(&metrics, points)?;
+            check_metrics(&metrics, points)?;
         }
         Ok(GateCommand { folder, task, metrics, summary, junit })
     }
 }
 
-/// A load with `-L`: latencies are judged. A profile says by itself what it measures.
+/// A load with `-L`: latencies are judged. What is said about a profile (`-X`) does not begin with `-L`.
 fn with_latencies(load: Vec<String>) -> Vec<String> {
     let is_set = load.iter().any(|word| word == "-L" || word.starts_with("-X"));
     if load.is_empty() || is_set { load } else { [vec!["-L".to_owned()], load].concat() }
 }
 
-fn check_load(metrics: &[MetricName], points: &[PlannedPoint]) -> Result<(), String> {
-    let Some(point) = points.first() else { return Ok(()) };
-    let [span] = &point.request.profile.time_spans[..] else {
-        return Err("a gate judges one timespan; the profile has several".to_owned());
-    };
+fn check_metrics(metrics: &[MetricName], points: &[PlannedPoint]) -> Result<(), String> {
+    let Some(span) = points.first().and_then(|point| point.request.profile.time_spans.first()) else { return Ok(()) };
     metrics.iter().try_for_each(|name| name.resolve(span).map(drop).map_err(|reason| format!("--metric: {reason}")))
 }
 
@@ -192,6 +189,7 @@ mod tests {
             ("f --metric p98 -- a", "unknown metric 'p98'"),
             ("f --metric commit.p99 -- a", "the load has no commit.p99"),
             ("f --runs 0 -- a", "--runs '0'"),
+            ("f -- -Xa.xml", "an XML profile (-X) cannot be used here"),
         ] {
             let failure = typed("gate", line).expect_err(line);
             assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
