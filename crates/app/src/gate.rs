@@ -7,18 +7,19 @@ mod history;
 use crate::interrupt;
 use crate::load::judged;
 use crate::output::{print, say, say_each};
-use crate::outputs::{OutputFile, Protected, Replace, is_below_target, is_folder_of_target, names_in};
+use crate::outputs::{OutputFile, Protected, Replace, has_figures, is_below_target, is_folder_of_target, names_in};
 use crate::saved_results;
 use crate::series_runner::{self, Refused};
 use crate::status::{Status, fail, printed, refuse_with};
 use crate::sweep::folder::Kind;
 use crate::sweep::{self, check_points};
 use crate::system_env::Invocation;
+use cli::RunOptions;
 use cli::subcommand::gate::{GateCommand, GateTask};
 use cli::subcommand::sweep::SweepCommand;
 use cli::sweep::PlannedPoint;
 use fingerprint::differences;
-use folder::GateFolder;
+use folder::{GateFolder, own_files};
 pub(crate) use history::run as history;
 use model::finding::Severity;
 use model::gate::{GATE_SCHEMA, GateEntry, GateOutcome, history_of};
@@ -52,48 +53,38 @@ pub(crate) fn run(invocation: &Invocation, command: &GateCommand) -> Status {
         let folder = command.folder.display();
         return refuse_with(&format!("'{folder}' is or contains {}: give another directory", file.role));
     }
-    let outputs = match Outputs::check(command, &targets) {
+    let protected = targets.into_iter().chain(own_files(&command.folder)).collect::<Vec<_>>();
+    let outputs = match Outputs::check(command, &protected) {
         Ok(outputs) => outputs,
         Err(reason) => return refuse_with(&reason),
     };
-    let mut judged_runs = Status::Done;
     let ended = match &command.task {
-        GateTask::Run { points, runs } => match run_load(invocation, command, points, *runs) {
-            Ok((answer, judged)) => {
-                judged_runs = judged;
-                Ok(answer)
-            }
-            Err(status) => Err(status),
-        },
+        GateTask::Run { points, runs } => run_load(invocation, command, points, *runs),
         GateTask::Judge(file) => judge_file(command, file),
         GateTask::Pairs(SweepCommand::Run { request, replace_output, .. }) => {
             let name = format!("ab-{}", sys::clock::realtime_ns());
             let folder = Some(command.folder.join(name));
             let sides = SweepCommand::Run { request: request.clone(), folder, replace_output: *replace_output };
-            match sweep::run(invocation, sides, Kind::Ab) {
-                Status::Done => Ok(Answer::of_pairs(GateOutcome::Pass)),
-                Status::No => Ok(Answer::of_pairs(GateOutcome::Fail)),
-                Status::CannotTell => Ok(Answer::of_pairs(GateOutcome::CannotTell)),
+            let status = sweep::run(invocation, sides, Kind::Ab);
+            let outcome = match status {
+                Status::Done => Ok(GateOutcome::Pass),
+                Status::No => Ok(GateOutcome::Fail),
+                Status::CannotTell => Ok(GateOutcome::CannotTell),
                 other => Err(other),
-            }
+            };
+            outcome.map(|outcome| (Answer::of_pairs(outcome), status))
         }
         GateTask::Pairs(SweepCommand::Resume { .. }) => Err(refuse_with("a gate cannot be resumed")),
         GateTask::Accept(reason) => return accept(command, reason),
     };
-    let answer = match ended {
-        Ok(answer) => answer,
+    let (answer, status) = match ended {
+        Ok(ended) => ended,
         Err(status) => return status,
     };
     let shown = print(render::gate::text(&answer).as_bytes());
     if let Err(reason) = outputs.write(&answer) {
         return fail(&reason);
     }
-    let status = match answer.outcome {
-        _ if judged_runs != Status::Done => judged_runs,
-        GateOutcome::Pass => Status::Done,
-        GateOutcome::Fail => Status::No,
-        GateOutcome::CannotTell => Status::CannotTell,
-    };
     printed(shown, status)
 }
 
@@ -106,8 +97,8 @@ fn is_misplaced(folder: &Path, target: &Path) -> bool {
 
 /// The files of `--summary` and `--junit`, checked.
 struct Outputs {
-    /// With what it holds already.
-    summary: Option<(OutputFile, Vec<u8>)>,
+    /// True if it is added to what the file holds.
+    summary: Option<(OutputFile, bool)>,
     junit: Option<OutputFile>,
 }
 
@@ -119,25 +110,27 @@ impl Outputs {
         };
         let of_summary = |path: &PathBuf| {
             let is_of_job = std::env::var_os(SUMMARY_VARIABLE).is_some_and(|of_job| of_job == path.as_os_str());
-            let file = check("--summary", path, DocumentKind::GateSummary, is_of_job)?;
-            let before = if is_of_job && file.is_there() { saved_results::contents(path)? } else { Vec::new() };
-            Ok::<_, String>((file, before))
+            check("--summary", path, DocumentKind::GateSummary, is_of_job).map(|file| (file, is_of_job))
         };
         let summary = command.summary.as_ref().map(of_summary).transpose()?;
         let junit =
             command.junit.as_ref().map(|path| check("--junit", path, DocumentKind::JUnit, false)).transpose()?;
+        if summary.as_ref().zip(junit.as_ref()).is_some_and(|((summary, _), junit)| summary.is(junit)) {
+            return Err("--junit and --summary name one file".to_owned());
+        }
         Ok(Self { summary, junit })
     }
 
     fn write(&self, answer: &Answer) -> Result<(), String> {
-        let write = |file: &OutputFile, parts: [&[u8]; 2]| {
-            let written = file.write(|out| parts.iter().try_for_each(|part| out.write_all(part)));
+        let write = |file: &OutputFile, text: String, is_added: bool| {
+            let text = text.as_bytes();
+            let written = if is_added { file.add(text) } else { file.write(|out| out.write_all(text)) };
             written.map_err(|error| format!("cannot write '{}': {error}", file.name().display()))
         };
-        if let Some((file, before)) = &self.summary {
-            write(file, [before, render::gate::summary(answer).as_bytes()])?;
+        if let Some((file, is_added)) = &self.summary {
+            write(file, render::gate::summary(answer), *is_added)?;
         }
-        self.junit.as_ref().map_or(Ok(()), |file| write(file, [b"", render::gate::junit(answer).as_bytes()]))
+        self.junit.as_ref().map_or(Ok(()), |file| write(file, render::gate::junit(answer), false))
     }
 }
 
@@ -168,7 +161,6 @@ fn run_load(
     say(&format!("load: {}", runner.load_line(0, &planned.request.profile, false)));
     runner.prepare(0, &planned.request.profile).map_err(&failed)?;
     let program = invocation.program.to_string_lossy().into_owned();
-    let mut of_runs = Status::Done;
     for number in 1..=runs {
         *part.borrow_mut() = format!("{number} of up to {runs}");
         let mut profile = planned.request.profile.clone();
@@ -180,17 +172,16 @@ fn run_load(
         let words = std::iter::once(program.as_str()).chain(planned.words.iter().map(String::as_str));
         let labels = planned.request.options.labels.clone();
         let result = RunResult { command_line: command_line(words), labels, ..result };
-        // What --strict, --require and --verify make of the runs.
-        of_runs = sweep::worse(of_runs, judged(&result, &planned.request.options));
+        gate.heed(&result, &planned.request.options);
         let wants_run = gate.add(&result).map_err(|reason| fail(&reason))?;
         if !wants_run {
             break;
         }
     }
-    gate.end().map(|answer| (answer, of_runs)).map_err(|reason| fail(&reason))
+    gate.end().map_err(|reason| fail(&reason))
 }
 
-fn judge_file(command: &GateCommand, file: &Path) -> Result<Answer, Status> {
+fn judge_file(command: &GateCommand, file: &Path) -> Result<(Answer, Status), Status> {
     let result = saved_results::read(file).map_err(|reason| fail(&reason))?;
     let mut gate = Gate::new(command).map_err(|reason| fail(&reason))?;
     gate.add(&result).and_then(|_| gate.end()).map_err(|reason| fail(&reason))
@@ -205,6 +196,10 @@ struct Gate<'a> {
     judgement: Option<(Judgement, Vec<GateEntry>)>,
     /// Why no answer can be had from the runs.
     withheld: Option<String>,
+    /// What `--strict`, `--require` and `--verify` make of the runs.
+    status: Status,
+    /// The requirements that are not met, or not known to be.
+    unmet: Vec<String>,
 }
 
 impl<'a> Gate<'a> {
@@ -212,14 +207,40 @@ impl<'a> Gate<'a> {
         let folder = GateFolder::make(&command.folder)?;
         // A directory that cannot be used is refused before the run.
         folder.lock()?.save()?;
-        Ok(Self { command, folder, own: Vec::new(), judgement: None, withheld: None })
+        Ok(Self {
+            command,
+            folder,
+            own: Vec::new(),
+            judgement: None,
+            withheld: None,
+            status: Status::Done,
+            unmet: Vec::new(),
+        })
+    }
+
+    /// Heeds the requirements of a run.
+    fn heed(&mut self, result: &RunResult, options: &RunOptions) {
+        self.status = sweep::worse(self.status, judged(result, options));
+        let findings = result.time_spans.iter().flat_map(|span| &span.requirements);
+        let unmet = findings.filter(|finding| finding.severity != Severity::Pass);
+        self.unmet.extend(unmet.map(|finding| format!("{}: {}", finding.subject, finding.figure)));
     }
 
     /// Records a run; true if another may change the answer.
     fn add(&mut self, result: &RunResult) -> Result<bool, String> {
+        // What cannot be judged is not recorded.
+        let [span] = &result.profile.time_spans[..] else {
+            return Err("a gate judges one timespan; the result has several, or none".to_owned());
+        };
+        if !has_figures(result) {
+            return Err("the result has no figures: its run failed".to_owned());
+        }
+        let names = self.names(span)?;
         let mut index = self.folder.lock()?;
+        let like = folder::entry("", result);
         let is_known = |entry: &&GateEntry| {
-            entry.file.is_some() && entry.at_unix_ns == result.started_at && result.started_at != UnixTime::UNKNOWN
+            let is_same = (&entry.fingerprint, entry.at_unix_ns) == (&like.fingerprint, result.started_at);
+            entry.file.is_some() && is_same && result.started_at != UnixTime::UNKNOWN
         };
         let known = index.entries.iter().find(is_known).cloned();
         let entry = match known {
@@ -237,11 +258,15 @@ impl<'a> Gate<'a> {
             self.withheld = Some(format!("the run is INVALID ({}): it is kept, but is not history", names.join(", ")));
             return Ok(false);
         }
-        let span = result.profile.time_spans.first().ok_or("the result has no timespan")?;
-        let names = self.names(span)?;
         let has_all = |entry: &&GateEntry| names.iter().all(|name| entry.value(name).is_some());
         if let Some(missing) = names.iter().find(|name| entry.value(name).is_none()) {
-            self.withheld = Some(format!("the run has no {missing} above 0"));
+            let is_stalled = entry.metrics.get(&MetricName::bare(Metric::Iops).to_string()) == Some(&0.0);
+            self.withheld = Some(if is_stalled {
+                self.status = sweep::worse(self.status, Status::No);
+                "no I/O was completed".to_owned()
+            } else {
+                format!("the run has no {missing} above 0")
+            });
             return Ok(false);
         }
         let earlier: Vec<GateEntry> =
@@ -259,7 +284,7 @@ impl<'a> Gate<'a> {
             .map(|name| Series { figure: name.clone(), earlier: values(name, &earlier), new: values(name, &self.own) })
             .collect();
         let judgement = judge(&series);
-        let wants_run = judgement.wants_run;
+        let wants_run = judgement.wants_run && self.status != Status::No;
         self.judgement = Some((judgement, earlier));
         Ok(wants_run)
     }
@@ -276,13 +301,20 @@ impl<'a> Gate<'a> {
     }
 
     /// The answer; it is written down beside its runs.
-    fn end(self) -> Result<Answer, String> {
-        let answer = match (self.withheld, &self.judgement) {
+    fn end(self) -> Result<(Answer, Status), String> {
+        let mut answer = match (self.withheld, &self.judgement) {
             (Some(reason), _) => Answer::cannot_tell(&reason),
             (None, Some((judgement, earlier))) => answer(judgement, earlier, &self.own),
             (None, None) => Answer::cannot_tell("no run was made"),
         };
-        let is_judged = self.judgement.is_some_and(|(of, _)| of.verdict != GateVerdict::NotEnough);
+        answer.outcome = match self.status {
+            Status::Done => answer.outcome,
+            Status::CannotTell if answer.outcome != GateOutcome::Fail => GateOutcome::CannotTell,
+            _ => GateOutcome::Fail,
+        };
+        answer.reason = [self.unmet, vec![answer.reason]].concat().join("; ");
+        let is_judged = answer.outcome == GateOutcome::Fail
+            || self.judgement.is_some_and(|(of, _)| of.verdict != GateVerdict::NotEnough);
         if is_judged {
             let mut index = self.folder.lock()?;
             for entry in &mut index.entries {
@@ -292,7 +324,13 @@ impl<'a> Gate<'a> {
             }
             index.save()?;
         }
-        Ok(answer)
+        let status = match answer.outcome {
+            _ if self.status == Status::Corrupt => Status::Corrupt,
+            GateOutcome::Pass => Status::Done,
+            GateOutcome::Fail => Status::No,
+            GateOutcome::CannotTell => Status::CannotTell,
+        };
+        Ok((answer, status))
     }
 }
 
@@ -300,23 +338,28 @@ impl<'a> Gate<'a> {
 fn accept(command: &GateCommand, reason: &str) -> Status {
     let accepted = GateFolder::open(&command.folder).and_then(|folder| {
         let mut index = folder.lock()?;
-        let latest = index.entries.iter().rev().find(|entry| entry.file.is_some() && !entry.is_invalid());
+        let is_run = |entry: &GateEntry| entry.file.is_some() && !entry.is_invalid();
+        let latest = index.entries.iter().rposition(is_run);
         let latest = latest.ok_or_else(|| format!("no results in '{}'", command.folder.display()))?;
-        let same = index
-            .entries
-            .iter()
-            .rev()
-            .filter(|entry| entry.file.is_some() && !entry.is_invalid() && entry.fingerprint == latest.fingerprint);
-        let worse = same.take_while(|entry| entry.gate == Some(GateOutcome::Fail));
-        let from: UnixTime = worse.last().unwrap_or(latest).at_unix_ns;
+        let fingerprint = index.entries[latest].fingerprint.clone();
+        let is_same = |entry: &GateEntry| is_run(entry) && entry.fingerprint == fingerprint;
+        let same = index.entries.iter().enumerate().rev().filter(|(_, entry)| is_same(entry));
+        // Runs between those that fail may be in doubt.
+        let is_bad = |entry: &GateEntry| matches!(entry.gate, Some(GateOutcome::Fail | GateOutcome::CannotTell));
+        let since = same.take_while(|(_, entry)| is_bad(entry) && entry.accepted.is_none());
+        let first = since.filter(|(_, entry)| entry.gate == Some(GateOutcome::Fail)).last().map_or(latest, |of| of.0);
+        index.entries[first..].iter_mut().filter(|entry| is_same(entry)).for_each(|entry| {
+            entry.accepted = Some(reason.to_owned());
+        });
+        let from = index.entries[first].at_unix_ns;
         let acceptance = GateEntry {
             schema: GATE_SCHEMA.to_owned(),
             at_unix_ns: from,
-            fingerprint: latest.fingerprint.clone(),
+            fingerprint,
             accepted: Some(reason.to_owned()),
             ..GateEntry::default()
         };
-        index.entries.push(acceptance);
+        index.entries.insert(first, acceptance);
         index.save()?;
         Ok(from)
     });

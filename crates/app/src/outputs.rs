@@ -6,7 +6,7 @@ mod place;
 mod private;
 
 pub(crate) use descriptor::{inherited, misdirected_report};
-pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new};
+pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new, write_new_within};
 
 use crate::output::say;
 use cli::{Form, Outputs, ReportForm};

@@ -30,7 +30,7 @@ pub struct GateEntry {
     /// Metrics by full name, in the units of docs/metrics.md.
     #[serde(default)]
     pub metrics: BTreeMap<String, f64>,
-    /// `--accept`: why the level of the last runs is the reference from now on.
+    /// `--accept`: why the level of this run is the reference; of an acceptance, why the history begins behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
 }
@@ -70,18 +70,13 @@ impl GateEntry {
     }
 }
 
-/// The runs that others of this fingerprint are compared with: neither INVALID nor judged worse. An acceptance forgets what
-/// was before its moment, and takes the runs judged worse from then until it was given.
+/// The runs that others of this fingerprint are compared with: those behind the last acceptance that are neither INVALID
+/// nor judged worse, unless they were accepted. Their order counts, not their times: clocks are set back.
 pub fn history_of<'a>(entries: &'a [GateEntry], fingerprint: &BTreeMap<String, String>) -> Vec<&'a GateEntry> {
     let same: Vec<&GateEntry> = entries.iter().filter(|entry| entry.fingerprint == *fingerprint).collect();
-    let accepted = same.iter().rposition(|entry| entry.accepted.is_some());
-    let is_history = |(place, entry): &(usize, &GateEntry)| {
-        let is_accepted = accepted.is_some_and(|accepted| *place < accepted);
-        let is_forgotten = accepted.is_some_and(|accepted| entry.at_unix_ns.0 < same[accepted].at_unix_ns.0);
-        let is_worse = entry.gate == Some(GateOutcome::Fail) && !is_accepted;
-        entry.file.is_some() && !entry.is_invalid() && !is_forgotten && !is_worse
-    };
-    same.iter().copied().enumerate().filter(is_history).map(|(_, entry)| entry).collect()
+    let first = same.iter().rposition(|entry| entry.file.is_none()).map_or(0, |acceptance| acceptance + 1);
+    let is_worse = |entry: &GateEntry| entry.gate == Some(GateOutcome::Fail) && entry.accepted.is_none();
+    same[first..].iter().copied().filter(|entry| !entry.is_invalid() && !is_worse(entry)).collect()
 }
 
 #[cfg(test)]
@@ -102,8 +97,8 @@ mod tests {
             history_of(entries, &BTreeMap::new()).into_iter().filter_map(|of| of.file.clone()).collect::<String>()
         };
         assert_eq!(names(&entries), "12");
-        let accepted = Some("new disk".to_owned());
-        entries.push(GateEntry { at_unix_ns: UnixTime(4), accepted, ..GateEntry::default() });
+        entries[3].accepted = Some("new disk".to_owned());
+        entries.insert(3, GateEntry { accepted: entries[3].accepted.clone(), ..GateEntry::default() });
         entries.extend([run(5, Some(GateOutcome::Pass)), run(6, Some(GateOutcome::Fail))]);
         assert_eq!(names(&entries), "45");
     }

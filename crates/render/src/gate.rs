@@ -7,11 +7,14 @@ use crate::system::utc;
 use crate::xml::in_attribute;
 use model::gate::{GateEntry, GateOutcome};
 use model::metric::{Metric, MetricName, MetricUnit};
-use model::printable::printable;
+use model::printable::{printable, wrapped};
 use model::units::counted;
 use stats::gate::{Change, EARLIER_MIN, GateVerdict, Judgement};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+/// Width of the answer, with room for the indent of a second line.
+const COLUMNS: usize = 78;
 
 /// What a gate found.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +69,7 @@ pub fn answer(judgement: &Judgement, earlier: &[GateEntry], own: &[GateEntry]) -
             let since = judgement.changes.iter().filter(|change| change.is_worse).filter_map(|change| change.since);
             let first = since.min().and_then(|place| Some((place, earlier.iter().chain(own).nth(place)?)));
             let since = match first {
-                Some((place, entry)) if place < earlier.len() => format!(" since the run of {}", utc(entry.at_unix_ns)),
+                Some((place, entry)) if place < earlier.len() => format!(" since {}", utc(entry.at_unix_ns)),
                 _ => String::new(),
             };
             (GateOutcome::Fail, format!("{}{since}, against {runs}", changed(|change| change.is_worse)))
@@ -84,7 +87,8 @@ pub fn answer(judgement: &Judgement, earlier: &[GateEntry], own: &[GateEntry]) -
 
 /// The answer, and a table of its metrics.
 pub fn text(answer: &Answer) -> String {
-    let mut text = format!("{}: {}\n", answer.outcome.word(), answer.reason);
+    let line = printable(&answer.reason);
+    let mut text = wrapped(&format!("{}: {line}", answer.outcome.word()), COLUMNS).join("\n  ") + "\n";
     if !answer.changes.is_empty() {
         let mut table = PlainTable::new(["", "EARLIER", "NOW", "CHANGE", ""], 1..4);
         answer.changes.iter().for_each(|change| table.add(cells(change)));
@@ -135,7 +139,8 @@ pub fn junit(answer: &Answer) -> String {
     };
     let of_change = |change: &Change| (change.figure.shown(), element(change.is_worse));
     let mut cases: Vec<(String, String)> = answer.changes.iter().map(of_change).collect();
-    if cases.is_empty() {
+    if cases.is_empty() || (answer.outcome == GateOutcome::Fail && !answer.changes.iter().any(|change| change.is_worse))
+    {
         cases.push(("gate".to_owned(), element(true)));
     }
     let count = |word: &str| cases.iter().filter(|(_, element)| element.starts_with(word)).count();

@@ -3,13 +3,13 @@
 use super::fingerprint::fingerprint;
 use crate::kept_results::{date_of, is_dated};
 use crate::output::say;
-use crate::outputs::{OutputFile, Replace, write_document, write_new};
+use crate::outputs::{OutputFile, Protected, Replace, write_document, write_new_within};
 use crate::saved_results::result_in;
 use cli::Form;
 use model::gate::{GATE_SCHEMA, GateEntry};
 use model::result::RunResult;
 use model::units::counted;
-use render::document::DocumentKind;
+use render::document::{DocumentKind, HEAD_BYTES};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
@@ -24,6 +24,11 @@ const LOCK_FILE: &str = "index.lock";
 /// More than any index has.
 const INDEX_BYTES_MAX: u64 = 1 << 30;
 const INSTEAD: &str = "move it away, and the index is made again from the results";
+
+/// What no other document of a gate may replace.
+pub(super) fn own_files(folder: &Path) -> [Protected; 2] {
+    [INDEX_FILE, LOCK_FILE].map(|name| Protected { path: folder.join(name), role: "a file of the gate" })
+}
 
 /// The directory, held open.
 pub(super) struct GateFolder {
@@ -87,11 +92,18 @@ impl GateFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(self.of_file(INDEX_FILE, error)),
         };
+        if !bytes.is_empty() && DocumentKind::of(&bytes[..bytes.len().min(HEAD_BYTES)]) != Some(DocumentKind::GateIndex)
+        {
+            let reason = format!("not an index written by this version of diskspd: {INSTEAD}");
+            return Err(self.of_file(INDEX_FILE, reason));
+        }
         let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         let parsed = lines.iter().filter_map(|line| serde_json::from_slice::<GateEntry>(line).ok());
-        let mut entries: Vec<GateEntry> = parsed.filter(|entry| entry.schema == GATE_SCHEMA).collect();
+        let mut known = BTreeSet::new();
+        // A result counts once.
+        let is_first = |entry: &GateEntry| entry.file.as_ref().is_none_or(|name| known.insert(name.clone()));
+        let mut entries: Vec<GateEntry> = parsed.filter(|entry| entry.schema == GATE_SCHEMA).filter(is_first).collect();
         let broken = lines.len() - entries.len();
-        let known: BTreeSet<String> = entries.iter().filter_map(|entry| entry.file.clone()).collect();
         let there = self.results()?;
         entries.retain(|entry| entry.file.as_ref().is_none_or(|name| there.contains(name)));
         let mut added = 0;
@@ -99,8 +111,8 @@ impl GateFolder {
             match self.result(name) {
                 Ok(result) => {
                     let lost = entry(name, &result);
-                    let is_later = |of: &GateEntry| of.file.is_some() && of.at_unix_ns.0 > lost.at_unix_ns.0;
-                    let place = entries.iter().position(is_later).unwrap_or(entries.len());
+                    let is_earlier = |of: &GateEntry| of.at_unix_ns.0 <= lost.at_unix_ns.0;
+                    let place = entries.iter().rposition(is_earlier).map_or(0, |earlier| earlier + 1);
                     entries.insert(place, lost);
                     added += 1;
                 }
@@ -109,7 +121,7 @@ impl GateFolder {
         }
         if broken + added > 0 {
             say(&format!(
-                "WARNING: '{}' was incomplete: {} unreadable, {} added from their files (without the answers of their \
+                "WARNING: '{}' was incomplete: {} unreadable or double, {} added from their files (without the answers of their \
                  gates)",
                 self.path.join(INDEX_FILE).display(),
                 counted(broken, "line"),
@@ -152,9 +164,8 @@ impl Index<'_> {
     pub(super) fn record(&mut self, result: &RunResult) -> Result<GateEntry, String> {
         let folder = self.folder;
         let stem = date_of(result);
-        let written = write_new(&folder.path, &stem, Form::Json, |out| write_document(Form::Json, result, out));
-        let path = written.map_err(|error| format!("cannot write to '{}': {error}", folder.path.display()))?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let written = write_new_within(&folder.held, &stem, Form::Json, |out| write_document(Form::Json, result, out));
+        let name = written.map_err(|error| format!("cannot write to '{}': {error}", folder.path.display()))?;
         let added = entry(&name, result);
         self.entries.push(added.clone());
         self.save()?;

@@ -1,6 +1,6 @@
 //! `diskspd history`: the results of a gate, those of each fingerprint by themselves, with their change points.
 
-use super::folder::GateFolder;
+use super::folder::{GateFolder, own_files};
 use crate::output::{print, say};
 use crate::outputs::{OutputFile, Replace};
 use crate::picture;
@@ -8,6 +8,7 @@ use crate::status::{Status, fail, printed, refuse_with};
 use cli::subcommand::history::HistoryRequest;
 use model::gate::GateEntry;
 use model::metric::{Metric, MetricName};
+use model::printable::printable;
 use render::document::DocumentKind;
 use render::gate::History;
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use std::fmt::Write as _;
 pub(crate) fn run(request: &HistoryRequest) -> Status {
     let replace = Replace { kind: DocumentKind::Page, any: request.replace_output };
     let output = request.output.as_ref().map(|path| {
-        OutputFile::check(path, replace, &[]).map_err(|reason| format!("--output '{}': {reason}", path.display()))
+        OutputFile::check(path, replace, &own_files(&request.folder))
+            .map_err(|reason| format!("--output '{}': {reason}", path.display()))
     });
     let output = match output.transpose() {
         Ok(output) => output,
@@ -37,13 +39,13 @@ pub(crate) fn run(request: &HistoryRequest) -> Status {
         let parts = fingerprint.iter().filter(|(_, value)| !value.is_empty());
         for (name, value) in parts {
             // Writing to a string does not fail, here and below.
-            let _ = writeln!(text, "{name}: {value}");
+            let _ = writeln!(text, "{}: {}", printable(name), printable(value));
         }
         let table = render::gate::history(history);
         text += &table.lines().map(|line| line + "\n").collect::<String>();
-        let accepted = entries.iter().filter(|of| of.fingerprint == **fingerprint);
+        let accepted = entries.iter().filter(|of| of.fingerprint == **fingerprint && of.file.is_none());
         for (from, reason) in accepted.filter_map(|of| Some((of.at_unix_ns, of.accepted.as_ref()?))) {
-            let _ = writeln!(text, "accepted from {}: {reason}", render::system::utc(from));
+            let _ = writeln!(text, "accepted from {}: {}", render::system::utc(from), printable(reason));
         }
         text.push('\n');
     }

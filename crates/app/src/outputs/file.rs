@@ -7,7 +7,7 @@ use cli::Form;
 use model::mark;
 use render::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
 use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use sys::file_identity::{self, FileState};
@@ -91,7 +91,7 @@ impl OutputFile {
     }
 
     /// True if both are one file.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         self.place.is(&other.place)
     }
 
@@ -115,6 +115,22 @@ impl OutputFile {
         }
         file.set_len(0)?;
         Ok(file)
+    }
+
+    /// Writes behind what the file holds; others may have done so since it was checked.
+    pub(crate) fn add(&self, bytes: &[u8]) -> io::Result<()> {
+        let Place { folder, name, found, .. } = &self.place;
+        let mut file = match found {
+            Some(_) => folder.open_to_write(name)?,
+            None => folder.create_new(name).map_err(taken)?,
+        };
+        if found.is_some_and(|found| !file_identity::state(&file).is_ok_and(|state| state.is_same_file(&found))) {
+            return Err(changed());
+        }
+        // Of two at the same time, the later one begins at the end of the other.
+        file.lock()?;
+        file.seek(SeekFrom::End(0))?;
+        file.write_all(bytes)
     }
 
     /// Writes the whole file under a private name and puts it in its place. It is written as it is made: that of a
@@ -182,8 +198,17 @@ pub(crate) fn write_new(
     form: Form,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
-    let held = Folder::open(folder)?;
-    let mut private = PrivateFile::create(&held)?;
+    write_new_within(&Folder::open(folder)?, stem, form, contents).map(|name| folder.join(name))
+}
+
+/// The same for a directory that is held open; the name.
+pub(crate) fn write_new_within(
+    held: &Folder,
+    stem: &str,
+    form: Form,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<String> {
+    let mut private = PrivateFile::create(held)?;
     let mut buffered = BufWriter::new(private.file());
     contents(&mut buffered)?;
     buffered.flush()?;
@@ -194,8 +219,8 @@ pub(crate) fn write_new(
         let name = format!("{stem}{number}.{}", form.suffix());
         match private.rename_new(name.as_ref()) {
             Ok(()) => {
-                PrivateFile::remove_leftovers(&held);
-                return Ok(folder.join(name));
+                PrivateFile::remove_leftovers(held);
+                return Ok(name);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),

@@ -122,9 +122,10 @@ impl Arguments for GateArguments {
     }
 }
 
-/// A load with `-L`: latencies are judged.
+/// A load with `-L`: latencies are judged. What is said about a profile (`-X`) does not begin with `-L`.
 fn with_latencies(load: Vec<String>) -> Vec<String> {
-    if load.is_empty() || load.iter().any(|word| word == "-L") { load } else { [vec!["-L".to_owned()], load].concat() }
+    let is_set = load.iter().any(|word| word == "-L" || word.starts_with("-X"));
+    if load.is_empty() || is_set { load } else { [vec!["-L".to_owned()], load].concat() }
 }
 
 fn check_metrics(metrics: &[MetricName], points: &[PlannedPoint]) -> Result<(), String> {
@@ -188,6 +189,7 @@ mod tests {
             ("f --metric p98 -- a", "unknown metric 'p98'"),
             ("f --metric commit.p99 -- a", "the load has no commit.p99"),
             ("f --runs 0 -- a", "--runs '0'"),
+            ("f -- -Xa.xml", "an XML profile (-X) cannot be used here"),
         ] {
             let failure = typed("gate", line).expect_err(line);
             assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
