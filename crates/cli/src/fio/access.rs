@@ -16,6 +16,8 @@ pub(super) struct Access {
     pub(super) read_percent: u32,
     /// Bytes of every I/O, if all have the same.
     pub(super) block_bytes: Option<u64>,
+    /// The smallest of all sizes, those of I/Os that it does not do counted, to which fio rounds shares of a target.
+    pub(super) least_bytes: u64,
     /// True if hot places or zones are given.
     pub(super) is_uneven: bool,
     /// Options of the target.
@@ -53,6 +55,7 @@ pub(super) fn access(job: &mut Job<'_>) -> Access {
         is_random,
         read_percent: if reads { 100 } else { 0 },
         block_bytes: None,
+        least_bytes: DEFAULT_BYTES,
         is_uneven: false,
         words: Vec::new(),
     };
@@ -92,6 +95,7 @@ fn sizes(job: &mut Job<'_>, access: &mut Access) -> u64 {
     ] {
         kinds = job.read(name, kinds, parse);
     }
+    access.least_bytes = kinds.iter().flatten().map(|(bytes, _)| *bytes).min().unwrap_or(DEFAULT_BYTES);
     let [of_reads, of_writes, of_discards] = kinds;
     let done: Vec<&Vec<(u64, u32)>> =
         [(access.reads, &of_reads), (access.writes, &of_writes), (access.discards, &of_discards)]

@@ -28,7 +28,7 @@ pub(super) fn medium(job: &mut Job<'_>, access: &Access, files: &Files) -> Mediu
     caches(job, access, &mut medium);
     flushes(job, access, &mut medium);
     if access.writes {
-        buffers(job, &mut medium);
+        buffers(job, access, &mut medium);
     }
     if job.text("mem").is_some_and(|kind| kind.contains("cuda") || kind.contains("hip")) {
         job.say(Level::Refused, "mem", "memory of a GPU has no counterpart");
@@ -145,7 +145,7 @@ fn flushes(job: &mut Job<'_>, access: &Access, medium: &mut Medium) {
 }
 
 /// The content of writes: fio writes random data unless another is given.
-fn buffers(job: &mut Job<'_>, medium: &mut Medium) {
+fn buffers(job: &mut Job<'_>, access: &Access, medium: &mut Medium) {
     let is_zero = job.is_on("zero_buffers", false);
     let is_new = job.is_on("refill_buffers", false);
     let goes = job.read("buffer_compress_percentage", 0, percent);
@@ -163,7 +163,12 @@ fn buffers(job: &mut Job<'_>, medium: &mut Medium) {
     }
     if job.text("verify").is_some_and(|way| way != "0" && way != "null") {
         medium.span_words.push("--verify".to_owned());
-        job.say(Level::Approximate, "verify", "--verify: reads are checked, with a method of its own");
+        let says = if access.reads {
+            "--verify: reads are checked, with a method of its own"
+        } else {
+            "--verify: nothing is read back after the run; diskspd verify does that, with a method of its own"
+        };
+        job.say(Level::Approximate, "verify", says);
     }
     job.say(Level::Exact, "zero_buffers", if is_zero { "-Z" } else { "random data" });
     let level = if goes == 100 { Level::Refused } else { Level::Approximate };
