@@ -9,9 +9,8 @@ mod group;
 mod ini;
 mod job;
 mod medium;
-mod options;
+pub(crate) mod options;
 mod timing;
-mod value;
 
 pub use ini::JOB_BYTES_MAX;
 pub use job::{Level, Row};

@@ -1,9 +1,9 @@
 //! Which I/Os a job of fio does: their kind, size and place.
 
 use super::job::{Job, Level};
-use super::value::{count, of_directions, percent, size};
 use model::limits::SIZES_MAX;
 use model::units::short_size;
+use settings::fio::{Pattern, count, of_directions, pattern, percent, size};
 
 /// Which I/Os.
 pub(super) struct Access {
@@ -36,22 +36,14 @@ const DEFAULT_BYTES: u64 = 4096;
 /// Reads what a job does.
 pub(super) fn access(job: &mut Job<'_>) -> Access {
     let text = job.text("rw").unwrap_or_else(|| "read".to_owned());
-    let (kind, hole) = text.split_once(':').map_or((text.as_str(), None), |(kind, hole)| (kind, Some(hole)));
-    let is_random = kind.starts_with("rand");
-    let (reads, writes, discards) = match kind.strip_prefix("rand").unwrap_or(kind) {
-        "read" => (true, false, false),
-        "write" => (false, true, false),
-        "trim" => (false, false, true),
-        "rw" | "readwrite" => (true, true, false),
-        _ => {
-            job.say(Level::Refused, "rw", "reads, writes, a mix of both, and trims have a counterpart");
-            (true, false, false)
-        }
-    };
+    let Pattern { is_random, reads, writes, trims, hole } = pattern(&text).unwrap_or_else(|| {
+        job.say(Level::Refused, "rw", "reads, writes, a mix of both, and trims have a counterpart");
+        Pattern { is_random: text.starts_with("rand"), reads: true, writes: false, trims: false, hole: None }
+    });
     let mut access = Access {
         reads,
         writes,
-        discards,
+        discards: trims,
         is_random,
         read_percent: if reads { 100 } else { 0 },
         block_bytes: None,

@@ -2,9 +2,9 @@
 
 use super::access::Access;
 use super::job::{Job, Level};
-use super::value::{Amount, amount, count, names, size};
 use model::limits::TARGETS_MAX;
 use model::units::short_size;
+use settings::fio::{Amount, amount, count, names, size};
 
 /// Files with the same options.
 pub(super) struct Part {

@@ -2,7 +2,7 @@
 
 use super::ini::{Section, Setting};
 use super::options::{Class, find};
-use super::value::{number, percent, switch};
+use settings::fio::{number, percent, switch};
 use std::collections::BTreeMap;
 
 /// How well an option of fio is met, the worst first.

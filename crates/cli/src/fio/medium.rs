@@ -3,8 +3,9 @@
 use super::access::Access;
 use super::files::Files;
 use super::job::{Job, Level};
-use super::value::{count, percent};
+use model::engine_kind::EngineKind;
 use model::profile::FlushCall;
+use settings::fio::{count, percent};
 
 /// How I/Os are made.
 #[derive(Default)]
@@ -51,21 +52,17 @@ fn engine(job: &mut Job<'_>, files: &Files, medium: &mut Medium) {
     let name = job.text("ioengine").unwrap_or_else(|| "psync".to_owned());
     let depth = job.read("iodepth", 1, count).max(1);
     let at_once = "one I/O at a time, as with fio";
-    let (engine, is_deep) = match name.as_str() {
-        "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => ("sync", false),
-        "libaio" | "posixaio" => ("aio", true),
-        "io_uring" => ("io_uring", true),
-        "null" => ("null", true),
-        "mmap" => ("", false),
-        _ => {
-            job.say(Level::Refused, "ioengine", format!("diskspd has no engine '{name}'"));
-            ("sync", true)
-        }
-    };
+    let kind = if name == "posixaio" { Some(EngineKind::LinuxAio) } else { settings::fio::engine(&name) };
+    let kind = kind.unwrap_or_else(|| {
+        job.say(Level::Refused, "ioengine", format!("diskspd has no engine '{name}'"));
+        EngineKind::IoUring
+    });
+    let engine = kind.option();
+    // The synchronous engine of ours takes one I/O at a time.
+    let is_deep = !kind.is_one_at_a_time();
     let depth = if is_deep { depth } else { 1 };
     medium.depth = depth;
-    // The synchronous engine of ours takes one I/O at a time.
-    medium.engine = Some(engine).filter(|engine| !engine.is_empty());
+    medium.engine = Some(engine).filter(|_| kind != EngineKind::MemoryMapped);
     match name.as_str() {
         "mmap" => job.say(Level::Exact, "ioengine", "-Sm"),
         "posixaio" => job.say(Level::Approximate, "ioengine", "--engine=aio: the kernel's, not that of the C library"),

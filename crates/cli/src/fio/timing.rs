@@ -3,8 +3,8 @@
 use super::access::Access;
 use super::files::Files;
 use super::job::{Job, Level};
-use super::value::{count, number, of_directions, seconds, size, time_us};
 use model::units::short_size;
+use settings::fio::{count, number, of_directions, seconds, size, time_us};
 
 /// When a job ends, and its rate.
 #[derive(Default)]
