@@ -32,6 +32,7 @@ impl Access {
 }
 
 const DEFAULT_BYTES: u64 = 4096;
+const APART: &str = "reads and writes each have a place of their own in fio; here they share one";
 
 /// Reads what a job does.
 pub(super) fn access(job: &mut Job<'_>) -> Access {
@@ -212,8 +213,15 @@ fn place(job: &mut Job<'_>, access: &mut Access, least_bytes: u64, hole: Option<
         100 => access.words.push(word.clone()),
         _ => access.words.extend([word.clone(), format!("-rs{share}")]),
     }
-    job.say(Level::Exact, "percentage_random", if share == 100 { word.clone() } else { format!("-rs{share}") });
     let says = if share == 100 { word } else { format!("-rs{share}") };
+    match share {
+        0 if access.is_mixed() => job.say(Level::Refused, "percentage_random", APART),
+        1..=99 if access.is_mixed() => {
+            let says = format!("{says}: sequential I/Os follow the last I/O, not the last read or write");
+            job.say(Level::Approximate, "percentage_random", says);
+        }
+        _ => job.say(Level::Exact, "percentage_random", says.clone()),
+    }
     job.say(Level::Exact, "rw", format!("{}{says}", with_mix(access)));
     let is_free = job.is_on("norandommap", false) || access.is_uneven;
     let again = "a place may be hit again before all were hit once";
@@ -227,7 +235,7 @@ fn place(job: &mut Job<'_>, access: &mut Access, least_bytes: u64, hole: Option<
 fn place_in_sequence(job: &mut Job<'_>, access: &mut Access, hole: Option<&str>) {
     let base = job.kb_base;
     if access.is_mixed() {
-        job.say(Level::Refused, "rw", "reads and writes each have a place of their own in fio; here they share one");
+        job.say(Level::Refused, "rw", APART);
     }
     let word = match (hole, access.block_bytes) {
         (None, _) => "-s".to_owned(),

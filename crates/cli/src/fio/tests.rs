@@ -173,6 +173,7 @@ fn what_has_no_counterpart_is_refused_by_name() {
         ("exec_prerun=rm -rf /", "exec_prerun=rm -rf /: a job file must not run commands"),
         ("ioengine=rbd", "ioengine=rbd: diskspd has no engine 'rbd'"),
         ("rw=rw", "rw=rw: reads and writes each have a place of their own in fio"),
+        ("rw=randrw\npercentage_random=0", "percentage_random=0: reads and writes each have a place of their own"),
         ("rw=read:-8k", "rw=read:-8k: steps of '-8k'"),
         ("startdelay=3-5", "startdelay=3-5: '3-5' is not a time"),
         ("filename_format=$clientuid/$jobname", "filename_format=$clientuid/$jobname: name the files with filename="),
@@ -189,6 +190,9 @@ fn what_has_no_counterpart_is_refused_by_name() {
         let refused = refusals(&text);
         assert!(refused.iter().any(|row| row.starts_with(expected)), "{options}: {refused:?}");
     }
+    let mixed = of("[t]\nsize=1m\nruntime=5\nrw=randrw\npercentage_random=60\n");
+    let row = mixed.rows.iter().find(|row| row.option == "percentage_random=60");
+    assert_eq!(row.map(|row| row.level), Some(Level::Approximate), "{:?}", mixed.rows);
     assert!(
         of("[t]\nfilename=/dev/x\nruntime=5\nexec_prerun=0\nend_fsync=0")
             .rows
