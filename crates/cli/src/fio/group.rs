@@ -51,7 +51,9 @@ pub(super) fn add(groups: &mut Vec<Group>, section: &Section, surroundings: &Sur
     let medium = medium(&mut job, &access, &files);
     let timing = timing(&mut job, &access, &files);
     job.finish();
-    std::mem::take(&mut job.rows).into_iter().for_each(|row| add_row(rows, row));
+    for row in std::mem::take(&mut job.rows) {
+        add_row(rows, row);
+    }
     let load = Load { name: job.name, access, files, medium, timing };
     match groups.last_mut().filter(|_| !begins) {
         Some(group) => group.loads.push(load),

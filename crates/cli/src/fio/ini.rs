@@ -122,13 +122,11 @@ impl Reader {
     fn setting(&mut self, setting: Setting) -> Result<(), String> {
         let bytes = setting.name.len() + setting.value.as_ref().map_or(0, String::len);
         self.count(1, bytes)?;
-        match self.sections.last_mut().filter(|_| self.is_in_job) {
-            Some(section) => section.settings.push(Rc::new(setting)),
-            None => {
-                self.global_bytes += bytes;
-                self.global.push(Rc::new(setting));
-            }
+        let of_job = if self.is_in_job { self.sections.last_mut() } else { None };
+        if of_job.is_none() {
+            self.global_bytes += bytes;
         }
+        of_job.map_or(&mut self.global, |section| &mut section.settings).push(Rc::new(setting));
         Ok(())
     }
 
