@@ -134,11 +134,14 @@ fn name_format(job: &mut Job<'_>, copies: u32, own: u32) -> String {
 }
 
 fn below(folders: &[String], copy: usize, name: &str) -> String {
-    match folders.get(copy % folders.len().max(1)) {
+    let path = match folders.get(copy % folders.len().max(1)) {
         // fio puts the directory before an absolute name, too.
         Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
         None => name.to_owned(),
-    }
+    };
+    // Among our words, -w100 would be an option, *1 a template and #1 a disk.
+    let is_path = path.starts_with(|c: char| c.is_alphanumeric() || "/._".contains(c));
+    if is_path { path } else { format!("./{path}") }
 }
 
 fn of_each_copy(job: &mut Job<'_>, folders: &[String], (own, format): (u32, &str), files: &mut Files, start: &Start) {

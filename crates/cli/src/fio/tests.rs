@@ -160,6 +160,10 @@ fn files_have_the_names_that_fio_gives_them() {
         ("numjobs=2\ndirectory=/x:/y", "/x/a_b.0.0 /y/a_b.1.0", false),
         ("numjobs=2\nfilename_format=$jobname.$jobnum.$filenum", "a_b.0.0 a_b.1.0", false),
         ("numjobs=2\nfilename_format=data-$jobnum", "data-0 data-1", false),
+        ("filename=--overwrite", "./--overwrite", false),
+        ("filename=-w100:*1", "./-w100 ./*1", false),
+        ("directory=-c1G\nfilename=f", "./-c1G/f", false),
+        ("filename_format=-Zr", "./-Zr", false),
         ("numjobs=2\ndirectory=/x\nfilename_format=one.$filenum", "/x/one.0", true),
         ("nrfiles=2\nfilename_format=$filenum/f", "0/f 1/f", false),
     ] {
