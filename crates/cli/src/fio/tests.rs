@@ -250,7 +250,7 @@ fn the_names_and_settings_of_all_jobs_are_bounded() {
     assert!(of(apart).commands()[0].contains(" 't.2999: "));
     let global = format!("[global]\ndescription={}\n{}", "x".repeat(900_000), "[t]\n".repeat(20));
     assert!(import_of(&global).expect_err("too large").contains("more than 16777216 bytes"));
-    let options: String = (0..5_000).map(|number| format!("o{number}\n")).collect();
+    let options = (0..5_000).map(|number| format!("o{number}")).collect::<Vec<_>>().join("\n");
     assert!(refusals(&format!("[t]\n{options}")).iter().any(|row| row == "the job: more than 4096 differences"));
 }
 
