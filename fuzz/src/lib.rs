@@ -10,16 +10,18 @@ mod readers;
 pub use machine::machine;
 pub use order::order;
 pub use readers::{
-    command_line, decoded_result, job, page, planned, preset, profile, recording, result, size, subcommand, sweep,
+    command_line, decoded_result, fio_job, job, page, planned, preset, profile, recording, result, size, subcommand,
+    sweep,
 };
 
 /// A reader that is tried.
 pub type Target = fn(&[u8]);
 
 /// All, by the names of their corpora and of the programs in `targets`.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("command_line", command_line),
     ("decoded_result", decoded_result),
+    ("fio_job", fio_job),
     ("job", job),
     ("machine", machine),
     ("order", order),

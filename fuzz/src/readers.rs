@@ -1,5 +1,6 @@
 //! Readers of words and documents.
 
+use cli::fio::{Import, Surroundings};
 use cli::preset::{Preset, PresetRequest};
 use cli::{Command, Environment};
 use model::facts::{Facts, MissingFacts, RegularFacts, SystemFacts, TargetFacts, TargetKind};
@@ -148,6 +149,41 @@ pub fn job(bytes: &[u8]) {
             assert_eq!(xml(&again.profile), xml(&job.profile));
         }
         Err(faults) => assert!(!faults.is_empty(), "a refusal has a reason"),
+    }
+}
+
+/// Job files of fio. A load that is made of one is written as a job file of ours, and its table can be shown.
+pub fn fio_job(bytes: &[u8]) {
+    let _ = cli::fio::is_job_file(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let surroundings = Surroundings {
+        variable: &|name| {
+            if name.len().is_multiple_of(2) { Ok(name.to_owned()) } else { Err("no variable".to_owned()) }
+        },
+        include: &|name| if name == "itself" { Ok(text.to_owned()) } else { Ok("[more]\nrw=randrw\n".to_owned()) },
+        bytes_of: &|path| path.len().is_multiple_of(2).then_some((1 << 30) + 1_000),
+        cpus: 4,
+    };
+    if let Ok(import) = cli::fio::read_file(text, "fuzzed.fio", &[], &surroundings) {
+        imported(&import);
+    }
+    let words: Vec<String> = text.lines().map(|line| format!("--{line}")).collect();
+    let _ = cli::fio::read_words(&words, &[], &surroundings);
+}
+
+fn imported(import: &Import) {
+    let commands = import.commands();
+    let _ = import.table();
+    assert!(import.summary().contains("options: "), "every job has an option or a default that is told");
+    if import.is_refused() {
+        return;
+    }
+    assert_eq!(commands.len(), import.spans.len());
+    let job = import.job(&Place).expect("what was checked is a load");
+    if validate(&job.profile, Purpose::Show).errors.is_empty() {
+        let text = cli::write_job(&job.profile, &import.requirements);
+        let again = cli::read_job(text.as_bytes(), "written.toml").expect("what is written can be read");
+        assert_eq!(again.profile.time_spans.len(), job.profile.time_spans.len());
     }
 }
 

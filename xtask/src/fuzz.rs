@@ -31,8 +31,9 @@ impl Default for Request {
 }
 
 /// Files of the project's tests that are examples for a target too, beside its corpus.
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 8] = [
     ("decoded_result", "crates/import/tests/data"),
+    ("fio_job", "crates/cli/tests/data/fio"),
     ("page", "crates/import/tests/data"),
     ("page", "fuzz/corpus/result"),
     ("planned", "crates/cli/tests/data/profiles"),

@@ -9,9 +9,8 @@ mod group;
 mod ini;
 mod job;
 mod medium;
-mod options;
+pub(crate) mod options;
 mod timing;
-mod value;
 
 pub use ini::JOB_BYTES_MAX;
 pub use job::{Level, Row};
@@ -86,11 +85,7 @@ fn import(sections: &[Section], wanted: &[String], surroundings: &Surroundings<'
     let mut rows: Vec<Row> = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
     for section in sections.iter().filter(|section| wanted.is_empty() || wanted.contains(&section.name)) {
-        let (load, waits) = group::load(section, surroundings, &mut rows);
-        match groups.last_mut().filter(|_| !waits) {
-            Some(group) => group.loads.push(load),
-            None => groups.push(Group { loads: vec![load] }),
-        }
+        group::add(&mut groups, section, surroundings, &mut rows);
     }
     let sizes = group::file_sizes(&groups, surroundings);
     let spans = groups.iter().map(|group| group.words(&sizes, &mut rows)).collect();
@@ -98,12 +93,7 @@ fn import(sections: &[Section], wanted: &[String], surroundings: &Surroundings<'
     let mut requirements: Vec<String> = loads().flat_map(group::Load::requirements).cloned().collect();
     requirements.dedup();
     let search = loads().find_map(group::Load::search).map(str::to_owned);
-    let mut import = Import { rows: Vec::new(), spans, requirements, search };
-    for row in rows {
-        if !import.rows.contains(&row) {
-            import.rows.push(row);
-        }
-    }
+    let mut import = Import { rows, spans, requirements, search };
     if !import.is_refused() {
         import.check();
     }

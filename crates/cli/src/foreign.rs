@@ -1,5 +1,6 @@
 //! Words of other tools (fio, vdbench, elbencho), and the options of ours that say the same: for errors and for help.
 
+use crate::fio::options::OPTIONS;
 use crate::options::Repeat;
 use crate::request::{Environment, NoFiles, ParseFailure};
 use crate::{argv, decimal, words};
@@ -30,6 +31,7 @@ impl Tool {
 }
 
 /// An option of another tool.
+#[derive(Clone, Copy)]
 pub(crate) struct Word {
     pub(crate) tool: Tool,
     pub(crate) name: &'static str,
@@ -40,7 +42,7 @@ pub(crate) struct Word {
 
 /// What becomes of a value.
 #[derive(Clone, Copy)]
-enum Says {
+pub(crate) enum Says {
     /// Nothing: it is always so, or has no meaning here.
     Nothing,
     /// Our option, with the value behind it.
@@ -66,10 +68,6 @@ enum Says {
     Seek,
     /// A target.
     Target,
-}
-
-const fn fio(name: &'static str, example: &'static str, says: Says) -> Word {
-    Word { tool: Tool::Fio, name, example, says }
 }
 
 const fn vdbench(name: &'static str, example: &'static str, says: Says) -> Word {
@@ -102,48 +100,16 @@ impl From<Recognised> for ParseFailure {
 }
 
 /// Every word, the more usual tool first.
-pub(crate) const WORDS: &[Word] = &[
-    fio("rw", "-r -w30", Says::Pattern),
-    fio("readwrite", "-r -w30", Says::Pattern),
-    fio("bs", "-b4K", Says::Size("-b")),
-    fio("blocksize", "-b4K", Says::Size("-b")),
-    fio("bssplit", "--sizes=4K/60:64K/40", Says::Nothing),
-    fio("iodepth", "-o32", Says::Number("-o")),
-    fio("numjobs", "-t4", Says::Number("-t")),
-    fio("rwmixread", "-w30", Says::Rest("-w")),
-    fio("rwmixwrite", "-w30", Says::Number("-w")),
-    fio("percentage_random", "-rs80", Says::Number("-rs")),
-    fio("direct", "-Su", Says::Fixed("-Su")),
-    fio("buffered", "-Sb", Says::Nothing),
-    fio("sync", "-Sw", Says::Fixed("-Sw")),
-    fio("fsync", "--fsync-every=1", Says::Number("--fsync-every=")),
-    fio("fdatasync", "--fdatasync-every=1", Says::Number("--fdatasync-every=")),
-    fio("ioengine", "--engine=io_uring", Says::Engine),
-    fio("size", "-c1G", Says::Size("-c")),
-    fio("filesize", "-c1G", Says::Size("-c")),
-    fio("filename", "", Says::Target),
-    fio("runtime", "-d60", Says::Seconds("-d")),
-    fio("ramp_time", "-W10", Says::Seconds("-W")),
-    fio("rate", "-g100M/s", Says::BytesPerSecond),
-    fio("rate_iops", "-g1000i", Says::IosPerSecond),
-    fio("thinktime", "-i1", Says::Nothing),
-    fio("randseed", "-z1", Says::Number("-z")),
-    fio("cpus_allowed", "-a0,1", Says::Number("-a")),
-    fio("random_distribution", "--skew=zipf:1.1", Says::Skew),
-    fio("dedupe_percentage", "--dedupe=30", Says::Number("--dedupe=")),
-    fio("buffer_compress_percentage", "--compress=2", Says::Nothing),
-    fio("verify", "--verify", Says::Fixed("--verify")),
-    fio("output-format", "--json=result.json", Says::Fixed("--json=result.json")),
-    fio("percentile_list", "-L", Says::Fixed("-L")),
-    fio("lat_percentiles", "-L", Says::Fixed("-L")),
-    fio("client", "--on=host1,host2", Says::Nothing),
-    fio("name", "", Says::Nothing),
-    fio("group_reporting", "", Says::Nothing),
-    fio("time_based", "", Says::Nothing),
-    fio("thread", "", Says::Nothing),
-    fio("norandommap", "", Says::Nothing),
-    fio("invalidate", "--cold", Says::Nothing),
-    fio("refill_buffers", "-Zr", Says::Fixed("-Zr")),
+pub(crate) fn words_of_tools() -> impl Iterator<Item = Word> {
+    let of_fio = OPTIONS.iter().filter_map(|option| Some((option, option.nearest?)));
+    let of_fio = of_fio.flat_map(|(option, (example, says))| {
+        option.names.iter().map(move |name| Word { tool: Tool::Fio, name, example, says })
+    });
+    of_fio.chain(WORDS.iter().copied())
+}
+
+/// Those of the other tools.
+const WORDS: &[Word] = &[
     vdbench("sd", "", Says::Nothing),
     vdbench("wd", "", Says::Nothing),
     vdbench("rd", "", Says::Nothing),
@@ -182,8 +148,8 @@ const DEFAULTS: &[(Tool, &[&str], &str)] = &[
     (Tool::Elbencho, &["iodepth"], "-o1"),
 ];
 
-fn find(tool: Tool, name: &str) -> Option<&'static Word> {
-    WORDS.iter().find(|word| word.tool == tool && word.name == name)
+fn find(tool: Tool, name: &str) -> Option<Word> {
+    words_of_tools().find(|word| word.tool == tool && word.name == name)
 }
 
 /// Words of another tool with their values.
@@ -330,7 +296,7 @@ impl Line {
             };
             let bare = name.trim_start_matches('-');
             let is_long = name.starts_with("--");
-            let Some(word) = WORDS.iter().find(|word| word.name == bare && (is_long || value.is_some())) else {
+            let Some(word) = words_of_tools().find(|word| word.name == bare && (is_long || value.is_some())) else {
                 if arg.starts_with('-') {
                     let value = rest.next_if(|_| words::has_value_behind(arg));
                     line.options.push(std::iter::once(arg).chain(value).map(str::to_owned).collect());

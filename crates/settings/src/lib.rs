@@ -5,6 +5,7 @@
 
 pub mod arbitrary;
 pub mod difference;
+pub mod fio;
 mod group;
 pub mod job;
 mod linux;

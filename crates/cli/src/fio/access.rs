@@ -1,9 +1,9 @@
 //! Which I/Os a job of fio does: their kind, size and place.
 
 use super::job::{Job, Level};
-use super::value::{count, of_directions, percent, size};
 use model::limits::SIZES_MAX;
 use model::units::short_size;
+use settings::fio::{Pattern, count, of_directions, pattern, percent, size};
 
 /// Which I/Os.
 pub(super) struct Access {
@@ -16,6 +16,8 @@ pub(super) struct Access {
     pub(super) read_percent: u32,
     /// Bytes of every I/O, if all have the same.
     pub(super) block_bytes: Option<u64>,
+    /// The smallest of all sizes, those of I/Os that it does not do counted, to which fio rounds shares of a target.
+    pub(super) least_bytes: u64,
     /// True if hot places or zones are given.
     pub(super) is_uneven: bool,
     /// Options of the target.
@@ -30,29 +32,23 @@ impl Access {
 }
 
 const DEFAULT_BYTES: u64 = 4096;
+const APART: &str = "reads and writes each have a place of their own in fio; here they share one";
 
 /// Reads what a job does.
 pub(super) fn access(job: &mut Job<'_>) -> Access {
     let text = job.text("rw").unwrap_or_else(|| "read".to_owned());
-    let (kind, hole) = text.split_once(':').map_or((text.as_str(), None), |(kind, hole)| (kind, Some(hole)));
-    let is_random = kind.starts_with("rand");
-    let (reads, writes, discards) = match kind.strip_prefix("rand").unwrap_or(kind) {
-        "read" => (true, false, false),
-        "write" => (false, true, false),
-        "trim" => (false, false, true),
-        "rw" | "readwrite" => (true, true, false),
-        _ => {
-            job.say(Level::Refused, "rw", "reads, writes, a mix of both, and trims have a counterpart");
-            (true, false, false)
-        }
-    };
+    let Pattern { is_random, reads, writes, trims, hole } = pattern(&text).unwrap_or_else(|| {
+        job.say(Level::Refused, "rw", "reads, writes, a mix of both, and trims have a counterpart");
+        Pattern { is_random: text.starts_with("rand"), reads: true, writes: false, trims: false, hole: None }
+    });
     let mut access = Access {
         reads,
         writes,
-        discards,
+        discards: trims,
         is_random,
         read_percent: if reads { 100 } else { 0 },
         block_bytes: None,
+        least_bytes: DEFAULT_BYTES,
         is_uneven: false,
         words: Vec::new(),
     };
@@ -92,6 +88,7 @@ fn sizes(job: &mut Job<'_>, access: &mut Access) -> u64 {
     ] {
         kinds = job.read(name, kinds, parse);
     }
+    access.least_bytes = kinds.iter().flatten().map(|(bytes, _)| *bytes).min().unwrap_or(DEFAULT_BYTES);
     let [of_reads, of_writes, of_discards] = kinds;
     let done: Vec<&Vec<(u64, u32)>> =
         [(access.reads, &of_reads), (access.writes, &of_writes), (access.discards, &of_discards)]
@@ -216,8 +213,15 @@ fn place(job: &mut Job<'_>, access: &mut Access, least_bytes: u64, hole: Option<
         100 => access.words.push(word.clone()),
         _ => access.words.extend([word.clone(), format!("-rs{share}")]),
     }
-    job.say(Level::Exact, "percentage_random", if share == 100 { word.clone() } else { format!("-rs{share}") });
     let says = if share == 100 { word } else { format!("-rs{share}") };
+    match share {
+        0 if access.is_mixed() => job.say(Level::Refused, "percentage_random", APART),
+        1..=99 if access.is_mixed() => {
+            let says = format!("{says}: sequential I/Os follow the last I/O, not the last read or write");
+            job.say(Level::Approximate, "percentage_random", says);
+        }
+        _ => job.say(Level::Exact, "percentage_random", says.clone()),
+    }
     job.say(Level::Exact, "rw", format!("{}{says}", with_mix(access)));
     let is_free = job.is_on("norandommap", false) || access.is_uneven;
     let again = "a place may be hit again before all were hit once";
@@ -231,7 +235,7 @@ fn place(job: &mut Job<'_>, access: &mut Access, least_bytes: u64, hole: Option<
 fn place_in_sequence(job: &mut Job<'_>, access: &mut Access, hole: Option<&str>) {
     let base = job.kb_base;
     if access.is_mixed() {
-        job.say(Level::Refused, "rw", "reads and writes each have a place of their own in fio; here they share one");
+        job.say(Level::Refused, "rw", APART);
     }
     let word = match (hole, access.block_bytes) {
         (None, _) => "-s".to_owned(),

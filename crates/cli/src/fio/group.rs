@@ -4,7 +4,7 @@ use super::Surroundings;
 use super::access::{Access, access};
 use super::files::{Files, Part, files};
 use super::ini::Section;
-use super::job::{Job, Level, Row};
+use super::job::{Job, Level, Row, add_row};
 use super::medium::{Medium, medium};
 use super::timing::{Timing, timing};
 use model::limits::TARGETS_MAX;
@@ -29,20 +29,43 @@ pub(super) struct Load {
 /// A timespan.
 pub(super) struct Group {
     pub(super) loads: Vec<Load>,
+    /// Its jobs wait for this one alone.
+    after: Option<String>,
 }
 
-/// Reads a job; what becomes of its options goes to `rows`. True if it waits for the jobs before it.
-pub(super) fn load(section: &Section, surroundings: &Surroundings<'_>, rows: &mut Vec<Row>) -> (Load, bool) {
+/// Adds a job; what becomes of its options goes to `rows`.
+pub(super) fn add(groups: &mut Vec<Group>, section: &Section, surroundings: &Surroundings<'_>, rows: &mut Vec<Row>) {
     let mut job = Job::new(section);
-    let waits = job.is_on("stonewall", false);
+    let is_after_all = job.is_on("stonewall", false);
     job.say(Level::Exact, "stonewall", "a timespan of its own");
+    let after = job.text("wait_for").filter(|_| !is_after_all);
+    if !is_after_all && !is_in_order(groups.last(), after.as_deref()) {
+        let why = "jobs wait for all jobs before them here: use stonewall";
+        job.say_either(Level::Refused, "wait_for", "no wait_for", why);
+    }
+    job.say(Level::Exact, "wait_for", "a timespan after that of the job");
+    let begins = is_after_all || groups.last().is_none_or(|last| last.after != after);
     let access = access(&mut job);
-    let files = files(&mut job, &access, surroundings.bytes_of);
+    let held = groups.iter().flat_map(|group| &group.loads).map(|load| load.files.held_bytes).sum();
+    let files = files(&mut job, &access, held, surroundings.bytes_of);
     let medium = medium(&mut job, &access, &files);
     let timing = timing(&mut job, &access, &files);
     job.finish();
-    rows.extend(std::mem::take(&mut job.rows));
-    (Load { name: job.name, access, files, medium, timing }, waits)
+    for row in std::mem::take(&mut job.rows) {
+        add_row(rows, row);
+    }
+    let load = Load { name: job.name, access, files, medium, timing };
+    match groups.last_mut().filter(|_| !begins) {
+        Some(group) => group.loads.push(load),
+        None => groups.push(Group { loads: vec![load], after }),
+    }
+}
+
+/// True if what a job waits for is a timespan as a whole: it is alone in the last one, or the last one waits for the same.
+fn is_in_order(last: Option<&Group>, after: Option<&str>) -> bool {
+    let Some(last) = last else { return after.is_none() };
+    let is_alone = matches!(last.loads.as_slice(), [load] if after == Some(load.name.as_str()));
+    is_alone || last.after.as_deref() == after
 }
 
 /// The size that each file must have, over all jobs. What is large enough already keeps its size, as with fio.
@@ -78,15 +101,14 @@ impl Group {
                 [load.options(part, sizes), span, part.paths.clone()].concat()
             }
             _ => {
-                let mut names = Vec::new();
+                let mut names = BTreeMap::new();
                 for load in &self.loads {
                     for part in &load.files.parts {
-                        let name = stream_name(&load.name, &names);
+                        let name = stream_name(&load.name, &mut names);
                         let paths = part.paths.iter().map(|path| in_text(path, rows));
                         let text: Vec<String> = load.options(part, sizes).into_iter().chain(paths).collect();
                         span.push("--stream".to_owned());
                         span.push(format!("{name}: {}", text.join(" ")));
-                        names.push(name);
                     }
                 }
                 span
@@ -151,6 +173,9 @@ impl Group {
         }
         if ramps.len() > 1 {
             refuse(rows, "ramp_time", "jobs at the same time have one warm-up here");
+        }
+        if self.distinct(|load| Some(load.timing.delay_us)).len() > 1 {
+            refuse(rows, "startdelay", "jobs of a timespan start together");
         }
         words.push(format!("-d{}", runtimes.first().copied().flatten().unwrap_or(LONGEST_S)));
         words.push(format!("-W{}", ramps.first().copied().unwrap_or(0)));
@@ -228,30 +253,27 @@ impl Load {
 }
 
 fn tell(rows: &mut Vec<Row>, level: Level, option: &str, says: impl Into<String>) {
-    let row = Row { level, option: option.to_owned(), says: says.into() };
-    if !rows.contains(&row) {
-        rows.push(row);
-    }
+    add_row(rows, Row { level, option: option.to_owned(), says: says.into() });
 }
 
 fn refuse(rows: &mut Vec<Row>, option: &str, says: impl Into<String>) {
     tell(rows, Level::Refused, option, says);
 }
 
-/// The name of a job as that of a stream, unlike those before.
-fn stream_name(job: &str, names: &[String]) -> String {
+/// The name of a job as that of a stream, unlike those before; `names` has those, each with the number to try next.
+fn stream_name(job: &str, names: &mut BTreeMap<String, usize>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let name: String = job.chars().map(plain).take(STREAM_CHARACTERS).collect();
-    let with = |number: usize| {
-        let number = format!(".{number}");
-        let kept: String = name.chars().take(STREAM_CHARACTERS - number.len()).collect();
-        kept + &number
-    };
-    if !name.is_empty() && !names.contains(&name) {
-        return name;
+    let mut found = name.clone();
+    let mut number = names.get(&name).copied().unwrap_or(1);
+    while found.is_empty() || names.contains_key(&found) {
+        let end = format!(".{number}");
+        found = name.chars().take(STREAM_CHARACTERS - end.len()).collect::<String>() + &end;
+        number += 1;
     }
-    // One of them is free: there are no more names than targets.
-    (1..=TARGETS_MAX + 1).map(with).find(|name| !names.contains(name)).unwrap_or(name)
+    names.insert(name, number);
+    names.entry(found.clone()).or_insert(1);
+    found
 }
 
 /// A path in the text of `--stream`.

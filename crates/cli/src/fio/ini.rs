@@ -9,6 +9,8 @@ pub const JOB_BYTES_MAX: usize = 1 << 20;
 const SECTIONS_MAX: usize = 1_024;
 /// Settings of all sections together, those of `[global]` counted in each.
 const SETTINGS_MAX: usize = 65_536;
+/// Bytes of them.
+const SETTINGS_BYTES_MAX: usize = 16 << 20;
 /// How deep files include others.
 const DEPTH_MAX: usize = 8;
 
@@ -33,8 +35,12 @@ struct Reader {
     global: Vec<Rc<Setting>>,
     /// False in `[global]` and before any section.
     is_in_job: bool,
+    has_section: bool,
     bytes: usize,
     settings: usize,
+    setting_bytes: usize,
+    /// Bytes of those in `global`.
+    global_bytes: usize,
 }
 
 /// The jobs of a job file; `name` is for messages.
@@ -88,6 +94,8 @@ impl Reader {
                 }
                 let included = (surroundings.include)(path.trim()).map_err(&at)?;
                 self.file(&included, path.trim(), depth + 1, surroundings)?;
+            } else if !self.has_section {
+                return Err(at(format!("'{line}' is before any section; write [global] before it")));
             } else {
                 let (key, value) =
                     line.split_once('=').map_or((line, None), |(key, value)| (key, Some(value.trim().to_owned())));
@@ -100,26 +108,38 @@ impl Reader {
 
     fn section(&mut self, name: &str) -> Result<(), String> {
         self.is_in_job = name != "global";
+        self.has_section = true;
         if self.is_in_job {
             if self.sections.len() == SECTIONS_MAX {
                 return Err(format!("more than {SECTIONS_MAX} jobs"));
             }
-            self.count(self.global.len())?;
+            self.count(self.global.len(), self.global_bytes)?;
             self.sections.push(Section { name: name.to_owned(), settings: self.global.clone() });
         }
         Ok(())
     }
 
     fn setting(&mut self, setting: Setting) -> Result<(), String> {
-        self.count(1)?;
+        let bytes = setting.name.len() + setting.value.as_ref().map_or(0, String::len);
+        self.count(1, bytes)?;
         let of_job = if self.is_in_job { self.sections.last_mut() } else { None };
+        if of_job.is_none() {
+            self.global_bytes += bytes;
+        }
         of_job.map_or(&mut self.global, |section| &mut section.settings).push(Rc::new(setting));
         Ok(())
     }
 
-    fn count(&mut self, more: usize) -> Result<(), String> {
+    fn count(&mut self, more: usize, bytes: usize) -> Result<(), String> {
         self.settings += more;
-        if self.settings > SETTINGS_MAX { Err(format!("more than {SETTINGS_MAX} settings")) } else { Ok(()) }
+        self.setting_bytes += bytes;
+        if self.settings > SETTINGS_MAX {
+            return Err(format!("more than {SETTINGS_MAX} settings"));
+        }
+        if self.setting_bytes > SETTINGS_BYTES_MAX {
+            return Err(format!("the settings of all jobs are more than {SETTINGS_BYTES_MAX} bytes"));
+        }
+        Ok(())
     }
 
     fn finish(self) -> Result<Vec<Section>, String> {

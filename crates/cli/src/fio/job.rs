@@ -2,7 +2,7 @@
 
 use super::ini::{Section, Setting};
 use super::options::{Class, find};
-use super::value::{number, percent, switch};
+use settings::fio::{number, percent, switch};
 use std::collections::BTreeMap;
 
 /// How well an option of fio is met, the worst first.
@@ -41,6 +41,19 @@ pub struct Row {
     pub option: String,
     /// Our option, or what differs.
     pub says: String,
+}
+
+/// More rows than anybody reads.
+const ROWS_MAX: usize = 4_096;
+
+/// Adds a row that is not there yet.
+pub(super) fn add_row(rows: &mut Vec<Row>, row: Row) {
+    if rows.len() < ROWS_MAX && !rows.contains(&row) {
+        rows.push(row);
+    } else if rows.len() == ROWS_MAX {
+        let says = format!("more than {ROWS_MAX} differences");
+        rows.push(Row { level: Level::Refused, option: "the job".to_owned(), says });
+    }
 }
 
 /// A job with its options; the last of two that say the same wins.
@@ -102,10 +115,7 @@ impl<'a> Job<'a> {
     }
 
     fn row(&mut self, level: Level, option: String, says: impl Into<String>) {
-        let row = Row { level, option, says: says.into() };
-        if !self.rows.contains(&row) {
-            self.rows.push(row);
-        }
+        add_row(&mut self.rows, Row { level, option, says: says.into() });
     }
 
     /// True if the option is given.

@@ -3,8 +3,9 @@
 use super::access::Access;
 use super::files::Files;
 use super::job::{Job, Level};
-use super::value::{count, percent};
+use model::engine_kind::EngineKind;
 use model::profile::FlushCall;
+use settings::fio::{count, percent};
 
 /// How I/Os are made.
 #[derive(Default)]
@@ -28,7 +29,7 @@ pub(super) fn medium(job: &mut Job<'_>, access: &Access, files: &Files) -> Mediu
     caches(job, access, &mut medium);
     flushes(job, access, &mut medium);
     if access.writes {
-        buffers(job, &mut medium);
+        buffers(job, access, &mut medium);
     }
     if job.text("mem").is_some_and(|kind| kind.contains("cuda") || kind.contains("hip")) {
         job.say(Level::Refused, "mem", "memory of a GPU has no counterpart");
@@ -51,21 +52,17 @@ fn engine(job: &mut Job<'_>, files: &Files, medium: &mut Medium) {
     let name = job.text("ioengine").unwrap_or_else(|| "psync".to_owned());
     let depth = job.read("iodepth", 1, count).max(1);
     let at_once = "one I/O at a time, as with fio";
-    let (engine, is_deep) = match name.as_str() {
-        "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => ("sync", false),
-        "libaio" | "posixaio" => ("aio", true),
-        "io_uring" => ("io_uring", true),
-        "null" => ("null", true),
-        "mmap" => ("", false),
-        _ => {
-            job.say(Level::Refused, "ioengine", format!("diskspd has no engine '{name}'"));
-            ("sync", true)
-        }
-    };
+    let kind = if name == "posixaio" { Some(EngineKind::LinuxAio) } else { settings::fio::engine(&name) };
+    let kind = kind.unwrap_or_else(|| {
+        job.say(Level::Refused, "ioengine", format!("diskspd has no engine '{name}'"));
+        EngineKind::IoUring
+    });
+    let engine = kind.option();
+    // The synchronous engine of ours takes one I/O at a time.
+    let is_deep = !kind.is_one_at_a_time();
     let depth = if is_deep { depth } else { 1 };
     medium.depth = depth;
-    // The synchronous engine of ours takes one I/O at a time.
-    medium.engine = Some(engine).filter(|engine| !engine.is_empty());
+    medium.engine = Some(engine).filter(|_| kind != EngineKind::MemoryMapped);
     match name.as_str() {
         "mmap" => job.say(Level::Exact, "ioengine", "-Sm"),
         "posixaio" => job.say(Level::Approximate, "ioengine", "--engine=aio: the kernel's, not that of the C library"),
@@ -145,7 +142,7 @@ fn flushes(job: &mut Job<'_>, access: &Access, medium: &mut Medium) {
 }
 
 /// The content of writes: fio writes random data unless another is given.
-fn buffers(job: &mut Job<'_>, medium: &mut Medium) {
+fn buffers(job: &mut Job<'_>, access: &Access, medium: &mut Medium) {
     let is_zero = job.is_on("zero_buffers", false);
     let is_new = job.is_on("refill_buffers", false);
     let goes = job.read("buffer_compress_percentage", 0, percent);
@@ -163,7 +160,12 @@ fn buffers(job: &mut Job<'_>, medium: &mut Medium) {
     }
     if job.text("verify").is_some_and(|way| way != "0" && way != "null") {
         medium.span_words.push("--verify".to_owned());
-        job.say(Level::Approximate, "verify", "--verify: reads are checked, with a method of its own");
+        let says = if access.reads {
+            "--verify: reads are checked, with a method of its own"
+        } else {
+            "--verify: nothing is read back after the run; diskspd verify does that, with a method of its own"
+        };
+        job.say(Level::Approximate, "verify", says);
     }
     job.say(Level::Exact, "zero_buffers", if is_zero { "-Z" } else { "random data" });
     let level = if goes == 100 { Level::Refused } else { Level::Approximate };

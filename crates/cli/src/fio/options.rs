@@ -1,5 +1,7 @@
 //! fio's options: what becomes of each here. Those that have a counterpart are translated by the module of their subject.
 
+use crate::foreign::Says;
+
 /// Kinds of options by what becomes of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -20,16 +22,27 @@ pub(super) enum Class {
 use Class::{Inverse, LeftOut, Refused, Rest, Translated, WithoutEffect};
 
 /// An option, the first name being the usual one.
-pub(super) struct FioOption {
-    pub(super) names: &'static [&'static str],
+pub(crate) struct FioOption {
+    pub(crate) names: &'static [&'static str],
     pub(super) class: Class,
+    /// For errors and help: our argument that says the same, as an example, and what becomes of a value.
+    pub(crate) nearest: Option<(&'static str, Says)>,
+}
+
+impl FioOption {
+    const fn near(mut self, example: &'static str, says: Says) -> Self {
+        self.nearest = Some((example, says));
+        self
+    }
 }
 
 const fn row(names: &'static [&'static str], class: Class) -> FioOption {
-    FioOption { names, class }
+    FioOption { names, class, nearest: None }
 }
 
 const LOGS: &str = "-D and --json have the course of a run";
+const HOSTS: &str = "use --on=host1,host2";
+const JSON: &str = "see --json and --live-json";
 const FIGURES: &str = "the report has its own figures";
 const COMMANDS: &str = "a job file must not run commands";
 const TRACES: &str = "diskspd does not record or replay traces";
@@ -43,26 +56,26 @@ const OTHER_ENGINE: &str = "an option of an engine that diskspd has not";
 const PROCESS: &str = "diskspd runs as the user and in the group that started it";
 
 /// Every option of fio 3.33, and later ones that loads have.
-pub(super) const OPTIONS: &[FioOption] = &[
+pub(crate) const OPTIONS: &[FioOption] = &[
     // What is transferred, and where.
-    row(&["rw", "readwrite"], Translated),
-    row(&["rwmixread"], Translated),
-    row(&["rwmixwrite"], Rest("rwmixread")),
-    row(&["bs", "blocksize"], Translated),
+    row(&["rw", "readwrite"], Translated).near("-r -w30", Says::Pattern),
+    row(&["rwmixread"], Translated).near("-w30", Says::Rest("-w")),
+    row(&["rwmixwrite"], Rest("rwmixread")).near("-w30", Says::Number("-w")),
+    row(&["bs", "blocksize"], Translated).near("-b4K", Says::Size("-b")),
     row(&["bsrange", "blocksize_range"], Translated),
-    row(&["bssplit"], Translated),
+    row(&["bssplit"], Translated).near("--sizes=4K/60:64K/40", Says::Nothing),
     row(&["ba", "blockalign"], Translated),
-    row(&["size"], Translated),
+    row(&["size"], Translated).near("-c1G", Says::Size("-c")),
     row(&["io_size", "io_limit"], Translated),
-    row(&["filesize"], Translated),
+    row(&["filesize"], Translated).near("-c1G", Says::Size("-c")),
     row(&["offset"], Translated),
     row(&["offset_increment"], Translated),
     row(&["number_ios"], Translated),
     row(&["loops"], Translated),
-    row(&["percentage_random"], Translated),
-    row(&["random_distribution"], Translated),
-    row(&["norandommap"], Translated),
-    row(&["filename"], Translated),
+    row(&["percentage_random"], Translated).near("-rs80", Says::Number("-rs")),
+    row(&["random_distribution"], Translated).near("--skew=zipf:1.1", Says::Skew),
+    row(&["norandommap"], Translated).near("", Says::Nothing),
+    row(&["filename"], Translated).near("", Says::Target),
     row(&["directory"], Translated),
     row(&["nrfiles", "nr_files"], Translated),
     row(&["file_append"], Refused("its start is the end of the file; see --append for logs")),
@@ -70,24 +83,24 @@ pub(super) const OPTIONS: &[FioOption] = &[
     row(&["offset_align"], Refused("offsets are given in bytes here")),
     row(&["rw_sequencer"], Refused("its order of offsets has no counterpart")),
     row(&["fill_device", "fill_fs"], Refused("diskspd does not fill a file system")),
-    row(&["filename_format"], Refused("name the files with filename=")),
+    row(&["filename_format"], Translated),
     row(&["opendir"], Refused("name the files with filename=")),
     row(&["unique_filename"], WithoutEffect("it is about fio's clients")),
     row(&["openfiles"], WithoutEffect("all files are open")),
-    row(&["file_service_type"], LeftOut("the file of each I/O is chosen at random")),
+    row(&["file_service_type"], Translated),
     row(&["trim_percentage"], Refused("trims of --verify have no counterpart; see --discard")),
     row(&["trim_verify_zero", "trim_backlog", "trim_backlog_batch"], Refused("it needs trim_percentage")),
     // How it is transferred.
-    row(&["ioengine"], Translated),
-    row(&["iodepth"], Translated),
+    row(&["ioengine"], Translated).near("--engine=io_uring", Says::Engine),
+    row(&["iodepth"], Translated).near("-o32", Says::Number("-o")),
     row(&["iodepth_batch_complete_max"], Translated),
-    row(&["direct"], Translated),
-    row(&["buffered"], Inverse("direct")),
-    row(&["sync"], Translated),
-    row(&["fsync"], Translated),
-    row(&["fdatasync"], Translated),
-    row(&["numjobs"], Translated),
-    row(&["invalidate"], Translated),
+    row(&["direct"], Translated).near("-Su", Says::Fixed("-Su")),
+    row(&["buffered"], Inverse("direct")).near("-Sb", Says::Nothing),
+    row(&["sync"], Translated).near("-Sw", Says::Fixed("-Sw")),
+    row(&["fsync"], Translated).near("--fsync-every=1", Says::Number("--fsync-every=")),
+    row(&["fdatasync"], Translated).near("--fdatasync-every=1", Says::Number("--fdatasync-every=")),
+    row(&["numjobs"], Translated).near("-t4", Says::Number("-t")),
+    row(&["invalidate"], Translated).near("--cold", Says::Nothing),
     row(&["hipri"], Translated),
     row(&["sqthread_poll"], Translated),
     row(&["fixedbufs"], Translated),
@@ -118,24 +131,24 @@ pub(super) const OPTIONS: &[FioOption] = &[
     row(&["job_max_open_zones", "ignore_zone_limits", "zone_reset_threshold", "zone_reset_frequency"], Refused(ZONES)),
     row(&["zonemode"], Refused(ZONES)),
     // When.
-    row(&["runtime", "timeout"], Translated),
-    row(&["time_based"], Translated),
-    row(&["ramp_time"], Translated),
+    row(&["runtime", "timeout"], Translated).near("-d60", Says::Seconds("-d")),
+    row(&["time_based"], Translated).near("", Says::Nothing),
+    row(&["ramp_time"], Translated).near("-W10", Says::Seconds("-W")),
     row(&["stonewall", "wait_for_previous"], Translated),
-    row(&["rate"], Translated),
-    row(&["rate_iops"], Translated),
+    row(&["rate"], Translated).near("-g100M/s", Says::BytesPerSecond),
+    row(&["rate_iops"], Translated).near("-g1000i", Says::IosPerSecond),
     row(&["rate_process"], Translated),
     row(&["rate_min", "ratemin"], Translated),
     row(&["rate_iops_min"], Translated),
     row(&["rate_cycle", "ratecycle"], LeftOut("rates are held from one I/O to the next")),
     row(&["rate_ignore_thinktime"], LeftOut("a rate takes the place of pauses")),
-    row(&["thinktime"], Translated),
+    row(&["thinktime"], Translated).near("-i1", Says::Nothing),
     row(&["thinktime_blocks"], Translated),
     row(&["thinktime_blocks_type"], WithoutEffect("pauses begin when the I/Os of a burst are complete")),
     row(&["thinktime_spin"], LeftOut("threads sleep in the pause")),
     row(&["thinktime_iotime"], Refused("pauses follow a number of I/Os here, not a time")),
-    row(&["startdelay"], Refused(ONE_START)),
-    row(&["wait_for"], Refused("use stonewall")),
+    row(&["startdelay"], Translated),
+    row(&["wait_for"], Translated),
     row(&["exitall", "exit_what"], LeftOut(ONE_START)),
     row(&["exitall_on_error"], WithoutEffect("an error ends the whole run")),
     row(&["flow", "flow_id", "flow_sleep", "flow_watermark"], Refused("jobs do not wait for each other here")),
@@ -149,9 +162,9 @@ pub(super) const OPTIONS: &[FioOption] = &[
     row(&["error_dump"], WithoutEffect("errors are always shown")),
     // What is written.
     row(&["zero_buffers"], Translated),
-    row(&["refill_buffers"], Translated),
-    row(&["buffer_compress_percentage"], Translated),
-    row(&["dedupe_percentage"], Translated),
+    row(&["refill_buffers"], Translated).near("-Zr", Says::Fixed("-Zr")),
+    row(&["buffer_compress_percentage"], Translated).near("--compress=2", Says::Nothing),
+    row(&["dedupe_percentage"], Translated).near("--dedupe=30", Says::Number("--dedupe=")),
     row(&["buffer_compress_chunk"], LeftOut("--compress works on each 4 KiB")),
     row(
         &["dedupe_mode", "dedupe_working_set_percentage", "dedupe_global"],
@@ -159,7 +172,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     ),
     row(&["scramble_buffers"], LeftOut("buffers are not changed between I/Os unless -Zr is given")),
     row(&["buffer_pattern"], LeftOut("a buffer of random data is written; -Z<size>,<file> writes that of a file")),
-    row(&["verify"], Translated),
+    row(&["verify"], Translated).near("--verify", Says::Fixed("--verify")),
     row(&["do_verify", "verify_interval", "verify_offset", "verify_pattern", "verify_dump"], LeftOut(OWN_METHOD)),
     row(&["verify_async", "verify_backlog", "verify_backlog_batch", "experimental_verify"], LeftOut(OWN_METHOD)),
     row(&["verify_pattern_interval", "verify_write_sequence", "verify_header_seed"], LeftOut(OWN_METHOD)),
@@ -178,13 +191,13 @@ pub(super) const OPTIONS: &[FioOption] = &[
     row(&["pre_read"], LeftOut("files are not read before the run")),
     row(&["lockfile"], LeftOut("files are not locked between jobs")),
     // Threads.
-    row(&["thread"], WithoutEffect("there are threads, no processes")),
-    row(&["cpus_allowed"], Translated),
+    row(&["thread"], WithoutEffect("there are threads, no processes")).near("", Says::Nothing),
+    row(&["cpus_allowed"], Translated).near("-a0,1", Says::Number("-a")),
     row(&["cpus_allowed_policy"], Translated),
     row(&["cpumask"], LeftOut("threads are not bound; start diskspd below taskset")),
     row(&["numa_cpu_nodes", "numa_mem_policy"], LeftOut("threads are not bound; start diskspd below numactl")),
     row(&["nice"], LeftOut("start diskspd below nice")),
-    row(&["randseed"], Translated),
+    row(&["randseed"], Translated).near("-z1", Says::Number("-z")),
     row(&["randrepeat", "allrandrepeat"], WithoutEffect(OWN_SEED)),
     row(&["random_generator"], WithoutEffect("diskspd has a generator of its own")),
     row(&["uid", "gid", "cgroup", "cgroup_nodelete", "cgroup_weight"], Refused(PROCESS)),
@@ -197,13 +210,17 @@ pub(super) const OPTIONS: &[FioOption] = &[
     row(&["replay_scale", "replay_align", "replay_time_scale", "replay_skip"], Refused(TRACES)),
     row(&["merge_blktrace_file", "merge_blktrace_scalars", "merge_blktrace_iters"], Refused(TRACES)),
     row(&["profile"], Refused("fio's profiles have no counterpart")),
-    row(&["client", "server", "remote-config", "daemonize"], Refused("use --on=host1,host2")),
+    row(&["client"], Refused(HOSTS)).near("--on=host1,host2", Says::Nothing),
+    row(&["server", "remote-config", "daemonize"], Refused(HOSTS)),
     // What is reported.
-    row(&["name", "description"], WithoutEffect("a name")),
-    row(&["group_reporting", "new_group", "stats"], WithoutEffect("there are figures of each stream and of all")),
+    row(&["name"], WithoutEffect("a name")).near("", Says::Nothing),
+    row(&["description"], WithoutEffect("a name")),
+    row(&["group_reporting"], WithoutEffect("there are figures of each stream and of all")).near("", Says::Nothing),
+    row(&["new_group", "stats"], WithoutEffect("there are figures of each stream and of all")),
     row(&["kb_base"], Translated),
     row(&["unit_base", "significant_figures", "unified_rw_reporting"], WithoutEffect(FIGURES)),
-    row(&["clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list"], WithoutEffect(FIGURES)),
+    row(&["clat_percentiles", "slat_percentiles"], WithoutEffect(FIGURES)),
+    row(&["lat_percentiles", "percentile_list"], WithoutEffect(FIGURES)).near("-L", Says::Fixed("-L")),
     row(&["disk_util", "block_error_percentiles"], WithoutEffect(FIGURES)),
     row(&["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "per_job_logs"], WithoutEffect(LOGS)),
     row(&["log_avg_msec", "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_offset"], WithoutEffect(LOGS)),
@@ -219,10 +236,8 @@ pub(super) const OPTIONS: &[FioOption] = &[
         &["disable_bw_measurement", "disable_bw", "gtod_cpu", "clocksource"],
         WithoutEffect("diskspd has a clock of its own"),
     ),
-    row(
-        &["output", "output-format", "minimal", "append-terse", "status-interval"],
-        WithoutEffect("see --json and --live-json"),
-    ),
+    row(&["output-format"], WithoutEffect(JSON)).near("--json=result.json", Says::Fixed("--json=result.json")),
+    row(&["output", "minimal", "append-terse", "status-interval"], WithoutEffect(JSON)),
     row(&["eta", "eta-newline", "eta-interval", "warnings-fatal", "max-jobs"], WithoutEffect(FIGURES)),
     row(&["alloc-size", "debug", "terse-version", "aux-path", "inflate-log"], WithoutEffect("a matter of fio itself")),
     row(&["idle-prof", "parse-only", "showcmd"], WithoutEffect("a matter of fio itself")),

@@ -68,6 +68,15 @@ fn amounts_places_and_flushes_are_those_of_all_copies() {
             "filename=/dev/known\nsize=25%\noffset=50%\ndirect=1",
             "-b4K -s -t1 -o1 -Su -B512M:256M -d604800 -W0 --max-bytes=256M --engine=sync -n -L /dev/known",
         ),
+        // Measured: of 2,561 blocks fio 3.33 begins 33 % at the 846th, and of 8 KiB at the 423rd.
+        (
+            "filename=a\nfilesize=10244k\nsize=33%\noffset=33%\ndirect=1",
+            "-b4K -s -t1 -o1 -Su -c10244K -B3384K:3380K -d604800 -W0 --max-bytes=3380K --engine=sync -n -L a",
+        ),
+        (
+            "filename=a\nfilesize=10244k\nbs=8k\noffset=33%\nnumber_ios=9\ndirect=1",
+            "-b8K -s -t1 -o1 -Su -c10244K -B3384K:6860K -d604800 -W0 --max-bytes=6860K --max-ios=9 --engine=sync -n -L a",
+        ),
         (
             "filename=/dev/known\ndirect=1",
             "-b4K -s -t1 -o1 -Su -d604800 -W0 --max-bytes=1G --engine=sync -n -L /dev/known",
@@ -110,8 +119,56 @@ fn jobs_at_once_are_streams_and_a_stonewall_begins_a_timespan() {
         ]
     );
     assert_eq!(import.job(&NoFiles).expect("it is a load").profile.time_spans.len(), 2);
+    let shares =
+        of("[w]\nfilename=a\nfilesize=10244k\nrw=write\nsize=8k\noffset=10%\noffset_increment=20%\nnumjobs=2\n\
+                     runtime=5\n");
+    assert!(
+        shares.commands()[0].contains(" -B1028K:8K a'") && shares.commands()[0].contains(" -B3076K:8K a'"),
+        "{shares:?}"
+    );
     let apart = of("[w]\nfilename=/dev/x\nrw=write\nsize=1m\noffset_increment=4m\nnumjobs=2\nruntime=5\ndirect=1\n");
     assert!(apart.commands()[0].contains("--stream 'w.1: ") && apart.commands()[0].contains(" -B4M:1M /dev/x'"));
+}
+
+#[test]
+fn a_job_that_waits_for_the_one_before_begins_a_timespan() {
+    let spans = |waits: [&str; 4]| {
+        let jobs = ["a", "b", "c", "d"].into_iter().zip(waits).map(|(name, wait)| format!("[{name}]\n{wait}\n"));
+        let text = format!("[global]\nfilename=f\nsize=1m\nruntime=5\n{}", jobs.collect::<String>());
+        let import = of(&text);
+        (!import.is_refused()).then_some(import.spans.len())
+    };
+    assert_eq!(spans(["", "wait_for=a", "wait_for=b", "wait_for=c"]), Some(4));
+    assert_eq!(spans(["", "wait_for=a", "wait_for=a", "stonewall"]), Some(3));
+    assert_eq!(spans(["", "", "wait_for=a", ""]), None, "b may still run");
+    assert_eq!(spans(["", "wait_for=a", "", ""]), None, "c begins with a");
+    assert_eq!(spans(["", "wait_for=a", "wait_for=a", "wait_for=b"]), None, "c may still run");
+    assert_eq!(spans(["wait_for=b", "", "", ""]), None, "fio has no such job by then");
+    assert_eq!(spans(["startdelay=5", "startdelay=5s", "startdelay=5000ms", "startdelay=5"]), Some(1));
+    assert_eq!(spans(["startdelay=5", "", "", ""]), None);
+}
+
+#[test]
+fn files_have_the_names_that_fio_gives_them() {
+    let targets = |options: &str| {
+        let [span] = &of(&format!("[a/b]\nsize=1m\nruntime=5\ndirect=1\n{options}\n")).spans[..] else { panic!() };
+        let (end, words) = (span.iter().position(|word| word == "-L").unwrap_or(0), span.join(" "));
+        (span[end + 1..].join(" "), words.contains(" -t2 "))
+    };
+    for (options, expected, is_shared) in [
+        ("numjobs=2", "a_b.0.0 a_b.1.0", false),
+        ("numjobs=2\ndirectory=/x:/y", "/x/a_b.0.0 /y/a_b.1.0", false),
+        ("numjobs=2\nfilename_format=$jobname.$jobnum.$filenum", "a_b.0.0 a_b.1.0", false),
+        ("numjobs=2\nfilename_format=data-$jobnum", "data-0 data-1", false),
+        ("filename=--overwrite", "./--overwrite", false),
+        ("filename=-w100:*1", "./-w100 ./*1", false),
+        ("directory=-c1G\nfilename=f", "./-c1G/f", false),
+        ("filename_format=-Zr", "./-Zr", false),
+        ("numjobs=2\ndirectory=/x\nfilename_format=one.$filenum", "/x/one.0", true),
+        ("nrfiles=2\nfilename_format=$filenum/f", "0/f 1/f", false),
+    ] {
+        assert_eq!(targets(options), (expected.to_owned(), is_shared), "{options}");
+    }
 }
 
 #[test]
@@ -120,8 +177,11 @@ fn what_has_no_counterpart_is_refused_by_name() {
         ("exec_prerun=rm -rf /", "exec_prerun=rm -rf /: a job file must not run commands"),
         ("ioengine=rbd", "ioengine=rbd: diskspd has no engine 'rbd'"),
         ("rw=rw", "rw=rw: reads and writes each have a place of their own in fio"),
+        ("rw=randrw\npercentage_random=0", "percentage_random=0: reads and writes each have a place of their own"),
         ("rw=read:-8k", "rw=read:-8k: steps of '-8k'"),
-        ("startdelay=3", "startdelay=3: jobs of a timespan start and end together"),
+        ("startdelay=3-5", "startdelay=3-5: '3-5' is not a time"),
+        ("filename_format=$clientuid/$jobname", "filename_format=$clientuid/$jobname: name the files with filename="),
+        ("nrfiles=2\nfilename_format=$jobname", "filename_format=$jobname: name the files with filename="),
         ("bogus=1", "bogus=1: fio has no such option"),
         ("bs=4q", "bs=4q: '4q' is not a size"),
         ("runtime=1500ms", "runtime=1500ms: durations here are whole seconds"),
@@ -134,6 +194,9 @@ fn what_has_no_counterpart_is_refused_by_name() {
         let refused = refusals(&text);
         assert!(refused.iter().any(|row| row.starts_with(expected)), "{options}: {refused:?}");
     }
+    let mixed = of("[t]\nsize=1m\nruntime=5\nrw=randrw\npercentage_random=60\n");
+    let row = mixed.rows.iter().find(|row| row.option == "percentage_random=60");
+    assert_eq!(row.map(|row| row.level), Some(Level::Approximate), "{:?}", mixed.rows);
     assert!(
         of("[t]\nfilename=/dev/x\nruntime=5\nexec_prerun=0\nend_fsync=0")
             .rows
@@ -145,11 +208,12 @@ fn what_has_no_counterpart_is_refused_by_name() {
 #[test]
 fn a_file_is_read_as_fio_reads_it() {
     let import =
-        of("bs=8k\n; comment\n[global]\nrw=randread # as well\n[t]\nsize=1m ; here\ninclude more\n[u]\nsize=1m\n");
+        of("; comment\n[global]\nbs=8k\nrw=randread # as well\n[t]\nsize=1m ; here\ninclude more\n[u]\nsize=1m\n");
     assert!(import.commands()[0].contains("-b16K") && import.commands()[0].contains("-b8K"));
     for (text, expected) in [
         ("", "there is no job"),
         ("[global]\nbs=4k", "there is no job"),
+        ("bs=4k\n[t]\n", "t.fio:1: 'bs=4k' is before any section"),
         ("[t\n", "t.fio:1: '[t' is no section"),
         ("[t]\nbs=${X}\n", "t.fio:2: no variable X"),
         ("[t]\nbs=${X\n", "t.fio:2: '${X': '}' is missing"),
@@ -166,6 +230,28 @@ fn a_file_is_read_as_fio_reads_it() {
     let words = ["--name=t", "--rw", "randread", "--size=1m"].map(str::to_owned);
     assert!(read_words(&words, &[], &surroundings).expect("a job").commands()[0].contains(" -r "));
     assert!(read_words(&["t.fio".to_owned()], &[], &surroundings).is_err());
+}
+
+/// A short job can ask for more memory than there is.
+#[test]
+fn the_names_and_settings_of_all_jobs_are_bounded() {
+    let long = "x".repeat(50_000);
+    let many = |text: &str| format!("[global]\nsize=1m\nruntime=5\nnumjobs=60000\n{text}");
+    for text in [
+        many(&format!("[{long}]\n")),
+        many(&format!("filename_format={long}.$jobnum\n[t]\n")),
+        many(&"[t]\n".repeat(8)),
+        format!("[t]\nfilename={}\nsize=1g\nruntime=5\n", "a:".repeat(70_000)),
+    ] {
+        let refused = refusals(&text);
+        assert!(refused.iter().any(|row| row.contains("more than 65536 files or threads")), "{refused:?}");
+    }
+    let apart = "[t]\nfilename=f\nsize=4k\nruntime=5\nnumjobs=3000\noffset_increment=4k\n";
+    assert!(of(apart).commands()[0].contains(" 't.2999: "));
+    let global = format!("[global]\ndescription={}\n{}", "x".repeat(900_000), "[t]\n".repeat(20));
+    assert!(import_of(&global).expect_err("too large").contains("more than 16777216 bytes"));
+    let options = (0..5_000).map(|number| format!("o{number}")).collect::<Vec<_>>().join("\n");
+    assert!(refusals(&format!("[t]\n{options}")).iter().any(|row| row == "the job: more than 4096 differences"));
 }
 
 #[test]

@@ -3,14 +3,16 @@
 use super::access::Access;
 use super::files::Files;
 use super::job::{Job, Level};
-use super::value::{count, number, of_directions, seconds, size, time_us};
 use model::units::short_size;
+use settings::fio::{count, number, of_directions, seconds, size, time_us};
 
 /// When a job ends, and its rate.
 #[derive(Default)]
 pub(super) struct Timing {
     pub(super) runtime_s: Option<u32>,
     pub(super) ramp_s: u32,
+    /// From the start of fio to that of the job.
+    pub(super) delay_us: u64,
     /// Bytes of all copies that end the job.
     pub(super) bytes: Option<u64>,
     /// I/Os of all copies that end it.
@@ -40,6 +42,8 @@ fn end(job: &mut Job<'_>, files: &Files, timing: &mut Timing) {
     let copies = u64::from(files.copies);
     timing.runtime_s = job.read("runtime", None, |text| seconds(text).map(|s| Some(s).filter(|s| *s > 0)));
     timing.ramp_s = job.read("ramp_time", 0, seconds);
+    timing.delay_us = job.read("startdelay", 0, |text| time_us(text, 1_000_000));
+    job.say(Level::Approximate, "startdelay", "all jobs of a timespan start without a delay");
     let is_time_based = job.is_on("time_based", false);
     let passes = job.read("loops", 1, number).max(1);
     let given = job.read("io_size", None, |text| size(text, units).map(|bytes| Some(bytes).filter(|bytes| *bytes > 0)));

@@ -87,13 +87,13 @@ fn every_suggested_command_is_accepted() {
     };
     for value in values {
         for tool in Tool::ALL {
-            let all = settings(WORDS, value);
+            let all = settings(&words_of_tools().collect::<Vec<_>>(), value);
             for found in [command(tool, &all), nearest(tool, &all, &ours, &["#1".to_owned()])] {
                 assert!(is_run(&found), "{value}: {found}");
             }
         }
-        for word in WORDS {
-            let found = command(word.tool, &settings(std::slice::from_ref(word), value));
+        for word in words_of_tools() {
+            let found = command(word.tool, &settings(std::slice::from_ref(&word), value));
             assert!(is_run(&found), "{} {value}: {found}", word.name);
         }
     }
@@ -101,7 +101,7 @@ fn every_suggested_command_is_accepted() {
 
 #[test]
 fn every_example_is_an_argument_of_ours() {
-    for word in WORDS {
+    for word in words_of_tools() {
         for argument in word.example.split_whitespace() {
             assert!(crate::words::row_of(argument).is_some(), "{}: {argument}", word.name);
         }

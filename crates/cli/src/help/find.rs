@@ -96,7 +96,7 @@ pub(crate) fn near(word: &str) -> Vec<&'static str> {
 pub(super) fn words() -> impl Iterator<Item = &'static str> {
     let names = options::long_named().map(|row| row.name.trim_start_matches('-'));
     let terms = TERMS.iter().flat_map(|(words, ..)| words.iter().copied());
-    let foreign = foreign::WORDS.iter().map(|word| word.name);
+    let foreign = foreign::words_of_tools().map(|word| word.name);
     let tools = Tool::ALL.into_iter().map(Tool::name);
     let presets = BUILTIN.iter().map(|preset| preset.name);
     names.chain(subcommand::NAMES.iter().copied()).chain(terms).chain(foreign).chain(tools).chain(presets)
@@ -136,13 +136,13 @@ fn meant(word: &str) -> (Vec<&'static OptionRow>, Vec<String>) {
     }
     for tool in Tool::ALL.into_iter().filter(|tool| tool.name() == word) {
         let known: Vec<&str> =
-            foreign::WORDS.iter().filter(|known| known.tool == tool).map(|known| known.name).collect();
+            foreign::words_of_tools().filter(|known| known.tool == tool).map(|known| known.name).collect();
         notes.push(format!(
             "A command line or job file of {word} is answered with the nearest command here. --help explains its words {}.",
             known.join(", ")
         ));
     }
-    for known in foreign::WORDS.iter().filter(|known| known.name.replace('_', " ") == word) {
+    for known in foreign::words_of_tools().filter(|known| known.name.replace('_', " ") == word) {
         let arguments = known.example.split_whitespace();
         let (tool, name) = (known.tool.name(), known.name);
         notes.push(match known.example {

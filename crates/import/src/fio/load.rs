@@ -5,6 +5,7 @@ use model::engine_kind::EngineKind;
 use model::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, PATH_BYTES_MAX, THREADS_MAX};
 use model::profile::{CacheMode, FlushCall, Target, Throughput};
 use model::units::Bytes;
+use settings::fio::{self, Pattern};
 use std::collections::BTreeSet;
 
 /// Options that are read here, or change nothing about the load.
@@ -13,9 +14,6 @@ const READ: &str = "name filename size rw readwrite bs blocksize rwmixread rwmix
     rate_iops stonewall wait_for_previous group_reporting new_group thread description \
     clat_percentiles lat_percentiles slat_percentiles percentile_list disable_slat eta status- \
     interval output output-format unified_rw_reporting hostname port";
-
-/// Engines with one I/O at a time, whatever the depth.
-const SYNCHRONOUS: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
 
 /// Options that replace the block size.
 const MIXES: [&str; 5] = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned"];
@@ -120,22 +118,20 @@ fn set<T>(
 }
 
 fn pattern(given: Given<'_>, load: &mut Load) {
-    let word = given.get(&["rw", "readwrite"]).unwrap_or("read");
-    let (is_random, kind) = word.strip_prefix("rand").map_or((false, word), |kind| (true, kind));
-    let kind = if word == "readwrite" { "rw" } else { kind };
-    let percent = |name| given.get(&[name]).and_then(|value| value.parse::<u32>().ok()).filter(|value| *value <= 100);
+    let percent = |name| given.get(&[name]).and_then(|value| fio::percent(value).ok());
     let written = percent("rwmixwrite").or_else(|| percent("rwmixread").map(|read| 100 - read)).unwrap_or(50);
-    match kind {
-        "read" => {}
-        "write" => load.target.write_percent = 100,
-        "rw" => load.target.write_percent = written,
-        "trim" => load.target.discard_percent = Some(100),
-        _ => {
+    let pattern = fio::pattern(given.get(&["rw", "readwrite"]).unwrap_or("read")).filter(|found| found.hole.is_none());
+    match pattern {
+        Some(Pattern { reads: true, writes: false, .. }) => {}
+        Some(Pattern { reads: false, writes: true, .. }) => load.target.write_percent = 100,
+        Some(Pattern { trims: true, .. }) => load.target.discard_percent = Some(100),
+        Some(_) => load.target.write_percent = written,
+        None => {
             load.left.insert("rw".to_owned());
             forget(load, &["-s", "-r", "-rs", "-w", "--discard"]);
         }
     }
-    if is_random {
+    if pattern.is_some_and(|found| found.is_random) {
         load.target.random_percent = 100;
         let share = percent("percentage_random");
         set(given, "percentage_random", load, &["-s", "-r", "-rs"], share, |target, share| {
@@ -146,9 +142,8 @@ fn pattern(given: Given<'_>, load: &mut Load) {
 
 fn blocks(given: Given<'_>, load: &mut Load) {
     let alike = |value: &str| {
-        let mut sizes = value.split(',').map(size);
-        let first = sizes.next()?;
-        first.filter(|_| sizes.all(|other| other == first))
+        let [reads, writes, trims] = fio::of_directions(value, &4096, size).ok()?;
+        (reads == writes && writes == trims).then_some(reads)
     };
     let is_mix = MIXES.iter().any(|mix| given.get(&[mix]).is_some());
     let size = match given.get(&["bs", "blocksize"]) {
@@ -162,31 +157,23 @@ fn blocks(given: Given<'_>, load: &mut Load) {
         load.left.insert("bs".to_owned());
         forget(load, &["-b", "-s", "-r"]);
     }
-    if let Some(bytes) = given.get(&["size"]).and_then(self::size) {
+    if let Some(bytes) = given.get(&["size"]).and_then(|text| self::size(text).ok()) {
         load.target.max_offset = Bytes(bytes);
     }
 }
 
 fn depth(given: Given<'_>, clones: u32, load: &mut Load) {
     let count = |name: &str, max: u32| {
-        let value = given.get(&[name])?.parse::<u32>().ok()?;
+        let value = fio::count(given.get(&[name])?).ok()?;
         (1..=max).contains(&value).then_some(value)
     };
     // Of a group that is one entry, each job is a thread.
     if clones == 1 {
         set(given, "numjobs", load, &["-t"], count("numjobs", THREADS_MAX), |target, count| target.threads = count);
     }
-    let engine = given.get(&["ioengine"]).unwrap_or("psync");
-    load.engine = match engine {
-        "io_uring" => Some(EngineKind::IoUring),
-        "libaio" => Some(EngineKind::LinuxAio),
-        "mmap" => Some(EngineKind::MemoryMapped),
-        "null" => Some(EngineKind::Null),
-        name if SYNCHRONOUS.contains(&name) => Some(EngineKind::Synchronous),
-        _ => None,
-    };
-    load.target.memory_mapped = engine == "mmap";
-    if !SYNCHRONOUS.contains(&engine) {
+    load.engine = fio::engine(given.get(&["ioengine"]).unwrap_or("psync"));
+    load.target.memory_mapped = load.engine == Some(EngineKind::MemoryMapped);
+    if !load.engine.is_some_and(EngineKind::is_one_at_a_time) {
         let depth = count("iodepth", OUTSTANDING_MAX);
         set(given, "iodepth", load, &["-o"], depth, |target, depth| target.outstanding = depth);
     }
@@ -198,7 +185,7 @@ fn caches(given: Given<'_>, load: &mut Load) {
     load.target.cache_mode = if is_direct { CacheMode::Unbuffered } else { CacheMode::Cached };
     load.target.write_through = given.get(&["sync"]).is_some_and(|value| !["0", "none"].contains(&value));
     for (option, call) in [("fdatasync", FlushCall::Fdatasync), ("fsync", FlushCall::Fsync)] {
-        match given.get(&[option]).map(str::parse::<u32>) {
+        match given.get(&[option]).map(fio::count) {
             None | Some(Ok(0)) => {}
             Some(Ok(writes)) if load.flush.is_none() => load.flush = Some((writes, call)),
             Some(_) => {
@@ -224,34 +211,12 @@ fn pace(given: Given<'_>, load: &mut Load) {
         !["rate", "--rate", "thinktime", "latency_", "flow", "iodepth_"].iter().any(|name| is_given(name));
 }
 
-/// A size as fio reads it: `4k` is 4096.
-fn size(text: &str) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase();
-    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit {
-        "" | "b" => 0,
-        "k" | "kb" => 10,
-        "m" | "mb" => 20,
-        "g" | "gb" => 30,
-        "t" | "tb" => 40,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+fn size(text: &str) -> Result<u64, String> {
+    fio::size(text, 1024)
 }
 
-/// A time in whole seconds: seconds without a unit.
 fn seconds(text: &str) -> Option<u32> {
-    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return None,
-    };
-    number.parse::<u32>().ok()?.checked_mul(factor)
+    fio::seconds(text).ok()
 }
 
 #[cfg(test)]
@@ -317,10 +282,9 @@ mod tests {
 
     #[test]
     fn sizes_and_times_have_units() {
-        assert_eq!(
-            (size("4k"), size("1GB"), size("512"), size("4kib"), size("x")),
-            (Some(4096), Some(1 << 30), Some(512), None, None)
-        );
-        assert_eq!((seconds("60"), seconds("2m"), seconds("5ms")), (Some(60), Some(120), None));
+        let Load { target, runtime_s, ramp_s, .. } =
+            load(&[("bs", "4kib"), ("size", "1GB"), ("runtime", "2m"), ("ramp_time", "5ms")]);
+        assert_eq!((target.block_size, target.max_offset), (Bytes(4000), Bytes(1 << 30)));
+        assert_eq!((runtime_s, ramp_s), (Some(120), None));
     }
 }

@@ -1,14 +1,59 @@
-//! Values of fio's options: numbers, sizes and times as fio reads them.
+//! Values of fio's options, for its jobs and for the jobs that its results name: numbers, sizes and times as fio reads them.
+//!
+//! An error is the reason for the user.
+
+use model::engine_kind::EngineKind;
 
 /// A size, or a share of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Amount {
+pub enum Amount {
     Bytes(u64),
     Percent(u32),
 }
 
+/// Which I/Os `rw` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern<'a> {
+    pub is_random: bool,
+    pub reads: bool,
+    pub writes: bool,
+    pub trims: bool,
+    /// Behind a colon: the bytes between two I/Os, or I/Os at one random place.
+    pub hole: Option<&'a str>,
+}
+
+/// The value of `rw`; `None` = it has no counterpart.
+pub fn pattern(text: &str) -> Option<Pattern<'_>> {
+    let (kind, hole) = text.split_once(':').map_or((text, None), |(kind, hole)| (kind, Some(hole)));
+    let (is_random, kind) = match kind.strip_prefix("rand") {
+        Some(kind) => (true, kind),
+        None if kind == "readwrite" => (false, "rw"),
+        None => (false, kind),
+    };
+    let (reads, writes, trims) = match kind {
+        "read" => (true, false, false),
+        "write" => (false, true, false),
+        "rw" => (true, true, false),
+        "trim" => (false, false, true),
+        _ => return None,
+    };
+    Some(Pattern { is_random, reads, writes, trims, hole })
+}
+
+/// The engine that makes the same calls as fio's.
+pub fn engine(name: &str) -> Option<EngineKind> {
+    Some(match name {
+        "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => EngineKind::Synchronous,
+        "libaio" => EngineKind::LinuxAio,
+        "io_uring" => EngineKind::IoUring,
+        "mmap" => EngineKind::MemoryMapped,
+        "null" => EngineKind::Null,
+        _ => return None,
+    })
+}
+
 /// A whole number, decimal or with `0x`.
-pub(super) fn number(text: &str) -> Result<u64, String> {
+pub fn number(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16),
@@ -18,12 +63,12 @@ pub(super) fn number(text: &str) -> Result<u64, String> {
 }
 
 /// A number that fits into 32 bits.
-pub(super) fn count(text: &str) -> Result<u32, String> {
+pub fn count(text: &str) -> Result<u32, String> {
     u32::try_from(number(text)?).map_err(|_| format!("{} is too large", text.trim()))
 }
 
 /// A whole percentage.
-pub(super) fn percent(text: &str) -> Result<u32, String> {
+pub fn percent(text: &str) -> Result<u32, String> {
     let digits = text.trim().trim_end_matches('%');
     // Distributions may have decimals, which our percentages have not.
     let whole = digits
@@ -44,7 +89,7 @@ fn split(text: &str) -> (&str, String) {
 
 /// A size in bytes. With fio's default `kb_base=1024`, `k`, `kb` and `ki` are 1,024 and `kib` is 1,000; with
 /// `kb_base=1000` the other way round (fio 3.33, and its manual).
-pub(super) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
+pub fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     let (digits, unit) = split(text);
     let fault = || format!("'{}' is not a size", text.trim());
     let (letter, rest) = unit.split_at(usize::from(unit.starts_with(|c: char| c.is_ascii())));
@@ -68,12 +113,12 @@ pub(super) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
 }
 
 /// A size, or a percentage of the target.
-pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
+pub fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
     if text.trim().ends_with('%') { percent(text).map(Amount::Percent) } else { size(text, kb_base).map(Amount::Bytes) }
 }
 
 /// A time in microseconds; `unit_us` is that of a number alone.
-pub(super) fn time_us(text: &str, unit_us: u64) -> Result<u64, String> {
+pub fn time_us(text: &str, unit_us: u64) -> Result<u64, String> {
     let (digits, unit) = split(text);
     let fault = || format!("'{}' is not a time", text.trim());
     let factor = match unit.as_str() {
@@ -90,7 +135,7 @@ pub(super) fn time_us(text: &str, unit_us: u64) -> Result<u64, String> {
 }
 
 /// A time of whole seconds, as our durations are; a number alone is in seconds.
-pub(super) fn seconds(text: &str) -> Result<u32, String> {
+pub fn seconds(text: &str) -> Result<u32, String> {
     let us = time_us(text, 1_000_000)?;
     if !us.is_multiple_of(1_000_000) {
         return Err("durations here are whole seconds".to_owned());
@@ -99,7 +144,7 @@ pub(super) fn seconds(text: &str) -> Result<u32, String> {
 }
 
 /// The values of reads, writes and trims: `4k,8k` is 4k for reads and 8k for the others.
-pub(super) fn of_directions<T: Clone>(
+pub fn of_directions<T: Clone>(
     text: &str,
     default: &T,
     parse: impl Fn(&str) -> Result<T, String>,
@@ -116,7 +161,7 @@ pub(super) fn of_directions<T: Clone>(
 }
 
 /// A switch: an option without a value is on.
-pub(super) fn switch(value: Option<&str>) -> Result<bool, String> {
+pub fn switch(value: Option<&str>) -> Result<bool, String> {
     match value.map(str::trim) {
         None | Some("1") => Ok(true),
         Some("0") => Ok(false),
@@ -125,7 +170,7 @@ pub(super) fn switch(value: Option<&str>) -> Result<bool, String> {
 }
 
 /// Names with colons between them; a backslash takes the meaning from a colon.
-pub(super) fn names(text: &str) -> Vec<String> {
+pub fn names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut name = String::new();
     let mut rest = text.chars().peekable();
