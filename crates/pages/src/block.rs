@@ -44,7 +44,7 @@ impl Page {
     pub(super) fn new(title: String, load: String, subtitle: String, brief: Brief, mut sections: Vec<Section>) -> Self {
         use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
         let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
-        let (lead, before_use) = sections.first_mut().map(lead).unwrap_or_default();
+        let (first, before_use) = sections.first_mut().map(lead).unwrap_or_default();
         let hero = Hero::taken_from(&mut sections);
         for section in &mut sections {
             section.blocks.iter_mut().for_each(Block::without_full_charts);
@@ -58,8 +58,8 @@ impl Page {
             method: String::new(),
             load,
             subtitle,
-            is_answered: lead.iter().any(|block| matches!(block, Block::Answers { .. })),
-            lead,
+            is_answered: first.iter().any(|block| matches!(block, Block::Answers { .. })),
+            lead: first,
             hero,
             before_use,
             brief,
@@ -97,7 +97,9 @@ impl Block {
     /// Only the first chart of a page has the whole width.
     fn without_full_charts(&mut self) {
         if let Self::Charts { charts } = self {
-            charts.iter_mut().for_each(|chart| chart.full = None);
+            for chart in charts {
+                chart.full = None;
+            }
         }
     }
 }

@@ -375,13 +375,11 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         between(found, Some(rank_ppb), latency)
     };
     let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), None, latency);
-    let has_both = measured.total.read.ios > 0 && measured.total.write.ios > 0;
-    let of_both = |label: &str| if has_both { format!("{label}, reads and writes") } else { label.to_owned() };
-    add_latency(&of_both("Mean latency"), headline.mean_ns, alone(mean), false);
+    add_latency("Mean latency", headline.mean_ns, alone(mean), false);
     let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
     for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
         let is_weak = stats::is_weak(count, rank_ppb);
-        add_latency(&of_both(label), ns.map(|ns| ns as f64), alone(rank(rank_ppb, ns)), is_weak);
+        add_latency(label, ns.map(|ns| ns as f64), alone(rank(rank_ppb, ns)), is_weak);
     }
     let responses = match &measured.load_loop {
         Some(LoadLoop::Open(open)) => open.response_time.total.as_ref().map_or(0, |responses| responses.count),

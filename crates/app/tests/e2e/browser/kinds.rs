@@ -255,6 +255,22 @@ fn violations(browser: &mut Browser, rules: &str) -> Value {
     ))
 }
 
+/// What is not in the first screen of a telephone or a laptop, by the width of the window: the answer and the figures or,
+/// where there is room, the chart that shows them.
+fn below_the_first_screen(browser: &mut Browser, width: u32) -> Value {
+    let bottom = "(part => part.getBoundingClientRect().bottom + scrollY)";
+    match width {
+        // Of several answers the first.
+        390 => browser.value(&format!(
+            "[...document.querySelectorAll('.lead .tiles, .lead .answer:first-child')].map({bottom}).filter(y => y > 844)"
+        )),
+        1280 => {
+            browser.value(&format!("[...document.querySelectorAll('main:not(:has(.answer + .answer)) .hero figure')].map({bottom}).filter(y => y > 840)"))
+        }
+        _ => Value::Array(Vec::new()),
+    }
+}
+
 /// What depends on the width of the window.
 fn check_width(browser: &mut Browser, kind: &str, width: u32) {
     let wide = browser.number("document.documentElement.scrollWidth");
@@ -267,6 +283,8 @@ fn check_width(browser: &mut Browser, kind: &str, width: u32) {
     assert_eq!(uneven, Value::Array(Vec::new()), "{kind} at {width}");
     let silent = browser.value(WIDE_TABLES_WITHOUT_CUE);
     assert_eq!(silent, Value::Array(Vec::new()), "{kind} at {width}: columns lost without a cue");
+    let below = below_the_first_screen(browser, width);
+    assert_eq!(below, Value::Array(Vec::new()), "{kind} at {width}: not in the first screen");
     if width == WIDTHS[0] {
         let unreadable = browser.value(UNREADABLE_ROWS);
         assert_eq!(unreadable, Value::Array(Vec::new()), "{kind} at {width}");
