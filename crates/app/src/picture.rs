@@ -74,7 +74,7 @@ pub(crate) fn history(histories: &[History<'_>], name: &str) -> Result<String, S
 /// What a finding of the verdict means.
 fn meaning(name: &str) -> Option<Meaning> {
     let rule = verdict::rules().find(|rule| rule.name == name)?;
-    Some(Meaning { severity: rule.severity, computed_from: rule.computed_from, advice: rule.advice })
+    Some(Meaning { severity: rule.severity, unit: rule.unit, computed_from: rule.computed_from, advice: rule.advice })
 }
 
 /// What was found at the places that were given.

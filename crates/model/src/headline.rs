@@ -62,6 +62,9 @@ pub struct Headline {
     /// What to do about each of them, in the same order; empty in older documents.
     #[serde(default)]
     pub warning_advice: Vec<String>,
+    /// The value of each of them, in the unit of its rule, in the same order; null = it has none; empty in older documents.
+    #[serde(default)]
+    pub warning_values: Vec<Option<f64>>,
     /// Names of the verdict's notes; empty in older documents.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -71,6 +74,9 @@ pub struct Headline {
     /// What to do about each note, in the same order; empty in older documents.
     #[serde(default)]
     pub note_advice: Vec<String>,
+    /// The value of each note, in the same order; null = it has none; empty in older documents.
+    #[serde(default)]
+    pub note_values: Vec<Option<f64>>,
 }
 
 /// The latency of the I/Os of a scope.
@@ -126,6 +132,15 @@ impl Headline {
         of_warning.or_else(|| beside(name, &self.notes, &self.note_advice))
     }
 
+    /// The value of a finding of this name, if it has one and the document tells it.
+    pub fn finding_value(&self, name: &str) -> Option<f64> {
+        let of = |names: &[String], values: &[Option<f64>]| {
+            let at = names.iter().position(|found| found == name)?;
+            values.get(at).copied().flatten()
+        };
+        of(&self.warnings, &self.warning_values).or_else(|| of(&self.notes, &self.note_values))
+    }
+
     /// The figure of a warning of this name, if it has one and the document tells it.
     pub fn warning_figure(&self, name: &str) -> Option<&str> {
         beside(name, &self.warnings, &self.warning_figures)
@@ -134,12 +149,16 @@ impl Headline {
     /// The same without warnings of these names, where something else than the run is their cause.
     #[must_use]
     pub fn without_warnings(&self, names: &[&str]) -> Self {
-        let (warnings, warning_figures, warning_advice) = Default::default();
-        let mut kept = Self { warnings, warning_figures, warning_advice, ..self.clone() };
+        let mut kept = self.clone();
+        kept.warnings.clear();
+        kept.warning_figures.clear();
+        kept.warning_advice.clear();
+        kept.warning_values.clear();
         for (at, name) in self.warnings.iter().enumerate().filter(|(_, name)| !names.contains(&name.as_str())) {
             kept.warnings.push(name.clone());
             kept.warning_figures.extend(self.warning_figures.get(at).cloned());
             kept.warning_advice.extend(self.warning_advice.get(at).cloned());
+            kept.warning_values.extend(self.warning_values.get(at).copied());
         }
         if kept.warnings.len() < self.warnings.len() && kept.warnings.is_empty() {
             kept.severity = self.severity.min(Some(Severity::Note));

@@ -274,6 +274,8 @@ pub(super) struct Found {
     /// May be empty.
     pub(super) name: String,
     pub(super) figure: String,
+    /// What else is known of it, which is folded; may be empty.
+    pub(super) more: String,
     /// May be empty.
     pub(super) meaning: String,
     /// May be empty.

@@ -225,8 +225,7 @@ fn still_true(names: &[&str], runs: &[&Headline]) -> (&'static str, &'static str
 /// True if the warnings of this name in runs are shares of CPU time that change means by little.
 pub(super) fn is_small_share(runs: &[&Headline], name: &str) -> bool {
     let mut affected = runs.iter().filter(|run| run.warnings.iter().any(|warning| warning == name));
-    let is_small =
-        |run: &&Headline| run.warning_figure(name).and_then(percent).is_some_and(|share| share < SMALL_PERCENT);
+    let is_small = |run: &&Headline| run.finding_value(name).is_some_and(|share| share < SMALL_PERCENT);
     // In an open loop a short wait delays all I/Os that are due meanwhile.
     SHARES.contains(&name) && !are_open(runs) && affected.all(is_small)
 }
@@ -234,11 +233,6 @@ pub(super) fn is_small_share(runs: &[&Headline], name: &str) -> bool {
 /// True if runs had a rate that was given.
 fn are_open(runs: &[&Headline]) -> bool {
     runs.iter().any(|run| run.response_mean_ns.is_some())
-}
-
-/// The first number of a figure that is followed by a percent sign.
-fn percent(figure: &str) -> Option<f64> {
-    figure.split_once(" %")?.0.rsplit(' ').next()?.parse().ok()
 }
 
 fn not_shown(notes: &[(String, usize)]) -> String {
@@ -412,23 +406,22 @@ mod tests {
     /// 2.4 % of the threads' time left the figures trusted "only in part", on an idle machine.
     #[test]
     fn a_small_share_of_cpu_time_leaves_means_right_to_a_few_percent() {
-        let run = |figure: &str| Headline {
+        let run = |value: Option<f64>| Headline {
             severity: Some(Severity::Warn),
             warnings: vec!["cpu-contention".to_owned()],
-            warning_figures: vec![figure.to_owned()],
+            warning_values: vec![value],
             ..Headline::default()
         };
-        let words = |figures: &[&str]| {
-            let runs: Vec<Headline> = figures.iter().map(|figure| run(figure)).collect();
+        let words = |values: &[Option<f64>]| {
+            let runs: Vec<Headline> = values.iter().map(|value| run(*value)).collect();
             Trust::in_runs(&runs).words
         };
-        let small = "the threads waited for a CPU for 2.4 % of their time";
-        let large = "the threads waited for a CPU for 15.0 % of their time";
+        let (small, large) = (Some(2.4), Some(15.0));
         assert!(words(&[small]).starts_with("Yes, but with small disturbances: cpu-contention."));
         assert!(words(&[small, large]).starts_with("Only in part: "), "one is large");
-        assert!(words(&["unknown"]).starts_with("Only in part: "));
-        let advised = |figures: &[&str]| {
-            let runs: Vec<Headline> = figures.iter().map(|figure| run(figure)).collect();
+        assert!(words(&[None]).starts_with("Only in part: "));
+        let advised = |values: &[Option<f64>]| {
+            let runs: Vec<Headline> = values.iter().map(|value| run(*value)).collect();
             remedy_of_runs(&runs.iter().collect::<Vec<_>>(), |_| None).is_some()
         };
         assert!(!advised(&[small]) && advised(&[small, large]), "a small share is no reason to measure in another way");
@@ -449,7 +442,7 @@ mod tests {
             };
             let explain: Explain = |_| {
                 let advice = "stop other programs, or bind threads (`-a`)";
-                Some(Meaning { severity: Severity::Warn, computed_from: "", advice })
+                Some(Meaning { severity: Severity::Warn, unit: "", computed_from: "", advice })
             };
             remedy(&own.iter().map(finding).collect::<Vec<_>>(), explain)
         };

@@ -280,6 +280,7 @@ fn found(finding: &Finding, name: &str) -> Found {
     let basis =
         if finding.basis.is_empty() { String::new() } else { format!("; source of the limit: {}", finding.basis) };
     let figure = finding.figure.clone() + &basis;
+    let (figure, more) = figure.split_once("; ").unwrap_or((&figure, ""));
     Found {
         tone: match finding.severity {
             Severity::Note => Tone::Plain,
@@ -288,6 +289,7 @@ fn found(finding: &Finding, name: &str) -> Found {
         word: finding.severity.word().to_owned(),
         name: text(name.as_bytes()),
         figure: text(figure.as_bytes()),
+        more: text(more.as_bytes()),
         advice: text(finding.advice.as_bytes()),
         ..Found::default()
     }

@@ -436,7 +436,7 @@ mod tests {
         let warned = trust(vec![finding("steal", Severity::Warn)]).words;
         assert!(warned.starts_with("Only in part: ") && warned.contains(" A flush ends when the host"), "{warned}");
         let mut small = finding("steal", Severity::Warn);
-        small.figure = "steal time was 3.0 % of the time".to_owned();
+        small.value = Some(3.0);
         let Trust { tone, words } = trust(vec![small]);
         assert_eq!(tone, Tone::Warn);
         assert!(

@@ -2,17 +2,13 @@
 
 use super::block::{Banner, Block, Found, Tone};
 use super::foreign_text::text;
+use super::quantity::{significant, size};
 use model::doubt::{Doubt, NotedRuns};
 use model::finding::Severity;
 use model::headline::Headline;
-use std::borrow::Cow;
-use std::fmt;
 
 /// Runs that are named for a warning at most.
 const NAMED_MAX: usize = 6;
-
-/// Figures of different wording that are shown for a warning at most.
-const FIGURES_MAX: usize = 2;
 
 /// Before what to do about a finding of several runs.
 const WHAT_TO_DO: &str = "What to do: ";
@@ -22,6 +18,8 @@ const WHAT_TO_DO: &str = "What to do: ";
 pub struct Meaning {
     /// The severity of its rule.
     pub severity: Severity,
+    /// The unit of the values of its findings; may be empty.
+    pub unit: &'static str,
     /// From when on it is reported.
     pub computed_from: &'static str,
     /// What to do.
@@ -111,20 +109,13 @@ fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) ->
         format!("in {count} of {} runs: {}{more}", runs.len(), names.join("; "))
     };
     let advice = advice_for_all(affected().filter_map(|(_, run)| run.finding_advice(name)), meaning);
+    let spread = Spread::of(&affected().collect::<Vec<_>>(), name, meaning);
     Found {
         tone: Tone::of(Some(severity)),
         word: severity.word().to_owned(),
         name: text(name.as_bytes()),
-        figure: match figures(affected().map(|(_, run)| *run), name) {
-            Some(figures) => {
-                let affected: Vec<&NamedRun<'_>> = affected().collect();
-                let is_grave = meaning.is_none_or(|meaning| meaning.severity > Severity::Note);
-                let largest = largest(&affected, name).filter(|_| is_grave);
-                let largest = largest.map(|run| format!(" (largest: {run})")).unwrap_or_default();
-                format!("{}{largest}, {which}", text(figures.as_bytes()))
-            }
-            None => which,
-        },
+        figure: spread.as_ref().map_or_else(|| which.clone(), |Spread { words, .. }| format!("{words}, {which}")),
+        more: spread.map(|Spread { largest, .. }| text(largest.as_bytes())).unwrap_or_default(),
         meaning: meaning.map(|meaning| meaning.sentence()).unwrap_or_default(),
         advice: advice.map(|advice| format!("{WHAT_TO_DO}{}.", text(plain(advice).as_bytes()))).unwrap_or_default(),
     }
@@ -141,106 +132,44 @@ pub(super) fn advice_for_all<'a>(own: impl IntoIterator<Item = &'a str>, meaning
     if is_alike { largest.or(of_rule) } else { of_rule.or(largest) }
 }
 
-/// What the figures of a finding say together: `1.5 to 12.2 % of the CPU time was stolen`.
-pub(super) fn figures<'a>(runs: impl IntoIterator<Item = &'a Headline>, name: &str) -> Option<String> {
-    let mut wordings: Vec<Wording<'_>> = Vec::new();
-    let figures: Vec<Cow<'_, str>> =
-        runs.into_iter().filter_map(|run| run.finding_figure(name)).map(with_share_of_others).collect();
-    for figure in &figures {
-        let wording = Wording::of(figure);
-        match wordings.iter_mut().find(|known| known.words == wording.words) {
-            Some(known) => known.merge(wording),
-            None => wordings.push(wording),
-        }
-    }
-    let more = if wordings.len() > FIGURES_MAX { "; others differ" } else { "" };
-    let shown: Vec<String> = wordings.iter().take(FIGURES_MAX).map(Wording::to_string).collect();
-    (!shown.is_empty()).then(|| shown.join("; ") + more)
+/// The values of a finding that several runs have.
+struct Spread {
+    /// `1.5 to 12.2 % (largest: run 3)`; of runs with the same value, the figure of one.
+    words: String,
+    /// The figure of the run with the largest value, if the words do not have it.
+    largest: String,
 }
 
-/// A figure with the share of the CPU time that others had, in place of all shares: these add up to 100 % in each run, so that their
-/// ranges say nothing.
-fn with_share_of_others(figure: &str) -> Cow<'_, str> {
-    let Some((figure, shares)) = figure.split_once("; time of all CPUs: ") else { return Cow::Borrowed(figure) };
-    match shares.split(", ").find_map(|share| share.strip_prefix("other programs ")) {
-        Some(others) => Cow::Owned(format!("{figure}; other programs had {others} of the time of all CPUs")),
-        None => Cow::Borrowed(figure),
-    }
-}
-
-/// The run with the largest figure, where the figures differ in one number.
-fn largest<'a>(affected: &[&'a NamedRun<'_>], name: &str) -> Option<&'a str> {
-    let wordings: Vec<(&str, Wording<'_>)> = affected
-        .iter()
-        .filter_map(|(label, run)| Some((label.as_str(), Wording::of(run.finding_figure(name)?))))
-        .collect();
-    let (_, first) = wordings.first()?;
-    if wordings.iter().any(|(_, wording)| wording.words != first.words) {
-        return None;
-    }
-    let is_varied = |at: &usize| wordings.iter().any(|(_, wording)| wording.ranges[*at] != first.ranges[*at]);
-    let mut varied = (0..first.ranges.len()).filter(is_varied);
-    let (at, None) = (varied.next()?, varied.next()) else { return None };
-    let of = |(_, wording): &(&str, Wording<'_>)| value(wording.ranges[at].1);
-    wordings.iter().max_by(|a, b| of(a).total_cmp(&of(b))).map(|(label, _)| *label)
-}
-
-/// A number of a figure.
-fn value(number: &str) -> f64 {
-    number.replace(',', "").parse().unwrap_or_default()
-}
-
-/// A figure in words, with the smallest and the largest of each of its numbers.
-struct Wording<'a> {
-    /// What is before, between and behind the numbers.
-    words: Vec<&'a str>,
-    ranges: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> Wording<'a> {
-    fn of(figure: &'a str) -> Self {
-        let (mut words, mut ranges, mut rest, mut from) = (Vec::new(), Vec::new(), figure, 0);
-        while let Some(at) = rest[from..].find(|first: char| first.is_ascii_digit()).map(|at| at + from) {
-            let length = rest[at..]
-                .find(|next: char| !next.is_ascii_digit() && !matches!(next, '.' | ','))
-                .unwrap_or(rest.len() - at);
-            let number = rest[at..at + length].trim_end_matches(['.', ',']);
-            // Digits of names, such as nvme0n1, are no numbers.
-            if rest[..at].ends_with(|before: char| before.is_alphanumeric() || matches!(before, '_' | '-' | '/' | '.'))
-            {
-                from = at + number.len();
-                continue;
-            }
-            words.push(&rest[..at]);
-            ranges.push((number, number));
-            (rest, from) = (&rest[at + number.len()..], 0);
-        }
-        words.push(rest);
-        Self { words, ranges }
-    }
-
-    /// With the numbers of the same words.
-    fn merge(&mut self, other: Self) {
-        for ((least, most), (number, _)) in self.ranges.iter_mut().zip(other.ranges) {
-            if value(number) < value(least) {
-                *least = number;
-            }
-            if value(number) > value(most) {
-                *most = number;
-            }
-        }
+impl Spread {
+    fn of(affected: &[&NamedRun<'_>], name: &str, meaning: Option<Meaning>) -> Option<Self> {
+        let value = |(_, run): &&NamedRun<'_>| run.finding_value(name);
+        let by_value = |one: &&&NamedRun<'_>, other: &&&NamedRun<'_>| {
+            value(one).unwrap_or_default().total_cmp(&value(other).unwrap_or_default())
+        };
+        let (least, most) = (affected.iter().min_by(by_value)?, affected.iter().max_by(by_value)?);
+        let figure = most.1.finding_figure(name).unwrap_or_default();
+        let of_unit = |value: f64| meaning.map_or_else(|| significant(value), |meaning| shown(value, meaning.unit));
+        let ends = affected.iter().all(|run| value(run).is_some()).then(|| [least, most].map(|run| value(run)));
+        let Some([Some(low), Some(high)]) = ends.filter(|[low, high]| low != high) else {
+            let (head, rest) = figure.split_once("; ").unwrap_or((figure, ""));
+            let words = text(head.as_bytes());
+            return (!words.is_empty()).then(|| Self { words, largest: rest.to_owned() });
+        };
+        let is_grave = meaning.is_none_or(|meaning| meaning.severity > Severity::Note);
+        let run = if is_grave { format!(" (largest: {})", most.0) } else { String::new() };
+        let (low, high) = (of_unit(low), of_unit(high));
+        let low = low.strip_suffix(" %").filter(|_| high.ends_with(" %")).unwrap_or(&low);
+        Some(Self { words: format!("{low} to {high}{run}"), largest: figure.to_owned() })
     }
 }
 
-impl fmt::Display for Wording<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (words, (least, most)) in self.words.iter().zip(&self.ranges) {
-            write!(f, "{words}{least}")?;
-            if least != most {
-                write!(f, " to {most}")?;
-            }
-        }
-        f.write_str(self.words.last().unwrap_or(&""))
+/// A value in the unit of a rule.
+fn shown(value: f64, unit: &str) -> String {
+    match unit {
+        "bytes" => size(value as u64),
+        "" => significant(value),
+        unit if unit.ends_with("percent") => format!("{} %", significant(value)),
+        unit => format!("{} {unit}", significant(value)),
     }
 }
 
@@ -252,12 +181,12 @@ pub(super) fn plain(documentation: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::cpu_shares::CpuShares;
 
     fn explain(name: &str) -> Option<Meaning> {
         let severity = if name == "lost-ios" { Severity::Invalid } else { Severity::Warn };
         (name != "unheard-of").then_some(Meaning {
             severity,
+            unit: "percent",
             computed_from: "the share of `/proc/stat`, if above 2 %",
             advice: "measure again",
         })
@@ -296,35 +225,29 @@ mod tests {
     }
 
     #[test]
-    fn warnings_have_their_figures() {
-        let with = |figure: &str| Headline {
+    fn warnings_have_their_values() {
+        let with = |value: Option<f64>, figure: &str| Headline {
             warning_figures: vec!["8 I/Os".to_owned(), figure.to_owned()],
+            warning_values: vec![Some(8.0), value],
             ..run(Severity::Warn, &["drift", "steal"])
         };
-        let runs: Vec<Headline> = (1..=4).map(|number| with(&format!("{number} % stolen"))).collect();
-        let named: Vec<NamedRun<'_>> = (1..).zip(&runs).map(|(number, run)| (format!("run {number}"), run)).collect();
-        let of_steal = |runs: &[NamedRun<'_>]| {
-            let found = warnings(runs, explain);
-            found.into_iter().find(|found| found.name == "steal").map(|found| found.figure).expect("it is there")
+        let told = |runs: &[Headline]| {
+            let named: Vec<NamedRun<'_>> =
+                (1..).zip(runs).map(|(number, run)| (format!("run {number}"), run)).collect();
+            let found = warnings(&named, explain).into_iter().find(|found| found.name == "steal").expect("it is there");
+            (found.figure, found.more)
         };
-        assert_eq!(of_steal(&named[..2]), "1 to 2 % stolen (largest: run 2), in both runs");
-        assert_eq!(of_steal(&named), "1 to 4 % stolen (largest: run 4), in all 4 runs");
-        let of = |figures: &[&str]| {
-            let runs: Vec<Headline> = figures.iter().map(|figure| with(figure)).collect();
-            super::figures(&runs, "steal").expect("there is one")
-        };
-        assert_eq!(of(&["measured for 4.0 s"; 3]), "measured for 4.0 s");
-        let of_disks = ["vda1's mean depth was 12.2; -o16", "vda1's mean depth was 1.5; -o16"];
-        assert_eq!(of(&of_disks), "vda1's mean depth was 1.5 to 12.2; -o16");
-        let of_cpus = [(2, 50.0), (3, 60.5)].map(|(waited, others_percent)| {
-            let shares = CpuShares { others_percent, idle_percent: 100.0 - others_percent, ..CpuShares::default() };
-            format!("waited for {waited} %; time of all CPUs: {shares}")
-        });
-        let expected = "waited for 2 to 3 %; other programs had 50.0 to 60.5 % of the time of all CPUs";
-        assert_eq!(of(&of_cpus.each_ref().map(String::as_str)), expected);
-        assert_eq!(of(&["waited for 2 %; time of all CPUs: idle 1 %"]), "waited for 2 %");
-        assert_eq!(of(&["1,024 of 5-nines.", "999 of 4-nines."]), "999 to 1,024 of 4 to 5-nines.");
-        assert_eq!(of(&["sda: 1 %", "nvme0n1: 1 %", "sdb: 2 %"]), "sda: 1 %; nvme0n1: 1 %; others differ");
+        let runs: Vec<Headline> =
+            (1..=4).map(|value| with(Some(f64::from(value)), &format!("{value} % stolen; idle 1 %"))).collect();
+        let (figure, more) = told(&runs[..2]);
+        assert_eq!(figure, "1 to 2 % (largest: run 2), in both runs");
+        assert_eq!(more, "2 % stolen; idle 1 %");
+        assert_eq!(told(&runs).0, "1 to 4 % (largest: run 4), in all 4 runs");
+        let alike = vec![with(Some(2.0), "2 % stolen; idle 1 %"); 3];
+        assert_eq!(told(&alike), ("2 % stolen, in all 3 runs".to_owned(), "idle 1 %".to_owned()));
+        let earlier = vec![with(None, "2 % stolen"), with(None, "3 % stolen")];
+        assert_eq!(told(&earlier).0, "3 % stolen, in both runs", "older documents have no values");
+        assert_eq!((shown(67_108_864.0, "bytes"), shown(3.25, "requests")), ("64 MiB".into(), "3.25 requests".into()));
     }
 
     /// A page advised to bind threads because other programs had no CPU time, beside 64 % of it.

@@ -90,9 +90,10 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
     };
     let rank = |latencies: Option<&LatencyDistribution>, rank_ppb| latencies?.at(rank_ppb);
     let verdict = span_result.verdict.as_ref();
-    let [warnings, warning_figures, warning_advice] =
+    let ([warnings, warning_figures, warning_advice], warning_values) =
         verdict.map(|verdict| named(verdict, WARNINGS)).unwrap_or_default();
-    let [notes, note_figures, note_advice] = verdict.map(|verdict| named(verdict, NOTES)).unwrap_or_default();
+    let ([notes, note_figures, note_advice], note_values) =
+        verdict.map(|verdict| named(verdict, NOTES)).unwrap_or_default();
     let writes = measured.total.write.ios;
     Some(Headline {
         ios,
@@ -116,19 +117,22 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         warnings,
         warning_figures,
         warning_advice,
+        warning_values,
         notes,
         note_figures,
         note_advice,
+        note_values,
     })
 }
 
 const WARNINGS: fn(Severity) -> bool = |severity| severity >= Severity::Warn;
 const NOTES: fn(Severity) -> bool = |severity| severity == Severity::Note;
 
-/// Names, figures and advice of the findings of some severities; of findings of one name, the first.
-fn named(verdict: &Verdict, is_wanted: fn(Severity) -> bool) -> [Vec<String>; 3] {
+/// Names, figures and advice of the findings of some severities, and their values; of findings of one name, the first.
+fn named(verdict: &Verdict, is_wanted: fn(Severity) -> bool) -> ([Vec<String>; 3], Vec<Option<f64>>) {
     let mut found: Vec<&Finding> = verdict.findings.iter().filter(|finding| is_wanted(finding.severity)).collect();
     found.dedup_by_key(|finding| &finding.name);
     let each = |of: fn(&Finding) -> &String| found.iter().map(|finding| of(finding).clone()).collect();
-    [each(|finding| &finding.name), each(|finding| &finding.figure), each(|finding| &finding.advice)]
+    let words = [each(|finding| &finding.name), each(|finding| &finding.figure), each(|finding| &finding.advice)];
+    (words, found.iter().map(|finding| finding.value).collect())
 }
