@@ -149,7 +149,7 @@ impl Spread {
         let (least, most) = (affected.iter().min_by(by_value)?, affected.iter().max_by(by_value)?);
         let figure = most.1.finding_figure(name).unwrap_or_default();
         let of_unit = |value: f64| meaning.map_or_else(|| significant(value), |meaning| shown(value, meaning.unit));
-        let ends = affected.iter().all(|run| value(run).is_some()).then(|| [least, most].map(|run| value(run)));
+        let ends = affected.iter().all(|run| value(run).is_some()).then(|| [least, most].map(value));
         let Some([Some(low), Some(high)]) = ends.filter(|[low, high]| low != high) else {
             let (head, rest) = figure.split_once("; ").unwrap_or((figure, ""));
             let words = text(head.as_bytes());
