@@ -41,7 +41,7 @@ fn each_interval_has_what_the_device_did() {
     place.briefly("-c32M").arg(&target).run_until_measuring().expect_status(0);
     let before = completed(&device);
     let run = || {
-        let words = "-d2 -W0 -C0 -b4K -r -w30 -o4 -Su -D250 --json r.json";
+        let words = "-d2 -W0 -C0 -b4K -r -w30 -o4 -Su -D250 -v --json r.json";
         let run = place.diskspd(words).arg(&target).run();
         run.expect_status(0);
         let result: Value = place.json("r.json");
@@ -91,7 +91,7 @@ fn each_interval_has_what_the_device_did() {
 fn latencies_alone_have_a_step_per_second_and_neither_has_none() {
     let place = workplace!();
     let steps = |words: &str| -> Option<(usize, f64)> {
-        let run = place.diskspd("-c1M -W0 -C0 -b4K -r --json r.json").args(words).arg("a.dat").run();
+        let run = place.diskspd("-c1M -W0 -C0 -b4K -r -v --json r.json").args(words).arg("a.dat").run();
         run.expect_status(0);
         let result: Value = place.json("r.json");
         let devices = result["time_spans"][0]["measured"]["devices"].as_array().expect("a list").clone();
