@@ -13,6 +13,7 @@ mod chart;
 mod charts;
 mod comparison;
 mod draw;
+mod engines;
 mod environment;
 mod fleet;
 mod foreign_text;
