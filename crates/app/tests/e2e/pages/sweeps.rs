@@ -296,6 +296,7 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     for column in ["within the limit", "runs", "mean response"] {
         assert!(page.contains(&format!(">{column}</th>")), "{column}: {words}");
     }
+    assert_eq!(charts(&page)[..2], ["settings-latency", "settings-throughput"], "what decides comes first");
     let limit = series(&page, "settings-latency", "limit");
     assert!(limit.y.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) && limit.y.len() > 1, "{:?}", limit.y);
     let tried = series(&page, "settings-throughput", "probes");
@@ -305,6 +306,26 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     let rates = points.map(|point| sweep["points"][point]["settings"][0]["value"].as_str().expect("a rate"));
     let rates: Vec<f64> = rates.map(|rate| rate.parse().expect("a number")).collect();
     assert!(tried.x.iter().all(|rate| rates.contains(rate)), "the axis is that of the rates: {:?}, {rates:?}", tried.x);
+}
+
+/// Such a search measured no latencies without -L, had no value for its limit, and ended at its first rate.
+#[test]
+fn a_search_has_the_latencies_that_it_judges() {
+    let place = workplace!();
+    let words = "sweep --limit read.p99=1s --probe 1s --confirm 1s --dir s -- -c1M -d1 -W0 -b4K -r -w50 -o8 a.dat";
+    place.diskspd(words).run();
+    let sweep: Value = place.json("s/sweep.json");
+    let visits = sweep["visits"].as_array().expect("visits");
+    let runs: Vec<&Value> = visits.iter().filter(|visit| visit["purpose"] != "capacity").collect();
+    let judged = |visit: &&Value| {
+        let all = visit["outcome"]["measured"]["headline"]["waited_for"].as_array().expect("latencies");
+        all.iter().any(|of| of["scope"] == "read" && of["p99_ns"].as_f64().is_some_and(|ns| ns > 0.0))
+    };
+    assert!(!runs.is_empty() && runs.iter().all(judged), "{sweep:#}");
+    let page = page(&place, "s");
+    let points = page.split("<table aria-label=\"Points\"").nth(1).and_then(|rest| rest.split("</table>").next());
+    let points = points.expect("a table of the points");
+    assert!(points.contains(">p99 (read)</th>") && !points.contains(">-</td>"), "{points}");
 }
 
 /// A page of such a search had an empty table and no answer.
