@@ -14,6 +14,9 @@ const BARS_RANGE_MAX: f64 = 30.0;
 /// A bar's width; two bars of a stream are within 1.
 const BAR_WIDTH: f64 = 0.36;
 
+/// How far the two dots of a stream are apart.
+const DOTS_APART: f64 = 0.1;
+
 type Figures = fn(&StreamInterference) -> &StreamHeadline;
 
 /// I/Os per second of each stream, alone and together; `None` without streams.
@@ -42,7 +45,8 @@ pub(crate) fn streams(found: &Interference) -> Option<Chart> {
         Series { name: kind.to_owned(), role, marks: Marks::Cells(placed().map(bar).collect()) }
     };
     let dots = |(kind, role, left, of): (&str, Role, f64, Figures)| {
-        let dot = |(place, stream)| (place + left + BAR_WIDTH / 2.0, of(stream).iops);
+        let dot =
+            |(place, stream)| (place + if left < 0.0 { -DOTS_APART / 2.0 } else { DOTS_APART / 2.0 }, of(stream).iops);
         Series { name: kind.to_owned(), role, marks: Marks::Dots(placed().map(dot).collect()) }
     };
     let series: Vec<Series> = kinds.into_iter().map(|kind| if are_bars { bars(kind) } else { dots(kind) }).collect();
