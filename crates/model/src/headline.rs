@@ -1,5 +1,6 @@
 //! The few figures by which runs are compared.
 
+use crate::engine_kind::EngineKind;
 use crate::finding::Severity;
 use crate::metric::{self, Metric, Scope, ScopedMetric};
 use crate::units::mib;
@@ -51,6 +52,9 @@ pub struct Headline {
     pub threads: u32,
     /// I/Os outstanding at most, all threads together; `None` = unknown.
     pub depth: Option<u32>,
+    /// The ways in which its threads did I/O, each once; empty in older documents.
+    #[serde(default)]
+    pub engines: Vec<EngineKind>,
     /// The most severe finding of the verdict; `None` if nothing was found or nothing was judged.
     pub severity: Option<Severity>,
     /// Names of the verdict's warnings and more severe findings; empty in older documents.

@@ -2,6 +2,7 @@
 
 use super::answer::{lower, sentence};
 use super::block::{Fact, Tone};
+use super::engines::engines;
 use super::environment::facts;
 use super::foreign_text::{text, text_of_path};
 use super::warnings::{Explain, advice_for_all, plain};
@@ -9,7 +10,7 @@ use model::doubt::{Doubt, NotedRuns};
 use model::environment::{Hypervisor, TargetEnvironment};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
-use model::result::{RunResult, TimeSpanResult};
+use model::result::RunResult;
 use model::sweep::Sweep;
 use model::units::counted;
 use render::load_line;
@@ -91,17 +92,6 @@ pub(super) fn each(example: Option<&RunResult>) -> String {
     let length = length.map(|length| format!("each {length}"));
     let engines = example.and_then(|result| result.time_spans.first()).and_then(engines);
     [length, engines].into_iter().flatten().fold(String::new(), |all, part| all + ", " + &part)
-}
-
-/// `I/O by io_uring`, `synchronous I/O`
-pub(super) fn engines(span_result: &TimeSpanResult) -> Option<String> {
-    let mut names: Vec<&str> = span_result.engines.iter().map(|engine| engine.name()).collect();
-    names.sort_unstable();
-    names.dedup();
-    (!names.is_empty()).then(|| match &names[..] {
-        [name] if name.ends_with("I/O") => (*name).to_owned(),
-        _ => format!("I/O by {}", names.join(" and ")),
-    })
 }
 
 impl Trust {

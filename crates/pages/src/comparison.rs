@@ -3,9 +3,10 @@
 use super::again::Again;
 use super::answer::{Answer, Statement, capitalised, sentence};
 use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
-use super::brief::{self, Brief, Trust, engines, place, remedy_of_runs};
+use super::brief::{self, Brief, Trust, place, remedy_of_runs};
 use super::chart::Chart;
 use super::charts::{Shown, differences, overlays};
+use super::engines::engines;
 use super::environment::{command, facts, place_time_tool};
 use super::foreign_text::text;
 use super::quantity::size;

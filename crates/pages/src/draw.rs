@@ -440,7 +440,7 @@ impl<'a> Drawing<'a> {
                 context.draw_series(self.placed(index, values).into_iter().flatten().map(dot(3.2))).map(drop)
             }
             Marks::Dots(values) => {
-                context.draw_series(self.placed(index, values).into_iter().flatten().map(dot(2.4))).map(drop)
+                context.draw_series(self.placed(index, values).into_iter().flatten().map(dot(3.2))).map(drop)
             }
             Marks::Events(events) => {
                 let place = |x: f64, y: f64| (self.chart.x.place_inside(x), self.up(index, y));

@@ -2,8 +2,9 @@
 
 use super::again::Again;
 use super::answer::{Answer, Statement, sentence};
-use super::block::{Block, Column, Page, Section, Table, Tone};
+use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::brief::{self, Brief, Trust, each, remedy_of_runs};
+use super::charts::{Shown, streams};
 use super::environment::environment;
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
@@ -19,9 +20,10 @@ use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::{counted, mib};
 use render::interference::{factor, share_of_iops};
+use std::io;
 
 /// The page; `example` is the result of one of the runs.
-pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> Page {
+pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> io::Result<Page> {
     let streams = sweep.interference.as_ref().map(|found| &found.streams[..]).unwrap_or_default();
     let rounds = sweep.interference.as_ref().map_or(0, |found| found.rounds);
     // Runs of other streams alone say nothing of a stream.
@@ -55,12 +57,19 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, expla
     let mut sections = vec![Section::new("", first)];
     let runs = runs(sweep, example);
     if !runs.rows.is_empty() {
-        sections.push(Section::new("The runs", vec![Block::Table(runs)]));
+        let mut blocks = charts(&shown(sweep))?;
+        blocks.push(Block::Table(runs));
+        sections.push(Section::new("The runs", blocks));
     }
     sections.extend(example.map(environment));
     sections.push(command("interference", sweep));
     let brief = brief(sweep, example, explain);
-    page_of_runs("Interference", name, sweep, example, brief, sections)
+    Ok(page_of_runs("Interference", name, sweep, example, brief, sections))
+}
+
+/// The chart of the streams; none before a round is complete.
+pub(super) fn shown(sweep: &Sweep) -> Vec<Shown> {
+    sweep.interference.as_ref().and_then(streams).map(Ok).into_iter().collect()
 }
 
 /// Streams whose share is told at the head of the page.

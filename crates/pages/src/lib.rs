@@ -13,6 +13,7 @@ mod chart;
 mod charts;
 mod comparison;
 mod draw;
+mod engines;
 mod environment;
 mod fleet;
 mod foreign_text;
@@ -150,7 +151,7 @@ pub fn html(subject: &Subject<'_>, explain: Explain) -> io::Result<String> {
         Subject::Sweep { name, sweep, chosen } => sweep::page(sweep, chosen, name, explain),
         Subject::Repeat { name, sweep, example } => repeat::page(sweep, example, name, explain),
         Subject::Pairs { name, sweep, example } => pairs::page(sweep, example, name, explain),
-        Subject::Interference { name, sweep, example } => Ok(interference::page(sweep, example, name, explain)),
+        Subject::Interference { name, sweep, example } => interference::page(sweep, example, name, explain),
         Subject::Comparison { sides } => comparison::page(sides, explain),
     }?;
     rendered(page).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
@@ -217,9 +218,7 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
         Subject::Recording { recording, .. } => recording::shown(recording),
         Subject::Sweep { sweep, .. } => sweep::shown(sweep),
         Subject::Pairs { sweep, .. } => pairs::shown(sweep),
-        Subject::Interference { .. } => {
-            return Err(NoChart::Nothing("results of diskspd interference have tables only, no charts".to_owned()));
-        }
+        Subject::Interference { sweep, .. } => interference::shown(sweep),
         Subject::Repeat { sweep, .. } => {
             let headlines: Vec<_> = sweep.measured().collect();
             stats::repeats::repeats(&headlines).map(|found| Ok(charts::runs(&headlines, &found))).into_iter().collect()

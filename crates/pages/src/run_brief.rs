@@ -3,7 +3,8 @@
 use super::again::Again;
 use super::answer::sentence;
 use super::block::Tone;
-use super::brief::{Brief, FINDINGS_MAX, Trust, action, engines, is_small_share, listed, names_option, place, remedy};
+use super::brief::{Brief, FINDINGS_MAX, Trust, action, is_small_share, listed, names_option, place, remedy};
+use super::engines::engines;
 use super::foreign_text::{text, text_of_path};
 use super::preset;
 use super::quantity::{Quantity, latency, significant};

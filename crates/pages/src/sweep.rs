@@ -938,7 +938,9 @@ mod tests {
         assert!(why_shown(&sweep, point, why).contains("noise decides"), "{why:?}");
         let verdicts: Vec<String> = table(&sweep).rows.into_iter().map(|mut row| row.remove(1)).collect();
         assert_eq!(verdicts[1..], ["WARN", "WARN", "NOTE"], "above the range, overload is no warning");
-        let [throughput, times] = &shown(&sweep)[..] else { panic!("two charts") };
+        let [times, throughput] = &shown(&sweep)[..] else { panic!("two charts") };
+        let names = [times, throughput].map(|chart| chart.as_ref().expect("a chart").name);
+        assert_eq!(names, ["settings-latency", "settings-throughput"], "what decides comes first");
         let dots = |chart: &Shown| match &chart.as_ref().expect("a chart").series[0].marks {
             Marks::Dots(dots) => dots.len(),
             other => panic!("{other:?}"),

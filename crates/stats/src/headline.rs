@@ -1,6 +1,7 @@
 //! The few figures of a timespan by which runs are compared.
 
 use crate::{metrics, own_limits};
+use model::engine_kind::EngineKind;
 use model::figures::{Directions, Figures, LatencyDistribution, Summary};
 use model::finding::{Finding, Severity};
 use model::headline::{Headline, ScopedLatency};
@@ -113,6 +114,7 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         cpu_percent: measured.cpu_average.usage_percent,
         threads: measured.thread_count,
         depth,
+        engines: EngineKind::ALL.into_iter().filter(|engine| span_result.engines.contains(engine)).collect(),
         severity: verdict.and_then(Verdict::severity),
         warnings,
         warning_figures,

@@ -1,5 +1,6 @@
 //! `diskspd interference`: each stream alone, then all together, and what its table says.
 
+use crate::pages::{charts, series};
 use serde_json::Value;
 use std::fs;
 use testkit::{Program, Workplace, skip, workplace};
@@ -88,6 +89,18 @@ fn each_stream_runs_alone_then_all_together_and_the_table_is_of_these_runs() {
     run.expect_stdout(&[limited, "point in single rounds: share ", "scan in single rounds: share "]);
     assert!(page.contains("In single rounds: share "), "{page}");
     assert!(page.contains("Limited to a rate (-g): point, scan: ") && !page.contains("in one round"), "{page}");
+    assert_eq!(charts(&page), ["interference"]);
+    for kind in ["alone", "together"] {
+        let bars = series(&page, "interference", kind);
+        let rates = [&told[0][kind]["iops"], &told[1][kind]["iops"]].map(|iops| iops.as_f64().expect("a rate"));
+        assert!(bars.y.len() == 2 && bars.y.iter().zip(rates).all(|(bar, iops)| (bar - iops).abs() < 1e-3 * iops));
+        assert!(bars.texts[1].starts_with(&format!("scan {kind}: ")), "{:?}", bars.texts);
+    }
+    place.diskspd("report d --output c.svg --chart interference").run().expect_status(0);
+    let chart = String::from_utf8(place.content("c.svg")).expect("text");
+    assert!(["point", "scan", "alone", "together"].iter().all(|word| chart.contains(word)), "{chart}");
+    let other = place.diskspd("report d --output d.svg --chart depth").run();
+    other.expect_status(1).expect_stderr(&["unknown chart 'depth' (available: interference)"]);
 }
 
 #[test]

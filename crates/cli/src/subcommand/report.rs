@@ -36,7 +36,7 @@ pub(super) struct ReportArguments {
     replace_output: bool,
     /// the chart to draw: iops, throughput, read-latency, write-latency, distribution, percentiles, heat, cpu, cpu-time or slowest
     /// of a result; hosts or hosts-cpu of a result of several hosts; depth, depth-throughput, depth-mib, depth-latency, grid-throughput, grid-mib, grid-latency, settings-throughput or
-    /// settings-latency of a sweep; runs of a repeat; pairs of ab; differences, iops, read-percentiles or
+    /// settings-latency of a sweep; runs of a repeat; pairs of ab; interference of diskspd interference; differences, iops, read-percentiles or
     /// write-percentiles of several results. Default: the first one available
     #[arg(long, value_name = "NAME")]
     chart: Option<String>,

@@ -10,7 +10,7 @@ use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::limit::Limit;
 use model::limits::RUNS_MAX;
-use model::metric::{Metric, MetricName};
+use model::metric::{Metric, MetricName, Scope};
 use model::sweep::{Extent, Order};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -273,8 +273,13 @@ impl Arguments for SweepArguments {
             variation.axes.push(Axis::rates());
         }
         options.extent = extent(&variation, &options)?;
-        let points = points(&self.series.load(typed), &variation, environment)?;
+        let mut load = self.series.load(typed);
+        let mut points = points(&load, &variation, environment)?;
         options.limits = resolved(&options.limits, &points)?;
+        if lacks_latencies(&options.limits, &points) {
+            load.insert(0, "-L".to_owned());
+            points = self::points(&load, &variation, environment)?;
+        }
         Ok(self.series.command(points, options, typed))
     }
 }
@@ -287,6 +292,14 @@ fn resolved(limits: &[Limit], points: &[PlannedPoint]) -> Result<Vec<Limit>, Str
         None => Ok(vec![*limit]),
     };
     Ok(limits.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// True if a limit is on latencies that the load does not measure: response times are measured without `-L`, others are not.
+fn lacks_latencies(limits: &[Limit], points: &[PlannedPoint]) -> bool {
+    const RESPONSES: [Scope; 3] = [Scope::Response, Scope::ReadResponse, Scope::WriteResponse];
+    let is_measured = |point: &PlannedPoint| point.request.profile.time_spans.iter().all(|span| span.measure_latency);
+    limits.iter().any(|limit| limit.figure.needs_latency() && !RESPONSES.contains(&limit.scope))
+        && !points.iter().all(is_measured)
 }
 
 /// How far a sweep goes, if what varies and the options fit together.
@@ -356,7 +369,6 @@ mod tests {
     use super::*;
     use crate::subcommand::Subcommand;
     use crate::subcommand::tests::typed;
-    use model::metric::Scope;
 
     fn parsed(line: &str) -> Result<SweepCommand, String> {
         match typed("sweep", line)? {
@@ -439,6 +451,10 @@ mod tests {
         let scopes = of_commits.options.limits.iter().map(|limit| limit.scope);
         // Reads must not hide commits.
         assert_eq!(scopes.collect::<Vec<_>>(), [Scope::ReadResponse, Scope::WriteResponse, Scope::Commit]);
+        // Without -L, the search ended at its first rate: it had no value for the limit.
+        let is_measured = |words: &str| self::request(words).points[0].request.profile.time_spans[0].measure_latency;
+        assert!(is_measured("--limit read.p99=1ms -- -w50 -o8 a.dat"));
+        assert!(!is_measured("--limit p99=1ms -- -w50 -o8 a.dat"), "it is a response time");
         let rates: Vec<u32> = request
             .points
             .iter()

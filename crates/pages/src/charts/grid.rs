@@ -2,7 +2,7 @@
 
 use crate::axis::Axis;
 use crate::chart::{Cell, Chart, Marks, Series};
-use crate::palette::Role;
+use crate::palette::{HEAT_MIN, Role};
 use crate::quantity::{Quantity, latency};
 use model::finding::Severity;
 use model::headline::Headline;
@@ -11,7 +11,6 @@ use model::sweep::{Setting, Sweep};
 
 /// Labels are written on the colour.
 const STRENGTH_MAX: f64 = 0.5;
-const STRENGTH_MIN: f64 = 0.04;
 
 /// Throughput, also in MiB/s where block sizes differ, and mean latency, if exactly two options vary.
 pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
@@ -95,7 +94,7 @@ fn chart(
             x: (x - 0.5, x + 0.5),
             y: (y - 0.5, y + 0.5),
             value,
-            strength: STRENGTH_MIN + (STRENGTH_MAX - STRENGTH_MIN) * (value / most),
+            strength: HEAT_MIN + (STRENGTH_MAX - HEAT_MIN) * (value / most),
             label: label + mark,
             text: format!("{typed}: {}{told}", quantity.value(value)),
         }

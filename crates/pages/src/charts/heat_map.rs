@@ -3,7 +3,7 @@
 use super::{Absent, Shown, s};
 use crate::axis::Axis;
 use crate::chart::{Cell, Chart, Marks, Series};
-use crate::palette::Role;
+use crate::palette::{HEAT_MIN, Role};
 use crate::quantity::{Quantity, latency, significant};
 use model::result::Measured;
 use model::units::counted;
@@ -11,8 +11,6 @@ use stats::overview::{HeatCell, LatencyHeat, latency_heat};
 
 const TITLE: &str = "Latency heat map";
 const COLUMNS_MAX: usize = 60;
-/// Cells with a single I/O are to be seen.
-const STRENGTH_MIN: f64 = 0.07;
 
 pub(super) fn chart(measured: &Measured) -> Shown {
     let Some(heat) = latency_heat(&measured.sections, COLUMNS_MAX) else {
@@ -48,7 +46,7 @@ fn drawn(heat: &LatencyHeat, cell: &HeatCell, strongest: f64) -> Cell {
         y,
         value: count as f64,
         // Roots bring what is seldom nearer to what is not.
-        strength: STRENGTH_MIN + (1.0 - STRENGTH_MIN) * (percent / strongest).sqrt(),
+        strength: HEAT_MIN + (1.0 - HEAT_MIN) * (percent / strongest).sqrt(),
         label: String::new(),
         text: format!("{times}, {latencies}: {}, {} %", counted(count, "I/O"), significant(percent)),
     }

@@ -19,6 +19,7 @@ mod runs;
 mod search;
 mod settings;
 mod slowest;
+mod streams;
 
 pub(super) use depth::over_depth;
 pub(super) use differences::differences;
@@ -27,6 +28,7 @@ pub(super) use overlay::overlays;
 pub(super) use pairs::pairs;
 pub(super) use runs::runs;
 pub(super) use settings::over_settings;
+pub(super) use streams::streams;
 
 use super::chart::{Chart, Marks, Series};
 use super::palette::Role;

@@ -10,7 +10,7 @@ use model::limit::LimitFound;
 use model::metric::{Metric, Scope};
 use model::sweep::{Purpose, Setting, Sweep, Visit};
 
-/// One for throughput, and one for the response times that are limited; nothing for what has no figures.
+/// One for the response times that are limited, which decide, and one for throughput; nothing for what has no figures.
 pub(crate) fn of_search(sweep: &Sweep, found: &LimitFound) -> Vec<Chart> {
     let runs: Vec<(f64, &Visit)> = sweep.visits.iter().filter_map(|visit| Some((rate(sweep, visit)?, visit))).collect();
     let kinds = [("confirming runs", Role::Read, true), ("probes", Role::Write, false)];
@@ -57,11 +57,11 @@ pub(crate) fn of_search(sweep: &Sweep, found: &LimitFound) -> Vec<Chart> {
         _ => "Latencies of each run by rate".to_owned(),
     };
     let shown = [
-        chart("settings-throughput", "IOPS of each run by rate", "", throughput, |dots| {
-            Axis::from_zero("IOPS", Quantity::Iops, values(dots).map(|(_, y)| y))
-        }),
         chart("settings-latency", &title, "A dot is a run; the line is the limit.", times, |dots| {
             Axis::log("response time", Quantity::LatencyNs, values(dots).map(|(_, y)| y))
+        }),
+        chart("settings-throughput", "IOPS of each run by rate", "", throughput, |dots| {
+            Axis::from_zero("IOPS", Quantity::Iops, values(dots).map(|(_, y)| y))
         }),
     ];
     shown.into_iter().flatten().collect()

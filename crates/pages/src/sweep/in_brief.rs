@@ -3,6 +3,7 @@
 use super::super::again::Again;
 use super::super::block::Tone;
 use super::super::brief::{self, Brief, Trust, remedy_of_any, remedy_of_runs};
+use super::super::engines::{self, OfPoints};
 use super::super::foreign_text::text;
 use super::super::quantity::{Quantity, trimmed};
 use super::super::warnings::Explain;
@@ -70,8 +71,7 @@ fn of_unfinished(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> Brief
 }
 
 fn measured(sweep: &Sweep, chosen: Option<&RunResult>) -> String {
-    let engines = chosen.and_then(|result| result.time_spans.first()).and_then(brief::engines);
-    let engines = engines.map(|engines| format!(", {engines}")).unwrap_or_default();
+    let engines = engines(sweep, chosen).map(|engines| format!(", {engines}")).unwrap_or_default();
     if let Some(found) = &sweep.limit {
         return format!("{}{engines}; {}.", of_search(sweep, found), of_limits(sweep, found));
     }
@@ -100,6 +100,18 @@ fn measured(sweep: &Sweep, chosen: Option<&RunResult>) -> String {
     };
     let (what, rates) = (text(varied(sweep, &points).as_bytes()), rates(sweep, &points));
     format!("{what}, {often}{length}{order}{engines}: {rates}.")
+}
+
+/// How the runs did I/O; `None` if that is not known of all points, which a depth alone may change.
+fn engines(sweep: &Sweep, chosen: Option<&RunResult>) -> Option<String> {
+    match engines::of_points(sweep, &with_runs(sweep)) {
+        OfPoints::Same(words) | OfPoints::Mixed(words) => Some(words),
+        OfPoints::Unknown => {
+            let may_differ = |setting: &Setting| setting.is_depth() || setting.name == "engine";
+            let is_known = !sweep.points.iter().flat_map(|point| &point.settings).any(may_differ);
+            chosen.filter(|_| is_known).and_then(|result| engines::engines(result.time_spans.first()?))
+        }
+    }
 }
 
 /// Points with figures.

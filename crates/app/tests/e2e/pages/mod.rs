@@ -23,19 +23,19 @@ pub(crate) fn page(place: &Workplace, sources: &str) -> String {
 }
 
 /// Names of the charts of a page, in their order.
-fn charts(page: &str) -> Vec<&str> {
+pub(crate) fn charts(page: &str) -> Vec<&str> {
     page.split(" data-chart=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 /// A series of a chart as its attributes tell it: x, y and what is said of each point.
-struct Series {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    texts: Vec<String>,
+pub(crate) struct Series {
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) texts: Vec<String>,
 }
 
 /// A series of a page's chart by their names, as it is drawn for wide windows.
-fn series(page: &str, chart: &str, name: &str) -> Series {
+pub(crate) fn series(page: &str, chart: &str, name: &str) -> Series {
     let chart = page.split(&format!(" data-chart=\"{chart}\"")).nth(1).expect("the chart is there");
     let chart = chart.split("</figure>").next().expect("it ends");
     let series = chart.split(&format!("data-series=\"{name}\"")).nth(1).expect("the series is there");

@@ -91,6 +91,51 @@ fn depth_with_another_option_has_a_line_for_each_value() {
     assert!(advised(&page).starts_with("diskspd sweep --vary=b=4K,8K "), "{}", advised(&page));
 }
 
+/// One line through all points went up and down between points of the same depth, and the page said that all of them were
+/// of synchronous I/O.
+#[test]
+fn two_options_of_depth_have_a_line_for_each_value_of_one() {
+    let place = workplace!();
+    let words_of_sweep = "sweep --vary t=1,2 --vary o=1,2,4 --dir results -- -c1M -d1 -W0 -b4K -r -L a.dat";
+    place.diskspd(words_of_sweep).run().expect_status(0);
+    let page = page(&place, "results");
+    assert_eq!(charts(&page)[..3], ["depth-throughput", "depth-latency", "depth"]);
+    for chart in ["depth-throughput", "depth-latency"] {
+        assert_eq!(series(&page, chart, "-t1").x, [1.0, 2.0, 4.0], "{chart}");
+        assert_eq!(series(&page, chart, "-t2").x, [2.0, 4.0, 8.0], "{chart}");
+    }
+    assert_eq!(series(&page, "depth", "IOPS").x, [1.0, 2.0, 4.0, 8.0], "a depth has one point");
+    let sweep: Value = place.json("results/sweep.json");
+    let engines = |visit: usize| sweep["visits"][visit]["outcome"]["measured"]["headline"]["engines"].clone();
+    assert_eq!(engines(0), json!(["synchronous"]));
+    let words = words(&page);
+    if engines(1) == engines(0) {
+        assert!(!words.contains("with -o1)"), "no machine without io_uring and AIO has another engine: {words}");
+    } else {
+        let told = words.matches("(synchronous I/O with -o1)").count();
+        assert!(told >= 3, "at the head and below the charts: {words}");
+    }
+}
+
+/// Documents of earlier versions do not have the engines of points, which a depth of one changes.
+#[test]
+fn engines_of_depths_that_are_not_known_are_left_out() {
+    let place = workplace!();
+    let words_of_sweep = "sweep --vary o=1,2 --dir results -- -c1M -d1 -W0 -b4K -r -L a.dat";
+    place.diskspd(words_of_sweep).run().expect_status(0);
+    let told = |page: &str| {
+        let measured = page.split("<dl class=\"brief\"").nth(1).and_then(|rest| rest.split("</dd>").next());
+        ["io_uring", "Linux AIO", "synchronous I/O"].iter().any(|engine| measured.expect("a brief").contains(engine))
+    };
+    assert!(told(&page(&place, "results")));
+    let mut sweep: Value = place.json("results/sweep.json");
+    for visit in sweep["visits"].as_array_mut().expect("visits") {
+        visit["outcome"]["measured"]["headline"].as_object_mut().expect("figures").remove("engines");
+    }
+    place.file("results/sweep.json", sweep.to_string().as_bytes());
+    assert!(!told(&page(&place, "results")));
+}
+
 #[test]
 fn a_grid_is_a_heat_map() {
     let place = workplace!();
@@ -252,6 +297,7 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     for column in ["within the limit", "runs", "mean response"] {
         assert!(page.contains(&format!(">{column}</th>")), "{column}: {words}");
     }
+    assert_eq!(charts(&page)[..2], ["settings-latency", "settings-throughput"], "what decides comes first");
     let limit = series(&page, "settings-latency", "limit");
     assert!(limit.y.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) && limit.y.len() > 1, "{:?}", limit.y);
     let tried = series(&page, "settings-throughput", "probes");
@@ -261,6 +307,26 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     let rates = points.map(|point| sweep["points"][point]["settings"][0]["value"].as_str().expect("a rate"));
     let rates: Vec<f64> = rates.map(|rate| rate.parse().expect("a number")).collect();
     assert!(tried.x.iter().all(|rate| rates.contains(rate)), "the axis is that of the rates: {:?}, {rates:?}", tried.x);
+}
+
+/// Such a search measured no latencies without -L, had no value for its limit, and ended at its first rate.
+#[test]
+fn a_search_has_the_latencies_that_it_judges() {
+    let place = workplace!();
+    let words = "sweep --limit read.p99=1s --probe 1s --confirm 1s --dir s -- -c1M -d1 -W0 -b4K -r -w50 -o8 a.dat";
+    place.diskspd(words).run();
+    let sweep: Value = place.json("s/sweep.json");
+    let visits = sweep["visits"].as_array().expect("visits");
+    let runs: Vec<&Value> = visits.iter().filter(|visit| visit["purpose"] != "capacity").collect();
+    let judged = |visit: &&Value| {
+        let all = visit["outcome"]["measured"]["headline"]["waited_for"].as_array().expect("latencies");
+        all.iter().any(|of| of["scope"] == "read" && of["p99_ns"].as_f64().is_some_and(|ns| ns > 0.0))
+    };
+    assert!(!runs.is_empty() && runs.iter().all(judged), "{sweep:#}");
+    let page = page(&place, "s");
+    let points = page.split("<table aria-label=\"Points\"").nth(1).and_then(|rest| rest.split("</table>").next());
+    let points = points.expect("a table of the points");
+    assert!(points.contains(">p99 (read)</th>") && !points.contains(">-</td>"), "{points}");
 }
 
 /// A page of such a search had an empty table and no answer.
