@@ -104,7 +104,7 @@ fn a_ramp_starts_ios_faster_and_faster() {
     place.file("a.dat", &vec![0; 1 << 20]);
     // 50 t + 50 t^2 I/Os are due by t seconds.
     let due_us = |number: f64| ((0.25 + number / 50.0).sqrt() - 0.5) * 1e6;
-    let words = "-d4 -W0 -o1 -b4K -r --rate=50..450 --json r.json --text r.txt --xml r.xml a.dat";
+    let words = "-d4 -W0 -o1 -b4K -r -v --rate=50..450 --json r.json --text r.txt --xml r.xml a.dat";
     // At an even rate half of them would be 500 ms off.
     let ios = or_skip!(traced_in_time(&place, words, 150_000.0, due_us));
     assert!(ios.len().abs_diff(1000) <= 4, "{}", ios.len());
