@@ -186,27 +186,23 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Why no figure has an interval, and the remedy; `None` if that is not known.
+/// The remedy if no figure has an interval, else why; `None` if that is not known.
 fn reason(measured: &Measured) -> Option<String> {
     Some(match without_interval(measured, None, measured.total.total.ios)? {
-        WithoutInterval::Withheld { why, remedy: Some(remedy) } => format!("{why}: {remedy}"),
+        WithoutInterval::Withheld { remedy: Some(remedy), .. } => remedy,
         without => without.why(),
     })
 }
 
-/// `vda: reads 26,661/s 0.200 ms, writes 11,508/s 0.264 ms, 334 MiB/s, queue 8.4, 52 % busy`
+/// `vda: reads 26,661/s 0.200 ms, writes 11,508/s 0.264 ms, queue 8.4, 52 % busy`
 fn of_device(DeviceCourse { device, mean, .. }: &DeviceCourse) -> String {
-    let DeviceFigures { read, write, total, queue_depth, busy_percent } = mean;
+    let DeviceFigures { read, write, queue_depth, busy_percent, .. } = mean;
     let of = |what: &str, requests: &DeviceRequests| {
         let latency = requests.latency_mean_ns.map(|ns| format!(" {} ms", digits(ms(ns)))).unwrap_or_default();
         (requests.iops > 0.0).then(|| format!("{what} {}/s{latency}", grouped(requests.iops)))
     };
     let parts = [of("reads", read), of("writes", write)].into_iter().flatten();
-    let rest = [
-        format!("{} MiB/s", grouped(mib(total.bytes_per_s))),
-        format!("queue {queue_depth:.1}"),
-        format!("{busy_percent:.0} % busy"),
-    ];
+    let rest = [format!("queue {queue_depth:.1}"), format!("{busy_percent:.0} % busy")];
     format!("{device}: {}", parts.chain(rest).collect::<Vec<_>>().join(", "))
 }
 
