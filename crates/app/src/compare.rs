@@ -103,7 +103,7 @@ fn compare(
                 say(&format!("--fail-if '{}' cannot be judged: {words}", limit.typed));
                 Status::CannotTell
             }
-            None => worst(judged(&name, &waited_for).into_iter().map(|of| gate(limit, of, &differences))),
+            None => Status::worst(judged(&name, &waited_for).into_iter().map(|of| gate(limit, of, &differences))),
         },
         Ok(name) => gate(limit, (name.scope, name.metric), &differences),
         Err(_) => Status::Refused,
@@ -135,13 +135,7 @@ fn judged(name: &MetricName, waited_for: &[Scope]) -> Vec<ScopedMetric> {
 
 /// The worst status of all limits (`--fail-if`): 4 if one is exceeded, else 6 if one cannot be judged.
 pub(crate) fn gates(limits: &[ChangeLimit], gate: impl FnMut(&ChangeLimit) -> Status) -> Status {
-    worst(limits.iter().map(gate))
-}
-
-pub(crate) fn worst(answers: impl Iterator<Item = Status>) -> Status {
-    let answers: Vec<Status> = answers.collect();
-    let worst = [Status::No, Status::CannotTell].into_iter().find(|worst| answers.contains(worst));
-    worst.unwrap_or(Status::Done)
+    Status::worst(limits.iter().map(gate))
 }
 
 /// Whether a figure changed by more than the limit; says so if it did, or if the results cannot tell.

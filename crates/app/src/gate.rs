@@ -196,7 +196,7 @@ struct Gate<'a> {
     judgement: Option<(Judgement, Vec<GateEntry>)>,
     /// Why no answer can be had from the runs.
     withheld: Option<String>,
-    /// What `--strict`, `--require` and `--verify` make of the runs.
+    /// The worst status by `--strict`, `--require` and `--verify`.
     status: Status,
     /// The requirements that are not met, or not known to be.
     unmet: Vec<String>,
@@ -220,7 +220,7 @@ impl<'a> Gate<'a> {
 
     /// Heeds the requirements of a run.
     fn heed(&mut self, result: &RunResult, options: &RunOptions) {
-        self.status = sweep::worse(self.status, judged(result, options));
+        self.status = Status::worst([self.status, judged(result, options)]);
         let findings = result.time_spans.iter().flat_map(|span| &span.requirements);
         let unmet = findings.filter(|finding| finding.severity != Severity::Pass);
         self.unmet.extend(unmet.map(|finding| format!("{}: {}", finding.subject, finding.figure)));
@@ -262,7 +262,7 @@ impl<'a> Gate<'a> {
         if let Some(missing) = names.iter().find(|name| entry.value(name).is_none()) {
             let is_stalled = entry.metrics.get(&MetricName::bare(Metric::Iops).to_string()) == Some(&0.0);
             self.withheld = Some(if is_stalled {
-                self.status = sweep::worse(self.status, Status::No);
+                self.status = Status::worst([self.status, Status::No]);
                 "no I/O was completed".to_owned()
             } else {
                 format!("the run has no {missing} above 0")

@@ -13,7 +13,7 @@ use crate::same_file;
 use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
 use crate::{events, interrupt};
-use cli::{Outputs, ReportForm, RunOptions, RunRequest};
+use cli::{Outputs, RunOptions, RunRequest};
 use host::Root;
 use model::facts::SystemFacts;
 use model::finding::{Severity, Source};
@@ -185,9 +185,9 @@ fn destinations(request: &RunRequest, protected: &[Protected]) -> Result<Destina
     let RunOptions { outputs, replace_output, .. } = &request.options;
     let format = request.profile.result_format;
     let destinations = Destinations::check(outputs, format, *replace_output, protected)?;
-    Ok(match request.options.report {
-        ReportForm::Whole => destinations,
-        form => destinations.with(form, outputs),
+    Ok(match request.options.short_report {
+        Some(form) => destinations.with(form, outputs),
+        None => destinations,
     })
 }
 

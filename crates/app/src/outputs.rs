@@ -9,7 +9,7 @@ pub(crate) use descriptor::{inherited, misdirected_report};
 pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new, write_new_within};
 
 use crate::output::say;
-use cli::{Form, Outputs, ReportForm};
+use cli::{Form, Outputs, ShortReport};
 use model::profile::ResultFormat;
 use model::result::{Measured, RunResult};
 use place::Place;
@@ -26,7 +26,7 @@ enum OnStdout {
     /// The whole result.
     Document(Form),
     /// Less than a report.
-    Part(ReportForm),
+    Part(ShortReport),
 }
 
 /// Where results go, checked.
@@ -64,7 +64,7 @@ impl Destinations {
     }
 
     /// With less than a report on stdout, unless another document was to go there.
-    pub(crate) fn with(self, form: ReportForm, outputs: &Outputs) -> Self {
+    pub(crate) fn with(self, form: ShortReport, outputs: &Outputs) -> Self {
         if outputs.on_stdout().is_some() { self } else { Self { on_stdout: OnStdout::Part(form), ..self } }
     }
 
@@ -75,9 +75,8 @@ impl Destinations {
         let bytes = match self.on_stdout {
             OnStdout::Document(Form::Text) | OnStdout::Part(_) if !is_begun => Ok(Vec::new()),
             OnStdout::Document(form) => document(form, result),
-            OnStdout::Part(ReportForm::Whole) => document(Form::Text, result),
-            OnStdout::Part(ReportForm::Loads) => written(|out| render::preset::table(result, out)),
-            OnStdout::Part(ReportForm::Brief) => written(|out| render::brief(result, out)),
+            OnStdout::Part(ShortReport::Loads) => written(|out| render::preset::table(result, out)),
+            OnStdout::Part(ShortReport::Brief) => written(|out| render::brief(result, out)),
         };
         let printed = bytes.and_then(|bytes| crate::output::print(&bytes));
         let printed = printed.map_err(|error| format!("cannot write to stdout: {error}"));
@@ -156,7 +155,7 @@ pub(crate) fn document(form: Form, result: &RunResult) -> io::Result<Vec<u8>> {
     written(|out| write_document(form, result, out))
 }
 
-/// What is written.
+/// The bytes that a function writes.
 pub(crate) fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     write(&mut bytes)?;

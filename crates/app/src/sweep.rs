@@ -109,7 +109,7 @@ fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_out
     go(invocation, &request, folder, sweep)
 }
 
-/// What was asked for when a series was begun; `None` if its command line is that of another kind.
+/// The request that a series was begun with; `None` if its command line is that of another kind.
 fn saved_request(sweep: &Sweep, kind: Kind) -> Result<Option<Box<SweepRequest>>, ParseFailure> {
     let words: Vec<OsString> =
         std::iter::once(kind.name()).chain(sweep.words.iter().map(String::as_str)).map(OsString::from).collect();
@@ -124,7 +124,7 @@ fn saved_request(sweep: &Sweep, kind: Kind) -> Result<Option<Box<SweepRequest>>,
     })
 }
 
-/// What was printed at the end of a series in a directory; `None` if there is none in it.
+/// The summary of the series in a directory, as printed at its end; `None` if there is none in it.
 pub(crate) fn report(path: &Path) -> Option<Result<Vec<u8>, String>> {
     let (kind, sweep) = match saved_results::sweep_in(path)? {
         Ok(found) => found,
@@ -137,7 +137,7 @@ pub(crate) fn report(path: &Path) -> Option<Result<Vec<u8>, String>> {
     Some(printed)
 }
 
-/// What all runs say together.
+/// The summary of all runs, by the kind of the series.
 fn summary(sweep: &Sweep, kind: Kind, request: &SweepRequest) -> io::Result<Vec<u8>> {
     written(|out| match kind {
         Kind::Sweep => render::sweep::summary(sweep, out),
@@ -484,12 +484,6 @@ fn finish(
     printed(written, if judged == Status::Done { status } else { judged })
 }
 
-/// The worse of what `--strict` and `--require` make of two runs.
-pub(crate) fn worse(one: Status, other: Status) -> Status {
-    let ranked = [Status::Corrupt, Status::No, Status::CannotTell];
-    ranked.into_iter().find(|status| [one, other].contains(status)).unwrap_or(Status::Done)
-}
-
 /// Attends to a sweep: rests, runs the user's command, keeps results, prints a line for each run.
 struct SweepRecorder<'a> {
     request: &'a SweepRequest,
@@ -527,7 +521,7 @@ impl SweepObserver for SweepRecorder<'_> {
 
     fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String> {
         let point = &self.request.points[step.point];
-        self.judged = worse(self.judged, judged(&result, &point.request.options));
+        self.judged = Status::worst([self.judged, judged(&result, &point.request.options)]);
         let seed = result.profile.time_spans.first().map_or(0, |span| span.random_seed);
         let words = match step.purpose {
             Purpose::Capacity => point.words_without_rate(seed),

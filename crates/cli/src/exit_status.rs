@@ -20,6 +20,13 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
+    /// The worst answer of several judgements: corrupt data, then a failed requirement, then what cannot be told.
+    pub fn worst(answers: impl IntoIterator<Item = Self>) -> Self {
+        let answers: Vec<Self> = answers.into_iter().collect();
+        let ranked = [Self::Corrupt, Self::No, Self::CannotTell];
+        ranked.into_iter().find(|worst| answers.contains(worst)).unwrap_or(Self::Done)
+    }
+
     /// Each status with its meaning.
     pub const TABLE: [(&str, &str); 7] = [
         ("0", "Success. This includes a measurement that was ended by Ctrl+C or by a stop event (-yp)."),

@@ -40,8 +40,8 @@ pub use fleet::{FleetOption, ServerAccess};
 pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};
 pub use request::{
-    Criteria, Environment, Events, JournalOption, LoadRequest, Loaded, Overrides, ParseFailure, ReportForm, RunOptions,
-    RunRequest, ShowRequest,
+    Criteria, Environment, Events, JournalOption, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest,
+    ShortReport, ShowRequest,
 };
 pub use settings::job::{FORM as JOB_FORM, Job, is_job, write_job};
 pub use settings::xml::{XmlFault, read_profile, write_profile};

@@ -294,16 +294,13 @@ pub struct RunOptions {
     pub source: Option<PathBuf>,
     /// The preset that the profile was made from, if it was one.
     pub preset: Option<Box<PresetRun>>,
-    /// What goes to stdout, unless a document was to go there.
-    pub report: ReportForm,
+    /// The shorter report on stdout instead of the whole one, unless a document was to go there.
+    pub short_report: Option<ShortReport>,
 }
 
-/// The report on stdout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReportForm {
-    /// All that `DiskSpd` prints, and what follows.
-    #[default]
-    Whole,
+/// Less than a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShortReport {
     /// `--brief`: figures, findings and the closing line.
     Brief,
     /// The table of a preset's loads.

@@ -49,6 +49,19 @@ pub enum Source {
     Runs,
 }
 
+impl Finding {
+    /// The action of an advice, without its reasons, which follow a colon or a full stop.
+    pub fn action(advice: &str) -> &str {
+        let action = advice.split_once(": ").map_or(advice, |(action, _)| action);
+        action.split_once(". ").map_or(action, |(action, _)| action)
+    }
+
+    /// The main part of a figure, and what follows the first semicolon, which may be empty.
+    pub fn parts(figure: &str) -> (&str, &str) {
+        figure.split_once("; ").unwrap_or((figure, ""))
+    }
+}
+
 /// How severe a finding is, the mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -21,7 +21,7 @@ pub struct GateEntry {
     /// `--label`: name and value.
     #[serde(default)]
     pub labels: Vec<(String, String)>,
-    /// What the run must have in common with others to be compared: the name of each part, and its value.
+    /// Properties that runs must share to be compared: the name of each, and its value.
     pub fingerprint: BTreeMap<String, String>,
     /// How far the figures can be trusted: a [`Level`] by its name; `None` = it was not judged.
     pub verdict: Option<String>,

@@ -127,27 +127,24 @@ impl Headline {
 
     /// The figure of a finding of this name, if it has one and the document tells it.
     pub fn finding_figure(&self, name: &str) -> Option<&str> {
-        self.warning_figure(name).or_else(|| beside(name, &self.notes, &self.note_figures))
+        self.warning_figure(name).or_else(|| beside(name, &self.notes, &self.note_figures).map(String::as_str))
     }
 
     /// What to do about a finding of this name, if the document tells it.
     pub fn finding_advice(&self, name: &str) -> Option<&str> {
         let of_warning = beside(name, &self.warnings, &self.warning_advice);
-        of_warning.or_else(|| beside(name, &self.notes, &self.note_advice))
+        of_warning.or_else(|| beside(name, &self.notes, &self.note_advice)).map(String::as_str)
     }
 
     /// The value of a finding of this name, if it has one and the document tells it.
     pub fn finding_value(&self, name: &str) -> Option<f64> {
-        let of = |names: &[String], values: &[Option<f64>]| {
-            let at = names.iter().position(|found| found == name)?;
-            values.get(at).copied().flatten()
-        };
-        of(&self.warnings, &self.warning_values).or_else(|| of(&self.notes, &self.note_values))
+        let of_warning = beside(name, &self.warnings, &self.warning_values);
+        of_warning.or_else(|| beside(name, &self.notes, &self.note_values)).copied().flatten()
     }
 
     /// The figure of a warning of this name, if it has one and the document tells it.
     pub fn warning_figure(&self, name: &str) -> Option<&str> {
-        beside(name, &self.warnings, &self.warning_figures)
+        beside(name, &self.warnings, &self.warning_figures).map(String::as_str)
     }
 
     /// The same without warnings of these names, where something else than the run is their cause.
@@ -237,7 +234,7 @@ impl Headline {
     }
 }
 
-/// The text that stands in `texts` at the place of a name; older documents may lack it.
-fn beside<'a>(name: &str, names: &[String], texts: &'a [String]) -> Option<&'a str> {
-    texts.get(names.iter().position(|found| found == name)?).map(String::as_str)
+/// That of `all` at the place of a name; older documents may lack it.
+fn beside<'a, T>(name: &str, names: &[String], all: &'a [T]) -> Option<&'a T> {
+    all.get(names.iter().position(|found| found == name)?)
 }

@@ -23,11 +23,11 @@ pub(super) struct Page {
     pub(super) load: String,
     /// When and where it was measured, on a line.
     pub(super) subtitle: String,
-    /// What comes first: answers, what makes the figures worthless, and the figures.
+    /// The beginning: answers, findings that make the figures worthless, and the figures.
     lead: Vec<Block>,
     /// The chart that shows it.
     hero: Option<Hero>,
-    /// What to know before the figures are used.
+    /// Findings to know before the figures are used.
     before_use: Vec<Block>,
     /// True if the lead has an answer, so that the brief need not begin with one.
     is_answered: bool,
@@ -46,9 +46,6 @@ impl Page {
         let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
         let (first, before_use) = sections.first_mut().map(lead).unwrap_or_default();
         let hero = Hero::taken_from(&mut sections);
-        for section in &mut sections {
-            section.blocks.iter_mut().for_each(Block::without_full_charts);
-        }
         let is_empty = |section: &Section| section.blocks.is_empty();
         sections.retain(|section| !is_empty(section));
         let contents = contents(&mut sections);
@@ -68,6 +65,13 @@ impl Page {
             program,
             swatches: palette::swatches(),
         }
+    }
+
+    /// Draws the chart below the figures for the whole width.
+    pub(super) fn draw_hero(&mut self) -> io::Result<()> {
+        let Some(Hero { chart, .. }) = &mut self.hero else { return Ok(()) };
+        chart.full = chart.data.as_ref().map(|data| svg_for_page(data, Room::Full)).transpose()?;
+        Ok(())
     }
 
     /// The page with what was done with its load.
@@ -91,17 +95,6 @@ fn lead(first: &mut Section) -> (Vec<Block>, Vec<Block>) {
     let lead = first.blocks.extract_if(.., is_first).collect();
     let before_use = first.blocks.extract_if(.., |block| matches!(block, Block::Verdict(_))).collect();
     (lead, before_use)
-}
-
-impl Block {
-    /// Only the first chart of a page has the whole width.
-    fn without_full_charts(&mut self) {
-        if let Self::Charts { charts } = self {
-            for chart in charts {
-                chart.full = None;
-            }
-        }
-    }
 }
 
 /// The chart below the figures.
@@ -220,7 +213,7 @@ pub(super) enum Block {
     /// The headline figures.
     Tiles {
         tiles: Vec<Tile>,
-        /// What holds for all of them; may be empty.
+        /// A note on all of them; may be empty.
         note: String,
     },
     /// Charts beside each other.
@@ -274,7 +267,7 @@ pub(super) struct Found {
     /// May be empty.
     pub(super) name: String,
     pub(super) figure: String,
-    /// What else is known of it, which is folded; may be empty.
+    /// The rest of the figure, which is folded; may be empty.
     pub(super) more: String,
     /// May be empty.
     pub(super) meaning: String,
@@ -300,7 +293,10 @@ pub(super) struct Picture {
     name: &'static str,
     title: String,
     caption: String,
-    /// SVG for the whole width, of the first of several.
+    /// The data of the first of several, which may get the whole width.
+    #[serde(skip)]
+    data: Option<Chart>,
+    /// SVG for the whole width; `None` = it has half of it.
     full: Option<String>,
     /// SVG.
     wide: String,
@@ -314,6 +310,7 @@ impl Picture {
             name: chart.name,
             title: chart.title.clone(),
             caption: chart.caption.clone(),
+            data: None,
             full: None,
             wide: svg_for_page(chart, Room::Wide)?,
             narrow: svg_for_page(chart, Room::Narrow)?,
@@ -332,7 +329,7 @@ pub(super) struct Missing {
 pub(super) fn charts(shown: &[Shown]) -> io::Result<Vec<Block>> {
     let mut charts: Vec<Picture> = shown.iter().flatten().map(Picture::of).collect::<io::Result<_>>()?;
     if let Some((picture, chart)) = charts.first_mut().zip(shown.iter().flatten().next()) {
-        picture.full = Some(svg_for_page(chart, Room::Full)?);
+        picture.data = Some(chart.clone());
     }
     let missing = shown.iter().filter_map(|shown| shown.as_ref().err());
     let missing: Vec<Missing> =

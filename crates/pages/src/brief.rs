@@ -258,16 +258,10 @@ pub(super) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>, explai
         }
     }
     let advice = grave.into_iter().filter_map(|(finding, advice)| advice_for_all(advice, explain(&finding.name)));
-    let mut advice: Vec<String> = advice.map(|advice| sentence(&plain(action(advice)))).collect();
+    let mut advice: Vec<String> = advice.map(|advice| sentence(&plain(Finding::action(advice)))).collect();
     advice.dedup();
     advice.truncate(REMEDIES_MAX);
     (!advice.is_empty()).then(|| advice.join(" "))
-}
-
-/// Advice without its reasons, which are told with the finding.
-pub(super) fn action(advice: &str) -> &str {
-    let action = advice.split(": ").next().unwrap_or(advice);
-    action.split(". ").next().unwrap_or(action)
 }
 
 /// What to do about the most frequent causes of doubt in runs, without small shares of CPU time; `None` if most runs are sound.
@@ -283,7 +277,7 @@ pub(super) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<Stri
         let told = advice_for_all(runs.iter().filter_map(|run| run.finding_advice(name)), explain(name));
         sentence(
             &told
-                .map(action)
+                .map(Finding::action)
                 .map_or_else(|| format!("remove the cause of {name}"), |action| format!("{} ({name})", plain(action))),
         )
     };

@@ -154,7 +154,7 @@ pub fn html(subject: &Subject<'_>, explain: Explain) -> io::Result<String> {
         Subject::Interference { name, sweep, example } => interference::page(sweep, example, name, explain),
         Subject::Comparison { sides } => comparison::page(sides, explain),
     }?;
-    rendered(page).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
+    rendered(page)
 }
 
 /// The page of the histories of a gate; `name` is that of their directory.
@@ -164,10 +164,15 @@ pub fn html(subject: &Subject<'_>, explain: Explain) -> io::Result<String> {
 /// The template or a chart cannot be drawn.
 pub fn history_html(histories: &[History<'_>], name: &str) -> io::Result<String> {
     rendered(history::page(histories, name)?)
-        .map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
 }
 
-fn rendered(page: Page) -> Result<String, minijinja::Error> {
+fn rendered(mut page: Page) -> io::Result<String> {
+    page.draw_hero()?;
+    filled(page).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
+}
+
+/// The template with the page in it.
+fn filled(page: Page) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     // Names that end with .html are escaped.

@@ -195,7 +195,7 @@ mod tests {
         if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
     }
 
-    /// What of linear red, green and blue is seen.
+    /// The part of linear red, green and blue that is seen.
     type Vision = [[f64; 3]; 3];
 
     const USUAL: Vision = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];

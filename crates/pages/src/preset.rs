@@ -3,7 +3,7 @@
 use super::answer::{Answer, Statement, sentence};
 use super::block::{Block, Column, Section, Table, Tone};
 use super::foreign_text::text;
-use super::quantity::{Quantity, grouped, latency, significant};
+use super::quantity::{Quantity, grouped, latency, significant_grouped};
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
 use super::weak;
 use model::finding::Severity;
@@ -80,7 +80,7 @@ pub(super) fn answer(preset: &PresetRun, result: &RunResult) -> Option<String> {
     let mut runs: Vec<(&str, Headline)> =
         headlines(preset, result).into_iter().filter_map(|(name, run)| Some((name, run?))).collect();
     if preset.table == PresetTable::Desktop {
-        let mb_per_s = |runs: &RunsOfLoad| rate(runs.median_bytes_per_s / 1e6);
+        let mb_per_s = |runs: &RunsOfLoad| significant_grouped(runs.median_bytes_per_s / 1e6);
         let row = |(name, runs): &(&str, [Option<RunsOfLoad>; 2])| {
             let named = ["reads", "writes"].into_iter().zip(runs);
             let told: Vec<String> =
@@ -183,7 +183,7 @@ fn table(preset: &PresetRun, result: &RunResult) -> Option<Table> {
             }
             for cell in table.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
                 if let Ok(value) = cell.parse::<f64>() {
-                    *cell = rate(value);
+                    *cell = significant_grouped(value);
                 }
             }
         }
@@ -216,10 +216,6 @@ fn table(preset: &PresetRun, result: &RunResult) -> Option<Table> {
     let verdicts: Vec<String> = table.rows.iter().map(verdict).collect();
     table.insert(1, "run verdict", verdicts);
     Some(table)
-}
-
-fn rate(value: f64) -> String {
-    if value >= 1000.0 { grouped(value) } else { significant(value) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Figures with their units, short enough for axes and tiles.
 
 use model::units::Bytes;
-pub(crate) use render::numbers::{grouped, latency, significant, trimmed};
+pub(crate) use render::numbers::{grouped, latency, significant, significant_grouped, trimmed};
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,10 +86,6 @@ pub(crate) fn spaced(words: &str) -> String {
         text.push(character);
     }
     text
-}
-
-fn significant_grouped(value: f64) -> String {
-    if value.abs() >= 1000.0 { grouped(value) } else { significant(value) }
 }
 
 /// `12k`, `1.5M`.

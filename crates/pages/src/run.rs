@@ -280,7 +280,7 @@ fn found(finding: &Finding, name: &str) -> Found {
     let basis =
         if finding.basis.is_empty() { String::new() } else { format!("; source of the limit: {}", finding.basis) };
     let figure = finding.figure.clone() + &basis;
-    let (figure, more) = figure.split_once("; ").unwrap_or((&figure, ""));
+    let (figure, more) = Finding::parts(&figure);
     Found {
         tone: match finding.severity {
             Severity::Note => Tone::Plain,
@@ -315,7 +315,7 @@ fn commit_tiles(commit: &Commit, call: &str) -> Vec<Tile> {
     [Some(latency_tile("Mean commit", commit.mean_ns, beside(), false)), p99].into_iter().flatten().collect()
 }
 
-/// What to do for an interval or, if that is not known, why there is none.
+/// The remedy for a missing interval or, if that is not known, the reason.
 fn reason(without: WithoutInterval) -> String {
     match without {
         WithoutInterval::Reason(reason) => reason.to_owned(),

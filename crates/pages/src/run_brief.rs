@@ -3,7 +3,7 @@
 use super::again::Again;
 use super::answer::sentence;
 use super::block::Tone;
-use super::brief::{Brief, FINDINGS_MAX, Trust, action, is_small_share, listed, names_option, place, remedy};
+use super::brief::{Brief, FINDINGS_MAX, Trust, is_small_share, listed, names_option, place, remedy};
 use super::engines::engines;
 use super::foreign_text::{text, text_of_path};
 use super::preset;
@@ -300,7 +300,8 @@ fn unjudged(program: &str, spans: &[&TimeSpanResult]) -> Trust {
 fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult], explain: Explain) -> (String, String) {
     let findings = || findings(spans.iter().copied());
     let notes = findings().filter(|finding| ["imported-rate", "short-run"].contains(&finding.name.as_str()));
-    let notes = notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(action(&note.advice)));
+    let notes =
+        notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(Finding::action(&note.advice)));
     let mut advice: Vec<String> = remedy(findings(), explain).into_iter().collect();
     for note in notes {
         // Of several timespans, which may have the same.
@@ -366,7 +367,7 @@ fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String,
         };
     }
     if let Some(command) = other {
-        let advice: Vec<String> = asking.iter().map(|finding| sentence(action(&finding.advice))).collect();
+        let advice: Vec<String> = asking.iter().map(|finding| sentence(Finding::action(&finding.advice))).collect();
         return (advice.join(" "), command);
     }
     if let Some(repeated) = again.cloned().and_then(|again| again.repeated(&["--runs=6"])) {

@@ -4,7 +4,7 @@ use super::block::{Banner, Block, Found, Tone};
 use super::foreign_text::text;
 use super::quantity::{significant, size};
 use model::doubt::{Doubt, NotedRuns};
-use model::finding::Severity;
+use model::finding::{Finding, Severity};
 use model::headline::Headline;
 
 /// Runs that are named for a warning at most.
@@ -151,7 +151,7 @@ impl Spread {
         let of_unit = |value: f64| meaning.map_or_else(|| significant(value), |meaning| shown(value, meaning.unit));
         let ends = affected.iter().all(|run| value(run).is_some()).then(|| [least, most].map(value));
         let Some([Some(low), Some(high)]) = ends.filter(|[low, high]| low != high) else {
-            let (head, rest) = figure.split_once("; ").unwrap_or((figure, ""));
+            let (head, rest) = Finding::parts(figure);
             let words = text(head.as_bytes());
             return (!words.is_empty()).then(|| Self { words, largest: rest.to_owned() });
         };

@@ -1,7 +1,7 @@
 //! What came out of a run, on the last line of its report.
 
 use crate::load_line;
-use crate::numbers::{grouped, ms, significant};
+use crate::numbers::{grouped, ms, significant_grouped};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::metric::{Metric, MetricName, Scope};
@@ -72,10 +72,6 @@ fn listed(names: &BTreeSet<&str>) -> String {
     shown.join(", ")
 }
 
-fn throughput(mib_per_s: f64) -> String {
-    if mib_per_s < 1000.0 { significant(mib_per_s) } else { grouped(mib_per_s) }
-}
-
 /// Latencies are those that the application waits for. If these are not those of the tables, both say which they are.
 fn figures(headline: &Headline, span: Option<&TimeSpan>, span_result: &TimeSpanResult) -> String {
     let waited_for = span.map_or_else(|| vec![Scope::All], Scope::waited_for);
@@ -90,8 +86,10 @@ fn figures(headline: &Headline, span: Option<&TimeSpan>, span_result: &TimeSpanR
         };
         stats::metrics::value(&name, span_result).map(|ns| format!("{label} {:.3} ms", ms(ns)))
     };
-    let mut parts =
-        vec![format!("{} IOPS", grouped(headline.iops)), format!("{} MiB/s", throughput(mib(headline.bytes_per_s)))];
+    let mut parts = vec![
+        format!("{} IOPS", grouped(headline.iops)),
+        format!("{} MiB/s", significant_grouped(mib(headline.bytes_per_s))),
+    ];
     for scope in &waited_for {
         parts.extend([Metric::Mean, Metric::P99].into_iter().filter_map(|metric| latency(*scope, metric)));
     }

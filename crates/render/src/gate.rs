@@ -16,12 +16,12 @@ use std::fmt::Write as _;
 /// Width of the answer, with room for the indent of a second line.
 const COLUMNS: usize = 78;
 
-/// What a gate found.
+/// The findings of a gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The answer.
     pub outcome: GateOutcome,
-    /// What it rests on, in a sentence.
+    /// Its basis, in a sentence.
     pub reason: String,
     /// The metrics; none if they were not judged.
     pub changes: Vec<Change>,

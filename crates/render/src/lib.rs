@@ -83,7 +83,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// What was asked for when the run was started (`-v`).
+    /// The detail that the run was started with (`-v`).
     pub const fn of(profile: &Profile) -> Self {
         if profile.verbose { Self::Full } else { Self::Short }
     }

@@ -41,6 +41,11 @@ pub fn significant(value: f64) -> String {
     trimmed(value, decimals)
 }
 
+/// Three significant digits below 1,000, then all digits in groups of three.
+pub fn significant_grouped(value: f64) -> String {
+    if value.abs() >= 1000.0 { grouped(value) } else { significant(value) }
+}
+
 /// So many decimals, without zeros at the end.
 pub fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");

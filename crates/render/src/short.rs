@@ -22,7 +22,7 @@ use std::io::{self, Write};
 /// Columns of a line.
 const COLUMNS: usize = 80;
 
-/// What lines after the first begin with.
+/// The beginning of lines after the first.
 const INDENT: &str = "          ";
 
 /// Devices and shares that are shown; those beyond are the least busy.
@@ -259,9 +259,9 @@ fn names(out: &mut dyn Write, findings: &[&Finding]) -> io::Result<()> {
 /// The figure, and what to do about it, without explanations.
 pub(crate) fn finding(out: &mut dyn Write, found: &Finding) -> io::Result<()> {
     let Finding { name, severity, figure, advice, .. } = found;
-    let figure = figure.split("; ").next().unwrap_or_default();
+    let (figure, _) = Finding::parts(figure);
     lines(out, &format!("  {severity:<7} "), &format!("{name}: {figure}"))?;
-    let action = advice.split(": ").next().and_then(|action| action.split(". ").next()).unwrap_or_default();
+    let action = Finding::action(advice);
     if action.is_empty() { Ok(()) } else { lines(out, INDENT, action) }
 }
 

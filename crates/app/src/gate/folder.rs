@@ -25,7 +25,7 @@ const LOCK_FILE: &str = "index.lock";
 const INDEX_BYTES_MAX: u64 = 1 << 30;
 const INSTEAD: &str = "move it away, and the index is made again from the results";
 
-/// What no other document of a gate may replace.
+/// The files that no other document of a gate may replace.
 pub(super) fn own_files(folder: &Path) -> [Protected; 2] {
     [INDEX_FILE, LOCK_FILE].map(|name| Protected { path: folder.join(name), role: "a file of the gate" })
 }

@@ -1,6 +1,6 @@
 //! `diskspd ab`: what its pairs say, and the exit status.
 
-use crate::compare::{gates, is_resolved, name, worst};
+use crate::compare::{gates, is_resolved, name};
 use crate::output::say;
 use crate::status::Status;
 use cli::subcommand::ab::AbOptions;
@@ -38,7 +38,7 @@ fn gate(limit: &ChangeLimit, answer: &AbAnswer) -> Status {
         say(&format!("--fail-if '{}' cannot be judged: the sides have no {name} in common", limit.typed));
         return Status::CannotTell;
     }
-    worst(found.into_iter().map(|found| gate_figure(limit, found)))
+    Status::worst(found.into_iter().map(|found| gate_figure(limit, found)))
 }
 
 fn gate_figure(limit: &ChangeLimit, found: &AbFigure) -> Status {

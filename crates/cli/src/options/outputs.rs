@@ -4,7 +4,7 @@ use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};
 use crate::builder::{Builder, Given};
 use crate::outputs::Form;
-use crate::request::ReportForm;
+use crate::request::ShortReport;
 
 const OUTPUT: OptionRow = OptionRow { value: "=<file>", kind: Kind::Value, repeat: Repeat::Error, ..OWN };
 
@@ -93,7 +93,7 @@ pub(super) const ROWS: &[OptionRow] = &[
                without it.",
         example: "--brief",
         apply: |builder, _| {
-            builder.options.report = ReportForm::Brief;
+            builder.options.short_report = Some(ShortReport::Brief);
             Ok(())
         },
         ..OUTPUT

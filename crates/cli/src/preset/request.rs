@@ -2,7 +2,7 @@
 
 use super::{Load, Preset, Required, StreamPart};
 use crate::options::Scope;
-use crate::request::{Environment, ReportForm, RunRequest};
+use crate::request::{Environment, RunRequest, ShortReport};
 use crate::words::{given_too, row_of, run_of, split, with_all};
 use model::latency_band::BandKind;
 use model::preset::PresetRun;
@@ -64,8 +64,8 @@ pub fn run_request(
     let asks_for_report = options.iter().filter_map(|word| row_of(word)).any(|row| row.name == "-R");
     let mut run = RunRequest { profile: Profile { time_spans: spans, ..own.profile }, ..own };
     let is_acceptance = !preset.requirements.is_empty();
-    if (preset.loads.len() > 1 || is_acceptance) && !asks_for_report && run.options.report == ReportForm::Whole {
-        run.options.report = ReportForm::Loads;
+    if (preset.loads.len() > 1 || is_acceptance) && !asks_for_report && run.options.short_report.is_none() {
+        run.options.short_report = Some(ShortReport::Loads);
     }
     require(preset, &mut run);
     let runs = || preset.loads.iter().flat_map(|load| std::iter::repeat_n(load, preset.repeats as usize));
@@ -286,8 +286,8 @@ mod tests {
         let named = of(text, &["-b4K", "a"]).unwrap().options.preset.unwrap().loads;
         assert_eq!(named, ["one", "two (-b4K)"]);
         assert!(
-            run.options.report == ReportForm::Loads
-                && of(text, &["-Rtext", "a"]).unwrap().options.report == ReportForm::Whole
+            run.options.short_report == Some(ShortReport::Loads)
+                && of(text, &["-Rtext", "a"]).unwrap().options.short_report.is_none()
         );
         let preset = Preset::read(text).unwrap();
         let threads = |max_degree, cpus| {
@@ -334,7 +334,7 @@ mod tests {
         let required = |words: &[&str]| -> Vec<(String, String)> {
             let run = of(BOUNDED, words).unwrap();
             assert!(run.profile.time_spans[0].measure_latency, "{words:?}");
-            assert!(run.options.report == ReportForm::Loads && run.options.preset.unwrap().is_acceptance);
+            assert!(run.options.short_report == Some(ShortReport::Loads) && run.options.preset.unwrap().is_acceptance);
             run.options.criteria.requirements.into_iter().map(|of| (of.to_string(), of.basis)).collect()
         };
         let vendors = || ("commit.p99<10ms".to_owned(), "the vendor".to_owned());
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(required(&["--require=iops>9", "a"]), [vendors(), users("iops>9")]);
         // Alone it is what the application waits for: the commit.
         assert_eq!(required(&["--require", "p99<2ms", "a"]), [own(), users("p99<2ms")]);
-        assert!(of(BOUNDED, &["-Rtext", "a"]).unwrap().options.report == ReportForm::Whole);
+        assert!(of(BOUNDED, &["-Rtext", "a"]).unwrap().options.short_report.is_none());
         let lines = command_lines(&Preset::read(BOUNDED).unwrap(), &request("test", &[]), 4);
         let words = "-w100 --fdatasync-every=1 --require 'commit.p99<10ms' --require 'iops>=300' <target>";
         assert_eq!(lines[0].words.as_deref(), Some(words));

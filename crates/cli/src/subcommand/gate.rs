@@ -67,12 +67,12 @@ pub(super) struct GateArguments {
     load: Vec<String>,
 }
 
-/// What follows `diskspd gate`.
+/// The arguments of `diskspd gate`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateCommand {
     /// The directory of results.
     pub folder: PathBuf,
-    /// What is to be done.
+    /// The task.
     pub task: GateTask,
     /// `--metric`; empty = IOPS, mean and 99th percentile of what the application waits for.
     pub metrics: Vec<MetricName>,
@@ -82,7 +82,7 @@ pub struct GateCommand {
     pub junit: Option<PathBuf>,
 }
 
-/// What a gate does.
+/// The tasks of a gate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GateTask {
     /// Run this load at most so many times, and judge.

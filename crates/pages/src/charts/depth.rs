@@ -33,7 +33,7 @@ pub(crate) fn over_depth(sweep: &Sweep) -> Vec<Chart> {
 
 /// Points that differ only in their depth.
 struct Line {
-    /// What they have in common, as it is typed.
+    /// The settings that they share, as typed.
     name: String,
     /// By depth.
     points: Vec<usize>,
@@ -76,7 +76,7 @@ fn lines_of(sweep: &Sweep, series: &DepthSeries) -> Vec<Line> {
     lines
 }
 
-/// What is said below charts of all lines: those that are not drawn, and the engines where they differ.
+/// The caption of charts of all lines: those that are not drawn, and the engines where they differ.
 fn of_all(sweep: &Sweep, lines: &[Line]) -> String {
     let left_out = lines.len().checked_sub(LINES_MAX).filter(|left_out| *left_out > 0);
     let left_out = left_out.map(|_| format!("The first {LINES_MAX} of {} lines.", lines.len()));
