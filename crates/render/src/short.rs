@@ -28,6 +28,9 @@ const INDENT: &str = "          ";
 /// Devices and shares that are shown; those beyond are the least busy.
 const DEVICES_MAX: usize = 4;
 
+/// Findings of one name that are shown; the others are counted.
+const ALIKE_MAX: usize = 3;
+
 /// The rank of the percentile in the table, in parts per billion.
 const P99: u64 = 990_000_000;
 
@@ -239,8 +242,21 @@ pub(crate) fn verdict(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> 
         Some(worst) if worst > Severity::Note => writeln!(out, "Verdict: {worst}")?,
         Some(_) => return lines(out, "Verdict: ", &format!("valid; NOTE {notes}")),
     }
-    grave.into_iter().try_for_each(|found| finding(out, found))?;
+    let grave: Vec<&Finding> = grave.collect();
+    grave.chunk_by(|one, other| one.name == other.name).try_for_each(|alike| of_one_name(out, alike))?;
     if notes.is_empty() { Ok(()) } else { lines(out, "  NOTE    ", &notes) }
+}
+
+/// The first of the findings of one name, such as those of many targets, and how many there are beside them.
+fn of_one_name(out: &mut dyn Write, alike: &[&Finding]) -> io::Result<()> {
+    let shown = &alike[..alike.len().min(ALIKE_MAX)];
+    shown.iter().try_for_each(|found| finding(out, found))?;
+    match (alike.len() - shown.len(), shown) {
+        (0, _) | (_, []) => Ok(()),
+        (more, [first, ..]) => {
+            lines(out, &format!("  {:<7} ", first.severity), &format!("{}: {} more", first.name, grouped(more as f64)))
+        }
+    }
 }
 
 /// A line for each severity, the gravest first.

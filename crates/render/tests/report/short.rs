@@ -82,6 +82,17 @@ fn a_sound_run_takes_eight_lines() {
 }
 
 #[test]
+fn findings_of_many_targets_are_counted() {
+    let of_target = |number: u32| finding(Severity::Warn, "unwritten-target", &format!("f{number}"), "write it first");
+    let text = end(&run((1..=2500).map(of_target).collect()));
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("unwritten-target: ")).collect();
+    let expected = ["f1", "f2", "f3", "2,497 more"].map(|rest| format!("  WARN    unwritten-target: {rest}"));
+    assert_eq!(told, expected, "{text}");
+    let [three, all] = [3, 4].map(|count| end(&run((1..=count).map(of_target).collect())));
+    assert!(!three.contains(" more\n") && all.contains("unwritten-target: 1 more\n"), "{three}{all}");
+}
+
+#[test]
 fn five_findings_take_fourteen_lines() {
     let findings = vec![
         finding(
