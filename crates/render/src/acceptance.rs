@@ -1,14 +1,13 @@
 //! The end of a preset that states bounds: each with its outcome and source, then PASS or FAIL of all.
 
 use crate::foreign;
+use crate::plain_table::COLUMNS;
+use crate::prose::sentence;
 use model::finding::Severity;
 use model::preset::PresetRun;
-use model::printable::wrapped;
+use model::printable::{printable, wrapped};
 use model::result::RunResult;
 use std::io::{self, Write};
-
-/// Columns of a line, if its words allow it.
-const COLUMNS: usize = 80;
 
 /// The block, beginning with an empty line.
 pub(crate) fn block(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
@@ -18,8 +17,7 @@ pub(crate) fn block(preset: &PresetRun, result: &RunResult, out: &mut dyn Write)
         for found in &span_result.requirements {
             let of_load = if is_single { String::new() } else { format!(" ({load})") };
             let line = format!("{} {}{of_load}: {}", found.severity, found.subject, found.figure);
-            foreign::write_bytes(out, line.as_bytes())?;
-            writeln!(out)?;
+            sentence(out, &printable(&line))?;
             indented(out, &found.basis, found.severity.word().len() + 1)?;
         }
     }

@@ -39,6 +39,7 @@ mod part_table;
 pub mod placement;
 pub mod plain_table;
 pub mod preset;
+mod prose;
 mod reduction_table;
 pub mod repeat;
 mod rotation_table;

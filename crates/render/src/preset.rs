@@ -4,6 +4,7 @@ use crate::acceptance;
 use crate::figure_words::{cell, shown_figure};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
+use crate::prose::in_lines;
 use model::doubt::NotedRuns;
 use model::finding::{Finding, Severity, Source};
 use model::headline::Headline;
@@ -20,12 +21,12 @@ use std::io::{self, Write};
 pub fn table(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let Some(preset) = &result.preset else { return Ok(()) };
     writeln!(out, "{}", preset.title)?;
+    judged(preset, result, out)?;
     writeln!(out)?;
     if let Some((table, _)) = loads(result) {
         table.write(out)?;
     }
-    judged(preset, result, out)?;
-    findings(preset, result, out)?;
+    in_lines(out, |out| findings(preset, result, out))?;
     if preset.is_acceptance { acceptance::block(preset, result, out) } else { Ok(()) }
 }
 
@@ -63,7 +64,7 @@ fn judged(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Re
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, severity)| format!("{count} {severity}"));
-    writeln!(out, "\nJudged: {}", parts.collect::<Vec<_>>().join(", "))
+    writeln!(out, "Judged: {}", parts.collect::<Vec<_>>().join(", "))
 }
 
 /// What became of all requirements of a preset's loads: the worst, and how many there are of each kind and
@@ -89,11 +90,17 @@ fn band_finding(span_result: &TimeSpanResult) -> Option<&Finding> {
 /// The rule of latency bands.
 const BAND_RULE: &str = "latency-band";
 
-/// Figures of each load.
-const FIGURES: [Metric; 6] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P99, Metric::P999, Metric::Cpu];
+/// What a load is judged by, beside its rating, then its throughput.
+const FIRST_FIGURES: [Metric; 3] = [Metric::Mean, Metric::Iops, Metric::MibPerS];
+/// Other figures of each load.
+const FIGURES: [Metric; 3] = [Metric::P99, Metric::P999, Metric::Cpu];
 
 /// What commits took on average, and in the 99th percentile.
 pub const COMMIT_COLUMNS: [&str; 2] = ["commit ms", "commit p99 ms"];
+const FLUSH_COLUMNS: [&str; 2] = ["fdatasync/s", "fdatasync ms"];
+
+/// Said of a load without limits beside loads that have some.
+const NOT_JUDGED: &str = "not judged";
 
 /// The columns that not every preset has.
 struct Columns<'a> {
@@ -115,22 +122,7 @@ fn of_loads(preset: &PresetRun, result: &RunResult) -> (PlainTable, Vec<LoadRow>
         has_commits: kinds.contains(&BandKind::Log),
         medium: stats::latency_band::medium(result),
     };
-    let mut header = vec!["load"];
-    if columns.has_commits {
-        header.extend(COMMIT_COLUMNS);
-    }
-    header.extend(FIGURES.map(Metric::heading));
-    if columns.has_flushes {
-        header.extend(["fdatasync/s", "fdatasync ms"]);
-    }
-    let numbers = 1..header.len();
-    match (columns.has_commits, kinds.contains(&BandKind::Data)) {
-        (false, false) => {}
-        (false, true) => header.push("mean latency is"),
-        (true, false) => header.push("mean commit is"),
-        (true, true) => header.push("mean latency (or mean commit) is"),
-    }
-    let mut table = PlainTable::new(header, numbers);
+    let mut table = columns.table();
     let mut rows = Vec::new();
     for (index, (name, span_result)) in preset.loads.iter().zip(&result.time_spans).enumerate() {
         let mut add = |cells: Vec<String>, ios| {
@@ -154,13 +146,43 @@ fn of_loads(preset: &PresetRun, result: &RunResult) -> (PlainTable, Vec<LoadRow>
 }
 
 impl Columns<'_> {
+    /// The empty table: what was judged comes first.
+    fn table(&self) -> PlainTable {
+        let mut header = vec!["load"];
+        if self.preset.has_latency_bands {
+            header.push("rating of mean");
+        }
+        let numbers = header.len();
+        header.extend(COMMIT_COLUMNS.iter().take(1).filter(|_| self.has_commits));
+        header.extend(FIRST_FIGURES.map(Metric::heading));
+        header.extend(COMMIT_COLUMNS.iter().skip(1).filter(|_| self.has_commits));
+        header.extend(FIGURES.map(Metric::heading));
+        header.extend(FLUSH_COLUMNS.iter().filter(|_| self.has_flushes));
+        let [mib, p99, p999, cpu] = [Metric::MibPerS, Metric::P99, Metric::P999, Metric::Cpu].map(Metric::heading);
+        let least_first = [FLUSH_COLUMNS[0], p999, FLUSH_COLUMNS[1], cpu, p99, COMMIT_COLUMNS[1], mib];
+        let place = |name| header.iter().position(|known| *known == name);
+        let spare: Vec<usize> = least_first.into_iter().filter_map(place).collect();
+        let numbers = numbers..header.len();
+        PlainTable::new(header, numbers).fitted(spare)
+    }
+
     fn figures(&self, index: usize, headline: &Headline, span_result: &TimeSpanResult, cells: &mut Vec<String>) {
         let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         let in_ms = |ns: Option<f64>| known(ns.map(|ns| format!("{:.3}", ms(ns))));
         let kind = self.preset.band(index);
+        if self.preset.has_latency_bands {
+            let judgement = kind.and_then(|kind| stats::latency_band::judge(span_result, kind, self.medium));
+            let judged = band_finding(span_result).filter(|_| self.preset.is_judged);
+            let severity = judged.map(|finding| format!("{} ", finding.severity)).unwrap_or_default();
+            let words = judgement.map_or_else(|| NOT_JUDGED.to_owned(), |judgement| judgement.words);
+            cells.push(severity + &words);
+        }
+        let commit = stats::latency_band::commit(span_result).filter(|_| kind == Some(BandKind::Log));
         if self.has_commits {
-            let commit = stats::latency_band::commit(span_result).filter(|_| kind == Some(BandKind::Log));
-            cells.push(in_ms(commit.map(|commit| commit.mean_ns)));
+            cells.push(in_ms(commit.as_ref().map(|commit| commit.mean_ns)));
+        }
+        cells.extend(FIRST_FIGURES.map(|figure| cell((Scope::All, figure), headline)));
+        if self.has_commits {
             cells.push(in_ms(commit.and_then(|commit| commit.p99_ns).map(|ns| ns as f64)));
         }
         cells.extend(FIGURES.map(|figure| cell((Scope::All, figure), headline)));
@@ -169,28 +191,20 @@ impl Columns<'_> {
             cells.push(known(flushes.map(|flushes| format!("{:.2}", flushes.per_s))));
             cells.push(in_ms(flushes.and_then(|flushes| flushes.latency).map(|latency| latency.mean_ns)));
         }
-        if self.preset.has_latency_bands {
-            let judgement = kind.and_then(|kind| stats::latency_band::judge(span_result, kind, self.medium));
-            let judged = band_finding(span_result).filter(|_| self.preset.is_judged);
-            let severity = judged.map(|finding| format!("{} ", finding.severity)).unwrap_or_default();
-            cells.push(severity + &known(judgement.map(|judgement| judgement.words)));
-        }
     }
 
     /// Figures of a stream, below those of its load.
     fn of_stream(&self, name: &StreamName, of: &StreamHeadline) -> Vec<String> {
-        let figures = [
-            (Metric::Iops, Some(of.iops)),
-            (Metric::MibPerS, Some(mib(of.bytes_per_s))),
-            (Metric::Mean, of.mean_ns),
-            (Metric::P99, of.p99_ns),
-            (Metric::P999, of.p999_ns),
-        ];
-        let none = || "-".to_owned();
-        let shown =
-            |(metric, value): (Metric, Option<f64>)| value.map_or_else(none, |value| shown_figure(metric, value, 3));
-        let commits = COMMIT_COLUMNS.iter().filter(|_| self.has_commits).map(|_| none());
-        std::iter::once(format!("- {name}")).chain(commits).chain(figures.map(shown)).collect()
+        let shown = |(metric, value): (Metric, Option<f64>)| {
+            value.map_or_else(|| "-".to_owned(), |value| shown_figure(metric, value, 3))
+        };
+        let first =
+            [(Metric::Mean, of.mean_ns), (Metric::Iops, Some(of.iops)), (Metric::MibPerS, Some(mib(of.bytes_per_s)))];
+        let others = [(Metric::P99, of.p99_ns), (Metric::P999, of.p999_ns)];
+        let commit = || self.has_commits.then(|| "-".to_owned());
+        let rating = self.preset.has_latency_bands.then(String::new);
+        let start = std::iter::once(format!("- {name}")).chain(rating).chain(commit());
+        start.chain(first.map(shown)).chain(commit()).chain(others.map(shown)).collect()
     }
 }
 
@@ -199,7 +213,8 @@ fn desktop(preset: &PresetRun, result: &RunResult) -> PlainTable {
     let figures = ["MB/s", "best", "IOPS", "us"];
     let directions = ["read", "write"].map(|direction| figures.map(|figure| format!("{direction} {figure}")));
     let header = std::iter::once("MB: 10^6 bytes".to_owned()).chain(directions.into_iter().flatten());
-    let mut table = PlainTable::new(header, 1..9);
+    // The best runs, the rates beside the throughput, then latencies.
+    let mut table = PlainTable::new(header, 1..9).fitted([2, 6, 7, 3, 8, 4]);
     for (name, runs) in stats::preset_rows::reads_and_writes(preset, result) {
         let cells = runs.into_iter().flat_map(|runs| match runs {
             None => ["-"; 4].map(str::to_owned),

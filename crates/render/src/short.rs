@@ -4,7 +4,7 @@
 
 use crate::confidence::{self, WithoutInterval, of_iops, of_mean_latency, without_interval};
 use crate::numbers::{grouped, ms};
-use crate::plain_table::PlainTable;
+use crate::plain_table::{COLUMNS, PlainTable};
 use crate::verdict_block::sum_up;
 use crate::{closing_line, flush_table, foreign, load_loop, time_span};
 use model::confidence::{HalfWidths, Interval};
@@ -18,9 +18,6 @@ use model::storage_course::{DeviceCourse, DeviceFigures, DeviceRequests, ShareCo
 use model::units::mib;
 use model::verdict::Verdict;
 use std::io::{self, Write};
-
-/// Columns of a line.
-const COLUMNS: usize = 80;
 
 /// The beginning of lines after the first.
 const INDENT: &str = "          ";

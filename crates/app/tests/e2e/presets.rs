@@ -36,13 +36,12 @@ fn a_mix_does_its_sizes_in_the_shares_of_their_weights() {
 fn the_two_ways_to_write_durably_are_told_apart() {
     let place = workplace!();
     let run = place.diskspd("preset run sql-log -b4K -c8M -d60 -W0 --max-ios=50 --json r.json a.dat").run();
-    run.expect_status(0).expect_stdout(&[
+    run.expect_status(0).expect_narrow().expect_stdout(&[
         "load",
+        "4 KiB, O_DSYNC",
+        "rating of mean",
+        "not shown for lack of room: ",
         "fdatasync/s",
-        "4 KiB, O_DSYNC (-b4K)",
-        "commit ms",
-        "commit p99 ms",
-        "commit is",
         "a commit is a durable write (O_DSYNC), or a write and the fdatasync after it",
     ]);
     assert!(!run.stdout.contains("Command Line:"), "the table stands for the reports:\n{}", run.stdout);
@@ -66,7 +65,7 @@ fn the_table_of_desktop_benchmarks_has_four_lines() {
     assert!(toml.stdout.contains("repeats = 5"), "{toml}");
     place.file("twice.toml", toml.stdout.replace("repeats = 5", "repeats = 2").as_bytes());
     let run = place.diskspd("preset run twice.toml -c8M -d600 -W0 --max-ios=200 --json r.json a.dat").run();
-    run.expect_status(0).expect_stdout(&["MB: 10^6 bytes", "read MB/s", "read best", "write IOPS", "write us"]);
+    run.expect_status(0).expect_stdout(&["MB: 10^6", "read us", "write us", "best", "IOPS"]);
     let result: Value = place.json("r.json");
     assert_eq!(result["time_spans"].as_array().map(Vec::len), Some(16), "each load runs twice");
     for name in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
@@ -105,11 +104,7 @@ fn a_preset_that_judges_passes_or_fails_by_its_bands() {
     let place = workplace!();
     place.file("mine.toml", judging("").as_bytes());
     let run = place.diskspd("preset run mine.toml -c8M --json r.json a.dat").run();
-    run.expect_status(0).expect_stdout(&[
-        "PASS ideal (up to 10 ms)",
-        "mean latency (or mean commit) is",
-        "Judged: 2 PASS",
-    ]);
+    run.expect_status(0).expect_narrow().expect_stdout(&["PASS ideal", "not judged", "Judged: 2 PASS"]);
     let result: Value = place.json("r.json");
     let requirements = |span: usize| result["time_spans"][span]["requirements"].as_array().expect("a list").clone();
     assert_eq!((requirements(0).len(), requirements(1).len(), requirements(2).len()), (1, 1, 0), "{result:#}");
