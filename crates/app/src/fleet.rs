@@ -178,7 +178,7 @@ fn hosts(server: &Server, json: bool) -> Result<Status, FleetError> {
         say("no agent answers");
         return Ok(Status::Done);
     }
-    let mut table = PlainTable::new(["host", "state", "version", "clock ahead (ms)", "allowed"], [3]);
+    let mut table = PlainTable::new(["host", "state", "version", "clock ahead (ms)", "allowed"], [3]).fitted([]);
     for host in &found {
         let allowed = host.limits["allow"].as_array();
         let allowed = allowed.into_iter().flatten().filter_map(|path| path.as_str()).collect::<Vec<_>>().join(", ");

@@ -3,6 +3,7 @@
 use crate::compare::{LIMITED_BY_RATE, end, equivalent};
 use crate::figure_words::{name_of, shown_figure};
 use crate::plain_table::PlainTable;
+use crate::prose::{in_lines, sentence};
 use crate::repeat::EVERY_RUN_WARNED;
 use crate::sweep::figures_of_line;
 use crate::waits;
@@ -32,12 +33,42 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
         };
     };
     writeln!(out)?;
+    sentence(out, &format!("B against A: {}", in_words(answer)))?;
     for (side, name) in ["A", "B"].into_iter().zip(names).filter(|(_, name)| !name.is_empty()) {
         writeln!(out, "{side}: {name}")?;
     }
     table(answer).write(out)?;
+    in_lines(out, |out| notes(answer, &pairs, is_noise_floor, out))
+}
+
+/// What the verdicts say together: `worse in p99; cannot tell of IOPS`.
+fn in_words(answer: &AbAnswer) -> String {
+    let of = |(verdict, words): (AbVerdict, &str)| {
+        let found = answer.figures.iter().filter(|found| found.verdict == verdict);
+        let names: Vec<String> = found.map(|found| name_of(found.metric())).collect();
+        (!names.is_empty()).then(|| format!("{words} {}", names.join(", ")))
+    };
+    let equivalent = format!("{} in", equivalent(answer.margin * 100.0));
+    let limited = format!("{LIMITED_BY_RATE} in");
+    let verdicts = [
+        (AbVerdict::Worse, "worse in"),
+        (AbVerdict::Better, "better in"),
+        (AbVerdict::Equivalent, &equivalent),
+        (AbVerdict::LimitedByRate, &limited),
+        (AbVerdict::CannotTell, "cannot tell of"),
+    ];
+    verdicts.into_iter().filter_map(of).collect::<Vec<_>>().join("; ")
+}
+
+/// What the figures are, what could have been seen, and the verdicts of the runs; it begins with an empty line.
+fn notes(
+    answer: &AbAnswer,
+    pairs: &[(&Headline, &Headline)],
+    is_noise_floor: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "\n{}", averages(answer))?;
-    if let Some(words) = unlike_waits(&pairs) {
+    if let Some(words) = unlike_waits(pairs) {
         writeln!(out, "{words}")?;
     }
     let looks = match &answer.looks[..] {
@@ -53,10 +84,10 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
     if let Some(words) = found_below_detectable(answer) {
         writeln!(out, "{words}")?;
     }
-    if is_doubtful(&pairs) {
+    if is_doubtful(pairs) {
         writeln!(out, "{EVERY_RUN_WARNED}")?;
     }
-    verdicts(&pairs, out)?;
+    verdicts(pairs, out)?;
     let noted = NotedRuns::of(pairs.iter().flat_map(|(a, b)| [*a, *b]));
     noted.map_or(Ok(()), |noted| writeln!(out, "{noted}"))
 }
@@ -123,7 +154,7 @@ pub fn found_below_detectable(answer: &AbAnswer) -> Option<String> {
 
 /// A row for each figure.
 pub fn table(answer: &AbAnswer) -> PlainTable {
-    let mut table = PlainTable::new(["", "A", "B", "change", "95 % interval", "verdict"], 1..5);
+    let mut table = PlainTable::new(["", "A", "B", "change", "95 % interval", "verdict"], 1..5).fitted([]);
     for found in &answer.figures {
         table.add([
             found.scope.label(found.figure.heading()),

@@ -4,6 +4,7 @@ use crate::confidence::{self, WithoutInterval};
 use crate::figure_words::{name_of as figure_name, shown_figure};
 use crate::load_line;
 use crate::plain_table::PlainTable;
+use crate::prose::{in_lines, sentence};
 use crate::system::utc;
 use crate::waits;
 use model::doubt::{Doubt, NotedRuns};
@@ -145,22 +146,49 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The table, and what differs.
+/// The answer, the table, and what limits the verdicts.
 pub fn text(
     differences: &[Difference],
     (first, second): (&[RunResult], &[RunResult]),
     unlike: &Unlike,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    sentence(out, &format!("second against first: {}", answer(differences)))?;
     for line in load_line::of_sides([("first", first.first()), ("second", second.first())].into_iter()) {
         writeln!(out, "load: {line}")?;
     }
-    if let (Some(first), Some(second)) = (measured(first), measured(second)) {
-        writeln!(out, "measured: first {first}; second {second}")?;
-    }
-    writeln!(out, "differs: {}", differing(unlike))?;
+    in_lines(out, |out| {
+        if let (Some(first), Some(second)) = (measured(first), measured(second)) {
+            writeln!(out, "measured: first {first}; second {second}")?;
+        }
+        writeln!(out, "differs: {}", differing(unlike))
+    })?;
     writeln!(out)?;
-    let mut table = PlainTable::new(["", "first", "second", "change", "95 % interval", "verdict"], 1..5);
+    table(differences, (first, second)).write(out)?;
+    in_lines(out, |out| notes_below(differences, (first, second), unlike, out))
+}
+
+/// What the verdicts say together: `better in IOPS; cannot tell of mean, p99`.
+fn answer(differences: &[Difference]) -> String {
+    let of = |verdict: ComparisonVerdict| {
+        let found = differences.iter().filter(|found| found.verdict == verdict);
+        let names: Vec<String> = found.map(|found| figure_name((found.scope, found.figure))).collect();
+        let link = if verdict == ComparisonVerdict::CannotTell { "of" } else { "in" };
+        (!names.is_empty()).then(|| format!("{} {link} {}", word(verdict), names.join(", ")))
+    };
+    let verdicts = [
+        ComparisonVerdict::Worse,
+        ComparisonVerdict::Better,
+        ComparisonVerdict::NoDifference,
+        ComparisonVerdict::LimitedByRate,
+        ComparisonVerdict::CannotTell,
+    ];
+    verdicts.into_iter().filter_map(of).collect::<Vec<_>>().join("; ")
+}
+
+/// A row for each figure; those that one side lacks come last.
+fn table(differences: &[Difference], (first, second): (&[RunResult], &[RunResult])) -> PlainTable {
+    let mut table = PlainTable::new(["", "first", "second", "change", "95 % interval", "verdict"], 1..5).fitted([]);
     for found in differences {
         let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{} to {}", end(low), end(high)));
         table.add([
@@ -185,22 +213,28 @@ pub fn text(
             NOT_COMPARED.to_owned(),
         ]);
     }
-    table.write(out)?;
-    if let Some(words) = unlike_waits(first, second) {
-        writeln!(out, "\nlatencies not compared: {words}")?;
+    table
+}
+
+/// What limits the verdicts, a line each, then what differs; it begins with an empty line.
+fn notes_below(
+    differences: &[Difference],
+    (first, second): (&[RunResult], &[RunResult]),
+    unlike: &Unlike,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let waits = unlike_waits(first, second).map(|words| format!("latencies not compared: {words}"));
+    let sentences: Vec<String> = waits
+        .into_iter()
+        .chain(averages(differences, first, second))
+        .chain(without_intervals(differences, [("first", first), ("second", second)]))
+        .chain(cautions(first, second))
+        .chain(one_run(differences, first, second))
+        .collect();
+    if !sentences.is_empty() {
+        writeln!(out)?;
     }
-    if let Some(words) = averages(differences, first, second) {
-        writeln!(out, "\n{words}")?;
-    }
-    for words in without_intervals(differences, [("first", first), ("second", second)]) {
-        writeln!(out, "\n{words}")?;
-    }
-    for caution in cautions(first, second) {
-        writeln!(out, "\n{caution}")?;
-    }
-    for words in one_run(differences, first, second) {
-        writeln!(out, "\n{words}")?;
-    }
+    sentences.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))?;
     let load: Vec<&str> = unlike.load.iter().map(String::as_str).collect();
     let other: Vec<&str> = unlike.other.iter().map(|other| other.text.as_str()).collect();
     for (heading, lines) in [("\nthe loads differ:", load), ("\nother differences:", other)] {
@@ -468,11 +502,10 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
         }
         let (one, many) = (shown_figure(found.figure, found.first, 3), shown_figure(found.figure, found.second, 3));
         let percent = stats::compare::scaling_percent(&found, drives);
-        writeln!(
-            out,
-            "{}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of linear scaling to {drives} drives",
-            found.figure.heading()
-        )?;
+        let heading = found.figure.heading();
+        let words =
+            format!("{heading}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of linear scaling");
+        sentence(out, &format!("{words} to {drives} drives"))?;
     }
     Ok(())
 }
@@ -543,6 +576,9 @@ mod tests {
         let differences = stats::compare::compare(&first, &second);
         text(&differences, (&first, &second), &unlike, &mut out).expect("written");
         let out = String::from_utf8(out).expect("text");
+        assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+        assert!(out.starts_with("second against first: cannot tell of IOPS\nload: "), "{out}");
+        let out = out.replace("\n  ", " ");
         let times = "measured: first 1970/01/01 00:01:00 UTC; second 1970/01/01 00:02:00 UTC to 1970/01/01 00:03:00 UTC \
                      (starts of 2 runs)\n";
         assert!(out.contains(times), "{out}");

@@ -90,7 +90,7 @@ pub fn text(answer: &Answer) -> String {
     let line = printable(&answer.reason);
     let mut text = wrapped(&format!("{}: {line}", answer.outcome.word()), COLUMNS).join("\n  ") + "\n";
     if !answer.changes.is_empty() {
-        let mut table = PlainTable::new(["", "EARLIER", "NOW", "CHANGE", ""], 1..4);
+        let mut table = PlainTable::new(["", "EARLIER", "NOW", "CHANGE", ""], 1..4).fitted([]);
         answer.changes.iter().for_each(|change| table.add(cells(change)));
         for line in table.lines() {
             // Writing to a string does not fail, here and below.
@@ -182,7 +182,8 @@ pub fn history(History { runs, levels }: &History<'_>) -> PlainTable {
     let names = shown_metrics(runs);
     let headings = names.iter().map(|name| name.scope.label(name.metric.heading()));
     let header = ["", "TIME", "LABEL", "VERDICT", "GATE"].into_iter().map(str::to_owned).chain(headings);
-    let mut table = PlainTable::new(header, 5..5 + names.len());
+    // Latencies of single parts come last.
+    let mut table = PlainTable::new(header, 5..5 + names.len()).fitted((6..5 + names.len()).rev());
     for (place, run) in runs.iter().enumerate() {
         let mark = if levels.contains(&place) { "*" } else { "" };
         let labels = run.labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");

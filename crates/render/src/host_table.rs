@@ -2,6 +2,7 @@
 
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
+use crate::prose::sentence;
 use crate::time_span;
 use model::fleet::{CommonWindow, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostTimeSpan, few_names};
 use model::printable::printable;
@@ -16,12 +17,12 @@ pub const COLUMNS: [&str; 8] =
 /// A row for each host, then the window; it begins with an empty line.
 pub(crate) fn table(out: &mut dyn Write, fleet: &Fleet, time_span: &FleetTimeSpan) -> io::Result<()> {
     writeln!(out, "\nHosts")?;
-    let mut table = PlainTable::new(COLUMNS, 1..COLUMNS.len() - 1);
+    let mut table = PlainTable::new(COLUMNS, 1..COLUMNS.len() - 1).fitted([6, 5, 2]);
     for row in rows(fleet, time_span) {
         table.add(row);
     }
     table.write(out)?;
-    time_span.window.as_ref().map_or(Ok(()), |window| writeln!(out, "{}", window_words(window)))
+    time_span.window.as_ref().map_or(Ok(()), |window| sentence(out, &window_words(window)))
 }
 
 /// The cells of each host, in the order of [`COLUMNS`].

@@ -3,6 +3,7 @@
 use crate::figure_words::shown_figure;
 use crate::numbers::{grouped, significant};
 use crate::plain_table::PlainTable;
+use crate::prose::{in_lines, sentence};
 use crate::sweep::figures_of_line;
 use crate::verdict_block;
 use crate::waits;
@@ -24,20 +25,27 @@ pub fn line(visit: &Visit, point: &Point, out: &mut dyn Write) -> io::Result<()>
     writeln!(out)
 }
 
-/// The table of the streams, what limits its figures, and what the verdicts of the runs say; `profile` is that of all
+/// The answer of each stream, their table, what limits its figures, and what the verdicts of the runs say; `profile` is that of all
 /// streams together.
 pub fn summary(sweep: &Sweep, profile: Option<&Profile>, out: &mut dyn Write) -> io::Result<()> {
     let Some(found) = &sweep.interference else {
         return if sweep.visits.is_empty() {
             Ok(())
         } else {
-            writeln!(out, "\nno answer: no round is complete (a run of each stream alone, and one of all together)")
+            writeln!(out)?;
+            sentence(out, "no answer: no round is complete (a run of each stream alone, and one of all together)")
         };
     };
     writeln!(out)?;
+    in_lines(out, |out| found.streams.iter().try_for_each(|of| writeln!(out, "{}", headline(of))))?;
+    writeln!(out)?;
     table(found).write(out)?;
     writeln!(out)?;
-    found.streams.iter().try_for_each(|of| writeln!(out, "{}", headline(of)))?;
+    in_lines(out, |out| notes(sweep, found, profile, out))
+}
+
+/// What the figures rest on, and what the verdicts of the runs say.
+fn notes(sweep: &Sweep, found: &Interference, profile: Option<&Profile>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(shared) = profile.and_then(shared_targets) {
         writeln!(out, "{shared}")?;
     }
@@ -187,16 +195,17 @@ pub fn table(found: &Interference) -> PlainTable {
     let header = [
         "stream",
         "IOPS alone",
-        "together",
+        "IOPS together",
         "share",
         "mean ms alone",
-        "together",
-        "factor",
+        "mean ms together",
+        "mean factor",
         "p99 ms alone",
-        "together",
-        "factor",
+        "p99 ms together",
+        "p99 factor",
     ];
-    let mut table = PlainTable::new(header, 1..header.len());
+    // Times alone follow from those together and the factors.
+    let mut table = PlainTable::new(header, 1..header.len()).fitted([7, 4, 8, 5]);
     for StreamInterference { name, alone, together, iops_share_percent, p99_factor } in &found.streams {
         let iops = |of: &StreamHeadline| shown_figure(Metric::Iops, of.iops, 3);
         let time = |metric, ns: Option<f64>| ns.map_or_else(unknown, |ns| shown_figure(metric, ns, 3));
@@ -251,16 +260,22 @@ mod tests {
         summary(&sweep, Some(&profile), &mut text).expect("written");
         insta::assert_snapshot!(String::from_utf8(text).expect("text"), @r"
 
-         stream  IOPS alone  together   share  mean ms alone  together  factor  p99 ms alone  together  factor
-         oltp       2000.00   1990.00  99.5 %          0.200     0.940    4.70         1.500         -       -
-         b          2000.00   1990.00       -          0.200     0.940    4.70         1.500         -    3.00
-
         oltp keeps 99.5 % of its IOPS, mean latency 4.70 times as long
         b: mean latency 4.70 times, p99 3.00 times as long
+
+         stream     IOPS      IOPS   share  mean ms   mean ms    mean    p99 ms     p99
+                   alone  together            alone  together  factor  together  factor
+         oltp    2000.00   1990.00  99.5 %    0.200     0.940    4.70         -       -
+         b       2000.00   1990.00       -    0.200     0.940    4.70         -    3.00
+        not shown for lack of room: p99 ms alone (the JSON result and pages of --output
+        have all figures)
+
         same target for oltp and b: a.dat
         medians of 2 rounds
-        limited to a rate (-g): oltp: alone and together such a stream does at most that, so look at its latency
-        with only 2 rounds, a single disturbed round would shift the median: make more (--rounds 5)
+        limited to a rate (-g): oltp: alone and together such a stream does at most
+          that, so look at its latency
+        with only 2 rounds, a single disturbed round would shift the median: make more
+          (--rounds 5)
         ");
         let mut silent = stream("idle", None, None);
         silent.alone.mean_ns = None;

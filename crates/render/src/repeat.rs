@@ -1,6 +1,8 @@
 //! Runs of the same load: a line for each, and what they say together.
 
 use crate::figure_words::shown_figure;
+use crate::plain_table::PlainTable;
+use crate::prose::in_lines;
 use crate::sweep::figures_of_line;
 use crate::verdict_block;
 use model::headline::Headline;
@@ -41,24 +43,23 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         .chain([((Scope::All, Metric::Cpu), cpu_percent)])
         .map(|((scope, metric), spread)| (scope.label(metric.heading()), metric, spread))
         .collect();
-    let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0).max(8);
-    writeln!(
-        out,
-        "{:<width$} {:>12} {:>27} {:>12} {:>12} {:>9}",
-        "", "median", "95 % interval", "smallest", "largest", "std dev"
-    )?;
+    let header = ["", "median", "95 % interval", "smallest", "largest", "std dev"];
+    let mut table = PlainTable::new(header, 1..header.len()).fitted([]);
     for (name, metric, spread) in rows {
-        row(&format!("{name:<width$}"), metric, spread, out)?;
+        table.add(row(name, metric, spread));
     }
-    if runs.len() < 6 {
-        writeln!(out, "\nno 95 % confidence interval: only {}; 6 are needed", counted(runs.len(), "run"))?;
-    } else if iops.interval.is_none() {
-        writeln!(out, "\nno 95 % confidence interval of the IOPS: neighbouring runs are too strongly correlated")?;
-    } else if found.is_doubtful {
-        writeln!(out, "\n{EVERY_RUN_WARNED}")?;
-    }
-    verdict_block::of_runs(out, sweep)?;
-    sweep.steady_state.as_ref().map_or(Ok(()), |found| steady_state(found, out))
+    table.write(out)?;
+    in_lines(out, |out| {
+        if runs.len() < 6 {
+            writeln!(out, "\nno 95 % confidence interval: only {}; 6 are needed", counted(runs.len(), "run"))?;
+        } else if iops.interval.is_none() {
+            writeln!(out, "\nno 95 % confidence interval of the IOPS: neighbouring runs are too strongly correlated")?;
+        } else if found.is_doubtful {
+            writeln!(out, "\n{EVERY_RUN_WARNED}")?;
+        }
+        verdict_block::of_runs(out, sweep)?;
+        sweep.steady_state.as_ref().map_or(Ok(()), |found| steady_state(found, out))
+    })
 }
 
 /// Whether it was reached, by what, and what it is not.
@@ -73,17 +74,11 @@ fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
     missing.iter().try_for_each(|sentence| writeln!(out, "  deviation from the SNIA specification: {sentence}"))
 }
 
-fn row(name: &str, figure: Metric, spread: &Spread, out: &mut dyn Write) -> io::Result<()> {
+fn row(name: String, figure: Metric, spread: &Spread) -> [String; 6] {
     let Spread { median, interval, min, max, deviation_percent, .. } = spread;
     let shown = |value: f64| shown_figure(figure, value, 4);
     let interval = interval.map_or("-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
-    writeln!(
-        out,
-        "{name} {:>12} {interval:>27} {:>12} {:>12} {deviation_percent:>7.2} %",
-        shown(*median),
-        shown(*min),
-        shown(*max)
-    )
+    [name, shown(*median), interval, shown(*min), shown(*max), format!("{deviation_percent:.2} %")]
 }
 
 #[cfg(test)]
@@ -106,7 +101,7 @@ mod tests {
             let sweep = Sweep { visits: (0..8).map(visit).collect(), ..Sweep::default() };
             let mut out = Vec::new();
             summary(&sweep, &mut out).expect("memory takes all");
-            String::from_utf8(out).expect("text")
+            String::from_utf8(out).expect("text").replace("\n  ", " ")
         };
         let (warned, mixed) = (told(0), told(1));
         for text in [&warned, &mixed] {

@@ -11,6 +11,7 @@ use crate::figure_words::cell;
 use crate::foreign;
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
+use crate::prose::in_lines;
 use crate::verdict_block;
 use csv::{Terminator, WriterBuilder};
 use model::headline::Headline;
@@ -84,15 +85,18 @@ fn shown(profile: &Profile, point: &Point) -> Vec<Setting> {
     settings
 }
 
-/// The table of all points, and which to use.
+/// Which point to use, the table of all points, and notes.
 pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     if sweep.visits.is_empty() {
         return Ok(());
     }
+    in_lines(out, |out| advice::answer(sweep, out))?;
     writeln!(out)?;
     table(sweep, out)?;
-    advice::write(sweep, out)?;
-    verdict_block::of_runs(out, sweep)
+    in_lines(out, |out| {
+        advice::notes(sweep, out)?;
+        verdict_block::of_runs(out, sweep)
+    })
 }
 
 /// True if some points of a sweep were probed and then confirmed, so that its table has figures of both.
@@ -110,6 +114,9 @@ pub fn kind_of_row(sweep: &Sweep, point: usize) -> &'static str {
 /// Figures of the table.
 const FIGURES: [Metric; 5] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P99, Metric::Cpu];
 
+/// Figures of each device, where there are several.
+const PER_DEVICE: [&str; 4] = ["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"];
+
 fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut header: Vec<String> = names(sweep).iter().map(|name| dashed(name)).collect();
     // In an open loop it is only a bound, the same at every rate.
@@ -117,18 +124,31 @@ fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let figures = Headline::shown_metrics(&FIGURES, sweep.measured());
     header.extend(figures.iter().map(|(scope, metric)| scope.label(metric.heading())));
     if sweep.devices.is_some() {
-        header.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
+        header.extend(PER_DEVICE.map(str::to_owned));
     }
     let numbers = 0..header.len();
+    let spare = spare(&header);
     header.extend(has_confirmed(sweep).then(|| "run".to_owned()));
     header.push("verdict".to_owned());
-    let mut table = PlainTable::new(header, numbers);
+    let mut table = PlainTable::new(header, numbers).fitted(spare);
     for (index, point) in sweep.points.iter().enumerate() {
         if sweep.visits.iter().any(|visit| visit.point == index && visit.is_of_point()) {
             table.add(row(sweep, index, point, &figures));
         }
     }
     table.write(out)
+}
+
+/// Columns of the table that may be left out, the least important first: what follows from others, then figures that the
+/// answer does not rest on.
+fn spare(header: &[String]) -> Vec<usize> {
+    let least_first = [PER_DEVICE[3], PER_DEVICE[1], PER_DEVICE[2], PER_DEVICE[0], Metric::Cpu.heading()];
+    let named = least_first.into_iter().chain([Metric::MibPerS.heading(), "depth"]);
+    let mut spare: Vec<usize> = named.filter_map(|name| header.iter().position(|known| known == name)).collect();
+    // Latencies of single parts, such as commits.
+    let is_p99 = |name: &String| name.ends_with(Metric::P99.heading());
+    spare.extend(header.iter().enumerate().rev().filter(|(_, name)| is_p99(name)).map(|(column, _)| column).skip(1));
+    spare
 }
 
 fn row(sweep: &Sweep, index: usize, point: &Point, metrics: &[ScopedMetric]) -> Vec<String> {

@@ -26,7 +26,7 @@ fn results_are_compared_and_limits_are_heeded() {
     altered(&place, "a.json", "a.json", 1.0);
     altered(&place, "a.json", "slow.json", 0.5);
     let run = place.diskspd("compare a.json a.json").run();
-    run.expect_status(0).expect_stdout(&["IOPS", "+0.0 %", "mean ms", "p99.9 ms", "one run a side"]);
+    run.expect_status(0).expect_narrow().expect_stdout(&["IOPS", "+0.0 %", "mean ms", "p99.9 ms", "one run a side"]);
     assert!(!run.stdout.contains("better") && !run.stdout.contains("worse"), "{}", run.stdout);
     let run = place.diskspd("compare a.json slow.json --fail-if iops<-3% --fail-if mean>+5%").run();
     run.expect_status(4).expect_stdout(&["-50.0 %", "worse"]).expect_stderr(&["--fail-if 'iops<-3%': condition met"]);
@@ -105,7 +105,7 @@ fn directories_of_repeats_are_sides_of_many_runs() {
         place.diskspd(&words).run().expect_status(0);
     }
     let run = place.diskspd("compare r s").run();
-    run.expect_status(0).expect_stdout(&["IOPS", " % to "]);
+    run.expect_status(0).expect_narrow().expect_stdout(&["IOPS", " % to ", "second against first: "]);
     assert!(!run.stdout.contains("one run a side"), "{}", run.stdout);
     let run = place.diskspd("compare r --with s/point-0001.json s/point-0002.json").run();
     run.expect_status(0);

@@ -53,7 +53,14 @@ fn a_difference_is_found_and_limits_are_heeded() {
     let run = place.diskspd(&format!("{sides} --dir d --fail-if iops>+30% {LOAD}")).run();
     or_skip!(kept_the_rates(&run.stdout, [1000.0, 2000.0]));
     run.expect_status(4).expect_stderr(&["4 pairs of runs: 8 s", "--fail-if 'iops>+30%': condition met", "results: d"]);
-    run.expect_stdout(&["Pair 1 A, ", "Pair 4 B, ", "A: --rate=1000", "better", "4 pairs; "]);
+    run.expect_narrow().expect_stdout(&[
+        "B against A: ",
+        "Pair 1 A, ",
+        "Pair 4 B, ",
+        "A: --rate=1000",
+        "better",
+        "4 pairs; ",
+    ]);
     let found = document(&place, "d/ab.json");
     let iops = &found["ab"]["figures"][0];
     assert_eq!((iops["figure"].as_str(), iops["verdict"].as_str()), (Some("iops"), Some("better")), "{iops}");

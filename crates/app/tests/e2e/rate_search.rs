@@ -64,7 +64,7 @@ fn a_search_for_commits_judges_commits() {
     if run.stderr.contains("--limit needs longer runs") {
         skip!("the disk makes too few writes durable in a second");
     }
-    run.expect_status(0).expect_stdout(&["mean latency (commit) <= 30000 ms", "mean ms (commit)"]);
+    run.expect_status(0).expect_narrow().expect_stdout(&["mean latency (commit) <= 30000 ms", "mean ms (commit)"]);
     let limits = &place.json::<Value>("commits/sweep.json")["limit"]["limits"];
     assert_eq!((&limits[0]["figure"], &limits[0]["scope"]), (&"mean".into(), &"commit".into()), "{limits}");
 }

@@ -53,7 +53,7 @@ fn every_point_is_run_and_kept() {
             assert!(line.contains(unit), "{line}");
         }
     }
-    run.expect_stdout(&["depth/SSD", "efficient depth:", "saturation depth:"]);
+    run.expect_narrow().expect_stdout(&["depth/SSD", "efficient depth:", "saturation depth:"]);
     let sweep = index(&place, "results/sweep.json");
     assert_eq!(sweep["points"].as_array().map(Vec::len), Some(6));
     let visits = sweep["visits"].as_array().expect("visits");
@@ -221,7 +221,7 @@ fn repeats_print_each_run_their_average_and_median() {
     let place = workplace!();
     let run = place.diskspd("repeat --runs 6 --dir r -- -c1M -d1 -W0 -b4K -r -L a.dat").run();
     run.expect_status(0).expect_stderr(&["6 runs: 6 s", "results: r"]);
-    run.expect_stdout(&["Run 1, ", "Run 6, ", "Average, ", "95 % interval"]);
+    run.expect_narrow().expect_stdout(&["Run 1, ", "Run 6, ", "Average, ", "95 % interval"]);
     let sweep = index(&place, "r/repeat.json");
     let iops = |visit: &Value| visit["outcome"]["measured"]["headline"]["iops"].as_f64().expect("a figure");
     let runs: Vec<f64> = sweep["visits"].as_array().expect("runs").iter().map(iops).collect();
@@ -301,7 +301,9 @@ fn preconditioning_writes_every_target_twice_and_asks_first() {
 fn a_mix_is_described_and_block_sizes_have_a_throughput() {
     let place = workplace!();
     let run = place.diskspd("sweep --vary w=0,100 --dir w -- -c1M -d1 -W0 -b4K -r -L a.dat").run();
-    run.expect_status(0).expect_stdout(&["front", "-w is part of the load, so no value of it is recommended"]);
+    run.expect_status(0)
+        .expect_narrow()
+        .expect_stdout(&["front", "-w is part of the load, so no value of it is recommended"]);
     assert!(!run.stdout.contains("most IOPS"), "{}", run.stdout);
     let run = place.diskspd("sweep --vary b=4K,64K --ssds 2 --dir b -- -c1M -d1 -W0 -r -L a.dat").run();
     run.expect_status(0).expect_stdout(&["MiB/s/SSD", "most MiB/s: -b", "at least 5 block sizes are needed"]);

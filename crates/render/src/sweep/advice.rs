@@ -30,19 +30,11 @@ const POINTS_MAX: usize = 4;
 /// The basis of all conclusions where some points were confirmed.
 pub const OF_PROBES: &str = "judged by the probes; 'confirmed' rows show the longer runs";
 
-/// Under the table.
-pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
-    front(sweep, out)?;
-    if super::has_confirmed(sweep) {
-        writeln!(out, "{OF_PROBES}")?;
-    }
+/// What to use, above the table.
+pub(super) fn answer(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     for series in &sweep.depths {
         writeln!(out)?;
         depths(sweep, series, out)?;
-    }
-    if let (Some(across), Some(points)) = (across_blocks(sweep), stats::sweep::across_blocks(sweep)) {
-        let doubt = with_doubt(sweep, &[points.most_bytes, points.most_iops]);
-        writeln!(out, "\n{across}{doubt}\n{ACROSS_BLOCKS}")?;
     }
     if let Some(found) = &sweep.limit {
         writeln!(out)?;
@@ -71,6 +63,19 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// What else the points say, under the table.
+pub(super) fn notes(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    front(sweep, out)?;
+    if super::has_confirmed(sweep) {
+        writeln!(out, "{OF_PROBES}")?;
+    }
+    if let (Some(across), Some(points)) = (across_blocks(sweep), stats::sweep::across_blocks(sweep)) {
+        let doubt = with_doubt(sweep, &[points.most_bytes, points.most_iops]);
+        writeln!(out, "\n{across}{doubt}\n{ACROSS_BLOCKS}")?;
+    }
+    Ok(())
 }
 
 /// The front of each load.

@@ -36,7 +36,14 @@ fn text(mut sweep: Sweep) -> String {
     stats::sweep::conclude(&mut sweep);
     let mut text = Vec::new();
     summary(&sweep, &mut text).expect("memory takes all");
-    String::from_utf8(text).expect("text")
+    let text = String::from_utf8(text).expect("text");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    text
+}
+
+/// As if sentences were lines.
+fn unwrapped(text: &str) -> String {
+    text.replace("\n  ", " ")
 }
 
 /// Splits of depth 8 with runs of these I/Os per second.
@@ -88,7 +95,7 @@ fn throughput_of_large_blocks_is_in_mib() {
             let iops = f64::from(depth.min(4)) * 100.0;
             add(&mut sweep, &[("o", &depth.to_string())], Purpose::Measure, (bytes, depth, iops));
         }
-        text(sweep)
+        unwrapped(&text(sweep))
     };
     let large = depths(131_072.0);
     assert!(large.contains("within 5 % (and noise) of the plateau of 50 MiB/s"), "{large}");
@@ -123,7 +130,7 @@ fn rows_of_probes_and_of_confirmed_runs_say_which_they_are() {
     let text = text(sweep);
     let row = |begin: &str| text.lines().find(|line| line.trim_start().starts_with(begin)).unwrap_or_default();
     assert!(row("3 ").ends_with("confirmed") && row("4 ").ends_with("probe"), "{text}");
-    assert!(text.contains("1500.00") && text.contains("of the plateau of 3,000 IOPS"), "{text}");
+    assert!(text.contains("1500.00") && unwrapped(&text).contains("of the plateau of 3,000 IOPS"), "{text}");
     assert!(text.contains("\njudged by the probes; 'confirmed' rows show the longer runs\n"), "{text}");
 }
 

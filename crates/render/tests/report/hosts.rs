@@ -55,7 +55,7 @@ fn rows_of_all_hosts_come_first_and_the_hosts_behind_them() {
     let hosts = text.find("\nHosts\n").expect("a table of the hosts");
     let rows = text.find("h2:data.bin (1GiB)").expect("rows name the host");
     assert!(rows < hosts && text.contains("h1:data.bin (1GiB)"), "{text}");
-    let table: Vec<&str> = text[hosts + 1..].lines().take(6).collect();
+    let table: Vec<&str> = text[hosts + 1..].lines().take(7).collect();
     insta::assert_snapshot!(table.join("\n"));
 }
 
