@@ -9,8 +9,8 @@ use std::io::{self, Write};
 pub(crate) const COLUMNS: usize = 80;
 
 /// Most characters of a line of a heading and of a line of words, tried in this order.
-const LINES_OF_CELLS: [(usize, usize); 6] =
-    [(usize::MAX, usize::MAX), (12, usize::MAX), (8, usize::MAX), (8, 32), (8, 24), (8, 20)];
+const LINES_OF_CELLS: [(usize, usize); 7] =
+    [(usize::MAX, usize::MAX), (12, usize::MAX), (8, usize::MAX), (8, 32), (8, 24), (8, 20), (8, 16)];
 
 /// A table that grows row by row.
 pub struct PlainTable {
