@@ -82,17 +82,17 @@ pub fn factor(times: f64) -> String {
     }
 }
 
-/// What the others do to a stream: `oltp keeps 19.6 % of its IOPS, mean latency 5.19 times, p99 1.26 times as long`.
+/// What the others do to a stream: `oltp keeps 19.6 % of its IOPS; mean latency 5.19x, p99 1.26x`.
 pub fn headline(of: &StreamInterference) -> String {
     let StreamInterference { name, alone, together, iops_share_percent, p99_factor } = of;
     let share = iops_share_percent.map(|share| format!("keeps {} of its IOPS", share_of_iops(share)));
     let factors = [("mean latency", stats::interference::mean_factor(alone, together)), ("p99", *p99_factor)];
     let factors =
-        factors.into_iter().filter_map(|(figure, factor)| Some(format!("{figure} {} times", self::factor(factor?))));
+        factors.into_iter().filter_map(|(figure, factor)| Some(format!("{figure} {}x", self::factor(factor?))));
     let factors: Vec<String> = factors.collect();
-    let factors = (!factors.is_empty()).then(|| format!("{} as long", factors.join(", ")));
+    let factors = (!factors.is_empty()).then(|| factors.join(", "));
     match (share, factors) {
-        (Some(share), Some(factors)) => format!("{name} {share}, {factors}"),
+        (Some(share), Some(factors)) => format!("{name} {share}; {factors}"),
         (Some(share), None) => format!("{name} {share}"),
         (None, Some(factors)) => format!("{name}: {factors}"),
         (None, None) => format!("{name} did no I/Os alone"),
@@ -161,12 +161,12 @@ pub fn too_few(rounds: u32) -> Option<String> {
     }
 }
 
-/// How much the rounds differ: `share 57.4 % to 62.7 %, p99 0.93 to 1.77 times as long`.
+/// How much the rounds differ: `share 57.4 to 62.7 %, p99 0.93x to 1.77x`.
 pub fn spread(spread: &Spread) -> Option<String> {
     let share =
-        spread.iops_share_percent.map(|(low, high)| format!("share {} to {}", share_of_iops(low), share_of_iops(high)));
+        spread.iops_share_percent.map(|(low, high)| format!("share {} to {}", significant(low), share_of_iops(high)));
     let factor = |(figure, range): (&str, Option<(f64, f64)>)| {
-        range.map(|(low, high)| format!("{figure} {} to {} times as long", self::factor(low), self::factor(high)))
+        range.map(|(low, high)| format!("{figure} {}x to {}x", self::factor(low), self::factor(high)))
     };
     let factors = [("mean latency", spread.mean_factor), ("p99", spread.p99_factor)].into_iter().filter_map(factor);
     let all: Vec<String> = share.into_iter().chain(factors).collect();
@@ -260,8 +260,8 @@ mod tests {
         summary(&sweep, Some(&profile), &mut text).expect("written");
         insta::assert_snapshot!(String::from_utf8(text).expect("text"), @r"
 
-        oltp keeps 99.5 % of its IOPS, mean latency 4.70 times as long
-        b: mean latency 4.70 times, p99 3.00 times as long
+        oltp keeps 99.5 % of its IOPS; mean latency 4.70x
+        b: mean latency 4.70x, p99 3.00x
 
          stream     IOPS      IOPS   share  mean ms   mean ms    mean    p99 ms     p99
                    alone  together            alone  together  factor  together  factor
@@ -295,7 +295,7 @@ mod tests {
             mean_factor: Some((1.0, 2.5)),
             p99_factor: Some((0.93, 1.77)),
         };
-        let words = "share 57.4 % to 62.7 %, mean latency 1.00 to 2.50 times as long, p99 0.93 to 1.77 times as long";
+        let words = "share 57.4 to 62.7 %, mean latency 1.00x to 2.50x, p99 0.93x to 1.77x";
         assert_eq!(spread(&of_rounds).as_deref(), Some(words));
         assert_eq!(spread(&Spread::default()), None);
         assert_eq!([share_of_iops(0.0613), share_of_iops(92.37)], ["0.0613 %", "92.4 %"]);
