@@ -8,8 +8,9 @@ use model::profile::Profile;
 use model::result::RunResult;
 use model::topology::{Cpu, Topology};
 use model::validate::{Purpose, validate};
-use pages::{Subject, html};
+use pages::html;
 use plan::Choices;
+use report::Subject;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -212,7 +213,7 @@ fn shown(result: &RunResult) {
     let _ = render::brief(result, &mut out);
     let _ = render::xml(result, &profile, &mut out);
     let _ = render::csv(result, &mut out);
-    let _ = render::json::write(result, &mut out);
+    let _ = render::json::write(result, |_| None, &mut out);
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let Some(measured) = &span_result.measured else { continue };
         let _ = render::slowest(Some(index + 1), measured, &mut out);
@@ -226,7 +227,7 @@ fn shown(result: &RunResult) {
 pub fn page(bytes: &[u8]) {
     let result = import::json::read(bytes).or_else(|_| import::read(bytes));
     if let Ok(result) = result {
-        let _ = html(&Subject::Run { name: "fuzzed", result: &result, devices: None }, |_| None);
+        let _ = html(Subject::Run { name: "fuzzed", result: &result, devices: None }.report(|_| None));
     }
 }
 
@@ -234,7 +235,7 @@ pub fn page(bytes: &[u8]) {
 pub fn recording(bytes: &[u8]) {
     if let Ok(recording) = import::recording::read(bytes) {
         assert!(import::recording::is_recording(bytes), "what can be read is known for what it is");
-        let _ = html(&Subject::Recording { name: "fuzzed", recording: &recording }, |_| None);
+        let _ = html(Subject::Recording { name: "fuzzed", recording: &recording }.report(|_| None));
     }
 }
 
@@ -242,8 +243,9 @@ pub fn recording(bytes: &[u8]) {
 pub fn sweep(bytes: &[u8]) {
     let Ok(sweep) = import::json::read_sweep(bytes) else { return };
     let mut out = Vec::new();
-    let _ = render::sweep::summary(&sweep, &mut out);
-    let _ = render::sweep::csv(&sweep, &mut out);
+    let report = Subject::Sweep { name: "fuzzed", sweep: &sweep, chosen: None }.report(|_| None);
+    let _ = render::report_text(&report, render::Detail::Full, &mut out);
+    let _ = render::sweep_csv(&sweep, &mut out);
 }
 
 /// Sizes.

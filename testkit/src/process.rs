@@ -532,19 +532,28 @@ impl Finished {
 
     /// Fails unless stdout has all these parts.
     pub fn expect_stdout(&self, parts: &[&str]) -> &Self {
-        // Sentences are wrapped where a line ends.
-        let unwrapped = || self.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in parts {
-            assert!(self.stdout.contains(part) || unwrapped().contains(part), "stdout lacks '{part}'\n{self}");
+            assert!(self.stdout.contains(part), "stdout lacks '{part}'\n{self}");
         }
         self
     }
 
-    /// Fails unless the lines of stdout fit a terminal of 80 columns, but for those with a load or options as typed and
-    /// those in the form of `DiskSpd`'s guides, a run each.
+    /// Fails unless stdout says all this, wherever its lines are wrapped.
+    pub fn expect_told(&self, parts: &[&str]) -> &Self {
+        let unwrapped = self.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in parts {
+            assert!(unwrapped.contains(part), "stdout does not tell '{part}'\n{self}");
+        }
+        self
+    }
+
+    /// Fails unless the lines of stdout fit a terminal of 80 columns, but for commands to type and for the lines in the form
+    /// of `DiskSpd`'s guides, a run each.
     pub fn expect_narrow(&self) -> &Self {
-        let as_typed = ["load: ", "A: ", "B: ", "Param ", "Pair ", "Run ", "Round ", "Average, "];
-        for line in self.stdout.lines().filter(|line| !as_typed.iter().any(|start| line.starts_with(start))) {
+        let of_runs = ["Param ", "Pair ", "Run ", "Round ", "Average, ", "Preconditioning, "];
+        let is_command = |line: &str| ["diskspd ", "echo "].iter().any(|word| line.trim_start().starts_with(word));
+        let lines = self.stdout.lines().filter(|line| !is_command(line));
+        for line in lines.filter(|line| !of_runs.iter().any(|start| line.starts_with(start))) {
             assert!(line.chars().count() <= 80, "a line of {} columns: {line}\n{self}", line.chars().count());
         }
         self

@@ -2,15 +2,18 @@
 
 use crate::kept_results;
 use crate::output::{print, say, say_each};
-use crate::outputs::{OutputFile, Protected};
+use crate::outputs::{OutputFile, Protected, written};
 use crate::picture;
 use crate::saved_results::{output_file, read, read_all};
 use crate::status::{Status, fail, printed};
+use crate::subject::{meaning, sides};
 use cli::subcommand::compare::{ChangeLimit, CompareCommand};
 use cli::subcommand::report::OutputAsked;
 use model::metric::{MetricName, Scope, ScopedMetric};
 use model::result::RunResult;
+use render::Detail;
 use render::document::DocumentKind;
+use report::Subject;
 use stats::compare::{Basis, ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
 
@@ -71,7 +74,8 @@ fn compare(
     }
     let reference = &first[0];
     let others = first.iter().chain(&second).skip(1);
-    if let Some(strange) = others.map(|other| render::compare::unlike(reference, other)).find(|u| !u.load.is_empty())
+    if let Some(strange) =
+        others.map(|other| report::words::compare::unlike(reference, other)).find(|u| !u.load.is_empty())
         && !anyway
     {
         say_each("ERROR", &strange.load);
@@ -79,21 +83,20 @@ fn compare(
         return Status::Refused;
     }
     let waited_for = stats::compare::waited_for(&first);
-    let unlike_waits = render::compare::unlike_waits(&first, &second);
+    let unlike_waits = report::words::compare::unlike_waits(&first, &second);
     let is_compared = |name: &&MetricName| unlike_waits.is_none() || !is_resolved(name);
     let more: Vec<ScopedMetric> = names.iter().filter(is_compared).flat_map(|name| judged(name, &waited_for)).collect();
     let differences = stats::compare::compare_with(&first, &second, &more);
     if differences.is_empty() {
         return fail("the results have no metrics in common");
     }
-    let unlike = render::compare::unlike(reference, &second[0]);
-    let mut text = Vec::new();
-    let written = render::compare::text(&differences, (&first, &second), &unlike, &mut text);
-    if let Err(error) = written.and_then(|()| print(&text)) {
+    let sides = sides([(first_paths, &first), (second_paths, &second)]);
+    let report = Subject::Comparison { sides: &sides, more: &more }.report(meaning);
+    if let Err(error) = written(|out| render::report_text(&report, Detail::Short, out)).and_then(|text| print(&text)) {
         return printed(Err(error), Status::Done);
     }
     if let Some(page) = page
-        && let Err(reason) = picture::comparison([(first_paths, &first), (second_paths, &second)], page)
+        && let Err(reason) = picture::page(report, page)
     {
         return fail(&reason);
     }
@@ -171,14 +174,14 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
         (Err(reason), _) | (_, Err(reason)) => return fail(&reason),
     };
     let mut text = Vec::new();
-    let written = render::compare::scaling(&one, &many, drives, &mut text);
+    let written = report::words::compare::scaling(&one, &many, drives, &mut text);
     printed(written.and_then(|()| print(&text)), Status::Done)
 }
 
 /// How the loads of one side differ: several runs of a side count as repeats, whatever `--anyway` allows between sides.
 fn no_repeats(side: &[RunResult]) -> Option<Vec<String>> {
     let (first, others) = side.split_first()?;
-    others.iter().map(|other| render::compare::unlike(first, other).load).find(|load| !load.is_empty())
+    others.iter().map(|other| report::words::compare::unlike(first, other).load).find(|load| !load.is_empty())
 }
 
 /// The results of one side: files, and every result in directories.

@@ -13,7 +13,7 @@ use model::mark;
 use model::placement::Placement;
 use model::targets_found::TargetsFound;
 use model::units::Bytes;
-use render::plain_table::PlainTable;
+use report::words::plain_table::PlainTable;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -7,7 +7,7 @@ use cli::subcommand::explain::ExplainRequest;
 use model::check::Workload;
 use model::finding::Severity;
 use model::suggest::hint;
-use render::plain_table::PlainTable;
+use report::words::plain_table::PlainTable;
 use rules::{Rule, RuleSet, check, expect, require, runs, verdict};
 use std::borrow::Cow;
 use std::collections::BTreeSet;

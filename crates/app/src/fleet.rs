@@ -26,7 +26,7 @@ use cli::subcommand::fleet::{FleetCommand, Server};
 use cli::{Form, ServerAccess};
 use model::profile::Profile;
 use model::version::IMPLEMENTATION_VERSION;
-use render::plain_table::PlainTable;
+use report::words::plain_table::PlainTable;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -29,7 +29,7 @@ use model::profile::TimeSpan;
 use model::result::RunResult;
 use model::units::UnixTime;
 use render::document::DocumentKind;
-use render::gate::{Answer, answer};
+use report::words::gate::{Answer, answer};
 use stats::gate::{GateVerdict, Judgement, Series, judge};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ pub(crate) fn run(invocation: &Invocation, command: &GateCommand) -> Status {
         Ok(ended) => ended,
         Err(status) => return status,
     };
-    let shown = print(render::gate::text(&answer).as_bytes());
+    let shown = print(report::words::gate::text(&answer).as_bytes());
     if let Err(reason) = outputs.write(&answer) {
         return fail(&reason);
     }
@@ -365,7 +365,7 @@ fn accept(command: &GateCommand, reason: &str) -> Status {
     });
     match accepted {
         Ok(from) => {
-            let line = format!("accepted: the history begins with the run of {}\n", render::system::utc(from));
+            let line = format!("accepted: the history begins with the run of {}\n", report::words::time::utc(from));
             printed(print(line.as_bytes()), Status::Done)
         }
         Err(reason) => fail(&reason),

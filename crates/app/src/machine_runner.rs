@@ -103,7 +103,7 @@ impl SeriesRunner for MachineRunner<'_> {
         let request = self.request(point, profile);
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
         let plan = measurement.plan(&choices(&request)).ok();
-        render::load_line::of_lines(measurement.load_lines(plan.as_ref(), is_rate_searched))
+        report::words::load_line::of_lines(measurement.load_lines(plan.as_ref(), is_rate_searched))
     }
 
     fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {

@@ -38,6 +38,7 @@ mod screens;
 mod series_runner;
 mod show;
 mod status;
+mod subject;
 mod sweep;
 mod system_env;
 mod target_reading;

@@ -18,7 +18,7 @@ use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
 use plan::{Choices, Refusal, SharedFiles, SharedStage};
-use render::load_line::{KnownTargets, load_line};
+use report::words::load_line::{KnownTargets, load_line};
 use run::Machine;
 use run::event::{AgreedStart, Events, StopSources};
 use stats::{Input, RunContext};

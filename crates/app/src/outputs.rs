@@ -9,6 +9,7 @@ pub(crate) use descriptor::{inherited, misdirected_report};
 pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new, write_new_within};
 
 use crate::output::say;
+use crate::subject::meaning;
 use cli::{Form, Outputs, ShortReport};
 use model::profile::ResultFormat;
 use model::result::{Measured, RunResult};
@@ -75,7 +76,7 @@ impl Destinations {
         let bytes = match self.on_stdout {
             OnStdout::Document(Form::Text) | OnStdout::Part(_) if !is_begun => Ok(Vec::new()),
             OnStdout::Document(form) => document(form, result),
-            OnStdout::Part(ShortReport::Loads) => written(|out| render::preset::table(result, out)),
+            OnStdout::Part(ShortReport::Loads) => written(|out| report::words::preset::table(result, out)),
             OnStdout::Part(ShortReport::Brief) => written(|out| render::brief(result, out)),
         };
         let printed = bytes.and_then(|bytes| crate::output::print(&bytes));
@@ -170,7 +171,7 @@ pub(crate) fn write_document(form: Form, result: &RunResult, out: &mut dyn Write
             let profile = cli::write_profile(&result.profile, ResultFormat::Xml);
             render::xml(result, &profile, out)
         }
-        Form::Json => render::json::write(result, out),
+        Form::Json => render::json::write(result, meaning, out),
         Form::Csv => render::csv(result, out),
         Form::Fio => render::fio(result, out),
     }

@@ -2,17 +2,14 @@
 
 use crate::output::{say, say_each};
 use crate::outputs::{OutputFile, Protected};
-use crate::saved_results::{contents, output_file, read, read_all, result_in, sweep_in};
+use crate::saved_results::output_file;
 use crate::status::{Status, fail};
-use crate::sweep::folder::Kind;
+use crate::subject::{Found, meaning};
 use cli::subcommand::report::{OutputAsked, PictureForm};
-use model::device_interval::Recording;
-use model::result::RunResult;
-use model::sweep::{Sweep, VisitOutcome};
-use pages::{ChartFormat, Meaning, Side, Subject, chart, html};
+use pages::{ChartFormat, chart, html};
 use render::document::DocumentKind;
-use render::gate::History;
-use rules::verdict;
+use report::Report;
+use report::words::gate::History;
 use std::path::{Path, PathBuf};
 
 /// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
@@ -41,7 +38,9 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
     }
     let drawn = |name: Option<&str>, format| chart(&found.subject(), name, format).map_err(|error| error.to_string());
     let bytes = match form {
-        PictureForm::Page => html(&found.subject(), meaning).map(String::into_bytes).map_err(|error| error.to_string()),
+        PictureForm::Page => {
+            html(found.subject().report(meaning)).map(String::into_bytes).map_err(|error| error.to_string())
+        }
         PictureForm::Svg { chart } => drawn(chart.as_deref(), ChartFormat::Svg),
         PictureForm::Png { chart } => drawn(chart.as_deref(), ChartFormat::Png),
     };
@@ -55,134 +54,14 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
     }
 }
 
-/// Writes the page of two sides, of which each has its files and their results.
-pub(crate) fn comparison(sides: [(&[PathBuf], &[RunResult]); 2], output: &OutputFile) -> Result<(), String> {
-    let sides = sides.map(|(paths, results)| Side {
-        name: paths.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "),
-        results: results.to_vec(),
-    });
-    let page = html(&Subject::Comparison { sides: &sides }, meaning).map_err(|error| error.to_string())?;
+/// Writes a report as a page.
+pub(crate) fn page(report: Report, output: &OutputFile) -> Result<(), String> {
+    let page = html(report).map_err(|error| error.to_string())?;
     let written = output.write(|out| out.write_all(page.as_bytes()));
     written.map_err(|error| format!("cannot write '{}': {error}", output.name().display()))
 }
 
 /// The page of `diskspd history`.
 pub(crate) fn history(histories: &[History<'_>], name: &str) -> Result<String, String> {
-    pages::history_html(histories, name).map_err(|error| error.to_string())
-}
-
-/// What a finding of the verdict means.
-fn meaning(name: &str) -> Option<Meaning> {
-    let rule = verdict::rules().find(|rule| rule.name == name)?;
-    Some(Meaning { severity: rule.severity, unit: rule.unit, computed_from: rule.computed_from, advice: rule.advice })
-}
-
-/// What was found at the places that were given.
-enum Found {
-    Run { name: String, result: Box<RunResult>, devices: Option<Box<Recording>> },
-    Recording { name: String, recording: Box<Recording> },
-    Folder { name: String, kind: Kind, sweep: Box<Sweep>, result: Option<Box<RunResult>> },
-    Sides(Vec<Side>),
-}
-
-impl Found {
-    fn at(sources: &[PathBuf]) -> Result<Self, String> {
-        let [source] = sources else {
-            let side = |path: &PathBuf| Ok(Side { name: name_of(path), results: read_all(path)? });
-            return sources.iter().map(side).collect::<Result<_, String>>().map(Self::Sides);
-        };
-        let name = name_of(source);
-        match sweep_in(source) {
-            Some(found) => {
-                let (kind, sweep) = found?;
-                let result = shown_run(source, &sweep).map(Box::new);
-                Ok(Self::Folder { name, kind, sweep: Box::new(sweep), result })
-            }
-            None if source.is_dir() => Err(format!(
-                "'{}': this directory was not created by sweep, repeat or ab; give the result files in it",
-                source.display()
-            )),
-            None => {
-                let bytes = contents(source)?;
-                if import::recording::is_recording(&bytes) {
-                    let recording = Box::new(recording_in(source, &bytes)?);
-                    return Ok(Self::Recording { name, recording });
-                }
-                let mut result = Box::new(result_in(source, &bytes)?);
-                // Other programs make no verdict; some rules need only figures.
-                if result.tool.implementation.is_none() {
-                    verdict::judge(&mut result);
-                }
-                Ok(Self::Run { name, result, devices: None })
-            }
-        }
-    }
-
-    /// How the loads of results that would be compared differ: `compare` refuses these, too.
-    fn unlike_loads(&self) -> Vec<String> {
-        let Self::Sides(sides) = self else { return Vec::new() };
-        let mut results = sides.iter().flat_map(|side| &side.results);
-        let Some(reference) = results.next() else { return Vec::new() };
-        let unlike = results.map(|other| render::compare::unlike(reference, other).load);
-        unlike.into_iter().find(|load| !load.is_empty()).unwrap_or_default()
-    }
-
-    /// The same with what devices did meanwhile.
-    fn with(self, monitor: Option<&Path>) -> Result<Self, String> {
-        match (self, monitor) {
-            (found, None) => Ok(found),
-            (Self::Run { name, result, .. }, Some(path)) => {
-                Ok(Self::Run { name, result, devices: Some(Box::new(recording_in(path, &contents(path)?)?)) })
-            }
-            (_, Some(_)) => Err("--monitor needs the result of a single run".to_owned()),
-        }
-    }
-
-    fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Run { name, result, devices } => Subject::Run { name, result, devices: devices.as_deref() },
-            Self::Recording { name, recording } => Subject::Recording { name, recording },
-            Self::Folder { name, kind: Kind::Sweep, sweep, result } => {
-                Subject::Sweep { name, sweep, chosen: result.as_deref() }
-            }
-            Self::Folder { name, kind: Kind::Ab, sweep, result } => {
-                Subject::Pairs { name, sweep, example: result.as_deref() }
-            }
-            Self::Folder { name, kind: Kind::Interference, sweep, result } => {
-                Subject::Interference { name, sweep, example: result.as_deref() }
-            }
-            Self::Folder { name, kind: Kind::Repeat, sweep, result } => {
-                Subject::Repeat { name, sweep, example: result.as_deref() }
-            }
-            Self::Sides(sides) => Subject::Comparison { sides },
-        }
-    }
-}
-
-/// The result of the run that a page shows as a whole. A page without it is better than none, so what is wrong
-/// with it is only told.
-fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
-    let visit = stats::sweep::median_run(sweep, stats::sweep::recommended(sweep)?)?;
-    let VisitOutcome::Measured { file, .. } = &visit.outcome else { return None };
-    // Files of a sweep lie in its directory, whatever the index says.
-    let name = Path::new(file).file_name()?;
-    match read(&folder.join(name)) {
-        Ok(result) => Some(result),
-        Err(reason) => {
-            say(&format!("WARNING: {reason}; the page is written without this result"));
-            None
-        }
-    }
-}
-
-/// The recording of the monitor that `bytes`, the contents of a file, are; the error is a sentence.
-fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
-    import::recording::read(bytes).map_err(|error| format!("'{}': {error}", file.display()))
-}
-
-/// The last part of a path, or all of it.
-fn name_of(path: &Path) -> String {
-    let named = std::path::absolute(path).ok().and_then(|path| path.file_name().map(ToOwned::to_owned));
-    let name = if path == Path::new("-") { None } else { named };
-    name.as_deref().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    html(report::history(histories, name)).map_err(|error| error.to_string())
 }

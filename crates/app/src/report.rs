@@ -4,13 +4,15 @@ use crate::kept_results;
 use crate::output::{print, say};
 use crate::outputs::{Protected, has_figures, kind_of, write_document, written};
 use crate::picture;
-use crate::saved_results::{output_file, read};
+use crate::saved_results::{contents, output_file, read, result_in};
 use crate::status::{Status, fail, printed};
+use crate::subject::{meaning, name_of, recording_in};
 use crate::sweep;
 use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand};
 use model::result::{Measured, RunResult};
 use render::Detail;
 use render::document::DocumentKind;
+use report::Subject;
 use stats::{NAMED_PERCENTILES, NoPart, Part};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,12 +25,21 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
     }
     match &command {
         ReportCommand::Print { files, has_details } => each(files, |file| {
-            if let Some(series) = sweep::report(file) {
+            let asked = has_details.then_some(Detail::Full);
+            if let Some(series) = sweep::report(file, asked.unwrap_or(Detail::Short)) {
                 return series;
             }
-            let result = read(file)?;
-            let detail = if *has_details { Detail::Full } else { Detail::of(&result.profile) };
-            written(|out| render::text(&result, detail, out)).map_err(|error| of_file(file, &unwritten(&error)))
+            let bytes = contents(file)?;
+            let text = if import::recording::is_recording(&bytes) {
+                let (name, recording) = (name_of(file), recording_in(file, &bytes)?);
+                let report = Subject::Recording { name: &name, recording: &recording }.report(meaning);
+                written(|out| render::report_text(&report, asked.unwrap_or(Detail::Short), out))
+            } else {
+                let result = result_in(file, &bytes)?;
+                let detail = asked.unwrap_or_else(|| Detail::of(&result.profile));
+                written(|out| render::text(&result, detail, out))
+            };
+            text.map_err(|error| of_file(file, &unwritten(&error)))
         }),
         ReportCommand::Look { files, part, slowest } => {
             each(files, |file| look(&read(file)?, part.as_ref(), *slowest).map_err(|reason| of_file(file, &reason)))

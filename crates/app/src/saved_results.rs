@@ -30,7 +30,7 @@ pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
     let bytes = contents(file)?;
     if import::recording::is_recording(&bytes) {
         return Err(format!(
-            "'{}' is a recording of diskspd monitor; to chart it, use --output with a .html name",
+            "'{}' is a recording of diskspd monitor, not a result: diskspd report prints it and makes its page",
             file.display()
         ));
     }

@@ -11,6 +11,7 @@ use crate::random::random;
 use crate::saved_results;
 use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse, refuse_with};
+use crate::subject::{meaning, name_of, of_series, shown_run};
 use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
@@ -22,6 +23,7 @@ use model::result::RunResult;
 use model::shell;
 use model::sweep::{DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::{Bytes, counted};
+use render::Detail;
 use stats::DEPTHS_MIN;
 use stats::repeats::RUNS_FOR_INTERVAL;
 use std::cell::RefCell;
@@ -124,30 +126,24 @@ fn saved_request(sweep: &Sweep, kind: Kind) -> Result<Option<Box<SweepRequest>>,
     })
 }
 
-/// The summary of the series in a directory, as printed at its end; `None` if there is none in it.
-pub(crate) fn report(path: &Path) -> Option<Result<Vec<u8>, String>> {
+/// The summary of the series in a directory, as printed at its end, or with its details; `None` if there is none in it.
+pub(crate) fn report(path: &Path, detail: Detail) -> Option<Result<Vec<u8>, String>> {
     let (kind, sweep) = match saved_results::sweep_in(path)? {
         Ok(found) => found,
         Err(reason) => return Some(Err(reason)),
     };
-    let request = saved_request(&sweep, kind).ok().flatten();
-    let printed = request
-        .ok_or_else(|| format!("'{}': its saved command line cannot be read on this machine", path.display()))
-        .and_then(|request| summary(&sweep, kind, &request).map_err(|error| error.to_string()));
-    Some(printed)
+    Some(summary(&sweep, kind, path, detail).map_err(|error| error.to_string()))
 }
 
-/// The summary of all runs, by the kind of the series.
-fn summary(sweep: &Sweep, kind: Kind, request: &SweepRequest) -> io::Result<Vec<u8>> {
-    written(|out| match kind {
-        Kind::Sweep => render::sweep::summary(sweep, out),
-        Kind::Repeat => render::repeat::summary(sweep, out),
-        Kind::Ab => ab::summary(sweep, &request.options, out),
-        Kind::Interference => {
-            let together = request.points.last().map(|planned| &planned.request.profile);
-            render::interference::summary(sweep, together, out)
-        }
-    })
+/// The report of a series.
+fn summary(sweep: &Sweep, kind: Kind, folder: &Path, detail: Detail) -> io::Result<Vec<u8>> {
+    if sweep.visits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let example = shown_run(folder, sweep);
+    let name = name_of(folder);
+    let report = of_series(&name, kind, sweep, example.as_ref()).report(meaning);
+    written(|out| render::report_text(&report, detail, out))
 }
 
 /// What saved options do that was not allowed again: whoever wrote them is not necessarily the user who resumes.
@@ -384,8 +380,8 @@ fn announce(
         (Extent::Whole, _) => format!("{}: {time}", counted(points, "point")),
     };
     let load = match &design.limits[..] {
-        [] => render::load_line::of_sweep(sweep),
-        limits => render::load_line::of_search(&sweep.load, limits),
+        [] => report::words::load_line::of_sweep(sweep),
+        limits => report::words::load_line::of_search(&sweep.load, limits),
     };
     say(&format!("load: {load}"));
     say(&format!("{runs_and_time} plus file creation"));
@@ -452,7 +448,13 @@ fn finish(
     request: &SweepRequest,
     judged: Status,
 ) -> Status {
-    let written = summary(sweep, folder.kind(), request).and_then(|text| print(&text));
+    let mut average = Vec::new();
+    if folder.kind() == Kind::Repeat {
+        // Writing to memory does not fail.
+        let _ = report::words::repeat::average(sweep, &mut average);
+    }
+    let written = summary(sweep, folder.kind(), folder.path(), Detail::Short)
+        .and_then(|text| print(&[average, b"\n".to_vec(), text].concat()));
     let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
     let status = match ending {
         Ending::Lost(reason) => return fail(reason),
@@ -537,10 +539,10 @@ impl SweepObserver for SweepRecorder<'_> {
         let planned = &self.request.points[visit.point];
         let mut line = Vec::new();
         let made = match self.folder.kind() {
-            Kind::Sweep => render::sweep::line(visit, &planned.request.profile, &planned.point, &mut line),
-            Kind::Repeat => render::repeat::line(visit, &mut line),
-            Kind::Ab => render::ab::line(visit, &mut line),
-            Kind::Interference => render::interference::line(visit, &planned.point, &mut line),
+            Kind::Sweep => report::words::sweep::line(visit, &planned.request.profile, &planned.point, &mut line),
+            Kind::Repeat => report::words::repeat::line(visit, &mut line),
+            Kind::Ab => report::words::ab::line(visit, &mut line),
+            Kind::Interference => report::words::interference::line(visit, &planned.point, &mut line),
         };
         made.and_then(|()| print(&line)).map_err(|error| format!("cannot write to stdout: {error}"))?;
         self.folder.save(sweep)

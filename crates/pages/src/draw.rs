@@ -1,18 +1,19 @@
 //! A chart is drawn, on any back end.
 
-use super::axis::{Axis, Tick};
-use super::chart::{Cell, Chart, Interval, Marker, Marks, Series};
 use super::labels::{
     Anchor, LINE_PX, Label, Labels, Spot, TEXT_PX, broken, extent_across, extent_up, shortened, spread, ticks_apart,
     width_px as width_px_of,
 };
-use super::palette::{Rgb, Role};
-use super::quantity::Quantity;
+use super::palette::{Rgb, light};
 use super::ruler::Ruler;
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use report::axis::{Axis, Tick};
+use report::chart::{Cell, Chart, Interval, Marker, Marks, Series};
+use report::quantity::Quantity;
+use report::role::Role;
 
 /// What is drawn at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -576,17 +577,17 @@ fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
 }
 
 fn ink(role: Role) -> RGBColor {
-    let (red, green, blue): Rgb = role.light();
+    let (red, green, blue): Rgb = light(role);
     RGBColor(red, green, blue)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::axis::Axis;
-    use crate::chart::{Chart, Marks, Series};
     use crate::image::{Room, svg_for_page};
-    use crate::palette::Role;
-    use crate::quantity::Quantity;
+    use report::axis::Axis;
+    use report::chart::{Chart, Marks, Series};
+    use report::quantity::Quantity;
+    use report::role::Role;
 
     #[test]
     fn a_point_between_gaps_is_a_dot() {

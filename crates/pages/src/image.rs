@@ -1,12 +1,13 @@
 //! A chart as SVG, for a page or on its own, and as PNG.
 
-use super::chart::{Chart, Marks};
 use super::draw::{Drawing, Layer, Plane, Size};
 use super::labels::register;
-use super::palette::Role;
+use super::palette::{light, variable};
 use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use plotters::prelude::*;
 use render::document::{PNG_KEYWORD, SVG_MARK};
+use report::chart::{Chart, Marks};
+use report::role::Role;
 use std::fmt::{Debug, Write as _};
 use std::io;
 
@@ -140,7 +141,7 @@ fn drawn(drawing: &Drawing<'_>, layers: &[Layer], ground: Option<Role>) -> io::R
     {
         let area = SVGBackend::with_string(&mut svg, drawing.extent()).into_drawing_area();
         if let Some(role) = ground {
-            let (red, green, blue) = role.light();
+            let (red, green, blue) = light(role);
             area.fill(&RGBColor(red, green, blue)).map_err(failed)?;
         }
         layers.iter().try_for_each(|layer| drawing.draw(&area, *layer)).map_err(failed)?;
@@ -238,7 +239,7 @@ fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, index: usi
     let quantity = chart.axis_of(index).quantity;
     svg.push_str(" data-series=\"");
     escape(svg, &series.name);
-    let (role, marks) = (series.role.variable(), series.marks.name());
+    let (role, marks) = (variable(series.role), series.marks.name());
     push(svg, format_args!("\" data-role=\"{role}\" data-marks=\"{marks}\" data-unit=\"{}\"", quantity.name()));
     if let Some(label) = drawing.name_of(index) {
         push(svg, format_args!(" data-label=\"{label}\""));

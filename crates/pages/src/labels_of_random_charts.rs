@@ -1,14 +1,14 @@
 //! Whatever the values of a chart are, none of its texts lies over another or beyond the chart, and what may not be missed is
 //! there. Charts are random, in every room and format; more of them: `LABELS_CASES=100000 cargo test -p pages --lib random`.
 
-use super::axis::Axis;
-use super::chart::{Cell, Chart, Event, Interval, Marker, Marks, RightAxis, Series};
 use super::image::{Room, svg_alone, svg_for_page};
 use super::labels::width_px;
-use super::palette::Role;
-use super::quantity::Quantity;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use report::axis::Axis;
+use report::chart::{Cell, Chart, Event, Interval, Marker, Marks, RightAxis, Series};
+use report::quantity::Quantity;
+use report::role::Role;
 
 /// Cases of the suite.
 const CASES: u32 = 200;

@@ -6,156 +6,78 @@
 //! names beside them all the same. Throughput and percentiles of one chart are chosen so that they are also told apart
 //! without red or green cones, by lightness where not by hue.
 
+use report::role::Role;
 use serde::Serialize;
-
-/// The meaning of a mark in a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Text.
-    Ink,
-    /// Text of axes.
-    Muted,
-    /// Lines of axes.
-    Grid,
-    /// The background.
-    Paper,
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
-    /// Reads and writes together.
-    Total,
-    /// The median, and percentiles that are ever further out.
-    Half,
-    /// The 90th.
-    Tenth,
-    /// The 99th.
-    Hundredth,
-    /// The 99.9th.
-    Thousandth,
-    /// Counts in the cells of a grid.
-    Heat,
-    /// Time of the kernel.
-    Kernel,
-    /// Time of programs.
-    User,
-    /// The efficient depth; something better.
-    Good,
-    /// The saturation depth.
-    Edge,
-    /// Something worse.
-    Bad,
-}
-
-/// The least share of colour of a cell that is not empty: it is seen on the ground of either theme.
-pub(crate) const HEAT_MIN: f64 = 0.16;
 
 /// Red, green and blue.
 pub(crate) type Rgb = (u8, u8, u8);
 
-impl Role {
-    /// The colour of one of several lines that differ in a setting; the first comes again after the last.
-    pub(crate) const fn of_line(index: usize) -> Self {
-        const LINES: [Role; 8] = [
-            Role::Read,
-            Role::Write,
-            Role::Good,
-            Role::Hundredth,
-            Role::Total,
-            Role::Thousandth,
-            Role::Edge,
-            Role::Half,
-        ];
-        LINES[index % LINES.len()]
+/// On a light ground.
+pub(crate) const fn light(role: Role) -> Rgb {
+    match role {
+        Role::Ink => (0x1c, 0x23, 0x2b),
+        Role::Muted => (0x5b, 0x66, 0x73),
+        Role::Grid => (0xdd, 0xe2, 0xe8),
+        Role::Paper => (0xff, 0xff, 0xff),
+        Role::Read => (0x00, 0x72, 0xb2),
+        Role::Write => (0xc2, 0x54, 0x00),
+        Role::Total => (0x4a, 0x4f, 0x57),
+        Role::Half => (0x2f, 0x7d, 0x80),
+        Role::Tenth => (0x20, 0x70, 0xc0),
+        Role::Hundredth => (0x4a, 0x1a, 0x5e),
+        Role::Thousandth => (0xb0, 0x10, 0x30),
+        Role::Heat => (0x0b, 0x5c, 0xab),
+        Role::Kernel => (0x12, 0x3a, 0x5e),
+        Role::User => (0x3f, 0x78, 0xa8),
+        Role::Good => (0x00, 0x7f, 0x5f),
+        Role::Edge => (0x9a, 0x5b, 0x00),
+        Role::Bad => (0xb4, 0x23, 0x18),
     }
+}
 
-    pub(crate) const ALL: [Self; 17] = [
-        Self::Ink,
-        Self::Muted,
-        Self::Grid,
-        Self::Paper,
-        Self::Read,
-        Self::Write,
-        Self::Total,
-        Self::Half,
-        Self::Tenth,
-        Self::Hundredth,
-        Self::Thousandth,
-        Self::Heat,
-        Self::Kernel,
-        Self::User,
-        Self::Good,
-        Self::Edge,
-        Self::Bad,
-    ];
-
-    /// On a light ground.
-    pub(crate) const fn light(self) -> Rgb {
-        match self {
-            Self::Ink => (0x1c, 0x23, 0x2b),
-            Self::Muted => (0x5b, 0x66, 0x73),
-            Self::Grid => (0xdd, 0xe2, 0xe8),
-            Self::Paper => (0xff, 0xff, 0xff),
-            Self::Read => (0x00, 0x72, 0xb2),
-            Self::Write => (0xc2, 0x54, 0x00),
-            Self::Total => (0x4a, 0x4f, 0x57),
-            Self::Half => (0x2f, 0x7d, 0x80),
-            Self::Tenth => (0x20, 0x70, 0xc0),
-            Self::Hundredth => (0x4a, 0x1a, 0x5e),
-            Self::Thousandth => (0xb0, 0x10, 0x30),
-            Self::Heat => (0x0b, 0x5c, 0xab),
-            Self::Kernel => (0x12, 0x3a, 0x5e),
-            Self::User => (0x3f, 0x78, 0xa8),
-            Self::Good => (0x00, 0x7f, 0x5f),
-            Self::Edge => (0x9a, 0x5b, 0x00),
-            Self::Bad => (0xb4, 0x23, 0x18),
-        }
+/// On a dark ground.
+pub(crate) const fn dark(role: Role) -> Rgb {
+    match role {
+        Role::Ink => (0xe8, 0xed, 0xf2),
+        Role::Muted => (0x9a, 0xa7, 0xb5),
+        Role::Grid => (0x2e, 0x37, 0x42),
+        Role::Paper => (0x16, 0x1b, 0x22),
+        Role::Read => (0x5c, 0xb8, 0xee),
+        Role::Write => (0xff, 0x95, 0x4a),
+        Role::Total => (0xb4, 0xbc, 0xc6),
+        Role::Half => (0x95, 0xf3, 0xea),
+        Role::Tenth => (0x3c, 0xc3, 0xf5),
+        Role::Hundredth => (0xb0, 0x6a, 0xa8),
+        Role::Thousandth => (0xff, 0x8f, 0xa0),
+        Role::Heat => (0x63, 0xb3, 0xff),
+        Role::Kernel => (0x4a, 0x8f, 0xd0),
+        Role::User => (0xa9, 0xcf, 0xf0),
+        Role::Good => (0x3f, 0xc9, 0xa1),
+        Role::Edge => (0xf0, 0xb4, 0x4c),
+        Role::Bad => (0xff, 0x7b, 0x72),
     }
+}
 
-    /// On a dark ground.
-    pub(crate) const fn dark(self) -> Rgb {
-        match self {
-            Self::Ink => (0xe8, 0xed, 0xf2),
-            Self::Muted => (0x9a, 0xa7, 0xb5),
-            Self::Grid => (0x2e, 0x37, 0x42),
-            Self::Paper => (0x16, 0x1b, 0x22),
-            Self::Read => (0x5c, 0xb8, 0xee),
-            Self::Write => (0xff, 0x95, 0x4a),
-            Self::Total => (0xb4, 0xbc, 0xc6),
-            Self::Half => (0x95, 0xf3, 0xea),
-            Self::Tenth => (0x3c, 0xc3, 0xf5),
-            Self::Hundredth => (0xb0, 0x6a, 0xa8),
-            Self::Thousandth => (0xff, 0x8f, 0xa0),
-            Self::Heat => (0x63, 0xb3, 0xff),
-            Self::Kernel => (0x4a, 0x8f, 0xd0),
-            Self::User => (0xa9, 0xcf, 0xf0),
-            Self::Good => (0x3f, 0xc9, 0xa1),
-            Self::Edge => (0xf0, 0xb4, 0x4c),
-            Self::Bad => (0xff, 0x7b, 0x72),
-        }
-    }
-
-    /// In style sheets: `--read`.
-    pub(crate) const fn variable(self) -> &'static str {
-        match self {
-            Self::Ink => "ink",
-            Self::Muted => "muted",
-            Self::Grid => "grid",
-            Self::Paper => "paper",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Total => "total",
-            Self::Half => "half",
-            Self::Tenth => "tenth",
-            Self::Hundredth => "hundredth",
-            Self::Thousandth => "thousandth",
-            Self::Heat => "heat",
-            Self::Kernel => "kernel",
-            Self::User => "user",
-            Self::Good => "good",
-            Self::Edge => "edge",
-            Self::Bad => "bad",
-        }
+/// In style sheets: `--read`.
+pub(crate) const fn variable(role: Role) -> &'static str {
+    match role {
+        Role::Ink => "ink",
+        Role::Muted => "muted",
+        Role::Grid => "grid",
+        Role::Paper => "paper",
+        Role::Read => "read",
+        Role::Write => "write",
+        Role::Total => "total",
+        Role::Half => "half",
+        Role::Tenth => "tenth",
+        Role::Hundredth => "hundredth",
+        Role::Thousandth => "thousandth",
+        Role::Heat => "heat",
+        Role::Kernel => "kernel",
+        Role::User => "user",
+        Role::Good => "good",
+        Role::Edge => "edge",
+        Role::Bad => "bad",
     }
 }
 
@@ -169,7 +91,7 @@ pub(crate) struct Swatch {
 
 /// All colours.
 pub(crate) fn swatches() -> Vec<Swatch> {
-    let swatch = |role: Role| Swatch { variable: role.variable(), light: hex(role.light()), dark: hex(role.dark()) };
+    let swatch = |role: Role| Swatch { variable: variable(role), light: hex(light(role)), dark: hex(dark(role)) };
     Role::ALL.into_iter().map(swatch).collect()
 }
 
@@ -181,12 +103,13 @@ fn hex((red, green, blue): Rgb) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use report::role::HEAT_MIN;
     use std::collections::BTreeSet;
 
     #[test]
     fn colours_tell_their_roles() {
-        let colours: BTreeSet<Rgb> = Role::ALL.into_iter().map(Role::light).collect();
-        let names: BTreeSet<&str> = Role::ALL.into_iter().map(Role::variable).collect();
+        let colours: BTreeSet<Rgb> = Role::ALL.into_iter().map(light).collect();
+        let names: BTreeSet<&str> = Role::ALL.into_iter().map(variable).collect();
         assert_eq!((colours.len(), names.len()), (Role::ALL.len(), Role::ALL.len()));
     }
 
@@ -241,7 +164,7 @@ mod tests {
             // The first of many lines.
             &[Role::of_line(0), Role::of_line(1), Role::of_line(2), Role::of_line(3)],
         ];
-        let themes: [fn(Role) -> Rgb; 2] = [Role::light, Role::dark];
+        let themes: [fn(Role) -> Rgb; 2] = [light, dark];
         for (theme, vision) in
             themes.iter().flat_map(|theme| [USUAL, PROTANOPIA, DEUTERANOPIA].map(|seen| (theme, seen)))
         {
@@ -260,7 +183,7 @@ mod tests {
     #[test]
     fn the_weakest_cell_is_seen_on_the_ground_of_both_themes() {
         for (heat, (red, green, blue)) in
-            [(Role::Heat.light(), Role::Paper.light()), (Role::Heat.dark(), Role::Paper.dark())]
+            [(light(Role::Heat), light(Role::Paper)), (dark(Role::Heat), dark(Role::Paper))]
         {
             let over = |above: u8, below: u8| {
                 (f64::from(above) * HEAT_MIN + f64::from(below) * (1.0 - HEAT_MIN)).round() as u8
@@ -283,8 +206,8 @@ mod tests {
             if matches!(role, Role::Grid | Role::Paper) {
                 continue;
             }
-            let light = contrast(role.light(), Role::Paper.light());
-            let dark = contrast(role.dark(), Role::Paper.dark());
+            let light = contrast(light(role), light(Role::Paper));
+            let dark = contrast(dark(role), dark(Role::Paper));
             assert!(light >= 4.5 && dark >= 4.5, "{role:?}: {light:.2} {dark:.2}");
         }
     }

@@ -1,7 +1,7 @@
 //! An axis as the drawing library knows it.
 
-use super::axis::Axis;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use report::axis::Axis;
 use std::ops::Range;
 
 /// Places between two ends; marks are drawn without the library.

@@ -1,10 +1,10 @@
 //! The caches, equal ones in one row.
 
-use crate::numbers::ranges;
 use model::affinity::{AffinityEntry, list_text};
 use model::limits::CPUS_PER_GROUP;
 use model::topology::{Cache, CacheKind, Topology};
 use model::units::Bytes;
+use report::words::numbers::ranges;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 

@@ -1,9 +1,9 @@
 //! `diskspd check`: a table of answers, and what to do.
 
-use crate::foreign;
-use crate::plain_table::PlainTable;
 use model::check::CheckReport;
 use model::finding::{Finding, Severity};
+use report::words::foreign;
+use report::words::plain_table::PlainTable;
 use std::io::{self, Write};
 
 /// What checks answer, the most severe first.

@@ -5,7 +5,7 @@
 
 use crate::fio::VERSION_PREFIX;
 use crate::open_metrics::PREFIX;
-use crate::{csv, sweep};
+use crate::{csv, sweep_csv};
 use model::check::CHECK_SCHEMA;
 use model::device_interval::WATCH_SCHEMA;
 use model::gate::GATE_SCHEMA;
@@ -153,7 +153,7 @@ const TABLE: [Row; 22] = [
         name: "a sweep table",
         begins: |head| {
             let line = first_line(head).and_then(|line| std::str::from_utf8(line).ok());
-            line.is_some_and(sweep::is_heading)
+            line.is_some_and(sweep_csv::is_heading)
         },
     },
     Row {
@@ -356,7 +356,7 @@ mod tests {
             assert_eq!(DocumentKind::of(head.as_bytes()), Some(kind), "{head}");
         }
         assert_eq!(DocumentKind::of(format!("{}\n", csv::header()).as_bytes()), Some(DocumentKind::ResultCsv));
-        let table = format!("-o,{}\n", sweep::COLUMNS.join(","));
+        let table = format!("-o,{}\n", sweep_csv::COLUMNS.join(","));
         assert_eq!(DocumentKind::of(table.as_bytes()), Some(DocumentKind::SweepTable));
         let of_earlier = table.replace("commit_mean_ns,commit_p50_ns,commit_p99_ns,commit_p99_9_ns,", "");
         assert!(of_earlier.len() < table.len());

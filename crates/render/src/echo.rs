@@ -1,8 +1,6 @@
 //! What was asked for: the command line and the input parameters of each timespan.
 
 use crate::echo_target::{self, Mechanism, Platform};
-use crate::foreign;
-use crate::system::known;
 use model::affinity;
 use model::facts::SystemFacts;
 use model::profile::{
@@ -10,6 +8,8 @@ use model::profile::{
 };
 use model::result::TimeSpanResult;
 use model::units::Bytes;
+use report::words::foreign;
+use report::words::time::known;
 use std::io::{self, Write};
 
 /// What the echo shows beyond the profile.

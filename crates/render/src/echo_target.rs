@@ -1,12 +1,12 @@
 //! What was asked of one target.
 
-use crate::foreign;
-use crate::numbers::{range_bytes, range_start};
 use model::engine_kind::EngineKind;
 use model::profile::{
     BypassIo, CacheMode, Distribution, FlushMode, IoPriority, Target, Throughput, TimeSpan, WriteSource,
 };
 use model::units::Bytes;
+use report::words::foreign;
+use report::words::numbers::{range_bytes, range_start};
 use std::io::{self, Write};
 
 /// How the I/O of a target's threads is done, as far as its echo shows it.

@@ -1,7 +1,7 @@
 //! Flushes: lines of their own below the tables, where no reader of `DiskSpd`'s tables looks any more.
 
-use crate::numbers::ms;
 use model::figures::{CommitFigures, FlushFigures};
+use report::words::numbers::ms;
 use std::io::{self, Write};
 
 /// What the last line begins with.

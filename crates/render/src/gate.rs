@@ -1,119 +1,12 @@
-//! The answer of a gate, in words, as Markdown and as `JUnit` XML; the table of a history.
+//! The answer of a gate as Markdown and as `JUnit` XML.
 
 use crate::document::{GATE_SUMMARY_TITLE, JUNIT_BEGINNING};
-use crate::numbers::ms;
-use crate::plain_table::PlainTable;
-use crate::system::utc;
 use crate::xml::in_attribute;
-use model::gate::{GateEntry, GateOutcome};
-use model::metric::{Metric, MetricName, MetricUnit};
-use model::printable::{printable, wrapped};
-use model::units::counted;
-use stats::gate::{Change, EARLIER_MIN, GateVerdict, Judgement};
-use std::collections::BTreeSet;
+use model::gate::GateOutcome;
+use model::printable::printable;
+use report::words::gate::{Answer, cells};
+use stats::gate::Change;
 use std::fmt::Write as _;
-
-/// Width of the answer, with room for the indent of a second line.
-const COLUMNS: usize = 78;
-
-/// The findings of a gate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// The answer.
-    pub outcome: GateOutcome,
-    /// Its basis, in a sentence.
-    pub reason: String,
-    /// The metrics; none if they were not judged.
-    pub changes: Vec<Change>,
-}
-
-impl Answer {
-    /// Without figures.
-    pub fn cannot_tell(reason: &str) -> Self {
-        Self { outcome: GateOutcome::CannotTell, reason: reason.to_owned(), changes: Vec::new() }
-    }
-
-    /// Of `--before-a` and `--before-b`, whose table was printed.
-    pub fn of_pairs(outcome: GateOutcome) -> Self {
-        let reason = match outcome {
-            GateOutcome::Pass => "B is not worse than A",
-            GateOutcome::Fail => "B is worse than A",
-            GateOutcome::CannotTell => "more pairs of runs are needed",
-        };
-        Self { outcome, reason: reason.to_owned(), changes: Vec::new() }
-    }
-}
-
-/// The answer that a judgement is; `own` are the runs of this gate.
-pub fn answer(judgement: &Judgement, earlier: &[GateEntry], own: &[GateEntry]) -> Answer {
-    let changed = |is_meant: fn(&Change) -> bool| {
-        let meant = judgement.changes.iter().filter(|change| is_meant(change));
-        meant.map(|change| format!("{} {:+.1} %", change.figure.shown(), change.percent)).collect::<Vec<_>>().join(", ")
-    };
-    let runs = counted(earlier.len(), "earlier run");
-    let (outcome, reason) = match &judgement.verdict {
-        GateVerdict::NotEnough => {
-            let recorded = earlier.len() + own.len();
-            let missing = match EARLIER_MIN.saturating_sub(recorded) {
-                0 => "the next run is judged".to_owned(),
-                count => format!("{} more needed", counted(count, "result")),
-            };
-            (GateOutcome::CannotTell, format!("recorded, {recorded} of {EARLIER_MIN}; {missing}"))
-        }
-        GateVerdict::NotWorse => {
-            let better = changed(|change| change.is_better);
-            let note = if better.is_empty() { String::new() } else { format!("; better: {better}") };
-            (GateOutcome::Pass, format!("not worse than {runs} ({}){note}", changed(|_| true)))
-        }
-        GateVerdict::Worse => {
-            let since = judgement.changes.iter().filter(|change| change.is_worse).filter_map(|change| change.since);
-            let first = since.min().and_then(|place| Some((place, earlier.iter().chain(own).nth(place)?)));
-            let since = match first {
-                Some((place, entry)) if place < earlier.len() => format!(" since {}", utc(entry.at_unix_ns)),
-                _ => String::new(),
-            };
-            (GateOutcome::Fail, format!("{}{since}, against {runs}", changed(|change| change.is_worse)))
-        }
-        GateVerdict::CannotTell { runs: more } => {
-            let remedy = match more {
-                Some(more) => format!("about {} would decide (--runs)", counted(*more as usize, "run")),
-                None => "the runs vary too much; use longer runs (-d)".to_owned(),
-            };
-            (GateOutcome::CannotTell, format!("may be worse than {runs} ({}); {remedy}", changed(|_| true)))
-        }
-    };
-    Answer { outcome, reason, changes: judgement.changes.clone() }
-}
-
-/// The answer, and a table of its metrics.
-pub fn text(answer: &Answer) -> String {
-    let line = printable(&answer.reason);
-    let mut text = wrapped(&format!("{}: {line}", answer.outcome.word()), COLUMNS).join("\n  ") + "\n";
-    if !answer.changes.is_empty() {
-        let mut table = PlainTable::new(["", "EARLIER", "NOW", "CHANGE", ""], 1..4).fitted([]);
-        answer.changes.iter().for_each(|change| table.add(cells(change)));
-        for line in table.lines() {
-            // Writing to a string does not fail, here and below.
-            let _ = writeln!(text, "{line}");
-        }
-    }
-    text
-}
-
-fn cells(change: &Change) -> [String; 5] {
-    let unit = change.figure.metric.unit();
-    let shown = |value: f64| match unit {
-        MetricUnit::Nanoseconds => format!("{:.3} ms", ms(value)),
-        _ => unit.shown((value * 10.0).round() / 10.0),
-    };
-    let verdict = match change {
-        Change { is_worse: true, .. } => "worse",
-        Change { is_better: true, .. } => "better",
-        _ => "",
-    };
-    let percent = format!("{:+.1} %", change.percent);
-    [change.figure.shown(), shown(change.reference), shown(change.now), percent, verdict.to_owned()]
-}
 
 /// The answer as Markdown.
 pub fn summary(answer: &Answer) -> String {
@@ -153,48 +46,4 @@ pub fn junit(answer: &Answer) -> String {
         let _ = writeln!(text, "<testcase classname=\"diskspd\" name=\"{name}\">{element}</testcase>");
     }
     text + "</testsuite>\n</testsuites>\n"
-}
-
-/// Runs that can be compared, the oldest first.
-#[derive(Clone, Debug)]
-pub struct History<'a> {
-    /// The runs.
-    pub runs: Vec<&'a GateEntry>,
-    /// Indices of the runs that a new level begins with.
-    pub levels: Vec<usize>,
-}
-
-/// The metrics of the table and the charts of a history: each that its runs have of IOPS, mean and 99th percentile.
-pub fn shown_metrics(runs: &[&GateEntry]) -> Vec<MetricName> {
-    let wanted = [Metric::Iops, Metric::Mean, Metric::P99];
-    let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.metrics.keys()).collect();
-    let parsed = names.into_iter().filter_map(|name| MetricName::parse(name).ok());
-    let mut names: Vec<MetricName> = parsed
-        .filter(|name| name.stream.is_none() && wanted.contains(&name.metric))
-        .filter(|name| name.metric.needs_latency() || *name == MetricName::bare(name.metric))
-        .collect();
-    names.sort_by_key(|name| (name.metric, name.scope));
-    names
-}
-
-/// A row for each run; `*` marks the first of a new level.
-pub fn history(History { runs, levels }: &History<'_>) -> PlainTable {
-    let names = shown_metrics(runs);
-    let headings = names.iter().map(|name| name.scope.label(name.metric.heading()));
-    let header = ["", "TIME", "LABEL", "VERDICT", "GATE"].into_iter().map(str::to_owned).chain(headings);
-    // Latencies of single parts come last.
-    let mut table = PlainTable::new(header, 5..5 + names.len()).fitted((6..5 + names.len()).rev());
-    for (place, run) in runs.iter().enumerate() {
-        let mark = if levels.contains(&place) { "*" } else { "" };
-        let labels = run.labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-        let verdict = run.verdict.clone().unwrap_or_default();
-        let gate = run.gate.map_or("", GateOutcome::word).to_owned();
-        let of_metric = |name: &MetricName| {
-            run.value(name)
-                .map_or_else(|| "-".to_owned(), |value| crate::figure_words::shown_figure(name.metric, value, 3))
-        };
-        let start = [mark.to_owned(), utc(run.at_unix_ns), labels, verdict, gate];
-        table.add(start.into_iter().chain(names.iter().map(of_metric)));
-    }
-    table
 }

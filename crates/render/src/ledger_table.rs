@@ -1,9 +1,9 @@
 //! Bytes asked for and bytes at each level of storage: a table and lines of their own below those of `DiskSpd`.
 
-use crate::plain_table::PlainTable;
 use model::ledger::{Account, Ledger, Level};
 use model::printable::printable;
 use model::units::mib;
+use report::words::plain_table::PlainTable;
 use std::io::{self, Write};
 
 /// Levels that the text has room for. The others are in JSON.

@@ -4,13 +4,8 @@
 //! is read. Scripts cut these lines apart by prefix, by `|` and by position, so blanks, tabs and
 //! the order of lines are part of the contract.
 
-pub mod ab;
-mod acceptance;
 mod cache_table;
 pub mod check;
-mod closing_line;
-pub mod compare;
-pub mod confidence;
 mod cpu_table;
 mod csv;
 mod distribution_list;
@@ -18,53 +13,41 @@ pub mod document;
 mod echo;
 mod echo_target;
 mod event_table;
-pub mod figure_words;
 mod fio;
 mod flush_table;
-pub mod foreign;
 pub mod gate;
-pub mod host_table;
-pub mod interference;
 mod io_table;
 pub mod json;
 mod latency_table;
 mod ledger_table;
-pub mod limit;
-pub mod load_line;
 mod load_loop;
-pub mod numbers;
 mod open_metrics;
 mod operation_table;
 mod part_table;
 pub mod placement;
-pub mod plain_table;
-pub mod preset;
-mod prose;
 mod reduction_table;
-pub mod repeat;
+mod report_text;
 mod rotation_table;
 mod short;
 mod size_table;
 mod skew_table;
 mod slowest_table;
-pub mod storage_table;
 mod stream_table;
-pub mod sweep;
-pub mod system;
+mod sweep_csv;
+mod system;
 mod time_span;
 mod totals;
-pub mod verdict_block;
 mod verification_block;
 mod wait_table;
-pub mod waits;
 mod xml;
 
-pub use closing_line::closing_line;
 pub use csv::csv;
 pub use fio::fio;
 pub use open_metrics::open_metrics;
 pub use part_table::part;
+pub use report_text::report_text;
 pub use slowest_table::slowest;
+pub use sweep_csv::csv as sweep_csv;
 pub use xml::{system_xml, xml};
 
 use model::facts::SystemFacts;
@@ -72,6 +55,8 @@ use model::printable::printable;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::units::UnixTime;
+use report::words::closing_line::closing_line;
+use report::words::preset;
 use std::io::{self, Write};
 
 /// How much a report says beside what `DiskSpd` prints.

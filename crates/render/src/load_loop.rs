@@ -2,10 +2,10 @@
 //! tables looks any more.
 
 use crate::latency_table;
-use crate::numbers::ms;
-use crate::plain_table::PlainTable;
 use model::profile::{Target, Throughput, TimeSpan};
 use model::result::{LoadLoop, OpenLoop, RampInterval};
+use report::words::numbers::ms;
+use report::words::plain_table::PlainTable;
 use std::io::{self, Write};
 
 /// The title of the table of response times.

@@ -1,9 +1,9 @@
 //! I/Os that transfer no data: a table of its own below those of `DiskSpd`.
 
-use crate::numbers::ms;
-use crate::plain_table::PlainTable;
 use model::figures::OperationFigures;
 use model::units::mib;
+use report::words::numbers::ms;
+use report::words::plain_table::PlainTable;
 use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};
 

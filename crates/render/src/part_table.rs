@@ -1,8 +1,8 @@
 //! One part of a measurement.
 
-use crate::numbers::ms;
 use model::figures::{Directions, Figures};
 use model::units::mib;
+use report::words::numbers::ms;
 use stats::{NAMED_PERCENTILES, Part};
 use std::io::{self, Write};
 

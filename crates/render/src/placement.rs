@@ -1,11 +1,11 @@
 //! What lies under a path, for people: the mount, the layers down to the disks, and the bytes of the file on each.
 
-use crate::plain_table::PlainTable;
 use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::{Backing, TargetEnvironment};
 use model::placement::{DeviceShare, Placement};
 use model::printable::printable;
 use model::units::Bytes;
+use report::words::plain_table::PlainTable;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Rotations of logs: lines of their own below the tables, as for flushes.
 
-use crate::numbers::ms;
 use model::figures::RotationFigures;
+use report::words::numbers::ms;
 use std::io::{self, Write};
 
 /// How many, and what they took.

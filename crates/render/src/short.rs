@@ -2,11 +2,7 @@
 //!
 //! Lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
 
-use crate::confidence::{self, WithoutInterval, of_iops, of_mean_latency, without_interval};
-use crate::numbers::{grouped, ms};
-use crate::plain_table::{COLUMNS, PlainTable};
-use crate::verdict_block::sum_up;
-use crate::{closing_line, flush_table, foreign, load_loop, time_span};
+use crate::{flush_table, load_loop};
 use model::confidence::{HalfWidths, Interval};
 use model::figures::{Figures, LatencyDistribution};
 use model::finding::{Finding, Severity};
@@ -17,6 +13,11 @@ use model::result::{LoadLoop, Measured, RunResult, TimeSpanResult};
 use model::storage_course::{DeviceCourse, DeviceFigures, DeviceRequests, ShareCourse, ShareFigures};
 use model::units::mib;
 use model::verdict::Verdict;
+use report::words::confidence::{self, WithoutInterval, of_iops, of_mean_latency, without_interval};
+use report::words::numbers::{grouped, ms};
+use report::words::plain_table::{COLUMNS, PlainTable};
+use report::words::verdict_block::sum_up;
+use report::words::{closing_line, foreign};
 use std::io::{self, Write};
 
 /// The beginning of lines after the first.
@@ -75,7 +76,7 @@ pub(crate) fn brief(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let line = closing_line::of_time_span(result, index).unwrap_or_else(|| "no results".to_owned());
         writeln!(out, "timespan {}: {}", index + 1, printable(&line))?;
-        span_result.errors.iter().try_for_each(|error| time_span::remark(out, "ERROR", error))?;
+        span_result.errors.iter().try_for_each(|error| foreign::remark(out, "ERROR", error))?;
     }
     Ok(())
 }
@@ -220,11 +221,11 @@ fn of_share(ShareCourse { source, mean, .. }: &ShareCourse) -> String {
 /// Errors, and notes that no finding tells.
 pub(crate) fn remarks(out: &mut dyn Write, run_notes: &[Note], span_result: &TimeSpanResult) -> io::Result<()> {
     for error in &span_result.errors {
-        time_span::remark(out, "ERROR", error)?;
+        foreign::remark(out, "ERROR", error)?;
     }
     let notes = run_notes.iter().chain(&span_result.notes);
     let told = notes.filter(|note| span_result.verdict.is_none() || !note.is_detail());
-    told.cloned().collect::<Vec<_>>().iter().try_for_each(|note| time_span::remark(out, "NOTE", &note.to_string()))
+    told.cloned().collect::<Vec<_>>().iter().try_for_each(|note| foreign::remark(out, "NOTE", &note.to_string()))
 }
 
 /// The verdict: two lines for each warning and worse, and one with the names of all notes.

@@ -1,9 +1,9 @@
 //! I/Os by size: a table of its own below those of `DiskSpd`.
 
-use crate::numbers::ms;
-use crate::plain_table::PlainTable;
 use model::figures::SizeFigures;
 use model::units::{Bytes, mib};
+use report::words::numbers::ms;
+use report::words::plain_table::PlainTable;
 use std::io::{self, Write};
 
 /// Nothing if all I/Os have one size.

@@ -1,11 +1,11 @@
 //! Figures of each stream: tables of their own below those of `DiskSpd`.
 
 use crate::latency_table;
-use crate::numbers::ms;
-use crate::plain_table::PlainTable;
 use model::figures::{Directions, Figures, LatencyDistribution};
 use model::result::StreamFigures;
 use model::units::mib;
+use report::words::numbers::ms;
+use report::words::plain_table::PlainTable;
 use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};
 

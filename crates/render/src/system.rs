@@ -1,14 +1,12 @@
 //! The machine.
 
 use crate::cache_table;
-use crate::foreign;
-use jiff::Timestamp;
 use model::facts::SystemFacts;
 use model::fleet::Fleet;
 use model::units::{Bytes, UnixTime};
+use report::words::foreign;
+use report::words::time::{known, utc};
 use std::io::{self, Write};
-
-const UNKNOWN: &str = "<unknown>";
 
 /// The block from `System information:` to the caches; it begins and ends without an empty line.
 pub(crate) fn block(out: &mut dyn Write, system: &SystemFacts, started_at: UnixTime) -> io::Result<()> {
@@ -53,24 +51,12 @@ fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
     writeln!(out)
 }
 
-/// The name, or a word for none.
-pub fn known(name: Option<&str>) -> &str {
-    name.filter(|name| !name.is_empty()).unwrap_or(UNKNOWN)
-}
-
 /// Name and number of a power scheme of Windows: `Balanced (381b4222-f694-41f0-9685-ff5bb260df2e)`.
 pub(crate) fn scheme_id(scheme: &str) -> Option<(&str, &str)> {
     const GUID_BYTES: usize = 36;
     let (name, guid) = scheme.strip_suffix(')')?.rsplit_once(" (")?;
     let is_guid = guid.len() == GUID_BYTES && guid.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
     is_guid.then_some((name, guid))
-}
-
-/// Date and time as results show them.
-pub fn utc(time: UnixTime) -> String {
-    // Outside the years -9999 to 9999 there is no calendar to print.
-    Timestamp::from_nanosecond(time.0)
-        .map_or_else(|_| UNKNOWN.to_owned(), |time| time.strftime("%Y/%m/%d %H:%M:%S UTC").to_string())
 }
 
 #[cfg(test)]

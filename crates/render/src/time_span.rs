@@ -2,9 +2,9 @@
 
 use crate::io_table::{Columns, Kind};
 use crate::{
-    Detail, confidence, cpu_table, distribution_list, event_table, flush_table, foreign, host_table, io_table,
-    latency_table, ledger_table, load_loop, operation_table, reduction_table, rotation_table, short, size_table,
-    skew_table, storage_table, stream_table, verdict_block, verification_block, wait_table,
+    Detail, cpu_table, distribution_list, event_table, flush_table, io_table, latency_table, ledger_table, load_loop,
+    operation_table, reduction_table, rotation_table, short, size_table, skew_table, stream_table, verification_block,
+    wait_table,
 };
 use model::affinity::list_text;
 use model::fleet::{Fleet, FleetTimeSpan};
@@ -12,6 +12,7 @@ use model::note::Note;
 use model::profile::TimeSpan;
 use model::result::{Ending, Measured, MixedCores, TimeSpanResult};
 use model::topology::Topology;
+use report::words::{confidence, foreign, host_table, storage_table, verdict_block};
 use std::io::{self, Write};
 
 /// A timespan and what is shown with it.
@@ -170,16 +171,10 @@ pub(crate) fn remarks(out: &mut dyn Write, errors: &[String], notes: &[Note]) ->
     }
     writeln!(out)?;
     for error in errors {
-        remark(out, "ERROR", error)?;
+        foreign::remark(out, "ERROR", error)?;
     }
     for note in notes {
-        remark(out, "NOTE", &note.to_string())?;
+        foreign::remark(out, "NOTE", &note.to_string())?;
     }
     Ok(())
-}
-
-pub(crate) fn remark(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
-    write!(out, "{label}: ")?;
-    foreign::write_bytes(out, text.as_bytes())?;
-    writeln!(out)
 }

@@ -5,8 +5,8 @@ use crate::output::say;
 use crate::outputs::OutputFile;
 use crate::status::Status;
 use cli::subcommand::report::{OutputAsked, PictureForm};
-use model::result::RunResult;
-use render::gate::History;
+use report::Report;
+use report::words::gate::History;
 use std::path::{Path, PathBuf};
 
 /// Refuses to make one.
@@ -15,8 +15,8 @@ pub(crate) fn make(_: &[PathBuf], output: &OutputAsked, _: &PictureForm, _: Opti
     Status::Refused
 }
 
-/// Refuses to make one of a comparison.
-pub(crate) fn comparison(_: [(&[PathBuf], &[RunResult]); 2], _: &OutputFile) -> Result<(), String> {
+/// Refuses to make one of a report.
+pub(crate) fn page(_: Report, _: &OutputFile) -> Result<(), String> {
     Err(Feature::Pages.refusal())
 }
 

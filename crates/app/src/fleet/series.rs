@@ -99,7 +99,7 @@ impl Runner for SeriesOnHosts<'_> {
 impl SeriesRunner for SeriesOnHosts<'_> {
     fn load_line(&self, point: usize, profile: &Profile, is_rate_searched: bool) -> String {
         let request = RunRequest { profile: profile.clone(), ..self.points[point].request.clone() };
-        let line = render::load_line::of_lines(load_lines(&request, is_rate_searched));
+        let line = report::words::load_line::of_lines(load_lines(&request, is_rate_searched));
         format!("{line}; on {}", self.hosts.in_words())
     }
 

@@ -10,7 +10,7 @@ use model::gate::GateEntry;
 use model::metric::{Metric, MetricName};
 use model::printable::printable;
 use render::document::DocumentKind;
-use render::gate::History;
+use report::words::gate::History;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -41,11 +41,11 @@ pub(crate) fn run(request: &HistoryRequest) -> Status {
             // Writing to a string does not fail, here and below.
             let _ = writeln!(text, "{}: {}", printable(name), printable(value));
         }
-        let table = render::gate::history(history);
+        let table = report::words::gate::history(history);
         text += &table.lines().map(|line| line + "\n").collect::<String>();
         let accepted = entries.iter().filter(|of| of.fingerprint == **fingerprint && of.file.is_none());
         for (from, reason) in accepted.filter_map(|of| Some((of.at_unix_ns, of.accepted.as_ref()?))) {
-            let _ = writeln!(text, "accepted from {}: {}", render::system::utc(from), printable(reason));
+            let _ = writeln!(text, "accepted from {}: {}", report::words::time::utc(from), printable(reason));
         }
         text.push('\n');
     }
@@ -66,7 +66,7 @@ pub(crate) fn run(request: &HistoryRequest) -> Status {
 
 /// Where a new level of IOPS, or of the 99th percentile, begins.
 fn levels(runs: &[&GateEntry]) -> Vec<usize> {
-    let names = render::gate::shown_metrics(runs);
+    let names = report::words::gate::shown_metrics(runs);
     let of_metric = |name: &MetricName| {
         let known = runs.iter().enumerate().filter(|(_, run)| !run.is_invalid());
         let (places, values): (Vec<usize>, Vec<f64>) =

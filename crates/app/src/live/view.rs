@@ -4,6 +4,7 @@ use super::live_thread::{LiveEvent, LiveThread, ScreenSettings, announce, now_un
 use super::sinks::LiveSinks;
 use crate::console_observer::ConsoleObserver;
 use crate::output::say;
+use crate::subject::meaning;
 use live::stream::Stream;
 use model::note::Note;
 use model::plan::{Plan, TargetPlan};
@@ -41,7 +42,11 @@ impl Naming<'_> {
     /// The loads for a screen, whose latencies are those of reads and writes alone.
     pub(crate) fn loads_on_screen(&self) -> Vec<String> {
         let line = |(load, span): (&String, _)| {
-            [Some(load.clone()), render::waits::beside(span)].into_iter().flatten().collect::<Vec<_>>().join("; ")
+            [Some(load.clone()), report::words::waits::beside(span)]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; ")
         };
         self.loads.iter().zip(&self.profile.time_spans).map(line).collect()
     }
@@ -177,7 +182,7 @@ pub(crate) fn dropped(stream: &Stream) -> Option<Note> {
 /// Sends the result and ends the stream; reports lines that the reader missed.
 pub(crate) fn end(stream: Stream, result: &RunResult) {
     let dropped_before = stream.dropped_lines();
-    let end = match result_line(dropped_before, result) {
+    let end = match result_line(dropped_before, result, meaning) {
         Ok(line) => stream.finish(line),
         Err(error) => return say(&format!("WARNING: --live-json: {error}")),
     };

@@ -5,19 +5,7 @@ use crate::output::say;
 use crate::status::Status;
 use cli::subcommand::ab::AbOptions;
 use cli::subcommand::compare::ChangeLimit;
-use cli::subcommand::sweep::SweepOptions;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
-use model::sweep::Sweep;
-use std::io::{self, Write};
-
-pub(super) fn summary(sweep: &Sweep, options: &SweepOptions, out: &mut dyn Write) -> io::Result<()> {
-    let Some(ab) = &options.ab else { return Ok(()) };
-    let names = [0, 1].map(|side: usize| match (&ab.sides[side], &ab.before[side]) {
-        (options, None) => options.clone(),
-        (options, Some(command)) => format!("{options} after '{command}'").trim_start().to_owned(),
-    });
-    render::ab::summary(sweep, &names, ab.is_noise_floor(), out)
-}
 
 /// 4 if a limit is exceeded, 6 if that, or any difference, cannot be told.
 pub(super) fn status(answer: Option<&AbAnswer>, options: &AbOptions) -> Status {

@@ -335,7 +335,7 @@ impl Folder {
         }
         self.has_earlier.set(false);
         self.write(&self.kind.file(), DocumentKind::Sweep, |out| write_json(sweep, out))?;
-        self.write(TABLE_FILE, DocumentKind::SweepTable, |out| render::sweep::csv(sweep, out))
+        self.write(TABLE_FILE, DocumentKind::SweepTable, |out| render::sweep_csv(sweep, out))
     }
 
     fn write(

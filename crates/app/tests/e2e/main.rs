@@ -45,6 +45,7 @@ mod loop_devices;
 mod man_pages_and_completions;
 mod marked_files;
 mod names_and_surroundings;
+mod one_report;
 mod open_loop;
 mod operations;
 mod other_peoples_files;

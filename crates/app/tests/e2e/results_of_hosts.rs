@@ -53,7 +53,7 @@ fn fleet(place: &Workplace, name: &str, requirements: &[Requirement]) -> RunResu
     let known = measured.confidence.as_mut().and_then(|confidence| confidence.total.as_mut()).expect("a series");
     known.iops_interval = Some(Interval { low: 0.99 * iops, high: 1.01 * iops });
     let mut json = Vec::new();
-    render::json::write(&result, &mut json).expect("a vector takes everything");
+    render::json::write(&result, |_| None, &mut json).expect("a vector takes everything");
     place.file(name, &json);
     result
 }

@@ -36,7 +36,7 @@ fn through_results(profile: &Profile) -> Profile {
     let mut result = RunResult { time_spans: vec![TimeSpanResult::default(); profile.time_spans.len()], ..result };
     let document = xml(&result);
     result = import::read(document.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{document}"));
-    let json = written(|out| render::json::write(&result, out));
+    let json = written(|out| render::json::write(&result, |_| None, out));
     import::json::read(json.as_bytes()).expect("we wrote it").profile
 }
 

@@ -251,7 +251,7 @@ fn what_is_read_survives_json_and_xml() {
     for (name, _) in DOCUMENTS {
         let result = result(name);
         let mut json = Vec::new();
-        render::json::write(&result, &mut json).expect("a vector takes everything");
+        render::json::write(&result, |_| None, &mut json).expect("a vector takes everything");
         assert_eq!(read(&json).expect("we wrote it"), result, "{name}");
         let profile = cli::write_profile(&result.profile, model::profile::ResultFormat::Xml);
         let mut xml = Vec::new();

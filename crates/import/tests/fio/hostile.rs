@@ -14,7 +14,7 @@ fn survives(bytes: &[u8]) {
     render::csv(&result, &mut out).expect("a vector takes everything");
     let _ = render::xml(&result, &profile, &mut out);
     let mut json = Vec::new();
-    if render::json::write(&result, &mut json).is_ok() {
+    if render::json::write(&result, |_| None, &mut json).is_ok() {
         read(&json).expect("what is written can be read");
     }
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 fn written(result: &RunResult) -> String {
     let mut out = Vec::new();
-    write(result, &mut out).expect("a vector takes everything");
+    write(result, |_| None, &mut out).expect("a vector takes everything");
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 

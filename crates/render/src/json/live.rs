@@ -6,6 +6,7 @@ use model::plan::Plan;
 use model::printable::printable_json;
 use model::profile::Profile;
 use model::result::{RunResult, Tool};
+use report::Explain;
 use serde::Serialize;
 
 /// What a run is going to do.
@@ -134,11 +135,11 @@ pub fn interval_line(interval: &IntervalLine<'_>) -> serde_json::Result<Vec<u8>>
     line(&Line::Interval(interval.clone()))
 }
 
-/// The last line, without a line feed.
+/// The last line, without a line feed; `explain` as in [`write`](super::write()).
 ///
 /// # Errors
 ///
 /// As [`begin_line`].
-pub fn result_line(dropped_lines: u64, result: &RunResult) -> serde_json::Result<Vec<u8>> {
-    line(&Line::Result(Box::new(ResultLine { dropped_lines, result: Document::of(result) })))
+pub fn result_line(dropped_lines: u64, result: &RunResult, explain: Explain) -> serde_json::Result<Vec<u8>> {
+    line(&Line::Result(Box::new(ResultLine { dropped_lines, result: Document::of(result, explain) })))
 }

@@ -1,6 +1,6 @@
 //! The result document of our own: everything that was measured, as JSON.
 //!
-//! What [`write()`] writes, the crate `import` reads back exactly. The types of `model` are its form; it is described
+//! What [`write()`] writes, the crate `import` reads back exactly, but for the brief, which follows from the rest. The types of `model` are its form; it is described
 //! field by field in docs/formats/json.md, and why it is made this way in docs/decisions/0005-json.md.
 
 mod layout;
@@ -16,6 +16,8 @@ pub use schema::{
 
 use layout::Layout;
 use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION, RunResult};
+use report::words::closing_line::closing_line;
+use report::{Brief, Explain};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -30,19 +32,47 @@ struct Document<'a> {
     /// Version of this format. Fields may be added to a version; readers ignore those that they do
     /// not know.
     schema_version: u32,
+    brief: InBrief,
     #[serde(flatten)]
     result: &'a RunResult,
 }
 
 impl<'a> Document<'a> {
-    const fn of(result: &'a RunResult) -> Self {
-        Self { schema: RESULT_SCHEMA, schema_version: RESULT_SCHEMA_VERSION, result }
+    fn of(result: &'a RunResult, explain: Explain) -> Self {
+        let brief = InBrief::of(result, explain);
+        Self { schema: RESULT_SCHEMA, schema_version: RESULT_SCHEMA_VERSION, brief, result }
     }
 }
 
-/// Writes a result, indented for people, with a line feed at its end.
-pub fn write(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+/// The result in sentences, as its page has them. It is not read back: the figures are the result.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct InBrief {
+    /// The load, its figures and the findings on a line; empty if nothing was measured.
+    answer: String,
+    /// How long, by what means, and what came out.
+    measured: String,
+    /// The targets, what they stand on, and the machine.
+    on: String,
+    /// Whether the figures can be used, and why not.
+    trust: String,
+    /// What to do with the answer, or for a better one.
+    next: String,
+    /// What to type for it; may be empty.
+    command: String,
+}
+
+impl InBrief {
+    fn of(result: &RunResult, explain: Explain) -> Self {
+        let Brief { measured, on, trust, next, command } = report::brief_of_run(result, explain);
+        let answer = closing_line(result).unwrap_or_default();
+        Self { answer, measured, on, trust: trust.words, next, command }
+    }
+}
+
+/// Writes a result, indented for people, with a line feed at its end; `explain` knows what its findings mean.
+pub fn write(result: &RunResult, explain: Explain, out: &mut dyn Write) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
-    Document::of(result).serialize(&mut serializer)?;
+    Document::of(result, explain).serialize(&mut serializer)?;
     out.write_all(b"\n")
 }

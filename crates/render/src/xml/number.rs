@@ -12,7 +12,7 @@ pub(super) fn three_decimals(value: f64) -> String {
 
 /// Nanoseconds as milliseconds with three decimals.
 pub(super) fn ms(ns: f64) -> String {
-    three_decimals(crate::numbers::ms(ns))
+    three_decimals(report::words::numbers::ms(ns))
 }
 
 /// A rate without decimals.

@@ -2,13 +2,14 @@
 
 use super::number::mask;
 use super::writer::Writer;
-use crate::system::{known, scheme_id, utc};
+use crate::system::scheme_id;
 use model::affinity::{AffinityEntry, compact};
 use model::facts::SystemFacts;
 use model::limits::CPUS_PER_GROUP;
 use model::result::Tool;
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::UnixTime;
+use report::words::time::{known, utc};
 use std::collections::BTreeMap;
 use std::io;
 

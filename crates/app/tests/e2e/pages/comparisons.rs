@@ -27,11 +27,15 @@ fn differences_are_shown_with_their_intervals() {
     compared.expect_status(0);
     let line = load(&page);
     assert!(line.starts_with("4 KiB random read, QD 2 (1 thread x 2), page cache, 1 MiB file on "), "{line}");
-    compared.expect_stdout(&[&format!("load: {line}\n")]);
+    compared.expect_told(&[&format!("Load {line} Answer")]);
     assert_eq!(shown.texts.len(), 7, "{:?}", shown.texts);
     for (text, drawn) in shown.texts.iter().zip(&shown.y) {
         let (name, change) = text.split_once(": ").expect("a name and its change");
-        let line = compared.stdout.lines().find(|line| line.trim_start().starts_with(name)).expect("the same figure");
+        let table = compared.stdout.split("\nDifferences\n").nth(1).expect("a table");
+        let line = table
+            .lines()
+            .find(|line| line.trim_start().starts_with(name))
+            .unwrap_or_else(|| panic!("{name}: {compared}"));
         let percent = change.split_inclusive(" %").next().expect("a percentage");
         assert!(line.contains(percent), "{percent}: {line}");
         let shown: f64 = percent.strip_suffix(" %").and_then(|number| number.parse().ok()).expect("a percentage");
@@ -74,10 +78,10 @@ fn a_run_compared_with_itself_is_called_the_same() {
     place.file("copy.json", &place.content("a.json"));
     let page = words(&page(&place, "a.json copy.json"));
     assert!(page.contains("Both sides are the same run"), "{page}");
-    place.diskspd("compare a.json copy.json").run().expect_stdout(&["\nboth sides are the same run\n"]);
+    place.diskspd("compare a.json copy.json").run().expect_told(&["Both sides are the same run"]);
     place.diskspd("-c1M -d60 -W0 -b4K -r -L --max-ios=5000 --json b.json a.dat").run().expect_status(0);
     let other = place.diskspd("compare a.json b.json").run();
-    assert!(!other.stdout.contains("both sides"), "{other}");
+    assert!(!other.stdout.contains("oth sides are"), "{other}");
 }
 
 /// A run that stalled took IOPS and latencies out of the comparison, and what was left was called equivalent.
@@ -100,5 +104,5 @@ fn what_cannot_be_compared_is_said() {
     place
         .diskspd("compare a.json b.json")
         .run()
-        .expect_stdout(&["not compared: IOPS, MiB/s: the second side has no I/Os"]);
+        .expect_told(&["Cannot tell: b.json has no I/Os", "Not compared: IOPS, MiB/s: b.json has no I/Os"]);
 }

@@ -27,7 +27,7 @@ const IOS_OF_SECTION: u64 = 20_000;
 /// Writes such a result to a file of the workplace.
 pub(crate) fn result(place: &Workplace, name: &str, seed: u64) {
     let mut text = Vec::new();
-    render::json::write(&random(place, seed), &mut text).expect("memory takes all");
+    render::json::write(&random(place, seed), |_| None, &mut text).expect("memory takes all");
     place.file(name, &text);
 }
 

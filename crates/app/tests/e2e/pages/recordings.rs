@@ -126,7 +126,12 @@ fn what_is_no_recording_is_refused() {
     place.file("no.jsonl", b"{\"kind\":\"interval\"}\n");
     place.diskspd("-c1M -d1 -W0 --json r.json a.dat").run().expect_status(0);
     for (words, status, parts) in [
-        ("m.jsonl", 1, &["'m.jsonl' is a recording of diskspd monitor; to chart it, use --output"][..]),
+        (
+            "m.jsonl --slowest",
+            1,
+            &["'m.jsonl' is a recording of diskspd monitor, not a result: diskspd report prints it and makes its page"]
+                [..],
+        ),
         ("r.json -o p.html --monitor r.json", 1, &["'r.json': line 1: not a line of a diskspd monitor recording"]),
         ("r.json -o p.html --monitor no.jsonl", 1, &["'no.jsonl': line 1: not a line of a diskspd monitor recording"]),
         ("m.jsonl -o p.html --monitor m.jsonl", 1, &["--monitor needs the result of a single run"]),

@@ -1,0 +1,131 @@
+//! A report for a terminal: the answer, tables, what to know before the figures are used, what to do next.
+
+use crate::Detail;
+use model::finding::Severity;
+use model::printable::{printable, wrapped};
+use report::words::plain_table::PlainTable;
+use report::{Answer, Banner, Block, Brief, Found, Report, Section, Table, Tile, Tone};
+use std::io::{self, Write};
+
+/// Columns of a line.
+const COLUMNS: usize = 80;
+
+/// The column that the texts of labelled lines begin at.
+const TEXT_COLUMN: usize = 10;
+
+/// Writes a report in lines of 80 columns; tables leave out columns that have no room. Without details each
+/// warning takes a line, and sections of details are left out.
+pub fn report_text(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+    let Report { load, lead, before_use, brief, sections, .. } = report;
+    labelled(out, "Load", load)?;
+    lead.iter().try_for_each(|block| self::block(out, block, detail))?;
+    let shown = sections.iter().filter(|section| !section.is_detail);
+    shown.into_iter().try_for_each(|section| self::section(out, section, detail))?;
+    if sections.iter().any(|section| !section.is_detail) {
+        writeln!(out)?;
+    }
+    before_use.iter().try_for_each(|block| self::block(out, block, detail))?;
+    self::brief(out, brief)?;
+    let details = sections.iter().filter(|section| section.is_detail && detail == Detail::Full);
+    details.into_iter().try_for_each(|section| self::section(out, section, detail))
+}
+
+fn brief(out: &mut dyn Write, brief: &Brief) -> io::Result<()> {
+    let Brief { measured, on, trust, next, command } = brief;
+    for (label, text) in [("Measured", measured), ("On", on), ("Trust", &trust.words), ("Next", next)] {
+        labelled(out, label, text)?;
+    }
+    // A command is typed again, so it is never wrapped.
+    if command.is_empty() { Ok(()) } else { writeln!(out, "{:TEXT_COLUMN$}{}", "", printable(command)) }
+}
+
+fn section(out: &mut dyn Write, section: &Section, detail: Detail) -> io::Result<()> {
+    let is_shown = |block: &&Block| !matches!(block, Block::Charts { .. } | Block::Absent { .. });
+    let mut blocks = section.blocks.iter().filter(is_shown).peekable();
+    if blocks.peek().is_some() {
+        writeln!(out)?;
+        sentence(out, &section.heading)?;
+    }
+    blocks.try_for_each(|block| self::block(out, block, detail))
+}
+
+fn block(out: &mut dyn Write, block: &Block, detail: Detail) -> io::Result<()> {
+    match block {
+        Block::Answers { answers } => answers.iter().try_for_each(|answer| self::answer(out, answer)),
+        Block::Verdict(banner) => self::banner(out, banner, detail),
+        Block::Load { line } => sentence(out, line),
+        Block::Tiles { tiles, note } => {
+            let figure =
+                |Tile { label, value, unit, .. }: &Tile| format!("{label} {value} {unit}").trim_end().to_owned();
+            labelled(out, "Figures", &tiles.iter().map(figure).collect::<Vec<_>>().join(", "))?;
+            sentence(out, note)
+        }
+        // Pictures.
+        Block::Charts { .. } | Block::Absent { .. } => Ok(()),
+        Block::Table(table) => self::table(out, table),
+        Block::Facts { facts } => facts.iter().try_for_each(|fact| labelled(out, fact.name, &fact.value)),
+        Block::Command { words, hint } => {
+            writeln!(out, "  {}", printable(words))?;
+            sentence(out, hint)
+        }
+        Block::Notes { heading, sentences } => {
+            if !heading.is_empty() {
+                writeln!(out, "{}", printable(heading))?;
+            }
+            sentences.iter().try_for_each(|words| sentence(out, words))
+        }
+    }
+}
+
+fn answer(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
+    let about = if answer.about().is_empty() { String::new() } else { format!("{}: ", answer.about()) };
+    labelled(out, "Answer", &format!("{about}{}", answer.headline()))?;
+    answer.sentences().iter().try_for_each(|words| labelled(out, "", words))
+}
+
+/// A line for each warning and, with details, for each note; else the names of all notes share one.
+fn banner(out: &mut dyn Write, banner: &Banner, detail: Detail) -> io::Result<()> {
+    let is_listed = |found: &&Found| detail == Detail::Full || found.tone > Tone::Good;
+    for Found { word, name, figure, more, meaning, advice, .. } in banner.findings.iter().filter(is_listed) {
+        let figure = if name.is_empty() { figure.clone() } else { format!("{name}: {figure}") };
+        labelled(out, word, &figure)?;
+        if detail == Detail::Full {
+            [more, advice, meaning].into_iter().try_for_each(|words| labelled(out, "", words))?;
+        }
+    }
+    let notes = banner.findings.iter().filter(|found| !is_listed(found));
+    let notes: Vec<&str> = notes.map(|found| found.name.as_str()).collect();
+    labelled(out, Severity::Note.word(), &notes.join(", "))
+}
+
+fn table(out: &mut dyn Write, table: &Table) -> io::Result<()> {
+    let Table { heading, columns, rows, note, .. } = table;
+    if !heading.is_empty() {
+        writeln!(out, "{}", printable(heading))?;
+    }
+    let right = columns.iter().enumerate().filter(|(_, column)| column.is_number).map(|(index, _)| index);
+    let mut spare: Vec<(usize, usize)> =
+        columns.iter().enumerate().filter_map(|(index, column)| Some((column.spare?, index))).collect();
+    spare.sort_unstable();
+    let spare = spare.into_iter().map(|(_, index)| index);
+    let mut plain = PlainTable::new(columns.iter().map(|column| column.name.clone()), right).fitted(spare);
+    for row in rows {
+        plain.add(row.iter().cloned());
+    }
+    plain.write(out)?;
+    sentence(out, note)
+}
+
+fn sentence(out: &mut dyn Write, words: &str) -> io::Result<()> {
+    wrapped(words, COLUMNS).iter().try_for_each(|line| writeln!(out, "{}", printable(line)))
+}
+
+/// `Next      Run it again: ...`; the lines after the first begin below its text.
+fn labelled(out: &mut dyn Write, label: &str, words: &str) -> io::Result<()> {
+    let mut label = format!("{label} ");
+    for line in wrapped(words, COLUMNS - TEXT_COLUMN.max(label.chars().count())) {
+        writeln!(out, "{label:<TEXT_COLUMN$}{}", printable(&line))?;
+        label.clear();
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Answers: what a page begins with.
+
+use super::block::Tone;
+use super::foreign_text::text;
+use model::doubt::Doubt;
+use model::headline::Headline;
+use serde::Serialize;
+
+/// What a page says to what the measurement was made for, if its runs can be relied on.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) tone: Tone,
+    /// What it belongs to; may be empty.
+    pub(crate) about: String,
+    pub(crate) headline: String,
+    pub(crate) sentences: Vec<String>,
+}
+
+/// A statement that is coloured no better than the verdicts of its runs, and says why.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    tone: Tone,
+    about: String,
+    headline: String,
+    sentences: Vec<String>,
+}
+
+impl Answer {
+    /// The only way to an answer: no page can leave out the verdicts.
+    pub(crate) fn resting_on<'a>(runs: impl IntoIterator<Item = &'a Headline>, statement: Statement) -> Self {
+        Self::resting_on_some(runs, "", statement)
+    }
+
+    /// The same of runs that are only some of those made: `which` says of which, as in `that decide`.
+    pub(crate) fn resting_on_some<'a>(
+        runs: impl IntoIterator<Item = &'a Headline>,
+        which: &str,
+        statement: Statement,
+    ) -> Self {
+        let runs: Vec<&Headline> = runs.into_iter().collect();
+        Self::new(&runs, which, &runs, statement)
+    }
+
+    /// The same of an answer whose headline names something: `named` are the runs of that.
+    pub(crate) fn naming<'a>(
+        named: impl IntoIterator<Item = &'a Headline>,
+        runs: impl IntoIterator<Item = &'a Headline>,
+        statement: Statement,
+    ) -> Self {
+        let named: Vec<&Headline> = named.into_iter().collect();
+        let runs: Vec<&Headline> = runs.into_iter().collect();
+        Self::new(&runs, "", if named.is_empty() { &runs } else { &named }, statement)
+    }
+
+    /// What it belongs to; may be empty.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// The answer in a sentence.
+    pub fn headline(&self) -> &str {
+        &self.headline
+    }
+
+    /// What the answer rests on, and how far.
+    pub fn sentences(&self) -> &[String] {
+        &self.sentences
+    }
+
+    fn new(runs: &[&Headline], which: &str, named: &[&Headline], statement: Statement) -> Self {
+        let Statement { tone, about, mut headline, mut sentences } = statement;
+        let Some(doubt) = Doubt::of(runs.iter().copied()) else { return Self { tone, about, headline, sentences } };
+        // Printed in black and white, colours say nothing.
+        if let Some(words) = Doubt::of(named.iter().copied()).and_then(|doubt| doubt.of_all()) {
+            headline = format!("{headline}, {}", text(words.as_bytes()));
+        }
+        // What the headline says of all runs is not said again.
+        let is_told = doubt.of_all().is_some() && [0, doubt.runs].contains(&doubt.invalid) && named.len() == runs.len();
+        if !is_told || !which.is_empty() {
+            let words = if which.is_empty() { doubt.to_string() } else { doubt.of_which(which) };
+            sentences.insert(0, sentence(&words));
+        }
+        Self { tone: tone.max(Tone::of(Some(doubt.worst))), about, headline, sentences }
+    }
+}
+
+/// Words as a sentence of a page.
+pub(crate) fn sentence(words: &str) -> String {
+    format!("{}.", capitalised(words))
+}
+
+/// A sentence after a word.
+pub(crate) fn lower(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    characters.next().into_iter().flat_map(char::to_lowercase).chain(characters).collect()
+}
+
+/// Words as the beginning of a sentence.
+pub(crate) fn capitalised(words: &str) -> String {
+    let mut characters = words.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    text(first.into_iter().chain(characters).collect::<String>().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::finding::Severity;
+
+    fn answer(tone: Tone, severities: &[Option<Severity>]) -> Answer {
+        let runs: Vec<Headline> = severities
+            .iter()
+            .map(|severity| Headline { severity: *severity, warnings: vec!["steal".to_owned()], ..Headline::default() })
+            .collect();
+        let sentences = vec!["The median of the runs.".to_owned()];
+        Answer::resting_on(&runs, Statement { tone, about: String::new(), headline: "Use -o8".to_owned(), sentences })
+    }
+
+    #[test]
+    fn an_answer_is_no_greener_than_its_runs() {
+        for (tone, severities, expected, sentences) in [
+            (Tone::Good, &[None, Some(Severity::Note)][..], Tone::Good, 1),
+            (Tone::Good, &[Some(Severity::Warn), None], Tone::Warn, 2),
+            (Tone::Plain, &[Some(Severity::Warn)], Tone::Warn, 1),
+            (Tone::Good, &[Some(Severity::Warn), Some(Severity::Invalid)], Tone::Bad, 2),
+            (Tone::Bad, &[Some(Severity::Warn)], Tone::Bad, 1),
+        ] {
+            let found = answer(tone, severities);
+            assert_eq!((found.tone, found.sentences.len()), (expected, sentences), "{tone:?} {severities:?}");
+        }
+        let found = answer(Tone::Good, &[Some(Severity::Warn); 2]);
+        assert_eq!(found.sentences, ["The median of the runs."], "the headline says it");
+        assert_eq!(found.headline, "Use -o8, measured in runs with warnings (steal)");
+        assert_eq!(answer(Tone::Good, &[Some(Severity::Warn), None]).headline, "Use -o8", "one run is sound");
+        let [warned, sound] = [Some(Severity::Warn), None].map(|severity| Headline {
+            severity,
+            warnings: vec!["steal".to_owned()],
+            ..Headline::default()
+        });
+        let naming = |named| {
+            let headline = "Use -o8".to_owned();
+            let statement = Statement { tone: Tone::Good, about: String::new(), headline, sentences: Vec::new() };
+            Answer::naming([named], [&warned, &sound], statement).headline
+        };
+        assert_eq!(naming(&warned), "Use -o8, measured in a run with warnings (steal)", "another run is sound");
+        assert_eq!(naming(&sound), "Use -o8");
+        let noted = Headline { notes: vec!["short-run".to_owned()], ..Headline::default() };
+        let statement =
+            Statement { tone: Tone::Good, about: String::new(), headline: "Use -o8".to_owned(), sentences: Vec::new() };
+        let found = Answer::resting_on([&noted, &Headline::default()], statement);
+        assert_eq!((found.tone, found.sentences), (Tone::Good, Vec::new()), "notes stand in the brief and the banner");
+    }
+}

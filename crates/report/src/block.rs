@@ -1,0 +1,327 @@
+//! What a report consists of, in the order in which it is read.
+
+use super::answer::Answer;
+use super::brief::Brief;
+use super::chart::Chart;
+use super::charts::{Absent, Shown};
+use crate::words::plain_table::PlainTable;
+use model::finding::Severity;
+use serde::Serialize;
+
+/// What is told of a result.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The name of what is shown: a label, a file or a directory.
+    pub title: String,
+    /// What was done with the load: `Sweep`, the title of a preset; empty of another run.
+    pub method: String,
+    /// The load on a line; may be empty.
+    pub load: String,
+    /// When and where it was measured, on a line.
+    pub subtitle: String,
+    /// The beginning: answers, findings that make the figures worthless, and the figures.
+    pub lead: Vec<Block>,
+    /// Findings to know before the figures are used.
+    pub before_use: Vec<Block>,
+    /// Whether the figures can be used, and what to do next.
+    pub brief: Brief,
+    /// All else.
+    pub sections: Vec<Section>,
+}
+
+impl Report {
+    pub(crate) fn new(title: String, load: String, subtitle: String, brief: Brief, mut sections: Vec<Section>) -> Self {
+        let (begin, before_use) = sections.first_mut().map(taken).unwrap_or_default();
+        sections.retain(|section| !section.blocks.is_empty());
+        Self { title, method: String::new(), load, subtitle, lead: begin, before_use, brief, sections }
+    }
+
+    /// True if it begins with an answer, so that the brief need not.
+    pub fn is_answered(&self) -> bool {
+        self.lead.iter().any(|block| matches!(block, Block::Answers { .. }))
+    }
+
+    /// The report with what was done with its load.
+    pub(crate) fn of_method(self, method: &str) -> Self {
+        Self { method: method.to_owned(), ..self }
+    }
+}
+
+/// Takes what a report begins with from its first section, and what is to be known before use.
+fn taken(first: &mut Section) -> (Vec<Block>, Vec<Block>) {
+    let has_answers = first.blocks.iter().any(|block| matches!(block, Block::Answers { .. }));
+    if !has_answers && !first.heading.is_empty() {
+        // One of several timespans.
+        return (Vec::new(), Vec::new());
+    }
+    let is_first = |block: &mut Block| match block {
+        Block::Answers { .. } | Block::Tiles { .. } => true,
+        Block::Verdict(banner) => banner.tone == Tone::Bad,
+        _ => false,
+    };
+    let begin = first.blocks.extract_if(.., is_first).collect();
+    let before_use = first.blocks.extract_if(.., |block| matches!(block, Block::Verdict(_))).collect();
+    (begin, before_use)
+}
+
+/// Blocks under one heading.
+#[derive(Debug)]
+pub struct Section {
+    /// May be empty.
+    pub heading: String,
+    /// Charts over time of sections with the same number have one crosshair and one zoom.
+    pub time: usize,
+    /// True if it belongs to the part before it.
+    pub is_part: bool,
+    /// True of what text leaves out unless it is asked for all.
+    pub is_detail: bool,
+    /// What it consists of.
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    pub fn new(heading: &str, blocks: Vec<Block>) -> Self {
+        Self { heading: heading.to_owned(), time: 0, is_part: false, is_detail: false, blocks }
+    }
+
+    /// A section that text leaves out unless it is asked for all.
+    pub(crate) fn of_details(heading: &str, blocks: Vec<Block>) -> Self {
+        Self { is_detail: true, ..Self::new(heading, blocks) }
+    }
+
+    /// The section with another time.
+    pub(crate) fn of_time(self, time: usize) -> Self {
+        Self { time, ..self }
+    }
+}
+
+/// One part of a report.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Block {
+    /// The answers to what the measurement was made for.
+    Answers { answers: Vec<Answer> },
+    /// Whether the figures are what they claim to be.
+    Verdict(Banner),
+    /// The load of a timespan, if there are several.
+    Load { line: String },
+    /// The headline figures.
+    Tiles {
+        tiles: Vec<Tile>,
+        /// A note on all of them; may be empty.
+        note: String,
+    },
+    /// Charts beside each other.
+    #[serde(skip)]
+    Charts { charts: Vec<Chart> },
+    /// Charts that there is no data for.
+    Absent { charts: Vec<Missing> },
+    /// Rows and columns.
+    Table(Table),
+    /// Names and values.
+    Facts { facts: Vec<Fact> },
+    /// A command line.
+    Command { words: String, hint: String },
+    /// Sentences.
+    Notes { heading: String, sentences: Vec<String> },
+}
+
+/// A verdict, or what is like one.
+#[derive(Debug, Serialize)]
+pub struct Banner {
+    pub tone: Tone,
+    pub headline: String,
+    pub findings: Vec<Found>,
+}
+
+/// How a block is coloured, the mildest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    #[default]
+    Plain,
+    Good,
+    Warn,
+    Bad,
+}
+
+impl Tone {
+    pub fn of(severity: Option<Severity>) -> Self {
+        match severity {
+            Some(Severity::Invalid | Severity::Fail) => Self::Bad,
+            Some(Severity::Warn | Severity::Unknown) => Self::Warn,
+            Some(Severity::Note | Severity::Pass) | None => Self::Good,
+        }
+    }
+}
+
+/// One line of a verdict.
+#[derive(Debug, Default, Serialize)]
+pub struct Found {
+    pub tone: Tone,
+    pub word: String,
+    /// May be empty.
+    pub name: String,
+    pub figure: String,
+    /// The rest of the figure, which is folded; may be empty.
+    pub more: String,
+    /// May be empty.
+    pub meaning: String,
+    /// May be empty.
+    pub advice: String,
+}
+
+/// A headline figure.
+#[derive(Debug, Serialize)]
+pub struct Tile {
+    pub label: String,
+    pub value: String,
+    pub unit: String,
+    /// The text below it; may be empty.
+    pub beside: String,
+    /// True of a percentile that too few I/Os lie beyond.
+    pub is_weak: bool,
+}
+
+/// A chart that is not there.
+#[derive(Debug, Serialize)]
+pub struct Missing {
+    pub title: &'static str,
+    /// Why, as a sentence without its full stop.
+    pub reason: String,
+}
+
+/// Those that are there, then those that are not.
+pub(crate) fn charts(shown: Vec<Shown>) -> Vec<Block> {
+    let (mut charts, mut missing) = (Vec::new(), Vec::new());
+    for shown in shown {
+        match shown {
+            Ok(chart) => charts.push(chart),
+            Err(Absent { title, reason }) => missing.push(Missing { title, reason }),
+        }
+    }
+    let mut blocks = Vec::new();
+    if !charts.is_empty() {
+        blocks.push(Block::Charts { charts });
+    }
+    if !missing.is_empty() {
+        blocks.push(Block::Absent { charts: missing });
+    }
+    blocks
+}
+
+/// Rows and columns.
+#[derive(Debug, Default, Serialize)]
+pub struct Table {
+    /// May be empty.
+    pub heading: String,
+    /// What a screen reader calls it if it has no heading.
+    pub label: &'static str,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<String>>,
+    /// The text below it; may be empty.
+    pub note: String,
+}
+
+impl Table {
+    /// A table of the text under these headings. What is judged in its last column comes before the figures, or small
+    /// screens would not show it.
+    pub fn judged_first(table: &PlainTable, names: &[String]) -> Self {
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        if names.len() > 2 && !table.is_flush_right(names.len() - 1) {
+            order[1..].rotate_right(1);
+        }
+        let column = |index: &usize| match (table.is_flush_right(*index), index) {
+            (true, _) => Column::number(&names[*index]),
+            (false, 0) => Column::text(&names[*index]),
+            (false, _) => Column::words(&names[*index]),
+        };
+        // Rows without figures are shorter.
+        let filled =
+            |row: &Vec<String>| order.iter().map(|index| row.get(*index).cloned().unwrap_or_default()).collect();
+        let rows = table.rows().iter().map(filled).collect();
+        Self { columns: order.iter().map(column).collect(), rows, ..Self::default() }
+    }
+}
+
+impl Table {
+    /// The index of the column of this name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// Adds a column of words before another one.
+    pub fn insert(&mut self, index: usize, name: &str, cells: impl IntoIterator<Item = String>) {
+        self.columns.insert(index, Column::text(name));
+        for (row, cell) in self.rows.iter_mut().zip(cells) {
+            row.insert(index, cell);
+        }
+    }
+}
+
+/// The head of a column.
+#[derive(Debug, Serialize)]
+pub struct Column {
+    /// May be empty.
+    pub name: String,
+    /// True if its cells are numbers.
+    pub is_number: bool,
+    /// True if its words take several lines where there is little room.
+    pub is_wrapped: bool,
+    /// Where there is no room, the column with the least number is left out first; `None` = never.
+    pub spare: Option<usize>,
+}
+
+impl Column {
+    pub fn text(name: &str) -> Self {
+        Self { name: name.to_owned(), is_number: false, is_wrapped: false, spare: None }
+    }
+
+    /// Of words that may be long.
+    pub fn words(name: &str) -> Self {
+        Self { is_wrapped: true, ..Self::text(name) }
+    }
+
+    pub fn number(name: &str) -> Self {
+        Self { is_number: true, ..Self::text(name) }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// A name and a value.
+#[derive(Debug, Serialize)]
+pub struct Fact {
+    pub name: &'static str,
+    pub value: String,
+}
+
+#[cfg(test)]
+impl Report {
+    /// All that it says, each sentence, cell and finding on a line of its own.
+    pub(crate) fn words(&self) -> String {
+        let Brief { measured, on, trust, next, command } = &self.brief;
+        let of_sections = self.sections.iter().flat_map(|section| &section.blocks);
+        let blocks = self.lead.iter().chain(&self.before_use).chain(of_sections).flat_map(words);
+        let brief = [measured, on, &trust.words, next, command].map(Clone::clone);
+        blocks.chain(brief).map(|line| line + "\n").collect()
+    }
+}
+
+#[cfg(test)]
+fn words(block: &Block) -> Vec<String> {
+    match block {
+        Block::Answers { answers } => answers
+            .iter()
+            .flat_map(|answer| [answer.headline().to_owned()].into_iter().chain(answer.sentences().to_vec()))
+            .collect(),
+        Block::Verdict(banner) => {
+            banner.findings.iter().map(|found| format!("{} {}: {}", found.word, found.name, found.figure)).collect()
+        }
+        Block::Table(table) => table.rows.iter().map(|row| row.join(" | ")).chain([table.note.clone()]).collect(),
+        Block::Notes { sentences, .. } => sentences.clone(),
+        _ => Vec::new(),
+    }
+}

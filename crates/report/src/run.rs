@@ -1,0 +1,811 @@
+//! The page of one result.
+
+use super::block::{Banner, Block, Column, Found, Report, Section, Table, Tile, Tone, charts};
+use super::charts::of_time_span;
+use super::environment::{command, environment, subtitle};
+use super::fleet;
+use super::foreign_text::{text, text_of_path};
+use super::kinds;
+use super::preset;
+use super::quantity::{Quantity, grouped, latency, significant};
+use super::recording;
+use super::run_brief::brief;
+use super::storage;
+use super::warnings::Explain;
+use crate::words::confidence::{WithoutInterval, of_bytes, of_iops, of_mean_latency, without_interval};
+use crate::words::load_line;
+use crate::words::verdict_block::{requirements_summary, sum_up};
+use model::confidence::{HalfWidths, Interval};
+use model::device_interval::Recording;
+use model::figures::{Directions, LatencyDistribution};
+use model::finding::{Finding, Severity};
+use model::profile::{OfferedRate, TimeSpan};
+use model::result::{
+    Ending, HottestShare, LoadLoop, Measured, ReductionFigures, RunResult, SkewFigures, TimeSpanResult,
+};
+use model::units::{counted, mib, pluralized};
+use model::verdict::Verdict;
+use model::verification::VerificationFigures;
+use stats::latency_band::Commit;
+use stats::overview::Stall;
+use stats::{NAMED_PERCENTILES, ordinal};
+
+/// Rows of the table of stalls.
+const STALL_ROWS: usize = 20;
+/// Rows of the table of slowest I/Os.
+const SLOWEST_ROWS: usize = 20;
+
+/// Everything about a result.
+pub(crate) fn report(result: &RunResult, name: &str, devices: Option<&Recording>, explain: Explain) -> Report {
+    let mut sections = Vec::new();
+    if !result.errors.is_empty() {
+        sections.push(Section::new("", vec![failure("Nothing was run", &result.errors)]));
+    }
+    let several = result.time_spans.len() > 1;
+    sections.extend(preset::section(result, explain));
+    for (index, span_result) in result.time_spans.iter().enumerate() {
+        let heading = heading(result, index, several);
+        let is_imported = is_imported(result, span_result);
+        // What can be found in the figures of another program is not a verdict.
+        let (found, without_verdict);
+        let span_result = if is_imported {
+            found = span_result.verdict.clone().unwrap_or_default();
+            without_verdict = TimeSpanResult { verdict: None, ..span_result.clone() };
+            &without_verdict
+        } else {
+            found = Verdict::default();
+            span_result
+        };
+        let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading);
+        if result.preset.as_ref().is_some_and(|preset| !stats::preset_rows::is_typical(preset, result, index)) {
+            let has_charts =
+                |section: &Section| section.blocks.iter().any(|block| matches!(block, Block::Charts { .. }));
+            of_span.retain(|section| !has_charts(section));
+        }
+        if result.fleet.is_some() {
+            of_span.iter_mut().for_each(fleet::without_cpus_of_one_machine);
+        }
+        if let Some(first) = of_span.first_mut().filter(|_| is_imported) {
+            first.blocks.splice(0..0, shown_by_figures(&found));
+        }
+        // The table of a preset's loads has the meanings.
+        if let Some(first) = of_span.first_mut().filter(|_| result.preset.is_none()) {
+            first.blocks.iter_mut().for_each(|block| add_meanings(block, explain));
+        }
+        if let Some(first) = of_span.first_mut().filter(|_| several) {
+            first.blocks.insert(0, Block::Load { line: load_line::of_time_span(result, index) });
+        }
+        // The hosts come after the figures of all.
+        let rest = of_span.split_off(of_span.len().min(1));
+        let of_span = of_span.into_iter().chain(fleet::sections(result, index)).chain(rest);
+        sections.extend(of_span.map(|section| section.of_time(index)));
+    }
+    // Only the first timespan's beginning is known.
+    let first = result.time_spans.first().and_then(|span_result| span_result.measured.as_ref());
+    if let Some((recording, measured)) = devices.zip(first) {
+        sections.extend(recording::during(recording, result, measured));
+    }
+    sections.extend(remarks(result));
+    sections.push(environment(result));
+    sections.push(command(result));
+    let preset = result.preset.as_ref().map(|preset| text(preset.title.as_bytes())).unwrap_or_default();
+    Report::new(title(result, name), load_line::of_result(result), subtitle(result), brief(result, explain), sections)
+        .of_method(&preset)
+}
+
+/// `Timespan 2`, with the name of its load in a preset; nothing if there is one and it has no name.
+fn heading(result: &RunResult, index: usize, several: bool) -> String {
+    let name = result.preset.as_ref().and_then(|preset| preset.loads.get(index)).map(|name| text(name.as_bytes()));
+    match (several, name) {
+        (true, Some(name)) => format!("Timespan {}: {name}{}", index + 1, which_run(result, index)),
+        (true, None) => format!("Timespan {}", index + 1),
+        (false, name) => name.unwrap_or_default(),
+    }
+}
+
+/// `, write, run 2 of 5`: which of the timespans of one name this is; nothing of a name of its own.
+fn which_run(result: &RunResult, index: usize) -> String {
+    let kind = |index: usize| {
+        let total = &result.time_spans.get(index)?.measured.as_ref()?.total;
+        match (total.read.ios > 0, total.write.ios > 0) {
+            (true, false) => Some("read"),
+            (false, true) => Some("write"),
+            _ => None,
+        }
+    };
+    let loads = result.preset.as_ref().map(|preset| &preset.loads[..]).unwrap_or_default();
+    let of_name: Vec<usize> = (0..loads.len()).filter(|other| loads.get(*other) == loads.get(index)).collect();
+    if of_name.len() < 2 {
+        return String::new();
+    }
+    let alike: Vec<usize> = of_name.into_iter().filter(|other| kind(*other) == kind(index)).collect();
+    let kind = kind(index).map(|kind| format!(", {kind}")).unwrap_or_default();
+    let number = alike.iter().position(|other| *other == index).map_or(0, |before| before + 1);
+    if alike.len() < 2 { kind } else { format!("{kind}, run {number} of {}", alike.len()) }
+}
+
+/// The first label, or the name of the file.
+pub(crate) fn title(result: &RunResult, name: &str) -> String {
+    let label = result.labels.first().map(|(key, value)| text(format!("{key}: {value}").as_bytes()));
+    label.unwrap_or_else(|| name.to_owned())
+}
+
+/// Verdict and headline, charts, tables.
+pub(crate) fn time_span(span: Option<&TimeSpan>, span_result: &TimeSpanResult, heading: &str) -> Vec<Section> {
+    let mut first = Vec::new();
+    if !span_result.errors.is_empty() {
+        first.push(failure("An error ended the timespan", &span_result.errors));
+    }
+    first.extend(span_result.verdict.as_ref().map(verdict));
+    first.extend(requirements(&span_result.requirements));
+    let Some(measured) = &span_result.measured else {
+        if span_result.errors.is_empty() {
+            first.push(failure("Nothing was measured", &[ended(span_result.outcome).to_owned()]));
+        }
+        return vec![Section::new(heading, first)];
+    };
+    first.extend(span_result.verification.as_ref().map(verified));
+    let without = without_interval(measured, None, measured.total.total.ios);
+    let note = without.map(|without| format!("No 95 % intervals: {}.", reason(without))).unwrap_or_default();
+    first.push(Block::Tiles { tiles: tiles(span_result, measured), note });
+    first.push(Block::Table(totals(measured)));
+    let mut sections = vec![Section::new(heading, first)];
+    let first_tables = [kinds::streams(measured), kinds::verification(span_result), kinds::corrupt_units(span_result)];
+    for table in first_tables.into_iter().flatten() {
+        let heading = table.heading.clone();
+        sections.push(Section::new(&heading, vec![Block::Table(Table { heading: String::new(), ..table })]));
+    }
+    sections.push(Section::new("Charts", charts(of_time_span(span, measured))));
+    let tables = [
+        devices(span_result),
+        skews(measured),
+        reductions(measured),
+        measured.total_latency.as_ref().and_then(|latency| percentiles("Percentiles of latency".to_owned(), latency)),
+        stalls(measured),
+        slowest(measured),
+        kernel_messages(measured),
+    ];
+    let of_streams = measured.streams.iter().filter(|_| measured.streams.len() > 1);
+    let of_streams = of_streams
+        .map(|stream| percentiles(format!("Percentiles of latency, stream {}", stream.name), &stream.latency));
+    let tables = of_streams
+        .chain(tables)
+        .chain(storage::tables(span, measured))
+        .chain([kinds::sizes(measured), kinds::without_data(measured), kinds::rotations(measured)])
+        .flatten();
+    let tables: Vec<Block> = tables.map(Block::Table).collect();
+    if !tables.is_empty() {
+        sections.push(Section::new("Tables", tables));
+    }
+    if !span_result.notes.is_empty() {
+        let sentences = span_result.notes.iter().map(|note| text(note.to_string().as_bytes())).collect();
+        sections.push(Section::new("Notes", vec![Block::Notes { heading: String::new(), sentences }]));
+    }
+    for section in sections.iter_mut().skip(1) {
+        section.is_part = !heading.is_empty();
+    }
+    sections
+}
+
+fn failure(headline: &str, reasons: &[String]) -> Block {
+    let found = |reason: &String| Found {
+        tone: Tone::Bad,
+        word: "ERROR".to_owned(),
+        figure: text(reason.as_bytes()),
+        ..Found::default()
+    };
+    Block::Verdict(Banner {
+        tone: Tone::Bad,
+        headline: headline.to_owned(),
+        findings: reasons.iter().map(found).collect(),
+    })
+}
+
+pub(crate) const fn ended(outcome: Ending) -> &'static str {
+    match outcome {
+        Ending::NotRun => "this timespan was not run, because an earlier one failed or the run was stopped",
+        Ending::Stopped => "this timespan was stopped before its measurement began",
+        Ending::Completed | Ending::Failed => "the result has no measurements",
+    }
+}
+
+/// Measured by another program, which makes no verdict.
+fn is_imported(result: &RunResult, span_result: &TimeSpanResult) -> bool {
+    span_result.measured.is_some() && !result.tool.is_ours()
+}
+
+/// What the figures of another program show, if they show anything.
+fn shown_by_figures(found: &Verdict) -> Option<Block> {
+    let tone = found.severity().map(|severity| match severity {
+        Severity::Note => Tone::Plain,
+        graver => Tone::of(Some(graver)),
+    })?;
+    let findings = found.findings.iter().map(|finding| self::found(finding, &finding.name)).collect();
+    Some(Block::Verdict(Banner { tone, headline: "What the figures alone show".to_owned(), findings }))
+}
+
+/// The verdict with its findings, the gravest first.
+pub(crate) fn verdict(verdict: &Verdict) -> Block {
+    let severity = verdict.severity();
+    let headline = match severity {
+        Some(Severity::Invalid | Severity::Fail) => "INVALID: do not use these results as measurements".to_owned(),
+        Some(Severity::Warn) => "WARN: something affected the results".to_owned(),
+        Some(Severity::Note | Severity::Unknown | Severity::Pass) => format!("Valid: {}", sum_up(verdict)),
+        None => format!("Sound: {}", sum_up(verdict)),
+    };
+    let findings = verdict.findings.iter().map(|finding| found(finding, &finding.name)).collect();
+    Block::Verdict(Banner { tone: Tone::of(severity), headline, findings })
+}
+
+/// What verification found, in a sentence.
+fn verified(found: &VerificationFigures) -> Block {
+    let (checked, corrupt) = (grouped(found.checked_units as f64), found.corrupt_units());
+    let (tone, headline) = match (found.checked_units, corrupt) {
+        (0, 0) => (Tone::Warn, "Data verification: nothing could be checked".to_owned()),
+        (_, 0) => {
+            let units = pluralized(found.checked_units, "unit");
+            (Tone::Good, format!("Data verification: {checked} {units} checked, none corrupt"))
+        }
+        _ => {
+            let units = pluralized(corrupt, "corrupt unit");
+            (Tone::Bad, format!("Data verification: {} {units}", grouped(corrupt as f64)))
+        }
+    };
+    Block::Verdict(Banner { tone, headline, findings: Vec::new() })
+}
+
+/// What became of the requirements, if there were any.
+fn requirements(requirements: &[Finding]) -> Option<Block> {
+    let tone = requirements.iter().map(|finding| Tone::of(Some(finding.severity))).max()?;
+    let headline = format!("Requirements: {}", requirements_summary(requirements));
+    let findings = requirements.iter().map(|finding| found(finding, &finding.subject)).collect();
+    Some(Block::Verdict(Banner { tone, headline, findings }))
+}
+
+/// What each finding means, as far as its documentation says it.
+fn add_meanings(block: &mut Block, explain: Explain) {
+    let Block::Verdict(banner) = block else { return };
+    for found in &mut banner.findings {
+        found.meaning = explain(&found.name).map(|meaning| meaning.sentence()).unwrap_or_default();
+    }
+}
+
+/// A line of a banner.
+fn found(finding: &Finding, name: &str) -> Found {
+    let basis =
+        if finding.basis.is_empty() { String::new() } else { format!("; source of the limit: {}", finding.basis) };
+    let figure = finding.figure.clone() + &basis;
+    let (figure, more) = Finding::parts(&figure);
+    Found {
+        tone: match finding.severity {
+            Severity::Note => Tone::Plain,
+            graver => Tone::of(Some(graver)),
+        },
+        word: finding.severity.word().to_owned(),
+        name: text(name.as_bytes()),
+        figure: text(figure.as_bytes()),
+        more: text(more.as_bytes()),
+        advice: text(finding.advice.as_bytes()),
+        ..Found::default()
+    }
+}
+
+fn tile(label: &str, value: String, unit: &str, beside: String) -> Tile {
+    Tile { label: label.to_owned(), value, unit: unit.to_owned(), beside, is_weak: false }
+}
+
+fn latency_tile(label: &str, ns: f64, beside: String, is_weak: bool) -> Tile {
+    let shown = latency(ns);
+    let (value, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
+    Tile { is_weak, ..tile(label, value.to_owned(), unit, beside) }
+}
+
+/// What writes took until they were durable; `call` flushes.
+fn commit_tiles(commit: &Commit, call: &str) -> Vec<Tile> {
+    let beside = || format!("write + {call}");
+    let p99 = commit.p99_ns.map(|ns| {
+        let is_weak = stats::is_weak(commit.count, 990_000_000);
+        latency_tile("99th percentile of commits", ns as f64, beside(), is_weak)
+    });
+    [Some(latency_tile("Mean commit", commit.mean_ns, beside(), false)), p99].into_iter().flatten().collect()
+}
+
+/// The remedy for a missing interval or, if that is not known, the reason.
+fn reason(without: WithoutInterval) -> String {
+    match without {
+        WithoutInterval::Reason(reason) => reason.to_owned(),
+        WithoutInterval::Withheld { why, remedy } => remedy.unwrap_or(why),
+    }
+}
+
+/// The figures that are quoted, with their intervals.
+fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
+    let Some(headline) = stats::headline(span_result) else { return Vec::new() };
+    let confidence = measured.confidence.as_ref().and_then(|confidence| confidence.total.as_ref());
+    let figures = &measured.total.total;
+    let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
+    let count = latencies.map_or(figures.ios, |latencies| latencies.count);
+    let between = |found: Option<Interval>, rank_ppb: Option<u64>, shown: fn(f64) -> String| match found {
+        Some(found) => format!("95 % interval: {} to {}", shown(found.low), shown(found.high)),
+        None => match without_interval(measured, rank_ppb, count) {
+            // The reason for all is told once.
+            Some(without)
+                if rank_ppb.is_some() && without_interval(measured, None, count).as_ref() != Some(&without) =>
+            {
+                format!("no 95 % interval: {}", reason(without))
+            }
+            Some(_) | None => String::new(),
+        },
+    };
+    let mut tiles = vec![
+        tile(
+            "I/Os per second",
+            grouped(headline.iops),
+            "",
+            between(confidence.and_then(|found| of_iops(figures, found)), None, grouped),
+        ),
+        tile(
+            "Throughput",
+            Quantity::MibPerS.value(mib(headline.bytes_per_s)).replace(" MiB/s", ""),
+            "MiB/s",
+            between(confidence.and_then(|found| of_bytes(figures, found)), None, |bytes| significant(mib(bytes))),
+        ),
+    ];
+    // What a transaction waits for comes before its parts.
+    let commit = stats::latency_band::commit(span_result).filter(|commit| commit.has_flush);
+    let call = measured.flushes.map_or("flush", |flushes| flushes.call.name());
+    tiles.extend(commit.iter().flat_map(|commit| commit_tiles(commit, call)));
+    let mut add_latency = |label: &str, ns: Option<f64>, beside: String, is_weak: bool| {
+        tiles.extend(ns.map(|ns| latency_tile(label, ns, beside, is_weak)));
+    };
+    let alone = |beside: String| match commit {
+        Some(_) if beside.is_empty() => format!("without {call}"),
+        Some(_) => format!("without {call}; {beside}"),
+        None => beside,
+    };
+    let rank = |rank_ppb: u64, ns: Option<u64>| {
+        let of_rank = |found: &HalfWidths| found.percentiles.iter().find(|found| found.rank_ppb == rank_ppb).copied();
+        let found = confidence.and_then(of_rank).and_then(|found| {
+            let around = || Some(Interval::around(ns? as f64, found.half_width_ns));
+            found.interval_ns.or_else(around)
+        });
+        between(found, Some(rank_ppb), latency)
+    };
+    let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), None, latency);
+    add_latency("Mean latency", headline.mean_ns, alone(mean), false);
+    let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
+    for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
+        let is_weak = stats::is_weak(count, rank_ppb);
+        add_latency(label, ns.map(|ns| ns as f64), alone(rank(rank_ppb, ns)), is_weak);
+    }
+    let responses = match &measured.load_loop {
+        Some(LoadLoop::Open(open)) => open.response_time.total.as_ref().map_or(0, |responses| responses.count),
+        _ => 0,
+    };
+    add_latency(
+        "99th pct. response time",
+        headline.response_p99_ns.map(|ns| ns as f64),
+        "from the intended start".to_owned(),
+        stats::is_weak(responses, 990_000_000),
+    );
+    tiles.extend(cpu_tile(span_result, headline.cpu_percent));
+    tiles
+}
+
+/// Usage of the CPUs; `None` if it is unknown.
+fn cpu_tile(span_result: &TimeSpanResult, percent: f64) -> Option<Tile> {
+    span_result.measured.as_ref().filter(|measured| measured.has_cpu_usage())?;
+    let own = stats::cpu_shares(span_result).map(|shares| format!("; diskspd {:.1} %", shares.program_percent));
+    let beside = format!("mean of all CPUs{}", own.unwrap_or_default());
+    Some(tile("CPU of the machine", significant(percent), "%", beside))
+}
+
+/// What decides when I/Os start.
+fn load(measured: &Measured) -> String {
+    match &measured.load_loop {
+        Some(LoadLoop::Closed { depth }) => format!(", {} outstanding (closed loop)", counted(*depth as usize, "I/O")),
+        Some(LoadLoop::Open(open)) => {
+            let rate = match open.rate_iops {
+                OfferedRate::Steady(iops) => format!("of {}", grouped(iops.into())),
+                OfferedRate::Ramp { from_iops, to_iops } => {
+                    format!("from {} to {}", grouped(from_iops.into()), grouped(to_iops.into()))
+                }
+            };
+            format!(", open loop {rate} I/Os per second, at most {} outstanding", open.depth)
+        }
+        None => String::new(),
+    }
+}
+
+/// Reads, writes and both.
+fn totals(measured: &Measured) -> Table {
+    let Directions { read, write, total } = &measured.total;
+    let distributions = measured.total_latency.as_ref();
+    let row = |name: &str, figures: &model::figures::Figures| {
+        let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), latency);
+        let latencies = figures.latency;
+        // Results of DiskSpd have it only beside the percentiles.
+        let distribution = distributions.and_then(|of| match name {
+            "reads" => of.read.as_ref(),
+            "writes" => of.write.as_ref(),
+            _ => of.total.as_ref(),
+        });
+        let max_ns = latencies.and_then(|latency| latency.max_ns).or(distribution.and_then(|of| of.figures.max_ns));
+        vec![
+            name.to_owned(),
+            grouped(figures.iops),
+            Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
+            known(latencies.map(|latency| latency.mean_ns)),
+            known(max_ns.map(|ns| ns as f64)),
+            known(latencies.map(|latency| latency.std_dev_ns)),
+            grouped(figures.ios as f64),
+        ]
+    };
+    let sides = [("reads", read), ("writes", write)].into_iter().filter(|(_, figures)| figures.ios > 0);
+    let mut rows: Vec<Vec<String>> = sides.map(|(name, figures)| row(name, figures)).collect();
+    if rows.len() != 1 {
+        rows.push(row("total", total));
+    }
+    let names = ["IOPS", "MiB/s", "mean", "max", "std dev", "I/Os"].map(Column::number);
+    Table {
+        columns: [Column::text("")].into_iter().chain(names).collect(),
+        rows,
+        note: format!(
+            "Measured for {}{}, {}{}.",
+            Quantity::TimeS.value(measured.elapsed_ns as f64 / 1e9),
+            load(measured),
+            counted(measured.thread_count, "thread"),
+            if measured.is_partial { "; it ended early" } else { "" }
+        ) + &intervals(measured),
+        label: "Figures",
+        ..Table::default()
+    }
+}
+
+/// What the intervals of the tiles are, and why some figures have none.
+fn intervals(measured: &Measured) -> String {
+    let Some(confidence) = &measured.confidence else { return String::new() };
+    let total = confidence.total.as_ref();
+    let has_iops = total.is_some_and(|total| of_iops(&measured.total.total, total).is_some());
+    let missing = match without_interval(measured, None, measured.total.total.ios) {
+        Some(WithoutInterval::Withheld { why, remedy }) => {
+            let reason = remedy.map_or(why.clone(), |remedy| format!("{why}: {remedy}"));
+            if has_iops {
+                format!(" Some figures have none: {reason}.")
+            } else {
+                format!(
+                    " I/Os per second have none: {reason}. Each figure is judged by itself, so percentiles may have one."
+                )
+            }
+        }
+        Some(WithoutInterval::Reason(_)) | None => String::new(),
+    };
+    let is_any = total.is_some_and(|total| has_iops || !total.percentiles.is_empty());
+    let known = " 95 % intervals cover the variation within this run, not that from run to run.";
+    if is_any { format!("{known}{missing}") } else { String::new() }
+}
+
+/// `99.9th`, and `5 nines` of those that would be long, as in charts.
+fn short_ordinal(rank_ppb: u64) -> String {
+    let name = ordinal(rank_ppb).replace(" percentile", "");
+    let nines = name.chars().filter(|digit| *digit == '9').count();
+    if nines > 4 { format!("{nines} nines") } else { name }
+}
+
+/// The percentiles that reports show, with those named that are weaker than their sample.
+fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistribution>>) -> Option<Table> {
+    let sides = [("reads", &latencies.read), ("writes", &latencies.write), ("total", &latencies.total)];
+    let mut sides: Vec<(&str, &LatencyDistribution)> =
+        sides.into_iter().filter_map(|(name, side)| Some((name, side.as_ref()?))).collect();
+    // A total of reads alone is that of the reads.
+    if let [(_, one), (_, total)] = sides[..]
+        && one.count == total.count
+    {
+        sides.truncate(1);
+    }
+    let mut is_any_weak = false;
+    let mut cell = |side: &LatencyDistribution, rank_ppb: u64| {
+        let found = side.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
+        let is_weak = stats::is_weak(side.count, rank_ppb);
+        is_any_weak |= is_weak && found.is_some();
+        found.map_or_else(
+            || "-".to_owned(),
+            |percentile| format!("{}{}", latency(percentile.value_ns as f64), if is_weak { " *" } else { "" }),
+        )
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let extreme = |side: &LatencyDistribution, of: fn(&LatencyDistribution) -> Option<u64>| {
+        of(side).map_or_else(|| "-".to_owned(), |ns| latency(ns as f64))
+    };
+    let row = |name: &str, cells: Vec<String>| [name.to_owned()].into_iter().chain(cells).collect();
+    rows.push(row("min", sides.iter().map(|(_, side)| extreme(side, |side| side.figures.min_ns)).collect()));
+    for (_, rank_ppb) in NAMED_PERCENTILES {
+        rows.push(row(&short_ordinal(rank_ppb), sides.iter().map(|(_, side)| cell(side, rank_ppb)).collect()));
+    }
+    rows.push(row("max", sides.iter().map(|(_, side)| extreme(side, |side| side.figures.max_ns)).collect()));
+    let names = sides.iter().map(|(name, _)| Column::number(name));
+    (!sides.is_empty()).then(|| Table {
+        heading,
+        columns: [Column::text("percentile")].into_iter().chain(names).collect(),
+        rows,
+        note: format!(
+            "{}5 nines is the {}.",
+            if is_any_weak { "* unreliable: fewer than ten I/Os lie beyond this percentile. " } else { "" },
+            ordinal(999_990_000)
+        ),
+        ..Table::default()
+    })
+}
+
+/// What the devices below saw, beside this program (`-eDISK_IO`).
+fn devices(span_result: &TimeSpanResult) -> Option<Table> {
+    let stacks = &span_result.kernel_events.as_ref()?.stacks;
+    let mut rows = Vec::new();
+    for level in stacks.iter().flat_map(|stack| &stack.levels) {
+        let indent = "\u{2003}".repeat(level.depth as usize);
+        let name = level.device.as_deref().unwrap_or("diskspd");
+        for (kind, figures) in [("read", &level.read), ("write", &level.write)] {
+            if figures.ios == 0 {
+                continue;
+            }
+            rows.push(vec![
+                format!("{indent}{}", text(name.as_bytes())),
+                kind.to_owned(),
+                grouped(figures.ios as f64),
+                grouped(figures.iops),
+                Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
+                figures.latency_mean_ns.map_or_else(|| "-".to_owned(), latency),
+            ]);
+        }
+    }
+    let columns = [Column::text("level"), Column::text("kind")];
+    let numbers = ["I/Os", "IOPS", "MiB/s", "mean latency"].map(Column::number);
+    (!rows.is_empty()).then(|| Table {
+        heading: "I/O at each level".to_owned(),
+        columns: columns.into_iter().chain(numbers).collect(),
+        rows,
+        note: "Devices: requests of all programs, timed from creation to completion (/sys/block/*/stat).".to_owned(),
+        ..Table::default()
+    })
+}
+
+/// What the hottest positions received (`--skew`).
+fn skews(measured: &Measured) -> Option<Table> {
+    let percent = |share: f64| format!("{share:.2} %");
+    let row = |(skew, share): (&SkewFigures, &HottestShare)| {
+        vec![
+            text_of_path(&skew.path),
+            format!("{}:{} ({})", skew.skew.law.option(), skew.skew.parameter, skew.skew.placement()),
+            format!("{} %", share.positions_percent),
+            grouped(share.positions as f64),
+            percent(share.law_percent),
+            share.drawn_percent.map_or_else(|| "-".to_owned(), percent),
+            grouped(skew.draws as f64),
+            grouped(skew.touched_positions as f64),
+        ]
+    };
+    let shares = measured.skews.iter().flat_map(|skew| skew.hottest.iter().map(move |share| (skew, share)));
+    let rows: Vec<Vec<String>> = shares.map(row).collect();
+    let numbers = ["hottest", "positions", "expected", "drawn", "random I/Os", "positions touched"];
+    (!rows.is_empty()).then(|| Table {
+        heading: "I/Os on the hottest positions".to_owned(),
+        columns: [Column::text("file"), Column::text("skew")].into_iter().chain(numbers.map(Column::number)).collect(),
+        rows,
+        note:
+            "\"expected\" and \"drawn\" are shares of the random I/Os that started during the measurement; \"positions \
+               touched\" is an estimate."
+                .to_owned(),
+        ..Table::default()
+    })
+}
+
+/// How far what was written reduces (`--compress`, `--dedupe`).
+fn reductions(measured: &Measured) -> Option<Table> {
+    let or_dash =
+        |value: Option<f64>, unit: &str| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}{unit}"));
+    let row = |figures: &ReductionFigures| {
+        vec![
+            text_of_path(&figures.path),
+            figures.asked.compress_ratio.to_string(),
+            or_dash(figures.zstd_ratio, ""),
+            or_dash(figures.lz4_ratio, ""),
+            format!("{} %", figures.asked.dedupe_percent),
+            or_dash(figures.equal_blocks_percent, " %"),
+            grouped(figures.compared_blocks as f64),
+        ]
+    };
+    let rows: Vec<Vec<String>> = measured.reductions.iter().map(row).collect();
+    let numbers = ["ratio asked for", "zstd", "lz4", "repeats asked for", "equal blocks", "blocks compared"];
+    (!rows.is_empty()).then(|| Table {
+        heading: "Compressibility of the written data".to_owned(),
+        label: "",
+        columns: [Column::text("file")].into_iter().chain(numbers.map(Column::number)).collect(),
+        rows,
+        note: "Measured on a sample of the first writes: zstd (level 3) and LZ4 on pieces of 128 KiB, and blocks of 4 KiB \
+               that are equal to another one."
+            .to_owned(),
+    })
+}
+
+/// The longest latency of a stall is at least so many times the median.
+const STALL_TIMES_MEDIAN: u64 = 10;
+const P50_PPB: u64 = 500_000_000;
+
+/// The slowest I/Os by what they waited for together.
+fn stalls(measured: &Measured) -> Option<Table> {
+    let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
+    stalls_beside(measured, latencies.and_then(|latencies| latencies.at(P50_PPB)).unwrap_or(0))
+}
+
+/// The same beside a median latency.
+fn stalls_beside(measured: &Measured, median_ns: u64) -> Option<Table> {
+    let found = stats::overview::stalls(&measured.slowest);
+    // Where most I/Os take nearly as long, the slowest are no stall.
+    let is_stall = |stall: &&Stall| stall.ios() > 1 && stall.longest_ns >= STALL_TIMES_MEDIAN * median_ns;
+    let together: Vec<&Stall> = found.iter().filter(is_stall).collect();
+    let row = |stall: &&Stall| {
+        let counted = |count: usize| if count == 0 { "-".to_owned() } else { count.to_string() };
+        let threads: Vec<String> = stall.threads.iter().map(u32::to_string).collect();
+        let paths = measured.rows.iter().filter(|row| stall.targets.contains(&row.target));
+        let mut paths: Vec<String> = paths.map(|row| text_of_path(&row.path)).collect();
+        paths.sort();
+        paths.dedup();
+        vec![
+            format!("{:.3} s", stall.began_at_ns as f64 / 1e9),
+            latency(stall.longest_ns as f64),
+            counted(stall.reads),
+            counted(stall.writes),
+            counted(stall.without_data),
+            threads.join(", "),
+            paths.join(", "),
+        ]
+    };
+    let columns = vec![
+        Column::number("began at"),
+        Column::number("longest latency"),
+        Column::number("reads"),
+        Column::number("writes"),
+        Column::number("discards and write-zeroes"),
+        Column::text("threads"),
+        Column::text("files"),
+    ];
+    let others = measured.slowest.len() - together.iter().map(|stall| stall.ios()).sum::<usize>();
+    (!together.is_empty()).then(|| Table {
+        heading: stalled(&together),
+        columns,
+        rows: together.iter().take(STALL_ROWS).map(row).collect(),
+        note: format!(
+            "The {}, grouped into stalls: those of each were all outstanding at one moment.{}{}",
+            counted(measured.slowest.len(), "slowest I/O"),
+            if together.len() > STALL_ROWS { format!(" The {STALL_ROWS} longest are shown.") } else { String::new() },
+            if others > 0 {
+                format!(" {others} waited alone, or less than {STALL_TIMES_MEDIAN} times the median latency.")
+            } else {
+                String::new()
+            },
+        ),
+        ..Table::default()
+    })
+}
+
+/// `8 I/Os, one stall of 746 ms at 0.078 s, thread 0`
+fn stalled(stalls: &[&Stall]) -> String {
+    let ios = counted(stalls.iter().map(|stall| stall.ios()).sum::<usize>(), "slow I/O");
+    let Some(longest) = stalls.first() else { return String::new() };
+    let length = latency(longest.longest_ns as f64);
+    let at = format!("at {:.3} s", longest.began_at_ns as f64 / 1e9);
+    let threads = match (longest.threads.len(), longest.threads.first()) {
+        (1, Some(thread)) => format!("thread {thread}"),
+        (count, _) => format!("{count} threads"),
+    };
+    match stalls.len() {
+        1 => format!("{ios}, one stall of {length} {at}, {threads}"),
+        count => format!("{ios} in {count} stalls, the longest of {length} {at}, {threads}"),
+    }
+}
+
+fn slowest(measured: &Measured) -> Option<Table> {
+    let row = |io: &model::record::SlowIo| {
+        let path = measured.rows.iter().find(|row| row.target == io.target).map(|row| text_of_path(&row.path));
+        vec![
+            format!("{:.3} s", io.ended_at_ns as f64 / 1e9),
+            latency(io.latency_ns as f64),
+            io.operation().name().to_owned(),
+            io.thread.to_string(),
+            grouped(io.offset_bytes as f64),
+            grouped(io.size_bytes as f64),
+            path.unwrap_or_default(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = measured.slowest.iter().take(SLOWEST_ROWS).map(row).collect();
+    let columns = vec![
+        Column::number("completed at"),
+        Column::number("latency"),
+        Column::text("kind"),
+        Column::number("thread"),
+        Column::number("offset"),
+        Column::number("bytes"),
+        Column::text("file"),
+    ];
+    (!rows.is_empty()).then(|| Table {
+        heading: format!("The {}", counted(rows.len(), "slowest I/O")),
+        columns,
+        rows,
+        ..Table::default()
+    })
+}
+
+/// What the kernel logged while the slowest I/Os were under way, or within a second of it.
+fn kernel_messages(measured: &Measured) -> Option<Table> {
+    let messages = measured.kernel_messages.iter();
+    let row = |message: &model::kernel_log::KernelMessage| {
+        vec![format!("{:.3} s", message.at_ns as f64 / 1e9), text(message.text.as_bytes())]
+    };
+    let rows: Vec<Vec<String>> = messages.map(row).collect();
+    (!rows.is_empty()).then(|| Table {
+        heading: "Kernel messages within 1 s of the slowest I/Os".to_owned(),
+        columns: vec![Column::number("at"), Column::text("message")],
+        rows,
+        ..Table::default()
+    })
+}
+
+/// Notes of the plan, and warnings.
+fn remarks(result: &RunResult) -> Option<Section> {
+    let notes = result.notes.iter().map(|note| text(note.to_string().as_bytes()));
+    let warnings = result.warnings.iter().map(|warning| text(warning.as_bytes()));
+    let sentences: Vec<String> = warnings.chain(notes).collect();
+    let block = Block::Notes { heading: String::new(), sentences };
+    (!result.notes.is_empty() || !result.warnings.is_empty()).then(|| Section::new("Warnings and notes", vec![block]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::figures::{CommitFigures, Figures, FlushFigures, LatencyFigures};
+
+    /// The slowest I/Os of a queue that is always full were called stalls.
+    #[test]
+    fn a_stall_is_longer_than_most_ios_take() {
+        let io = |latency_ns| model::record::SlowIo {
+            ended_at_ns: 9_000_000,
+            latency_ns,
+            thread: 0,
+            target: 0,
+            is_write: false,
+            operation: None,
+            offset_bytes: 0,
+            size_bytes: 4096,
+        };
+        let measured = Measured { slowest: vec![io(3_000_000), io(2_900_000)], ..Measured::default() };
+        let found = |median_ns| stalls_beside(&measured, median_ns);
+        assert!(found(2_000_000).is_none(), "a half more than the median");
+        assert!(found(200_000).expect("a stall").heading.starts_with("2 slow I/Os, one stall of 3 ms"));
+    }
+
+    /// Pages of logs showed the write without its fdatasync as the latency.
+    #[test]
+    fn a_commit_comes_before_the_write_that_is_part_of_it() {
+        let latency = Some(LatencyFigures { mean_ns: 177_000.0, ..LatencyFigures::default() });
+        let write = Figures { ios: 5000, iops: 264.0, latency, ..Figures::default() };
+        let commit = CommitFigures { mean_ns: 3_752_000.0, p50_ns: 3_000_000, p99_ns: 8_050_000, max_ns: 9_000_000 };
+        let flushes = FlushFigures { after_writes: 1, count: 5000, commit: Some(commit), ..FlushFigures::default() };
+        let total = Directions { write, total: write, ..Directions::default() };
+        let measured = Measured { total, flushes: Some(flushes), ..Measured::default() };
+        let span_result = TimeSpanResult { measured: Some(measured.clone()), ..TimeSpanResult::default() };
+        let shown = tiles(&span_result, &measured);
+        let latencies: Vec<String> = shown
+            .iter()
+            .filter(|tile| tile.unit.ends_with('s') && !tile.unit.contains('/'))
+            .map(|tile| format!("{}: {} {}, {}", tile.label, tile.value, tile.unit, tile.beside))
+            .collect();
+        assert_eq!(
+            latencies,
+            [
+                "Mean commit: 3.75 ms, write + fdatasync",
+                "99th percentile of commits: 8.05 ms, write + fdatasync",
+                "Mean latency: 177 µs, without fdatasync",
+            ]
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! The hosts of a fleet: a table of their own below those of `DiskSpd`.
+
+use crate::words::foreign;
+use crate::words::numbers::ms;
+use crate::words::plain_table::PlainTable;
+use crate::words::prose::sentence;
+use model::fleet::{CommonWindow, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostTimeSpan, few_names};
+use model::printable::printable;
+use model::result::Ending;
+use model::units::mib;
+use std::io::{self, Write};
+
+/// The headings of the table.
+pub const COLUMNS: [&str; 8] =
+    ["host", "I/O per s", "MiB/s", "mean ms", "p99 ms", "start late us", "clock \u{b1} us", "verdict"];
+
+/// A row for each host, then the window; it begins with an empty line.
+pub fn table(out: &mut dyn Write, fleet: &Fleet, time_span: &FleetTimeSpan) -> io::Result<()> {
+    writeln!(out, "\nHosts")?;
+    let mut table = PlainTable::new(COLUMNS, 1..COLUMNS.len() - 1).fitted([6, 5, 2]);
+    for row in rows(fleet, time_span) {
+        table.add(row);
+    }
+    table.write(out)?;
+    time_span.window.as_ref().map_or(Ok(()), |window| sentence(out, &window_words(window)))
+}
+
+/// The cells of each host, in the order of [`COLUMNS`].
+pub fn rows(fleet: &Fleet, time_span: &FleetTimeSpan) -> Vec<Vec<String>> {
+    fleet.hosts.iter().map(|host| row(host, time_span.hosts.iter().find(|of| of.host == host.name))).collect()
+}
+
+fn row(host: &FleetHost, measured: Option<&HostTimeSpan>) -> Vec<String> {
+    const UNKNOWN: &str = "-";
+    let headline = measured.and_then(|measured| measured.headline.as_ref());
+    let cell = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.to_owned());
+    let us = |ns: f64| format!("{:.0}", ns / 1e3);
+    let millis = |ns: f64| format!("{:.3}", ms(ns));
+    vec![
+        host.name.clone(),
+        cell(headline.map(|headline| format!("{:.2}", headline.iops))),
+        cell(headline.map(|headline| format!("{:.2}", mib(headline.bytes_per_s)))),
+        cell(headline.and_then(|headline| headline.mean_ns).map(millis)),
+        cell(headline.and_then(|headline| headline.p99_ns).map(|ns| millis(ns as f64))),
+        cell(host.start_late_ns.map(|ns| us(ns as f64))),
+        cell(host.timing.map(|_| us(host.clock.uncertainty_ns as f64))),
+        state(host, measured).to_owned(),
+    ]
+}
+
+/// How the host ended, or the level of its verdict.
+fn state(host: &FleetHost, measured: Option<&HostTimeSpan>) -> &'static str {
+    match (&host.ending, measured) {
+        (HostEnding::Lost { .. }, _) => "lost",
+        (HostEnding::Failed { .. }, _) => "failed",
+        (HostEnding::Finished, None) => "no result",
+        (HostEnding::Finished, Some(measured)) => match (measured.outcome, &measured.verdict) {
+            (Ending::Failed, _) => "failed",
+            (_, Some(verdict)) => verdict.level().word(),
+            (_, None) => "-",
+        },
+    }
+}
+
+/// `All hosts measured together for 59.998 s, from 5.001 s after the planned start (± 0.050 ms); their I/O per s are known
+/// to ± 0.10 %.`
+pub fn window_words(window: &CommonWindow) -> String {
+    let CommonWindow { start_ns, length_ns, uncertainty_ns, ios, iops_uncertainty, bytes: _ } = *window;
+    let length_s = length_ns as f64 / 1e9;
+    let start = start_ns.map(|ns| format!(", from {:.3} s after the planned start", ns as f64 / 1e9));
+    let clocks = match uncertainty_ns {
+        Some(ns) => format!(" (\u{b1} {:.3} ms)", ns as f64 / 1e6),
+        None => " (their starts are unknown)".to_owned(),
+    };
+    let percent = (ios > 0.0).then(|| 100.0 * iops_uncertainty * length_s / ios);
+    let rates = percent.map(|percent| format!("; their I/O per s are known to \u{b1} {percent:.2} %"));
+    let (start, rates) = (start.unwrap_or_default(), rates.unwrap_or_default());
+    format!("All hosts measured together for {length_s:.3} s{start}{clocks}{rates}.")
+}
+
+/// The notes of the hosts, after an empty line; nothing if there are none.
+pub fn notes_block(out: &mut dyn Write, time_span: &FleetTimeSpan) -> io::Result<()> {
+    let notes = notes(time_span);
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    notes.iter().try_for_each(|note| foreign::remark(out, "NOTE", note))
+}
+
+/// The notes of the hosts, equal ones once with the names of the hosts: `h1, h2: what it says`.
+pub fn notes(time_span: &FleetTimeSpan) -> Vec<String> {
+    let mut grouped: Vec<(&str, Vec<&str>)> = Vec::new();
+    for host in &time_span.hosts {
+        for note in &host.notes {
+            match grouped.iter_mut().find(|(text, _)| text == note) {
+                Some((_, hosts)) => hosts.push(&host.host),
+                None => grouped.push((note, vec![&host.host])),
+            }
+        }
+    }
+    grouped.into_iter().map(|(note, hosts)| printable(&format!("{}: {note}", few_names(&hosts))).into_owned()).collect()
+}
