@@ -4,6 +4,7 @@ use super::labels::{
     Anchor, LINE_PX, Label, Labels, Spot, TEXT_PX, broken, extent_across, extent_up, shortened, spread, ticks_apart,
     width_px as width_px_of,
 };
+use super::layer::Layer;
 use super::palette::{Rgb, light};
 use super::ruler::Ruler;
 use plotters::coord::Shift;
@@ -14,23 +15,6 @@ use report::axis::{Axis, Tick};
 use report::chart::{Cell, Chart, Interval, Marker, Marks, Series};
 use report::quantity::Quantity;
 use report::role::Role;
-
-/// What is drawn at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layer {
-    /// The horizontal axis.
-    AcrossAxis,
-    /// The vertical axis.
-    UpAxis,
-    /// What is on the axes, and the marks of the right one.
-    Units,
-    /// One series.
-    Series(usize),
-    /// Places that matter, and names of series.
-    Names,
-    /// The chart's title.
-    Title,
-}
 
 /// How large, and in how many units of the back end for each pixel.
 #[derive(Clone, Copy, Debug)]

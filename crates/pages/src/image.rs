@@ -1,7 +1,8 @@
 //! A chart as SVG, for a page or on its own, and as PNG.
 
-use super::draw::{Drawing, Layer, Plane, Size};
+use super::draw::{Drawing, Plane, Size};
 use super::labels::register;
+use super::layer::Layer;
 use super::palette::{light, variable};
 use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use plotters::prelude::*;

@@ -6,7 +6,7 @@
 //! axis; numbers in cells; names of peaks. `draw` writes nothing else. Where a page draws axes and names again, for a part
 //! of the time or without some series, `report.js` follows the same rules (`ticksApart`, `spread`).
 
-use super::draw::Layer;
+use super::layer::Layer;
 use plotters::style::{FontStyle, IntoFont, register_font};
 use report::axis::{Axis, Tick};
 use report::role::Role;

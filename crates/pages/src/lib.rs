@@ -8,6 +8,7 @@ mod image;
 mod labels;
 #[cfg(test)]
 mod labels_of_random_charts;
+mod layer;
 mod page;
 mod palette;
 mod ruler;

@@ -2,9 +2,9 @@
 
 use super::block::Tone;
 use super::foreign_text::text;
+use crate::block::Answer;
 use model::doubt::Doubt;
 use model::headline::Headline;
-use serde::Serialize;
 
 /// What a page says to what the measurement was made for, if its runs can be relied on.
 #[derive(Debug)]
@@ -14,15 +14,6 @@ pub(crate) struct Statement {
     pub(crate) about: String,
     pub(crate) headline: String,
     pub(crate) sentences: Vec<String>,
-}
-
-/// A statement that is coloured no better than the verdicts of its runs, and says why.
-#[derive(Debug, Serialize)]
-pub struct Answer {
-    tone: Tone,
-    about: String,
-    headline: String,
-    sentences: Vec<String>,
 }
 
 impl Answer {
@@ -50,21 +41,6 @@ impl Answer {
         let named: Vec<&Headline> = named.into_iter().collect();
         let runs: Vec<&Headline> = runs.into_iter().collect();
         Self::new(&runs, "", if named.is_empty() { &runs } else { &named }, statement)
-    }
-
-    /// What it belongs to; may be empty.
-    pub fn about(&self) -> &str {
-        &self.about
-    }
-
-    /// The answer in a sentence.
-    pub fn headline(&self) -> &str {
-        &self.headline
-    }
-
-    /// What the answer rests on, and how far.
-    pub fn sentences(&self) -> &[String] {
-        &self.sentences
     }
 
     fn new(runs: &[&Headline], which: &str, named: &[&Headline], statement: Statement) -> Self {

@@ -1,9 +1,6 @@
 //! What a report consists of, in the order in which it is read.
 
-use super::answer::Answer;
-use super::brief::Brief;
-use super::chart::Chart;
-use super::charts::{Absent, Shown};
+use super::chart::{Absent, Chart, Shown};
 use crate::words::plain_table::PlainTable;
 use model::finding::Severity;
 use serde::Serialize;
@@ -62,6 +59,28 @@ fn taken(first: &mut Section) -> (Vec<Block>, Vec<Block>) {
     let begin = first.blocks.extract_if(.., is_first).collect();
     let before_use = first.blocks.extract_if(.., |block| matches!(block, Block::Verdict(_))).collect();
     (begin, before_use)
+}
+
+/// The four answers. Sentences end with a full stop.
+#[derive(Debug, Default, Serialize)]
+pub struct Brief {
+    /// How long, how often, by what means, and what came out.
+    pub measured: String,
+    /// The target, what it stands on, and the machine.
+    pub on: String,
+    /// Whether the figures can be used.
+    pub trust: Trust,
+    /// What to do with the answer, or for a better one.
+    pub next: String,
+    /// What to type for it; may be empty.
+    pub command: String,
+}
+
+/// Whether figures can be used, and why not.
+#[derive(Debug, Default, Serialize)]
+pub struct Trust {
+    pub tone: Tone,
+    pub words: String,
 }
 
 /// Blocks under one heading.
@@ -124,6 +143,32 @@ pub enum Block {
     Command { words: String, hint: String },
     /// Sentences.
     Notes { heading: String, sentences: Vec<String> },
+}
+
+/// A statement that is coloured no better than the verdicts of its runs, and says why.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    pub(crate) tone: Tone,
+    pub(crate) about: String,
+    pub(crate) headline: String,
+    pub(crate) sentences: Vec<String>,
+}
+
+impl Answer {
+    /// What it belongs to; may be empty.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// The answer in a sentence.
+    pub fn headline(&self) -> &str {
+        &self.headline
+    }
+
+    /// What the answer rests on, and how far.
+    pub fn sentences(&self) -> &[String] {
+        &self.sentences
+    }
 }
 
 /// A verdict, or what is like one.

@@ -6,6 +6,7 @@ use super::engines::engines;
 use super::environment::facts;
 use super::foreign_text::{text, text_of_path};
 use super::warnings::{Explain, advice_for_all, plain};
+use crate::block::{Brief, Trust};
 use crate::words::load_line;
 use model::doubt::{Doubt, NotedRuns};
 use model::environment::{Hypervisor, TargetEnvironment};
@@ -14,7 +15,6 @@ use model::headline::Headline;
 use model::result::RunResult;
 use model::sweep::Sweep;
 use model::units::counted;
-use serde::Serialize;
 use std::path::PathBuf;
 
 /// Findings of one run that are named; the others are counted.
@@ -51,28 +51,6 @@ const SMALL_PERCENT: f64 = 5.0;
 
 /// Findings of I/O that caches completed.
 const CACHES: [&str; 3] = ["served-from-memory", "served-from-cache", "writes-in-memory"];
-
-/// The four answers. Sentences end with a full stop.
-#[derive(Debug, Default, Serialize)]
-pub struct Brief {
-    /// How long, how often, by what means, and what came out.
-    pub measured: String,
-    /// The target, what it stands on, and the machine.
-    pub on: String,
-    /// Whether the figures can be used.
-    pub trust: Trust,
-    /// What to do with the answer, or for a better one.
-    pub next: String,
-    /// What to type for it; may be empty.
-    pub command: String,
-}
-
-/// Whether figures can be used, and why not.
-#[derive(Debug, Default, Serialize)]
-pub struct Trust {
-    pub tone: Tone,
-    pub words: String,
-}
 
 impl Brief {
     /// Of the runs of a method: `example` is the result of one of them.

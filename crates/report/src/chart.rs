@@ -135,3 +135,14 @@ impl Marker {
         self.bounds.1 > self.bounds.0
     }
 }
+
+/// A chart, or why there is none.
+pub type Shown = Result<Chart, Absent>;
+
+/// A chart that there is no data for.
+#[derive(Clone, Debug)]
+pub struct Absent {
+    pub title: &'static str,
+    /// A sentence.
+    pub reason: String,
+}

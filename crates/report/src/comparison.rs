@@ -1,17 +1,19 @@
 //! The page of results beside each other.
 
 use super::again::Again;
-use super::answer::{Answer, Statement, capitalised, sentence};
+use super::answer::{Statement, capitalised, sentence};
 use super::block::{Block, Column, Fact, Report, Section, Table, Tone, charts};
-use super::brief::{self, Brief, Trust, place, remedy_of_runs};
+use super::brief::{self, place, remedy_of_runs};
 use super::chart::Chart;
-use super::charts::{Shown, differences, overlays};
+use super::charts::{differences, overlays};
 use super::engines::engines;
 use super::environment::{command, facts, place_time_tool};
+use super::figures::{name, name_in_words, shown};
 use super::foreign_text::text;
 use super::quantity::size;
-use super::repeat::{name, name_in_words, shown};
 use super::warnings::{Explain, NamedRun, banner, warnings_of_repeats};
+use crate::block::{Answer, Brief, Trust};
+use crate::chart::Shown;
 use crate::words::compare::{
     AVAILABLE_MEMORY, FREE_MEMORY, NOT_COMPARED, SEED, SameRuns, VARYING, averages, compared_in_part, drift,
     equivalent, incomplete, measured, nothing_differs, one_run, system_differences, unlike, unlike_waits,

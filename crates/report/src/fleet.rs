@@ -3,10 +3,11 @@
 use super::axis::Axis;
 use super::block::{Block, Column, Section, Table, charts};
 use super::chart::{Cell, Chart, Marks, Points, Series};
-use super::charts::{OF_ONE_MACHINE, Shown};
+use super::charts::OF_ONE_MACHINE;
 use super::foreign_text::text;
 use super::quantity::{Quantity, significant};
 use super::role::Role;
+use crate::chart::Shown;
 use crate::words::host_table::{COLUMNS, notes, rows, window_words};
 use model::fleet::{FleetTimeSpan, HostTimeSpan};
 use model::result::RunResult;

@@ -2,11 +2,11 @@
 
 use super::axis::Axis;
 use super::block::{Block, Report, Section, Table, Tone, charts};
-use super::brief::{Brief, Trust};
 use super::chart::{Chart, Marker, Marks, Series};
 use super::foreign_text::text;
 use super::quantity::Quantity;
 use super::role::Role;
+use crate::block::{Brief, Trust};
 use crate::words::gate::{History, history, shown_metrics};
 use crate::words::time::utc;
 use model::metric::{MetricName, MetricUnit};

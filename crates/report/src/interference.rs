@@ -1,17 +1,19 @@
 //! The page of streams alone and together: what they do to each other.
 
 use super::again::Again;
-use super::answer::{Answer, Statement, sentence};
+use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Report, Section, Table, Tone, charts};
-use super::brief::{self, Brief, Trust, each, remedy_of_runs};
-use super::charts::{Shown, streams};
+use super::brief::{self, each, remedy_of_runs};
+use super::charts::streams;
 use super::environment::environment;
+use super::figures::MACHINE_CPU;
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
-use super::repeat::MACHINE_CPU;
-use super::sweep::{command, page_of_runs, verdicts};
+use super::series::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
+use crate::block::{Answer, Brief, Trust};
+use crate::chart::Shown;
 use crate::words::interference::{factor, share_of_iops};
 use model::finding::Severity;
 use model::headline::Headline;

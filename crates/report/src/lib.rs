@@ -14,6 +14,7 @@ mod charts;
 mod comparison;
 mod engines;
 mod environment;
+mod figures;
 mod fleet;
 mod foreign_text;
 mod history;
@@ -27,16 +28,17 @@ mod repeat;
 pub mod role;
 mod run;
 mod run_brief;
+mod series;
 mod storage;
 mod sweep;
 mod warnings;
 mod weak;
 pub mod words;
 
-pub use answer::Answer;
-pub use block::{Banner, Block, Column, Fact, Found, Missing, Report, Section, Table, Tile, Tone};
-pub use brief::{Brief, Trust};
-pub use charts::{Absent, Shown};
+pub use block::{
+    Answer, Banner, Block, Brief, Column, Fact, Found, Missing, Report, Section, Table, Tile, Tone, Trust,
+};
+pub use chart::{Absent, Shown};
 pub use comparison::Side;
 pub use history::report as history;
 pub use run_brief::brief as brief_of_run;

@@ -1,17 +1,19 @@
 //! The page of two loads in pairs: whether one is better.
 
 use super::again::Again;
-use super::answer::{Answer, Statement, sentence};
+use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Report, Section, Table, Tone, charts};
-use super::brief::{self, Brief, Trust, each, remedy_of_runs};
-use super::charts::{Shown, pairs};
+use super::brief::{self, each, remedy_of_runs};
+use super::charts::pairs;
 use super::comparison::{LIMITED, LIMITED_HEADLINE};
 use super::environment::environment;
+use super::figures::{name_in_words, name_of, shown as value};
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
-use super::repeat::{name_in_words, name_of, shown as value};
-use super::sweep::{command, page_of_runs, verdicts};
+use super::series::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
+use crate::block::{Answer, Brief, Trust};
+use crate::chart::Shown;
 use crate::words::ab::{
     DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful, unlike_waits,
 };

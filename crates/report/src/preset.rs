@@ -1,11 +1,12 @@
 //! What the page of a preset begins with: how many of its loads pass, which of them can be trusted, and their figures.
 
-use super::answer::{Answer, Statement, sentence};
+use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Section, Table, Tone};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant_grouped};
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
 use super::weak;
+use crate::block::Answer;
 use crate::words::preset::{COMMIT_COLUMNS, LoadRow, about_commits, busy_cpus};
 use model::finding::Severity;
 use model::headline::Headline;

@@ -1,13 +1,14 @@
 //! The page of a recording of the monitor, and its devices under a run.
 
-use super::answer::{Answer, Statement, sentence};
+use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Fact, Report, Section, Table, Tone, charts};
-use super::brief::{self, Brief, Trust};
-use super::charts::Shown;
+use super::brief::{self};
 use super::charts::device::{self, Span};
 use super::environment::{self, Machine};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant, size};
+use crate::block::{Answer, Brief, Trust};
+use crate::chart::Shown;
 use crate::words::time::utc;
 use model::device_interval::Recording;
 use model::device_interval::{DeviceInterval, DeviceRates, WatchedDevice};

@@ -1,18 +1,20 @@
 //! The page of runs of the same load.
 
 use super::again::Again;
-use super::answer::{Answer, Statement};
+use super::answer::Statement;
 use super::block::{Block, Column, Report, Section, Table, Tone, charts};
-use super::brief::{self, Brief, Trust, each, remedy_of_runs};
+use super::brief::{self, each, remedy_of_runs};
 use super::charts::runs;
 use super::environment::environment;
-use super::quantity::{Quantity, grouped, latency, range, significant_grouped};
-use super::sweep::{command, page_of_runs, verdicts};
+use super::figures::{name_of, shown};
+use super::quantity::{Quantity, grouped, range, significant_grouped};
+use super::series::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
+use crate::block::{Answer, Brief, Trust};
 use crate::words::repeat::EVERY_RUN_WARNED;
 use model::headline::Headline;
-use model::metric::{Metric, MetricUnit, Scope, ScopedMetric};
+use model::metric::{Metric, Scope, ScopedMetric};
 use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{SteadyState, Sweep, Visit};
@@ -227,40 +229,6 @@ fn row(metric: ScopedMetric, spread: &Spread) -> Vec<String> {
         shown(spread.min),
         shown(spread.max),
     ]
-}
-
-/// What tables call the CPU usage: it is that of all programs.
-pub(crate) const MACHINE_CPU: &str = "CPU";
-
-/// Without the unit, which its values bring along.
-pub(crate) fn name(figure: Metric) -> String {
-    if figure == Metric::Cpu {
-        return MACHINE_CPU.to_owned();
-    }
-    crate::words::figure_words::name(figure).to_owned()
-}
-
-/// The same of some I/Os: `p99 (commit)`.
-pub(crate) fn name_of((scope, metric): ScopedMetric) -> String {
-    scope.label(&name(metric))
-}
-
-/// In a sentence, where a mean is of nothing in particular.
-pub(crate) fn name_in_words(figure: Metric) -> String {
-    match figure {
-        Metric::Mean | Metric::P50 | Metric::P99 | Metric::P999 => format!("{} latency", name(figure)),
-        _ => name(figure),
-    }
-}
-
-/// A value with its unit.
-pub(crate) fn shown(metric: Metric, value: f64) -> String {
-    match metric.unit() {
-        MetricUnit::IosPerSecond => Quantity::Iops.value(value),
-        MetricUnit::MibPerSecond => Quantity::MibPerS.value(value),
-        MetricUnit::Nanoseconds => latency(value),
-        MetricUnit::Percent => Quantity::Percent.value(value),
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::preset;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
 use super::run_brief::brief;
+use super::run_brief::ended;
 use super::storage;
 use super::warnings::Explain;
 use crate::words::confidence::{WithoutInterval, of_bytes, of_iops, of_mean_latency, without_interval};
@@ -20,9 +21,7 @@ use model::device_interval::Recording;
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
 use model::profile::{OfferedRate, TimeSpan};
-use model::result::{
-    Ending, HottestShare, LoadLoop, Measured, ReductionFigures, RunResult, SkewFigures, TimeSpanResult,
-};
+use model::result::{HottestShare, LoadLoop, Measured, ReductionFigures, RunResult, SkewFigures, TimeSpanResult};
 use model::units::{counted, mib, pluralized};
 use model::verdict::Verdict;
 use model::verification::VerificationFigures;
@@ -199,14 +198,6 @@ fn failure(headline: &str, reasons: &[String]) -> Block {
         headline: headline.to_owned(),
         findings: reasons.iter().map(found).collect(),
     })
-}
-
-pub(crate) const fn ended(outcome: Ending) -> &'static str {
-    match outcome {
-        Ending::NotRun => "this timespan was not run, because an earlier one failed or the run was stopped",
-        Ending::Stopped => "this timespan was stopped before its measurement began",
-        Ending::Completed | Ending::Failed => "the result has no measurements",
-    }
 }
 
 /// Measured by another program, which makes no verdict.

@@ -3,20 +3,21 @@
 use super::again::Again;
 use super::answer::sentence;
 use super::block::Tone;
-use super::brief::{Brief, FINDINGS_MAX, Trust, is_small_share, listed, names_option, place, remedy};
+use super::brief::{FINDINGS_MAX, is_small_share, listed, names_option, place, remedy};
 use super::engines::engines;
 use super::foreign_text::{text, text_of_path};
 use super::preset;
 use super::quantity::{Quantity, latency, significant};
-use super::run::ended;
 use super::storage;
 use super::warnings::{Explain, NamedRun};
+use crate::block::{Brief, Trust};
 use crate::words::load_line;
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::preset::PresetRun;
 use model::printable::words_of;
 use model::profile::{CacheMode, Target, TimeSpan};
+use model::result::Ending;
 use model::result::{Measured, RunResult, TimeSpanResult};
 use model::units::{counted, mib};
 
@@ -377,6 +378,15 @@ fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String,
     let compare =
         "Run it again and compare the results (diskspd compare): a single run does not show how much runs vary.";
     (compare.to_owned(), same())
+}
+
+/// Why there are no figures.
+pub(crate) const fn ended(outcome: Ending) -> &'static str {
+    match outcome {
+        Ending::NotRun => "this timespan was not run, because an earlier one failed or the run was stopped",
+        Ending::Stopped => "this timespan was stopped before its measurement began",
+        Ending::Completed | Ending::Failed => "the result has no measurements",
+    }
 }
 
 #[cfg(test)]

@@ -2,19 +2,20 @@
 
 mod in_brief;
 
-use super::answer::{Answer, Statement, sentence};
-use super::block::{Block, Column, Found, Report, Section, Table, Tone, charts};
-use super::brief::Brief;
-use super::charts::{Shown, grids, over_depth, over_settings};
-use super::environment::{environment, subtitle_of_runs};
+use super::answer::{Statement, sentence};
+use super::block::{Block, Column, Report, Section, Table, Tone, charts};
+use super::charts::{grids, over_depth, over_settings};
+use super::environment::environment;
+use super::figures::{MACHINE_CPU, name, name_of};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant, significant_grouped};
-use super::repeat::{MACHINE_CPU, name, name_of};
 use super::run::time_span;
-use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
+use super::series::{advise, command, page_of_runs, verdicts};
+use super::warnings::Explain;
 use super::weak;
+use crate::block::Answer;
+use crate::chart::Shown;
 use crate::words::limit::without_overload;
-use crate::words::load_line;
 use crate::words::sweep::{
     ACROSS_BLOCKS, NOT_FIRM, OF_PROBES, RULE, Range, across_blocks, compared, dashed, edge, given_up, growth_of_blocks,
     growth_of_depths, has_confirmed, interval_basis, kind_of_row, most, names, none_beaten, nothing_better,
@@ -22,15 +23,11 @@ use crate::words::sweep::{
 };
 use in_brief::{in_brief, is_at_edge};
 use model::doubt::Doubt;
-use model::finding::Severity;
 use model::headline::Headline;
 use model::limit::{Limit, LimitFound};
 use model::metric::{Metric, Scope, ScopedMetric};
-use model::printable::command_line;
 use model::result::RunResult;
-use model::sweep::{
-    BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit, VisitOutcome,
-};
+use model::sweep::{BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit};
 use model::units::{counted, mib};
 use stats::limit::{Met, met};
 use stats::sweep::{AcrossBlocks, Shown as Why};
@@ -73,19 +70,6 @@ pub(crate) fn report(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, expl
     page_of_runs("Sweep", name, sweep, chosen, in_brief(sweep, chosen, (name, explain)), sections)
 }
 
-/// The page of a method; `example` is the result of one of its runs.
-pub(crate) fn page_of_runs(
-    method: &str,
-    name: &str,
-    sweep: &Sweep,
-    example: Option<&RunResult>,
-    brief: Brief,
-    sections: Vec<Section>,
-) -> Report {
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
-    Report::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, brief, sections).of_method(method)
-}
-
 /// Why this point has a section, and which of its runs is shown.
 fn why_shown(sweep: &Sweep, point: usize, why: Why) -> String {
     let why = match why {
@@ -118,14 +102,6 @@ pub(crate) fn shown(sweep: &Sweep) -> Vec<Shown> {
         found.extend(over_settings(sweep).into_iter().map(Ok));
     }
     found
-}
-
-/// What was typed.
-pub(crate) fn command(subcommand: &str, sweep: &Sweep) -> Section {
-    let words: Vec<String> = sweep.words.iter().map(|word| text(word.as_bytes())).collect();
-    let words = format!("diskspd {subcommand} {}", command_line(words.iter().map(String::as_str)));
-    let hint = format!("Measured with {}.", text(sweep.program.as_bytes()));
-    Section::of_details("Command line", vec![Block::Command { words, hint }])
 }
 
 /// The answer for each series of depths or of block sizes, or the best point.
@@ -468,62 +444,6 @@ fn settings_of(sweep: &Sweep, visit: &Visit) -> String {
     if typed.is_empty() { format!("run {}", visit.run + 1) } else { text(typed.as_bytes()) }
 }
 
-/// Runs that failed, the warnings of the others, and what they say together; `name` is that of a run.
-pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit) -> String) -> Option<Block> {
-    let mut findings = Vec::new();
-    for visit in &sweep.visits {
-        if let VisitOutcome::Failed { reasons } = &visit.outcome {
-            findings.push(Found {
-                tone: Tone::Bad,
-                word: "FAILED".to_owned(),
-                name: name(sweep, visit),
-                figure: text(reasons.join("; ").as_bytes()),
-                ..Found::default()
-            });
-        }
-    }
-    let of_points = || sweep.visits.iter().filter(|visit| visit.is_of_point());
-    let all = of_points().filter_map(|visit| Some((name(sweep, visit), visit.headline()?)));
-    let all: Vec<NamedRun<'_>> = all.collect();
-    let each = match &sweep.limit {
-        Some(found) => {
-            let judged = of_points().filter_map(|visit| Some(without_overload(found, visit.point, visit.headline()?)));
-            let judged: Vec<Headline> = judged.collect();
-            let names = all.iter().map(|(name, _)| name.clone());
-            let mut each = warnings(&names.zip(&judged).collect::<Vec<_>>(), explain);
-            let overload =
-                warnings(&all, explain).into_iter().filter(|all| each.iter().all(|one| one.name != all.name));
-            let overload =
-                overload.map(|found| Found { tone: Tone::Plain, word: Severity::Note.word().to_owned(), ..found });
-            each.extend(overload.collect::<Vec<_>>());
-            each.iter_mut().for_each(advise);
-            each
-        }
-        None => warnings_of_repeats(&all, explain),
-    };
-    // What says that there are warnings is needed only where older documents do not name them.
-    let others = sweep.findings.iter().filter(|finding| each.is_empty() || finding.name != "warned-runs");
-    let others = others.map(|finding| Found {
-        tone: Tone::of(Some(finding.severity)),
-        word: finding.severity.word().to_owned(),
-        name: text(finding.name.as_bytes()),
-        figure: text(finding.figure.as_bytes()),
-        advice: text(finding.advice.as_bytes()),
-        ..Found::default()
-    });
-    let others: Vec<Found> = others.collect();
-    findings.extend(each);
-    findings.extend(others);
-    banner(findings)
-}
-
-/// In a search the program chooses the rates, and other options set the lengths of the runs.
-fn advise(found: &mut Found) {
-    if let Some(advice) = crate::words::limit::advice(&found.name) {
-        found.advise(advice);
-    }
-}
-
 /// What the column of this name means, or why there is none.
 fn of_front(sweep: &Sweep) -> String {
     if let Some(words) = none_beaten(sweep) {
@@ -684,7 +604,9 @@ fn row(sweep: &Sweep, point: usize, latencies: &[ScopedMetric]) -> Vec<String> {
 mod tests {
     use super::super::chart::{Chart, Marks};
     use super::*;
+    use model::finding::Severity;
     use model::limit::NoiseRange;
+    use model::sweep::VisitOutcome;
     use model::sweep::{Point, Purpose};
 
     /// A run of a point with these settings, of blocks of so many bytes, so many of them outstanding.

@@ -1,7 +1,8 @@
 //! Devices and shares beside the program, over the time axis of the other charts: where the time is spent.
 
-use super::{Shown, middle_s, s, values};
+use super::{middle_s, s, values};
 use crate::axis::Axis;
+use crate::chart::Shown;
 use crate::chart::{Chart, Marks, Points, Series};
 use crate::foreign_text::text;
 use crate::quantity::Quantity;

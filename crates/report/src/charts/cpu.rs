@@ -1,7 +1,7 @@
 //! Usage of each CPU.
 
-use super::{Absent, Shown};
 use crate::axis::Axis;
+use crate::chart::{Absent, Shown};
 use crate::chart::{Cell, Chart, Marks, Series};
 use crate::quantity::{Quantity, significant};
 use crate::role::Role;

@@ -1,7 +1,8 @@
 //! Usage of all CPUs together over time.
 
-use super::{Absent, Shown, middle_s, s, values};
+use super::{middle_s, s, values};
 use crate::axis::Axis;
+use crate::chart::{Absent, Shown};
 use crate::chart::{Chart, Marks, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;

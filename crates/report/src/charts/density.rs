@@ -1,7 +1,8 @@
 //! How latencies are distributed.
 
-use super::{Absent, Shown, values};
+use super::values;
 use crate::axis::Axis;
+use crate::chart::{Absent, Shown};
 use crate::chart::{Chart, Marks, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;

@@ -1,7 +1,8 @@
 //! What a device did over time, from a recording of the monitor.
 
-use super::{Absent, Shown, each_point, values};
+use super::{each_point, values};
 use crate::axis::Axis;
+use crate::chart::{Absent, Shown};
 use crate::chart::{Chart, Marks, Points, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;

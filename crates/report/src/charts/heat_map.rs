@@ -1,7 +1,8 @@
 //! Where latencies lay, and when.
 
-use super::{Absent, Shown, s};
+use super::s;
 use crate::axis::Axis;
+use crate::chart::{Absent, Shown};
 use crate::chart::{Cell, Chart, Marks, Series};
 use crate::quantity::{Quantity, latency, significant};
 use crate::role::{HEAT_MIN, Role};

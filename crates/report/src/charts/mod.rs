@@ -30,9 +30,10 @@ pub(crate) use runs::runs;
 pub(crate) use settings::over_settings;
 pub(crate) use streams::streams;
 
-use super::chart::{Chart, Marks, Series};
+use super::chart::{Marks, Series};
 use super::quantity::Quantity;
 use super::role::Role;
+use crate::chart::{Absent, Shown};
 use model::figures::Directions;
 use model::headline::Headline;
 use model::metric::{Metric, ScopedMetric};
@@ -42,17 +43,6 @@ use model::sweep::Sweep;
 
 /// Charts of the CPUs of one machine.
 pub(crate) const OF_ONE_MACHINE: [&str; 2] = [cpu::TITLE, cpu_course::TITLE];
-
-/// A chart, or why there is none.
-pub type Shown = Result<Chart, Absent>;
-
-/// A chart that there is no data for.
-#[derive(Clone, Debug)]
-pub struct Absent {
-    pub title: &'static str,
-    /// A sentence.
-    pub reason: String,
-}
 
 impl Absent {
     fn because(title: &'static str, reason: &str) -> Self {

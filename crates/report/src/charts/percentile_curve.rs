@@ -1,7 +1,8 @@
 //! Latency by percentile, far into the tail.
 
-use super::{Absent, Shown, values};
+use super::values;
 use crate::axis::Axis;
+use crate::chart::{Absent, Shown};
 use crate::chart::{Chart, Marks, Points, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;

@@ -1,7 +1,8 @@
 //! Response time over an offered rate that rises or falls.
 
-use super::{Shown, values};
+use super::values;
 use crate::axis::Axis;
+use crate::chart::Shown;
 use crate::chart::{Chart, Marks, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;

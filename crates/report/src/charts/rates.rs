@@ -1,8 +1,9 @@
 //! I/Os and bytes per second over time.
 
-use super::{Absent, Shown, each_point, lines_of_directions, middle_s, s, values};
+use super::{each_point, lines_of_directions, middle_s, s, values};
 use crate::axis::Axis;
 use crate::chart::Chart;
+use crate::chart::{Absent, Shown};
 use crate::quantity::Quantity;
 use model::figures::Directions;
 use model::profile::TimeSpan;

@@ -3,8 +3,8 @@
 use super::values;
 use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
+use crate::figures::{name, name_of};
 use crate::quantity::Quantity;
-use crate::repeat::{name, name_of};
 use crate::role::Role;
 use model::limit::LimitFound;
 use model::metric::{Metric, Scope};

@@ -1,7 +1,8 @@
 //! When the slowest I/Os completed.
 
-use super::{Absent, Shown, s};
+use super::s;
 use crate::axis::Axis;
+use crate::chart::{Absent, Shown};
 use crate::chart::{Chart, Event, Marks, Series};
 use crate::quantity::{Quantity, latency};
 use crate::role::Role;

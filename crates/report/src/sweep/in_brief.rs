@@ -2,12 +2,13 @@
 
 use super::super::again::Again;
 use super::super::block::Tone;
-use super::super::brief::{self, Brief, Trust, remedy_of_any, remedy_of_runs};
+use super::super::brief::{self, remedy_of_any, remedy_of_runs};
 use super::super::engines::{self, OfPoints};
 use super::super::foreign_text::text;
 use super::super::quantity::{self, Quantity, trimmed};
 use super::super::warnings::Explain;
 use super::how_sure;
+use crate::block::{Brief, Trust};
 use crate::words::limit::without_overload;
 use crate::words::load_line;
 use crate::words::sweep::{dashed, names, range_of_load};

@@ -1,0 +1,90 @@
+//! What the reports of all series of runs have in common.
+
+use super::block::{Block, Brief, Found, Report, Section, Tone};
+use super::environment::subtitle_of_runs;
+use super::foreign_text::text;
+use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
+use crate::words::limit::without_overload;
+use crate::words::load_line;
+use model::finding::Severity;
+use model::headline::Headline;
+use model::printable::command_line;
+use model::result::RunResult;
+use model::sweep::{Sweep, Visit, VisitOutcome};
+
+/// The page of a method; `example` is the result of one of its runs.
+pub(crate) fn page_of_runs(
+    method: &str,
+    name: &str,
+    sweep: &Sweep,
+    example: Option<&RunResult>,
+    brief: Brief,
+    sections: Vec<Section>,
+) -> Report {
+    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
+    Report::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, brief, sections).of_method(method)
+}
+
+/// What was typed.
+pub(crate) fn command(subcommand: &str, sweep: &Sweep) -> Section {
+    let words: Vec<String> = sweep.words.iter().map(|word| text(word.as_bytes())).collect();
+    let words = format!("diskspd {subcommand} {}", command_line(words.iter().map(String::as_str)));
+    let hint = format!("Measured with {}.", text(sweep.program.as_bytes()));
+    Section::of_details("Command line", vec![Block::Command { words, hint }])
+}
+
+/// Runs that failed, the warnings of the others, and what they say together; `name` is that of a run.
+pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit) -> String) -> Option<Block> {
+    let mut findings = Vec::new();
+    for visit in &sweep.visits {
+        if let VisitOutcome::Failed { reasons } = &visit.outcome {
+            findings.push(Found {
+                tone: Tone::Bad,
+                word: "FAILED".to_owned(),
+                name: name(sweep, visit),
+                figure: text(reasons.join("; ").as_bytes()),
+                ..Found::default()
+            });
+        }
+    }
+    let of_points = || sweep.visits.iter().filter(|visit| visit.is_of_point());
+    let all = of_points().filter_map(|visit| Some((name(sweep, visit), visit.headline()?)));
+    let all: Vec<NamedRun<'_>> = all.collect();
+    let each = match &sweep.limit {
+        Some(found) => {
+            let judged = of_points().filter_map(|visit| Some(without_overload(found, visit.point, visit.headline()?)));
+            let judged: Vec<Headline> = judged.collect();
+            let names = all.iter().map(|(name, _)| name.clone());
+            let mut each = warnings(&names.zip(&judged).collect::<Vec<_>>(), explain);
+            let overload =
+                warnings(&all, explain).into_iter().filter(|all| each.iter().all(|one| one.name != all.name));
+            let overload =
+                overload.map(|found| Found { tone: Tone::Plain, word: Severity::Note.word().to_owned(), ..found });
+            each.extend(overload.collect::<Vec<_>>());
+            each.iter_mut().for_each(advise);
+            each
+        }
+        None => warnings_of_repeats(&all, explain),
+    };
+    // What says that there are warnings is needed only where older documents do not name them.
+    let others = sweep.findings.iter().filter(|finding| each.is_empty() || finding.name != "warned-runs");
+    let others = others.map(|finding| Found {
+        tone: Tone::of(Some(finding.severity)),
+        word: finding.severity.word().to_owned(),
+        name: text(finding.name.as_bytes()),
+        figure: text(finding.figure.as_bytes()),
+        advice: text(finding.advice.as_bytes()),
+        ..Found::default()
+    });
+    let others: Vec<Found> = others.collect();
+    findings.extend(each);
+    findings.extend(others);
+    banner(findings)
+}
+
+/// In a search the program chooses the rates, and other options set the lengths of the runs.
+pub(crate) fn advise(found: &mut Found) {
+    if let Some(advice) = crate::words::limit::advice(&found.name) {
+        found.advise(advice);
+    }
+}
