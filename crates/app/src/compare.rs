@@ -174,7 +174,7 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
         (Err(reason), _) | (_, Err(reason)) => return fail(&reason),
     };
     let mut text = Vec::new();
-    let written = report::words::compare::scaling(&one, &many, drives, &mut text);
+    let written = render::scaling(&one, &many, drives, &mut text);
     printed(written.and_then(|()| print(&text)), Status::Done)
 }
 

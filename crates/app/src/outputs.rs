@@ -76,7 +76,7 @@ impl Destinations {
         let bytes = match self.on_stdout {
             OnStdout::Document(Form::Text) | OnStdout::Part(_) if !is_begun => Ok(Vec::new()),
             OnStdout::Document(form) => document(form, result),
-            OnStdout::Part(ShortReport::Loads) => written(|out| report::words::preset::table(result, out)),
+            OnStdout::Part(ShortReport::Loads) => written(|out| render::preset_table(result, out)),
             OnStdout::Part(ShortReport::Brief) => written(|out| render::brief(result, out)),
         };
         let printed = bytes.and_then(|bytes| crate::output::print(&bytes));

@@ -451,7 +451,7 @@ fn finish(
     let mut average = Vec::new();
     if folder.kind() == Kind::Repeat {
         // Writing to memory does not fail.
-        let _ = report::words::repeat::average(sweep, &mut average);
+        let _ = render::run_lines::average(sweep, &mut average);
     }
     let written = summary(sweep, folder.kind(), folder.path(), Detail::Short)
         .and_then(|text| print(&[average, b"\n".to_vec(), text].concat()));
@@ -539,10 +539,10 @@ impl SweepObserver for SweepRecorder<'_> {
         let planned = &self.request.points[visit.point];
         let mut line = Vec::new();
         let made = match self.folder.kind() {
-            Kind::Sweep => report::words::sweep::line(visit, &planned.request.profile, &planned.point, &mut line),
-            Kind::Repeat => report::words::repeat::line(visit, &mut line),
-            Kind::Ab => report::words::ab::line(visit, &mut line),
-            Kind::Interference => report::words::interference::line(visit, &planned.point, &mut line),
+            Kind::Sweep => render::run_lines::of_sweep(visit, &planned.request.profile, &planned.point, &mut line),
+            Kind::Repeat => render::run_lines::of_repeat(visit, &mut line),
+            Kind::Ab => render::run_lines::of_pair(visit, &mut line),
+            Kind::Interference => render::run_lines::of_round(visit, &planned.point, &mut line),
         };
         made.and_then(|()| print(&line)).map_err(|error| format!("cannot write to stdout: {error}"))?;
         self.folder.save(sweep)

@@ -1,8 +1,8 @@
 //! `diskspd check`: a table of answers, and what to do.
 
+use crate::foreign;
 use model::check::CheckReport;
 use model::finding::{Finding, Severity};
-use report::words::foreign;
 use report::words::plain_table::PlainTable;
 use std::io::{self, Write};
 

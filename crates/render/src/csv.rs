@@ -3,12 +3,12 @@
 //! The columns are documented in `docs/formats/csv.md`. Quoting is that of RFC 4180; lines end
 //! with a line feed.
 
+use crate::foreign;
 use csv::{Terminator, Writer, WriterBuilder};
 use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, OperationFigures};
 use model::operation::Operation;
 use model::result::{LoadLoop, RunResult, TargetLatencies, TimeSpanResult};
 use model::units::mib;
-use report::words::foreign;
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Effective distributions: where random I/Os really fell.
 
+use crate::foreign;
 use model::plan::EffectiveDistribution;
 use model::result::{DistributionUse, DistributionUser};
-use report::words::foreign;
 use report::words::numbers::{range_bytes, range_start};
 use std::fmt::Write as _;
 use std::io::{self, Write};

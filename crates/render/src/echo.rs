@@ -1,6 +1,7 @@
 //! What was asked for: the command line and the input parameters of each timespan.
 
 use crate::echo_target::{self, Mechanism, Platform};
+use crate::foreign;
 use model::affinity;
 use model::facts::SystemFacts;
 use model::profile::{
@@ -8,7 +9,6 @@ use model::profile::{
 };
 use model::result::TimeSpanResult;
 use model::units::Bytes;
-use report::words::foreign;
 use report::words::time::known;
 use std::io::{self, Write};
 

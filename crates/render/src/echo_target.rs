@@ -1,11 +1,11 @@
 //! What was asked of one target.
 
+use crate::foreign;
 use model::engine_kind::EngineKind;
 use model::profile::{
     BypassIo, CacheMode, Distribution, FlushMode, IoPriority, Target, Throughput, TimeSpan, WriteSource,
 };
 use model::units::Bytes;
-use report::words::foreign;
 use report::words::numbers::{range_bytes, range_start};
 use std::io::{self, Write};
 

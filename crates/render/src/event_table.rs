@@ -1,8 +1,8 @@
 //! Kernel events (`-e`): `DiskSpd`'s block of counters, and I/O at each level of storage.
 
+use crate::foreign;
 use model::kernel_events::{IoLevel, IoStack, KernelEvents, LevelFigures};
 use model::units::mib;
-use report::words::foreign;
 use std::io::{self, Write};
 
 /// Both, each beginning with empty lines; nothing without counters and levels.

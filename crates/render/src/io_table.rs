@@ -1,9 +1,9 @@
 //! The three tables of bytes, I/Os and rates.
 
+use crate::foreign;
 use model::figures::{Directions, Figures};
 use model::result::Measured;
 use model::units::{Bytes, mib};
-use report::words::foreign;
 use report::words::numbers::ms;
 use std::fmt::Write as _;
 use std::io::{self, Write};

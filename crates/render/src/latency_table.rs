@@ -1,8 +1,8 @@
 //! Latency percentiles.
 
+use crate::foreign;
 use model::figures::{Directions, LatencyDistribution};
 use model::result::{Measured, TargetLatencies};
-use report::words::foreign;
 use report::words::numbers::ms;
 use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};

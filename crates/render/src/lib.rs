@@ -4,8 +4,11 @@
 //! is read. Scripts cut these lines apart by prefix, by `|` and by position, so blanks, tabs and
 //! the order of lines are part of the contract.
 
+mod acceptance;
 mod cache_table;
 pub mod check;
+mod closing_line;
+mod confidence;
 mod cpu_table;
 mod csv;
 mod distribution_list;
@@ -15,7 +18,9 @@ mod echo_target;
 mod event_table;
 mod fio;
 mod flush_table;
+mod foreign;
 pub mod gate;
+mod host_table;
 mod io_table;
 pub mod json;
 mod latency_table;
@@ -25,27 +30,36 @@ mod open_metrics;
 mod operation_table;
 mod part_table;
 pub mod placement;
+mod preset;
+mod prose;
 mod reduction_table;
 mod report_text;
 mod rotation_table;
+pub mod run_lines;
+mod scaling;
 mod short;
 mod size_table;
 mod skew_table;
 mod slowest_table;
+mod storage_table;
 mod stream_table;
 mod sweep_csv;
 mod system;
 mod time_span;
 mod totals;
+mod verdict_block;
 mod verification_block;
 mod wait_table;
 mod xml;
 
+pub use closing_line::closing_line;
 pub use csv::csv;
 pub use fio::fio;
 pub use open_metrics::open_metrics;
 pub use part_table::part;
+pub use preset::table as preset_table;
 pub use report_text::report_text;
+pub use scaling::scaling;
 pub use slowest_table::slowest;
 pub use sweep_csv::csv as sweep_csv;
 pub use xml::{system_xml, xml};
@@ -55,8 +69,6 @@ use model::printable::printable;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::units::UnixTime;
-use report::words::closing_line::closing_line;
-use report::words::preset;
 use std::io::{self, Write};
 
 /// How much a report says beside what `DiskSpd` prints.

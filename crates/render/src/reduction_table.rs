@@ -1,8 +1,8 @@
 //! How far what was written reduces: lines below the tables, where no reader of `DiskSpd`'s tables looks any more.
 
+use crate::foreign;
 use model::result::ReductionFigures;
 use model::units::{Bytes, counted};
-use report::words::foreign;
 use std::io::{self, Write};
 
 /// What was measured of each target's data.

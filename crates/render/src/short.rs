@@ -2,6 +2,8 @@
 //!
 //! Lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
 
+use crate::confidence;
+use crate::{closing_line, foreign};
 use crate::{flush_table, load_loop};
 use model::confidence::{HalfWidths, Interval};
 use model::figures::{Figures, LatencyDistribution};
@@ -13,11 +15,11 @@ use model::result::{LoadLoop, Measured, RunResult, TimeSpanResult};
 use model::storage_course::{DeviceCourse, DeviceFigures, DeviceRequests, ShareCourse, ShareFigures};
 use model::units::mib;
 use model::verdict::Verdict;
-use report::words::confidence::{self, WithoutInterval, of_iops, of_mean_latency, without_interval};
+use report::words::confidence::{WithoutInterval, of_iops, of_mean_latency, without_interval};
 use report::words::numbers::{grouped, ms};
 use report::words::plain_table::{COLUMNS, PlainTable};
-use report::words::verdict_block::sum_up;
-use report::words::{closing_line, foreign};
+use report::words::verdict::sum_up;
+
 use std::io::{self, Write};
 
 /// The beginning of lines after the first.

@@ -1,8 +1,8 @@
 //! Where skewed I/Os fell: lines below the tables, where no reader of `DiskSpd`'s tables looks any more.
 
+use crate::foreign;
 use model::result::{HottestShare, SkewFigures};
 use model::units::{Bytes, counted, percent_rounded_down};
-use report::words::foreign;
 use std::io::{self, Write};
 
 /// What each target's hottest positions received.

@@ -1,7 +1,7 @@
 //! The slowest I/Os of a measurement, and what the kernel said meanwhile.
 
+use crate::foreign;
 use model::result::Measured;
-use report::words::foreign;
 use report::words::numbers::ms;
 use std::io::{self, Write};
 use std::path::Path;

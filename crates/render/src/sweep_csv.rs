@@ -1,11 +1,11 @@
 //! The runs of a series as comma-separated values.
 
+use crate::foreign;
 use csv::{Terminator, WriterBuilder};
 use model::headline::Headline;
 use model::metric::{Metric, Scope};
 use model::sweep::{Purpose, Setting, Sweep, VisitOutcome};
 use model::units::mib;
-use report::words::foreign;
 use report::words::sweep::names;
 use std::io::{self, Write};
 

@@ -1,10 +1,10 @@
 //! The machine.
 
 use crate::cache_table;
+use crate::foreign;
 use model::facts::SystemFacts;
 use model::fleet::Fleet;
 use model::units::{Bytes, UnixTime};
-use report::words::foreign;
 use report::words::time::{known, utc};
 use std::io::{self, Write};
 

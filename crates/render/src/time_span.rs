@@ -6,13 +6,14 @@ use crate::{
     operation_table, reduction_table, rotation_table, short, size_table, skew_table, stream_table, verification_block,
     wait_table,
 };
+use crate::{confidence, foreign, host_table, storage_table, verdict_block};
 use model::affinity::list_text;
 use model::fleet::{Fleet, FleetTimeSpan};
 use model::note::Note;
 use model::profile::TimeSpan;
 use model::result::{Ending, Measured, MixedCores, TimeSpanResult};
 use model::topology::Topology;
-use report::words::{confidence, foreign, host_table, storage_table, verdict_block};
+
 use std::io::{self, Write};
 
 /// A timespan and what is shown with it.

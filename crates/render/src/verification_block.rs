@@ -1,8 +1,8 @@
 //! What verification found (`--verify`): a block of its own.
 
+use crate::foreign;
 use model::units::percent_rounded_down;
 use model::verification::{CorruptUnit, UnitHeader, VerificationFigures, places_words};
-use report::words::foreign;
 use std::io::{self, Write};
 
 /// Corrupt units that are printed one by one; documents have more.

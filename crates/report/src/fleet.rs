@@ -8,7 +8,7 @@ use super::foreign_text::text;
 use super::quantity::{Quantity, significant};
 use super::role::Role;
 use crate::chart::Shown;
-use crate::words::host_table::{COLUMNS, notes, rows, window_words};
+use crate::words::hosts::{COLUMNS, notes, rows, window_words};
 use model::fleet::{FleetTimeSpan, HostTimeSpan};
 use model::result::RunResult;
 

@@ -15,7 +15,7 @@ use super::storage;
 use super::warnings::Explain;
 use crate::words::confidence::{WithoutInterval, of_bytes, of_iops, of_mean_latency, without_interval};
 use crate::words::load_line;
-use crate::words::verdict_block::{requirements_summary, sum_up};
+use crate::words::verdict::{requirements_summary, sum_up};
 use model::confidence::{HalfWidths, Interval};
 use model::device_interval::Recording;
 use model::figures::{Directions, LatencyDistribution};

@@ -3,7 +3,7 @@
 use super::block::{Column, Table};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
-use crate::words::storage_table;
+use crate::words::storage;
 use model::plan::OpenPlan;
 use model::profile::{Target, TimeSpan};
 use model::result::Measured;
@@ -65,7 +65,7 @@ fn rate(per_s: f64) -> String {
 
 /// The shares over the measurement.
 fn shares(measured: &Measured) -> Option<Table> {
-    let table = storage_table::of_shares(&measured.shares);
+    let table = storage::of_shares(&measured.shares);
     (!measured.shares.is_empty()).then(|| Table {
         heading: "Shares over the measurement".to_owned(),
         note: "Requests of all programs of this machine, by the kernel's counters (/proc/self/mountstats, \

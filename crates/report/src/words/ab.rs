@@ -3,21 +3,11 @@
 use crate::words::compare::{LIMITED_BY_RATE, end, equivalent};
 use crate::words::figure_words::{name_of, shown_figure};
 use crate::words::plain_table::PlainTable;
-use crate::words::sweep::figures_of_line;
 use crate::words::waits;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
 use model::metric::Metric;
-use model::sweep::Visit;
 use model::units::counted;
-use std::io::{self, Write};
-
-/// One run: `Pair 3 A, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
-pub fn line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "Pair {} {}", visit.run + 1, if visit.point == 0 { "A" } else { "B" })?;
-    figures_of_line(&visit.outcome, out)?;
-    writeln!(out)
-}
 
 /// Which averages the table shows.
 pub fn averages(answer: &AbAnswer) -> String {

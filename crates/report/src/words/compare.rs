@@ -1,8 +1,7 @@
 //! Two sets of results beside each other.
 
 use crate::words::confidence::{self, WithoutInterval};
-use crate::words::figure_words::{name_of as figure_name, shown_figure};
-use crate::words::prose::sentence;
+use crate::words::figure_words::name_of as figure_name;
 use crate::words::time::utc;
 use crate::words::waits;
 use model::metric::{Metric, Scope, ScopedMetric};
@@ -12,7 +11,6 @@ use serde::Serialize;
 use serde_json::Value;
 use stats::compare::{Basis, ComparisonVerdict, Difference, EQUAL_PERCENT};
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 
 /// What is not the same in two results, with the place of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -327,22 +325,6 @@ impl SameRuns {
 pub fn drift(first: &[RunResult], second: &[RunResult]) -> Option<&'static str> {
     stats::compare::is_in_blocks(first, second)
         .then_some("measured one after the other: drift can look like a difference; use diskspd ab")
-}
-
-/// How well several drives do beside one.
-pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Write) -> io::Result<()> {
-    for found in stats::compare::compare(std::slice::from_ref(one), std::slice::from_ref(many)) {
-        if !found.figure.is_more_better() {
-            continue;
-        }
-        let (one, many) = (shown_figure(found.figure, found.first, 3), shown_figure(found.figure, found.second, 3));
-        let percent = stats::compare::scaling_percent(&found, drives);
-        let heading = found.figure.heading();
-        let words =
-            format!("{heading}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of linear scaling");
-        sentence(out, &format!("{words} to {drives} drives"))?;
-    }
-    Ok(())
 }
 
 /// The verdict of figures that are alike because both sides reached a limit of their own.

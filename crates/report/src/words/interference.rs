@@ -1,23 +1,12 @@
 //! Streams alone and together: a line for each run, and what the streams do to each other.
 
 use crate::words::numbers::{grouped, significant};
-use crate::words::sweep::figures_of_line;
 use model::interference::StreamInterference;
 use model::printable::printable;
 use model::profile::{Profile, StreamName, Throughput};
-use model::sweep::{Point, Visit};
 use model::units::pluralized;
 use stats::interference::Spread;
-use std::io::{self, Write};
 use std::path::Path;
-
-/// One run: `Round 1 oltp, 1999.31 iops, 15.62 MB/sec, 0.225 ms, 22.36% CPU`.
-pub fn line(visit: &Visit, point: &Point, out: &mut dyn Write) -> io::Result<()> {
-    let name = point.settings.first().map_or("", |setting| setting.value.as_str());
-    write!(out, "Round {} {name}", visit.run + 1)?;
-    figures_of_line(&visit.outcome, out)?;
-    writeln!(out)
-}
 
 /// A share of IOPS, as exact as single runs are: `92.4 %`, `0.061 %`.
 pub fn share_of_iops(percent: f64) -> String {

@@ -1,29 +1,14 @@
-//! The hosts of a fleet: a table of their own below those of `DiskSpd`.
+//! The hosts of a fleet.
 
-use crate::words::foreign;
 use crate::words::numbers::ms;
-use crate::words::plain_table::PlainTable;
-use crate::words::prose::sentence;
 use model::fleet::{CommonWindow, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostTimeSpan, few_names};
 use model::printable::printable;
 use model::result::Ending;
 use model::units::mib;
-use std::io::{self, Write};
 
 /// The headings of the table.
 pub const COLUMNS: [&str; 8] =
     ["host", "I/O per s", "MiB/s", "mean ms", "p99 ms", "start late us", "clock \u{b1} us", "verdict"];
-
-/// A row for each host, then the window; it begins with an empty line.
-pub fn table(out: &mut dyn Write, fleet: &Fleet, time_span: &FleetTimeSpan) -> io::Result<()> {
-    writeln!(out, "\nHosts")?;
-    let mut table = PlainTable::new(COLUMNS, 1..COLUMNS.len() - 1).fitted([6, 5, 2]);
-    for row in rows(fleet, time_span) {
-        table.add(row);
-    }
-    table.write(out)?;
-    time_span.window.as_ref().map_or(Ok(()), |window| sentence(out, &window_words(window)))
-}
 
 /// The cells of each host, in the order of [`COLUMNS`].
 pub fn rows(fleet: &Fleet, time_span: &FleetTimeSpan) -> Vec<Vec<String>> {
@@ -76,15 +61,6 @@ pub fn window_words(window: &CommonWindow) -> String {
     let rates = percent.map(|percent| format!("; their I/O per s are known to \u{b1} {percent:.2} %"));
     let (start, rates) = (start.unwrap_or_default(), rates.unwrap_or_default());
     format!("All hosts measured together for {length_s:.3} s{start}{clocks}{rates}.")
-}
-
-/// The notes of the hosts, after an empty line; nothing if there are none.
-pub fn notes_block(out: &mut dyn Write, time_span: &FleetTimeSpan) -> io::Result<()> {
-    let notes = notes(time_span);
-    if !notes.is_empty() {
-        writeln!(out)?;
-    }
-    notes.iter().try_for_each(|note| foreign::remark(out, "NOTE", note))
 }
 
 /// The notes of the hosts, equal ones once with the names of the hosts: `h1, h2: what it says`.

@@ -1,16 +1,16 @@
 //! The end of a preset that states bounds: each with its outcome and source, then PASS or FAIL of all.
 
-use crate::words::foreign;
-use crate::words::plain_table::COLUMNS;
-use crate::words::prose::sentence;
+use crate::foreign;
+use crate::prose::sentence;
 use model::finding::Severity;
 use model::preset::PresetRun;
 use model::printable::{printable, wrapped};
 use model::result::RunResult;
+use report::words::plain_table::COLUMNS;
 use std::io::{self, Write};
 
 /// The block, beginning with an empty line.
-pub fn block(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn block(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     let is_single = result.time_spans.len() == 1;
     for (load, span_result) in preset.loads.iter().zip(&result.time_spans) {

@@ -1,7 +1,7 @@
 //! Sentences of our own, in lines that a terminal has room for.
 
-use crate::words::plain_table::COLUMNS;
 use model::printable::wrapped;
+use report::words::plain_table::COLUMNS;
 use std::io::{self, Write};
 
 /// Blanks before the second and further lines of a sentence, beyond those before its first.
@@ -14,7 +14,7 @@ const LABEL_MAX: usize = 20;
 /// Writes the lines that `write` writes, long ones in several: between words, and indented from the second on.
 ///
 /// It is for sentences: blanks beside each other, such as those of tables, become one in a long line.
-pub fn in_lines(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn in_lines(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut text = Vec::new();
     write(&mut text)?;
     for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -27,7 +27,7 @@ pub fn in_lines(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::R
 }
 
 /// Writes a sentence in lines; see [`in_lines`].
-pub fn sentence(out: &mut dyn Write, text: &str) -> io::Result<()> {
+pub(crate) fn sentence(out: &mut dyn Write, text: &str) -> io::Result<()> {
     in_lines(out, |out| writeln!(out, "{text}"))
 }
 
