@@ -14,11 +14,11 @@ use super::series::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use crate::block::{Answer, Brief, Trust};
 use crate::chart::Shown;
+use crate::series::EVERY_RUN_WARNED;
 use crate::words::ab::{
     DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful, unlike_waits,
 };
 use crate::words::compare::end;
-use crate::words::repeat::EVERY_RUN_WARNED;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
 use model::metric::{Metric, Scope};

@@ -12,7 +12,7 @@ use super::series::{command, page_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use crate::block::{Answer, Brief, Trust};
-use crate::words::repeat::EVERY_RUN_WARNED;
+use crate::series::EVERY_RUN_WARNED;
 use model::headline::Headline;
 use model::metric::{Metric, Scope, ScopedMetric};
 use model::printable::command_line;
@@ -261,5 +261,28 @@ mod tests {
         );
         let (measured, trust) = told(Severity::Warn, 3);
         assert!(!measured.contains("95 %") && trust.contains("6 are needed."), "{measured} {trust}");
+    }
+
+    /// There was no interval of such runs, while `ab` printed its own without a word.
+    #[test]
+    fn runs_that_all_have_warnings_have_intervals_that_say_what_they_cover() {
+        let told = |sound: usize| {
+            let visit = |run: u32| {
+                let severity = (run as usize >= sound).then_some(Severity::Warn);
+                let headline = Headline { iops: 100.0 + f64::from(run * 7 % 5), severity, ..Headline::default() };
+                let outcome = VisitOutcome::Measured { file: String::new(), headline };
+                let purpose = Purpose::Measure;
+                Visit { point: 0, run, purpose, outcome, limit: None, sustained_iops: None, streams: Vec::new() }
+            };
+            let sweep = Sweep { visits: (0..8).map(visit).collect(), ..Sweep::default() };
+            crate::Subject::Repeat { name: "d", sweep: &sweep, example: None }.report(|_| None).words()
+        };
+        let (warned, mixed) = (told(0), told(1));
+        for text in [&warned, &mixed] {
+            assert!(text.contains(" 100 to 104 IOPS "), "{text}");
+        }
+        // A sentence begins with a capital letter.
+        let words = &EVERY_RUN_WARNED[1..];
+        assert!(warned.contains(words) && !mixed.contains(words), "{warned}{mixed}");
     }
 }

@@ -12,6 +12,10 @@ use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit, VisitOutcome};
 
+/// What the intervals of runs that all have warnings say.
+pub(crate) const EVERY_RUN_WARNED: &str = "every run has a warning: the 95 % confidence intervals cover the variation between the \
+                                    runs, not errors that all of them share";
+
 /// The page of a method; `example` is the result of one of its runs.
 pub(crate) fn page_of_runs(
     method: &str,

@@ -71,7 +71,8 @@ pub fn commit(span_result: &TimeSpanResult) -> Option<Commit> {
     // Without a single flush nothing was committed. Each write has its part of the flush after it.
     let flush_ns = flushes.latency?.mean_ns;
     // Discards and write-zeroes are flushed, too.
-    let changes = writes.ios + measured.operations.iter().map(|of| of.figures.ios).sum::<u64>();
+    let operations = measured.operations.iter().map(|of| of.figures.ios);
+    let changes = operations.fold(writes.ios, u64::saturating_add);
     let mean_ns = write_ns + flush_ns * flushes.count as f64 / changes.max(1) as f64;
     Some(Commit { mean_ns, p99_ns: None, count: writes.ios, has_flush: true })
 }

@@ -26,7 +26,10 @@ fn essence(mut document: Value) -> Value {
         }
     }
     strip(&mut document);
-    document.as_object_mut().expect("a document is an object").remove("targets");
+    let fields = document.as_object_mut().expect("a document is an object");
+    fields.remove("targets");
+    // It is written anew.
+    fields.remove("brief");
     document
 }
 

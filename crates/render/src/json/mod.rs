@@ -32,6 +32,7 @@ struct Document<'a> {
     /// Version of this format. Fields may be added to a version; readers ignore those that they do
     /// not know.
     schema_version: u32,
+    #[serde(default)] // earlier documents lack it
     brief: InBrief,
     #[serde(flatten)]
     result: &'a RunResult,
@@ -45,7 +46,7 @@ impl<'a> Document<'a> {
 }
 
 /// The result in sentences, as its page has them. It is not read back: the figures are the result.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct InBrief {
     /// The load, its figures and the findings on a line; empty if nothing was measured.

@@ -24,4 +24,10 @@ mod tests {
         assert_eq!(written(b"caf\xe9 \xff.dat"), b"caf\xe9 \xff.dat");
         assert_eq!(written("größe".as_bytes()), "größe".as_bytes());
     }
+
+    #[test]
+    fn control_characters_cannot_start_a_line_or_move_a_cursor() {
+        assert_eq!(written(b"a\ntotal: 9|\x1b[2J"), b"a\\x0atotal: 9|\\x1b[2J");
+        assert_eq!(written(b"\r\n"), b"\\x0d\\x0a");
+    }
 }

@@ -13,7 +13,6 @@ pub mod load_line;
 pub mod numbers;
 pub mod plain_table;
 pub mod preset;
-pub mod repeat;
 pub mod storage;
 pub mod sweep;
 pub mod time;

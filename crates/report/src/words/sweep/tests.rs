@@ -1,7 +1,8 @@
 //! What a sweep says of its points.
 
-use super::*;
 use crate::Subject;
+use model::headline::Headline;
+use model::sweep::{Point, Purpose, Setting, Sweep, Visit, VisitOutcome};
 
 /// A run of a point with these settings: its purpose, the size of an I/O in bytes, the depth and I/Os per second.
 fn add(sweep: &mut Sweep, settings: &[(&str, &str)], purpose: Purpose, (bytes, depth, iops): (f64, u32, f64)) {
