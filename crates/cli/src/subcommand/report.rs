@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct ReportArguments {
     /// a result: JSON from --json, JSON of fio, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
     /// = stdin; last = the newest result in the directory of DISKSPD_RESULTS, last~1 = the one before. With several files, a line with the file name precedes each report. Recordings of diskspd monitor --record
-    /// give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
+    /// are printed as well, and give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
     /// device. A directory of sweep, repeat, ab or interference prints what all its runs say together; pages and charts also take
     /// any directory with results of the same load
     #[arg(value_name = "FILE", required = true)]
