@@ -32,7 +32,8 @@ struct Document<'a> {
     /// Version of this format. Fields may be added to a version; readers ignore those that they do
     /// not know.
     schema_version: u32,
-    #[serde(default)] // earlier documents lack it
+    /// The result in sentences; earlier documents lack it.
+    #[serde(default)]
     brief: InBrief,
     #[serde(flatten)]
     result: &'a RunResult,
@@ -48,6 +49,7 @@ impl<'a> Document<'a> {
 /// The result in sentences, as its page has them. It is not read back: the figures are the result.
 #[derive(Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Brief"))]
 struct InBrief {
     /// The load, its figures and the findings on a line; empty if nothing was measured.
     answer: String,
