@@ -1,4 +1,4 @@
-//! Answers: what a page begins with.
+//! Answers, with which a report begins.
 
 use super::block::Tone;
 use super::foreign_text::text;
@@ -6,7 +6,7 @@ use crate::block::Answer;
 use model::doubt::Doubt;
 use model::headline::Headline;
 
-/// What a page says to what the measurement was made for, if its runs can be relied on.
+/// The answer to what the measurement was made for, if its runs can be relied on.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) tone: Tone,
@@ -17,7 +17,7 @@ pub(crate) struct Statement {
 }
 
 impl Answer {
-    /// The only way to an answer: no page can leave out the verdicts.
+    /// The only way to an answer: no report can leave out the verdicts.
     pub(crate) fn resting_on<'a>(runs: impl IntoIterator<Item = &'a Headline>, statement: Statement) -> Self {
         Self::resting_on_some(runs, "", statement)
     }
@@ -60,7 +60,7 @@ impl Answer {
     }
 }
 
-/// Words as a sentence of a page.
+/// Words as a sentence.
 pub(crate) fn sentence(words: &str) -> String {
     format!("{}.", capitalised(words))
 }

@@ -1,4 +1,4 @@
-//! What a page answers before all else: what was measured, on what, whether it can be trusted, and what to do next.
+//! The four answers of a report: what was measured, on what, whether it can be trusted, and what to do next.
 
 use super::answer::{lower, sentence};
 use super::block::{Fact, Tone};

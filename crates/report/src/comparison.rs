@@ -1,4 +1,4 @@
-//! The page of results beside each other.
+//! The report of results beside each other.
 
 use super::again::Again;
 use super::answer::{Statement, capitalised, sentence};
@@ -80,7 +80,7 @@ pub(crate) fn report(sides: &[Side], more: &[ScopedMetric], explain: Explain) ->
     Report::new(names.join(" / "), load(sides).join(" / "), subtitle(sides), brief, sections).of_method("Comparison")
 }
 
-/// Sides whose changes are told at the head of the page.
+/// Sides whose changes are told at the head of the report.
 const OTHERS_MAX: usize = 2;
 
 fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, explain: Explain) -> Brief {
@@ -298,7 +298,7 @@ fn runs(sides: &[Side]) -> Table {
     }
 }
 
-/// The name of a run on the page.
+/// The name of a run.
 fn run_name(side: &Side, number: usize) -> String {
     if side.results.len() == 1 { side.name.clone() } else { format!("{}, run {number}", side.name) }
 }

@@ -1,4 +1,4 @@
-//! Text that comes from outside, for a page: what is no text becomes visible, and markup is the template's
+//! Text that comes from outside, for a report: what is no text becomes visible, and markup is the template's
 //! business.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The page of a gate's history: each metric over the runs, with its change points.
+//! The report of a gate's history: each metric over the runs, with its change points.
 
 use super::axis::Axis;
 use super::block::{Block, Report, Section, Table, Tone, charts};
@@ -12,7 +12,7 @@ use crate::words::time::utc;
 use model::metric::{MetricName, MetricUnit};
 use model::units::counted;
 
-/// The page; `name` is that of the directory.
+/// The report; `name` is that of the directory.
 pub fn report(histories: &[History<'_>], name: &str) -> Report {
     let mut sections = Vec::new();
     for (number, one) in (1..).zip(histories) {

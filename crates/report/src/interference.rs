@@ -1,4 +1,4 @@
-//! The page of streams alone and together: what they do to each other.
+//! The report of streams alone and together: what they do to each other.
 
 use super::again::Again;
 use super::answer::{Statement, sentence};
@@ -9,7 +9,7 @@ use super::environment::environment;
 use super::figures::MACHINE_CPU;
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
-use super::series::{command, page_of_runs, verdicts};
+use super::series::{command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use crate::block::{Answer, Brief, Trust};
@@ -23,7 +23,7 @@ use model::result::RunResult;
 use model::sweep::{Sweep, Visit};
 use model::units::{counted, mib};
 
-/// The page; `example` is the result of one of the runs.
+/// The report; `example` is the result of one of the runs.
 pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> Report {
     let streams = sweep.interference.as_ref().map(|found| &found.streams[..]).unwrap_or_default();
     let rounds = sweep.interference.as_ref().map_or(0, |found| found.rounds);
@@ -68,7 +68,7 @@ pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, name: &str, exp
     sections.extend(example.map(environment));
     sections.push(command("interference", sweep));
     let brief = brief(sweep, example, explain);
-    page_of_runs("Interference", name, sweep, example, brief, sections)
+    report_of_runs("Interference", name, sweep, example, brief, sections)
 }
 
 /// The chart of the streams; none before a round is complete.
@@ -76,7 +76,7 @@ pub(crate) fn shown(sweep: &Sweep) -> Vec<Shown> {
     sweep.interference.as_ref().and_then(streams).map(Ok).into_iter().collect()
 }
 
-/// Streams whose share is told at the head of the page.
+/// Streams whose share is told at the head of the report.
 const STREAMS_MAX: usize = 4;
 
 /// Rounds that are advised where there were fewer than enough.

@@ -148,7 +148,7 @@ impl Subject<'_> {
         lines
     }
 
-    /// Its charts, in the order of its page.
+    /// Its charts, in the order of its report.
     pub fn charts(&self) -> Vec<Shown> {
         match *self {
             Subject::Run { result, .. } => {

@@ -1,4 +1,4 @@
-//! The page of two loads in pairs: whether one is better.
+//! The report of two loads in pairs: whether one is better.
 
 use super::again::Again;
 use super::answer::{Statement, sentence};
@@ -10,7 +10,7 @@ use super::environment::environment;
 use super::figures::{name_in_words, name_of, shown as value};
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
-use super::series::{command, page_of_runs, verdicts};
+use super::series::{command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use crate::block::{Answer, Brief, Trust};
 use crate::chart::Shown;
@@ -26,7 +26,7 @@ use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
 use model::units::counted;
 
-/// The page; `example` is the result of one of the runs.
+/// The report; `example` is the result of one of the runs.
 pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, title: &str, explain: Explain) -> Report {
     let found = sweep.pairs();
     let names = sides(sweep);
@@ -49,7 +49,7 @@ pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, title: &str, ex
     sections.extend(example.map(environment));
     sections.push(command("ab", sweep));
     let brief = brief(sweep, example, explain);
-    page_of_runs("A against B", title, sweep, example, brief, sections)
+    report_of_runs("A against B", title, sweep, example, brief, sections)
 }
 
 /// `pair 3 A`
@@ -242,7 +242,7 @@ fn figures(answer: &AbAnswer, [a, b]: &[String; 2]) -> Table {
     let names: Vec<String> = written.header().iter().map(side).collect();
     let note = sentence(&averages(answer));
     let mut table = Table { label: "B against A", note, ..Table::judged_first(&written, &names) };
-    // Values with their units, as everywhere on the page: behind the name and the verdict stand A and B.
+    // Values with their units, as everywhere in the report: behind the name and the verdict stand A and B.
     let cpu = ((Scope::All, Metric::Cpu), answer.cpu_percent.0, answer.cpu_percent.1);
     let values = answer.figures.iter().map(|found| (found.metric(), found.a, found.b)).chain([cpu]);
     for (row, (metric, a, b)) in table.rows.iter_mut().zip(values) {

@@ -1,4 +1,4 @@
-//! What the page of a preset begins with: how many of its loads pass, which of them can be trusted, and their figures.
+//! The beginning of the report of a preset: how many of its loads pass, which of them can be trusted, and their figures.
 
 use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Section, Table, Tone};

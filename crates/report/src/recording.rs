@@ -1,4 +1,4 @@
-//! The page of a recording of the monitor, and its devices under a run.
+//! The report of a recording of the monitor, and its devices under a run.
 
 use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Fact, Report, Section, Table, Tone, charts};
@@ -17,7 +17,7 @@ use model::shell::quoted;
 use model::units::{self, UnixTime, counted};
 use stats::device_course::{Activity, BUSY_PERCENT, active_devices, activity, course};
 
-/// Active devices that are named at the head of the page.
+/// Active devices that are named at the head of the report.
 const DEVICES_NAMED: usize = 3;
 
 /// Devices that have charts; a machine may have hundreds.

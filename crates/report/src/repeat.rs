@@ -1,4 +1,4 @@
-//! The page of runs of the same load.
+//! The report of runs of the same load.
 
 use super::again::Again;
 use super::answer::Statement;
@@ -8,7 +8,7 @@ use super::charts::runs;
 use super::environment::environment;
 use super::figures::{name_of, shown};
 use super::quantity::{Quantity, grouped, range, significant_grouped};
-use super::series::{command, page_of_runs, verdicts};
+use super::series::{command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use crate::block::{Answer, Brief, Trust};
@@ -21,7 +21,7 @@ use model::sweep::{SteadyState, Sweep, Visit};
 use model::units::{counted, mib};
 use stats::repeats::{Repeats, Spread, repeats};
 
-/// The page; `example` is the result of one of the runs.
+/// The report; `example` is the result of one of the runs.
 pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> Report {
     let headlines: Vec<&Headline> = sweep.measured().collect();
     let mut first = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, name: &str, exp
     sections.extend(example.map(environment));
     sections.push(command("repeat", sweep));
     let brief = brief(sweep, example, found.as_ref(), (name, explain));
-    page_of_runs("Repeated runs", name, sweep, example, brief, sections)
+    report_of_runs("Repeated runs", name, sweep, example, brief, sections)
 }
 
 /// By what it was reached or not, and what it is not.

@@ -1,4 +1,4 @@
-//! The page of one result.
+//! The report of one result.
 
 use super::block::{Banner, Block, Column, Found, Report, Section, Table, Tile, Tone, charts};
 use super::charts::of_time_span;

@@ -1,4 +1,4 @@
-//! The four answers of the page of a result.
+//! The four answers of a result.
 
 use super::again::Again;
 use super::answer::sentence;

@@ -16,8 +16,8 @@ use model::sweep::{Sweep, Visit, VisitOutcome};
 pub(crate) const EVERY_RUN_WARNED: &str = "every run has a warning: the 95 % confidence intervals cover the variation between the \
                                     runs, not errors that all of them share";
 
-/// The page of a method; `example` is the result of one of its runs.
-pub(crate) fn page_of_runs(
+/// The report of a method; `example` is the result of one of its runs.
+pub(crate) fn report_of_runs(
     method: &str,
     name: &str,
     sweep: &Sweep,

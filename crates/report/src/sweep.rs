@@ -1,4 +1,4 @@
-//! The page of a sweep: which setting to use, and why.
+//! The report of a sweep: which setting to use, and why.
 
 mod in_brief;
 
@@ -10,7 +10,7 @@ use super::figures::{MACHINE_CPU, name, name_of};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant, significant_grouped};
 use super::run::time_span;
-use super::series::{advise, command, page_of_runs, verdicts};
+use super::series::{advise, command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use crate::block::Answer;
@@ -32,7 +32,7 @@ use model::units::{counted, mib};
 use stats::limit::{Met, met};
 use stats::sweep::{AcrossBlocks, Shown as Why};
 
-/// The page; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
+/// The report; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
 pub(crate) fn report(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explain: Explain) -> Report {
     let mut first = vec![Block::Answers { answers: answers(sweep) }];
     first.extend(verdicts(sweep, explain, settings_of));
@@ -67,7 +67,7 @@ pub(crate) fn report(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, expl
         sections.push(environment(result));
     }
     sections.push(command("sweep", sweep));
-    page_of_runs("Sweep", name, sweep, chosen, in_brief(sweep, chosen, (name, explain)), sections)
+    report_of_runs("Sweep", name, sweep, chosen, in_brief(sweep, chosen, (name, explain)), sections)
 }
 
 /// Why this point has a section, and which of its runs is shown.

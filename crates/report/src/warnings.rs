@@ -45,7 +45,7 @@ impl Meaning {
 /// The documentation of findings; `None` of an unknown name.
 pub type Explain = fn(name: &str) -> Option<Meaning>;
 
-/// A run and its name on the page.
+/// A run and its name in the report.
 pub(crate) type NamedRun<'a> = (String, &'a Headline);
 
 /// A line for each finding of the runs: warnings, then notes, the most frequent first.

@@ -66,7 +66,7 @@ fn latencies(sweep: &Sweep, values: impl Fn(ScopedMetric) -> Vec<(f64, f64)>) ->
     lines.flatten().collect()
 }
 
-/// The charts of a timespan in the order of a page.
+/// The charts of a timespan in the order of a report.
 pub(crate) fn of_time_span(span: Option<&TimeSpan>, measured: &Measured) -> Vec<Shown> {
     let mut charts = vec![rates::iops(span, measured), rates::throughput(measured)];
     charts.extend(ramp::chart(measured));

@@ -1,4 +1,4 @@
-//! What the page of a sweep says first: what was varied, how sure the answer is, and the next command to run.
+//! The four answers of a sweep: what was varied, how sure the answer is, and the next command to run.
 
 use super::super::again::Again;
 use super::super::block::Tone;
