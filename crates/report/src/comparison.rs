@@ -210,9 +210,8 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
     };
     let each = if loads.iter().flatten().all(Again::can_be_longer) { " for 60 s each" } else { "" };
     let next = format!(
-        "Set up the first side, measure it 10 times{each}, make the change, measure the second side 10 times, undo the change and measure the \
-         first side 10 times again ({one}, {two}, {again}): the first side against itself shows how large drift is. If a \
-         command makes the change, diskspd ab --before-a and --before-b measure both sides in pairs instead."
+        "Measure each side 10 times{each}, then the first one 10 times again ({one}, {two}, {again}): it shows how large drift \
+         is. If a command makes the change, diskspd ab --before-a and --before-b measure both sides in pairs instead."
     );
     (next, command)
 }
@@ -739,7 +738,7 @@ mod tests {
         });
         assert!(words(&seeds).contains("only the random seed (-z): load, other settings,"), "{}", words(&seeds));
         let (next, command) = next(&seeds[0], &[(&seeds[1], Vec::new())], false);
-        assert!(next.starts_with("Set up the first side") && !command.contains("-z"), "{next}: {command}");
+        assert!(next.starts_with("Measure each side 10 times") && !command.contains("-z"), "{next}: {command}");
         let lengths = sides(|result| result.profile.time_spans[0].duration_s = 60);
         assert_eq!(words(&lengths), "setting (-d10 / -d60)");
     }
