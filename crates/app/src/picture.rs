@@ -2,14 +2,19 @@
 
 use crate::output::{say, say_each};
 use crate::outputs::{OutputFile, Protected};
-use crate::saved_results::output_file;
+use crate::saved_results::{contents, output_file, read_all, result_in, sweep_in};
 use crate::status::{Status, fail};
-use crate::subject::{Found, meaning};
+use crate::subject::{meaning, name_of, of_series, recording_in, shown_run};
+use crate::sweep::folder::Kind;
 use cli::subcommand::report::{OutputAsked, PictureForm};
+use model::device_interval::Recording;
+use model::result::RunResult;
+use model::sweep::Sweep;
 use pages::{ChartFormat, chart, html};
 use render::document::DocumentKind;
-use report::Report;
 use report::words::gate::History;
+use report::{Report, Side, Subject};
+use rules::verdict;
 use std::path::{Path, PathBuf};
 
 /// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
@@ -64,4 +69,75 @@ pub(crate) fn page(report: Report, output: &OutputFile) -> Result<(), String> {
 /// The page of `diskspd history`.
 pub(crate) fn history(histories: &[History<'_>], name: &str) -> Result<String, String> {
     html(report::history(histories, name)).map_err(|error| error.to_string())
+}
+
+/// What was found at the places that were given.
+enum Found {
+    Run { name: String, result: Box<RunResult>, devices: Option<Box<Recording>> },
+    Recording { name: String, recording: Box<Recording> },
+    Folder { name: String, kind: Kind, sweep: Box<Sweep>, result: Option<Box<RunResult>> },
+    Sides(Vec<Side>),
+}
+
+impl Found {
+    fn at(sources: &[PathBuf]) -> Result<Self, String> {
+        let [source] = sources else {
+            let side = |path: &PathBuf| Ok(Side { name: name_of(path), results: read_all(path)? });
+            return sources.iter().map(side).collect::<Result<_, String>>().map(Self::Sides);
+        };
+        let name = name_of(source);
+        match sweep_in(source) {
+            Some(found) => {
+                let (kind, sweep) = found?;
+                let result = shown_run(source, &sweep).map(Box::new);
+                Ok(Self::Folder { name, kind, sweep: Box::new(sweep), result })
+            }
+            None if source.is_dir() => Err(format!(
+                "'{}': this directory was not created by sweep, repeat or ab; give the result files in it",
+                source.display()
+            )),
+            None => {
+                let bytes = contents(source)?;
+                if import::recording::is_recording(&bytes) {
+                    let recording = Box::new(recording_in(source, &bytes)?);
+                    return Ok(Self::Recording { name, recording });
+                }
+                let mut result = Box::new(result_in(source, &bytes)?);
+                // Other programs make no verdict; some rules need only figures.
+                if result.tool.implementation.is_none() {
+                    verdict::judge(&mut result);
+                }
+                Ok(Self::Run { name, result, devices: None })
+            }
+        }
+    }
+
+    /// How the loads of results that would be compared differ: `compare` refuses these, too.
+    fn unlike_loads(&self) -> Vec<String> {
+        let Self::Sides(sides) = self else { return Vec::new() };
+        let mut results = sides.iter().flat_map(|side| &side.results);
+        let Some(reference) = results.next() else { return Vec::new() };
+        let unlike = results.map(|other| report::words::compare::unlike(reference, other).load);
+        unlike.into_iter().find(|load| !load.is_empty()).unwrap_or_default()
+    }
+
+    /// The same with what devices did meanwhile.
+    fn with(self, monitor: Option<&Path>) -> Result<Self, String> {
+        match (self, monitor) {
+            (found, None) => Ok(found),
+            (Self::Run { name, result, .. }, Some(path)) => {
+                Ok(Self::Run { name, result, devices: Some(Box::new(recording_in(path, &contents(path)?)?)) })
+            }
+            (_, Some(_)) => Err("--monitor needs the result of a single run".to_owned()),
+        }
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Run { name, result, devices } => Subject::Run { name, result, devices: devices.as_deref() },
+            Self::Recording { name, recording } => Subject::Recording { name, recording },
+            Self::Folder { name, kind, sweep, result } => of_series(name, *kind, sweep, result.as_deref()),
+            Self::Sides(sides) => Subject::Comparison { sides, more: &[] },
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! What a report is about: saved results, recordings and series.
+//! What reports and pages need of a subject: names, results of runs, and the meaning of findings.
 
 use crate::output::say;
-use crate::saved_results::{contents, read, read_all, result_in, sweep_in};
+use crate::saved_results::read;
 use crate::sweep::folder::Kind;
 use model::device_interval::Recording;
 use model::result::RunResult;
@@ -14,77 +14,6 @@ use std::path::{Path, PathBuf};
 pub(crate) fn meaning(name: &str) -> Option<Meaning> {
     let rule = verdict::rules().find(|rule| rule.name == name)?;
     Some(Meaning { severity: rule.severity, unit: rule.unit, computed_from: rule.computed_from, advice: rule.advice })
-}
-
-/// What was found at the places that were given.
-pub(crate) enum Found {
-    Run { name: String, result: Box<RunResult>, devices: Option<Box<Recording>> },
-    Recording { name: String, recording: Box<Recording> },
-    Folder { name: String, kind: Kind, sweep: Box<Sweep>, result: Option<Box<RunResult>> },
-    Sides(Vec<Side>),
-}
-
-impl Found {
-    pub(crate) fn at(sources: &[PathBuf]) -> Result<Self, String> {
-        let [source] = sources else {
-            let side = |path: &PathBuf| Ok(Side { name: name_of(path), results: read_all(path)? });
-            return sources.iter().map(side).collect::<Result<_, String>>().map(Self::Sides);
-        };
-        let name = name_of(source);
-        match sweep_in(source) {
-            Some(found) => {
-                let (kind, sweep) = found?;
-                let result = shown_run(source, &sweep).map(Box::new);
-                Ok(Self::Folder { name, kind, sweep: Box::new(sweep), result })
-            }
-            None if source.is_dir() => Err(format!(
-                "'{}': this directory was not created by sweep, repeat or ab; give the result files in it",
-                source.display()
-            )),
-            None => {
-                let bytes = contents(source)?;
-                if import::recording::is_recording(&bytes) {
-                    let recording = Box::new(recording_in(source, &bytes)?);
-                    return Ok(Self::Recording { name, recording });
-                }
-                let mut result = Box::new(result_in(source, &bytes)?);
-                // Other programs make no verdict; some rules need only figures.
-                if result.tool.implementation.is_none() {
-                    verdict::judge(&mut result);
-                }
-                Ok(Self::Run { name, result, devices: None })
-            }
-        }
-    }
-
-    /// How the loads of results that would be compared differ: `compare` refuses these, too.
-    pub(crate) fn unlike_loads(&self) -> Vec<String> {
-        let Self::Sides(sides) = self else { return Vec::new() };
-        let mut results = sides.iter().flat_map(|side| &side.results);
-        let Some(reference) = results.next() else { return Vec::new() };
-        let unlike = results.map(|other| report::words::compare::unlike(reference, other).load);
-        unlike.into_iter().find(|load| !load.is_empty()).unwrap_or_default()
-    }
-
-    /// The same with what devices did meanwhile.
-    pub(crate) fn with(self, monitor: Option<&Path>) -> Result<Self, String> {
-        match (self, monitor) {
-            (found, None) => Ok(found),
-            (Self::Run { name, result, .. }, Some(path)) => {
-                Ok(Self::Run { name, result, devices: Some(Box::new(recording_in(path, &contents(path)?)?)) })
-            }
-            (_, Some(_)) => Err("--monitor needs the result of a single run".to_owned()),
-        }
-    }
-
-    pub(crate) fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Run { name, result, devices } => Subject::Run { name, result, devices: devices.as_deref() },
-            Self::Recording { name, recording } => Subject::Recording { name, recording },
-            Self::Folder { name, kind, sweep, result } => of_series(name, *kind, sweep, result.as_deref()),
-            Self::Sides(sides) => Subject::Comparison { sides, more: &[] },
-        }
-    }
 }
 
 /// A series by its kind; `example` is the result of one of its runs.
