@@ -95,8 +95,12 @@ impl PlainTable {
         let columns: Vec<usize> = (0..self.header.len()).filter(|column| !left_out.contains(column)).collect();
         let mut table = Table::new();
         table.load_style(NOTHING);
-        // Units, such as fdatasync/s, stay whole.
-        table.set_header(columns.iter().map(|column| wrapped(&self.header[*column], heading_max).join("\n")));
+        // Units, such as fdatasync/s, stay whole; names of files may be long.
+        let heading = |column: &usize| {
+            let lines = wrapped(&self.header[*column], heading_max);
+            lines.iter().flat_map(|line| pieces(line, heading_max.max(NAME_MAX))).collect::<Vec<_>>().join("\n")
+        };
+        table.set_header(columns.iter().map(heading));
         let right = columns.iter().enumerate().filter(|(_, column)| self.right.contains(column));
         for (place, _) in right {
             if let Some(column) = table.column_mut(place) {
@@ -133,6 +137,15 @@ const NOT_SHOWN: &str = "not shown for lack of room: ";
 /// What has the columns that are left out.
 const WHERE: &str = "the JSON result and pages of --output have all figures";
 
+/// Most characters of a name on a line, where there is little room.
+const NAME_MAX: usize = 24;
+
+/// A word in pieces of at most so many characters.
+fn pieces(word: &str, characters_max: usize) -> Vec<String> {
+    let characters: Vec<char> = word.chars().collect();
+    characters.chunks(characters_max).map(|piece| piece.iter().collect()).collect()
+}
+
 /// A text with line feeds between its words, then behind `/`, `-`, `_` and `,`, so that few lines have more characters
 /// than that.
 fn broken(text: &str, characters_max: usize) -> String {
@@ -148,11 +161,11 @@ fn broken(text: &str, characters_max: usize) -> String {
         let mut rest = String::new();
         for part in line.split_inclusive(['/', '-', '_', ',']) {
             if !rest.is_empty() && rest.chars().count() + part.chars().count() > characters_max {
-                lines.push(std::mem::take(&mut rest));
+                lines.extend(pieces(&std::mem::take(&mut rest), characters_max.max(NAME_MAX)));
             }
             rest.push_str(part);
         }
-        lines.push(rest);
+        lines.extend(pieces(&rest, characters_max.max(NAME_MAX)));
     }
     lines.join("\n")
 }
@@ -171,6 +184,18 @@ mod tests {
         assert_eq!(broken("random reads of 8 KiB", 12), "random reads\nof 8 KiB");
         assert_eq!(broken("/mnt/volume_a/data-1", 8), "/mnt/\nvolume_\na/data-1");
         assert_eq!(broken("abcdefghijkl", 8), "abcdefghijkl");
+    }
+
+    /// Results with a name of 180 characters made a comparison 239 columns wide.
+    #[test]
+    fn long_names_do_not_widen_a_table() {
+        let name = "x".repeat(180);
+        let mut table = PlainTable::new(["", "before.json", &name], 1..3).fitted([]);
+        table.add(["IOPS", "1,000 IOPS", "2,000 IOPS"].map(str::to_owned));
+        table.add([&name, "1", "2"].map(str::to_owned));
+        let shown = lines(&table);
+        assert!(shown.lines().all(|line| line.chars().count() <= COLUMNS), "{shown}");
+        assert_eq!(shown.matches('x').count(), 360, "{shown}");
     }
 
     #[test]
