@@ -10,16 +10,11 @@ pub const COLUMNS: usize = 80;
 
 /// Most characters of a line of a heading, of a line of words, and of one of numbers, such as intervals, tried in this
 /// order.
-const LINES_OF_CELLS: [(usize, usize, usize); 8] = [
-    (MAX, MAX, MAX),
-    (12, MAX, MAX),
-    (8, MAX, MAX),
-    (8, 32, MAX),
-    (8, 24, MAX),
-    (8, 20, MAX),
-    (8, 16, MAX),
-    (8, 16, 13),
-];
+const LINES_OF_CELLS: [(usize, usize, usize); 7] =
+    [(MAX, MAX, MAX), (12, MAX, MAX), (8, MAX, MAX), (8, 32, MAX), (8, 24, MAX), (8, 20, MAX), (8, 16, MAX)];
+
+/// The same where numbers and intervals are broken, too: if even without spare columns there is no room.
+const BROKEN_NUMBERS: (usize, usize, usize) = (8, 16, 13);
 
 const MAX: usize = usize::MAX;
 
@@ -70,18 +65,17 @@ impl PlainTable {
     /// Its lines, without blanks at their ends; then what was left out of a fitted one.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let Some(spare) = &self.spare else { return self.shown(&[], LINES_OF_CELLS[0]).into_iter() };
+        let tried = (0..=spare.len()).flat_map(|count| LINES_OF_CELLS.map(|limits| (count, limits)));
         let mut lines = Vec::new();
-        for count in 0..=spare.len() {
+        for (count, limits) in tried.chain([(spare.len(), BROKEN_NUMBERS)]) {
             let left_out = &spare[..count];
-            for limits in LINES_OF_CELLS {
-                lines = self.shown(left_out, limits);
-                if lines.iter().all(|line| line.chars().count() <= COLUMNS) {
-                    lines.extend(self.left_out_words(left_out));
-                    return lines.into_iter();
-                }
+            lines = self.shown(left_out, limits);
+            let has_room = lines.iter().all(|line| line.chars().count() <= COLUMNS);
+            lines.extend(self.left_out_words(left_out));
+            if has_room {
+                break;
             }
         }
-        lines.extend(self.left_out_words(spare));
         lines.into_iter()
     }
 
