@@ -6,6 +6,7 @@ use cli::{Command, Environment};
 use model::facts::{Facts, MissingFacts, RegularFacts, SystemFacts, TargetFacts, TargetKind};
 use model::profile::Profile;
 use model::result::RunResult;
+use model::sweep::SeriesKind;
 use model::topology::{Cpu, Topology};
 use model::validate::{Purpose, validate};
 use pages::html;
@@ -243,7 +244,8 @@ pub fn recording(bytes: &[u8]) {
 pub fn sweep(bytes: &[u8]) {
     let Ok(sweep) = import::json::read_sweep(bytes) else { return };
     let mut out = Vec::new();
-    let report = Subject::Sweep { name: "fuzzed", sweep: &sweep, chosen: None }.report(|_| None);
+    let report =
+        Subject::Series { kind: SeriesKind::Sweep, name: "fuzzed", sweep: &sweep, example: None }.report(|_| None);
     let _ = render::report_text(&report, render::Detail::Full, &mut out);
     let _ = render::sweep_csv(&sweep, &mut out);
 }

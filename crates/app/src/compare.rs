@@ -14,6 +14,7 @@ use model::result::RunResult;
 use render::Detail;
 use render::document::DocumentKind;
 use report::Subject;
+use report::words::compare::load_differences;
 use stats::compare::{Basis, ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
 
@@ -74,11 +75,10 @@ fn compare(
     }
     let reference = &first[0];
     let others = first.iter().chain(&second).skip(1);
-    if let Some(strange) =
-        others.map(|other| report::words::compare::unlike(reference, other)).find(|u| !u.load.is_empty())
+    if let Some(strange) = others.map(|other| load_differences(reference, other)).find(|load| !load.is_empty())
         && !anyway
     {
-        say_each("ERROR", &strange.load);
+        say_each("ERROR", &strange);
         say("ERROR: the loads differ; use --anyway to compare them");
         return Status::Refused;
     }
@@ -181,7 +181,7 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
 /// How the loads of one side differ: several runs of a side count as repeats, whatever `--anyway` allows between sides.
 fn no_repeats(side: &[RunResult]) -> Option<Vec<String>> {
     let (first, others) = side.split_first()?;
-    others.iter().map(|other| report::words::compare::unlike(first, other).load).find(|load| !load.is_empty())
+    others.iter().map(|other| load_differences(first, other)).find(|load| !load.is_empty())
 }
 
 /// The results of one side: files, and every result in directories.

@@ -11,7 +11,6 @@ use crate::outputs::{OutputFile, Protected, Replace, has_figures, is_below_targe
 use crate::saved_results;
 use crate::series_runner::{self, Refused};
 use crate::status::{Status, fail, printed, refuse_with};
-use crate::sweep::folder::Kind;
 use crate::sweep::{self, check_points};
 use crate::system_env::Invocation;
 use cli::RunOptions;
@@ -27,6 +26,7 @@ use model::metric::{Metric, MetricName};
 use model::printable::command_line;
 use model::profile::TimeSpan;
 use model::result::RunResult;
+use model::sweep::SeriesKind;
 use model::units::UnixTime;
 use render::document::DocumentKind;
 use report::words::gate::{Answer, answer};
@@ -65,7 +65,7 @@ pub(crate) fn run(invocation: &Invocation, command: &GateCommand) -> Status {
             let name = format!("ab-{}", sys::clock::realtime_ns());
             let folder = Some(command.folder.join(name));
             let sides = SweepCommand::Run { request: request.clone(), folder, replace_output: *replace_output };
-            let status = sweep::run(invocation, sides, Kind::Ab);
+            let status = sweep::run(invocation, sides, SeriesKind::Ab);
             let outcome = match status {
                 Status::Done => Ok(GateOutcome::Pass),
                 Status::No => Ok(GateOutcome::Fail),

@@ -45,8 +45,8 @@ mod target_reading;
 mod unit_evidence;
 mod verify_targets;
 
-use crate::sweep::folder::Kind;
 use cli::{Command, LoadRequest, Loaded, Subcommand};
+use model::sweep::SeriesKind;
 use status::Status;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -126,10 +126,10 @@ fn run() -> Status {
             Subcommand::Check(request) => check::run(&request),
             Subcommand::Import(request) => fio_job::import(&request),
             Subcommand::Preset(command) => preset::run(&invocation, &command),
-            Subcommand::Sweep(command) => sweep::run(&invocation, command, Kind::Sweep),
-            Subcommand::Repeat(command) => sweep::run(&invocation, command, Kind::Repeat),
-            Subcommand::Ab(command) => sweep::run(&invocation, command, Kind::Ab),
-            Subcommand::Interference(command) => sweep::run(&invocation, command, Kind::Interference),
+            Subcommand::Sweep(command) => sweep::run(&invocation, command, SeriesKind::Sweep),
+            Subcommand::Repeat(command) => sweep::run(&invocation, command, SeriesKind::Repeat),
+            Subcommand::Ab(command) => sweep::run(&invocation, command, SeriesKind::Ab),
+            Subcommand::Interference(command) => sweep::run(&invocation, command, SeriesKind::Interference),
             Subcommand::Compare(command) => compare::run(command),
             Subcommand::Gate(command) => gate::run(&invocation, &command),
             Subcommand::History(request) => gate::history(&request),

@@ -4,12 +4,11 @@ use crate::output::{say, say_each};
 use crate::outputs::{OutputFile, Protected};
 use crate::saved_results::{contents, output_file, read_all, result_in, sweep_in};
 use crate::status::{Status, fail};
-use crate::subject::{meaning, name_of, of_series, recording_in, shown_run};
-use crate::sweep::folder::Kind;
+use crate::subject::{meaning, name_of, recording_in, shown_run};
 use cli::subcommand::report::{OutputAsked, PictureForm};
 use model::device_interval::Recording;
 use model::result::RunResult;
-use model::sweep::Sweep;
+use model::sweep::{SeriesKind, Sweep};
 use pages::{ChartFormat, chart, html};
 use render::document::DocumentKind;
 use report::words::gate::History;
@@ -75,7 +74,7 @@ pub(crate) fn history(histories: &[History<'_>], name: &str) -> Result<String, S
 enum Found {
     Run { name: String, result: Box<RunResult>, devices: Option<Box<Recording>> },
     Recording { name: String, recording: Box<Recording> },
-    Folder { name: String, kind: Kind, sweep: Box<Sweep>, result: Option<Box<RunResult>> },
+    Folder { name: String, kind: SeriesKind, sweep: Box<Sweep>, result: Option<Box<RunResult>> },
     Sides(Vec<Side>),
 }
 
@@ -117,7 +116,7 @@ impl Found {
         let Self::Sides(sides) = self else { return Vec::new() };
         let mut results = sides.iter().flat_map(|side| &side.results);
         let Some(reference) = results.next() else { return Vec::new() };
-        let unlike = results.map(|other| report::words::compare::unlike(reference, other).load);
+        let unlike = results.map(|other| report::words::compare::load_differences(reference, other));
         unlike.into_iter().find(|load| !load.is_empty()).unwrap_or_default()
     }
 
@@ -136,7 +135,9 @@ impl Found {
         match self {
             Self::Run { name, result, devices } => Subject::Run { name, result, devices: devices.as_deref() },
             Self::Recording { name, recording } => Subject::Recording { name, recording },
-            Self::Folder { name, kind, sweep, result } => of_series(name, *kind, sweep, result.as_deref()),
+            Self::Folder { name, kind, sweep, result } => {
+                Subject::Series { kind: *kind, name, sweep, example: result.as_deref() }
+            }
             Self::Sides(sides) => Subject::Comparison { sides, more: &[] },
         }
     }

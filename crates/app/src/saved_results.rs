@@ -4,10 +4,10 @@ use crate::foreign_file;
 use crate::output::say;
 use crate::outputs::{OutputFile, Protected, Replace};
 use crate::status::Status;
-use crate::sweep::folder::{self, Kind};
+use crate::sweep::folder;
 use cli::subcommand::report::OutputAsked;
 use model::result::RunResult;
-use model::sweep::Sweep;
+use model::sweep::{SeriesKind, Sweep};
 use render::document::DocumentKind;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -87,7 +87,7 @@ fn results_in(path: &Path) -> Result<Vec<RunResult>, String> {
     for entry in fs::read_dir(path).map_err(error)? {
         let file = entry.map_err(error)?.path();
         let is_json = file.extension().is_some_and(|suffix| suffix == "json");
-        if !is_json || Kind::is_no_run(&file) {
+        if !is_json || folder::is_no_run(&file) {
             continue;
         }
         // Nobody named it, and reading a pipe or a device may never end.
@@ -105,8 +105,8 @@ fn results_in(path: &Path) -> Result<Vec<RunResult>, String> {
 }
 
 /// Contents of a directory created by a sweep or a repeat, if it is one.
-pub(crate) fn sweep_in(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
-    let kind = Kind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
+pub(crate) fn sweep_in(path: &Path) -> Option<Result<(SeriesKind, Sweep), String>> {
+    let kind = SeriesKind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
     let file = path.join(kind.file());
     let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()));
     Some(text.and_then(|text| Ok((kind, folder::read(&text, &file, kind)?))))

@@ -1,38 +1,22 @@
-//! What reports and pages need of a subject: names, results of runs, and the meaning of findings.
+//! Subjects of reports and pages: names, results of runs, and the meaning of findings.
 
 use crate::output::say;
 use crate::saved_results::read;
-use crate::sweep::folder::Kind;
 use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
-use report::{Meaning, Side, Subject};
+use report::{Meaning, Side};
 use rules::verdict;
 use std::path::{Path, PathBuf};
 
-/// What a finding of the verdict means.
+/// The documentation of a finding of the verdict.
 pub(crate) fn meaning(name: &str) -> Option<Meaning> {
     let rule = verdict::rules().find(|rule| rule.name == name)?;
     Some(Meaning { severity: rule.severity, unit: rule.unit, computed_from: rule.computed_from, advice: rule.advice })
 }
 
-/// A series by its kind; `example` is the result of one of its runs.
-pub(crate) fn of_series<'a>(
-    name: &'a str,
-    kind: Kind,
-    sweep: &'a Sweep,
-    example: Option<&'a RunResult>,
-) -> Subject<'a> {
-    match kind {
-        Kind::Sweep => Subject::Sweep { name, sweep, chosen: example },
-        Kind::Ab => Subject::Pairs { name, sweep, example },
-        Kind::Interference => Subject::Interference { name, sweep, example },
-        Kind::Repeat => Subject::Repeat { name, sweep, example },
-    }
-}
-
 /// Sides of a comparison, named after their files.
-pub(crate) fn sides<const N: usize>(sides: [(&[PathBuf], &[RunResult]); N]) -> [Side; N] {
+pub(crate) fn sides(sides: [(&[PathBuf], &[RunResult]); 2]) -> [Side; 2] {
     sides.map(|(paths, results)| Side {
         name: paths.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "),
         results: results.to_vec(),

@@ -11,19 +11,22 @@ use crate::random::random;
 use crate::saved_results;
 use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse, refuse_with};
-use crate::subject::{meaning, name_of, of_series, shown_run};
+use crate::subject::{meaning, name_of, shown_run};
 use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, ParseFailure, Subcommand};
-use folder::{Folder, Kind, Unusable};
+use folder::{Folder, Unusable};
 use model::printable::command_line;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::shell;
-use model::sweep::{DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
+use model::sweep::{
+    DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, SeriesKind, Setting, Sweep, Visit,
+};
 use model::units::{Bytes, counted};
 use render::Detail;
+use report::Subject;
 use stats::DEPTHS_MIN;
 use stats::repeats::RUNS_FOR_INTERVAL;
 use std::cell::RefCell;
@@ -38,7 +41,7 @@ use tune::RunFailure;
 use tune::{Design, Ending, Step, SweepObserver};
 
 /// Runs `diskspd sweep` or `diskspd repeat`.
-pub(crate) fn run(invocation: &Invocation, command: SweepCommand, kind: Kind) -> Status {
+pub(crate) fn run(invocation: &Invocation, command: SweepCommand, kind: SeriesKind) -> Status {
     match command {
         SweepCommand::Run { request, folder, replace_output } => {
             begin(invocation, &request, folder, replace_output, kind)
@@ -54,7 +57,7 @@ fn begin(
     request: &SweepRequest,
     path: Option<PathBuf>,
     replace_output: bool,
-    kind: Kind,
+    kind: SeriesKind,
 ) -> Status {
     let options = &request.options;
     let sweep = Sweep {
@@ -80,7 +83,7 @@ fn begin(
     }
 }
 
-fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_output: bool, kind: Kind) -> Status {
+fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_output: bool, kind: SeriesKind) -> Status {
     let (folder, sweep) = match Folder::open(path, kind, replace_output) {
         Ok(found) => found,
         Err(Unusable::Unreadable(reason)) => return fail(&reason),
@@ -112,7 +115,7 @@ fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_out
 }
 
 /// The request that a series was begun with; `None` if its command line is that of another kind.
-fn saved_request(sweep: &Sweep, kind: Kind) -> Result<Option<Box<SweepRequest>>, ParseFailure> {
+fn saved_request(sweep: &Sweep, kind: SeriesKind) -> Result<Option<Box<SweepRequest>>, ParseFailure> {
     let words: Vec<OsString> =
         std::iter::once(kind.name()).chain(sweep.words.iter().map(String::as_str)).map(OsString::from).collect();
     cli::parse(&words, &SystemEnv).map(|command| match command {
@@ -136,13 +139,13 @@ pub(crate) fn report(path: &Path, detail: Detail) -> Option<Result<Vec<u8>, Stri
 }
 
 /// The report of a series.
-fn summary(sweep: &Sweep, kind: Kind, folder: &Path, detail: Detail) -> io::Result<Vec<u8>> {
+fn summary(sweep: &Sweep, kind: SeriesKind, folder: &Path, detail: Detail) -> io::Result<Vec<u8>> {
     if sweep.visits.is_empty() {
         return Ok(Vec::new());
     }
     let example = shown_run(folder, sweep);
     let name = name_of(folder);
-    let report = of_series(&name, kind, sweep, example.as_ref()).report(meaning);
+    let report = Subject::Series { kind, name: &name, sweep, example: example.as_ref() }.report(meaning);
     written(|out| render::report_text(&report, detail, out))
 }
 
@@ -375,7 +378,7 @@ fn announce(
         (Extent::Streams, _) => format!("{runs} rounds of {}: {time}", counted(points, "run")),
         (Extent::UntilSteady, _) => format!("adds rounds until steady state (maximum {runs}); takes at least {time}"),
         (Extent::UntilFlat, _) => format!("tries further values until throughput stops growing; takes at least {time}"),
-        (Extent::Whole, Kind::Repeat) => format!("{}: {time}", counted(runs, "run")),
+        (Extent::Whole, SeriesKind::Repeat) => format!("{}: {time}", counted(runs, "run")),
         (Extent::Whole, _) if runs > 1 => format!("{}, {runs} runs each: {time}", counted(points, "point")),
         (Extent::Whole, _) => format!("{}: {time}", counted(points, "point")),
     };
@@ -407,13 +410,13 @@ fn announce(
 }
 
 /// A warning that there are too few runs or depths, given before they take their time.
-fn too_few(design: &Design, sweep: &Sweep, kind: Kind) -> Option<String> {
+fn too_few(design: &Design, sweep: &Sweep, kind: SeriesKind) -> Option<String> {
     match (design.extent, kind) {
         _ if !design.limits.is_empty() => None,
-        (Extent::Whole, Kind::Repeat) if (2..RUNS_FOR_INTERVAL).contains(&design.runs) => {
+        (Extent::Whole, SeriesKind::Repeat) if (2..RUNS_FOR_INTERVAL).contains(&design.runs) => {
             Some(format!("a 95 % interval of the median needs {RUNS_FOR_INTERVAL} runs or more (--runs)"))
         }
-        (Extent::Whole, Kind::Sweep) if stats::sweep::has_too_few_depths(&sweep.points) => {
+        (Extent::Whole, SeriesKind::Sweep) if stats::sweep::has_too_few_depths(&sweep.points) => {
             Some(format!("an efficient and a saturation depth need {DEPTHS_MIN} queue depths or more"))
         }
         _ => None,
@@ -449,12 +452,12 @@ fn finish(
     judged: Status,
 ) -> Status {
     let mut average = Vec::new();
-    if folder.kind() == Kind::Repeat {
+    if folder.kind() == SeriesKind::Repeat {
         // Writing to memory does not fail.
-        let _ = render::run_lines::average(sweep, &mut average);
+        let _ = render::run_lines::average_line(sweep, &mut average);
     }
     let written = summary(sweep, folder.kind(), folder.path(), Detail::Short)
-        .and_then(|text| print(&[average, b"\n".to_vec(), text].concat()));
+        .and_then(|text| if text.is_empty() { Ok(()) } else { print(&[&average, &b"\n"[..], &text].concat()) });
     let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
     let status = match ending {
         Ending::Lost(reason) => return fail(reason),
@@ -539,10 +542,12 @@ impl SweepObserver for SweepRecorder<'_> {
         let planned = &self.request.points[visit.point];
         let mut line = Vec::new();
         let made = match self.folder.kind() {
-            Kind::Sweep => render::run_lines::of_sweep(visit, &planned.request.profile, &planned.point, &mut line),
-            Kind::Repeat => render::run_lines::of_repeat(visit, &mut line),
-            Kind::Ab => render::run_lines::of_pair(visit, &mut line),
-            Kind::Interference => render::run_lines::of_round(visit, &planned.point, &mut line),
+            SeriesKind::Sweep => {
+                render::run_lines::sweep_line(visit, &planned.request.profile, &planned.point, &mut line)
+            }
+            SeriesKind::Repeat => render::run_lines::repeat_line(visit, &mut line),
+            SeriesKind::Ab => render::run_lines::pair_line(visit, &mut line),
+            SeriesKind::Interference => render::run_lines::round_line(visit, &planned.point, &mut line),
         };
         made.and_then(|()| print(&line)).map_err(|error| format!("cannot write to stdout: {error}"))?;
         self.folder.save(sweep)

@@ -397,3 +397,36 @@ pub struct SteadyState {
     /// Other requirements of SNIA's performance test specification, as sentences.
     pub missing: Vec<String>,
 }
+
+/// The kind of a series of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeriesKind {
+    /// Points of a sweep.
+    Sweep,
+    /// Runs of the same load.
+    Repeat,
+    /// Pairs of runs of two sides.
+    Ab,
+    /// Streams alone and together.
+    Interference,
+}
+
+impl SeriesKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Sweep, Self::Repeat, Self::Ab, Self::Interference];
+
+    /// The subcommand.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sweep => "sweep",
+            Self::Repeat => "repeat",
+            Self::Ab => "ab",
+            Self::Interference => "interference",
+        }
+    }
+
+    /// The file that says how far it has come.
+    pub fn file(self) -> String {
+        format!("{}.json", self.name())
+    }
+}

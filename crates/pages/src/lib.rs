@@ -55,7 +55,7 @@ pub enum NoChart {
 ///
 /// The template or a chart cannot be drawn.
 pub fn html(report: Report) -> io::Result<String> {
-    filled(Page::of(report)?).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
+    filled(Page::new(report)?).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
 }
 
 /// The template with the page in it.

@@ -24,18 +24,18 @@ pub(super) struct Page {
     /// Links to the parts; empty on short pages.
     contents: Vec<Entry>,
     sections: Vec<PageSection>,
-    /// Who wrote it.
+    /// The program and its version.
     program: String,
     swatches: Vec<Swatch>,
 }
 
 impl Page {
-    pub(super) fn of(report: Report) -> io::Result<Self> {
+    pub(super) fn new(report: Report) -> io::Result<Self> {
         use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
         let is_answered = report.is_answered();
         let Report { title, method, load, subtitle, lead, before_use, brief, mut sections } = report;
         let hero = Hero::taken_from(&mut sections)?;
-        let mut sections = sections.into_iter().map(PageSection::of).collect::<io::Result<Vec<_>>>()?;
+        let mut sections = sections.into_iter().map(PageSection::new).collect::<io::Result<Vec<_>>>()?;
         sections.retain(|section| !section.blocks.is_empty());
         let contents = contents(&mut sections);
         name_tables(&mut sections);
@@ -69,8 +69,8 @@ struct PageSection {
 }
 
 impl PageSection {
-    fn of(Section { heading, time, is_part, blocks, .. }: Section) -> io::Result<Self> {
-        let blocks = blocks.into_iter().map(Shown::of).collect::<io::Result<_>>()?;
+    fn new(Section { heading, time, is_part, blocks, .. }: Section) -> io::Result<Self> {
+        let blocks = blocks.into_iter().map(Shown::new).collect::<io::Result<_>>()?;
         Ok(Self { heading, time, is_part, id: String::new(), blocks })
     }
 }
@@ -85,10 +85,10 @@ enum Shown {
 }
 
 impl Shown {
-    fn of(block: Block) -> io::Result<Self> {
+    fn new(block: Block) -> io::Result<Self> {
         Ok(match block {
             Block::Charts { charts } => {
-                Self::Charts { kind: "charts", charts: charts.iter().map(Picture::of).collect::<io::Result<_>>()? }
+                Self::Charts { kind: "charts", charts: charts.iter().map(Picture::new).collect::<io::Result<_>>()? }
             }
             Block::Table(table) => {
                 let is_stacked = is_of_named_rows_and_wide(&table);
@@ -105,7 +105,7 @@ struct Named {
     kind: &'static str,
     #[serde(flatten)]
     table: Table,
-    /// What a screen reader calls it; no other table of the page has this name.
+    /// Its name for screen readers; no other table of the page has this name.
     name: String,
     /// True if phones show its rows below each other.
     is_stacked: bool,
@@ -134,7 +134,7 @@ impl Hero {
         let Some(chart) = charts.map(|charts| charts.remove(0)) else { return Ok(None) };
         section.blocks.retain(|block| !matches!(block, Block::Charts { charts } if charts.is_empty()));
         let full = Some(svg_for_page(&chart, Room::Full)?);
-        Ok(Some(Self { chart: Picture { full, ..Picture::of(&chart)? }, time: section.time }))
+        Ok(Some(Self { chart: Picture { full, ..Picture::new(&chart)? }, time: section.time }))
     }
 }
 
@@ -167,8 +167,8 @@ fn contents(sections: &mut [PageSection]) -> Vec<Entry> {
     if count < HEADINGS_MIN { Vec::new() } else { entries }
 }
 
-/// What scrolls is a landmark, and landmarks of one name could not be told apart: such tables are named after their
-/// part of the page, too.
+/// Names tables, after their part of the page too where several have one heading: what scrolls is a landmark, and landmarks
+/// of one name cannot be told apart.
 fn name_tables(sections: &mut [PageSection]) {
     let mut known = BTreeSet::new();
     let mut whole = String::new();
@@ -201,7 +201,7 @@ struct Picture {
 }
 
 impl Picture {
-    fn of(chart: &Chart) -> io::Result<Self> {
+    fn new(chart: &Chart) -> io::Result<Self> {
         Ok(Self {
             name: chart.name,
             title: chart.title.clone(),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn page(sections: Vec<Section>) -> Page {
-        Page::of(Report { sections, ..Report::default() }).expect("nothing is drawn")
+        Page::new(Report { sections, ..Report::default() }).expect("nothing is drawn")
     }
 
     #[test]

@@ -3,12 +3,9 @@
 use crate::Detail;
 use model::finding::Severity;
 use model::printable::{printable, wrapped};
-use report::words::plain_table::PlainTable;
+use report::words::plain_table::{COLUMNS, PlainTable};
 use report::{Answer, Banner, Block, Brief, Found, Report, Section, Table, Tile, Tone};
 use std::io::{self, Write};
-
-/// Columns of a line.
-const COLUMNS: usize = 80;
 
 /// The column that the texts of labelled lines begin at.
 const TEXT_COLUMN: usize = 10;

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// One run, in the form that `DiskSpd`'s guides print:
 /// `Param -o 8 -t 1, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
-pub fn of_sweep(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn Write) -> io::Result<()> {
+pub fn sweep_line(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "Param")?;
     // A run for the capacity is of no rate.
     let none = Point::default();
@@ -74,7 +74,7 @@ fn shown(profile: &Profile, point: &Point) -> Vec<Setting> {
 }
 
 /// One run: `Run 3, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
-pub fn of_repeat(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
+pub fn repeat_line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
     match visit.purpose {
         Purpose::Precondition => write!(out, "Preconditioning")?,
         _ => write!(out, "Run {}", visit.run + 1)?,
@@ -84,7 +84,7 @@ pub fn of_repeat(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The average of all runs, in the same form.
-pub fn average(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+pub fn average_line(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let runs: Vec<&Headline> = sweep.measured().collect();
     let Some(Repeats { iops, mib_per_s, latencies, cpu_percent, .. }) = stats::repeats::repeats(&runs) else {
         return Ok(());
@@ -97,14 +97,14 @@ pub fn average(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// One run: `Pair 3 A, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
-pub fn of_pair(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
+pub fn pair_line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "Pair {} {}", visit.run + 1, if visit.point == 0 { "A" } else { "B" })?;
     figures_of_line(&visit.outcome, out)?;
     writeln!(out)
 }
 
 /// One run: `Round 1 oltp, 1999.31 iops, 15.62 MB/sec, 0.225 ms, 22.36% CPU`.
-pub fn of_round(visit: &Visit, point: &Point, out: &mut dyn Write) -> io::Result<()> {
+pub fn round_line(visit: &Visit, point: &Point, out: &mut dyn Write) -> io::Result<()> {
     let name = point.settings.first().map_or("", |setting| setting.value.as_str());
     write!(out, "Round {} {name}", visit.run + 1)?;
     figures_of_line(&visit.outcome, out)?;

@@ -1,16 +1,16 @@
-//! What a report consists of, in the order in which it is read.
+//! The parts of a report, in the order in which they are read.
 
 use super::chart::{Absent, Chart, Shown};
 use crate::words::plain_table::PlainTable;
 use model::finding::Severity;
 use serde::Serialize;
 
-/// What is told of a result.
+/// All that is told of a result.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The name of what is shown: a label, a file or a directory.
     pub title: String,
-    /// What was done with the load: `Sweep`, the title of a preset; empty of another run.
+    /// The method by which the load was run: `Sweep`, the title of a preset; empty of another run.
     pub method: String,
     /// The load on a line; may be empty.
     pub load: String,
@@ -20,7 +20,7 @@ pub struct Report {
     pub lead: Vec<Block>,
     /// Findings to know before the figures are used.
     pub before_use: Vec<Block>,
-    /// Whether the figures can be used, and what to do next.
+    /// The four answers.
     pub brief: Brief,
     /// All else.
     pub sections: Vec<Section>,
@@ -28,7 +28,7 @@ pub struct Report {
 
 impl Report {
     pub(crate) fn new(title: String, load: String, subtitle: String, brief: Brief, mut sections: Vec<Section>) -> Self {
-        let (begin, before_use) = sections.first_mut().map(taken).unwrap_or_default();
+        let (begin, before_use) = sections.first_mut().map(take_beginning).unwrap_or_default();
         sections.retain(|section| !section.blocks.is_empty());
         Self { title, method: String::new(), load, subtitle, lead: begin, before_use, brief, sections }
     }
@@ -45,7 +45,7 @@ impl Report {
 }
 
 /// Takes what a report begins with from its first section, and what is to be known before use.
-fn taken(first: &mut Section) -> (Vec<Block>, Vec<Block>) {
+fn take_beginning(first: &mut Section) -> (Vec<Block>, Vec<Block>) {
     let has_answers = first.blocks.iter().any(|block| matches!(block, Block::Answers { .. }));
     if !has_answers && !first.heading.is_empty() {
         // One of several timespans.
@@ -68,15 +68,15 @@ pub struct Brief {
     pub measured: String,
     /// The target, what it stands on, and the machine.
     pub on: String,
-    /// Whether the figures can be used.
+    /// How far the figures can be used.
     pub trust: Trust,
-    /// What to do with the answer, or for a better one.
+    /// The next step: what to do with the answer, or for a better one.
     pub next: String,
-    /// What to type for it; may be empty.
+    /// The command line for it; may be empty.
     pub command: String,
 }
 
-/// Whether figures can be used, and why not.
+/// How far figures can be used, and why not further.
 #[derive(Debug, Default, Serialize)]
 pub struct Trust {
     pub tone: Tone,
@@ -94,7 +94,7 @@ pub struct Section {
     pub is_part: bool,
     /// True of what text leaves out unless it is asked for all.
     pub is_detail: bool,
-    /// What it consists of.
+    /// Its parts.
     pub blocks: Vec<Block>,
 }
 
@@ -120,7 +120,7 @@ impl Section {
 pub enum Block {
     /// The answers to what the measurement was made for.
     Answers { answers: Vec<Answer> },
-    /// Whether the figures are what they claim to be.
+    /// Findings on the figures.
     Verdict(Banner),
     /// The load of a timespan, if there are several.
     Load { line: String },
@@ -155,7 +155,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What it belongs to; may be empty.
+    /// The setting or the sides that it is about; may be empty.
     pub fn about(&self) -> &str {
         &self.about
     }
@@ -165,7 +165,7 @@ impl Answer {
         &self.headline
     }
 
-    /// What the answer rests on, and how far.
+    /// The basis of the answer, and how far it holds.
     pub fn sentences(&self) -> &[String] {
         &self.sentences
     }
@@ -260,7 +260,7 @@ pub(crate) fn charts(shown: Vec<Shown>) -> Vec<Block> {
 pub struct Table {
     /// May be empty.
     pub heading: String,
-    /// What a screen reader calls it if it has no heading.
+    /// Its name for screen readers if it has no heading.
     pub label: &'static str,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<String>>,

@@ -8,7 +8,7 @@ use super::chart::Chart;
 use super::charts::{differences, overlays};
 use super::engines::engines;
 use super::environment::{command, facts, place_time_tool};
-use super::figures::{name, name_in_words, shown};
+use super::figures::{name_in_words, shown};
 use super::foreign_text::text;
 use super::quantity::size;
 use super::warnings::{Explain, NamedRun, banner, warnings_of_repeats};
@@ -16,9 +16,10 @@ use crate::block::{Answer, Brief, Trust};
 use crate::chart::Shown;
 use crate::words::compare::{
     AVAILABLE_MEMORY, FREE_MEMORY, NOT_COMPARED, SEED, SameRuns, VARYING, averages, compared_in_part, drift,
-    equivalent, incomplete, measured, nothing_differs, one_run, system_differences, unlike, unlike_waits,
+    equivalent, incomplete, load_differences, measured, nothing_differs, one_run, system_differences, unlike_waits,
     why_without_intervals, word,
 };
+use crate::words::figure_words::name;
 use crate::words::load_line;
 use crate::words::time::utc;
 use model::finding::Severity;
@@ -290,7 +291,7 @@ fn runs(sides: &[Side]) -> Table {
     let columns = ["run", "started", "verdict"].map(Column::text);
     Table {
         label: "Runs",
-        columns: columns.into_iter().chain(FIGURES.map(|figure| Column::number(&name(figure)))).collect(),
+        columns: columns.into_iter().chain(FIGURES.map(|figure| Column::number(name(figure)))).collect(),
         rows,
         note: first.to_owned(),
         ..Table::default()
@@ -307,7 +308,7 @@ pub(crate) fn load(sides: &[Side]) -> Vec<String> {
     load_line::of_sides(sides.iter().map(|side| (side.name.as_str(), side.results.first())))
 }
 
-/// What the results of two sides say; `names_both` = there are more sides.
+/// The answer of two sides; `names_both` = there are more sides.
 fn answer((first, second): (&Side, &Side), found: &[Difference], names_both: bool) -> Answer {
     let headlines: Vec<(String, Headline)> = [first, second].into_iter().flat_map(named_headlines).collect();
     let about = if names_both { against(first, second) } else { String::new() };
@@ -324,7 +325,7 @@ fn comparison((first, second): (&Side, &Side), found: &[Difference], names_both:
     if let [a, b] = [first, second].map(|side| side.results.first())
         && let Some((a, b)) = a.zip(b)
     {
-        let load = unlike(a, b).load;
+        let load = load_differences(a, b);
         if !load.is_empty() {
             let sentences = load.iter().map(|words| text(words.as_bytes())).collect();
             sections.push(Section::new("The loads differ", vec![Block::Notes { heading: String::new(), sentences }]));
@@ -547,7 +548,7 @@ fn listed(found: &[&Difference]) -> String {
 
 /// The name of a figure, with the I/Os that it is of.
 fn named_of(found: &Difference) -> String {
-    found.scope.label(&name(found.figure))
+    found.scope.label(name(found.figure))
 }
 
 /// [`equivalent`] at the start of a sentence.
@@ -590,7 +591,7 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
         let [a, b] = [first, second].map(|side| {
             median(&side.results, (scope, metric)).map_or_else(|| "-".to_owned(), |value| shown(metric, value))
         });
-        vec![scope.label(&name(metric)), NOT_COMPARED.to_owned(), "-".to_owned(), "-".to_owned(), a, b]
+        vec![scope.label(name(metric)), NOT_COMPARED.to_owned(), "-".to_owned(), "-".to_owned(), a, b]
     });
     let rows = found.iter().map(row).chain(left_out).collect();
     let runs = |side: &Side| match side.results.len() {

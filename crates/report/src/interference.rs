@@ -6,7 +6,6 @@ use super::block::{Block, Column, Report, Section, Table, Tone, charts};
 use super::brief::{self, each, remedy_of_runs};
 use super::charts::streams;
 use super::environment::environment;
-use super::figures::MACHINE_CPU;
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency};
 use super::series::{command, report_of_runs, verdicts};
@@ -254,7 +253,7 @@ fn runs(sweep: &Sweep, together: Option<&RunResult>) -> Table {
     };
     let shares = together.and_then(|result| stats::cpu_shares(result.time_spans.first()?));
     let columns = [Column::number("round"), Column::text("run"), Column::text("stream")];
-    let numbers = ["IOPS", "MiB/s", "mean", "p50", "p99", "p99.9", MACHINE_CPU].map(Column::number);
+    let numbers = ["IOPS", "MiB/s", "mean", "p50", "p99", "p99.9", "CPU"].map(Column::number);
     Table {
         columns: columns.into_iter().chain(numbers).collect(),
         rows: sweep.visits.iter().flat_map(rows_of).collect(),

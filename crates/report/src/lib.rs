@@ -1,4 +1,4 @@
-//! What is told of results, as data: answers, findings, tables, and charts that are not drawn yet.
+//! Reports of results as data: answers, findings, tables, and charts that are not drawn yet.
 //!
 //! [`Subject::report`] makes a [`Report`]; `render` prints it as text, `pages` as HTML. [`run`], [`sweep`], [`repeat`],
 //! [`pairs`] and the like say what is told of their kind of result and in which order; [`words`] has the sentences and tables that
@@ -48,9 +48,9 @@ use crate::words::load_line;
 use model::device_interval::Recording;
 use model::metric::ScopedMetric;
 use model::result::RunResult;
-use model::sweep::Sweep;
+use model::sweep::{SeriesKind, Sweep};
 
-/// What a report is about.
+/// The subject of a report.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject<'a> {
     /// One result.
@@ -59,50 +59,26 @@ pub enum Subject<'a> {
         name: &'a str,
         /// The result.
         result: &'a RunResult,
-        /// What devices did meanwhile, if it was recorded.
+        /// The devices meanwhile, if they were recorded.
         devices: Option<&'a Recording>,
     },
-    /// What devices did.
+    /// A recording of devices.
     Recording {
         /// The name of its file.
         name: &'a str,
         /// The recording.
         recording: &'a Recording,
     },
-    /// A sweep.
-    Sweep {
-        /// The name of its directory.
-        name: &'a str,
-        /// The sweep.
-        sweep: &'a Sweep,
-        /// The result of the point that is [worth a look](stats::sweep::recommended), if it can be had.
-        chosen: Option<&'a RunResult>,
-    },
-    /// Runs of the same load.
-    Repeat {
+    /// Runs of one load or of several.
+    Series {
+        /// The kind.
+        kind: SeriesKind,
         /// The name of their directory.
         name: &'a str,
         /// The runs.
         sweep: &'a Sweep,
-        /// The result of one of them, if it can be had.
-        example: Option<&'a RunResult>,
-    },
-    /// Two loads in pairs of runs.
-    Pairs {
-        /// The name of their directory.
-        name: &'a str,
-        /// The runs.
-        sweep: &'a Sweep,
-        /// The result of one of them, if it can be had.
-        example: Option<&'a RunResult>,
-    },
-    /// Streams alone and together.
-    Interference {
-        /// The name of their directory.
-        name: &'a str,
-        /// The runs.
-        sweep: &'a Sweep,
-        /// The result of one of them, if it can be had.
+        /// The result of one of them, if it can be had: of a sweep that of the point that is
+        /// [worth a look](stats::sweep::recommended).
         example: Option<&'a RunResult>,
     },
     /// Results beside the first of them.
@@ -120,23 +96,25 @@ impl Subject<'_> {
         match *self {
             Self::Run { name, result, devices } => run::report(result, name, devices, explain),
             Self::Recording { name, recording } => recording::report(recording, name),
-            Self::Sweep { name, sweep, chosen } => sweep::report(sweep, chosen, name, explain),
-            Self::Repeat { name, sweep, example } => repeat::report(sweep, example, name, explain),
-            Self::Pairs { name, sweep, example } => pairs::report(sweep, example, name, explain),
-            Self::Interference { name, sweep, example } => interference::report(sweep, example, name, explain),
+            Self::Series { kind, name, sweep, example } => {
+                let report = match kind {
+                    SeriesKind::Sweep => sweep::report,
+                    SeriesKind::Repeat => repeat::report,
+                    SeriesKind::Ab => pairs::report,
+                    SeriesKind::Interference => interference::report,
+                };
+                report(sweep, example, name, explain)
+            }
             Self::Comparison { sides, more } => comparison::report(sides, more, explain),
         }
     }
 
-    /// What stands below the title of a chart in a file of its own: the load, and where and when it was measured.
+    /// The lines below the title of a chart in a file of its own: the load, and where and when it was measured.
     pub fn about(&self) -> Vec<String> {
         let (mut lines, place) = match *self {
             Subject::Run { result, .. } => (vec![load_line::of_result(result)], Some(environment::subtitle(result))),
             Subject::Recording { recording, .. } => (Vec::new(), Some(recording::subtitle(recording))),
-            Subject::Sweep { sweep, chosen: example, .. }
-            | Subject::Repeat { sweep, example, .. }
-            | Subject::Interference { sweep, example, .. }
-            | Subject::Pairs { sweep, example, .. } => {
+            Subject::Series { sweep, example, .. } => {
                 (vec![load_line::of_runs(sweep, example)], example.map(environment::subtitle_of_runs))
             }
             Subject::Comparison { sides, .. } => {
@@ -164,10 +142,10 @@ impl Subject<'_> {
                 shown.next().map(of_first).unwrap_or_default()
             }
             Subject::Recording { recording, .. } => recording::shown(recording),
-            Subject::Sweep { sweep, .. } => sweep::shown(sweep),
-            Subject::Pairs { sweep, .. } => pairs::shown(sweep),
-            Subject::Interference { sweep, .. } => interference::shown(sweep),
-            Subject::Repeat { sweep, .. } => {
+            Subject::Series { kind: SeriesKind::Sweep, sweep, .. } => sweep::shown(sweep),
+            Subject::Series { kind: SeriesKind::Ab, sweep, .. } => pairs::shown(sweep),
+            Subject::Series { kind: SeriesKind::Interference, sweep, .. } => interference::shown(sweep),
+            Subject::Series { kind: SeriesKind::Repeat, sweep, .. } => {
                 let headlines: Vec<_> = sweep.measured().collect();
                 stats::repeats::repeats(&headlines)
                     .map(|found| Ok(charts::runs(&headlines, &found)))
@@ -242,9 +220,9 @@ mod tests {
         let (idle, busy) = (recording(&[0, 0]), recording(&[0, 5, 9]));
         let subjects = [&none, &few, &many].into_iter().flat_map(|sweep| {
             [
-                Subject::Repeat { name, sweep, example },
-                Subject::Pairs { name, sweep, example },
-                Subject::Interference { name, sweep, example },
+                Subject::Series { kind: SeriesKind::Repeat, name, sweep, example },
+                Subject::Series { kind: SeriesKind::Ab, name, sweep, example },
+                Subject::Series { kind: SeriesKind::Interference, name, sweep, example },
             ]
         });
         let recordings = [&idle, &busy].map(|recording| Subject::Recording { name, recording });
@@ -256,13 +234,13 @@ mod tests {
 
     #[test]
     fn a_brief_tells_what_is_missing_and_what_to_type() {
-        let rows = brief(&Subject::Repeat { name: "d", sweep: &runs(3), example: None });
+        let rows = brief(&Subject::Series { kind: SeriesKind::Repeat, name: "d", sweep: &runs(3), example: None });
         assert!(
             rows[2].starts_with("Only in part: 3 runs (IOPS: standard deviation 2.0 % of the mean) are too few"),
             "{rows:?}"
         );
         assert!(rows[3].contains("diskspd repeat --runs=10 -- -d60 a.dat"), "{rows:?}");
-        let rows = brief(&Subject::Repeat { name: "d", sweep: &runs(8), example: None });
+        let rows = brief(&Subject::Series { kind: SeriesKind::Repeat, name: "d", sweep: &runs(8), example: None });
         assert!(
             rows[2].starts_with("Yes: the interval covers the variation between 8 runs (IOPS: standard"),
             "{rows:?}"

@@ -7,7 +7,7 @@ use super::brief::{self, each, remedy_of_runs};
 use super::charts::pairs;
 use super::comparison::{LIMITED, LIMITED_HEADLINE};
 use super::environment::environment;
-use super::figures::{name_in_words, name_of, shown as value};
+use super::figures::{name_in_words, shown as value};
 use super::foreign_text::text;
 use super::quantity::{grouped, latency};
 use super::series::{command, report_of_runs, verdicts};
@@ -19,6 +19,7 @@ use crate::words::ab::{
     DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful, unlike_waits,
 };
 use crate::words::compare::end;
+use crate::words::figure_words::name_of;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
 use model::metric::{Metric, Scope};

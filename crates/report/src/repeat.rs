@@ -6,13 +6,14 @@ use super::block::{Block, Column, Report, Section, Table, Tone, charts};
 use super::brief::{self, each, remedy_of_runs};
 use super::charts::runs;
 use super::environment::environment;
-use super::figures::{name_of, shown};
+use super::figures::shown;
 use super::quantity::{Quantity, grouped, range, significant_grouped};
 use super::series::{command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use crate::block::{Answer, Brief, Trust};
 use crate::series::EVERY_RUN_WARNED;
+use crate::words::figure_words::name_of;
 use model::headline::Headline;
 use model::metric::{Metric, Scope, ScopedMetric};
 use model::printable::command_line;
@@ -235,7 +236,7 @@ fn row(metric: ScopedMetric, spread: &Spread) -> Vec<String> {
 mod tests {
     use super::*;
     use model::finding::Severity;
-    use model::sweep::{Purpose, VisitOutcome};
+    use model::sweep::{Purpose, SeriesKind, VisitOutcome};
 
     #[test]
     fn runs_that_all_have_warnings_say_what_their_interval_covers() {
@@ -275,7 +276,9 @@ mod tests {
                 Visit { point: 0, run, purpose, outcome, limit: None, sustained_iops: None, streams: Vec::new() }
             };
             let sweep = Sweep { visits: (0..8).map(visit).collect(), ..Sweep::default() };
-            crate::Subject::Repeat { name: "d", sweep: &sweep, example: None }.report(|_| None).words()
+            crate::Subject::Series { kind: SeriesKind::Repeat, name: "d", sweep: &sweep, example: None }
+                .report(|_| None)
+                .words()
         };
         let (warned, mixed) = (told(0), told(1));
         for text in [&warned, &mixed] {

@@ -1,4 +1,4 @@
-//! What the marks of a chart mean; who draws them chooses the colours.
+//! Meanings of the marks of a chart; `pages` chooses their colours.
 
 /// The meaning of a mark in a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

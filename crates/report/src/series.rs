@@ -1,4 +1,4 @@
-//! What the reports of all series of runs have in common.
+//! Parts that the reports of all series of runs have in common.
 
 use super::block::{Block, Brief, Found, Report, Section, Tone};
 use super::environment::subtitle_of_runs;
@@ -12,7 +12,7 @@ use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit, VisitOutcome};
 
-/// What the intervals of runs that all have warnings say.
+/// Said of the intervals of runs that all have warnings.
 pub(crate) const EVERY_RUN_WARNED: &str = "every run has a warning: the 95 % confidence intervals cover the variation between the \
                                     runs, not errors that all of them share";
 
@@ -29,7 +29,7 @@ pub(crate) fn report_of_runs(
     Report::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, brief, sections).of_method(method)
 }
 
-/// What was typed.
+/// The command line as it was typed.
 pub(crate) fn command(subcommand: &str, sweep: &Sweep) -> Section {
     let words: Vec<String> = sweep.words.iter().map(|word| text(word.as_bytes())).collect();
     let words = format!("diskspd {subcommand} {}", command_line(words.iter().map(String::as_str)));

@@ -6,7 +6,6 @@ use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Report, Section, Table, Tone, charts};
 use super::charts::{grids, over_depth, over_settings};
 use super::environment::environment;
-use super::figures::{MACHINE_CPU, name, name_of};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant, significant_grouped};
 use super::run::time_span;
@@ -15,6 +14,7 @@ use super::warnings::Explain;
 use super::weak;
 use crate::block::Answer;
 use crate::chart::Shown;
+use crate::words::figure_words::{name, name_of};
 use crate::words::limit::without_overload;
 use crate::words::sweep::{
     ACROSS_BLOCKS, NOT_FIRM, OF_PROBES, RULE, Range, across_blocks, compared, dashed, edge, given_up, growth_of_blocks,
@@ -513,7 +513,7 @@ fn table(sweep: &Sweep) -> Table {
     figures.push("MiB/s".to_owned());
     // In an open loop it is only a bound, the same at every rate.
     figures.extend(sweep.limit.is_none().then(|| "depth".to_owned()));
-    figures.push(MACHINE_CPU.to_owned());
+    figures.push(name(Metric::Cpu).to_owned());
     if sweep.devices.is_some() {
         figures.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
     }
@@ -554,8 +554,7 @@ fn table(sweep: &Sweep) -> Table {
 
 /// Columns that are left out first: what follows from others, then figures that the answer does not rest on.
 fn spare(name: &str) -> Option<usize> {
-    const LEAST_FIRST: [&str; 7] =
-        ["MiB/s/SSD", "depth/SSD", "IOPS/SSD", "amplification", MACHINE_CPU, "MiB/s", "depth"];
+    const LEAST_FIRST: [&str; 7] = ["MiB/s/SSD", "depth/SSD", "IOPS/SSD", "amplification", "CPU", "MiB/s", "depth"];
     let of_parts = ["p99 (response)", "mean (response)", "p99 (commit)", "mean (commit)"];
     LEAST_FIRST.into_iter().chain(of_parts).position(|known| known == name)
 }

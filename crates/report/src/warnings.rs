@@ -54,13 +54,12 @@ pub(crate) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
     let causes = Doubt::of(headlines()).map(|doubt| doubt.causes).unwrap_or_default();
     let notes = NotedRuns::of(headlines()).map(|noted| noted.notes).unwrap_or_default();
     let is_warning = |name: &String| causes.iter().any(|(cause, _)| cause == name);
-    let warned = causes
-        .iter()
-        .map(|(name, count)| warning(name, *count, &having(name, runs, |run| &run.warnings), (runs.len(), explain)));
+    let of = |name: &str, kind| warning(name, &having(name, runs, kind), runs.len(), explain);
+    let warned = causes.iter().map(|(name, _)| of(name, |run| &run.warnings));
     // What is a warning in other runs stands there.
-    let milder = notes.iter().filter(|(name, _)| !is_warning(name)).map(|(name, count)| {
+    let milder = notes.iter().filter(|(name, _)| !is_warning(name)).map(|(name, _)| {
         let (tone, word) = (Tone::Plain, Severity::Note.word().to_owned());
-        Found { tone, word, ..warning(name, *count, &having(name, runs, |run| &run.notes), (runs.len(), explain)) }
+        Found { tone, word, ..of(name, |run| &run.notes) }
     });
     warned.chain(milder).collect()
 }
@@ -91,7 +90,8 @@ fn having<'a>(name: &str, runs: &[NamedRun<'a>], kind: fn(&Headline) -> &[String
 }
 
 /// `all`: how many runs there are beside those `affected`.
-fn warning(name: &str, count: usize, affected: &[NamedRun<'_>], (all, explain): (usize, Explain)) -> Found {
+fn warning(name: &str, affected: &[NamedRun<'_>], all: usize, explain: Explain) -> Found {
+    let count = affected.len();
     let affected = || affected.iter();
     // The rule may be graver than what it found.
     let worst = affected().filter_map(|(_, run)| run.severity).max().unwrap_or(Severity::Warn);
@@ -114,7 +114,7 @@ fn warning(name: &str, count: usize, affected: &[NamedRun<'_>], (all, explain): 
         names.truncate(NAMED_MAX);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         // Names of loads have commas in them.
-        format!("in {count} of {} runs: {}{more}", all, names.join("; "))
+        format!("in {count} of {all} runs: {}{more}", names.join("; "))
     };
     let advice = advice_for_all(affected().filter_map(|(_, run)| run.finding_advice(name)), meaning);
     let spread = Spread::of(&affected().collect::<Vec<_>>(), name, meaning);

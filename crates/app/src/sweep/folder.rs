@@ -8,7 +8,7 @@ use flate2::Crc;
 use jiff::Zoned;
 use model::result::RunResult;
 use model::shell;
-use model::sweep::{Purpose, Sweep};
+use model::sweep::{Purpose, SeriesKind, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
 use render::document::DocumentKind;
 use std::cell::Cell;
@@ -29,47 +29,15 @@ const RUN_PREFIX: &str = "point-";
 /// Advice where another file has the name of one of its own.
 const INSTEAD: &str = "give another --dir, or --replace-output";
 
-/// What is kept in a directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Points of a sweep.
-    Sweep,
-    /// Runs of the same load.
-    Repeat,
-    /// Pairs of runs of two sides.
-    Ab,
-    /// Streams alone and together.
-    Interference,
+/// True if a file of a series' directory is none of its runs' results.
+pub(crate) fn is_no_run(file: &Path) -> bool {
+    let own = SeriesKind::ALL.map(SeriesKind::file);
+    own.iter().map(String::as_str).chain([PRECONDITION_FILE]).any(|name| file.ends_with(name))
 }
 
-impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Sweep, Self::Repeat, Self::Ab, Self::Interference];
-
-    /// The subcommand.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Sweep => "sweep",
-            Self::Repeat => "repeat",
-            Self::Ab => "ab",
-            Self::Interference => "interference",
-        }
-    }
-
-    /// True if a file of its directory is none of its runs' results.
-    pub(crate) fn is_no_run(file: &Path) -> bool {
-        let own = Self::ALL.map(Self::file);
-        own.iter().map(String::as_str).chain([PRECONDITION_FILE]).any(|name| file.ends_with(name))
-    }
-
-    /// The file that says how far it has come.
-    pub(crate) fn file(self) -> String {
-        format!("{}.json", self.name())
-    }
-
-    /// The name of a directory if nobody chose one.
-    fn default_folder(self) -> PathBuf {
-        PathBuf::from(format!("{}-{}", self.name(), Zoned::now().strftime("%Y%m%d-%H%M%S")))
-    }
+/// The name of a directory if nobody chose one.
+fn default_folder(kind: SeriesKind) -> PathBuf {
+    PathBuf::from(format!("{}-{}", kind.name(), Zoned::now().strftime("%Y%m%d-%H%M%S")))
 }
 
 /// Where a sweep keeps what it finds.
@@ -77,7 +45,7 @@ pub(super) struct Folder {
     path: PathBuf,
     /// Once it is there: files are written in this directory, whatever becomes of its path.
     held: Option<HeldFolder>,
-    kind: Kind,
+    kind: SeriesKind,
     /// `--replace-output`
     replace_output: bool,
     /// True while an earlier record, which is to be replaced, is there.
@@ -122,7 +90,7 @@ pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String
 }
 
 /// The sweep or repeat in `text`, the contents of `file`.
-pub(crate) fn read(text: &[u8], file: &Path, kind: Kind) -> Result<Sweep, String> {
+pub(crate) fn read(text: &[u8], file: &Path, kind: SeriesKind) -> Result<Sweep, String> {
     let at = |reason: String| format!("'{}': {reason}", file.display());
     let mut sweep = import::json::read_sweep(text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
     // An older document has none.
@@ -164,7 +132,7 @@ fn check_owner(path: &Path, state: &FileState) -> Result<(), Unusable> {
 impl Folder {
     /// A directory for a new sweep, which is made later: none may be there, or an empty one, unless what it
     /// has may be replaced.
-    pub(super) fn check(path: PathBuf, kind: Kind, replace_output: bool) -> Result<Self, String> {
+    pub(super) fn check(path: PathBuf, kind: SeriesKind, replace_output: bool) -> Result<Self, String> {
         let shown = path.display();
         let held = match HeldFolder::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -197,8 +165,8 @@ impl Folder {
     }
 
     /// A new directory that nobody chose.
-    pub(super) fn unasked(kind: Kind) -> Result<Self, String> {
-        Self::check(kind.default_folder(), kind, false).map(|folder| Self { is_unasked: true, ..folder })
+    pub(super) fn unasked(kind: SeriesKind) -> Result<Self, String> {
+        Self::check(default_folder(kind), kind, false).map(|folder| Self { is_unasked: true, ..folder })
     }
 
     /// Removes a directory that nobody chose if no run of the sweep was kept; true if it did.
@@ -236,7 +204,7 @@ impl Folder {
 
     /// What is wrong with files of the load that have, or would get, the names of its own.
     pub(super) fn misplaced(&self, files: impl Iterator<Item = Protected>) -> Vec<String> {
-        let own = Kind::ALL.map(Kind::file);
+        let own = SeriesKind::ALL.map(SeriesKind::file);
         let is_own = |name: &OsStr| {
             let name = name.to_string_lossy();
             own.iter().any(|own| *own == name)
@@ -266,7 +234,7 @@ impl Folder {
 
     /// The directory of a sweep that was begun, and the sweep, whose command line is to be run again: nobody else may
     /// have written it.
-    pub(super) fn open(path: PathBuf, kind: Kind, replace_output: bool) -> Result<(Self, Sweep), Unusable> {
+    pub(super) fn open(path: PathBuf, kind: SeriesKind, replace_output: bool) -> Result<(Self, Sweep), Unusable> {
         let file = path.join(kind.file());
         let unreadable = |error: io::Error| Unusable::Unreadable(format!("cannot read '{}': {error}", file.display()));
         let held = HeldFolder::open(&path).map_err(unreadable)?;
@@ -286,7 +254,7 @@ impl Folder {
         Ok((folder, sweep))
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> SeriesKind {
         self.kind
     }
 

@@ -8,7 +8,7 @@ use testkit::{Workplace, workplace};
 /// A load that ends after a fraction of a second.
 const LOAD: &str = "-c1M -d60 -W0 -b4K -r -L --max-ios=2000 --engine=null a.dat";
 
-/// What each heading of a report is followed by.
+/// The text behind each heading of a report.
 type Brief = BTreeMap<&'static str, String>;
 
 /// The headings, as text and as pages have them.

@@ -235,8 +235,7 @@ proptest! {
         prop_assert_eq!(read.started_at, result.started_at);
         prop_assert_eq!(&read.notes, &result.notes);
         prop_assert_eq!(read.time_spans.len(), result.time_spans.len());
-        let unlike = report::words::compare::unlike(&result, &read);
-        prop_assert_eq!(unlike.load, Vec::<String>::new());
+        prop_assert_eq!(report::words::compare::load_differences(&result, &read), Vec::<String>::new());
         for ((a, b), span) in result.time_spans.iter().zip(&read.time_spans).zip(&read.profile.time_spans) {
             check_time_span(a, b)?;
             let has_submissions = b.measured.as_ref().is_some_and(|measured| measured.submissions.is_some());

@@ -1,6 +1,6 @@
 //! The result document of our own: everything that was measured, as JSON.
 //!
-//! What [`write()`] writes, the crate `import` reads back exactly, but for the brief, which follows from the rest. The types of `model` are its form; it is described
+//! The crate `import` reads back exactly what [`write()`] writes, but for the brief, which follows from the rest. The types of `model` are its form; it is described
 //! field by field in docs/formats/json.md, and why it is made this way in docs/decisions/0005-json.md.
 
 mod layout;
@@ -41,7 +41,7 @@ struct Document<'a> {
 
 impl<'a> Document<'a> {
     fn of(result: &'a RunResult, explain: Explain) -> Self {
-        let brief = InBrief::of(result, explain);
+        let brief = InBrief::new(result, explain);
         Self { schema: RESULT_SCHEMA, schema_version: RESULT_SCHEMA_VERSION, brief, result }
     }
 }
@@ -57,16 +57,16 @@ struct InBrief {
     measured: String,
     /// The targets, what they stand on, and the machine.
     on: String,
-    /// Whether the figures can be used, and why not.
+    /// How far the figures can be used, and why not further.
     trust: String,
-    /// What to do with the answer, or for a better one.
+    /// The next step: what to do with the answer, or for a better one.
     next: String,
-    /// What to type for it; may be empty.
+    /// The command line for it; may be empty.
     command: String,
 }
 
 impl InBrief {
-    fn of(result: &RunResult, explain: Explain) -> Self {
+    fn new(result: &RunResult, explain: Explain) -> Self {
         let Brief { measured, on, trust, next, command } = report::brief_of_run(result, explain);
         let answer = closing_line(result).unwrap_or_default();
         Self { answer, measured, on, trust: trust.words, next, command }

@@ -3,9 +3,9 @@
 use super::values;
 use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
-use crate::figures::{name, name_of};
 use crate::quantity::Quantity;
 use crate::role::Role;
+use crate::words::figure_words::{name, name_of};
 use model::limit::LimitFound;
 use model::metric::{Metric, Scope};
 use model::sweep::{Purpose, Setting, Sweep, Visit};

@@ -12,43 +12,12 @@ use serde_json::Value;
 use stats::compare::{Basis, ComparisonVerdict, Difference, EQUAL_PERCENT};
 use std::collections::BTreeSet;
 
-/// What is not the same in two results, with the place of each.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unlike {
-    /// Differences of what was asked for that make it another load.
-    pub load: Vec<String>,
-    /// Everything else: names, lengths, the machine, the program.
-    pub other: Vec<OtherDifference>,
-}
-
-/// A difference that leaves the load as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherDifference {
-    /// The difference, with its place.
-    pub text: String,
-    /// Which of [`VARYING`] it is, if any.
-    pub varying: Option<&'static str>,
-}
-
-/// Compares what was asked for, where, and with what.
-pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
-    let mut unlike = Unlike::default();
+/// Differences of what was asked for that make two results those of different loads, each with its place.
+pub fn load_differences(first: &RunResult, second: &RunResult) -> Vec<String> {
     let known = [first, second].map(known_settings);
     let is_known = |option: &str| known.iter().flatten().all(|known| known.iter().any(|known| known == option));
-    for settings::difference::Difference { text, is_load, is_seed } in
-        settings::difference::known_differences(&first.profile, &second.profile, &is_known)
-    {
-        if is_load {
-            unlike.load.push(text);
-        } else {
-            unlike.other.push(OtherDifference { text, varying: is_seed.then_some(SEED) });
-        }
-    }
-    unlike.other.extend(system_differences(first, second).into_iter().map(|[place, first, second]| OtherDifference {
-        text: format!("{place}: {first}, {second}"),
-        varying: (place == AVAILABLE_MEMORY).then_some(FREE_MEMORY),
-    }));
-    unlike
+    let found = settings::difference::known_differences(&first.profile, &second.profile, &is_known);
+    found.into_iter().filter(|found| found.is_load).map(|found| found.text).collect()
 }
 
 /// The options of the settings that a result has, if it was imported and has only some.

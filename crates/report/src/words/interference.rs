@@ -25,7 +25,7 @@ pub fn factor(times: f64) -> String {
     }
 }
 
-/// What the others do to a stream: `oltp keeps 19.6 % of its IOPS; mean latency 5.19x, p99 1.26x`.
+/// The effect of the others on a stream: `oltp keeps 19.6 % of its IOPS; mean latency 5.19x, p99 1.26x`.
 pub fn headline(of: &StreamInterference) -> String {
     let StreamInterference { name, alone, together, iops_share_percent, p99_factor } = of;
     let share = iops_share_percent.map(|share| format!("keeps {} of its IOPS", share_of_iops(share)));

@@ -125,10 +125,10 @@ impl PlainTable {
     }
 }
 
-/// What the line on the columns that are left out begins with.
+/// The beginning of the line on the columns that are left out.
 const NOT_SHOWN: &str = "not shown for lack of room: ";
 
-/// What has the columns that are left out.
+/// Where the columns that are left out are found.
 const WHERE: &str = "the JSON result and pages of --output have all figures";
 
 /// Most characters of a name on a line, where there is little room.

@@ -13,7 +13,7 @@ use model::profile::StreamName;
 use model::result::{RunResult, TimeSpanResult};
 use model::units::mib;
 
-/// What a row of a table of loads shows.
+/// The timespan and the I/Os behind a row of a table of loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadRow {
     /// Index of its timespan.
@@ -34,7 +34,7 @@ pub fn loads(result: &RunResult) -> Option<(PlainTable, Option<Vec<LoadRow>>)> {
     })
 }
 
-/// What became of all requirements of a preset's loads: the worst, and how many there are of each kind and
+/// The outcome of all requirements of a preset's loads: the worst, and how many there are of each kind and
 /// loads without any; `None` if no load has one.
 pub fn requirements(result: &RunResult) -> Option<(Severity, String)> {
     let of_all = || result.time_spans.iter().flat_map(|span_result| &span_result.requirements);
@@ -49,7 +49,7 @@ pub fn requirements(result: &RunResult) -> Option<(Severity, String)> {
     Some((worst, parts.into_iter().chain(without).collect::<Vec<_>>().join(", ")))
 }
 
-/// What became of the bands of a load.
+/// The outcome of the bands of a load.
 pub fn band_finding(span_result: &TimeSpanResult) -> Option<&Finding> {
     span_result.requirements.iter().find(|finding| finding.name == BAND_RULE)
 }
@@ -57,12 +57,12 @@ pub fn band_finding(span_result: &TimeSpanResult) -> Option<&Finding> {
 /// The rule of latency bands.
 const BAND_RULE: &str = "latency-band";
 
-/// What a load is judged by, beside its rating, then its throughput.
+/// The figure that a load is judged by, beside its rating, then its throughput.
 const FIRST_FIGURES: [Metric; 3] = [Metric::Mean, Metric::Iops, Metric::MibPerS];
 /// Other figures of each load.
 const FIGURES: [Metric; 3] = [Metric::P99, Metric::P999, Metric::Cpu];
 
-/// What commits took on average, and in the 99th percentile.
+/// Times of commits on average, and in the 99th percentile.
 pub const COMMIT_COLUMNS: [&str; 2] = ["commit ms", "commit p99 ms"];
 const FLUSH_COLUMNS: [&str; 2] = ["fdatasync/s", "fdatasync ms"];
 
@@ -215,7 +215,7 @@ pub fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Str
     })
 }
 
-/// What a commit is, and by which limits commits were rated: in a virtual machine the kernel does not know the disks.
+/// The definition of a commit, and the limits by which commits were rated: in a virtual machine the kernel does not know the disks.
 pub fn about_commits(result: &RunResult) -> Vec<String> {
     let Some(preset) = result.preset.as_ref().filter(|preset| preset.has_latency_bands) else { return Vec::new() };
     if (0..preset.loads.len()).all(|index| preset.band(index) != Some(BandKind::Log)) {

@@ -21,7 +21,7 @@ pub fn kind_of_row(sweep: &Sweep, point: usize) -> &'static str {
     if run.is_some_and(|run| run.purpose == Purpose::Confirm) { "confirmed" } else { "probe" }
 }
 
-/// What varies, in the order of the settings; every point has the same.
+/// Names of the options that vary, in the order of the settings; every point has the same.
 pub fn names(sweep: &Sweep) -> Vec<String> {
     let first = sweep.points.first();
     first.map(|point| point.settings.iter().map(|setting| setting.name.clone()).collect()).unwrap_or_default()

@@ -3,13 +3,13 @@
 use model::finding::{Finding, Severity};
 use model::verdict::Verdict;
 
-/// What the head line says where nothing was found.
+/// The head line where nothing was found.
 const SOUND: &str = "no conditions found that invalidate or bias the results";
 
-/// What it says where nothing is worse than a note, before the names of the notes.
+/// The head line where nothing is worse than a note, before the names of the notes.
 const VALID: &str = "no conditions found that invalidate the results; notes limit what they show";
 
-/// What is said first of a verdict without warnings: its notes are named, or it would contradict them.
+/// The beginning of a verdict without warnings: its notes are named, or it would contradict them.
 pub fn sum_up(verdict: &Verdict) -> String {
     let mut names: Vec<&str> = verdict.findings.iter().map(|finding| finding.name.as_str()).collect();
     names.dedup();

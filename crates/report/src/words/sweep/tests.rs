@@ -2,7 +2,7 @@
 
 use crate::Subject;
 use model::headline::Headline;
-use model::sweep::{Point, Purpose, Setting, Sweep, Visit, VisitOutcome};
+use model::sweep::{Point, Purpose, SeriesKind, Setting, Sweep, Visit, VisitOutcome};
 
 /// A run of a point with these settings: its purpose, the size of an I/O in bytes, the depth and I/Os per second.
 fn add(sweep: &mut Sweep, settings: &[(&str, &str)], purpose: Purpose, (bytes, depth, iops): (f64, u32, f64)) {
@@ -36,7 +36,7 @@ fn add(sweep: &mut Sweep, settings: &[(&str, &str)], purpose: Purpose, (bytes, d
 
 fn text(mut sweep: Sweep) -> String {
     stats::sweep::conclude(&mut sweep);
-    Subject::Sweep { name: "d", sweep: &sweep, chosen: None }.report(|_| None).words()
+    Subject::Series { kind: SeriesKind::Sweep, name: "d", sweep: &sweep, example: None }.report(|_| None).words()
 }
 
 /// Splits of depth 8 with runs of these I/Os per second.
