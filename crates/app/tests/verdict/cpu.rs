@@ -13,9 +13,18 @@ fn ios_that_would_wait_go_to_kernel_threads() {
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "16M"));
     let words = "-c8M -b4K -o8 -r -w30 -W0 -d1 --json r.json";
     let target = memory.path.join("t");
-    let run = place.diskspd(words).arg(&target).run();
-    run.expect_status(0);
-    let finding = found(&place, &run, "io-workers");
+    let passed_on = || {
+        // A kernel thread is not seen before it has had a CPU.
+        for _ in 0..5 {
+            let run = place.diskspd(words).arg(&target).favoured().run();
+            run.expect_status(0);
+            if is_found(&place, "io-workers") || !is_found(&place, "cpu-contention") {
+                return Ok(found(&place, &run, "io-workers"));
+            }
+        }
+        Err("the machine is too busy for kernel threads to be seen")
+    };
+    let finding = or_skip!(passed_on());
     // I/O to memory costs nothing but CPU time; on a busy machine these threads get less of it. With one thread and eight
     // outstanding I/Os, 16 % of the thread's time are 2 % of that of the I/Os.
     let figure = finding["figure"].as_str().expect("a text");
