@@ -15,7 +15,7 @@ use crate::subject::{meaning, name_of, shown_run};
 use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
-use cli::{Command, ParseFailure, Subcommand};
+use cli::{Command, FleetOption, ParseFailure, Subcommand};
 use folder::{Folder, Unusable};
 use model::printable::command_line;
 use model::profile::Profile;
@@ -169,7 +169,7 @@ fn not_allowed(request: &SweepRequest, allowed: &Allowed) -> BTreeSet<String> {
                 shell::quoted(name)
             ));
         }
-        if options.fleet != allowed.on {
+        if !is_allowed_on(options.fleet.as_deref(), allowed.on.as_deref()) {
             refused.insert(match &options.fleet {
                 Some(on) => format!(
                     "run the load on {}. Check hosts and targets, then give --on, --key and what belongs to them \
@@ -181,6 +181,20 @@ fn not_allowed(request: &SweepRequest, allowed: &Allowed) -> BTreeSet<String> {
         }
     }
     refused
+}
+
+/// True if these hosts are among those that were allowed, and reached in the same way.
+fn is_allowed_on(wanted: Option<&FleetOption>, allowed: Option<&FleetOption>) -> bool {
+    let (Some(wanted), Some(allowed)) = (wanted, allowed) else { return wanted == allowed };
+    let is_among = |wanted: &[String], allowed: &[String]| wanted.iter().all(|one| allowed.contains(one));
+    let with_hosts_of = |option: &FleetOption| FleetOption {
+        hosts: wanted.hosts.clone(),
+        destinations: wanted.destinations.clone(),
+        ..option.clone()
+    };
+    is_among(&wanted.hosts, &allowed.hosts)
+        && is_among(&wanted.destinations, &allowed.destinations)
+        && with_hosts_of(allowed) == *wanted
 }
 
 fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut sweep: Sweep) -> Status {

@@ -5,4 +5,4 @@ mod points;
 
 pub(crate) use axis::Axis;
 pub use points::PlannedPoint;
-pub(crate) use points::{Variation, points, sides, streams};
+pub(crate) use points::{Side, Variation, points, sides, streams};

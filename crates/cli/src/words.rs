@@ -31,20 +31,25 @@ pub(crate) fn run_of(words: &[impl AsRef<OsStr>], environment: &dyn Environment)
 
 /// Options with others on top: where both set a value, the others win.
 pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
-    let mut all = over.to_vec();
     let is_over = |row: &OptionRow| {
         let same = |word: &String| row_of(word).is_some_and(|other| other.name == row.name);
         row.repeat != Repeat::Accumulates && over.iter().any(same)
     };
+    [over.to_vec(), without(options, is_over)].concat()
+}
+
+/// Options without some.
+pub(crate) fn without(options: &[String], is_left_out: impl Fn(&OptionRow) -> bool) -> Vec<String> {
+    let mut kept = Vec::new();
     let mut words = options.iter();
     while let Some(word) = words.next() {
         let value = if has_value_behind(word) { words.next() } else { None };
-        if !row_of(word).is_some_and(is_over) {
-            all.push(word.clone());
-            all.extend(value.cloned());
+        if !row_of(word).is_some_and(&is_left_out) {
+            kept.push(word.clone());
+            kept.extend(value.cloned());
         }
     }
-    all
+    kept
 }
 
 /// The options and the targets of a command line that makes a run.

@@ -34,13 +34,44 @@ impl Setting {
     pub const SIDE: &str = "side";
     /// The name of what stands for the streams of a run of `interference`.
     pub const STREAM: &str = "stream";
+    /// Where I/Os fall: `seq`, `random` or `interlocked`.
+    pub const PATTERN: &str = "pattern";
+    /// The target; the value is its path.
+    pub const TARGET: &str = "target";
+    /// The number of targets of the load that are used.
+    pub const TARGETS: &str = "targets";
+    /// Options of several letters with one dash. A test of `cli` compares them with its table.
+    pub const SHORT: [&str; 15] =
+        ["rs", "rd", "si", "au", "oc", "bs", "Zr", "Rp", "Rs", "vs", "ys", "yf", "yr", "yp", "ye"];
+    /// The value of an option without values that is not given.
+    pub const OFF: &str = "off";
+    /// The value of an option without values that is given.
+    pub const ON: &str = "on";
 
-    /// As it is typed: `-o8`, `--rate=8`.
-    pub fn typed(&self) -> String {
-        if self.name.chars().count() == 1 {
-            format!("-{}{}", self.name, self.value)
+    /// The option without a value, as it is typed: `-o`, `-rs`, `--rate`; of what is no option the name alone.
+    pub fn dashed(name: &str) -> String {
+        if [Self::SIDE, Self::STREAM, Self::PATTERN, Self::TARGET, Self::TARGETS].contains(&name) {
+            name.to_owned()
+        } else if name.chars().count() == 1 || Self::SHORT.contains(&name) {
+            format!("-{name}")
         } else {
-            format!("--{}={}", self.name, self.value)
+            format!("--{name}")
+        }
+    }
+
+    /// As it is typed: `-o8`, `-rs50`, `--rate=8`; of what is no option `target=a.dat`.
+    pub fn typed(&self) -> String {
+        let Self { name, value } = self;
+        let dashed = Self::dashed(name);
+        match (name.as_str(), value.as_str()) {
+            (Self::PATTERN, "random") => "-r".to_owned(),
+            (Self::PATTERN, "interlocked") => "-si".to_owned(),
+            // No I/O is random.
+            (Self::PATTERN, _) | ("rs", "0") => "-s".to_owned(),
+            (_, Self::ON) => dashed,
+            (_, Self::OFF) => format!("no {dashed}"),
+            _ if dashed.starts_with("--") || !dashed.starts_with('-') => format!("{dashed}={value}"),
+            _ => format!("{dashed}{value}"),
         }
     }
 

@@ -17,8 +17,7 @@ pub fn sweep_line(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn
     let none = Point::default();
     let point = if visit.purpose == Purpose::Capacity { &none } else { point };
     for setting in shown(profile, point) {
-        let dashes = if setting.name.chars().count() == 1 { "-" } else { "--" };
-        write!(out, " {dashes}{} {}", setting.name, setting.value)?;
+        write!(out, " {} {}", Setting::dashed(&setting.name), setting.value)?;
     }
     figures_of_line(&visit.outcome, out)?;
     writeln!(out, "{}", why(visit.purpose))

@@ -13,7 +13,7 @@ use model::environment::{Hypervisor, TargetEnvironment};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::result::RunResult;
-use model::sweep::Sweep;
+use model::sweep::{Setting, Sweep};
 use model::units::counted;
 use std::path::PathBuf;
 
@@ -57,7 +57,8 @@ impl Brief {
     pub(crate) fn of_runs(sweep: &Sweep, example: Option<&RunResult>) -> Self {
         Self {
             measured: format!("{}{}.", counted(sweep.measured().count(), "run"), each(example)),
-            on: example.map_or_else(|| "Not known: no result of a run could be read.".to_owned(), place),
+            on: in_turn(sweep)
+                + &example.map_or_else(|| "Not known: no result of a run could be read.".to_owned(), place),
             trust: Trust::in_runs(sweep.measured()),
             ..Self::default()
         }
@@ -283,6 +284,21 @@ pub(crate) fn choice([first, second]: [&str; 2], better: &str, worse: &str) -> S
         ("", _) => format!("Take {first}."),
         _ => format!("Take {second} for {better}, {first} for {worse}."),
     }
+}
+
+/// Targets and hosts that the runs of a series have in turn: `a.dat, b.dat, one at a time; of these `; nothing if all have
+/// the same.
+fn in_turn(sweep: &Sweep) -> String {
+    let of_points = sweep.points.iter().flat_map(|point| &point.settings);
+    let is_place = |setting: &&Setting| [Setting::TARGET, "on"].contains(&setting.name.as_str());
+    let mut places: Vec<String> = of_points.filter(is_place).map(|setting| setting.value.clone()).collect();
+    let of_sides = ["--target-a=", "--target-b=", "--on-a=", "--on-b="];
+    let words = sweep.own_words();
+    places.extend(words.filter_map(|word| of_sides.iter().find_map(|side| word.strip_prefix(side))).map(str::to_owned));
+    places.sort();
+    places.dedup();
+    let places: Vec<String> = places.iter().map(|place| text(place.as_bytes())).collect();
+    if places.len() < 2 { String::new() } else { format!("{}, one at a time; of these ", places.join(", ")) }
 }
 
 /// The targets of a result, what they stand on, and the machine.

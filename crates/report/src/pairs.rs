@@ -63,6 +63,15 @@ fn word(sweep: &Sweep, option: &str) -> String {
     sweep.own_words().filter_map(|word| word.strip_prefix(option)).last().unwrap_or_default().to_owned()
 }
 
+/// What differs on a side: hosts, options and target, as far as they were given.
+fn of_words(sweep: &Sweep, side: &str) -> String {
+    let parts = [("--on-", "--on="), ("--", ""), ("--target-", "target=")].map(|(option, shown)| {
+        let value = word(sweep, &format!("{option}{side}="));
+        if value.is_empty() { value } else { format!("{shown}{value}") }
+    });
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// The chart of the pairs.
 pub(crate) fn shown(sweep: &Sweep) -> Vec<Shown> {
     let found = sweep.pairs();
@@ -74,7 +83,7 @@ fn sides(sweep: &Sweep) -> [String; 2] {
     let typed = |point: usize| {
         let settings = sweep.points.get(point).map(|point| &point.settings[..]).unwrap_or_default();
         let typed = match settings {
-            [Setting { name, .. }] if name == Setting::SIDE => word(sweep, ["--a=", "--b="][point]),
+            [Setting { name, .. }] if name == Setting::SIDE => of_words(sweep, ["a", "b"][point]),
             settings => Setting::typed_all(settings),
         };
         text(typed.as_bytes())

@@ -10,7 +10,7 @@ use crate::interrupt::Signals;
 use crate::output::{say, say_each};
 use crate::outputs::Protected;
 use crate::series_runner::{Refused, SeriesRunner};
-use crate::status::Status;
+use crate::status::{Status, fail};
 use ::fleet::{FleetError, HostPlan, Progress};
 use cli::sweep::PlannedPoint;
 use cli::{FleetOption, RunRequest};
@@ -34,17 +34,21 @@ struct SeriesOnHosts<'a> {
     part: &'a RefCell<String>,
 }
 
-/// The runner of these points, of which there is one at least, on the hosts of `--on`.
+/// The runner of those of these points that have these hosts; there is one at least.
 pub(crate) fn series_runner<'a>(
     points: &'a [PlannedPoint],
     option: &FleetOption,
     signals: &'a Signals,
     part: &'a RefCell<String>,
 ) -> Result<Box<dyn SeriesRunner + 'a>, Status> {
-    let checked = points.iter().try_for_each(|planned| check(&planned.request, option));
-    checked.map_err(|reasons| Refused { status: Status::Refused, reasons }.told())?;
-    // All points have the same hosts and --destroy.
-    let hosts = Hosts::find(&points[0].request, option, signals)?;
+    let mut first = None;
+    for planned in points.iter().filter(|planned| planned.request.options.fleet.as_deref() == Some(option)) {
+        check(&planned.request, option).map_err(|reasons| Refused { status: Status::Refused, reasons }.told())?;
+        first.get_or_insert(&planned.request);
+    }
+    let Some(first) = first else { return Err(fail("no point has these hosts")) };
+    // All points on them have the same --destroy.
+    let hosts = Hosts::find(first, option, signals)?;
     Ok(Box::new(SeriesOnHosts { hosts, signals, points, reuses_written: false, part }))
 }
 

@@ -6,6 +6,7 @@ mod acceptance;
 mod after_cut;
 mod appending;
 mod architecture;
+mod axes;
 mod block_devices;
 mod browser;
 mod checks;

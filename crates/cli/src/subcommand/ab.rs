@@ -4,7 +4,7 @@ use super::compare::{ChangeLimit, limit};
 use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
 use super::{Arguments, Typed};
 use crate::request::Environment;
-use crate::sweep::{Axis, PlannedPoint, Variation, points, sides};
+use crate::sweep::{Axis, PlannedPoint, Side, Variation, points, sides};
 use model::limits::RUNS_MAX;
 use model::metric::{Metric, MetricName, Scope};
 use model::sweep::{Extent, Setting};
@@ -22,12 +22,12 @@ const FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 ///
 /// Runs two loads in pairs, in random order within each pair, so that slow changes of the device affect both sides alike.
 /// Continues until IOPS, mean latency and 99th percentile each differ significantly or are equivalent, tested after 6, 10,
-/// 14 and 20 pairs. Without --vary, --a, --b, --before-a and --before-b, both sides are alike: the pairs then show the
-/// noise floor, the smallest difference that can be found on this machine.
+/// 14 and 20 pairs. If nothing says how the sides differ, they are alike: the pairs then show the noise floor, the smallest difference that can be found on this machine.
 #[derive(clap::Args)]
 #[command(
     override_usage = "diskspd ab --vary OPTION=A,B -- <options and targets of the load>
        diskspd ab --a OPTIONS --b OPTIONS -- <options and targets of the load>
+       diskspd ab --target-a FILE --target-b FILE -- <options of the load>
        diskspd ab --before-a COMMAND --before-b COMMAND -- <options and targets of the load>
        diskspd ab -- <options and targets of the load>
        diskspd ab --resume DIR",
@@ -37,7 +37,7 @@ const FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 pub(super) struct AbArguments {
     /// an option, without its dashes, with its two values: o=4,8
     #[arg(long, value_name = "OPTION=A,B", help_heading = SIDES, value_parser = two_values)]
-    #[arg(conflicts_with_all = ["a", "b"])]
+    #[arg(conflicts_with_all = ["a", "b", "target_a", "target_b", "on_a", "on_b"])]
     vary: Option<Axis>,
     /// options of side A, added to those of the load: --a '-o4'
     #[arg(long, value_name = "OPTIONS", help_heading = SIDES)]
@@ -45,6 +45,18 @@ pub(super) struct AbArguments {
     /// options of side B: --b '-o8 -t2'
     #[arg(long, value_name = "OPTIONS", help_heading = SIDES)]
     b: Option<String>,
+    /// the target of side A: one storage against another; give --target-b too, and no target behind --
+    #[arg(long, value_name = "FILE", help_heading = SIDES, requires = "target_b", value_parser = target)]
+    target_a: Option<String>,
+    /// the target of side B
+    #[arg(long, value_name = "FILE", help_heading = SIDES, requires = "target_a", value_parser = target)]
+    target_b: Option<String>,
+    /// the hosts of side A, as with --on: one host, or cluster, against another
+    #[arg(long, value_name = "HOSTS", help_heading = SIDES, requires = "on_b")]
+    on_a: Option<String>,
+    /// the hosts of side B
+    #[arg(long, value_name = "HOSTS", help_heading = SIDES, requires = "on_a")]
+    on_b: Option<String>,
     /// shell command to run before each run of side A, for example to set an I/O scheduler
     #[arg(long, value_name = "COMMAND", help_heading = SIDES)]
     before_a: Option<String>,
@@ -94,16 +106,20 @@ impl Arguments for AbArguments {
         if let Some(command) = self.series.resumed(typed, environment)? {
             return Ok(command);
         }
-        let load = &self.series.load(typed);
-        let of_sides = [self.a, self.b].map(Option::unwrap_or_default);
+        let load = self.series.load(typed);
+        let options = [self.a, self.b].map(Option::unwrap_or_default);
+        let targets = [self.target_a, self.target_b];
+        let of_sides = std::iter::zip(options, targets).zip([self.on_a, self.on_b]);
+        let of_sides: Vec<Side> = of_sides.map(|((options, target), on)| Side { options, target, on }).collect();
+        let [a, b] = &of_sides[..] else { return Err("two sides are needed".to_owned()) };
         let (points, sides) = match self.vary {
             Some(axis) => {
-                let points = points(load, &Variation { axes: vec![axis], ..Variation::default() }, environment)?;
+                let points = points(&load, &Variation { axes: vec![axis], ..Variation::default() }, environment)?;
                 let shown = |point: &PlannedPoint| Setting::typed_all(&point.point.settings);
                 let sides = [shown(&points[0]), shown(&points[1])];
                 (points, sides)
             }
-            None => (sides(load, &of_sides, environment)?, of_sides),
+            None => (sides(&load, &[a.clone(), b.clone()], environment)?, [a.shown(), b.shown()]),
         };
         check_limits(&self.fail_if, &points)?;
         let ab = AbOptions { before: [self.before_a, self.before_b], limits: self.fail_if, sides };
@@ -124,6 +140,14 @@ fn two_values(value: &str) -> Result<Axis, String> {
         return Err(format!("'{value}': exactly two values are needed, as in o=4,8"));
     }
     Ok(axis)
+}
+
+fn target(value: &str) -> Result<String, String> {
+    match value {
+        "" => Err("a file name is missing".to_owned()),
+        _ if value.starts_with('-') => Err(format!("write './{value}'")),
+        _ => Ok(value.to_owned()),
+    }
 }
 
 fn pairs(value: &str) -> Result<u32, String> {
@@ -211,6 +235,11 @@ mod tests {
         assert_eq!(lines(&options), ["-o4 a.dat", "-o8 -t2 a.dat"]);
         assert_eq!(options.options.extent, Extent::Pairs { is_fixed: true, margin: 0.05 });
         assert_eq!(options.options.runs, 7);
+        let targets = of(&["--target-a", "/a/t", "--target-b", "/b/t", "--b=-o2", "--", "-c1M"]);
+        assert_eq!(lines(&targets), ["-c1M /a/t", "-o2 -c1M /b/t"]);
+        assert_eq!(targets.options.ab.expect("sides").sides, ["target=/a/t", "-o2 target=/b/t"]);
+        let hosts = of(&["--on-a=h1", "--on-b=h2,h3", "--", "/t"]);
+        assert_eq!(lines(&hosts), ["--on=h1 /t", "--on=h2,h3 /t"]);
         let commands = of(&["--before-a=true", "--before-b=false", "--fail-if=p99>+5%", "--", "a.dat"]);
         let ab = commands.options.ab.clone().expect("sides");
         assert_eq!((ab.before[1].as_deref(), ab.is_noise_floor(), ab.limits.len()), (Some("false"), false, 1));
@@ -242,7 +271,11 @@ mod tests {
             ("--fail-if commit.p99>+5% -- -w100 a", "(expected: mean, p99)"),
             ("--b=--fsync-every=1 --fail-if p99>+5% -- -w100 a", "waits for different latencies"),
             ("--a -q -- a", "side A: "),
-            ("--b other.dat -- a", "only options can differ"),
+            ("--b other.dat -- a", "only options can differ; put the targets after --, or give --target-a"),
+            ("--target-a x -- -b4K", "--target-b"),
+            ("--target-a x --target-b y -- a", "'a': the targets are those of --target-a and --target-b"),
+            ("--target-a -x --target-b y -- -b4K", "write './-x'"),
+            ("--target-a x --target-b y --vary o=1,2 -- -b4K", "cannot be combined with"),
             ("--run-commands -- a", "omit --run-commands"),
             ("--resume d --pairs 3", "allows only --run-commands"),
             ("a.dat", "put the workload's options and targets after --"),

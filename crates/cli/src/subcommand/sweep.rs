@@ -26,13 +26,19 @@ use std::time::Duration;
     after_help = "Exit status: 0; 130 after Ctrl+C, 143 after SIGTERM; 1 if a point failed."
 )]
 pub(super) struct SweepArguments {
-    /// any option, without its dashes: o=1..16, o=1..256*2, t=1,2,4, b=4K,8K,64K, w=0..100/10, rate=1000,2000. o=1.. is
-    /// open: it continues until throughput no longer grows. Several options make a grid
+    /// any option, without its dashes: o=1..16, o=1..256*2, t=1,2,4, b=4K,8K,64K, w=0..100/10, rs=0..100/25,
+    /// rate=1000,2000, n=off,on; or pattern=seq,random,interlocked, target=FILE,FILE, targets=1..8 (the first of the load's
+    /// targets), on=HOST,HOST. Values with commas in them are separated by semicolons. o=1.. is open: it continues until
+    /// throughput no longer grows. Several options make a grid
     #[arg(long, value_name = "OPTION=VALUES", help_heading = VARIED, value_parser = Axis::parse)]
     vary: Vec<Axis>,
     /// all combinations of -t and -o that keep targets x threads x outstanding at N
     #[arg(long, value_name = "N", help_heading = VARIED, value_parser = number::count::<{ u32::MAX }>)]
     total_depth: Option<u32>,
+    /// of these combinations, only those with so many threads per target; several numbers are separated by commas
+    #[arg(long, value_name = "N", help_heading = VARIED, requires = "total_depth")]
+    #[arg(value_delimiter = ',', value_parser = number::count::<{ u32::MAX }>)]
+    threads: Vec<u32>,
     /// split the one target into N files, with the same total size and queue depth; several numbers are separated by
     /// commas
     #[arg(long, value_name = "N", help_heading = VARIED, value_delimiter = ',', value_parser = number::count::<1024>)]
@@ -268,7 +274,8 @@ impl Arguments for SweepArguments {
             copies: self.copies,
             ..SweepOptions::default()
         };
-        let mut variation = Variation { axes: self.vary, total_depth: self.total_depth, files: self.files };
+        let mut variation =
+            Variation { axes: self.vary, total_depth: self.total_depth, threads: self.threads, files: self.files };
         if !options.limits.is_empty() {
             variation.axes.push(Axis::rates());
         }
@@ -490,7 +497,10 @@ mod tests {
             ("--vary o=1 --confirm 9 -- a", "--confirm can only be used with --probe"),
             ("--vary o=1 --copies 2 -- a", "--copies needs --ssds"),
             ("--vary o=1 --on nats://bus/h -- --on=nats://bus/i a", "--on"),
-            ("--vary on=nats://bus/h,nats://bus/i -- a", "the same for all runs"),
+            ("--total-depth 12 --threads 5 -- a", "--threads 5: the queue depth 12 of each target cannot be divided"),
+            ("--threads 5 --vary o=1 -- a", "--total-depth"),
+            ("--vary targets=1..3 -- a b", "targets=3: the load has only 2 targets"),
+            ("--vary json=x,y -- a", "omit --json: the results are written to --dir"),
             ("--vary o=1 --on ftp://bus/h -- a", "unknown scheme"),
             ("--outptu o=1 -- a", "invalid option '--outptu'; put the workload's options after --"),
             ("--resume x --vary o=1 -- a", "--resume allows only --run-commands"),

@@ -1,7 +1,10 @@
 //! One `--vary`: an option and the values that it takes.
 
-use crate::options;
+use crate::number;
+use crate::options::Kind;
+use crate::words::row_of;
 use model::limits::SWEEP_POINTS_MAX;
+use model::sweep::Setting;
 
 /// Behind the unit of a rate.
 const PER_SECOND: &str = "/s";
@@ -9,10 +12,10 @@ const PER_SECOND: &str = "/s";
 /// `KiB`, `min`
 const UNIT_LETTERS_MAX: usize = 3;
 
-/// An option and its values.
+/// An option, or what stands for several, and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
-    /// The option without its dashes: `o`, `rate`.
+    /// The option without its dashes: `o`, `rs`, `rate`; or `pattern`, `target`, `targets`.
     pub name: String,
     /// Its values as typed; for an open range as many as a sweep may have.
     pub values: Vec<String>,
@@ -20,27 +23,64 @@ pub(crate) struct Axis {
     pub is_open: bool,
 }
 
+/// Values of `pattern`.
+const PATTERNS: [&str; 3] = ["seq", "random", "interlocked"];
+
+/// Targets at most.
+const TARGETS_MAX: u32 = 1024;
+
 impl Axis {
-    /// Reads `o=1..24`, `b=4K,8K,64K`, `w=0..100/10`, `o=1..256*2`, `o=1..`.
+    /// Reads `o=1..24`, `b=4K,8K,64K`, `w=0..100/10`, `o=1..256*2`, `o=1..`, `n=off,on`, `target=a.dat,b.dat`. Where a
+    /// value has commas, a semicolon separates values; `\` before either makes it part of a value.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let Some((name, list)) = text.split_once('=') else {
-            return Err(format!("'{text}' is not an option with values, as in o=1..16 or b=4K,64K"));
+            return Err(format!(
+                "'{text}' is not an option with values, as in o=1..16 or b=4K,64K (an option without values: n=off,on)"
+            ));
         };
         let name = name.trim_start_matches('-').to_owned();
         let mut axis = Self { name, values: Vec::new(), is_open: false };
-        for part in list.split(',') {
-            axis.add(part).map_err(|reason| format!("'{text}': {reason}"))?;
-        }
-        let first = axis.setting(0).typed();
-        if !is_option(&first) {
-            return Err(format!("'{text}': unknown option {}", first.split('=').next().unwrap_or(&first)));
+        for part in split(list) {
+            axis.add(&part).map_err(|reason| format!("'{text}': {reason}"))?;
         }
         for (index, value) in axis.values.iter().enumerate() {
+            axis.check(index).map_err(|reason| format!("'{text}': {reason}"))?;
             if axis.values[..index].contains(value) {
                 return Err(format!("'{text}': {value} is given twice"));
             }
         }
         Ok(axis)
+    }
+
+    /// Refuses values that cannot be, as far as the name tells.
+    fn check(&self, index: usize) -> Result<(), String> {
+        let value = self.values[index].as_str();
+        match self.name.as_str() {
+            Setting::PATTERN if !PATTERNS.contains(&value) => {
+                Err(format!("'{value}' is not a pattern (expected: {})", PATTERNS.join(", ")))
+            }
+            Setting::TARGETS => number::count::<TARGETS_MAX>(value).map(drop),
+            Setting::TARGET if value.is_empty() => Err("a target is missing".to_owned()),
+            Setting::TARGET if value.starts_with('-') => Err(format!("write './{value}'")),
+            Setting::PATTERN | Setting::TARGET => Ok(()),
+            _ => {
+                let dashed = Setting::dashed(&self.name);
+                let is_switched = [Setting::ON, Setting::OFF].contains(&value);
+                let typed = if is_switched { dashed.clone() } else { self.setting(index).typed() };
+                match row_of(&typed) {
+                    None => Err(format!("unknown option {}", typed.split('=').next().unwrap_or(&dashed))),
+                    Some(row) if row.kind == Kind::Flag && !is_switched => {
+                        Err(format!("{dashed} takes no value; write {}=off,on", self.name))
+                    }
+                    Some(_) => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// True if `..` in a value is no range.
+    fn is_of_words(&self) -> bool {
+        [Setting::PATTERN, Setting::TARGET, "on"].contains(&self.name.as_str())
     }
 
     /// Rates from 1 to 100 million I/Os per second, each 2 % above the one before.
@@ -58,16 +98,23 @@ impl Axis {
     }
 
     /// The option with one of the values.
-    pub(crate) fn setting(&self, index: usize) -> model::sweep::Setting {
-        model::sweep::Setting { name: self.name.clone(), value: self.values[index].clone() }
+    pub(crate) fn setting(&self, index: usize) -> Setting {
+        Setting { name: self.name.clone(), value: self.values[index].clone() }
     }
 
     fn add(&mut self, part: &str) -> Result<(), String> {
         if self.is_open {
             return Err("an open-ended range, such as o=1.., must come last".to_owned());
         }
+        if self.is_of_words() {
+            self.values.push(part.to_owned());
+            return Ok(());
+        }
         let Some((first, rest)) = part.split_once("..") else {
-            if let Some((first, last)) = part.split_once(['-', ':']).filter(|ends| is_range(*ends)) {
+            // Sizes with their shares have colons.
+            let has_colons = row_of(&Setting::dashed(&self.name)).is_some_and(|row| row.value.contains(':'));
+            let dividers: &[char] = if has_colons { &['-'] } else { &['-', ':'] };
+            if let Some((first, last)) = part.split_once(dividers).filter(|ends| is_range(*ends)) {
                 return Err(format!("'{part}' is not a value; write {first}..{last} for a range"));
             }
             self.values.push(part.to_owned());
@@ -162,17 +209,24 @@ fn in_bytes(value: u64, unit: &str) -> Result<u64, String> {
     crate::size::parse(&format!("{value}{unit}"), 1).map_err(|fault| fault.to_string())
 }
 
-fn is_option(typed: &str) -> bool {
-    if typed.starts_with("--") {
-        options::find_long(typed.split('=').next().unwrap_or_default()).is_some()
-    } else {
-        options::find_short(typed).is_some()
-    }
+/// Values between commas, or between semicolons if there are any.
+fn split(list: &str) -> Vec<String> {
+    let mut escaped = false;
+    let is_separator = |character: char, separator: char, escaped: &mut bool| {
+        let is_escaped = std::mem::replace(escaped, character == '\\' && !*escaped);
+        character == separator && !is_escaped
+    };
+    let has_semicolon = list.chars().any(|character| is_separator(character, ';', &mut escaped));
+    let separator = if has_semicolon { ';' } else { ',' };
+    escaped = false;
+    let parts = list.split(|character| is_separator(character, separator, &mut escaped));
+    parts.map(|part| part.replace("\\,", ",").replace("\\;", ";")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options;
 
     fn values(text: &str) -> String {
         let axis = Axis::parse(text).unwrap_or_else(|reason| panic!("{text}: {reason}"));
@@ -195,9 +249,38 @@ mod tests {
         assert_eq!(values("rate=1000,2000"), "1000 2000");
         assert_eq!(values("--engine=io_uring,aio"), "io_uring aio");
         assert_eq!(values("S=u,h"), "u h");
+        assert_eq!(values("rs=0..100/50"), "0 50 100");
+        assert_eq!(values("si=4K,8K"), "4K 8K");
+        assert_eq!(values("n=off,on"), "off on");
+        assert_eq!(values("pattern=seq,random"), "seq random");
+        assert_eq!(values("targets=1..4"), "1 2 3 4");
+        assert_eq!(values("on=h1,h2"), "h1 h2");
         assert_eq!(values("g=100i..300i/100"), "100i 200i 300i");
         assert_eq!(values("g=1M/s..8M/s*2"), "1M/s 2M/s 4M/s 8M/s");
         assert_eq!(values("rate=1M/s..3M/s"), "1M/s 2M/s 3M/s");
+    }
+
+    #[test]
+    fn values_may_have_separators_in_them() {
+        for (text, expected) in [
+            (r"target=a\,1.dat,../b.dat", &["a,1.dat", "../b.dat"][..]),
+            ("rd=pct90/10:5/5;abs90/1G", &["pct90/10:5/5", "abs90/1G"]),
+            ("sizes=4K:50,8K:50;4K:100", &["4K:50,8K:50", "4K:100"]),
+            (r"target=a\;b,c", &["a;b", "c"]),
+            (r"target=c:\a,b", &[r"c:\a", "b"]),
+        ] {
+            assert_eq!(Axis::parse(text).unwrap().values, expected, "{text}");
+        }
+    }
+
+    /// How an option of several letters is typed, the model knows without the table.
+    #[test]
+    fn options_of_several_letters_with_one_dash_are_listed() {
+        let of_rows = options::all().filter(|row| !row.is_long() && row.name.len() > 2).map(|row| &row.name[1..]);
+        let missing: Vec<&str> = of_rows.filter(|name| !Setting::SHORT.contains(name)).collect();
+        assert_eq!(missing, [""; 0]);
+        let long = |name: &&&str| options::find_long(&format!("--{name}")).is_some();
+        assert_eq!(Setting::SHORT.iter().filter(long).collect::<Vec<_>>(), [&""; 0], "one name, two options");
     }
 
     #[test]
@@ -234,6 +317,11 @@ mod tests {
             ("nothing=1", "unknown option --nothing"),
             ("=1", "unknown option"),
             ("k=1", "unknown option -k1"),
+            ("n=1,2", "-n takes no value; write n=off,on"),
+            ("n", "n=off,on"),
+            ("pattern=seq,zigzag", "'zigzag' is not a pattern (expected: seq, random, interlocked)"),
+            ("target=a,,b", "a target is missing"),
+            ("targets=0..4", "'0' is not a number from 1 to 1024"),
         ] {
             let reason = Axis::parse(text).expect_err(text);
             assert!(reason.contains(expected), "{text}: {reason}");

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use crate::request::{Environment, RunRequest};
-use crate::words::{row_of, run_of, split as split_words, with_all};
+use crate::words::{row_of, run_of, split as split_words, with_all, without};
 use model::limits::SWEEP_POINTS_MAX;
 use model::profile::{EndAfter, ResultFormat, StreamName, TimeSpan};
 use model::sweep::{Point, Setting};
@@ -23,23 +23,7 @@ pub struct PlannedPoint {
 impl PlannedPoint {
     /// The words that repeat a run of it without its `--rate`.
     pub fn words_without_rate(&self, seed: u32) -> Vec<String> {
-        let is_of_rate = |word: &String| {
-            let row = row_of(word);
-            row.is_some_and(|row| ["--rate", "--rate-process"].contains(&row.name))
-        };
-        let mut kept = Vec::new();
-        let mut words = self.words_with_seed(seed).into_iter();
-        while let Some(word) = words.next() {
-            if is_of_rate(&word) {
-                // Its value may be the next word.
-                if !word.contains('=') {
-                    words.next();
-                }
-            } else {
-                kept.push(word);
-            }
-        }
-        kept
+        without(&self.words_with_seed(seed), |row| ["--rate", "--rate-process"].contains(&row.name))
     }
 
     /// The words that repeat a run of it with this seed.
@@ -59,12 +43,16 @@ pub(crate) struct Variation {
     pub(crate) axes: Vec<Axis>,
     /// `--total-depth`: -t and -o over the whole-number divisors.
     pub(crate) total_depth: Option<u32>,
+    /// `--threads`: of these only, per target; all divisors if empty.
+    pub(crate) threads: Vec<u32>,
     /// `--files`: the volume split over so many files.
     pub(crate) files: Vec<u32>,
 }
 
 /// The pseudo-option of `--files`.
 const FILES: &str = "files";
+/// The option of hosts.
+const ON: &str = "on";
 
 /// All points of a grid, the last axis changing fastest.
 ///
@@ -76,7 +64,8 @@ pub(crate) fn points(
     variation: &Variation,
     environment: &dyn Environment,
 ) -> Result<Vec<PlannedPoint>, String> {
-    let base = Base::read(base, environment)?;
+    let targets = variation.axes.iter().find(|axis| axis.name == Setting::TARGET).and_then(|axis| axis.values.first());
+    let base = Base::read(&with_target(base, targets, "--vary target=...")?, environment)?;
     let columns = columns(&base, variation)?;
     let count = columns.iter().try_fold(1_usize, |count, column| count.checked_mul(column.len()));
     if count.is_none_or(|count| count > SWEEP_POINTS_MAX) {
@@ -93,25 +82,67 @@ pub(crate) fn points(
     grid.into_iter().map(|settings| base.point(settings, environment)).collect()
 }
 
-/// Two sides: the base with the options of each, which are typed in one word.
+/// A load with a target, if `option` gives its targets.
+fn with_target(words: &[String], target: Option<&String>, option: &str) -> Result<Vec<String>, String> {
+    match (target, split_words(words).1) {
+        (None, _) => Ok(words.to_vec()),
+        (Some(target), []) => Ok([words, std::slice::from_ref(target)].concat()),
+        (Some(_), [given, ..]) => Err(format!("'{given}': the targets are those of {option}; put none behind --")),
+    }
+}
+
+/// One side of a pair, as far as it differs from the base.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Side {
+    /// Options, typed in one word.
+    pub(crate) options: String,
+    /// Its target instead of the base's.
+    pub(crate) target: Option<String>,
+    /// Its hosts instead of the base's.
+    pub(crate) on: Option<String>,
+}
+
+impl Side {
+    /// What differs, as it is typed.
+    pub(crate) fn shown(&self) -> String {
+        let named = |name: &str, value: &Option<String>| {
+            value.as_ref().map(|value| Setting { name: name.to_owned(), value: value.clone() }.typed())
+        };
+        let options = Some(self.options.clone()).filter(|options| !options.is_empty());
+        [named(ON, &self.on), options, named(Setting::TARGET, &self.target)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+/// Two sides: the base with what differs in each.
 pub(crate) fn sides(
     base: &[String],
-    typed: &[String; 2],
+    sides: &[Side; 2],
     environment: &dyn Environment,
 ) -> Result<Vec<PlannedPoint>, String> {
-    let base = Base::read(base, environment)?;
-    let side = |(name, typed): (&str, &String)| {
-        let over: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
-        let words = [with_all(&base.options, &over), base.targets.clone()].concat();
-        let request = run_of(&words, environment).map_err(|reason| format!("side {name}: {reason}"))?;
+    let base = with_target(base, sides[0].target.as_ref(), "--target-a and --target-b")?;
+    let base = Base::read(&base, environment)?;
+    let point = |(name, side): (&str, &Side)| {
+        let mut over: Vec<String> = side.options.split_whitespace().map(str::to_owned).collect();
         if !split_words(&over).1.is_empty() {
-            return Err(format!("side {name}: '{typed}': only options can differ; put the targets after --"));
+            return Err(format!(
+                "side {name}: '{}': only options can differ; put the targets after --, or give --target-a and --target-b",
+                side.options
+            ));
         }
-        base.check_hosts(&request)?;
+        over.extend(side.on.iter().map(|hosts| format!("--{ON}={hosts}")));
+        let targets = side.target.clone().map_or_else(|| base.targets.clone(), |target| vec![target]);
+        let words = [with_all(&base.options, &over), targets].concat();
+        let request = run_of(&words, environment).map_err(|reason| format!("side {name}: {reason}"))?;
+        check_run(&request).map_err(|reason| format!("side {name}: {reason}"))?;
+        base.check_hosts(&request, side.on.is_some())?;
         let settings = vec![Setting { name: Setting::SIDE.to_owned(), value: name.to_owned() }];
         Ok(PlannedPoint { point: Point { settings }, words, request })
     };
-    ["A", "B"].into_iter().zip(typed).map(side).collect()
+    ["A", "B"].into_iter().zip(sides).map(point).collect()
 }
 
 /// The streams of a load: each alone, then all together.
@@ -165,10 +196,20 @@ fn columns(base: &Base, variation: &Variation) -> Result<Vec<Vec<Vec<Setting>>>,
         let setting = |files: &u32| vec![Setting { name: FILES.to_owned(), value: files.to_string() }];
         columns.push(variation.files.iter().map(setting).collect());
     }
+    let (of_targets, others): (Vec<&Axis>, Vec<&Axis>) =
+        variation.axes.iter().partition(|axis| axis.name == Setting::TARGETS && variation.total_depth.is_some());
     if let Some(total) = variation.total_depth {
-        columns.push(base.divisions(total)?);
+        let divided = |targets| base.divisions(total, targets, &variation.threads);
+        let mut divisions = Vec::new();
+        for setting in of_targets.iter().flat_map(|axis| (0..axis.values.len()).map(|index| axis.setting(index))) {
+            // It was read as one.
+            let count = setting.value.parse().unwrap_or(1);
+            let with_count = |own: Vec<Setting>| [vec![setting.clone()], own].concat();
+            divisions.extend(divided(count)?.into_iter().map(with_count));
+        }
+        columns.push(if of_targets.is_empty() { divided(base.targets.len() as u32)? } else { divisions });
     }
-    for axis in &variation.axes {
+    for axis in others {
         columns.push((0..axis.values.len()).map(|index| vec![axis.setting(index)]).collect());
     }
     Ok(columns)
@@ -184,26 +225,15 @@ struct Base {
 impl Base {
     fn read(words: &[String], environment: &dyn Environment) -> Result<Self, String> {
         let request = run_of(words, environment)?;
-        if request.options.plan_only {
-            return Err("--plan is for a single run; leave it out".to_owned());
-        }
-        if let Some(option) = request.options.outputs.options().next() {
-            return Err(format!("omit {option}: the results are written to --dir"));
-        }
-        if let Some(option) = request.options.live.asked().next() {
-            return Err(format!("{option} is for a single run; leave it out"));
-        }
-        if request.profile.result_format == ResultFormat::Xml {
-            return Err("omit -Rxml: the results are written to --dir, as JSON".to_owned());
-        }
+        check_run(&request)?;
         let (options, targets) = split_words(words);
         Ok(Self { options: options.to_vec(), targets: targets.to_vec(), request })
     }
 
-    /// Hosts are connected, and given their permissions, once for all runs.
-    fn check_hosts(&self, request: &RunRequest) -> Result<(), String> {
+    /// Hosts are connected, and given their permissions, once for all runs on them.
+    fn check_hosts(&self, request: &RunRequest, is_varied: bool) -> Result<(), String> {
         let (own, of_all) = (&request.options, &self.request.options);
-        if own.fleet != of_all.fleet {
+        if own.fleet != of_all.fleet && !is_varied {
             return Err("--on and what belongs to it are the same for all runs; put them before --".to_owned());
         }
         if own.fleet.is_some() && own.destroy != of_all.destroy {
@@ -236,8 +266,9 @@ impl Base {
         words
     }
 
-    /// Threads and outstanding I/Os per target and thread whose product over all targets is `total`.
-    fn divisions(&self, total: u32) -> Result<Vec<Vec<Setting>>, String> {
+    /// Threads and outstanding I/Os per target and thread whose product over this many targets is `total`; of these numbers
+    /// of threads, if there are any.
+    fn divisions(&self, total: u32, targets: u32, threads: &[u32]) -> Result<Vec<Vec<Setting>>, String> {
         if self.request.profile.time_spans.iter().any(|span| span.thread_count > 0) {
             return Err("--total-depth varies -t and -o and cannot be combined with -F".to_owned());
         }
@@ -246,23 +277,40 @@ impl Base {
                 "--total-depth varies -t and -o of all targets alike and cannot be used with --stream".to_owned()
             );
         }
-        let targets = self.targets.len() as u32;
-        if total == 0 || !total.is_multiple_of(targets) {
+        let each = total / targets.max(1);
+        if total == 0 || each * targets != total {
             return Err(format!("--total-depth {total} cannot be divided evenly among {targets} targets"));
         }
-        let each = total / targets;
+        if let Some(threads) = threads.iter().find(|threads| !each.is_multiple_of(**threads)) {
+            return Err(format!(
+                "--threads {threads}: the queue depth {each} of each target cannot be divided evenly among {}",
+                counted(*threads as usize, "thread")
+            ));
+        }
         let setting = |name: &str, value: u32| Setting { name: name.to_owned(), value: value.to_string() };
-        let threads = (1..=each).filter(|threads| each.is_multiple_of(*threads));
-        Ok(threads.map(|threads| vec![setting("t", threads), setting("o", each / threads)]).collect())
+        let divisors = (1..=each).filter(|threads| each.is_multiple_of(*threads)).collect::<Vec<_>>();
+        let threads = if threads.is_empty() { &divisors } else { threads };
+        Ok(threads.iter().map(|threads| vec![setting("t", *threads), setting("o", each / threads)]).collect())
     }
 
     fn point(&self, settings: Vec<Setting>, environment: &dyn Environment) -> Result<PlannedPoint, String> {
         let mut options = self.options.clone();
         let mut targets = self.targets.clone();
-        for setting in settings.iter().filter(|setting| setting.name != FILES) {
-            options = with_all(&options, &[setting.typed()]);
+        let shown = Setting::typed_all(&settings);
+        for setting in &settings {
+            match setting.name.as_str() {
+                FILES => {}
+                Setting::TARGET => targets = vec![setting.value.clone()],
+                Setting::TARGETS => {
+                    let count = setting.value.parse().unwrap_or(usize::MAX);
+                    if count > self.targets.len() {
+                        return Err(format!("{shown}: the load has only {}", counted(self.targets.len(), "target")));
+                    }
+                    targets.truncate(count);
+                }
+                _ => options = varied(&options, setting),
+            }
         }
-        let shown = settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ");
         if let Some(files) = settings.iter().find(|setting| setting.name == FILES) {
             let request = run_of(&[&options[..], &targets[..]].concat(), environment);
             let split = request.and_then(|request| split(&options, &request, &files.value));
@@ -270,9 +318,50 @@ impl Base {
         }
         let words = [options, targets].concat();
         let request = run_of(&words, environment).map_err(|reason| format!("{shown}: {reason}"))?;
-        self.check_hosts(&request)?;
+        check_run(&request).map_err(|reason| format!("{shown}: {reason}"))?;
+        self.check_hosts(&request, settings.iter().any(|setting| setting.name == ON))?;
         Ok(PlannedPoint { point: Point { settings }, words, request })
     }
+}
+
+/// The options with another value of one of them, without those that its value excludes.
+fn varied(options: &[String], setting: &Setting) -> Vec<String> {
+    const RANDOM: [&str; 3] = ["-r", "-rs", "-rd"];
+    let typed = match setting.value.as_str() {
+        Setting::ON | Setting::OFF => Setting::dashed(&setting.name),
+        _ => setting.typed(),
+    };
+    let excluded: &[&str] = match row_of(&typed).map(|row| row.name) {
+        Some("-s") => &RANDOM,
+        Some("-r" | "-rs") => &["-s"],
+        _ => &[],
+    };
+    // An alignment that was given stays.
+    let is_random = |word: &String| row_of(word).is_some_and(|row| row.name == "-r");
+    let is_kept = typed == "-r" && options.iter().any(is_random);
+    let options = without(options, |row| excluded.contains(&row.name));
+    match setting.value.as_str() {
+        Setting::OFF => without(&options, |row| row_of(&typed).is_some_and(|other| other.name == row.name)),
+        _ if is_kept => options,
+        _ => with_all(&options, &[typed]),
+    }
+}
+
+/// Refuses what belongs to a single run.
+fn check_run(request: &RunRequest) -> Result<(), String> {
+    if request.options.plan_only {
+        return Err("--plan is for a single run; leave it out".to_owned());
+    }
+    if let Some(option) = request.options.outputs.options().next() {
+        return Err(format!("omit {option}: the results are written to --dir"));
+    }
+    if let Some(option) = request.options.live.asked().next() {
+        return Err(format!("{option} is for a single run; leave it out"));
+    }
+    if request.profile.result_format == ResultFormat::Xml {
+        return Err("omit -Rxml: the results are written to --dir, as JSON".to_owned());
+    }
+    Ok(())
 }
 
 /// One volume as several files of equal size, with the same depth over all.
@@ -397,6 +486,42 @@ mod tests {
         assert_eq!(planned("a b", &variation(4)).unwrap(), ["-o2 -t1 a b", "-o1 -t2 a b"]);
         assert!(planned("a b", &variation(5)).unwrap_err().contains("cannot be divided evenly among 2 targets"));
         assert!(planned("-F2 a", &variation(4)).unwrap_err().contains("combined with -F"));
+    }
+
+    #[test]
+    fn of_the_threads_that_divide_a_total_depth_some_can_be_chosen() {
+        let variation = |targets: &[&str]| Variation { total_depth: Some(120), threads: vec![40, 60], ..axes(targets) };
+        assert_eq!(planned("-b8K a", &variation(&[])).unwrap(), ["-o3 -t40 -b8K a", "-o2 -t60 -b8K a"]);
+        let of_both = planned("-b8K a b", &Variation { threads: vec![20], ..variation(&["targets=1,2"]) }).unwrap();
+        assert_eq!(of_both, ["-o6 -t20 -b8K a", "-o3 -t20 -b8K a b"], "equal depth over the targets that are used");
+        assert!(planned("a", &Variation { threads: vec![50], ..variation(&[]) }).unwrap_err().contains("--threads 50"));
+    }
+
+    #[test]
+    fn patterns_replace_what_they_exclude() {
+        let lines = planned("-r4K -rs30 -b8K a", &axes(&["pattern=seq,random,interlocked"])).unwrap();
+        assert_eq!(lines, ["-s -b8K a", "-r4K -rs30 -b8K a", "-si -b8K a"]);
+        assert_eq!(planned("-si64K a", &axes(&["pattern=seq,random"])).unwrap(), ["-s a", "-r a"]);
+        assert_eq!(
+            planned("-r4K -w30 a", &axes(&["rs=0..100/50"])).unwrap(),
+            ["-s -w30 a", "-rs50 -r4K -w30 a", "-rs100 -r4K -w30 a"]
+        );
+        assert_eq!(planned("-r -s4K a", &axes(&["si=4K,8K"])), Err(planned("-r -s4K a", &axes(&["o=1"])).unwrap_err()));
+        let ranges = planned("-r a", &axes(&["rd=pct90/10:5/5;abs90/1G"])).unwrap();
+        assert_eq!(ranges, ["-rdpct90/10:5/5 -r a", "-rdabs90/1G -r a"]);
+    }
+
+    #[test]
+    fn an_option_can_be_left_out() {
+        assert_eq!(planned("-n -o2 a", &axes(&["n=off,on"])).unwrap(), ["-o2 a", "-n -o2 a"]);
+        assert_eq!(planned("--rate 5 a", &axes(&["rate=off,100"])).unwrap(), ["a", "--rate=100 a"]);
+    }
+
+    #[test]
+    fn targets_vary_by_name_and_by_number() {
+        assert_eq!(planned("-b4K", &axes(&["target=a,b"])).unwrap(), ["-b4K a", "-b4K b"]);
+        assert!(planned("-b4K c", &axes(&["target=a,b"])).unwrap_err().contains("put none behind --"));
+        assert_eq!(planned("-b4K a b c", &axes(&["targets=1..3*2"])).unwrap(), ["-b4K a", "-b4K a b"]);
     }
 
     #[test]

@@ -101,13 +101,8 @@ fn chart(
     };
     let axis = |varied: &Varied| {
         let marks = varied.values.iter().enumerate().map(|(index, value)| (index as f64 + 1.0, value.clone()));
-        let typed = Setting { name: varied.name.clone(), value: String::new() }.typed();
-        Axis::named(
-            typed.trim_end_matches('='),
-            Quantity::Count,
-            (0.5, varied.values.len() as f64 + 0.5),
-            marks.collect(),
-        )
+        let ends = (0.5, varied.values.len() as f64 + 0.5);
+        Axis::named(&Setting::dashed(&varied.name), Quantity::Count, ends, marks.collect())
     };
     (!known.is_empty()).then(|| Chart {
         name,

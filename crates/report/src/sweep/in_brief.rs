@@ -153,13 +153,14 @@ fn varied(sweep: &Sweep, points: &[usize]) -> String {
 
 /// `3 block sizes (-b 4K to 64K)`
 fn values_in_words(name: &str, values: &[&str]) -> String {
-    let dashed = Setting { name: name.to_owned(), value: String::new() }.typed();
-    let dashed = dashed.trim_end_matches('=');
+    let dashed = Setting::dashed(name);
     let noun = match name {
         "b" => "block size".to_owned(),
         "o" | "O" => "queue depth".to_owned(),
         "t" | "F" => "number of threads".to_owned(),
         "files" => "number of files".to_owned(),
+        Setting::TARGETS => "number of targets".to_owned(),
+        Setting::TARGET | Setting::PATTERN => name.to_owned(),
         "rate" => "rate".to_owned(),
         _ => format!("value of {dashed}"),
     };

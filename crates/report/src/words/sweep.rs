@@ -7,7 +7,7 @@ pub use advice::{
     growth_of_depths, interval_basis, most, none_beaten, nothing_better, range_of_load, rate_of_series, splits, unit,
 };
 
-use model::sweep::{DepthEstimate, DepthSeries, Purpose, Sweep, Visit};
+use model::sweep::{DepthEstimate, DepthSeries, Purpose, Setting, Sweep, Visit};
 
 /// True if some points of a sweep were probed and then confirmed, so that its table has figures of both.
 pub fn has_confirmed(sweep: &Sweep) -> bool {
@@ -28,7 +28,7 @@ pub fn names(sweep: &Sweep) -> Vec<String> {
 }
 
 pub fn dashed(name: &str) -> String {
-    if name.chars().count() == 1 { format!("-{name}") } else { name.to_owned() }
+    Setting::dashed(name).trim_start_matches("--").to_owned()
 }
 
 pub fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'static str {

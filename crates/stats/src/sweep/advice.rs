@@ -135,7 +135,8 @@ pub fn above_plateau(sweep: &Sweep, points: &[usize], plateau: f64, of: fn(&Head
 }
 
 /// Options that make the load: another value asks another question, so none is better than another.
-const LOAD: [&str; 20] = [
+const LOAD: [&str; 21] = [
+    Setting::PATTERN,
     "w",
     "f",
     "c",

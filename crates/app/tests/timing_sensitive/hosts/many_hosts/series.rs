@@ -50,6 +50,34 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
 }
 
 #[test]
+fn a_sweep_goes_from_host_to_host() {
+    let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2"]));
+    let target = fleet.place.path("room-{host}/t.dat");
+    let url = fleet.url();
+    let vary = format!("on={url}/h1,{url}/h2");
+    let load = "--key fleet.key --dir d -- -c1M -b4K -r -d60 --max-ios=200 -W0";
+    let run = run_in_time(|| {
+        let _ = fs::remove_dir_all(fleet.place.path("d"));
+        fleet.place.diskspd("sweep --vary").arg(&vary).args(load).arg(&target).limit(PATIENCE * 2)
+    });
+    run.expect_status(0).expect_stderr(&["; on 1 host", "2MiB to create targets"]);
+    for (point, host) in [("d/point-0001.json", "h1"), ("d/point-0002.json", "h2")] {
+        let hosts = &fleet.result(point)["fleet"]["hosts"];
+        assert_eq!((hosts[0]["name"].as_str(), hosts.as_array().map(Vec::len)), (Some(host), Some(1)), "{point}");
+    }
+    for host in ["h1", "h2"] {
+        assert_eq!(fs::read_dir(fleet.room(host)).expect("there").count(), 1, "{host}");
+    }
+    // Whoever goes on gives leave for both hosts.
+    let resume = |hosts: &str| {
+        let on = format!("--on={url}/{hosts}");
+        fleet.place.diskspd("sweep --resume d").arg(on).args("--key fleet.key").limit(PATIENCE).run()
+    };
+    resume("h1").expect_status(3).expect_stderr(&["run the load on hosts of nats://127.0.0.1:"]);
+    resume("h1,h2").expect_status(0).expect_stderr(&["already done: 2 runs"]);
+}
+
+#[test]
 fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
     // Each of the two has hosts of its own.
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2", "other"]));

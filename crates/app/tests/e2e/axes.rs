@@ -1,0 +1,127 @@
+//! What a sweep can vary beside numbers: patterns, targets, options without a value, threads of a total depth.
+
+use serde_json::Value;
+use testkit::{Finished, Workplace, workplace};
+
+/// What each run of a sweep was, by its file.
+fn kept(place: &Workplace, folder: &str) -> Vec<Value> {
+    let index = place.json::<Value>(&format!("{folder}/sweep.json"));
+    let visits = index["visits"].as_array().expect("visits").iter().filter(|visit| visit["purpose"] == "measure");
+    let file = |visit: &Value| visit["outcome"]["measured"]["file"].as_str().expect("a measured run").to_owned();
+    visits.map(|visit| place.json(&format!("{folder}/{}", file(visit)))).collect()
+}
+
+/// The first target of each run.
+fn targets(place: &Workplace, folder: &str, key: &str) -> Vec<Value> {
+    let target = |result: &Value| result["profile"]["time_spans"][0]["targets"][0][key].clone();
+    kept(place, folder).iter().map(target).collect()
+}
+
+fn sweep(place: &Workplace, vary: &[&str], load: &str) -> Finished {
+    let varied = vary.iter().flat_map(|axis| ["--vary", axis]);
+    let varied: Vec<&str> = varied.collect();
+    let mut run = place.diskspd("sweep --dir d --replace-output");
+    for word in varied {
+        run = run.arg(word);
+    }
+    let run = run.args("-- -d1 -W0 --max-ios=100").args(load).run();
+    run.expect_status(0).expect_narrow();
+    run
+}
+
+#[test]
+fn patterns_are_compared_in_one_sweep() {
+    let place = workplace!();
+    let run = sweep(&place, &["pattern=seq,random,interlocked"], "-c1M -b4K -r8K a.dat");
+    assert_eq!(targets(&place, "d", "random_percent"), [0, 100, 0]);
+    assert_eq!(targets(&place, "d", "interlocked"), [false, false, true]);
+    run.expect_stdout(&["Param -o 2 -t 1 pattern seq, ", "Param -o 2 -t 1 pattern random, "]);
+    run.expect_told(&["pattern is part of the load, so no value of it is recommended"]);
+    sweep(&place, &["rs=0..100/50"], "-b4K -r a.dat").expect_stdout(&["Param -o 2 -t 1 -rs 50, ", "\n -rs "]);
+    assert_eq!(targets(&place, "d", "random_percent"), [0, 50, 100]);
+    sweep(&place, &["rd=pct90/10:5/5;abs80/64K"], "-b4K -r a.dat");
+    let ranges = targets(&place, "d", "distribution");
+    assert!(ranges.len() == 2 && ranges[0] != ranges[1] && ranges.iter().all(|range| !range.is_null()), "{ranges:?}");
+    sweep(&place, &["si=4K,8K"], "-b4K -r a.dat");
+    assert_eq!(targets(&place, "d", "interlocked"), [true, true]);
+}
+
+#[test]
+fn an_option_without_a_value_is_off_and_on() {
+    let place = workplace!();
+    sweep(&place, &["n=off,on", "t=1,2"], "-c1M -b4K -n a.dat").expect_told(&["varied: -n (off, on), -t (1, 2)"]);
+    let disabled = |result: &Value| result["profile"]["time_spans"][0]["affinity"]["disabled"].clone();
+    assert_eq!(kept(&place, "d").iter().map(disabled).collect::<Vec<_>>(), [false, false, true, true]);
+}
+
+#[test]
+fn one_target_is_measured_after_another_or_more_and_more_of_them() {
+    let place = workplace!();
+    let run = sweep(&place, &["target=a.dat,b\\,c.dat"], "-c1M -b4K -r");
+    assert_eq!(targets(&place, "d", "path"), ["a.dat", "b,c.dat"]);
+    assert_eq!((place.content("a.dat").len(), place.content("b,c.dat").len()), (1 << 20, 1 << 20));
+    run.expect_told(&["a.dat, b,c.dat, one at a time; of these a"]);
+    let table = String::from_utf8(place.content("d/table.csv")).expect("text");
+    assert!(table.contains("\"b,c.dat\",2,1,measure,"), "{table}");
+    let run = sweep(&place, &["targets=1,2"], "-c1M -b4K -r -o4 x.dat y.dat");
+    run.expect_told(&["2 numbers of targets (targets 1, 2)"]);
+    let count = |result: &Value| result["profile"]["time_spans"][0]["targets"].as_array().map(Vec::len);
+    assert_eq!(kept(&place, "d").iter().map(count).collect::<Vec<_>>(), [Some(1), Some(2)]);
+}
+
+#[test]
+fn a_total_depth_is_divided_by_the_threads_that_were_asked_for() {
+    let place = workplace!();
+    let words = "sweep --dir d --total-depth 12 --threads 3,4 -- -c1M -d1 -W0 --max-ios=100 -b4K -r a.dat";
+    place.diskspd(words).run().expect_status(0).expect_stdout(&["Param -o 4 -t 3, ", "Param -o 3 -t 4, "]);
+    assert_eq!(targets(&place, "d", "threads"), [3, 4]);
+    assert_eq!(targets(&place, "d", "outstanding"), [4, 3]);
+}
+
+#[test]
+fn one_storage_is_compared_with_another_in_pairs() {
+    let place = workplace!();
+    let words = "ab --pairs 3 --target-a a.dat --target-b=b.dat --b -o4 --dir d -- -c1M -d1 -W0 --max-ios=100 -b4K -r";
+    let run = place.diskspd(words).run();
+    // Three pairs may tell nothing.
+    assert!(matches!(run.code(), Some(0 | 6)), "{run}");
+    run.expect_narrow().expect_told(&["a.dat, b.dat, one at a time; of these "]);
+    assert!(!run.stdout.contains("noise floor"), "{run}");
+    let index = place.json::<Value>("d/ab.json");
+    for visit in index["visits"].as_array().expect("visits") {
+        let file = visit["outcome"]["measured"]["file"].as_str().expect("a measured run");
+        let result = place.json::<Value>(&format!("d/{file}"));
+        let target = &result["profile"]["time_spans"][0]["targets"][0];
+        let expected: (Value, Value) =
+            if visit["point"] == 0 { ("a.dat".into(), 2.into()) } else { ("b.dat".into(), 4.into()) };
+        assert_eq!((target["path"].clone(), target["outstanding"].clone()), expected);
+    }
+    let page = place.diskspd("report d --details").run();
+    page.expect_status(0).expect_told(&["A: target=a.dat", "B: -o4 target=b.dat"]);
+    // Both targets are checked before either is touched.
+    place.file("mine.dat", &[1; 65536]);
+    let words = "ab --target-a new.dat --target-b mine.dat --dir e -- -c64K -d1 -b4K -w100";
+    let run = place.diskspd(words).run();
+    run.expect_status(3).expect_stderr(&["side=B: ", "mine.dat"]);
+    assert!(!place.path("new.dat").exists() && place.content("mine.dat") == [1; 65536]);
+}
+
+/// Results of points would go beside the directory of the sweep.
+#[test]
+fn what_cannot_vary_says_why() {
+    let place = workplace!();
+    for (axis, reason) in [
+        ("json=x,y", "--json=x: omit --json: the results are written to --dir"),
+        ("live-json=x,y", "--live-json=x: --live-json is for a single run"),
+        ("X=p.xml", "-Xp.xml: '-c1M' cannot be combined with an XML profile (-X)"),
+        ("plan=off,on", "--plan: --plan is for a single run"),
+        ("targets=1,2", "targets=2: the load has only 1 target"),
+        ("target=b.dat", "'a.dat': the targets are those of --vary target=...; put none behind --"),
+        ("pattern=zigzag", "'zigzag' is not a pattern (expected: seq, random, interlocked)"),
+        ("L=1", "-L takes no value; write L=off,on"),
+    ] {
+        let run = place.diskspd("sweep --dir d --vary").arg(axis).args("-- -c1M -b4K a.dat").run();
+        run.expect_status(3).expect_stderr(&[reason]);
+        assert_eq!(std::fs::read_dir(place.folder()).expect("our folder").count(), 0, "{axis}");
+    }
+}
