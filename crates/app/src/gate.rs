@@ -9,9 +9,9 @@ use crate::load::judged;
 use crate::output::{print, say, say_each};
 use crate::outputs::{OutputFile, Protected, Replace, has_figures, is_below_target, is_folder_of_target, names_in};
 use crate::saved_results;
-use crate::series_runner::{self, Refused};
+use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse_with};
-use crate::sweep::{self, check_points};
+use crate::sweep::{self, check_points, delete_targets};
 use crate::system_env::Invocation;
 use cli::RunOptions;
 use cli::subcommand::gate::{GateCommand, GateTask};
@@ -159,9 +159,11 @@ fn run_load(
         }
     };
     say(&format!("load: {}", runner.load_line(0, &planned.request.profile, false)));
-    runner.prepare(0, &planned.request.profile).map_err(&failed)?;
     let program = invocation.program.to_string_lossy().into_owned();
-    for number in 1..=runs {
+    let mut measure = |number: u32, runner: &mut dyn SeriesRunner| {
+        if number == 1 {
+            runner.prepare(0, &planned.request.profile).map_err(&failed)?;
+        }
         *part.borrow_mut() = format!("{number} of up to {runs}");
         let mut profile = planned.request.profile.clone();
         for span in &mut profile.time_spans {
@@ -173,11 +175,17 @@ fn run_load(
         let labels = planned.request.options.labels.clone();
         let result = RunResult { command_line: command_line(words), labels, ..result };
         gate.heed(&result, &planned.request.options);
-        let wants_run = gate.add(&result).map_err(|reason| fail(&reason))?;
-        if !wants_run {
+        gate.add(&result).map_err(|reason| fail(&reason))
+    };
+    let mut ended = Ok(true);
+    for number in 1..=runs {
+        ended = measure(number, &mut *runner);
+        if !matches!(ended, Ok(true)) {
             break;
         }
     }
+    delete_targets(points, &mut *runner);
+    ended?;
     gate.end().map_err(|reason| fail(&reason))
 }
 

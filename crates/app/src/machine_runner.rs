@@ -5,6 +5,7 @@ use crate::interrupt::Signals;
 use crate::live::LiveSinks;
 use crate::load::{check_profile, choices, protected, unmeasured, with_log_files};
 use crate::measure::{Measurement, stop_sources};
+use crate::output::say;
 use crate::outputs::Protected;
 use crate::series_runner::{Refused, SeriesRunner};
 use crate::status::Status;
@@ -71,7 +72,7 @@ impl<'a> MachineRunner<'a> {
 impl Runner for MachineRunner<'_> {
     fn prepare(&mut self, point: usize, profile: &Profile) -> Result<(), RunFailure> {
         let request = self.request(point, profile);
-        let plan = self.plan(&request, &choices(&request)).map_err(|refusals| failed(&refusals))?;
+        let plan = self.plan(&request, &of_series(&request)).map_err(|refusals| failed(&refusals))?;
         let mut observer = self.observer();
         let prepared =
             run::prepare(&plan, &Root::machine(), stop_sources(self.signals, &Events::default()), &mut observer);
@@ -82,7 +83,7 @@ impl Runner for MachineRunner<'_> {
     fn run(&mut self, point: usize, profile: &Profile) -> Result<RunResult, RunFailure> {
         let request = self.request(point, profile);
         // They were prepared, and points may write over them.
-        let choices = Choices { reuse: Reuse::WrittenOver, ..choices(&request) };
+        let choices = Choices { reuse: Reuse::WrittenOver, ..of_series(&request) };
         let findings = check_profile(profile, &request.profile, &self.system);
         let warnings = request.warnings.iter().cloned().chain(findings.warnings).collect();
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone()).warned(warnings);
@@ -129,9 +130,30 @@ impl SeriesRunner for MachineRunner<'_> {
         protected(&profile.clone().with_log_files())
     }
 
+    fn delete_targets(&mut self, point: usize, profile: &Profile) {
+        let request = self.request(point, profile);
+        let choices = Choices { reuse: Reuse::WrittenOver, delete_after: true, ..choices(&request) };
+        match self.plan(&request, &choices) {
+            Ok(plan) => {
+                let mut observer = self.observer();
+                run::delete_targets(&plan, &mut observer);
+                observer.finish();
+            }
+            Err(refusals) => {
+                let reasons = sentences(&refusals).join("; ");
+                say(&format!("WARNING: the targets were not deleted (--delete-after): {reasons}"));
+            }
+        }
+    }
+
     fn is_device(&self, path: &Path) -> bool {
         std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
     }
+}
+
+/// Permissions of a run among others: its targets are deleted after the last.
+fn of_series(request: &RunRequest) -> Choices {
+    Choices { delete_after: false, ..choices(request) }
 }
 
 fn failed(refusals: &[Refusal]) -> RunFailure {

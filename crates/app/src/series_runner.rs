@@ -34,6 +34,9 @@ pub(crate) trait SeriesRunner: Runner {
 
     /// True if a target is a whole device, as far as that is known here.
     fn is_device(&self, path: &Path) -> bool;
+
+    /// Deletes the files that a profile's runs created (`--delete-after`). A file that cannot be deleted is named.
+    fn delete_targets(&mut self, point: usize, profile: &Profile);
 }
 
 /// Why a profile cannot be run, and how the program ends because of it: as a single run of it would.
@@ -127,5 +130,9 @@ impl SeriesRunner for InSeveralPlaces<'_> {
 
     fn is_device(&self, path: &Path) -> bool {
         self.runners.iter().any(|runner| runner.is_device(path))
+    }
+
+    fn delete_targets(&mut self, point: usize, profile: &Profile) {
+        self.runner(point).delete_targets(point, profile);
     }
 }

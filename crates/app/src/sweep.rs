@@ -255,6 +255,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     };
     let ending = tune::sweep(&design, &mut sweep, &mut *runner, &mut keeper);
     let judged = keeper.judged;
+    delete_targets(&request.points, &mut *runner);
     sweep.findings = rules::runs::findings(&sweep);
     if ending == Ending::Complete
         && let Err(reason) = folder.save(&sweep)
@@ -287,9 +288,8 @@ pub(crate) fn check_points<'a>(
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
             (options.journal.is_some(), "--journal works only with a single run: each run would replace the map"),
             (
-                options.delete_after,
-                "--delete-after works only with a single run: in a series, every run would have to create the targets \
-                 again",
+                options.delete_after && options.fleet.is_some(),
+                "--delete-after works with --on only in a single run; in a series, the targets stay on the hosts",
             ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
@@ -306,6 +306,17 @@ pub(crate) fn check_points<'a>(
         to_be_made.extend(made);
     }
     Ok(to_be_made)
+}
+
+/// Deletes what the runs of these points created, of the points that want it deleted.
+pub(crate) fn delete_targets(points: &[PlannedPoint], runner: &mut dyn SeriesRunner) {
+    for (index, planned) in points.iter().enumerate().filter(|(_, planned)| planned.request.options.delete_after) {
+        let profile = &planned.request.profile;
+        // Most points have the targets of others.
+        if profile.time_spans.iter().flat_map(|span| &span.targets).any(|target| target.path.exists()) {
+            runner.delete_targets(index, profile);
+        }
+    }
 }
 
 /// Announces size and time of preconditioning.

@@ -147,6 +147,11 @@ pub fn prepare(
     })
 }
 
+/// Deletes the files that a plan wants deleted (`--delete-after`), without a run of it.
+pub fn delete_targets(plan: &Plan, observer: &mut dyn Observer) {
+    delete::delete(plan, &mut written_files::WrittenFiles::default(), observer);
+}
+
 fn run_time_spans(
     plan: &Plan,
     preparer: &mut Preparer,

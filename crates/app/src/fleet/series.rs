@@ -130,6 +130,9 @@ impl SeriesRunner for SeriesOnHosts<'_> {
     fn is_device(&self, path: &Path) -> bool {
         is_device(path)
     }
+
+    /// A series on hosts is refused with `--delete-after`.
+    fn delete_targets(&mut self, _: usize, _: &Profile) {}
 }
 
 /// The files that a host would create, and their sizes.

@@ -60,7 +60,7 @@ fn one_target_is_measured_after_another_or_more_and_more_of_them() {
     let run = sweep(&place, &["target=a.dat,b\\,c.dat"], "-c1M -b4K -r");
     assert_eq!(targets(&place, "d", "path"), ["a.dat", "b,c.dat"]);
     assert_eq!((place.content("a.dat").len(), place.content("b,c.dat").len()), (1 << 20, 1 << 20));
-    run.expect_told(&["a.dat, b,c.dat, one at a time; of these a"]);
+    run.expect_told(&["a.dat, b,c.dat, one at a time; of these "]);
     let table = String::from_utf8(place.content("d/table.csv")).expect("text");
     assert!(table.contains("\"b,c.dat\",2,1,measure,"), "{table}");
     let run = sweep(&place, &["targets=1,2"], "-c1M -b4K -r -o4 x.dat y.dat");
@@ -104,6 +104,38 @@ fn one_storage_is_compared_with_another_in_pairs() {
     let run = place.diskspd(words).run();
     run.expect_status(3).expect_stderr(&["side=B: ", "mine.dat"]);
     assert!(!place.path("new.dat").exists() && place.content("mine.dat") == [1; 65536]);
+}
+
+/// Each run would have to create them again; they go after the last, also if the series is stopped.
+#[test]
+fn targets_of_a_series_are_deleted_after_it() {
+    let place = workplace!();
+    let load = "-c1M -d1 -W0 --max-ios=100 -b4K --delete-after";
+    place.file("mine.dat", &[1; 65536]);
+    for words in [
+        format!("sweep --dir a --vary o=1,2 -- {load} t.dat"),
+        format!("sweep --dir b --vary c=1M,2M -- {load} t.dat"),
+        format!("repeat --dir c --runs 2 -- {load} t.dat"),
+        format!("ab --dir d --pairs 3 --target-a t.dat --target-b u.dat -- {load}"),
+        format!("gate g -- {load} t.dat"),
+    ] {
+        let run = place.diskspd(&words).run();
+        assert!(matches!(run.code(), Some(0 | 6)), "{run}");
+        assert!(!place.path("t.dat").exists() && !place.path("u.dat").exists(), "{run}");
+    }
+    place
+        .diskspd("repeat --dir f --runs 2 -- -d1 -W0 --max-ios=100 -b4K --delete-after mine.dat")
+        .run()
+        .expect_status(0);
+    assert_eq!(place.content("mine.dat"), [1; 65536], "it was there before");
+    let visits = place.json::<Value>("a/sweep.json")["visits"].as_array().map(Vec::len);
+    assert!(visits >= Some(2));
+    let mut stopped = place.diskspd("repeat --runs 2 --rest 600s --dir e --").args(load).arg("t.dat").start();
+    stopped.wait_for_stdout("Run 1");
+    assert!(place.path("t.dat").exists(), "the next run uses it");
+    stopped.interrupt();
+    stopped.finish().expect_status(130);
+    assert!(!place.path("t.dat").exists());
 }
 
 /// Results of points would go beside the directory of the sweep.
