@@ -13,7 +13,7 @@ use crate::series_runner::{self, Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse, refuse_with};
 use crate::subject::{meaning, name_of, shown_run};
 use crate::system_env::{Invocation, SystemEnv};
-use cli::subcommand::sweep::{Allowed, SweepCommand, SweepOptions, SweepRequest};
+use cli::subcommand::sweep::{AddedValues, Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, FleetOption, ParseFailure, Subcommand};
 use folder::{Folder, Unusable};
@@ -22,7 +22,7 @@ use model::profile::Profile;
 use model::result::RunResult;
 use model::shell;
 use model::sweep::{
-    DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, SeriesKind, Setting, Sweep, Visit,
+    DeviceCount, Extent, Point, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, SeriesKind, Setting, Sweep, Visit,
 };
 use model::units::{Bytes, counted};
 use render::Detail;
@@ -46,8 +46,12 @@ pub(crate) fn run(invocation: &Invocation, command: SweepCommand, kind: SeriesKi
         SweepCommand::Run { request, folder, replace_output } => {
             begin(invocation, &request, folder, replace_output, kind)
         }
-        SweepCommand::Resume { folder, allowed, replace_output } => {
-            resume(invocation, folder, &allowed, replace_output, kind)
+        SweepCommand::Resume { folder, allowed, replace_output, added } => {
+            match Folder::open(folder, kind, replace_output) {
+                Ok((folder, sweep)) => resume(invocation, folder, sweep, &allowed, &added),
+                Err(Unusable::Unreadable(reason)) => fail(&reason),
+                Err(Unusable::Untrusted(reason)) => refuse_with(&reason),
+            }
         }
     }
 }
@@ -83,12 +87,15 @@ fn begin(
     }
 }
 
-fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_output: bool, kind: SeriesKind) -> Status {
-    let (folder, sweep) = match Folder::open(path, kind, replace_output) {
-        Ok(found) => found,
-        Err(Unusable::Unreadable(reason)) => return fail(&reason),
-        Err(Unusable::Untrusted(reason)) => return refuse_with(&reason),
-    };
+fn resume(
+    invocation: &Invocation,
+    folder: Folder,
+    mut sweep: Sweep,
+    allowed: &Allowed,
+    added: &[AddedValues],
+) -> Status {
+    let kind = folder.kind();
+    let cannot = |reason: &str| refuse_with(&format!("this {} cannot be resumed: {reason}", kind.name()));
     let request = match saved_request(&sweep, kind) {
         Ok(Some(request)) => request,
         Ok(None) => {
@@ -101,9 +108,15 @@ fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_out
         Err(failure) => return refuse(&failure),
     };
     if let Some(difference) = folder::difference(&sweep, &request) {
-        say(&format!("ERROR: this {} cannot be resumed: {difference}", kind.name()));
-        return Status::Refused;
+        return cannot(&difference);
     }
+    let request = match added {
+        [] => request,
+        added => match with_values(&mut sweep, added, kind) {
+            Ok(request) => request,
+            Err(reason) => return cannot(&reason),
+        },
+    };
     let refused = not_allowed(&request, allowed);
     if !refused.is_empty() {
         for reason in refused {
@@ -112,6 +125,23 @@ fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_out
         return Status::Refused;
     }
     go(invocation, &request, folder, sweep)
+}
+
+/// Adds values of what the sweep varies: its runs belong to the points that they were made for, and its answers are no
+/// longer those of all points.
+fn with_values(sweep: &mut Sweep, added: &[AddedValues], kind: SeriesKind) -> Result<Box<SweepRequest>, String> {
+    for values in added {
+        sweep.words = values.added_to(&sweep.words)?;
+    }
+    let request = saved_request(sweep, kind).map_err(|failure| failure.messages.join("; "))?;
+    let request = request.ok_or("with these values, its command line is that of no sweep")?;
+    let points: Vec<Point> = request.points.iter().map(|planned| planned.point.clone()).collect();
+    for visit in &mut sweep.visits {
+        let is_same = |point: &Point| *point == sweep.points[visit.point];
+        visit.point = points.iter().position(is_same).ok_or("a point of the sweep is missing")?;
+    }
+    *sweep = Sweep { points, depths: Vec::new(), front: Vec::new(), block_sizes: Vec::new(), ..std::mem::take(sweep) };
+    Ok(request)
 }
 
 /// The request that a series was begun with; `None` if its command line is that of another kind.

@@ -99,11 +99,41 @@ fn one_storage_is_compared_with_another_in_pairs() {
     let page = place.diskspd("report d --details").run();
     page.expect_status(0).expect_told(&["A: target=a.dat", "B: -o4 target=b.dat"]);
     // Both targets are checked before either is touched.
-    place.file("mine.dat", &[1; 65536]);
+    place.file("mine.dat", &[1; 4096]);
     let words = "ab --target-a new.dat --target-b mine.dat --dir e -- -c64K -d1 -b4K -w100";
     let run = place.diskspd(words).run();
     run.expect_status(3).expect_stderr(&["side=B: ", "mine.dat"]);
-    assert!(!place.path("new.dat").exists() && place.content("mine.dat") == [1; 65536]);
+    assert!(!place.path("new.dat").exists() && place.content("mine.dat") == [1; 4096]);
+}
+
+#[test]
+fn a_sweep_goes_on_with_more_values() {
+    let place = workplace!();
+    sweep(&place, &["b=4K,8K", "o=1,2,3"], "-c1M -r a.dat");
+    let run = place.diskspd("sweep --resume d --vary o=3..5").run();
+    run.expect_status(0).expect_narrow();
+    let new: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Param") && line.ends_with("CPU")).collect();
+    let beginnings = ["-o 4 -t 1 -b 4K", "-o 5 -t 1 -b 4K", "-o 4 -t 1 -b 8K", "-o 5 -t 1 -b 8K"];
+    assert_eq!(new.len(), 4, "{run}");
+    assert!(beginnings.iter().all(|expected| new.iter().any(|line| line.contains(&format!("{expected},")))), "{run}");
+    run.expect_told(&["varied: -b (4K, 8K), -o (1, 2, 3, 4, 5)", "10 combinations of 2 block sizes (-b 4K, 8K) and 5"]);
+    // Each run belongs to the point that it was made for.
+    let index = place.json::<Value>("d/sweep.json");
+    for visit in index["visits"].as_array().expect("visits") {
+        let file = visit["outcome"]["measured"]["file"].as_str().expect("a measured run");
+        let target = &place.json::<Value>(&format!("d/{file}"))["profile"]["time_spans"][0]["targets"][0];
+        let point = &index["points"][visit["point"].as_u64().expect("an index") as usize]["settings"];
+        let expected = (point[0]["value"].as_str(), point[1]["value"].as_str());
+        let block = if target["block_size_bytes"] == 4096 { "4K" } else { "8K" };
+        let depth = target["outstanding"].to_string();
+        assert_eq!((Some(block), Some(&*depth)), expected, "{file}");
+    }
+    let again = place.diskspd("sweep --resume d").run();
+    again.expect_status(0).expect_stderr(&["already done: "]);
+    for (axis, reason) in [("o=2", "has all these values of -o already"), ("t=2", "does not vary -t")] {
+        let run = place.diskspd("sweep --resume d --vary").arg(axis).run();
+        run.expect_status(3).expect_stderr(&["this sweep cannot be resumed: --vary: the sweep", reason]);
+    }
 }
 
 /// Each run would have to create them again; they go after the last, also if the series is stopped.
@@ -111,7 +141,7 @@ fn one_storage_is_compared_with_another_in_pairs() {
 fn targets_of_a_series_are_deleted_after_it() {
     let place = workplace!();
     let load = "-c1M -d1 -W0 --max-ios=100 -b4K --delete-after";
-    place.file("mine.dat", &[1; 65536]);
+    place.file("mine.dat", &[1; 4096]);
     for words in [
         format!("sweep --dir a --vary o=1,2 -- {load} t.dat"),
         format!("sweep --dir b --vary c=1M,2M -- {load} t.dat"),
@@ -127,7 +157,7 @@ fn targets_of_a_series_are_deleted_after_it() {
         .diskspd("repeat --dir f --runs 2 -- -d1 -W0 --max-ios=100 -b4K --delete-after mine.dat")
         .run()
         .expect_status(0);
-    assert_eq!(place.content("mine.dat"), [1; 65536], "it was there before");
+    assert_eq!(place.content("mine.dat"), [1; 4096], "it was there before");
     let visits = place.json::<Value>("a/sweep.json")["visits"].as_array().map(Vec::len);
     assert!(visits >= Some(2));
     let mut stopped = place.diskspd("repeat --runs 2 --rest 600s --dir e --").args(load).arg("t.dat").start();

@@ -103,7 +103,7 @@ impl Arguments for AbArguments {
     type Request = SweepCommand;
 
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
-        if let Some(command) = self.series.resumed(typed, environment)? {
+        if let Some(command) = self.series.resumed(typed, &[], environment)? {
             return Ok(command);
         }
         let load = self.series.load(typed);

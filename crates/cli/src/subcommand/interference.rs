@@ -35,7 +35,7 @@ impl Arguments for InterferenceArguments {
     type Request = SweepCommand;
 
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
-        if let Some(command) = self.series.resumed(typed, environment)? {
+        if let Some(command) = self.series.resumed(typed, &[], environment)? {
             return Ok(command);
         }
         let options = SweepOptions {

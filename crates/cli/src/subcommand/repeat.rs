@@ -66,7 +66,7 @@ impl Arguments for RepeatArguments {
     type Request = SweepCommand;
 
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
-        if let Some(command) = self.series.resumed(typed, environment)? {
+        if let Some(command) = self.series.resumed(typed, &[], environment)? {
             return Ok(command);
         }
         let extent = if self.steady { Extent::UntilSteady } else { self.until.unwrap_or_default() };
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(parsed("--help"), Err("help".to_owned()));
         let resume = |run_commands, replace_output| {
             let allowed = Allowed { run_commands, ..Allowed::default() };
-            Ok(SweepCommand::Resume { folder: "d".into(), allowed, replace_output })
+            Ok(SweepCommand::Resume { folder: "d".into(), allowed, replace_output, added: Vec::new() })
         };
         assert_eq!(parsed("--resume d"), resume(false, false));
         assert_eq!(parsed("--resume d --run-commands --replace-output"), resume(true, true));

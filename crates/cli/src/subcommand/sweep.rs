@@ -11,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::limit::Limit;
 use model::limits::RUNS_MAX;
 use model::metric::{Metric, MetricName, Scope};
-use model::sweep::{Extent, Order};
+use model::sweep::{Extent, Order, Setting};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(
     override_usage = "diskspd sweep --vary OPTION=VALUES [...] -- <options and targets of the load>
-       diskspd sweep --resume DIR",
+       diskspd sweep --resume DIR [--vary OPTION=MORE VALUES]",
     after_help = "Exit status: 0; 130 after Ctrl+C, 143 after SIGTERM; 1 if a point failed."
 )]
 pub(super) struct SweepArguments {
@@ -95,7 +95,7 @@ pub(super) struct SeriesArguments {
     /// also use a directory that is not empty; its state and table.csv are replaced
     #[arg(long, help_heading = RESULTS)]
     replace_output: bool,
-    /// continue stopped runs; their other options are read from the directory
+    /// continue stopped runs; their other options are read from the directory. A sweep takes more values with --vary
     #[arg(long, value_name = "DIR", help_heading = RESULTS, value_parser = file_name::path_alone())]
     resume: Option<PathBuf>,
     /// with --resume: run the shell command that DIR holds before each run. Without it, the command is shown and nothing
@@ -139,7 +139,44 @@ pub enum SweepCommand {
         allowed: Allowed,
         /// `--replace-output`
         replace_output: bool,
+        /// `--vary`: more values of what it varies.
+        added: Vec<AddedValues>,
     },
+}
+
+/// More values of an option that a sweep varies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddedValues(Axis);
+
+impl AddedValues {
+    /// The arguments of a sweep, with these values behind those that it has.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be added.
+    pub fn added_to(&self, words: &[String]) -> Result<Vec<String>, String> {
+        let Self(more) = self;
+        let mut words = words.to_vec();
+        let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let varied = |word: &String| word.strip_prefix("--vary=").and_then(|text| Axis::parse(text).ok());
+        let saved = words[..own].iter().enumerate().filter_map(|(index, word)| Some((index, varied(word)?)));
+        let dashed = Setting::dashed(&more.name);
+        let Some((index, mut axis)) = saved.into_iter().find(|(_, axis)| axis.name == more.name) else {
+            return Err(format!(
+                "--vary: the sweep does not vary {dashed}; only values of what it varies can be added"
+            ));
+        };
+        if axis.is_open || more.is_open {
+            return Err(format!("--vary: no values of {dashed} can be added to or with a range that has no end"));
+        }
+        let new = more.values.iter().filter(|value| !axis.values.contains(value)).cloned().collect::<Vec<_>>();
+        if new.is_empty() {
+            return Err(format!("--vary: the sweep has all these values of {dashed} already"));
+        }
+        axis.values.extend(new);
+        words[index] = format!("--vary={}", axis.typed());
+        Ok(words)
+    }
 }
 
 /// What the saved options of a series may do when it is resumed: whoever resumes it is not necessarily the user who wrote
@@ -204,6 +241,7 @@ impl SeriesArguments {
     pub(super) fn resumed(
         &self,
         typed: &Typed<'_>,
+        added: &[Axis],
         environment: &dyn Environment,
     ) -> Result<Option<SweepCommand>, String> {
         let Some(folder) = self.resume.clone() else {
@@ -217,7 +255,8 @@ impl SeriesArguments {
                 Ok(None)
             };
         };
-        let others = typed.options(|id| !PLACES.contains(&id) && !OnArguments::is_one(id));
+        let is_added = |id: &str| id == "vary" && !added.is_empty();
+        let others = typed.options(|id| !PLACES.contains(&id) && !OnArguments::is_one(id) && !is_added(id));
         if !others.is_empty() || self.dir.is_some() || !self.load.is_empty() {
             return Err(
                 "--resume allows only --run-commands, --overwrite, --destroy, --replace-output, and --on with what \
@@ -231,7 +270,8 @@ impl SeriesArguments {
             words => run_of(&[words, vec![ANY.to_owned()]].concat(), environment)?.options.fleet,
         };
         let allowed = Allowed { run_commands, overwrite, destroy: self.destroy.clone(), on };
-        Ok(Some(SweepCommand::Resume { folder, allowed, replace_output }))
+        let added = added.iter().cloned().map(AddedValues).collect();
+        Ok(Some(SweepCommand::Resume { folder, allowed, replace_output, added }))
     }
 
     /// The load that is run, with the hosts that run it.
@@ -259,7 +299,7 @@ impl Arguments for SweepArguments {
     type Request = SweepCommand;
 
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
-        if let Some(command) = self.series.resumed(typed, environment)? {
+        if let Some(command) = self.series.resumed(typed, &self.vary, environment)? {
             return Ok(command);
         }
         let mut options = SweepOptions {
@@ -437,8 +477,9 @@ mod tests {
     #[test]
     fn an_open_range_is_known() {
         assert_eq!(request("--vary o=1.. -- a.dat").options.extent, Extent::UntilFlat);
-        let resume =
-            |allowed, replace_output| Ok(SweepCommand::Resume { folder: "dir".into(), allowed, replace_output });
+        let resume = |allowed, replace_output| {
+            Ok(SweepCommand::Resume { folder: "dir".into(), allowed, replace_output, added: Vec::new() })
+        };
         assert_eq!(parsed("--resume dir"), resume(Allowed::default(), false));
         let destroy = vec!["a".to_owned(), "b".to_owned()];
         let allowed = Allowed { run_commands: true, overwrite: true, destroy, on: None };
@@ -469,6 +510,19 @@ mod tests {
             .collect();
         assert!(rates[0] == 1 && rates.is_sorted() && rates.len() > 500 && *rates.last().unwrap() > 90_000_000);
         assert!(rates.windows(2).all(|pair| pair[1] - pair[0] <= 1 + pair[0] / 49), "steps of 2 %");
+    }
+
+    #[test]
+    fn values_are_added_to_what_a_sweep_varies() {
+        let words = ["--vary=b=4K,8K", "--vary=o=1..12", "--", "-o1", "a"].map(str::to_owned);
+        let added = |text: &str| AddedValues(Axis::parse(text).unwrap()).added_to(&words);
+        let expected = "--vary=b=4K,8K --vary=o=1,2,3,4,5,6,7,8,9,10,11,12,13,14 -- -o1 a";
+        assert_eq!(added("o=12..14").unwrap().join(" "), expected);
+        for (text, reason) in
+            [("t=2", "does not vary -t"), ("o=3..5", "has all these values of -o already"), ("o=13..", "no end")]
+        {
+            assert!(added(text).is_err_and(|found| found.contains(reason)), "{text}");
+        }
     }
 
     #[test]
@@ -504,6 +558,7 @@ mod tests {
             ("--vary o=1 --on ftp://bus/h -- a", "unknown scheme"),
             ("--outptu o=1 -- a", "invalid option '--outptu'; put the workload's options after --"),
             ("--resume x --vary o=1 -- a", "--resume allows only --run-commands"),
+            ("--resume x --vary o=1 --runs 2", "--resume allows only --run-commands"),
             ("--run-commands --vary o=1 -- a", "omit --run-commands"),
             ("--dir= --vary o=1 -- a", "--dir '': a file name is missing"),
             ("--dir -x --vary o=1 -- a", "write './-x'"),

@@ -102,6 +102,12 @@ impl Axis {
         Setting { name: self.name.clone(), value: self.values[index].clone() }
     }
 
+    /// As it is typed, each value by itself.
+    pub(crate) fn typed(&self) -> String {
+        let escaped = |value: &String| value.replace(',', "\\,").replace(';', "\\;");
+        format!("{}={}", self.name, self.values.iter().map(escaped).collect::<Vec<_>>().join(","))
+    }
+
     fn add(&mut self, part: &str) -> Result<(), String> {
         if self.is_open {
             return Err("an open-ended range, such as o=1.., must come last".to_owned());
@@ -269,7 +275,9 @@ mod tests {
             (r"target=a\;b,c", &["a;b", "c"]),
             (r"target=c:\a,b", &[r"c:\a", "b"]),
         ] {
-            assert_eq!(Axis::parse(text).unwrap().values, expected, "{text}");
+            let axis = Axis::parse(text).unwrap();
+            assert_eq!(axis.values, expected, "{text}");
+            assert_eq!(Axis::parse(&axis.typed()), Ok(axis), "{text}");
         }
     }
 
