@@ -48,6 +48,9 @@ pub struct Headline {
     pub is_rate_limited: bool,
     /// Mean usage of all CPUs, in percent.
     pub cpu_percent: f64,
+    /// The part of it that is not other programs'; `None` = unknown, as in older documents.
+    #[serde(default)]
+    pub io_cpu_percent: Option<f64>,
     /// Threads.
     pub threads: u32,
     /// I/Os outstanding at most, all threads together; `None` = unknown.
@@ -182,6 +185,7 @@ impl Headline {
             Metric::P99 => ns(self.p99_ns),
             Metric::P999 => ns(self.p999_ns),
             Metric::Cpu => Some(self.cpu_percent),
+            Metric::IoCpu => self.io_cpu_percent,
             _ => None,
         }
     }

@@ -24,7 +24,8 @@ const fn response() -> Scope {
 
 impl Limit {
     /// Metrics that may be limited: latencies and CPU usage.
-    pub const METRICS: [Metric; 5] = [Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu];
+    pub const METRICS: [Metric; 6] =
+        [Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu, Metric::IoCpu];
 
     /// The limits that a limit as typed stands for in a load with intended starts: it must hold for reads and for commits
     /// separately.
@@ -46,7 +47,7 @@ impl Limit {
     pub fn value(&self, run: &Headline) -> Option<f64> {
         match self.metric() {
             // Runs of earlier versions have these alone.
-            (_, Metric::Cpu) | (Scope::Response, _) => run.response_value(self.figure),
+            (_, Metric::Cpu | Metric::IoCpu) | (Scope::Response, _) => run.response_value(self.figure),
             metric => run.scoped_value(metric),
         }
     }

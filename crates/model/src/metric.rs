@@ -39,6 +39,8 @@ pub enum Metric {
     Max,
     /// Mean usage of all CPUs.
     Cpu,
+    /// The same without other programs.
+    IoCpu,
 }
 
 /// What the values of a metric are.
@@ -84,7 +86,7 @@ struct Row {
 
 impl Metric {
     /// All, in the order of tables.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Iops,
         Self::MibPerS,
         Self::Mean,
@@ -97,6 +99,7 @@ impl Metric {
         Self::P99999,
         Self::Max,
         Self::Cpu,
+        Self::IoCpu,
     ];
 
     const fn row(self) -> Row {
@@ -123,6 +126,12 @@ impl Metric {
             Self::P99999 => percentile(999_990_000, "p99.999", "p99.999 ms", "99.999th percentile of the latency"),
             Self::Max => latency("max", "max ms", "highest latency"),
             Self::Cpu => row("cpu", "CPU %", MetricUnit::Percent, "mean usage of all CPUs"),
+            Self::IoCpu => row(
+                "io-cpu",
+                "I/O CPU %",
+                MetricUnit::Percent,
+                "the part of cpu that is not other programs': diskspd, kernel threads, interrupts",
+            ),
         }
     }
 
@@ -160,6 +169,11 @@ impl Metric {
     /// True if it is known only where latencies are measured (`-L`).
     pub fn needs_latency(self) -> bool {
         self.unit() == MetricUnit::Nanoseconds
+    }
+
+    /// True if it is of the machine, not of some of the I/Os.
+    pub const fn is_of_machine(self) -> bool {
+        matches!(self, Self::Cpu | Self::IoCpu)
     }
 
     /// True if more of it is better.
@@ -249,7 +263,7 @@ impl Scope {
         match self {
             Self::All => ScopeRow {
                 needs: "-",
-                rates: &[Metric::Iops, Metric::MibPerS, Metric::Cpu],
+                rates: &[Metric::Iops, Metric::MibPerS, Metric::Cpu, Metric::IoCpu],
                 ..scope("", "", "all reads and writes")
             },
             Self::Read => ScopeRow { needs: "reads (-w below 100)", ..scope("read.", "read", "reads") },
@@ -415,7 +429,7 @@ impl MetricName {
             let (scope, statistic) = found.unwrap_or((Scope::All, name));
             (None, scope, statistic)
         };
-        let has = |metric: &Metric| scope.has(*metric) && (stream.is_none() || *metric != Metric::Cpu);
+        let has = |metric: &Metric| scope.has(*metric) && (stream.is_none() || !metric.is_of_machine());
         if let Some(metric) = Metric::from_name(statistic).filter(has) {
             return Ok(Self { stream, scope, metric });
         }

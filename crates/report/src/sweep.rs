@@ -473,7 +473,7 @@ fn made(sweep: &Sweep) -> String {
     format!("The search made {} at these rates{capacity}.", counted(of_rates, "run"))
 }
 
-/// The limits of a search that are latencies; CPU usage has a column of its own.
+/// The limits of a search without a column of their own: latencies, and the CPU usage without other programs.
 fn response_limits(found: &LimitFound) -> impl Iterator<Item = &Limit> {
     found.limits.iter().filter(|limit| limit.figure != Metric::Cpu)
 }

@@ -359,7 +359,7 @@ fn interval((scope, figure): ScopedMetric, measured: &Measured) -> Option<Interv
             let earlier = || around(total.latency?.mean_ns, found.latency_mean_ns);
             found.latency_mean_interval_ns.or_else(earlier)
         }
-        Metric::Max | Metric::Cpu => None,
+        Metric::Max | Metric::Cpu | Metric::IoCpu => None,
         metric => percentile(metric.rank_ppb()?),
     }
 }

@@ -112,6 +112,7 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         waited_for: Vec::new(),
         is_rate_limited: false,
         cpu_percent: measured.cpu_average.usage_percent,
+        io_cpu_percent: metrics::value(&MetricName::bare(Metric::IoCpu), span_result),
         threads: measured.thread_count,
         depth,
         engines: EngineKind::ALL.into_iter().filter(|engine| span_result.engines.contains(engine)).collect(),

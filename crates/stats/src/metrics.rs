@@ -1,5 +1,6 @@
 //! The value of any metric in a result.
 
+use crate::cpu::cpu_shares;
 use crate::headline::{P50_PPB, P99_PPB};
 use model::figures::{CommitFigures, Figures, FlushFigures, LatencyDistribution, LatencyFigures};
 use model::metric::{Metric, MetricName, Scope};
@@ -14,6 +15,7 @@ pub fn value(name: &MetricName, span_result: &TimeSpanResult) -> Option<f64> {
     let measured = span_result.measured.as_ref()?;
     match name.metric {
         Metric::Cpu => measured.has_cpu_usage().then_some(measured.cpu_average.usage_percent),
+        Metric::IoCpu => cpu_shares(span_result).map(|shares| 100.0 - shares.idle_percent - shares.others_percent),
         metric => Part::named(name, measured)?.value(metric),
     }
 }
@@ -40,7 +42,7 @@ pub fn all(span: &TimeSpan, span_result: &TimeSpanResult) -> BTreeMap<String, f6
         let is_bare = stream.is_none() && scope == Scope::All;
         let has = |metric: &Metric| {
             scope.has(*metric)
-                && (stream.is_none() || *metric != Metric::Cpu)
+                && (stream.is_none() || !metric.is_of_machine())
                 && !(is_bare && is_bare_ambiguous && metric.needs_latency())
         };
         for metric in Metric::ALL.into_iter().filter(has) {

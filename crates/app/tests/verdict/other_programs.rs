@@ -1,7 +1,7 @@
 //! CPU time that other programs take. Tests begin in the order of their names, and this one waits until no other needs CPU
 //! time: the last module lets all others begin before it.
 
-use super::{found, without_others};
+use super::{document, found, without_others};
 use testkit::{Running, skip, workplace};
 
 // Shows verdict: cpu-contention
@@ -29,5 +29,8 @@ fn threads_that_wait_for_a_cpu_are_warned_of() {
         let says = |key: &str, words: &str| finding[key].as_str().is_some_and(|text| text.contains(words));
         assert!(says("figure", "; time of all CPUs: diskspd ") && says("figure", "kernel threads"), "{finding}");
         assert!(says("advice", "stop other programs"), "{busy}: {finding}");
+        let metrics = &document(&place)["time_spans"][0]["metrics"];
+        let [all, own] = ["cpu", "io-cpu"].map(|name| metrics[name].as_f64().expect(name));
+        assert!(own + 20.0 < all, "what other programs use is no part of io-cpu: {own} of {all}");
     }
 }

@@ -10,7 +10,7 @@ use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::limit::Limit;
 use model::limits::RUNS_MAX;
-use model::metric::{Metric, MetricName, Scope};
+use model::metric::{MetricName, Scope};
 use model::sweep::{Extent, Order, Setting};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,8 +44,8 @@ pub(super) struct SweepArguments {
     #[arg(long, value_name = "N", help_heading = VARIED, value_delimiter = ',', value_parser = number::count::<1024>)]
     files: Vec<u32>,
     /// METRIC=VALUE: instead of a range, search for the highest --rate at which a latency (mean, p50, p99, p99.9: the
-    /// response time; or of a scope of --require, as commit.p99) or the CPU usage stays within VALUE, as in p99=1ms or
-    /// cpu=25%; may be given again
+    /// response time; or of a scope of --require, as commit.p99) or the CPU usage (cpu, or io-cpu: without other programs) stays within VALUE, as in
+    /// p99=1ms or cpu=25%; may be given again
     #[arg(long, value_name = "LIMIT", help_heading = VARIED, value_parser = limit)]
     #[arg(conflicts_with_all = ["vary", "total_depth", "files", "runs", "order"])]
     limit: Vec<Limit>,
@@ -393,8 +393,8 @@ fn order() -> impl TypedValueParser<Value = Order> {
 fn limit(value: &str) -> Result<Limit, String> {
     let wrong = || {
         format!(
-            "'{value}': invalid limit (expected: mean, p50, p99 or p99.9, also of a scope, or cpu with a bound, as in \
-             p99=1ms, commit.p99=5ms or cpu=25%)"
+            "'{value}': invalid limit (expected: mean, p50, p99 or p99.9, also of a scope, cpu or io-cpu with a bound, \
+             as in p99=1ms, commit.p99=5ms or cpu=25%)"
         )
     };
     let (name, bound) = value.split_once('=').ok_or_else(wrong)?;
@@ -404,7 +404,7 @@ fn limit(value: &str) -> Result<Limit, String> {
     }
     let MetricName { scope, metric: figure, .. } = name;
     let at_most = match figure {
-        Metric::Cpu => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
+        figure if figure.is_of_machine() => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
         _ if bound.ends_with(|last: char| last.is_ascii_digit()) => return Err(wrong()),
         _ => decimal::time_ns(bound)? as f64,
     };
@@ -416,6 +416,7 @@ mod tests {
     use super::*;
     use crate::subcommand::Subcommand;
     use crate::subcommand::tests::typed;
+    use model::metric::Metric;
 
     fn parsed(line: &str) -> Result<SweepCommand, String> {
         match typed("sweep", line)? {
@@ -534,6 +535,7 @@ mod tests {
             ("--limit commit.iops=1 -- a", "as in p99=1ms"),
             ("--limit flush.p99=1ms -- -w100 a", "the load has no flush.p99: it needs flushes"),
             ("--limit cpu=0% -- a", "as in p99=1ms"),
+            ("--limit io-cpu=25 -- a", "as in p99=1ms"),
             ("--limit p99=1ms --vary o=1..2 -- a", "cannot be combined with"),
             ("--vary o=1..4", "the workload is missing; put its options and targets after --"),
             ("--vary o=1..4 a.dat", "'a.dat': put the workload's options and targets after --"),

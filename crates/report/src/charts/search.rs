@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use crate::role::Role;
 use crate::words::figure_words::{name, name_of};
 use model::limit::LimitFound;
-use model::metric::{Metric, Scope};
+use model::metric::Scope;
 use model::sweep::{Purpose, Setting, Sweep, Visit};
 
 /// One for the response times that are limited, which decide, and one for throughput; nothing for what has no figures.
@@ -37,7 +37,7 @@ pub(crate) fn of_search(sweep: &Sweep, found: &LimitFound) -> Vec<Chart> {
     };
     let throughput = dots("", &|visit| Some(visit.headline()?.iops));
     let ends = [f64::min, f64::max].map(|end| runs.iter().map(|(rate, _)| *rate).reduce(end));
-    let limits: Vec<_> = found.limits.iter().filter(|limit| limit.figure != Metric::Cpu).collect();
+    let limits: Vec<_> = found.limits.iter().filter(|limit| limit.figure.needs_latency()).collect();
     let mut times = Vec::new();
     for limit in &limits {
         // Of a single limit the title says which.

@@ -215,7 +215,7 @@ fn without_interval(figure: ScopedMetric, runs: &[RunResult]) -> Option<WithoutI
     let of_figure = || {
         let measured = first_measured(runs)?;
         let rank_ppb = match figure {
-            (Scope::All, Metric::Max | Metric::Cpu) => return None,
+            (Scope::All, Metric::Max | Metric::Cpu | Metric::IoCpu) => return None,
             (Scope::All, metric) => metric.rank_ppb(),
             _ => return None,
         };

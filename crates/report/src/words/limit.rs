@@ -232,6 +232,7 @@ pub fn rate(sweep: &Sweep, point: usize) -> String {
 fn words(limit: &Limit) -> String {
     match limit.metric() {
         (_, Metric::Cpu) => "CPU usage".to_owned(),
+        (_, Metric::IoCpu) => "CPU usage without other programs".to_owned(),
         (Scope::Response, metric) => metric.meaning().replace("latency", "response time"),
         (scope, metric) => scope.label(metric.meaning()),
     }

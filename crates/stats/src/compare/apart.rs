@@ -52,7 +52,7 @@ impl Range {
 fn parts((scope, metric): ScopedMetric, measured: &Measured) -> Option<Vec<f64>> {
     match metric {
         Metric::Iops | Metric::MibPerS | Metric::Mean => parts_of_series(scope, metric, measured),
-        Metric::Cpu | Metric::Max => None,
+        Metric::Cpu | Metric::IoCpu | Metric::Max => None,
         _ => parts_of_sections(scope, metric.rank_ppb()?, measured),
     }
 }
