@@ -64,7 +64,12 @@ pub(crate) fn run(invocation: &Invocation, command: &GateCommand) -> Status {
         GateTask::Pairs(SweepCommand::Run { request, replace_output, .. }) => {
             let name = format!("ab-{}", sys::clock::realtime_ns());
             let folder = Some(command.folder.join(name));
-            let sides = SweepCommand::Run { request: request.clone(), folder, replace_output: *replace_output };
+            let sides = SweepCommand::Run {
+                request: request.clone(),
+                folder,
+                replace_output: *replace_output,
+                plan_only: false,
+            };
             let status = sweep::run(invocation, sides, SeriesKind::Ab);
             let outcome = match status {
                 Status::Done => Ok(GateOutcome::Pass),

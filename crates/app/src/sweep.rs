@@ -43,8 +43,8 @@ use tune::{Design, Ending, Step, SweepObserver};
 /// Runs `diskspd sweep` or `diskspd repeat`.
 pub(crate) fn run(invocation: &Invocation, command: SweepCommand, kind: SeriesKind) -> Status {
     match command {
-        SweepCommand::Run { request, folder, replace_output } => {
-            begin(invocation, &request, folder, replace_output, kind)
+        SweepCommand::Run { request, folder, replace_output, plan_only } => {
+            begin(invocation, &request, folder, (replace_output, plan_only), kind)
         }
         SweepCommand::Resume { folder, allowed, replace_output, added } => {
             match Folder::open(folder, kind, replace_output) {
@@ -60,7 +60,7 @@ fn begin(
     invocation: &Invocation,
     request: &SweepRequest,
     path: Option<PathBuf>,
-    replace_output: bool,
+    (replace_output, plan_only): (bool, bool),
     kind: SeriesKind,
 ) -> Status {
     let options = &request.options;
@@ -79,7 +79,7 @@ fn begin(
         None => Folder::unasked(kind),
     };
     match folder {
-        Ok(folder) => go(invocation, request, folder, sweep),
+        Ok(folder) => go(invocation, request, folder, sweep, plan_only),
         Err(reason) => {
             say(&format!("ERROR: {reason}"));
             Status::Refused
@@ -124,7 +124,7 @@ fn resume(
         }
         return Status::Refused;
     }
-    go(invocation, &request, folder, sweep)
+    go(invocation, &request, folder, sweep, false)
 }
 
 /// Adds values of what the sweep varies: its runs belong to the points that they were made for, and its answers are no
@@ -227,7 +227,13 @@ fn is_allowed_on(wanted: Option<&FleetOption>, allowed: Option<&FleetOption>) ->
         && with_hosts_of(allowed) == *wanted
 }
 
-fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut sweep: Sweep) -> Status {
+fn go(
+    invocation: &Invocation,
+    request: &SweepRequest,
+    mut folder: Folder,
+    mut sweep: Sweep,
+    plan_only: bool,
+) -> Status {
     let Some(first) = request.points.first() else { return fail("the sweep has no points") };
     let signals = match interrupt::watch_for_load() {
         Ok(signals) => signals,
@@ -270,6 +276,9 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     let load = load_of(&design, &request.points[whole].request.profile);
     sweep.load = runner.load_line(whole, &load, !design.limits.is_empty());
     announce(&design, &request.options, &to_be_made, &sweep, &folder);
+    if plan_only {
+        return printed(print_commands(request), Status::Done);
+    }
     if let Err(reason) = folder.make().and_then(|()| folder.save(&sweep)) {
         return fail(&reason);
     }
@@ -462,6 +471,19 @@ fn announce(
         if bytes == 0 { "no targets to create".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
     say(&format!("data to write: {made}; {load}"));
     say(&format!("results: {}", folder.path().display()));
+}
+
+/// The command of each point, as it can be typed; of a search, whose rates are not known before, that of its capacity.
+fn print_commands(request: &SweepRequest) -> io::Result<()> {
+    let command = |words: &[String]| format!("diskspd {}\n", command_line(words.iter().map(String::as_str)));
+    let commands: String = match &request.points[..] {
+        [first, ..] if !request.options.limits.is_empty() => {
+            let seed = first.request.profile.time_spans.first().map_or(0, |span| span.random_seed);
+            command(&first.words_without_rate(seed))
+        }
+        points => points.iter().map(|planned| command(&planned.words)).collect(),
+    };
+    print(commands.as_bytes())
 }
 
 /// A warning that there are too few runs or depths, given before they take their time.

@@ -24,8 +24,7 @@ const fn response() -> Scope {
 
 impl Limit {
     /// Metrics that may be limited: latencies and CPU usage.
-    pub const METRICS: [Metric; 6] =
-        [Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu, Metric::IoCpu];
+    pub const METRICS: [Metric; 6] = [Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu, Metric::IoCpu];
 
     /// The limits that a limit as typed stands for in a load with intended starts: it must hold for reads and for commits
     /// separately.

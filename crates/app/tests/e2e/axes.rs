@@ -168,6 +168,33 @@ fn targets_of_a_series_are_deleted_after_it() {
     assert!(!place.path("t.dat").exists());
 }
 
+#[test]
+fn a_plan_has_the_command_of_each_run_and_touches_nothing() {
+    let place = workplace!();
+    for (words, commands) in [
+        (
+            "sweep --plan --vary o=1,2 --vary target=a.dat,b.dat -- -c1M -d9 -b4K",
+            &[
+                "diskspd -o1 -c1M -d9 -b4K a.dat",
+                "diskspd -o1 -c1M -d9 -b4K b.dat",
+                "diskspd -o2 -c1M -d9 -b4K a.dat",
+                "diskspd -o2 -c1M -d9 -b4K b.dat",
+            ][..],
+        ),
+        ("repeat --plan --runs 3 -- -c1M -d9 a.dat", &["diskspd -c1M -d9 a.dat"]),
+        ("ab --plan --a -o1 -- -c1M -d9 a.dat", &["diskspd -o1 -c1M -d9 a.dat", "diskspd -c1M -d9 a.dat"]),
+        ("sweep --plan --limit p99=1ms -- -c1M -d9 a.dat", &["diskspd -c1M -d9 a.dat"]),
+    ] {
+        let run = place.diskspd(words).run();
+        run.expect_status(0).expect_stderr(&["data to write: "]);
+        assert_eq!(run.stdout.lines().collect::<Vec<_>>(), commands, "{words}");
+        assert_eq!(std::fs::read_dir(place.folder()).expect("our folder").count(), 0, "{words}");
+    }
+    place.file("mine.dat", &[1; 4096]);
+    let run = place.diskspd("sweep --plan --vary o=1,2 -- -w100 -d9 mine.dat").run();
+    run.expect_status(3).expect_stderr(&["mine.dat"]);
+}
+
 /// Results of points would go beside the directory of the sweep.
 #[test]
 fn what_cannot_vary_says_why() {

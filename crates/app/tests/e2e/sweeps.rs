@@ -164,10 +164,9 @@ fn every_point_is_checked_before_anything_is_touched() {
     assert_eq!(run.stdout, "");
     assert_eq!(fs::read(theirs).expect("it is there"), vec![7; 65_536]);
     assert!(!place.path("d").exists(), "not even the directory was made");
-    for (words, reason) in [
-        ("--vary o=1 -- -c1M -yswhen a.dat", "only with single runs"),
-        ("--vary o=1,0 -- -c1M a.dat", "-o0"),
-    ] {
+    for (words, reason) in
+        [("--vary o=1 -- -c1M -yswhen a.dat", "only with single runs"), ("--vary o=1,0 -- -c1M a.dat", "-o0")]
+    {
         place.diskspd("sweep").args(words).run().expect_status(3).expect_stderr(&[reason]);
     }
     // A target that cannot be opened ends them as it ends a single run.

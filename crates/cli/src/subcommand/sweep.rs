@@ -92,6 +92,9 @@ pub(super) struct SeriesArguments {
     /// the name of the subcommand with date and time, as in sweep-20260131-093000)
     #[arg(long, value_name = "DIR", help_heading = RESULTS, value_parser = file_name::path_alone())]
     dir: Option<PathBuf>,
+    /// check everything, print the command of each run, the time and the bytes, and run nothing
+    #[arg(long, help_heading = RESULTS)]
+    plan: bool,
     /// also use a directory that is not empty; its state and table.csv are replaced
     #[arg(long, help_heading = RESULTS)]
     replace_output: bool,
@@ -118,7 +121,7 @@ pub(super) struct SeriesArguments {
 const ANY: &str = "target";
 
 /// Options that say where results go, and are no part of what is asked for.
-const PLACES: [&str; 6] = ["dir", "replace_output", "resume", "run_commands", "overwrite", "destroy"];
+const PLACES: [&str; 7] = ["dir", "replace_output", "resume", "run_commands", "overwrite", "destroy", "plan"];
 
 /// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,6 +134,8 @@ pub enum SweepCommand {
         folder: Option<PathBuf>,
         /// `--replace-output`
         replace_output: bool,
+        /// `--plan`
+        plan_only: bool,
     },
     /// Go on with the sweep in this directory.
     Resume {
@@ -284,9 +289,10 @@ impl SeriesArguments {
     pub(super) fn command(self, points: Vec<PlannedPoint>, options: SweepOptions, typed: &Typed<'_>) -> SweepCommand {
         let mut words = typed.options_except(&PLACES);
         words.push("--".to_owned());
-        words.extend(self.load);
+        words.extend(self.load.iter().cloned());
         let request = Box::new(SweepRequest { words, points, options });
-        SweepCommand::Run { request, folder: self.dir, replace_output: self.replace_output }
+        let Self { dir: folder, replace_output, plan: plan_only, .. } = self;
+        SweepCommand::Run { request, folder, replace_output, plan_only }
     }
 }
 
@@ -404,7 +410,9 @@ fn limit(value: &str) -> Result<Limit, String> {
     }
     let MetricName { scope, metric: figure, .. } = name;
     let at_most = match figure {
-        figure if figure.is_of_machine() => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
+        figure if figure.is_of_machine() => {
+            bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?
+        }
         _ if bound.ends_with(|last: char| last.is_ascii_digit()) => return Err(wrong()),
         _ => decimal::time_ns(bound)? as f64,
     };
@@ -456,7 +464,7 @@ mod tests {
         assert_eq!((request.options.clone(), folder), (options, Some("here".into())));
         assert_eq!(request.points.len(), 4);
         let words = request.words.join(" ");
-        let again = SweepCommand::Run { request, folder: None, replace_output: false };
+        let again = SweepCommand::Run { request, folder: None, replace_output: false, plan_only: false };
         assert_eq!(parsed(&words), Ok(again), "its words say all of it");
     }
 
