@@ -132,9 +132,10 @@ pub fn preset(bytes: &[u8]) {
     let Ok(preset) = Preset::read(text) else { return };
     let request = PresetRequest {
         name: "fuzzed".to_owned(),
-        max_degree: None,
         words: vec!["-d1".to_owned(), "target".to_owned()],
+        ..PresetRequest::default()
     };
+    let _ = cli::preset::planned_series(&preset, &request, 4, &Place);
     let _ = cli::preset::command_lines(&preset, &request, 4);
     let _ = cli::preset::profile(&preset, &request, 4, &Place);
     let _ = cli::preset::run_request(&preset, &request, 4, &Place);

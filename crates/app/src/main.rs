@@ -27,6 +27,7 @@ mod outputs;
 #[cfg_attr(not(feature = "pages"), path = "absent/picture.rs")]
 mod picture;
 mod preset;
+mod preset_series;
 mod profile_file;
 mod random;
 mod report;

@@ -3,10 +3,11 @@
 use crate::foreign_file;
 use crate::load;
 use crate::output::{say, say_each};
+use crate::preset_series;
 use crate::profile_file;
 use crate::status::Status;
 use crate::system_env::{Invocation, SystemEnv};
-use cli::preset::{self, BUILTIN, Builtin, Checked, Preset, PresetRequest};
+use cli::preset::{self, BUILTIN, Builtin, Checked, Preset, PresetRequest, SeriesChoices};
 use cli::subcommand::preset::{PresetCommand, Shown};
 use cli::{Command, Subcommand};
 use host::Root;
@@ -111,6 +112,22 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
 
 fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String> {
     let preset = preset_of(request)?;
+    let request = &match (&request.choices, preset.series.is_empty()) {
+        (_, false) => return preset_series::run(invocation, &preset, request, cpus()),
+        (SeriesChoices { plan_only: false, .. }, _) if request.choices == SeriesChoices::default() => request.clone(),
+        (choices, _) if *choices == (SeriesChoices { plan_only: true, ..SeriesChoices::default() }) => {
+            // That of a run.
+            let words = std::iter::once("--plan".to_owned()).chain(request.words.iter().cloned()).collect();
+            PresetRequest { words, ..request.clone() }
+        }
+        _ => {
+            return Err(format!(
+                "preset '{}' is one run: --dir, --quick, --resume, --against, --ssds and --copies are for presets of several \
+                 series",
+                request.name
+            ));
+        }
+    };
     let mut run = preset::run_request(&preset, request, cpus(), &SystemEnv)?;
     if Builtin::find(&request.name).is_none() {
         let path = Path::new(&request.name);

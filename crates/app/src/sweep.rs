@@ -304,6 +304,21 @@ fn go(
     finish(&ending, &sweep, &folder, &signals, request, judged)
 }
 
+/// Checks a series as it would be run now, and touches nothing: the files that it would create, and their sizes.
+pub(crate) fn check(request: &SweepRequest, signals: &Signals) -> Result<BTreeSet<(PathBuf, u64)>, Status> {
+    let part = RefCell::new(String::new());
+    let mut runner = series_runner::of(&request.points, signals, &part)?;
+    check_all(request, &mut *runner).map_err(Refused::told)
+}
+
+/// Deletes the targets that the runs of a series created.
+pub(crate) fn delete_all(request: Option<&SweepRequest>, signals: &Signals) {
+    let Some(request) = request else { return };
+    let part = RefCell::new(String::new());
+    let Ok(mut runner) = series_runner::of(&request.points, signals, &part) else { return };
+    delete_existing(&request.points, &mut *runner, |_| true);
+}
+
 /// Every check of every point passes before the first byte is written.
 fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
     // Points of a search differ in nothing that could be refused.
@@ -349,7 +364,11 @@ pub(crate) fn check_points<'a>(
 
 /// Deletes what the runs of these points created, of the points that want it deleted.
 pub(crate) fn delete_targets(points: &[PlannedPoint], runner: &mut dyn SeriesRunner) {
-    for (index, planned) in points.iter().enumerate().filter(|(_, planned)| planned.request.options.delete_after) {
+    delete_existing(points, runner, |planned| planned.request.options.delete_after);
+}
+
+fn delete_existing(points: &[PlannedPoint], runner: &mut dyn SeriesRunner, is_wanted: impl Fn(&PlannedPoint) -> bool) {
+    for (index, planned) in points.iter().enumerate().filter(|(_, planned)| is_wanted(planned)) {
         let profile = &planned.request.profile;
         // Most points have the targets of others.
         if profile.time_spans.iter().flat_map(|span| &span.targets).any(|target| target.path.exists()) {
@@ -511,7 +530,7 @@ fn load_of(design: &Design, first: &Profile) -> Profile {
     profile
 }
 
-fn length(time: Duration) -> String {
+pub(crate) fn length(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds} s"),

@@ -1,8 +1,10 @@
 //! Presets: loads with a name, in TOML files that a user can copy and edit.
 
 mod request;
+mod series;
 
 pub use request::{CommandLine, PresetRequest, command_lines, profile, run_request};
+pub use series::{PlannedSeries, SeriesChoices, planned_series};
 
 use model::latency_band::BandKind;
 use model::preset::PresetTable;
@@ -63,8 +65,27 @@ pub struct Preset {
     #[serde(default)]
     pub(crate) options: String,
     /// The loads, run one after the other.
-    #[serde(rename = "load")]
+    #[serde(default, rename = "load")]
     pub loads: Vec<Load>,
+    /// Or series of runs, one after the other.
+    #[serde(default)]
+    pub series: Vec<Series>,
+}
+
+/// A series of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// The name of its directory, after its number.
+    pub name: String,
+    /// What it is about, in a few words.
+    pub title: String,
+    /// `sweep`, `repeat` or `ab` with its own options; `{target}` is the first target, `{against}` the file of `--against`,
+    /// without which the series is left out.
+    pub(crate) command: String,
+    /// Options of its load, which win over those that all share.
+    #[serde(default)]
+    pub(crate) options: String,
 }
 
 /// One load.
@@ -158,8 +179,16 @@ impl Preset {
         if preset.form != FORM {
             return Err(format!("unsupported format '{}' (expected: {FORM})", clipped(&preset.form, 60)));
         }
-        if preset.loads.is_empty() {
-            return Err("the preset defines no [[load]]".to_owned());
+        if preset.loads.is_empty() == preset.series.is_empty() {
+            return Err("a preset defines either [[load]] or [[series]]".to_owned());
+        }
+        let is_name =
+            |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if let Some(series) = preset.series.iter().find(|series| !is_name(&series.name)) {
+            return Err(format!(
+                "series '{}': the name must be letters, digits and hyphens",
+                clipped(&series.name, 60)
+            ));
         }
         if !(1..=REPEATS_MAX).contains(&preset.repeats) {
             return Err(format!("repeats must be 1 to {REPEATS_MAX}, not {}", preset.repeats));
@@ -203,7 +232,7 @@ pub const BUILTIN: &[Builtin] = builtin![
     "power-cut" "wal"
     "etcd" "k8s-node" "postgres-commit"
     "fleet-peak" "fleet-general" "fleet-vdi" "fleet-sql"
-    "desktop"
+    "desktop" "drive-report" "volume-baseline" "file-copy"
 ];
 
 impl Builtin {

@@ -58,7 +58,7 @@ pub use fio::fio;
 pub use open_metrics::open_metrics;
 pub use part_table::part;
 pub use preset::table as preset_table;
-pub use report_text::report_text;
+pub use report_text::{answers, report_text};
 pub use scaling::scaling;
 pub use slowest_table::slowest;
 pub use sweep_csv::csv as sweep_csv;

@@ -27,6 +27,24 @@ pub fn report_text(report: &Report, detail: Detail, out: &mut dyn Write) -> io::
     details.into_iter().try_for_each(|section| self::section(out, section, detail))
 }
 
+/// Writes the answers of a report alone, each with the sentence that has its figures, below what it is about, and in a
+/// sentence whether they can be trusted.
+pub fn answers(about: &str, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    sentence(out, about)?;
+    let answers = report.lead.iter().filter_map(|block| match block {
+        Block::Answers { answers } => Some(answers),
+        _ => None,
+    });
+    for answer in answers.flatten() {
+        let of = if answer.about().is_empty() { String::new() } else { format!("{}: ", answer.about()) };
+        labelled(out, "Answer", &format!("{of}{}", answer.headline()))?;
+        answer.sentences().first().map_or(Ok(()), |words| labelled(out, "", words))?;
+    }
+    let trust = &report.brief.trust.words;
+    labelled(out, "Trust", trust.split_inclusive(". ").next().unwrap_or(trust))
+}
+
 fn brief(out: &mut dyn Write, brief: &Brief) -> io::Result<()> {
     let Brief { measured, on, trust, next, command } = brief;
     for (label, text) in [("Measured", measured), ("On", on), ("Trust", &trust.words), ("Next", next)] {

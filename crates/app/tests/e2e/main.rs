@@ -54,6 +54,7 @@ mod outputs_are_data;
 mod pages;
 mod pairs;
 mod permissions;
+mod preset_series;
 mod presets;
 mod profiles_from_xml;
 mod published_command_lines;

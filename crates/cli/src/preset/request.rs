@@ -1,6 +1,7 @@
 //! From a preset and the user's words to a run.
 
-use super::{Load, Preset, Required, StreamPart};
+use super::series::{self, SeriesChoices};
+use super::{Load, Preset, Required, Series, StreamPart};
 use crate::options::Scope;
 use crate::request::{Environment, RunRequest, ShortReport};
 use crate::words::{given_too, row_of, run_of, split, with_all};
@@ -11,9 +12,9 @@ use model::requirement::Requirement;
 use std::path::PathBuf;
 
 /// Placeholder for the number of threads in a preset's options.
-const THREADS: &str = "{threads}";
-/// The target of what is shown; profiles for `-X` have it as a template.
-const TEMPLATE: &str = "*1";
+pub(super) const THREADS: &str = "{threads}";
+/// What a target of profiles for `-X` begins with, before its number.
+const TEMPLATE: &str = "*";
 /// Placeholder target where nothing is run.
 const ANY: &str = "target";
 
@@ -26,6 +27,8 @@ pub struct PresetRequest {
     pub max_degree: Option<u32>,
     /// Options and targets of a load.
     pub words: Vec<String>,
+    /// What belongs to series of runs.
+    pub choices: SeriesChoices,
 }
 
 /// A load as a command line.
@@ -48,6 +51,9 @@ pub fn run_request(
     cpus: u32,
     environment: &dyn Environment,
 ) -> Result<RunRequest, String> {
+    if !preset.series.is_empty() {
+        return Err("the preset is series of runs, not a run; diskspd preset run runs them".to_owned());
+    }
     let own = run_of(&request.words, environment)?;
     if own.profile.time_spans.len() != 1 {
         return Err("a preset takes the options and targets of a single timespan, not of several".to_owned());
@@ -102,7 +108,7 @@ fn require(preset: &Preset, run: &mut RunRequest) {
 }
 
 /// What applies to the whole run comes from the user alone: in a preset it would have no effect.
-fn only_loads(options: &str) -> Result<(), String> {
+pub(super) fn only_loads(options: &str) -> Result<(), String> {
     let is_of_load = |word: &&str| row_of(word).is_none_or(|row| matches!(row.scope, Scope::Target | Scope::TimeSpan));
     match options.split_whitespace().find(|word| !is_of_load(word)) {
         Some(word) => Err(format!(
@@ -119,10 +125,13 @@ pub fn profile(
     cpus: u32,
     environment: &dyn Environment,
 ) -> Result<Profile, String> {
-    let with_target = PresetRequest { words: vec![ANY.to_owned()], ..request.clone() };
+    let count = preset.loads.iter().map(Load::targets).max().unwrap_or(0).max(1);
+    let words = (1..=count).map(|number| format!("{ANY}{number}")).collect();
+    let with_target = PresetRequest { words, ..request.clone() };
     let mut profile = run_request(preset, &with_target, cpus, environment)?.profile;
     for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
-        target.path = PathBuf::from(TEMPLATE);
+        let number = target.path.to_string_lossy().trim_start_matches(ANY).to_owned();
+        target.path = PathBuf::from(format!("{TEMPLATE}{number}"));
     }
     Ok(profile)
 }
@@ -136,12 +145,34 @@ pub fn command_lines(preset: &Preset, request: &PresetRequest, cpus: u32) -> Vec
         let words =
             || user.options(preset, load, "").into_iter().chain(streams).chain(bounds).collect::<Vec<_>>().join(" ");
         let words = load.mix.is_empty().then(words);
-        CommandLine { load: load.name.clone(), words: words.map(|words| format!("{words} <target>")) }
+        let target = if load.targets() > 0 { "" } else { " <target>" };
+        CommandLine { load: load.name.clone(), words: words.map(|words| words + target) }
     };
-    preset.loads.iter().map(line).collect()
+    let of_series = |series: &Series| {
+        let words = series::shown(preset, series, cpus);
+        CommandLine { load: series.title.clone(), words: Some(words) }
+    };
+    preset.loads.iter().map(line).chain(preset.series.iter().map(of_series)).collect()
 }
 
-fn threads(preset: &Preset, request: &PresetRequest, cpus: u32) -> u32 {
+/// 1 of `{target:1}`.
+fn number_of_target(word: &str) -> Option<usize> {
+    let number = word.strip_prefix("{target:")?.strip_suffix('}')?.parse().ok()?;
+    (1..=TARGETS_MAX).contains(&number).then_some(number)
+}
+
+/// More targets of its own no stream of a preset has.
+const TARGETS_MAX: usize = 16;
+
+impl Load {
+    /// How many targets its streams name by number; 0 = all streams use all targets.
+    fn targets(&self) -> usize {
+        let words = self.streams.iter().flat_map(|stream| stream.options.split_whitespace());
+        words.filter_map(number_of_target).max().unwrap_or(0)
+    }
+}
+
+pub(super) fn threads(preset: &Preset, request: &PresetRequest, cpus: u32) -> u32 {
     let at_most = preset.threads_max.unwrap_or(u32::MAX);
     request.max_degree.unwrap_or_else(|| cpus.min(at_most)).max(1)
 }
@@ -182,15 +213,33 @@ impl User<'_> {
             let own = self.words(options);
             // Options outside of a stream would lose against those inside.
             let over = given_too(self.options, &own);
-            format!("{name}: {}", with_all(&own, &over).join(" "))
+            let words: Vec<String> = with_all(&own, &over).into_iter().map(|word| self.placed(word)).collect();
+            format!("{name}: {}", words.join(" "))
         };
         load.streams.iter().map(stream).collect()
+    }
+
+    /// A target by its number, or the word itself.
+    fn placed(&self, word: String) -> String {
+        let Some(number) = number_of_target(&word) else { return word };
+        match self.targets.get(number - 1) {
+            Some(target) => format!("\"{target}\""),
+            None => format!("<target {number}>"),
+        }
     }
 
     fn span(&self, preset: &Preset, load: &Load, environment: &dyn Environment) -> Result<TimeSpan, String> {
         let span = |part: &str| {
             let streams: Vec<String> = self.streams(load).iter().map(|stream| format!("--stream={stream}")).collect();
-            let words = [&self.options(preset, load, part)[..], &streams, self.targets].concat();
+            let numbered = load.targets();
+            if numbered > 0 && numbered != self.targets.len() {
+                return Err(format!("it needs {numbered} targets, not {}", self.targets.len()));
+            }
+            if let Some(target) = self.targets.iter().find(|target| numbered > 0 && target.contains('"')) {
+                return Err(format!("'{target}': a name with quotation marks cannot be used here"));
+            }
+            let targets = if numbered > 0 { &[] } else { self.targets };
+            let words = [&self.options(preset, load, part)[..], &streams, targets].concat();
             let run = run_of(&words, environment)?;
             run.profile.time_spans.into_iter().next().ok_or_else(|| "the preset defines no workload".to_owned())
         };
@@ -227,7 +276,7 @@ mod tests {
 
     fn request(name: &str, words: &[&str]) -> PresetRequest {
         let words = words.iter().map(|&word| word.to_owned()).collect();
-        PresetRequest { name: name.to_owned(), max_degree: None, words }
+        PresetRequest { name: name.to_owned(), words, ..PresetRequest::default() }
     }
 
     fn of(text: &str, words: &[&str]) -> Result<RunRequest, String> {
@@ -254,7 +303,11 @@ mod tests {
     fn every_preset_of_the_program_is_a_run_and_a_profile() {
         for builtin in BUILTIN {
             let preset = builtin.preset().unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
-            let run = run_request(&preset, &request(builtin.name, &["-c1G", "a.dat"]), 4, &FakeEnv)
+            if !preset.series.is_empty() {
+                continue;
+            }
+            let targets: &[&str] = if preset.loads[0].targets() == 2 { &["-c1G", "a", "b"] } else { &["-c1G", "a"] };
+            let run = run_request(&preset, &request(builtin.name, targets), 4, &FakeEnv)
                 .unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
             let findings = validate(&run.profile, Purpose::Run);
             assert_eq!((findings.errors, run.warnings), (vec![], vec![]), "{}", builtin.name);
@@ -376,7 +429,7 @@ mod tests {
         for (text, words, expected) in [
             ("form = 1".to_owned(), &["a"][..], "expected a string"),
             (whole("colour = 1\nload = []"), &["a"], "unknown field `colour`"),
-            (whole("load = []"), &["a"], "no [[load]]"),
+            (whole("load = []"), &["a"], "either [[load]] or [[series]]"),
             (whole("").replace("preset/1", "preset/9") + "load = []", &["a"], "(expected: diskspd-preset/1)"),
             (whole("load = [{ name = \"x\", options = \"-q\" }]"), &["a"], "load 'x': invalid option: '-q'"),
             (

@@ -1,11 +1,12 @@
 //! Arguments of `diskspd preset`.
 
 use super::{Arguments, Typed, with_load_last};
-use crate::number;
-use crate::preset::PresetRequest;
+use crate::preset::{PresetRequest, SeriesChoices};
 use crate::request::Environment;
+use crate::{file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Run predefined loads: databases, VMs, AI training, desktops
 ///
@@ -14,7 +15,8 @@ use std::ffi::OsString;
 #[derive(clap::Args)]
 #[command(override_usage = "diskspd preset list
        diskspd preset show PRESET [--xml|--toml] [--maxdop N]
-       diskspd preset run PRESET [--maxdop N] [options of a load] <target>...")]
+       diskspd preset run PRESET [--maxdop N] [options of a load] <target>...
+       diskspd preset run PRESET [--dir DIR] [--quick] [--plan] [--resume] ... (a preset of several series)")]
 pub(super) struct PresetArguments {
     /// list: list the presets, one per line. show: show a preset as command lines. run: run its loads one after another
     /// on the targets; options given here override the preset, as in diskspd preset run sql-log -c8G -d30 test.dat.
@@ -30,6 +32,28 @@ pub(super) struct PresetArguments {
     /// number of threads, for loads whose thread count follows the number of CPUs
     #[arg(long, value_name = "N", value_parser = number::count::<{ u32::MAX }>)]
     maxdop: Option<u32>,
+    /// with a preset of several series: directory for their directories; must be new or empty (default: the name of the
+    /// preset)
+    #[arg(long, value_name = "DIR", help_heading = SERIES, value_parser = file_name::path_alone())]
+    dir: Option<PathBuf>,
+    /// go on with series that were stopped, in --dir; the other options must be as before
+    #[arg(long, help_heading = SERIES)]
+    resume: bool,
+    /// check everything, print the command of each run, the time and the bytes, and run nothing
+    #[arg(long, help_heading = SERIES)]
+    plan: bool,
+    /// make runs so short that all series take about ten minutes: a first look
+    #[arg(long, help_heading = SERIES)]
+    quick: bool,
+    /// a file on one of the disks below the target, with which the target is compared
+    #[arg(long, value_name = "FILE", help_heading = SERIES)]
+    against: Option<String>,
+    /// number of devices below the targets; adds depth and IOPS per device to sweeps
+    #[arg(long, value_name = "N", help_heading = SERIES, value_parser = number::count::<100_000>)]
+    ssds: Option<u32>,
+    /// number of copies that the storage keeps of each written block; needs --ssds
+    #[arg(long, value_name = "M", help_heading = SERIES, requires = "ssds", value_parser = number::count::<100>)]
+    copies: Option<u32>,
     /// with show: print a profile for -X
     #[arg(long)]
     xml: bool,
@@ -37,6 +61,8 @@ pub(super) struct PresetArguments {
     #[arg(long, conflicts_with = "xml")]
     toml: bool,
 }
+
+const SERIES: &str = "Presets of several series";
 
 /// What to do with presets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +112,17 @@ impl Arguments for PresetArguments {
     }
 
     fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<PresetCommand, String> {
-        let Self { action, name, load, maxdop, xml, toml } = self;
+        let Self { action, name, load, maxdop, xml, toml, .. } = self;
+        let devices = [("ssds", self.ssds), ("copies", self.copies)];
+        let devices = devices.into_iter().filter_map(|(name, count)| Some(format!("--{name}={}", count?)));
+        let choices = SeriesChoices {
+            folder: self.dir,
+            resume: self.resume,
+            plan_only: self.plan,
+            is_quick: self.quick,
+            against: self.against,
+            devices: devices.collect(),
+        };
         if action == Action::List {
             return match name.or(load.into_iter().next()) {
                 None => Ok(PresetCommand::List),
@@ -97,7 +133,7 @@ impl Arguments for PresetArguments {
             Some(word) => format!("found '{word}' instead of a preset name"),
             None => "the preset name is missing".to_owned(),
         })?;
-        let request = PresetRequest { name, max_degree: maxdop, words: load };
+        let request = PresetRequest { name, max_degree: maxdop, words: load, choices };
         match (action, request.words.first()) {
             (Action::Run, None) => Err(format!("preset '{}': no target given", request.name)),
             (Action::Run, Some(_)) => Ok(PresetCommand::Run(request)),
@@ -128,6 +164,7 @@ mod tests {
             name: "oltp".into(),
             max_degree,
             words: words.iter().map(|&word| word.into()).collect(),
+            choices: SeriesChoices::default(),
         };
         assert_eq!(parsed("list"), Ok(PresetCommand::List));
         assert_eq!(parsed("--help"), Err("help".to_owned()));

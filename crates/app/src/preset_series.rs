@@ -1,0 +1,180 @@
+//! Presets that are series of runs: all are checked, then each is run in a directory of its own.
+
+use crate::interrupt::{self, Signals};
+use crate::output::{print, say};
+use crate::saved_results;
+use crate::status::{Status, fail, refuse_with};
+use crate::subject::{meaning, name_of, shown_run};
+use crate::sweep;
+use crate::system_env::{Invocation, SystemEnv};
+use cli::preset::{PlannedSeries, Preset, PresetRequest, planned_series};
+use cli::subcommand::sweep::{Allowed, SweepCommand, SweepRequest};
+use model::shell;
+use model::units::{Bytes, counted};
+use report::Subject;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Runs the series of a preset one after another; the answers of all are printed at the end.
+///
+/// # Errors
+///
+/// What is wrong with the request; nothing was touched.
+pub(crate) fn run(
+    invocation: &Invocation,
+    preset: &Preset,
+    request: &PresetRequest,
+    cpus: u32,
+) -> Result<Status, String> {
+    let mut planned = planned_series(preset, request, cpus, &SystemEnv)?;
+    let deletes = take_deletions(&mut planned);
+    let folder = request.choices.folder.clone().unwrap_or_else(|| PathBuf::from(&request.name));
+    check_folder(&folder, request.choices.resume)?;
+    let signals = match interrupt::watch_for_load() {
+        Ok(signals) => signals,
+        Err(status) => return Ok(status),
+    };
+    let bytes = match check_all(&planned, &signals) {
+        Ok(bytes) => bytes,
+        Err(status) => return Ok(status),
+    };
+    announce(&planned, bytes);
+    if !request.choices.plan_only && !request.choices.resume {
+        fs::create_dir(&folder)
+            .or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) })
+            .map_err(|error| format!("cannot make '{}': {error}", folder.display()))?;
+    }
+    let status = run_all(invocation, request, &planned, &folder)?;
+    if deletes && !request.choices.plan_only {
+        planned.iter().for_each(|series| sweep::delete_all(series_request(series), &signals));
+    }
+    if !request.choices.plan_only && !ends(status) {
+        summary(&planned, &folder).map_err(|error| format!("cannot write to stdout: {error}"))?;
+    }
+    Ok(status)
+}
+
+fn run_all(
+    invocation: &Invocation,
+    request: &PresetRequest,
+    planned: &[PlannedSeries],
+    folder: &Path,
+) -> Result<Status, String> {
+    let mut worst = Status::Done;
+    for (index, series) in planned.iter().enumerate() {
+        say("");
+        say(&format!("{} of {}: {}", index + 1, planned.len(), series.title));
+        let status = one(invocation, request, series, &folder.join(&series.name))?;
+        // What was stopped, or cannot be, is no step of a procedure.
+        if ends(status) {
+            return Ok(status);
+        }
+        worst = Status::worst([worst, status]);
+    }
+    Ok(worst)
+}
+
+fn series_request(series: &PlannedSeries) -> Option<&SweepRequest> {
+    match &series.command {
+        SweepCommand::Run { request, .. } => Some(request),
+        SweepCommand::Resume { .. } => None,
+    }
+}
+
+/// Takes `--delete-after` from the series: the next one uses the same targets. True if it was given.
+fn take_deletions(planned: &mut [PlannedSeries]) -> bool {
+    let mut deletes = false;
+    for series in planned {
+        let SweepCommand::Run { request, .. } = &mut series.command else { continue };
+        for point in &mut request.points {
+            deletes |= std::mem::take(&mut point.request.options.delete_after);
+        }
+    }
+    deletes
+}
+
+fn announce(planned: &[PlannedSeries], bytes: u64) {
+    let runs: u64 = planned.iter().map(PlannedSeries::runs_at_least).sum();
+    let time = sweep::length(Duration::from_secs(planned.iter().map(PlannedSeries::load_s).sum()));
+    let made =
+        if bytes == 0 { "no targets to create".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
+    say(&format!(
+        "{} series, {} at least: {time} plus file creation; {made}",
+        planned.len(),
+        counted(runs as usize, "run")
+    ));
+}
+
+/// True if the series after it are not begun.
+fn ends(status: Status) -> bool {
+    !matches!(status, Status::Done | Status::No | Status::CannotTell)
+}
+
+fn check_folder(folder: &Path, is_resumed: bool) -> Result<(), String> {
+    let shown = folder.display();
+    match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
+        Err(_) if is_resumed => Err(format!("--resume: there is no directory '{shown}'")),
+        Ok(true) if !is_resumed => {
+            Err(format!("'{shown}' is not empty; give another --dir, or go on there with --resume"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Every check of every series passes before the first byte is written: the bytes of the files that will be created.
+fn check_all(planned: &[PlannedSeries], signals: &Signals) -> Result<u64, Status> {
+    let mut files = BTreeSet::new();
+    for request in planned.iter().filter_map(series_request) {
+        files.extend(sweep::check(request, signals)?);
+    }
+    Ok(files.iter().map(|(_, size)| size).sum())
+}
+
+fn one(
+    invocation: &Invocation,
+    request: &PresetRequest,
+    series: &PlannedSeries,
+    folder: &Path,
+) -> Result<Status, String> {
+    if !folder.exists() || request.choices.plan_only {
+        return Ok(sweep::run(invocation, series.command.clone(), series.kind));
+    }
+    let Some(planned) = series_request(series) else { return Ok(Status::Done) };
+    let saved = match saved_results::sweep_in(folder) {
+        Some(Ok((_, saved))) => saved,
+        Some(Err(reason)) => return Ok(fail(&reason)),
+        None => return Ok(refuse_with(&format!("'{}' holds no series", folder.display()))),
+    };
+    if saved.words != planned.words {
+        return Ok(refuse_with(&format!(
+            "'{}' was begun with other options: diskspd {} {}",
+            folder.display(),
+            series.kind.name(),
+            saved.words.join(" ")
+        )));
+    }
+    // The same options were typed again.
+    let options = planned.points.first().map(|point| point.request.options.clone()).unwrap_or_default();
+    let allowed =
+        Allowed { run_commands: false, overwrite: options.overwrite, destroy: options.destroy, on: options.fleet };
+    let resumed = SweepCommand::Resume { folder: folder.to_owned(), allowed, replace_output: false, added: Vec::new() };
+    Ok(sweep::run(invocation, resumed, series.kind))
+}
+
+/// The answers of all series.
+fn summary(planned: &[PlannedSeries], folder: &Path) -> std::io::Result<()> {
+    let mut out = Vec::new();
+    for series in planned {
+        let place = folder.join(&series.name);
+        let Some(Ok((kind, sweep))) = saved_results::sweep_in(&place) else { continue };
+        let example = shown_run(&place, &sweep);
+        let name = name_of(&place);
+        let report = Subject::Series { kind, name: &name, sweep: &sweep, example: example.as_ref() }.report(meaning);
+        render::answers(&series.title, &report, &mut out)?;
+    }
+    let all = shell::quoted(&folder.to_string_lossy()).to_string();
+    out.extend(format!("Next      See all figures in one table:\n          diskspd report {all}/*/\n").into_bytes());
+    print(&[b"\nSummary\n", &out[..]].concat())
+}
