@@ -1,10 +1,10 @@
 //! The end of a preset that states bounds: each with its outcome and source, then PASS or FAIL of all.
 
 use crate::foreign;
-use crate::prose::sentence;
+use crate::report_text::sentence;
 use model::finding::Severity;
 use model::preset::PresetRun;
-use model::printable::{printable, wrapped};
+use model::printable::wrapped;
 use model::result::RunResult;
 use report::words::plain_table::COLUMNS;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ pub(crate) fn block(preset: &PresetRun, result: &RunResult, out: &mut dyn Write)
         for found in &span_result.requirements {
             let of_load = if is_single { String::new() } else { format!(" ({load})") };
             let line = format!("{} {}{of_load}: {}", found.severity, found.subject, found.figure);
-            sentence(out, &printable(&line))?;
+            sentence(out, &line)?;
             indented(out, &found.basis, found.severity.word().len() + 1)?;
         }
     }

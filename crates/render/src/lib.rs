@@ -8,7 +8,6 @@ mod acceptance;
 mod cache_table;
 pub mod check;
 mod closing_line;
-mod confidence;
 mod cpu_table;
 mod csv;
 mod distribution_list;
@@ -17,38 +16,24 @@ mod echo;
 mod echo_target;
 mod event_table;
 mod fio;
-mod flush_table;
 mod foreign;
 pub mod gate;
-mod host_table;
 mod io_table;
 pub mod json;
 mod latency_table;
-mod ledger_table;
-mod load_loop;
 mod open_metrics;
-mod operation_table;
 mod part_table;
 pub mod placement;
 mod preset;
-mod prose;
-mod reduction_table;
 mod report_text;
-mod rotation_table;
 pub mod run_lines;
 mod scaling;
 mod short;
-mod size_table;
-mod skew_table;
 mod slowest_table;
-mod storage_table;
-mod stream_table;
 mod sweep_csv;
 mod system;
 mod time_span;
 mod totals;
-mod verdict_block;
-mod verification_block;
 mod wait_table;
 mod xml;
 
@@ -106,7 +91,6 @@ pub fn text(result: &RunResult, detail: Detail, out: &mut dyn Write) -> io::Resu
         let Some(span) = result.profile.time_spans.get(index) else { break };
         // Notes of the plan belong to the one timespan there is, else to the end of the report.
         let run_notes = if result.time_spans.len() == 1 { &result.notes[..] } else { &[] };
-        let fleet = result.fleet.as_ref();
         let shown = time_span::Shown {
             number: index + 1,
             span,
@@ -114,7 +98,7 @@ pub fn text(result: &RunResult, detail: Detail, out: &mut dyn Write) -> io::Resu
             detail,
             run_notes,
             topology: &result.system.topology,
-            fleet: fleet.and_then(|fleet| Some((fleet, fleet.time_spans.get(index)?))),
+            hosts: report::hosts(result, index),
         };
         time_span::results(out, &shown)?;
     }

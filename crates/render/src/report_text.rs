@@ -1,14 +1,21 @@
 //! A report for a terminal: the answer, tables, what to know before the figures are used, what to do next.
 
 use crate::Detail;
-use model::finding::Severity;
+use model::finding::{Finding, Severity};
 use model::printable::{printable, wrapped};
+use report::words::numbers::grouped;
 use report::words::plain_table::{COLUMNS, PlainTable};
 use report::{Answer, Banner, Block, Brief, Found, Report, Section, Table, Tile, Tone};
 use std::io::{self, Write};
 
 /// The column that the texts of labelled lines begin at.
 const TEXT_COLUMN: usize = 10;
+
+/// The beginning of lines of a headline after the first.
+const FURTHER: &str = "  ";
+
+/// Findings of one name that a verdict without details shows; the others are counted.
+const ALIKE_MAX: usize = 3;
 
 /// Writes a report in lines of 80 columns; tables leave out columns that have no room. Without details each
 /// warning takes a line, and sections of details are left out.
@@ -54,7 +61,7 @@ fn brief(out: &mut dyn Write, brief: &Brief) -> io::Result<()> {
     if command.is_empty() { Ok(()) } else { writeln!(out, "{:TEXT_COLUMN$}{}", "", printable(command)) }
 }
 
-fn section(out: &mut dyn Write, section: &Section, detail: Detail) -> io::Result<()> {
+pub(crate) fn section(out: &mut dyn Write, section: &Section, detail: Detail) -> io::Result<()> {
     let is_shown = |block: &&Block| !matches!(block, Block::Charts { .. } | Block::Absent { .. });
     let mut blocks = section.blocks.iter().filter(is_shown).peekable();
     if blocks.peek().is_some() {
@@ -64,10 +71,10 @@ fn section(out: &mut dyn Write, section: &Section, detail: Detail) -> io::Result
     blocks.try_for_each(|block| self::block(out, block, detail))
 }
 
-fn block(out: &mut dyn Write, block: &Block, detail: Detail) -> io::Result<()> {
+pub(crate) fn block(out: &mut dyn Write, block: &Block, detail: Detail) -> io::Result<()> {
     match block {
         Block::Answers { answers } => answers.iter().try_for_each(|answer| self::answer(out, answer)),
-        Block::Verdict(banner) => self::banner(out, banner, detail),
+        Block::Verdict(banner) => findings(out, banner, detail, ""),
         Block::Load { line } => sentence(out, line),
         Block::Tiles { tiles, note } => {
             let figure =
@@ -98,22 +105,43 @@ fn answer(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
     answer.sentences().iter().try_for_each(|words| labelled(out, "", words))
 }
 
-/// A line for each warning and, with details, for each note; else the names of all notes share one.
-fn banner(out: &mut dyn Write, banner: &Banner, detail: Detail) -> io::Result<()> {
-    let is_listed = |found: &&Found| detail == Detail::Full || found.tone > Tone::Good;
-    for Found { word, name, figure, more, meaning, advice, .. } in banner.findings.iter().filter(is_listed) {
-        let figure = if name.is_empty() { figure.clone() } else { format!("{name}: {figure}") };
-        labelled(out, word, &figure)?;
-        if detail == Detail::Full {
-            [more, advice, meaning].into_iter().try_for_each(|words| labelled(out, "", words))?;
+/// The headline in a line of its own, then the findings with what to do.
+pub(crate) fn banner(out: &mut dyn Write, headline: &str, banner: &Banner, detail: Detail) -> io::Result<()> {
+    let lines = wrapped(headline, COLUMNS - FURTHER.len()).into_iter();
+    let mut lines = lines.zip([""].into_iter().chain(std::iter::repeat(FURTHER)));
+    lines.try_for_each(|(line, indent)| writeln!(out, "{indent}{}", printable(&line)))?;
+    findings(out, banner, detail, FURTHER)
+}
+
+/// A line for each warning and, with details, for each note; else the names of all notes share one. Indented ones have
+/// what to do.
+pub(crate) fn findings(out: &mut dyn Write, banner: &Banner, detail: Detail, indent: &str) -> io::Result<()> {
+    let is_full = detail == Detail::Full;
+    let is_listed = |found: &&Found| is_full || found.tone > Tone::Good;
+    let listed: Vec<&Found> = banner.findings.iter().filter(is_listed).collect();
+    for alike in listed.chunk_by(|one, other| one.name == other.name) {
+        let shown = if is_full || indent.is_empty() { alike.len() } else { alike.len().min(ALIKE_MAX) };
+        for Found { word, name, figure, more, meaning, advice, .. } in &alike[..shown] {
+            let figure = if name.is_empty() { figure.clone() } else { format!("{name}: {figure}") };
+            labelled(out, &format!("{indent}{word}"), &figure)?;
+            match (is_full, indent) {
+                (true, _) => [more, advice, meaning].into_iter().try_for_each(|words| labelled(out, "", words))?,
+                (false, "") => {}
+                (false, _) => labelled(out, "", Finding::action(advice))?,
+            }
+        }
+        if let Some(Found { word, name, .. }) = alike.get(shown) {
+            let more = grouped((alike.len() - shown) as f64);
+            labelled(out, &format!("{indent}{word}"), &format!("{name}: {more} more"))?;
         }
     }
     let notes = banner.findings.iter().filter(|found| !is_listed(found));
-    let notes: Vec<&str> = notes.map(|found| found.name.as_str()).collect();
-    labelled(out, Severity::Note.word(), &notes.join(", "))
+    let mut notes: Vec<&str> = notes.map(|found| found.name.as_str()).collect();
+    notes.dedup();
+    labelled(out, &format!("{indent}{}", Severity::Note.word()), &notes.join(", "))
 }
 
-fn table(out: &mut dyn Write, table: &Table) -> io::Result<()> {
+pub(crate) fn table(out: &mut dyn Write, table: &Table) -> io::Result<()> {
     let Table { heading, columns, rows, note, .. } = table;
     if !heading.is_empty() {
         writeln!(out, "{}", printable(heading))?;
@@ -131,12 +159,12 @@ fn table(out: &mut dyn Write, table: &Table) -> io::Result<()> {
     sentence(out, note)
 }
 
-fn sentence(out: &mut dyn Write, words: &str) -> io::Result<()> {
+pub(crate) fn sentence(out: &mut dyn Write, words: &str) -> io::Result<()> {
     wrapped(words, COLUMNS).iter().try_for_each(|line| writeln!(out, "{}", printable(line)))
 }
 
 /// `Next      Run it again: ...`; the lines after the first begin below its text.
-fn labelled(out: &mut dyn Write, label: &str, words: &str) -> io::Result<()> {
+pub(crate) fn labelled(out: &mut dyn Write, label: &str, words: &str) -> io::Result<()> {
     let mut label = format!("{label} ");
     for line in wrapped(words, COLUMNS - TEXT_COLUMN.max(label.chars().count())) {
         writeln!(out, "{label:<TEXT_COLUMN$}{}", printable(&line))?;

@@ -1,6 +1,6 @@
 //! How results of many drives scale from one drive.
 
-use crate::prose::sentence;
+use crate::report_text::sentence;
 use model::result::RunResult;
 use report::words::figure_words::shown_figure;
 use std::io::{self, Write};

@@ -1,18 +1,17 @@
 //! The results of one timespan.
 
 use crate::io_table::{Columns, Kind};
-use crate::{
-    Detail, cpu_table, distribution_list, event_table, flush_table, io_table, latency_table, ledger_table, load_loop,
-    operation_table, reduction_table, rotation_table, short, size_table, skew_table, stream_table, verification_block,
-    wait_table,
-};
-use crate::{confidence, foreign, host_table, storage_table, verdict_block};
+use crate::report_text;
+use crate::{Detail, cpu_table, distribution_list, event_table, foreign, io_table, latency_table, short, wait_table};
 use model::affinity::list_text;
-use model::fleet::{Fleet, FleetTimeSpan};
+use model::finding::Severity;
 use model::note::Note;
 use model::profile::TimeSpan;
 use model::result::{Ending, Measured, MixedCores, TimeSpanResult};
 use model::topology::Topology;
+use model::verdict::Verdict;
+use report::words::verdict::sum_up;
+use report::{Section, Table};
 
 use std::io::{self, Write};
 
@@ -26,8 +25,8 @@ pub(crate) struct Shown<'a> {
     /// Notes on the whole run that are shown here.
     pub(crate) run_notes: &'a [Note],
     pub(crate) topology: &'a Topology,
-    /// The hosts that carried it out; `None` = one machine.
-    pub(crate) fleet: Option<(&'a Fleet, &'a FleetTimeSpan)>,
+    /// The hosts that carried it out, then their notes; nothing of one machine.
+    pub(crate) hosts: Vec<Section>,
 }
 
 /// The whole section, beginning with an empty line.
@@ -44,33 +43,49 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
             tables(out, shown, measured)?;
         }
     }
-    if let Some((fleet, time_span)) = shown.fleet {
-        host_table::table(out, fleet, time_span)?;
+    let details = shown.detail;
+    let has_details = details == Detail::Full;
+    let (_, notes_of_hosts) = shown.hosts.split_at(shown.hosts.len().min(1));
+    for block in report::beside_diskspd(Some(shown.span), span_result, has_details) {
+        writeln!(out)?;
+        report_text::block(out, &block, details)?;
     }
-    if let Some(verification) = &span_result.verification {
-        verification_block::block(out, verification)?;
-    }
-    let verdict = span_result.verdict.as_ref();
-    if shown.detail == Detail::Short {
-        short::remarks(out, shown.run_notes, span_result)?;
-        verdict.map_or(Ok(()), |verdict| short::verdict(out, verdict))?;
-    } else {
+    shown.hosts.iter().take(1).try_for_each(|hosts| report_text::section(out, hosts, details))?;
+    if has_details {
         let notes: Vec<Note> = shown.run_notes.iter().chain(&span_result.notes).cloned().collect();
         remarks(out, &span_result.errors, &notes)?;
-        if let Some((_, time_span)) = shown.fleet {
-            host_table::notes_block(out, time_span)?;
-        }
-        verdict.map_or(Ok(()), |verdict| verdict_block::block(out, verdict))?;
-    }
-    span_result
-        .expectation
-        .as_ref()
-        .map_or(Ok(()), |expectation| verdict_block::expectation_block(out, expectation))?;
-    if span_result.requirements.is_empty() {
-        Ok(())
+        notes_of_hosts.iter().try_for_each(|notes| report_text::section(out, notes, details))?;
     } else {
-        verdict_block::requirements_block(out, &span_result.requirements)
+        span_result.measured.as_ref().map_or(Ok(()), |measured| short::figures(out, measured))?;
+        short::remarks(out, shown.run_notes, span_result)?;
     }
+    span_result.verdict.as_ref().map_or(Ok(()), |of_span| verdict(out, of_span, details))?;
+    if let Some((banner, table)) = span_result.expectation.as_ref().map(report::expectation) {
+        writeln!(out)?;
+        report_text::table(out, &Table { heading: banner.headline.clone(), ..table })?;
+        report_text::findings(out, &banner, Detail::Full, "  ")?;
+    }
+    let Some(requirements) = report::requirements(&span_result.requirements) else { return Ok(()) };
+    writeln!(out)?;
+    report_text::banner(out, &requirements.headline, &requirements, Detail::Full)
+}
+
+/// Notes alone share the first line unless there are details.
+fn verdict(out: &mut dyn Write, verdict: &Verdict, detail: Detail) -> io::Result<()> {
+    let mut banner = report::verdict(verdict);
+    let head = match verdict.severity() {
+        Some(worst) if worst > Severity::Note => worst.word().to_owned(),
+        Some(_) if detail == Detail::Short => {
+            let mut names: Vec<String> = banner.findings.drain(..).map(|found| found.name).collect();
+            names.dedup();
+            format!("valid; NOTE {}", names.join(", "))
+        }
+        _ => sum_up(verdict),
+    };
+    if detail == Detail::Full {
+        writeln!(out)?;
+    }
+    report_text::banner(out, &format!("Verdict: {head}"), &banner, detail)
 }
 
 /// Why a timespan has no figures. Of one that was stopped, this is what `DiskSpd` says, for which scripts look.
@@ -125,37 +140,10 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
         wait_table::submissions(out, submissions)?;
     }
     latency_table::tables(out, measured)?;
-    let is_short = shown.detail == Detail::Short;
-    let load_loop = measured.load_loop.as_ref().filter(|_| !is_short);
-    load_loop.map_or(Ok(()), |load_loop| load_loop::response_times(out, load_loop))?;
     if !measured.waits.is_empty() {
         wait_table::waits(out, &measured.waits, measured.is_latency_run)?;
     }
-    if let Some(events) = &shown.span_result.kernel_events {
-        event_table::blocks(out, events)?;
-    }
-    stream_table::tables(out, &measured.streams)?;
-    if let Some(load_loop) = load_loop {
-        let outstanding = shown.span_result.summary.and_then(|summary| summary.total.outstanding);
-        load_loop::lines(out, load_loop, shown.span, outstanding)?;
-    }
-    size_table::table(out, &measured.sizes)?;
-    operation_table::table(out, &measured.operations)?;
-    if let Some(flushes) = measured.flushes.as_ref().filter(|_| !is_short) {
-        let has_latencies = measured.total_latency.as_ref().is_some_and(|of| of.write.is_some());
-        flush_table::lines(out, flushes, has_latencies)?;
-    }
-    if let Some(rotations) = &measured.rotations {
-        rotation_table::lines(out, rotations)?;
-    }
-    skew_table::lines(out, &measured.skews)?;
-    reduction_table::lines(out, &measured.reductions)?;
-    if is_short {
-        return short::figures(out, shown.span, measured);
-    }
-    confidence::lines(out, measured)?;
-    storage_table::tables(out, measured)?;
-    shown.span_result.ledger.as_ref().map_or(Ok(()), |ledger| ledger_table::block(out, ledger))
+    shown.span_result.kernel_events.as_ref().map_or(Ok(()), |events| event_table::block(out, events))
 }
 
 fn mixed_cores(out: &mut dyn Write, mixed: &MixedCores, several_groups: bool) -> io::Result<()> {

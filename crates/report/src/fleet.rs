@@ -16,7 +16,7 @@ use model::result::RunResult;
 const LINES_MAX: usize = 8;
 
 /// The hosts of a timespan, by its index; nothing for one machine.
-pub(crate) fn sections(result: &RunResult, index: usize) -> Vec<Section> {
+pub fn sections(result: &RunResult, index: usize) -> Vec<Section> {
     let Some((fleet, time_span)) = result.fleet.as_ref().and_then(|fleet| Some((fleet, fleet.time_spans.get(index)?)))
     else {
         return Vec::new();

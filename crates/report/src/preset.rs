@@ -1,35 +1,43 @@
 //! The beginning of the report of a preset: how many of its loads pass, which of them can be trusted, and their figures.
 
 use super::answer::{Statement, sentence};
-use super::block::{Block, Column, Section, Table, Tone};
+use super::block::{Banner, Block, Column, Section, Table, Tone};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant_grouped};
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
 use super::weak;
-use crate::block::Answer;
-use crate::words::preset::{COMMIT_COLUMNS, LoadRow, about_commits, busy_cpus};
-use model::finding::Severity;
+use crate::block::{Answer, Found};
+use crate::words::figure_words::shown_figure;
+use crate::words::numbers::ms;
+use model::finding::{Finding, Severity};
 use model::headline::Headline;
-use model::latency_band::BandKind;
+use model::interference::StreamHeadline;
+use model::latency_band::{BandKind, Medium};
 use model::metric::Metric;
 use model::preset::{PresetRun, PresetTable};
 use model::result::{RunResult, TimeSpanResult};
-use model::units::counted;
+use model::units::{counted, mib};
 use stats::latency_band::Judgement;
 use stats::preset_rows::RunsOfLoad;
 
-/// The percentiles that the table shows, and their ranks in parts per billion.
-const PERCENTILES: [(&str, u64); 3] =
-    [(COMMIT_COLUMNS[1], 990_000_000), (Metric::P99.heading(), 990_000_000), (Metric::P999.heading(), 999_000_000)];
+/// Ranks in parts per billion.
+const P99_PPB: u64 = weak::P99_PPB;
+const P999_PPB: u64 = 999_000_000;
+
+/// Said of a load without limits beside loads that have some.
+const NOT_JUDGED: &str = "not judged";
+
+/// The rule of latency bands.
+const BAND_RULE: &str = "latency-band";
 
 /// What a preset's loads say together; `None` if the result is of none.
 pub(crate) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let preset = result.preset.as_ref()?;
-    let table = table(preset, result)?;
+    let table = table(preset, result);
     let headlines = headlines(preset, result);
     let runs: Vec<NamedRun<'_>> =
         headlines.iter().filter_map(|(name, headline)| Some((text(name.as_bytes()), headline.as_ref()?))).collect();
-    let requirements = crate::words::preset::requirements(result);
+    let requirements = requirements(result);
     let loads = counted(if preset.table == PresetTable::Loads { headlines.len() } else { table.rows.len() }, "load");
     let answer = requirements.map(|requirements| {
         Answer::resting_on(runs.iter().map(|(_, run)| *run), statement(&loads, &requirements, &runs))
@@ -46,13 +54,50 @@ pub(crate) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     Some(Section::new("All loads", blocks))
 }
 
+/// The same for text, without its heading, and the requirements that are not known to be met, each with its loads.
+pub fn preset(result: &RunResult) -> Vec<Block> {
+    let Some((preset, section)) = result.preset.as_ref().zip(section(result, |_| None)) else { return Vec::new() };
+    let mut unmet: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for (name, span_result) in preset.loads.iter().zip(&result.time_spans) {
+        for finding in span_result.requirements.iter().filter(|finding| finding.severity != Severity::Pass) {
+            match unmet.iter_mut().find(|(other, _)| other.subject == finding.subject) {
+                Some((_, loads)) if loads.contains(&name.as_str()) => {}
+                Some((_, loads)) => loads.push(name),
+                None => unmet.push((finding, vec![name])),
+            }
+        }
+    }
+    let found = |(finding, loads): &(&Finding, Vec<&str>)| Found {
+        tone: Tone::of(Some(finding.severity)),
+        word: finding.severity.word().to_owned(),
+        name: text(format!("{} ({})", finding.subject, loads.join("; ")).as_bytes()),
+        figure: text(finding.figure.as_bytes()),
+        ..Found::default()
+    };
+    let findings: Vec<Found> = unmet.iter().map(found).collect();
+    // Those of an acceptance are all listed behind it.
+    let unmet = (!findings.is_empty() && !preset.is_acceptance)
+        .then(|| Block::Verdict(Banner { tone: Tone::Bad, headline: String::new(), findings }));
+    let (findings, mut blocks): (Vec<Block>, Vec<Block>) =
+        section.blocks.into_iter().partition(|block| matches!(block, Block::Verdict(_)));
+    for block in &mut blocks {
+        if let Block::Table(table) = block {
+            table.note = table.note.replace(CHARTS_BELOW, "");
+        }
+    }
+    blocks.extend(findings);
+    blocks.extend(unmet);
+    blocks
+}
+
+/// Of pages alone.
+const CHARTS_BELOW: &str = " Of these runs, the one with the median throughput has charts below.";
+
 /// What the figures of a row are of; how long each run was stands above.
 fn runs_of_rows(preset: &PresetRun) -> String {
     match preset.repeats {
         0 | 1 => String::new(),
-        repeats => format!(
-            "Each figure is the median of {repeats} runs, best is the highest. Of these runs, the one with the median throughput has charts below."
-        ),
+        repeats => format!("Each figure is the median of {repeats} runs, best is the highest.{CHARTS_BELOW}"),
     }
 }
 
@@ -155,68 +200,271 @@ fn statement(loads: &str, (worst, words): &(Severity, String), runs: &[NamedRun<
     }
 }
 
-/// The table of the text, with the verdict of the run beside each load and marks at percentiles of few samples.
-fn table(preset: &PresetRun, result: &RunResult) -> Option<Table> {
-    let (written, rows) = crate::words::preset::loads(result)?;
-    let mut table = Table { label: "Loads", ..Table::judged_first(&written, written.header()) };
+/// The outcome of all requirements of a preset's loads: the worst, and how many there are of each kind and
+/// loads without any; `None` if no load has one.
+fn requirements(result: &RunResult) -> Option<(Severity, String)> {
+    let of_all = || result.time_spans.iter().flat_map(|span_result| &span_result.requirements);
+    let count = |wanted| of_all().filter(|finding| finding.severity == wanted).count();
+    let kinds = [Severity::Pass, Severity::Unknown, Severity::Fail];
+    let worst = kinds.into_iter().rev().find(|kind| count(*kind) > 0)?;
+    let parts = kinds.map(|kind| (count(kind), kind)).into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, kind)| format!("{count} {kind}")).collect();
+    // Another part of them may have no limits.
+    let without = result.time_spans.iter().filter(|span_result| span_result.requirements.is_empty()).count();
+    let without = (without > 0).then(|| format!("{without} not judged"));
+    Some((worst, parts.into_iter().chain(without).collect::<Vec<_>>().join(", ")))
+}
+
+/// The outcome of the bands of a load.
+fn band_finding(span_result: &TimeSpanResult) -> Option<&Finding> {
+    span_result.requirements.iter().find(|finding| finding.name == BAND_RULE)
+}
+
+fn has_flushes(result: &RunResult) -> bool {
+    result.time_spans.iter().any(|span| span.measured.as_ref().is_some_and(|measured| measured.flushes.is_some()))
+}
+
+/// The figures of each load with the verdict of its run; percentiles of few samples are marked.
+fn table(preset: &PresetRun, result: &RunResult) -> Table {
+    match preset.table {
+        PresetTable::Loads => of_loads(preset, result),
+        PresetTable::Desktop => desktop(preset, result),
+    }
+}
+
+/// The verdict of a run in a word.
+fn verdict_word(severity: Option<Severity>) -> String {
+    severity.filter(|worst| *worst >= Severity::Note).map_or("ok", Severity::word).to_owned()
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// A latency in milliseconds of so many I/Os, and its rank.
+fn in_ms(ns: Option<f64>, ios: u64, rank_ppb: Option<u64>) -> String {
+    let is_weak = rank_ppb.is_some_and(|rank_ppb| weak::is_weak(ios, rank_ppb));
+    ns.map_or_else(dash, |ns| format!("{:.3}{}", ms(ns), if is_weak { weak::MARK } else { "" }))
+}
+
+/// A cell of each column; `None` of columns that the preset has not.
+type Cells = [Option<String>; 13];
+
+/// The columns that not every preset has.
+struct LoadTable<'a> {
+    preset: &'a PresetRun,
+    has_flushes: bool,
+    has_commits: bool,
+    medium: Medium,
+}
+
+fn of_loads(preset: &PresetRun, result: &RunResult) -> Table {
+    let of = LoadTable {
+        preset,
+        has_flushes: has_flushes(result),
+        has_commits: (0..preset.loads.len()).any(|index| preset.band(index) == Some(BandKind::Log)),
+        medium: stats::latency_band::medium(result),
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut add = |cells: Cells| rows.push(cells.into_iter().flatten().collect());
+    for (index, (name, span_result)) in preset.loads.iter().zip(&result.time_spans).enumerate() {
+        let headline = stats::headline(span_result);
+        let verdict = verdict_word(headline.as_ref().and_then(|headline| headline.severity));
+        add(of.load(index, [text(name.as_bytes()), verdict.clone()], headline.as_ref(), span_result));
+        if let Some(measured) = &span_result.measured {
+            for (stream, figures) in stats::interference::streams(measured).iter().zip(&measured.streams) {
+                let ios = figures.figures.total.ios;
+                add(of.stream([format!("- {}", stream.name), verdict.clone()], &stream.figures, ios));
+            }
+        }
+    }
+    let is_any_weak = rows.iter().flatten().any(|cell| cell.ends_with(weak::MARK));
+    Table { label: "Loads", columns: of.columns(), rows, note: weak::note(is_any_weak), ..Table::default() }
+}
+
+impl LoadTable<'_> {
+    /// What was judged comes first.
+    fn columns(&self) -> Vec<Column> {
+        let spare = |column: Column, place: usize| Column { spare: Some(place), ..column };
+        let figure = |metric: Metric| Column::number(metric.heading());
+        let columns = [
+            Some(Column::text("load")),
+            Some(spare(Column::text("run verdict"), 0)),
+            self.preset.has_latency_bands.then(|| Column::words("rating of mean")),
+            self.has_commits.then(|| Column::number("commit ms")),
+            Some(figure(Metric::Mean)),
+            Some(figure(Metric::Iops)),
+            Some(spare(figure(Metric::MibPerS), 7)),
+            self.has_commits.then(|| spare(Column::number("commit p99 ms"), 6)),
+            Some(spare(figure(Metric::P99), 5)),
+            Some(spare(figure(Metric::P999), 2)),
+            Some(spare(figure(Metric::Cpu), 4)),
+            self.has_flushes.then(|| spare(Column::number("fdatasync/s"), 1)),
+            self.has_flushes.then(|| spare(Column::number("fdatasync ms"), 3)),
+        ];
+        columns.into_iter().flatten().collect()
+    }
+
+    fn load(
+        &self,
+        index: usize,
+        [name, verdict]: [String; 2],
+        headline: Option<&Headline>,
+        span_result: &TimeSpanResult,
+    ) -> Cells {
+        let Some(headline) = headline else {
+            let is_rated = self.preset.has_latency_bands;
+            let rating = is_rated.then(|| "not measured".to_owned());
+            let mean = Some("not measured".to_owned()).filter(|_| !is_rated);
+            return self.present([Some(name), Some(verdict), rating, None, mean]);
+        };
+        let ios = headline.ios;
+        let kind = self.preset.band(index);
+        let rating = || {
+            let judgement = kind.and_then(|kind| stats::latency_band::judge(span_result, kind, self.medium));
+            let judged = band_finding(span_result).filter(|_| self.preset.is_judged);
+            let severity = judged.map(|finding| format!("{} ", finding.severity)).unwrap_or_default();
+            severity + &judgement.map_or_else(|| NOT_JUDGED.to_owned(), |judgement| judgement.words)
+        };
+        let commit = stats::latency_band::commit(span_result).filter(|_| kind == Some(BandKind::Log));
+        let commit_p99 = commit.as_ref().and_then(|commit| commit.p99_ns).map(|ns| ns as f64);
+        let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes);
+        let flush_mean = flushes.and_then(|flushes| flushes.latency).map(|latency| latency.mean_ns);
+        [
+            Some(name),
+            Some(verdict),
+            self.preset.has_latency_bands.then(rating),
+            self.has_commits.then(|| in_ms(commit.as_ref().map(|commit| commit.mean_ns), ios, None)),
+            Some(in_ms(headline.mean_ns, ios, None)),
+            Some(significant_grouped(headline.iops)),
+            Some(significant_grouped(mib(headline.bytes_per_s))),
+            self.has_commits.then(|| in_ms(commit_p99, ios, Some(P99_PPB))),
+            Some(in_ms(headline.p99_ns.map(|ns| ns as f64), ios, Some(P99_PPB))),
+            Some(in_ms(headline.p999_ns.map(|ns| ns as f64), ios, Some(P999_PPB))),
+            Some(shown_figure(Metric::Cpu, headline.cpu_percent, 3)),
+            self.has_flushes.then(|| flushes.map_or_else(dash, |flushes| significant_grouped(flushes.per_s))),
+            self.has_flushes.then(|| in_ms(flush_mean, ios, None)),
+        ]
+    }
+
+    /// Figures of a stream, below those of its load.
+    fn stream(&self, [name, verdict]: [String; 2], of: &StreamHeadline, ios: u64) -> Cells {
+        let cells = [
+            Some(name),
+            Some(verdict),
+            None,
+            Some(dash()),
+            Some(in_ms(of.mean_ns, ios, None)),
+            Some(significant_grouped(of.iops)),
+            Some(significant_grouped(mib(of.bytes_per_s))),
+            Some(dash()),
+            Some(in_ms(of.p99_ns, ios, Some(P99_PPB))),
+            Some(in_ms(of.p999_ns, ios, Some(P999_PPB))),
+        ];
+        self.present(cells)
+    }
+
+    /// The first cells, as far as the preset has their columns; the others are empty.
+    fn present<const COUNT: usize>(&self, first: [Option<String>; COUNT]) -> Cells {
+        let mut first = first.into_iter();
+        let has = |place| match place {
+            2 => self.preset.has_latency_bands,
+            3 | 7 => self.has_commits,
+            11 | 12 => self.has_flushes,
+            _ => true,
+        };
+        std::array::from_fn(|place| {
+            let cell = first.next().flatten().unwrap_or_default();
+            has(place).then_some(cell)
+        })
+    }
+}
+
+/// Loads of one name share a row: reads, then writes, in MB (10^6 bytes) per second.
+fn desktop(preset: &PresetRun, result: &RunResult) -> Table {
     let headlines = headlines(preset, result);
-    let severity = |headline: &Option<Headline>| headline.as_ref().and_then(|headline| headline.severity);
-    let word = |severity: Option<Severity>| {
-        severity.filter(|worst| *worst >= Severity::Note).map_or("ok", Severity::word).to_owned()
+    let column = |(name, spare): (&str, Option<usize>)| Column { spare, ..Column::number(name) };
+    let numbers = [
+        ("read MB/s", None),
+        ("read best", Some(0)),
+        ("read IOPS", Some(4)),
+        ("read latency", Some(6)),
+        ("write MB/s", None),
+        ("write best", Some(1)),
+        ("write IOPS", Some(3)),
+        ("write latency", Some(5)),
+    ];
+    let row = |(name, runs): (&str, [Option<RunsOfLoad>; 2])| {
+        let of_load = headlines.iter().filter(|(other, _)| *other == name);
+        let worst = of_load.filter_map(|(_, headline)| headline.as_ref()?.severity).max();
+        let cells = runs.into_iter().flat_map(|runs| match runs {
+            None => ["-"; 4].map(str::to_owned),
+            Some(runs) => [
+                significant_grouped(runs.median_bytes_per_s / 1e6),
+                significant_grouped(runs.best_bytes_per_s / 1e6),
+                grouped(runs.median_iops),
+                runs.median_latency_ns.map_or_else(dash, latency),
+            ],
+        });
+        [text(name.as_bytes()), verdict_word(worst)].into_iter().chain(cells).collect()
     };
-    if let Some(rows) = rows {
-        let mut is_any_weak = false;
-        for (name, rank_ppb) in PERCENTILES {
-            let Some(column) = table.column(name) else { continue };
-            for (row, LoadRow { ios, .. }) in table.rows.iter_mut().zip(&rows) {
-                let has_value =
-                    row.get(column).is_some_and(|cell| cell.starts_with(|first: char| first.is_ascii_digit()));
-                if has_value && weak::is_weak(*ios, rank_ppb) {
-                    row[column].push_str(weak::MARK);
-                    is_any_weak = true;
-                }
-            }
-        }
-        for column in 1..table.columns.len() {
-            let name = table.columns[column].name();
-            if name != "IOPS" && !name.ends_with("/s") {
-                continue;
-            }
-            for cell in table.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
-                if let Ok(value) = cell.parse::<f64>() {
-                    *cell = significant_grouped(value);
-                }
-            }
-        }
-        table.note = weak::note(is_any_weak);
-        let of_row = |row: &LoadRow| word(headlines.get(row.time_span).and_then(|(_, run)| severity(run)));
-        let verdicts = rows.iter().map(of_row);
-        table.insert(1, "run verdict", verdicts.collect::<Vec<_>>());
-        return Some(table);
+    let verdict = Column { spare: Some(2), ..Column::text("run verdict") };
+    Table {
+        label: "Loads",
+        columns: [Column::text("load"), verdict].into_iter().chain(numbers.map(column)).collect(),
+        rows: stats::preset_rows::reads_and_writes(preset, result).into_iter().map(row).collect(),
+        note: "MB: 10^6 bytes.".to_owned(),
+        ..Table::default()
     }
-    for column in 1..table.columns.len() {
-        let name = table.columns[column].name().to_owned();
-        for cell in table.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
-            let Ok(value) = cell.parse::<f64>() else { continue };
-            *cell = if name.ends_with(" us") { latency(value * 1e3) } else { grouped(value) };
-        }
-        if let Some(direction) = name.strip_suffix(" us") {
-            table.columns[column] = Column::number(&format!("{direction} latency"));
-        }
+}
+
+/// From this usage of all CPUs on they may be what limits a load.
+const BUSY_PERCENT: f64 = 95.0;
+
+/// How many runs left the machine no CPU time: `the CPUs of the machine were busy for 95 % of the time or more in 3 of 13 runs`.
+fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<String> {
+    let runs: Vec<&Headline> = runs.into_iter().collect();
+    let busy: Vec<&Headline> = runs.iter().copied().filter(|run| run.cpu_percent >= BUSY_PERCENT).collect();
+    let of = if runs.len() == 1 { String::new() } else { format!(" in {} of {} runs", busy.len(), runs.len()) };
+    let is_shared = busy.iter().any(|run| run.warnings.iter().any(|name| name == "cpu-contention"));
+    let who = if is_shared { " (see cpu-contention)" } else { "" };
+    (!busy.is_empty()).then(|| {
+        format!(
+            "the CPUs of the machine were busy for {BUSY_PERCENT} % of the time or more{of}: they may limit the \
+             figures{who}"
+        )
+    })
+}
+
+/// The definition of a commit, and the limits by which commits were rated: in a virtual machine the kernel does not know the disks.
+fn about_commits(result: &RunResult) -> Vec<String> {
+    let Some(preset) = result.preset.as_ref().filter(|preset| preset.has_latency_bands) else { return Vec::new() };
+    if (0..preset.loads.len()).all(|index| preset.band(index) != Some(BandKind::Log)) {
+        return Vec::new();
     }
-    if let Some(first) = table.columns.first_mut() {
-        // What the text explains in the corner of its table.
-        table.note = sentence(first.name());
-        *first = Column::text("load");
+    let mut sentences = Vec::new();
+    if has_flushes(result) {
+        let commit = "a commit is a durable write (O_DSYNC), or a write and the fdatasync after it; the other latencies are \
+                      those of the I/Os alone";
+        sentences.push(commit.to_owned());
     }
-    // Loads of one name share a row.
-    let verdict = |row: &Vec<String>| {
-        let of_load = headlines.iter().filter(|(name, _)| row.first().is_some_and(|first| first == name));
-        word(of_load.filter_map(|(_, headline)| severity(headline)).max())
+    let limits = match stats::latency_band::medium(result) {
+        Medium::Flash => return sentences,
+        Medium::HardDisk => "limits of a hard disk: the kernel reports the device as rotational".to_owned(),
+        Medium::Unknown => {
+            let why = if stats::latency_band::is_virtual(result) {
+                "the kernel of this virtual machine does not see the disks of the host"
+            } else {
+                "the kernel does not report it"
+            };
+            format!(
+                "limits of a commit: 5 and 10 ms on a hard disk, 1 and 5 ms on flash; which of them the device is, is not \
+                 known: {why}"
+            )
+        }
     };
-    let verdicts: Vec<String> = table.rows.iter().map(verdict).collect();
-    table.insert(1, "run verdict", verdicts);
-    Some(table)
+    sentences.push(limits);
+    sentences
 }
 
 #[cfg(test)]
@@ -237,5 +485,20 @@ mod tests {
         assert!(sentences[0].ends_with("even a PASS is not proven."), "{sentences:?}");
         let (tone, _, sentences) = told(Severity::Fail, "1 FAIL", Severity::Note);
         assert_eq!((tone, sentences), (Tone::Bad, Vec::new()));
+    }
+
+    #[test]
+    fn busy_cpus_are_counted_by_run() {
+        let run = |cpu_percent: f64, warnings: &[&str]| Headline {
+            cpu_percent,
+            warnings: warnings.iter().map(ToString::to_string).collect(),
+            ..Headline::default()
+        };
+        let head = "the CPUs of the machine were busy for 95 % of the time or more";
+        assert_eq!(busy_cpus(&[run(94.0, &["cpu-contention"])]), None);
+        assert_eq!(busy_cpus(&[run(95.0, &[])]), Some(format!("{head}: they may limit the figures")));
+        let mixed = [run(99.0, &["cpu-contention"]), run(20.0, &[]), run(96.0, &["drift"])];
+        let expected = format!("{head} in 2 of 3 runs: they may limit the figures (see cpu-contention)");
+        assert_eq!(busy_cpus(&mixed), Some(expected));
     }
 }

@@ -5,9 +5,12 @@ use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::fleet;
 use super::foreign_text::{text, text_of_path};
+use super::intervals;
 use super::kinds;
+use super::ledger;
+use super::load_loop;
 use super::preset;
-use super::quantity::{Quantity, grouped, latency, significant};
+use super::quantity::{Quantity, grouped, latency, significant, size};
 use super::recording;
 use super::run_brief::brief;
 use super::run_brief::ended;
@@ -18,11 +21,13 @@ use crate::words::load_line;
 use crate::words::verdict::{requirements_summary, sum_up};
 use model::confidence::{HalfWidths, Interval};
 use model::device_interval::Recording;
+use model::expectation::{Ceiling, Expectation};
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
+use model::kernel_events::{IoLevel, IoStack, LevelFigures};
 use model::profile::{OfferedRate, TimeSpan};
 use model::result::{HottestShare, LoadLoop, Measured, ReductionFigures, RunResult, SkewFigures, TimeSpanResult};
-use model::units::{counted, mib, pluralized};
+use model::units::{counted, mib, percent_rounded_down, pluralized};
 use model::verdict::Verdict;
 use model::verification::VerificationFigures;
 use stats::latency_band::Commit;
@@ -135,8 +140,11 @@ pub(crate) fn time_span(span: Option<&TimeSpan>, span_result: &TimeSpanResult, h
     if !span_result.errors.is_empty() {
         first.push(failure("An error ended the timespan", &span_result.errors));
     }
-    first.extend(span_result.verdict.as_ref().map(verdict));
-    first.extend(requirements(&span_result.requirements));
+    first.extend(span_result.verdict.as_ref().map(|found| Block::Verdict(verdict(found))));
+    if let Some((banner, table)) = span_result.expectation.as_ref().map(expectation) {
+        first.extend([Block::Verdict(banner), Block::Table(table)]);
+    }
+    first.extend(requirements(&span_result.requirements).map(Block::Verdict));
     let Some(measured) = &span_result.measured else {
         if span_result.errors.is_empty() {
             first.push(failure("Nothing was measured", &[ended(span_result.outcome).to_owned()]));
@@ -144,35 +152,21 @@ pub(crate) fn time_span(span: Option<&TimeSpan>, span_result: &TimeSpanResult, h
         return vec![Section::new(heading, first)];
     };
     first.extend(span_result.verification.as_ref().map(verified));
-    let without = without_interval(measured, None, measured.total.total.ios);
-    let note = without.map(|without| format!("No 95 % intervals: {}.", reason(without))).unwrap_or_default();
-    first.push(Block::Tiles { tiles: tiles(span_result, measured), note });
+    first.push(Block::Tiles { tiles: tiles(span_result, measured), note: no_intervals(measured).unwrap_or_default() });
     first.push(Block::Table(totals(measured)));
+    first.extend(intervals::table(measured).map(Block::Table));
     let mut sections = vec![Section::new(heading, first)];
-    let first_tables = [kinds::streams(measured), kinds::verification(span_result), kinds::corrupt_units(span_result)];
-    for table in first_tables.into_iter().flatten() {
-        let heading = table.heading.clone();
-        sections.push(Section::new(&heading, vec![Block::Table(Table { heading: String::new(), ..table })]));
-    }
+    sections
+        .extend(kinds::streams(measured).map(|table| of_table(Table { heading: String::new(), ..table }, "Streams")));
+    sections.extend(
+        kinds::verification(span_result).map(|blocks| Section::new("Data verification (experimental)", blocks)),
+    );
     sections.push(Section::new("Charts", charts(of_time_span(span, measured))));
-    let tables = [
-        devices(span_result),
-        skews(measured),
-        reductions(measured),
-        measured.total_latency.as_ref().and_then(|latency| percentiles("Percentiles of latency".to_owned(), latency)),
-        stalls(measured),
-        slowest(measured),
-        kernel_messages(measured),
-    ];
-    let of_streams = measured.streams.iter().filter(|_| measured.streams.len() > 1);
-    let of_streams = of_streams
-        .map(|stream| percentiles(format!("Percentiles of latency, stream {}", stream.name), &stream.latency));
-    let tables = of_streams
-        .chain(tables)
-        .chain(storage::tables(span, measured))
-        .chain([kinds::sizes(measured), kinds::without_data(measured), kinds::rotations(measured)])
-        .flatten();
-    let tables: Vec<Block> = tables.map(Block::Table).collect();
+    let latency = measured.total_latency.as_ref();
+    let latency = latency.and_then(|latency| percentiles("Percentiles of latency".to_owned(), latency));
+    let tables: Vec<Block> =
+        tables_of_options(span_result, measured).into_iter().chain(latency).map(Block::Table).collect();
+    let tables: Vec<Block> = tables.into_iter().chain(details(span, span_result, measured)).collect();
     if !tables.is_empty() {
         sections.push(Section::new("Tables", tables));
     }
@@ -184,6 +178,70 @@ pub(crate) fn time_span(span: Option<&TimeSpan>, span_result: &TimeSpanResult, h
         section.is_part = !heading.is_empty();
     }
     sections
+}
+
+fn of_table(table: Table, heading: &str) -> Section {
+    Section::new(heading, vec![Block::Table(table)])
+}
+
+/// That no figure has an interval, and the remedy.
+pub fn no_intervals(measured: &Measured) -> Option<String> {
+    let is_any = intervals::table(measured).is_some();
+    let without = without_interval(measured, None, measured.total.total.ios).filter(|_| !is_any)?;
+    Some(format!("No 95 % intervals: {}.", reason(without)))
+}
+
+/// Tables of what an option asked for, beside streams and verification.
+fn tables_of_options(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Table> {
+    let of_streams = measured.streams.iter().filter(|_| measured.streams.len() > 1);
+    let of_streams = of_streams
+        .map(|stream| percentiles(format!("Percentiles of latency, stream {}", stream.name), &stream.latency));
+    let others = [
+        load_loop::ramp(measured),
+        kinds::sizes(measured),
+        kinds::without_data(measured),
+        load_loop::flushes(measured),
+        kinds::rotations(measured),
+        skews(measured),
+        reductions(measured),
+    ];
+    of_streams.chain(others).flatten().chain(levels(span_result)).collect()
+}
+
+/// All else that is known of a measurement.
+fn details(span: Option<&TimeSpan>, span_result: &TimeSpanResult, measured: &Measured) -> Vec<Block> {
+    let responses = match &measured.load_loop {
+        Some(LoadLoop::Open(open)) => percentiles(
+            "Percentiles of response time (from the intended start to completion)".to_owned(),
+            &open.response_time,
+        ),
+        _ => None,
+    };
+    let tables = [
+        responses,
+        stalls(measured),
+        slowest(measured, SLOWEST_ROWS),
+        kernel_messages(measured),
+        span_result.ledger.as_ref().and_then(ledger::table),
+    ];
+    let tables = tables.into_iter().chain(storage::tables(span, measured)).flatten().map(Block::Table);
+    load_loop::block(span, span_result).into_iter().chain(tables).collect()
+}
+
+/// What is told of a timespan behind `DiskSpd`'s tables: what options asked for and, if asked, all else.
+pub fn beside_diskspd(span: Option<&TimeSpan>, span_result: &TimeSpanResult, has_details: bool) -> Vec<Block> {
+    let verification = kinds::verification(span_result).into_iter().flatten();
+    let Some(measured) = &span_result.measured else { return verification.collect() };
+    let tables = kinds::streams(measured).into_iter().chain(tables_of_options(span_result, measured));
+    let blocks: Vec<Block> = tables.map(Block::Table).chain(verification).collect();
+    if has_details {
+        let none =
+            || no_intervals(measured).map(|words| Block::Notes { heading: String::new(), sentences: vec![words] });
+        let intervals = intervals::table(measured).map(Block::Table).or_else(none);
+        return blocks.into_iter().chain(details(span, span_result, measured)).chain(intervals).collect();
+    }
+    let of_loop = load_loop::block(span, span_result).filter(|_| !load_loop::is_plain(span, measured));
+    blocks.into_iter().chain(of_loop).collect()
 }
 
 fn failure(headline: &str, reasons: &[String]) -> Block {
@@ -216,7 +274,7 @@ fn shown_by_figures(found: &Verdict) -> Option<Block> {
 }
 
 /// The verdict with its findings, the gravest first.
-pub(crate) fn verdict(verdict: &Verdict) -> Block {
+pub fn verdict(verdict: &Verdict) -> Banner {
     let severity = verdict.severity();
     let headline = match severity {
         Some(Severity::Invalid | Severity::Fail) => "INVALID: do not use these results as measurements".to_owned(),
@@ -225,7 +283,33 @@ pub(crate) fn verdict(verdict: &Verdict) -> Block {
         None => format!("Sound: {}", sum_up(verdict)),
     };
     let findings = verdict.findings.iter().map(|finding| found(finding, &finding.name)).collect();
-    Block::Verdict(Banner { tone: Tone::of(severity), headline, findings })
+    Banner { tone: Tone::of(severity), headline, findings }
+}
+
+/// Results against the stated limits (`--expect`).
+pub fn expectation(expectation: &Expectation) -> (Banner, Table) {
+    let Expectation { binding, ceilings, findings } = expectation;
+    let row = |ceiling: &Ceiling| {
+        let Ceiling { name, unit, limit, reached, share_percent, is_estimate } = ceiling;
+        let (limit, reached) = (limit / unit.scale(), reached / unit.scale());
+        vec![
+            format!("{name}{}", if *is_estimate { " (estimate for small random writes)" } else { "" }),
+            format!("{reached:.2}"),
+            format!("{limit:.2} {unit}"),
+            format!("{share_percent:.1} %"),
+        ]
+    };
+    let tone = findings.iter().map(|finding| Tone::of(Some(finding.severity))).max().unwrap_or(Tone::Plain);
+    let headline = format!("Expectation: the limit with the least headroom is {binding}");
+    let findings = findings.iter().map(|finding| found(finding, &finding.name)).collect();
+    let numbers = ["reached", "limit", "share"].map(Column::number);
+    let table = Table {
+        label: "Limits",
+        columns: [Column::text("CEILING")].into_iter().chain(numbers).collect(),
+        rows: ceilings.iter().map(row).collect(),
+        ..Table::default()
+    };
+    (Banner { tone, headline, findings }, table)
 }
 
 /// What verification found, in a sentence.
@@ -246,11 +330,11 @@ fn verified(found: &VerificationFigures) -> Block {
 }
 
 /// What became of the requirements, if there were any.
-fn requirements(requirements: &[Finding]) -> Option<Block> {
+pub fn requirements(requirements: &[Finding]) -> Option<Banner> {
     let tone = requirements.iter().map(|finding| Tone::of(Some(finding.severity))).max()?;
     let headline = format!("Requirements: {}", requirements_summary(requirements));
     let findings = requirements.iter().map(|finding| found(finding, &finding.subject)).collect();
-    Some(Block::Verdict(Banner { tone, headline, findings }))
+    Some(Banner { tone, headline, findings })
 }
 
 /// What each finding means, as far as its documentation says it.
@@ -447,33 +531,10 @@ fn totals(measured: &Measured) -> Table {
             load(measured),
             counted(measured.thread_count, "thread"),
             if measured.is_partial { "; it ended early" } else { "" }
-        ) + &intervals(measured),
+        ),
         label: "Figures",
         ..Table::default()
     }
-}
-
-/// What the intervals of the tiles are, and why some figures have none.
-fn intervals(measured: &Measured) -> String {
-    let Some(confidence) = &measured.confidence else { return String::new() };
-    let total = confidence.total.as_ref();
-    let has_iops = total.is_some_and(|total| of_iops(&measured.total.total, total).is_some());
-    let missing = match without_interval(measured, None, measured.total.total.ios) {
-        Some(WithoutInterval::Withheld { why, remedy }) => {
-            let reason = remedy.map_or(why.clone(), |remedy| format!("{why}: {remedy}"));
-            if has_iops {
-                format!(" Some figures have none: {reason}.")
-            } else {
-                format!(
-                    " I/Os per second have none: {reason}. Each figure is judged by itself, so percentiles may have one."
-                )
-            }
-        }
-        Some(WithoutInterval::Reason(_)) | None => String::new(),
-    };
-    let is_any = total.is_some_and(|total| has_iops || !total.percentiles.is_empty());
-    let known = " 95 % intervals cover the variation within this run, not that from run to run.";
-    if is_any { format!("{known}{missing}") } else { String::new() }
 }
 
 /// `99.9th`, and `5 nines` of those that would be long, as in charts.
@@ -528,36 +589,40 @@ fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistributio
     })
 }
 
-/// What the devices below saw, beside this program (`-eDISK_IO`).
-fn devices(span_result: &TimeSpanResult) -> Option<Table> {
-    let stacks = &span_result.kernel_events.as_ref()?.stacks;
-    let mut rows = Vec::new();
-    for level in stacks.iter().flat_map(|stack| &stack.levels) {
-        let indent = "\u{2003}".repeat(level.depth as usize);
-        let name = level.device.as_deref().unwrap_or("diskspd");
-        for (kind, figures) in [("read", &level.read), ("write", &level.write)] {
-            if figures.ios == 0 {
-                continue;
-            }
-            rows.push(vec![
+/// I/Os at each level of storage (`-eDISK_IO`). A kind is told at every level if it is there at any: that a level had none
+/// of it tells something too.
+fn levels(span_result: &TimeSpanResult) -> Vec<Table> {
+    type Side = fn(&IoLevel) -> &LevelFigures;
+    let sides: [(&str, Side); 2] = [("read", |level| &level.read), ("write", |level| &level.write)];
+    let table = |stack: &IoStack| {
+        let row = |kind: &str, level: &IoLevel, figures: &LevelFigures| {
+            let indent = "\u{2003}".repeat(level.depth as usize);
+            let name = level.device.as_deref().unwrap_or("diskspd");
+            vec![
                 format!("{indent}{}", text(name.as_bytes())),
                 kind.to_owned(),
                 grouped(figures.ios as f64),
                 grouped(figures.iops),
                 Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
                 figures.latency_mean_ns.map_or_else(|| "-".to_owned(), latency),
-            ]);
+            ]
+        };
+        let sides = sides.into_iter().filter(|(_, side)| stack.levels.iter().any(|level| side(level).ios > 0));
+        let rows = sides.flat_map(|(kind, side)| stack.levels.iter().map(move |level| row(kind, level, side(level))));
+        let targets: Vec<String> = stack.targets.iter().map(|path| format!("'{}'", text_of_path(path))).collect();
+        let columns = [Column::text("level"), Column::text("kind")];
+        let numbers = ["I/Os", "IOPS", "MiB/s", "mean latency"].map(Column::number);
+        Table {
+            heading: format!("I/O at each level below {}", targets.join(", ")),
+            columns: columns.into_iter().chain(numbers).collect(),
+            rows: rows.collect(),
+            note: "Devices: requests of all programs, timed from creation to completion (/sys/block/*/stat)."
+                .to_owned(),
+            ..Table::default()
         }
-    }
-    let columns = [Column::text("level"), Column::text("kind")];
-    let numbers = ["I/Os", "IOPS", "MiB/s", "mean latency"].map(Column::number);
-    (!rows.is_empty()).then(|| Table {
-        heading: "I/O at each level".to_owned(),
-        columns: columns.into_iter().chain(numbers).collect(),
-        rows,
-        note: "Devices: requests of all programs, timed from creation to completion (/sys/block/*/stat).".to_owned(),
-        ..Table::default()
-    })
+    };
+    let stacks = span_result.kernel_events.iter().flat_map(|events| &events.stacks);
+    stacks.map(table).filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// What the hottest positions received (`--skew`).
@@ -566,13 +631,24 @@ fn skews(measured: &Measured) -> Option<Table> {
     let row = |(skew, share): (&SkewFigures, &HottestShare)| {
         vec![
             text_of_path(&skew.path),
-            format!("{}:{} ({})", skew.skew.law.option(), skew.skew.parameter, skew.skew.placement()),
+            format!(
+                "{}:{} ({}) on {} of {}",
+                skew.skew.law.option(),
+                skew.skew.parameter,
+                skew.skew.placement(),
+                counted(skew.positions, "position"),
+                size(u64::from(skew.alignment_bytes))
+            ),
             format!("{} %", share.positions_percent),
             grouped(share.positions as f64),
             percent(share.law_percent),
             share.drawn_percent.map_or_else(|| "-".to_owned(), percent),
             grouped(skew.draws as f64),
-            grouped(skew.touched_positions as f64),
+            format!(
+                "{} ({} %)",
+                grouped(skew.touched_positions as f64),
+                percent_rounded_down(skew.touched_positions as f64 * 100.0 / skew.positions.max(1) as f64, 2)
+            ),
         ]
     };
     let shares = measured.skews.iter().flat_map(|skew| skew.hottest.iter().map(move |share| (skew, share)));
@@ -600,13 +676,14 @@ fn reductions(measured: &Measured) -> Option<Table> {
             figures.asked.compress_ratio.to_string(),
             or_dash(figures.zstd_ratio, ""),
             or_dash(figures.lz4_ratio, ""),
+            size(figures.sample_bytes),
             format!("{} %", figures.asked.dedupe_percent),
             or_dash(figures.equal_blocks_percent, " %"),
             grouped(figures.compared_blocks as f64),
         ]
     };
     let rows: Vec<Vec<String>> = measured.reductions.iter().map(row).collect();
-    let numbers = ["ratio asked for", "zstd", "lz4", "repeats asked for", "equal blocks", "blocks compared"];
+    let numbers = ["ratio asked for", "zstd", "lz4", "sample", "repeats asked for", "equal blocks", "blocks compared"];
     (!rows.is_empty()).then(|| Table {
         heading: "Compressibility of the written data".to_owned(),
         label: "",
@@ -695,7 +772,8 @@ fn stalled(stalls: &[&Stall]) -> String {
     }
 }
 
-fn slowest(measured: &Measured) -> Option<Table> {
+/// The slowest I/Os, so many of them at most.
+pub fn slowest(measured: &Measured, rows_max: usize) -> Option<Table> {
     let row = |io: &model::record::SlowIo| {
         let path = measured.rows.iter().find(|row| row.target == io.target).map(|row| text_of_path(&row.path));
         vec![
@@ -708,7 +786,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
             path.unwrap_or_default(),
         ]
     };
-    let rows: Vec<Vec<String>> = measured.slowest.iter().take(SLOWEST_ROWS).map(row).collect();
+    let rows: Vec<Vec<String>> = measured.slowest.iter().take(rows_max).map(row).collect();
     let columns = vec![
         Column::number("completed at"),
         Column::number("latency"),
@@ -727,7 +805,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
 }
 
 /// What the kernel logged while the slowest I/Os were under way, or within a second of it.
-fn kernel_messages(measured: &Measured) -> Option<Table> {
+pub fn kernel_messages(measured: &Measured) -> Option<Table> {
     let messages = measured.kernel_messages.iter();
     let row = |message: &model::kernel_log::KernelMessage| {
         vec![format!("{:.3} s", message.at_ns as f64 / 1e9), text(message.text.as_bytes())]

@@ -3,11 +3,10 @@
 use super::block::{Column, Table};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
-use crate::words::storage;
 use model::plan::OpenPlan;
 use model::profile::{Target, TimeSpan};
 use model::result::Measured;
-use model::storage_course::{DeviceCourse, DeviceFigures};
+use model::storage_course::{DeviceCourse, DeviceFigures, RpcFigures, ShareCourse, ShareFigures};
 use model::units::mib;
 
 /// Both, as far as the result has them.
@@ -31,7 +30,7 @@ pub(crate) fn flushes(span: Option<&TimeSpan>, measured: &Measured) -> bool {
 fn devices(measured: &Measured, flushes: bool) -> Option<Table> {
     let row = |device: &str, figure: &str, figures: &DeviceFigures| {
         let DeviceFigures { read, write, total, queue_depth, busy_percent } = figures;
-        let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), latency);
+        let time = |ns: Option<f64>| ns.map_or_else(dash, latency);
         vec![
             text(device.as_bytes()),
             figure.to_owned(),
@@ -52,7 +51,8 @@ fn devices(measured: &Measured, flushes: bool) -> Option<Table> {
         columns: ["device", "figure"].map(Column::text).into_iter().chain(numbers.map(Column::number)).collect(),
         rows: measured.devices.iter().flat_map(rows_of).collect(),
         note: format!(
-            "Requests of all programs, by the kernel's counters (/sys/block/*/stat).{}",
+            "Requests of all programs, by the kernel's counters (/sys/block/*/stat); {}.{}",
+            steps(measured.devices.first().map_or(0, |device| device.steps.len())),
             if flushes { FLUSHES_COUNT } else { "" }
         ),
         ..Table::default()
@@ -63,14 +63,106 @@ fn rate(per_s: f64) -> String {
     if per_s >= 1000.0 { grouped(per_s) } else { significant(per_s) }
 }
 
-/// The shares over the measurement.
+/// The shares over the measurement; times of RPCs if any of them has some.
 fn shares(measured: &Measured) -> Option<Table> {
-    let table = storage::of_shares(&measured.shares);
+    let has_times = measured.shares.iter().any(|share| share.mean.total.rpc.is_some());
+    let row = |source: &str, figure: &str, ShareFigures { read, write, total }: &ShareFigures| {
+        let time = |of: fn(&RpcFigures) -> Option<f64>| total.rpc.as_ref().and_then(of).map_or_else(dash, latency);
+        let mut cells = vec![
+            text(source.as_bytes()),
+            figure.to_owned(),
+            rate(read.iops),
+            rate(write.iops),
+            rate(mib(total.bytes_per_s)),
+        ];
+        if has_times {
+            cells.extend([
+                time(|rpc| rpc.round_trip_mean_ns),
+                time(|rpc| rpc.queue_mean_ns),
+                time(|rpc| rpc.execute_mean_ns),
+                total.rpc.map_or_else(dash, |rpc| significant(rpc.retransmissions_per_s)),
+            ]);
+        }
+        cells
+    };
+    let rows_of =
+        |ShareCourse { source, mean, max, .. }: &ShareCourse| [row(source, "mean", mean), row(source, "max", max)];
+    let times = ["RTT", "queue", "execute", "retransmits/s"].into_iter().filter(|_| has_times);
+    let numbers = ["reads/s", "writes/s", "MiB/s"].into_iter().chain(times).map(Column::number);
     (!measured.shares.is_empty()).then(|| Table {
         heading: "Shares over the measurement".to_owned(),
-        note: "Requests of all programs of this machine, by the kernel's counters (/proc/self/mountstats, \
-               /proc/fs/cifs/Stats). RTT: from sending to the reply; queue: before sending; execute: the whole RPC."
-            .to_owned(),
-        ..Table::judged_first(&table, table.header())
+        columns: ["share", "figure"].map(Column::text).into_iter().chain(numbers).collect(),
+        rows: measured.shares.iter().flat_map(rows_of).collect(),
+        note: format!(
+            "Requests of all programs of this machine, by the kernel's counters (/proc/self/mountstats, \
+             /proc/fs/cifs/Stats); {}. RTT: from sending to the reply; queue: before sending; execute: the whole RPC.",
+            steps(measured.shares.first().map_or(0, |share| share.steps.len()))
+        ),
+        ..Table::default()
     })
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+fn steps(count: usize) -> String {
+    if count == 1 { "one step".to_owned() } else { format!("mean and highest of {count} steps") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::storage_course::{DeviceRequests, DeviceStep, ShareStep, ShareTransfers};
+
+    fn rows(table: &Table) -> Vec<String> {
+        table.rows.iter().map(|row| row.join(" | ")).collect()
+    }
+
+    #[test]
+    fn devices_have_mean_and_highest() {
+        let read = DeviceRequests { iops: 6400.0, bytes_per_s: 6400.0 * 8192.0, latency_mean_ns: Some(1.25e6) };
+        let mean =
+            DeviceFigures { read, total: read, queue_depth: 7.96, busy_percent: 99.5, ..DeviceFigures::default() };
+        let max = DeviceFigures { queue_depth: 9.0, ..mean };
+        let course = DeviceCourse { device: "nvme0n1".to_owned(), mean, max, steps: vec![DeviceStep::default(); 60] };
+        let measured = Measured { devices: vec![course], ..Measured::default() };
+        let [devices, shares] = tables(None, &measured);
+        let devices = devices.expect("a table");
+        assert_eq!(
+            rows(&devices),
+            [
+                "nvme0n1 | mean | 6,400 | 0 | 50 | 1.25 ms | - | 7.96 | 99.5 %",
+                "nvme0n1 | max | 6,400 | 0 | 50 | 1.25 ms | - | 9 | 99.5 %"
+            ]
+        );
+        assert!(devices.note.ends_with("; mean and highest of 60 steps.") && shares.is_none(), "{}", devices.note);
+    }
+
+    #[test]
+    fn shares_have_times_if_they_are_counted() {
+        let share = |source: &str, rpc| {
+            let read = ShareTransfers { iops: 512.0, bytes_per_s: 4_194_304.0, rpc };
+            let mean = ShareFigures { read, total: read, ..ShareFigures::default() };
+            let steps = vec![ShareStep::default()];
+            ShareCourse { source: source.to_owned(), mean, max: mean, steps, ..ShareCourse::default() }
+        };
+        let rpc = RpcFigures {
+            execute_mean_ns: Some(3.5e6),
+            queue_mean_ns: Some(1e6),
+            round_trip_mean_ns: Some(2.5e6),
+            retransmissions_per_s: 0.5,
+        };
+        let table = |courses: &[ShareCourse]| {
+            shares(&Measured { shares: courses.to_vec(), ..Measured::default() }).expect("a table")
+        };
+        let smb = share("//filer/bench", None);
+        let both = table(&[share("nas:/a", Some(rpc)), smb.clone()]);
+        assert_eq!(both.columns.len(), 9);
+        assert_eq!(rows(&both)[0], "nas:/a | mean | 512 | 0 | 4 | 2.5 ms | 1 ms | 3.5 ms | 0.5");
+        assert_eq!(rows(&both)[3], "//filer/bench | max | 512 | 0 | 4 | - | - | - | -");
+        assert!(both.note.contains("; one step. RTT"), "{}", both.note);
+        let alone = table(&[smb]);
+        assert_eq!((alone.columns.len(), &*rows(&alone)[0]), (5, "//filer/bench | mean | 512 | 0 | 4"));
+    }
 }

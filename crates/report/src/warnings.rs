@@ -156,8 +156,10 @@ impl Spread {
         };
         let (least, most) = (affected.iter().min_by(by_value)?, affected.iter().max_by(by_value)?);
         let figure = most.1.finding_figure(name).unwrap_or_default();
-        let of_unit = |value: f64| meaning.map_or_else(|| significant(value), |meaning| shown(value, meaning.unit));
-        let ends = affected.iter().all(|run| value(run).is_some()).then(|| [least, most].map(value));
+        let of_unit = |value: f64| shown(value, meaning.map_or("", |meaning| meaning.unit));
+        // The unit of an unknown rule is in its figures alone.
+        let is_known = meaning.is_some() && affected.iter().all(|run| value(run).is_some());
+        let ends = is_known.then(|| [least, most].map(value));
         let is_range = |ends: &[Option<f64>; 2]| ends[0].map(of_unit) != ends[1].map(of_unit);
         let Some([Some(low), Some(high)]) = ends.filter(is_range) else {
             let (head, rest) = Finding::parts(figure);

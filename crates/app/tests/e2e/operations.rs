@@ -205,8 +205,10 @@ fn fsync_is_called_after_every_n_writes() {
     // Another thread makes the mark of the file durable.
     assert!(calls.values().any(|&calls| calls == count), "{count}: {calls:?}");
     let report = String::from_utf8(place.content("r.txt")).expect("a text");
-    assert!(report.contains(&format!("fsync, after every 8 writes of a thread: {count}, ")), "{report}");
-    assert!(report.lines().any(|line| line.starts_with(" commit  ")), "{report}");
+    assert!(report.contains("\nfsync, after every 8 writes of a thread\n"), "{report}");
+    let count = count.to_string();
+    assert!(report.lines().any(|line| line.split_whitespace().take(2).eq(["fsync", &count])), "{report}");
+    assert!(report.lines().any(|line| line.starts_with(" commit (write + fsync) ")), "{report}");
 }
 
 #[test]
@@ -220,8 +222,9 @@ fn reports_have_a_table_of_what_transfers_no_data() {
     let (ios, bytes) = counted(&span_result, "discard");
     let report = String::from_utf8(place.content("r.txt")).expect("a text");
     let row = report.lines().find(|line| line.trim_start().starts_with("discard ")).expect("a row of discards");
-    let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!((cells[1], cells[2]), (&*bytes.to_string(), &*ios.to_string()), "{row}");
+    let cells: Vec<String> = row.split_whitespace().map(|cell| cell.replace(',', "")).collect();
+    assert!(cells[1..3].contains(&ios.to_string()), "{row}");
+    assert!(cells[1] == bytes.to_string() || report.contains("not shown for lack of room: bytes"), "{report}");
     assert!(report.contains("discards: 50% of all I/Os"), "{report}");
     // DiskSpd's tables know nothing of them.
     let (reads, _) = counted(&span_result, "read");

@@ -44,7 +44,7 @@ fn the_two_ways_to_write_durably_are_told_apart() {
         "not shown for lack of room: ",
         "fdatasync/s",
     ]);
-    run.expect_told(&["a commit is a durable write (O_DSYNC), or a write and the fdatasync after it"]);
+    run.expect_told(&["A commit is a durable write (O_DSYNC), or a write and the fdatasync after it"]);
     assert!(!run.stdout.contains("Command Line:"), "the table stands for the reports:\n{}", run.stdout);
     let document: Value = place.json("r.json");
     let flushes = |span: usize| &document["time_spans"][span]["measured"]["flushes"];
@@ -66,14 +66,19 @@ fn the_table_of_desktop_benchmarks_has_four_lines() {
     assert!(toml.stdout.contains("repeats = 5"), "{toml}");
     place.file("twice.toml", toml.stdout.replace("repeats = 5", "repeats = 2").as_bytes());
     let run = place.diskspd("preset run twice.toml -c8M -d600 -W0 --max-ios=200 --json r.json a.dat").run();
-    run.expect_status(0).expect_stdout(&["MB: 10^6", "read us", "write us", "best", "IOPS"]);
+    run.expect_status(0).expect_stdout(&["MB: 10^6 bytes.", "read", "latency", "write", "best", "IOPS"]);
     let result: Value = place.json("r.json");
     assert_eq!(result["time_spans"].as_array().map(Vec::len), Some(16), "each load runs twice");
     for name in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
         let line = run.stdout.lines().map(str::trim).find(|line| line.starts_with(name)).expect("a line for each");
-        let figures: Vec<f64> = line[name.len()..].split_whitespace().map(|cell| cell.parse().expect("MB/s")).collect();
-        assert!(figures.len() == 8 && figures.iter().all(|&figure| figure > 0.0), "{line}");
-        assert!(figures[1] >= figures[0] && figures[5] >= figures[4], "the best is no worse than the median: {line}");
+        let cells = line[name.len()..].split_whitespace().map(|cell| cell.replace(',', ""));
+        // Without units and, if there is room for it, the verdict.
+        let figures: Vec<f64> = cells.filter_map(|cell| cell.parse().ok()).collect();
+        assert!(figures.len() >= 7 && figures.iter().all(|&figure| figure > 0.0), "{line}");
+        assert!(
+            figures[figures.len() - 3] >= figures[figures.len() - 4],
+            "the best is no worse than the median: {line}"
+        );
     }
 }
 
@@ -105,7 +110,11 @@ fn a_preset_that_judges_passes_or_fails_by_its_bands() {
     let place = workplace!();
     place.file("mine.toml", judging("").as_bytes());
     let run = place.diskspd("preset run mine.toml -c8M --json r.json a.dat").run();
-    run.expect_status(0).expect_narrow().expect_stdout(&["PASS ideal", "not judged", "Judged: 2 PASS"]);
+    run.expect_status(0).expect_narrow().expect_stdout(&[
+        "PASS ideal",
+        "not judged",
+        "Answer    3 loads: 2 PASS, 1 not judged",
+    ]);
     let result: Value = place.json("r.json");
     let requirements = |span: usize| result["time_spans"][span]["requirements"].as_array().expect("a list").clone();
     assert_eq!((requirements(0).len(), requirements(1).len(), requirements(2).len()), (1, 1, 0), "{result:#}");
@@ -132,13 +141,15 @@ fn the_suite_for_sql_server_checks_first() {
 fn a_plain_run_is_judged_in_bands() {
     let place = workplace!();
     let run = place.diskspd("-c1M -d60 -W0 -b4K -o1 -r --max-ios=20000 --bands sql a.dat").run();
-    run.expect_status(0).expect_stdout(&["PASS    mean latency up to 20 ms: mean latency was ", "ideal (up to 10 ms)"]);
+    run.expect_status(0).expect_stdout(&["PASS    mean latency up to 20 ms: mean latency was "]);
+    run.expect_told(&["ideal (up to 10 ms)"]);
     // How long a commit takes is up to the device.
     let log = place.diskspd("-d60 -W0 -b4K -o1 -s -w100 --max-ios=20 --fdatasync-every=1 --bands=sql-log a.dat").run();
-    assert!(log.stdout.contains("commit was ") && matches!(log.code(), Some(0 | 4 | 6)), "{log}");
+    assert!(log.expect_told(&["commit was "]).code().is_some() && matches!(log.code(), Some(0 | 4 | 6)), "{log}");
     assert_eq!(log.code() == Some(4), log.stdout.contains("  FAIL    commit up to"), "{log}");
     let reads = place.short_run("-b4K -o1 --bands=sql-log a.dat").run();
-    reads.expect_status(6).expect_stdout(&["UNKNOWN commit up to", "commit was not measured"]);
+    reads.expect_status(6).expect_stdout(&["UNKNOWN commit up to"]);
+    reads.expect_told(&["commit was not measured"]);
     place.diskspd("-b4K --bands=oracle a.dat").run().expect_status(3).expect_stderr(&["(expected: sql, sql-log)"]);
 }
 
@@ -155,7 +166,7 @@ fn what_is_shown_can_be_run_again_by_hand() {
     let toml = place.diskspd("preset show oltp --toml").run();
     place.file("mine.toml", toml.stdout.replace("-w30", "-w0").as_bytes());
     let mine = place.diskspd("preset run mine.toml -d1 -W0 a.dat").run();
-    mine.expect_status(0).expect_stdout(&["performing read test", "8 KiB random, 70/30"]);
+    mine.expect_status(0).expect_stdout(&["performing read test", "\n 8 KiB random"]);
 }
 
 #[test]

@@ -281,7 +281,7 @@ fn profiles_and_presets_are_held_to_them_in_every_timespan() {
     let run = place.diskspd("-Xp.xml -Rtext --require mean<1h --require max>1us").run();
     run.expect_status(0).expect_stdout(&["  PASS    mean<1h: mean was ", "  PASS    max>1us: max was "]);
     let run = place.diskspd("preset run sql-log -c1M -d60 -W0 --max-ios=60 --require iops<1 --json r.json b.dat").run();
-    run.expect_status(4).expect_stdout(&["\nFAIL iops<1 ("]);
+    run.expect_status(4).expect_stdout(&["\nFAIL      iops<1 ("]);
     let spans = document(&place, "r.json")["time_spans"].as_array().expect("a list").clone();
     assert!(spans.len() > 1 && spans.iter().all(|span| span["requirements"][0]["severity"] == "fail"), "{run}");
 }

@@ -54,9 +54,10 @@ fn sizes_and_offsets_are_those_that_were_drawn_and_told() {
     let bytes: u64 = ios.iter().map(|io| io.length).sum();
     assert_eq!(measured["total"]["total"]["bytes"], bytes);
     let report = String::from_utf8(place.content("r.txt")).expect("a text");
-    let row = report.lines().find(|line| line.trim_start().starts_with("write") && line.contains("64KiB"));
+    let row = report.lines().find(|line| line.trim_start().starts_with("write") && line.contains(" 64 KiB "));
     let cells: Vec<&str> = row.expect("a row of large writes").split_whitespace().collect();
-    assert_eq!(cells[3], seen[&("write".to_owned(), 64 * KIB)].to_string(), "{report}");
+    let count = seen[&("write".to_owned(), 64 * KIB)].to_string();
+    assert!(cells[5..7].contains(&&*count), "{count}: {report}");
     assert!(report.contains("sizes: 4K/50:12K/30:64K/20"), "{report}");
 }
 

@@ -78,12 +78,9 @@ fn each_interval_has_what_the_device_did() {
         assert!(number(&course["max"][side]["iops"]) <= highest + 1e-6);
         assert!(number(&course["mean"][side]["iops"]) <= highest + 1e-6);
     }
-    let heading = format!("devices: requests of all programs, mean and highest of {} steps", steps.len());
-    let table: Vec<&str> = run.stdout.lines().skip_while(|line| *line != heading).collect();
-    let first = table.get(2).unwrap_or_else(|| panic!("no table: {}", run.stdout));
-    let cells: Vec<&str> = first.split_whitespace().collect();
-    assert_eq!(cells.len(), 9, "{first}");
-    assert!(table.iter().any(|line| line.trim_start().starts_with(&device) && line.contains(" mean ")), "{table:?}");
+    run.expect_told(&[&format!("(/sys/block/*/stat); mean and highest of {} steps.", steps.len())]);
+    let table: Vec<&str> = run.stdout.lines().skip_while(|line| *line != "Devices over the measurement").collect();
+    assert!(table.iter().any(|line| line.trim_start().starts_with(&device) && line.contains("  mean  ")), "{table:?}");
     assert!(!table.iter().any(|line| line.contains("total:")), "it is behind DiskSpd's tables");
 }
 
@@ -95,7 +92,7 @@ fn latencies_alone_have_a_step_per_second_and_neither_has_none() {
         run.expect_status(0);
         let result: Value = place.json("r.json");
         let devices = result["time_spans"][0]["measured"]["devices"].as_array().expect("a list").clone();
-        assert_eq!(run.stdout.contains("\ndevices: requests of all programs"), !devices.is_empty());
+        assert_eq!(run.stdout.contains("\nDevices over the measurement\n"), !devices.is_empty());
         let steps = devices.first()?["steps"].as_array().expect("steps");
         Some((steps.len(), number(&steps[0]["end_ns"]) - number(&steps[0]["start_ns"])))
     };

@@ -36,7 +36,7 @@ fn a_device_of_ones_own_does_what_the_program_asks_and_takes_a_part_of_the_time(
     let events = loop {
         let words = "-d1 -W0 -Su -r -b4K -o4 -eDISK_IO --json r.json --xml r.xml";
         let run = place.diskspd(words).arg(&target).run();
-        run.expect_status(0).expect_stdout(&["\nETW:\n----\n\n\tDisk I/O\n\t\tRead: ", "\nI/O at each level\n"]);
+        run.expect_status(0).expect_stdout(&["\nETW:\n----\n\n\tDisk I/O\n\t\tRead: ", "\nI/O at each level below '"]);
         let events = events(&place);
         let levels = &events["stacks"][0]["levels"];
         let (own, below) = (ios(&levels[0]["read"]), ios(&levels[1]["read"]));

@@ -127,7 +127,7 @@ fn a_ramp_starts_ios_faster_and_faster() {
     let report = text(&place, "r.txt");
     assert!(report.contains("open loop, 50..450 I/Os per s (constant), depth 1"), "{report}");
     let row = report.lines().find(|line| line.trim_start().starts_with("3.80")).unwrap_or_else(|| panic!("{report}"));
-    assert!(row.contains(" 4.00 ") && row.contains(" 440.00 "), "{row}");
+    assert!(row.contains(" 4.00 s ") && row.contains(" 440 "), "{row}");
     place.diskspd("report --output again.json r.xml").run().expect_status(0);
     let again: Value = place.json("again.json");
     let again = &again["time_spans"][0]["measured"]["load_loop"]["open"];

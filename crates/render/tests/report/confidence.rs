@@ -2,7 +2,7 @@
 
 use crate::support::{mix_run, part, report};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
-use model::figures::Directions;
+use model::figures::{Directions, Figures};
 use model::result::LoadLoop;
 
 fn intervals(percentiles: &[(u64, f64, f64)]) -> HalfWidths {
@@ -36,12 +36,16 @@ fn figures_have_intervals_and_what_has_none_says_so() {
     let total = Some(intervals(&percentiles));
     insta::assert_snapshot!(lines(Directions { read, write, total }), @r"
     closed loop, depth 8
-    95 % confidence, all: 8884.15 [8765.43 - 9012.34] I/O per s, 69.41 [68.50 - 70.25] MiB/s, mean latency 0.888 [0.881 - 0.899] ms
-    95 % confidence, all: 25th 0.630 [0.629 - 0.632] ms, 50th 0.822 [0.820 - 0.825] ms, none at or above the 75th (too few I/Os)
-    95 % confidence, read: 6215.62 [8765.43 - 9012.34] I/O per s, 48.56 [68.50 - 70.25] MiB/s, mean latency 0.866 [0.881 - 0.899] ms
-    95 % confidence, read: 25th 0.611 [0.629 - 0.632] ms, none at or above the 50th (too few I/Os)
-    95 % confidence, write: 2668.53 [8765.43 - 9012.34] I/O per s, 20.85 [68.50 - 70.25] MiB/s, mean latency 0.937 [0.881 - 0.899] ms
-    95 % confidence, write: none at or above the 25th (too few I/Os)
+
+    Figures and their 95 % intervals
+                                all                 read                write
+     I/O per s  8,884 [8,765-9,012]  6,216 [8,765-9,012]  2,669 [8,765-9,012]
+     MiB/s      69.41 [68.50-70.25]  48.56 [68.50-70.25]  20.85 [68.50-70.25]
+     mean (ms)  0.888 [0.881-0.899]  0.866 [0.881-0.899]  0.937 [0.881-0.899]
+     25th (ms)  0.630 [0.629-0.632]  0.611 [0.629-0.632]                0.683
+     50th (ms)  0.822 [0.820-0.825]                0.802                0.874
+    95 % intervals cover the variation within this run, not that from run to run.
+    Percentiles have none if too few I/Os lie beyond them.
     ");
 }
 
@@ -53,13 +57,13 @@ fn what_is_withheld_gives_one_reason() {
     let confidence = Directions { read: Some(some), write: Some(none.clone()), total: Some(none) };
     insta::assert_snapshot!(lines(confidence), @r"
     closed loop, depth 8
-    95 % confidence, all: none, samples are correlated over about 5 s
-    95 % confidence, all: none at or above the 4-nines (too few I/Os), none for the other figures
-    95 % confidence, read: mean latency 0.866 [0.881 - 0.899] ms, samples are correlated over about 5 s
-    95 % confidence, read: none at or above the 4-nines (too few I/Os), none for the other figures
-    95 % confidence, write: none, samples are correlated over about 5 s
-    95 % confidence, write: none at or above the 4-nines (too few I/Os), none for the other figures
-    95 % confidence: measure for 300 s or longer for the missing intervals
+
+    Figures and their 95 % intervals
+                  all                 read  write
+     mean (ms)  0.888  0.866 [0.881-0.899]  0.937
+    95 % intervals cover the variation within this run, not that from run to run.
+    Percentiles have none if too few I/Os lie beyond them. Some figures have none:
+    samples are correlated over about 5 s: measure for 300 s or longer.
     ");
 }
 
@@ -71,8 +75,15 @@ fn how_long_samples_are_correlated_may_not_be_determined() {
     let confidence = Directions { total, ..Directions::default() };
     insta::assert_snapshot!(lines(confidence), @r"
     closed loop, depth 8
-    95 % confidence, all: 8884.15 [8765.43 - 9012.34] I/O per s, 69.41 [68.50 - 70.25] MiB/s, mean latency 0.888 [0.881 - 0.899] ms
-    95 % confidence, all: none at or above the 4-nines (too few I/Os), none for the other figures (how long samples are correlated is not determined in 60 s)
+
+    Figures and their 95 % intervals
+                                all   read  write
+     I/O per s  8,884 [8,765-9,012]  6,216  2,669
+     MiB/s      69.41 [68.50-70.25]  48.56  20.85
+     mean (ms)  0.888 [0.881-0.899]  0.866  0.937
+    95 % intervals cover the variation within this run, not that from run to run.
+    Percentiles have none if too few I/Os lie beyond them. Some figures have none:
+    how long samples are correlated is not determined in 60 s.
     ");
 }
 
@@ -80,18 +91,21 @@ fn how_long_samples_are_correlated_may_not_be_determined() {
 fn half_widths_of_earlier_versions_become_intervals() {
     let earlier = HalfWidths { iops: Some(120.456), latency_mean_ns: Some(9_400.0), ..HalfWidths::default() };
     let lines = lines(Directions { read: None, write: None, total: Some(earlier) });
-    assert!(
-        lines.contains("all: 8884.15 [8763.69 - 9004.61] I/O per s, mean latency 0.888 [0.879 - 0.897] ms"),
-        "{lines}"
-    );
+    for row in [" I/O per s  8,884 [8,764-9,005]  6,216  2,669\n", " mean (ms)  0.888 [0.879-0.897]  0.866  0.937\n"] {
+        assert!(lines.contains(row), "{lines}");
+    }
 }
 
 #[test]
 fn reads_alone_are_the_total() {
+    let mut result = mix_run();
+    let measured = result.time_spans[0].measured.as_mut().expect("there are figures");
     let (read, total) = (Some(intervals(&[])), Some(intervals(&[])));
-    let lines = lines(Directions { read, write: None, total });
-    assert_eq!(lines.lines().count(), 3, "{lines}");
-    assert!(!lines.contains("read:"), "{lines}");
+    measured.confidence = Some(Directions { read, write: None, total });
+    measured.total.write = Figures::default();
+    let report = report(&result);
+    let table = part(&report, "Figures and their", "");
+    assert_eq!(table.lines().nth(1).map(str::trim), Some("all"), "{table}");
 }
 
 #[test]
@@ -99,6 +113,6 @@ fn a_run_that_is_too_short_says_so() {
     let lines = lines(Directions::default());
     assert_eq!(
         lines,
-        "closed loop, depth 8\n95 % confidence: none, the run has fewer than 10 full intervals of 100 ms\n"
+        "closed loop, depth 8\n\nNo 95 % intervals: the run has fewer than 10 full intervals of 100 ms.\n"
     );
 }

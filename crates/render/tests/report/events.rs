@@ -50,16 +50,14 @@ fn counters_come_in_classes_and_levels_below_each_other() {
             End: 3
             source: b
 
-    I/O at each level
-    devices: from the creation of a request to its completion (/sys/block/*/stat)
-    target: 'data.bin'
-    target: 'more.bin'
-    level                    | type  |     I/Os     |    MiB/s   |  I/O per s | AvgLat(ms)
-    -----------------------------------------------------------------------------------------
-    diskspd                  | read  |        62237 |      48.62 |    6223.70 |      0.866
-     md0                     | read  |        62230 |      48.62 |    6223.00 |      0.801
-      nvme0n1                | read  |        62230 |      48.62 |    6223.00 |      0.790
-      nvme1n1                | read  |            0 |       0.00 |       0.00 |        N/A
+    I/O at each level below 'data.bin', 'more.bin'
+     level      kind    I/Os   IOPS  MiB/s  mean latency
+     diskspd    read  62,237  6,224   48.6        866 µs
+      md0       read  62,230  6,223   48.6        801 µs
+       nvme0n1  read  62,230  6,223   48.6        790 µs
+       nvme1n1  read       0      0      0             -
+    Devices: requests of all programs, timed from creation to completion
+    (/sys/block/*/stat).
     ");
 }
 

@@ -62,7 +62,7 @@ fn rows_of_all_hosts_come_first_and_the_hosts_behind_them() {
 #[test]
 fn notes_name_their_hosts() {
     let text = report(&fleet());
-    assert!(text.contains("\nNOTE: h2: "), "{text}");
+    assert!(text.contains("\nNotes of the hosts\nh2: "), "{text}");
 }
 
 #[test]

@@ -12,8 +12,6 @@ pub mod limit;
 pub mod load_line;
 pub mod numbers;
 pub mod plain_table;
-pub mod preset;
-pub mod storage;
 pub mod sweep;
 pub mod time;
 pub mod verdict;

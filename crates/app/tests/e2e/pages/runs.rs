@@ -375,7 +375,7 @@ fn a_share_is_shown_beside_the_run() {
     report.expect_status(0);
     let row = report.stdout.lines().find(|line| line.starts_with(" nas:/<a>")).expect("a row of the share");
     let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(cells, ["nas:/<a>", "mean", "512.00", "0.00", "4.00", "2.250", "1.000", "3.500", "0.50"]);
+    assert_eq!(cells, ["nas:/<a>", "mean", "512", "0", "4", "2.25", "ms", "1", "ms", "3.5", "ms", "0.5"]);
 }
 
 /// The page of a run with corrupt data had the class in a table far below.
@@ -395,7 +395,10 @@ fn pages_begin_with_what_verification_found() {
     assert!(!corrupt.contains("none corrupt") && corrupt.contains("data-corruption"), "{corrupt}");
     let first = place.json::<Value>("r.json")["time_spans"][0]["verification"]["first"][0].take();
     let (class, offset) = (first["class"].as_str().expect("a class"), &first["offset_bytes"]);
-    assert!(corrupt.contains(" corrupt units") && corrupt.contains(&format!("{class}{offset}")), "{corrupt}");
+    assert!(
+        corrupt.contains(" corrupt units") && corrupt.contains(&format!("{class} at offset {offset} of '")),
+        "{corrupt}"
+    );
 }
 
 /// On the pages of streams their figures came after all charts, and the place of a file that all of them use stood in the
