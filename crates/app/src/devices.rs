@@ -13,7 +13,7 @@ use model::mark;
 use model::placement::Placement;
 use model::targets_found::TargetsFound;
 use model::units::Bytes;
-use report::words::plain_table::PlainTable;
+use report::{Column, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -83,12 +83,10 @@ fn print_json(devices: &impl Serialize) -> Status {
 }
 
 fn table(devices: &[DeviceRow]) -> String {
-    let header = ["NAME", "SIZE", "KIND", "MODEL", "IDENTITY", "ROTA", "SCHEDULER", "MOUNTED", "USED BY"];
-    let mut table = PlainTable::new(header, [1]);
-    for device in devices {
-        table.add(cells(device));
-    }
-    table.lines().fold(String::new(), |text, line| text + line.trim_start() + "\n")
+    let words = ["KIND", "MODEL", "IDENTITY", "ROTA", "SCHEDULER", "MOUNTED", "USED BY"].map(Column::text);
+    let columns = [Column::text("NAME"), Column::number("SIZE")].into_iter().chain(words);
+    let table = Table { rows: devices.iter().map(|device| cells(device).into()).collect(), ..Table::of(columns) };
+    render::wide_table_lines(&table).iter().fold(String::new(), |text, line| text + line.trim_start() + "\n")
 }
 
 fn cells(device: &DeviceRow) -> [String; 9] {

@@ -7,7 +7,7 @@ use cli::subcommand::explain::ExplainRequest;
 use model::check::Workload;
 use model::finding::Severity;
 use model::suggest::hint;
-use report::words::plain_table::PlainTable;
+use report::{Column, Table};
 use rules::{Rule, RuleSet, check, expect, require, runs, verdict};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -101,11 +101,11 @@ fn suppressions(name: &str) -> impl Iterator<Item = (&'static str, String)> {
 }
 
 fn list(known: &[Explanation]) -> String {
-    let mut table = PlainTable::new(["FINDING", "REPORTED BY", "SEVERITY"], []);
-    for rule in known {
-        table.add([rule.name.to_owned(), rule.reported_by.to_owned(), rule.severity.word().to_owned()]);
-    }
-    table.lines().fold(String::new(), |text, line| text + line.trim() + "\n")
+    let row =
+        |rule: &Explanation| vec![rule.name.to_owned(), rule.reported_by.to_owned(), rule.severity.word().to_owned()];
+    let columns = ["FINDING", "REPORTED BY", "SEVERITY"].map(Column::text);
+    let table = Table { rows: known.iter().map(row).collect(), ..Table::of(columns) };
+    render::wide_table_lines(&table).iter().fold(String::new(), |text, line| text + line.trim() + "\n")
 }
 
 fn text(rule: &Explanation) -> String {

@@ -26,7 +26,7 @@ use cli::subcommand::fleet::{FleetCommand, Server};
 use cli::{Form, ServerAccess};
 use model::profile::Profile;
 use model::version::IMPLEMENTATION_VERSION;
-use report::words::plain_table::PlainTable;
+use report::{Column, Table};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -178,14 +178,15 @@ fn hosts(server: &Server, json: bool) -> Result<Status, FleetError> {
         say("no agent answers");
         return Ok(Status::Done);
     }
-    let mut table = PlainTable::new(["host", "state", "version", "clock ahead (ms)", "allowed"], [3]).fitted([]);
+    let [host, state, version, allowed] = ["host", "state", "version", "allowed"].map(Column::text);
+    let mut table = Table::of([host, state, version, Column::number("clock ahead (ms)"), allowed]);
     for host in &found {
         let allowed = host.limits["allow"].as_array();
         let allowed = allowed.into_iter().flatten().filter_map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
         let clock = host.clock_ahead_ms.to_string();
-        table.add([host.name.clone(), host.state.text().to_owned(), host.version.clone(), clock, allowed]);
+        table.rows.push(vec![host.name.clone(), host.state.text().to_owned(), host.version.clone(), clock, allowed]);
     }
-    let lines: String = table.lines().map(|line| line + "\n").collect();
+    let lines: String = render::table_lines(&table).into_iter().map(|line| line + "\n").collect();
     Ok(show::text(&lines))
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn run(invocation: &Invocation, command: &GateCommand) -> Status {
         Ok(ended) => ended,
         Err(status) => return status,
     };
-    let shown = print(report::words::gate::text(&answer).as_bytes());
+    let shown = print(render::gate::text(&answer).as_bytes());
     if let Err(reason) = outputs.write(&answer) {
         return fail(&reason);
     }

@@ -2,11 +2,11 @@
 
 use crate::foreign;
 use crate::report_text::sentence;
+use crate::table_text::COLUMNS;
 use model::finding::Severity;
 use model::preset::PresetRun;
 use model::printable::wrapped;
 use model::result::RunResult;
-use report::words::plain_table::COLUMNS;
 use std::io::{self, Write};
 
 /// The block, beginning with an empty line.

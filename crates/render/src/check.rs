@@ -1,9 +1,10 @@
 //! `diskspd check`: a table of answers, and what to do.
 
 use crate::foreign;
+use crate::table_text::lines_of_any_width;
 use model::check::CheckReport;
 use model::finding::{Finding, Severity};
-use report::words::plain_table::PlainTable;
+use report::{Column, Table};
 use std::io::{self, Write};
 
 /// What checks answer, the most severe first.
@@ -11,12 +12,12 @@ const OUTCOMES: [Severity; 4] = [Severity::Fail, Severity::Warn, Severity::Unkno
 
 /// Writes all of it.
 pub fn text(report: &CheckReport, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = PlainTable::new(["RESULT", "CHECK", "OF", "FOUND"], []);
+    let mut table = Table::of(["RESULT", "CHECK", "OF", "FOUND"].map(Column::text));
     for finding in &report.findings {
         let Finding { name, subject, severity, figure, .. } = finding;
-        table.add([severity.name().to_owned(), name.clone(), shown(subject)?, shown(figure)?]);
+        table.rows.push(vec![severity.name().to_owned(), name.clone(), shown(subject)?, shown(figure)?]);
     }
-    for line in table.lines() {
+    for line in lines_of_any_width(&table) {
         writeln!(out, "{}", line.trim_start())?;
     }
     let advised: Vec<&Finding> = report.findings.iter().filter(|finding| !finding.advice.is_empty()).collect();

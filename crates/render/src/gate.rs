@@ -1,12 +1,21 @@
 //! The answer of a gate as Markdown and as `JUnit` XML.
 
 use crate::document::{GATE_SUMMARY_TITLE, JUNIT_BEGINNING};
+use crate::table_text::{COLUMNS, lines};
 use crate::xml::in_attribute;
 use model::gate::GateOutcome;
-use model::printable::printable;
-use report::words::gate::{Answer, cells};
+use model::printable::{printable, wrapped};
+use report::words::gate::{Answer, cells, table};
 use stats::gate::Change;
 use std::fmt::Write as _;
+
+/// The answer, and a table of its metrics.
+pub fn text(answer: &Answer) -> String {
+    // With room for the indent of a second line.
+    let line = format!("{}: {}", answer.outcome.word(), printable(&answer.reason));
+    let head = wrapped(&line, COLUMNS - 2).join("\n  ") + "\n";
+    table(answer).iter().flat_map(lines).fold(head, |text, line| text + &line + "\n")
+}
 
 /// The answer as Markdown.
 pub fn summary(answer: &Answer) -> String {

@@ -32,6 +32,7 @@ mod short;
 mod slowest_table;
 mod sweep_csv;
 mod system;
+mod table_text;
 mod time_span;
 mod totals;
 mod wait_table;
@@ -47,6 +48,7 @@ pub use report_text::{answers, report_text};
 pub use scaling::scaling;
 pub use slowest_table::slowest;
 pub use sweep_csv::csv as sweep_csv;
+pub use table_text::{lines as table_lines, lines_of_any_width as wide_table_lines};
 pub use xml::{system_xml, xml};
 
 use model::facts::SystemFacts;

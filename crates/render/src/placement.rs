@@ -1,11 +1,12 @@
 //! What lies under a path, for people: the mount, the layers down to the disks, and the bytes of the file on each.
 
+use crate::table_text::lines_of_any_width;
 use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::{Backing, TargetEnvironment};
 use model::placement::{DeviceShare, Placement};
 use model::printable::printable;
 use model::units::Bytes;
-use report::words::plain_table::PlainTable;
+use report::{Column, Table};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -27,12 +28,13 @@ pub fn text(path: &Path, environment: &TargetEnvironment, placement: Option<&Pla
     }
     let devices = environment.devices();
     if !devices.is_empty() {
-        let header = ["LAYER", "KIND", "SIZE", "MODEL", "BYTES", "SHARE"];
-        let mut table = PlainTable::new(header, [2, 4, 5]);
+        let [layer, kind, model] = ["LAYER", "KIND", "MODEL"].map(Column::text);
+        let [size, bytes, share] = ["SIZE", "BYTES", "SHARE"].map(Column::number);
+        let mut table = Table::of([layer, kind, size, model, bytes, share]);
         for device in devices {
             add(&mut table, device, 0, placement);
         }
-        text.extend(table.lines().map(|line| format!("  {line}\n")));
+        text.extend(lines_of_any_width(&table).iter().map(|line| format!("  {line}\n")));
     }
     for unknown in placement.iter().flat_map(|placement| &placement.unknown) {
         let _ = writeln!(text, "  {}", unknown.words());
@@ -68,7 +70,7 @@ fn place(backing: &Backing) -> String {
     }
 }
 
-fn add(table: &mut PlainTable, device: &BlockDevice, depth: usize, placement: Option<&Placement>) {
+fn add(table: &mut Table, device: &BlockDevice, depth: usize, placement: Option<&Placement>) {
     let shares = placement.map(|placement| placement.shares.as_slice()).unwrap_or_default();
     let share = shares.iter().find(|share| share.device == device.name);
     let percent = |share: &DeviceShare| {
@@ -79,7 +81,7 @@ fn add(table: &mut PlainTable, device: &BlockDevice, depth: usize, placement: Op
     let known = |text: Option<String>| text.unwrap_or_else(|| UNKNOWN.to_owned());
     let model = [device.identity.vendor.as_deref(), device.identity.model.as_deref()];
     let model = model.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    table.add([
+    table.rows.push(vec![
         format!("{}{}{}", "  ".repeat(depth), device.name, name_of(device)),
         device.kind.word() + &role,
         known(device.size_bytes.map(|bytes| Bytes(bytes).to_string())),

@@ -1,10 +1,10 @@
 //! A report for a terminal: the answer, tables, what to know before the figures are used, what to do next.
 
 use crate::Detail;
+use crate::table_text::{COLUMNS, lines};
 use model::finding::{Finding, Severity};
 use model::printable::{printable, wrapped};
 use report::words::numbers::grouped;
-use report::words::plain_table::{COLUMNS, PlainTable};
 use report::{Answer, Banner, Block, Brief, Found, Report, Section, Table, Tile, Tone};
 use std::io::{self, Write};
 
@@ -142,20 +142,11 @@ pub(crate) fn findings(out: &mut dyn Write, banner: &Banner, detail: Detail, ind
 }
 
 pub(crate) fn table(out: &mut dyn Write, table: &Table) -> io::Result<()> {
-    let Table { heading, columns, rows, note, .. } = table;
+    let Table { heading, note, .. } = table;
     if !heading.is_empty() {
         writeln!(out, "{}", printable(heading))?;
     }
-    let right = columns.iter().enumerate().filter(|(_, column)| column.is_number).map(|(index, _)| index);
-    let mut spare: Vec<(usize, usize)> =
-        columns.iter().enumerate().filter_map(|(index, column)| Some((column.spare?, index))).collect();
-    spare.sort_unstable();
-    let spare = spare.into_iter().map(|(_, index)| index);
-    let mut plain = PlainTable::new(columns.iter().map(|column| column.name.clone()), right).fitted(spare);
-    for row in rows {
-        plain.add(row.iter().cloned());
-    }
-    plain.write(out)?;
+    lines(table).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     sentence(out, note)
 }
 

@@ -1,7 +1,6 @@
 //! The parts of a report, in the order in which they are read.
 
 use super::chart::{Absent, Chart, Shown};
-use crate::words::plain_table::PlainTable;
 use model::finding::Severity;
 use serde::Serialize;
 
@@ -269,38 +268,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of the text under these headings. What is judged in its last column comes before the figures, or small
-    /// screens would not show it.
-    pub fn judged_first(table: &PlainTable, names: &[String]) -> Self {
-        let mut order: Vec<usize> = (0..names.len()).collect();
-        if names.len() > 2 && !table.is_flush_right(names.len() - 1) {
-            order[1..].rotate_right(1);
-        }
-        let column = |index: &usize| match (table.is_flush_right(*index), index) {
-            (true, _) => Column::number(&names[*index]),
-            (false, 0) => Column::text(&names[*index]),
-            (false, _) => Column::words(&names[*index]),
-        };
-        // Rows without figures are shorter.
-        let filled =
-            |row: &Vec<String>| order.iter().map(|index| row.get(*index).cloned().unwrap_or_default()).collect();
-        let rows = table.rows().iter().map(filled).collect();
-        Self { columns: order.iter().map(column).collect(), rows, ..Self::default() }
-    }
-}
-
-impl Table {
-    /// The index of the column of this name.
-    pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name == name)
-    }
-
-    /// Adds a column of words before another one.
-    pub fn insert(&mut self, index: usize, name: &str, cells: impl IntoIterator<Item = String>) {
-        self.columns.insert(index, Column::text(name));
-        for (row, cell) in self.rows.iter_mut().zip(cells) {
-            row.insert(index, cell);
-        }
+    /// A table of these columns, without rows.
+    pub fn of(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), ..Self::default() }
     }
 }
 

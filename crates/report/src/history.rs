@@ -1,7 +1,7 @@
 //! The report of a gate's history: each metric over the runs, with its change points.
 
 use super::axis::Axis;
-use super::block::{Block, Report, Section, Table, Tone, charts};
+use super::block::{Block, Report, Section, Tone, charts};
 use super::chart::{Chart, Marker, Marks, Series};
 use super::foreign_text::text;
 use super::quantity::Quantity;
@@ -17,9 +17,8 @@ pub fn report(histories: &[History<'_>], name: &str) -> Report {
     let mut sections = Vec::new();
     for (number, one) in (1..).zip(histories) {
         let shown: Vec<_> = shown_metrics(&one.runs).iter().map(|name| Ok(chart(one, name))).collect();
-        let table = history(one);
         let mut blocks = charts(shown);
-        blocks.push(Block::Table(Table { label: "Runs", ..Table::judged_first(&table, table.header()) }));
+        blocks.push(Block::Table(history(one)));
         let parts = one.runs.iter().rev().take(1).flat_map(|run| &run.fingerprint);
         let sentences = parts.map(|(name, value)| text(format!("{name}: {value}").as_bytes())).collect();
         blocks.push(Block::Notes { heading: String::new(), sentences });

@@ -16,13 +16,13 @@ use crate::block::{Answer, Brief, Trust};
 use crate::chart::Shown;
 use crate::series::EVERY_RUN_WARNED;
 use crate::words::ab::{
-    DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful, unlike_waits,
+    DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful, unlike_waits, verdict,
 };
 use crate::words::compare::end;
 use crate::words::figure_words::name_of;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
-use model::metric::{Metric, Scope};
+use model::metric::Metric;
 use model::result::RunResult;
 use model::sweep::{Setting, Sweep, Visit};
 use model::units::counted;
@@ -241,24 +241,28 @@ fn sides_in_words(sweep: &Sweep) -> [String; 2] {
     std::array::from_fn(|_| words.next().unwrap_or_default())
 }
 
-/// What the text says of each figure.
-fn figures(answer: &AbAnswer, [a, b]: &[String; 2]) -> Table {
-    let written = crate::words::ab::table(answer);
-    let side = |name: &String| match name.as_str() {
-        "A" => a.clone(),
-        "B" => b.clone(),
-        _ => name.clone(),
+/// A row for each figure.
+pub(crate) fn figures(answer: &AbAnswer, [a, b]: &[String; 2]) -> Table {
+    let row = |found: &AbFigure| {
+        vec![
+            name_of(found.metric()),
+            verdict(found, answer.margin),
+            value(found.figure, found.a),
+            value(found.figure, found.b),
+            format!("{:+.1} %", found.percent),
+            format!("{} to {}", end(found.low_percent), end(found.high_percent)),
+        ]
     };
-    let names: Vec<String> = written.header().iter().map(side).collect();
-    let note = sentence(&averages(answer));
-    let mut table = Table { label: "B against A", note, ..Table::judged_first(&written, &names) };
-    // Values with their units, as everywhere in the report: behind the name and the verdict stand A and B.
-    let cpu = ((Scope::All, Metric::Cpu), answer.cpu_percent.0, answer.cpu_percent.1);
-    let values = answer.figures.iter().map(|found| (found.metric(), found.a, found.b)).chain([cpu]);
-    for (row, (metric, a, b)) in table.rows.iter_mut().zip(values) {
-        (row[0], row[2], row[3]) = (name_of(metric), value(metric.1, a), value(metric.1, b));
+    let (cpu_a, cpu_b) = answer.cpu_percent;
+    let cpu = ["CPU".to_owned(), "not judged".to_owned(), value(Metric::Cpu, cpu_a), value(Metric::Cpu, cpu_b)];
+    let numbers = [a, b, "change", "95 % interval"].map(Column::number);
+    Table {
+        label: "B against A",
+        columns: [Column::text(""), Column::words("verdict")].into_iter().chain(numbers).collect(),
+        rows: answer.figures.iter().map(row).chain([cpu.into()]).collect(),
+        note: sentence(&averages(answer)),
+        ..Table::default()
     }
-    table
 }
 
 /// Each pair.
@@ -284,6 +288,7 @@ fn table(found: &[(&Headline, &Headline)], [a, b]: &[String; 2]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::metric::Scope;
 
     fn told(verdicts: &[(Metric, f64, AbVerdict)]) -> (Tone, String, Vec<String>) {
         let figure = |(figure, percent, verdict): &(Metric, f64, AbVerdict)| AbFigure {

@@ -637,7 +637,7 @@ fn skews(measured: &Measured) -> Option<Table> {
                 skew.skew.parameter,
                 skew.skew.placement(),
                 counted(skew.positions, "position"),
-                size(u64::from(skew.alignment_bytes))
+                size(skew.alignment_bytes)
             ),
             format!("{} %", share.positions_percent),
             grouped(share.positions as f64),

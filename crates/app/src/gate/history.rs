@@ -42,7 +42,7 @@ pub(crate) fn run(request: &HistoryRequest) -> Status {
             let _ = writeln!(text, "{}: {}", printable(name), printable(value));
         }
         let table = report::words::gate::history(history);
-        text += &table.lines().map(|line| line + "\n").collect::<String>();
+        text.extend(render::table_lines(&table).into_iter().map(|line| line + "\n"));
         let accepted = entries.iter().filter(|of| of.fingerprint == **fingerprint && of.file.is_none());
         for (from, reason) in accepted.filter_map(|of| Some((of.at_unix_ns, of.accepted.as_ref()?))) {
             let _ = writeln!(text, "accepted from {}: {}", report::words::time::utc(from), printable(reason));

@@ -85,12 +85,9 @@ fn the_report_tells_how_many_ios_were_outstanding() {
                 .lines()
                 .position(|line| line.starts_with("closed loop, depth ") || line.starts_with("open loop, "));
             let lines: Vec<&str> = text.lines().skip(loop_line.expect("a line")).take(4).collect();
-            let found = lines
-                .iter()
-                .filter_map(|line| {
-                    line.split_whitespace().next_back().filter(|word| word.contains('.'))?.parse::<f64>().ok()
-                })
-                .next();
+            let found = lines.iter().find_map(|line| {
+                line.split_whitespace().next_back().filter(|word| word.contains('.'))?.parse::<f64>().ok()
+            });
             found.is_some_and(|found| (found - mean).abs() <= 0.005 + mean * tolerance)
         };
         assert!(told(&run.stdout, 0.0), "{mean}: {}", run.stdout);

@@ -1,12 +1,10 @@
 //! Pairs of runs of two sides: a line for each run, and what they say together.
 
-use crate::words::compare::{LIMITED_BY_RATE, end, equivalent};
-use crate::words::figure_words::{name_of, shown_figure};
-use crate::words::plain_table::PlainTable;
+use crate::words::compare::{LIMITED_BY_RATE, equivalent};
+use crate::words::figure_words::name_of;
 use crate::words::waits;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
-use model::metric::Metric;
 use model::units::counted;
 
 /// Which averages the table shows.
@@ -69,33 +67,8 @@ pub fn found_below_detectable(answer: &AbAnswer) -> Option<String> {
     })
 }
 
-/// A row for each figure.
-pub fn table(answer: &AbAnswer) -> PlainTable {
-    let mut table = PlainTable::new(["", "A", "B", "change", "95 % interval", "verdict"], 1..5).fitted([]);
-    for found in &answer.figures {
-        table.add([
-            found.scope.label(found.figure.heading()),
-            shown_figure(found.figure, found.a, 3),
-            shown_figure(found.figure, found.b, 3),
-            format!("{:+.1} %", found.percent),
-            format!("{} to {}", end(found.low_percent), end(found.high_percent)),
-            verdict(found, answer.margin),
-        ]);
-    }
-    let (a, b) = answer.cpu_percent;
-    let figure = Metric::Cpu;
-    table.add([
-        figure.heading().to_owned(),
-        shown_figure(figure, a, 3),
-        shown_figure(figure, b, 3),
-        String::new(),
-        String::new(),
-        "not judged".to_owned(),
-    ]);
-    table
-}
-
-fn verdict(found: &AbFigure, margin: f64) -> String {
+/// The verdict on a figure, with its margin.
+pub fn verdict(found: &AbFigure, margin: f64) -> String {
     let percent = margin * 100.0;
     let within = if found.is_within_margin { format!(" by less than {percent} %") } else { String::new() };
     let after = found.decided_after.map(|pairs| format!(" after {}", counted(pairs, "pair"))).unwrap_or_default();
@@ -112,7 +85,7 @@ fn verdict(found: &AbFigure, margin: f64) -> String {
 mod tests {
     use super::*;
     use model::finding::Severity;
-    use model::metric::Scope;
+    use model::metric::{Metric, Scope};
 
     #[test]
     fn pairs_of_which_every_run_has_a_warning_are_doubtful() {
@@ -170,7 +143,7 @@ mod tests {
         assert_eq!(detectable(&answer(vec![iops, p99])), "IOPS 1.2 %, p99 above 100 %");
         assert_eq!(detectable(&answer(vec![p99])), "p99 above 100 %");
         assert_eq!(found_below_detectable(&answer(vec![iops, p99])), None, "nothing was found");
-        let interval = table(&answer(vec![p99])).rows()[0][4].clone();
+        let interval = crate::pairs::figures(&answer(vec![p99]), &["A", "B"].map(str::to_owned)).rows[0][5].clone();
         assert_eq!(interval, "-5.0 % to above +1000 %");
     }
 }

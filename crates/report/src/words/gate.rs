@@ -1,18 +1,14 @@
 //! The answer of a gate in words; the table of a history.
 
+use crate::block::{Column, Table};
+use crate::words::figure_words::shown_figure;
 use crate::words::numbers::ms;
-use crate::words::plain_table::PlainTable;
 use crate::words::time::utc;
 use model::gate::{GateEntry, GateOutcome};
 use model::metric::{Metric, MetricName, MetricUnit};
-use model::printable::{printable, wrapped};
 use model::units::counted;
 use stats::gate::{Change, EARLIER_MIN, GateVerdict, Judgement};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
-
-/// Width of the answer, with room for the indent of a second line.
-const COLUMNS: usize = 78;
 
 /// The findings of a gate.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,19 +79,12 @@ pub fn answer(judgement: &Judgement, earlier: &[GateEntry], own: &[GateEntry]) -
     Answer { outcome, reason, changes: judgement.changes.clone() }
 }
 
-/// The answer, and a table of its metrics.
-pub fn text(answer: &Answer) -> String {
-    let line = printable(&answer.reason);
-    let mut text = wrapped(&format!("{}: {line}", answer.outcome.word()), COLUMNS).join("\n  ") + "\n";
-    if !answer.changes.is_empty() {
-        let mut table = PlainTable::new(["", "EARLIER", "NOW", "CHANGE", ""], 1..4).fitted([]);
-        answer.changes.iter().for_each(|change| table.add(cells(change)));
-        for line in table.lines() {
-            // Writing to a string does not fail, here and below.
-            let _ = writeln!(text, "{line}");
-        }
-    }
-    text
+/// The metrics of an answer; `None` if none were judged.
+pub fn table(answer: &Answer) -> Option<Table> {
+    let numbers = ["EARLIER", "NOW", "CHANGE"].map(Column::number);
+    let columns = std::iter::once(Column::text("")).chain(numbers).chain([Column::text("")]);
+    let rows: Vec<Vec<String>> = answer.changes.iter().map(|change| cells(change).into()).collect();
+    (!rows.is_empty()).then(|| Table { rows, ..Table::of(columns) })
 }
 
 /// A row of the table of a gate.
@@ -137,23 +126,26 @@ pub fn shown_metrics(runs: &[&GateEntry]) -> Vec<MetricName> {
 }
 
 /// A row for each run; `*` marks the first of a new level.
-pub fn history(History { runs, levels }: &History<'_>) -> PlainTable {
+pub fn history(History { runs, levels }: &History<'_>) -> Table {
     let names = shown_metrics(runs);
-    let headings = names.iter().map(|name| name.scope.label(name.metric.heading()));
-    let header = ["", "TIME", "LABEL", "VERDICT", "GATE"].into_iter().map(str::to_owned).chain(headings);
-    // Latencies of single parts come last.
-    let mut table = PlainTable::new(header, 5..5 + names.len()).fitted((6..5 + names.len()).rev());
-    for (place, run) in runs.iter().enumerate() {
+    // Latencies of single parts come last, and go first.
+    let metric = |(index, name): (usize, &MetricName)| Column {
+        spare: (index > 0).then(|| names.len() - index),
+        ..Column::number(&name.scope.label(name.metric.heading()))
+    };
+    let words = ["", "TIME", "LABEL", "VERDICT", "GATE"].into_iter().enumerate();
+    let words = words.map(|(index, name)| if index == 0 { Column::text(name) } else { Column::words(name) });
+    let row = |(place, run): (usize, &&GateEntry)| {
         let mark = if levels.contains(&place) { "*" } else { "" };
         let labels = run.labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
         let verdict = run.verdict.clone().unwrap_or_default();
         let gate = run.gate.map_or("", GateOutcome::word).to_owned();
-        let of_metric = |name: &MetricName| {
-            run.value(name)
-                .map_or_else(|| "-".to_owned(), |value| crate::words::figure_words::shown_figure(name.metric, value, 3))
+        let value = |name: &MetricName| {
+            run.value(name).map_or_else(|| "-".to_owned(), |value| shown_figure(name.metric, value, 3))
         };
         let start = [mark.to_owned(), utc(run.at_unix_ns), labels, verdict, gate];
-        table.add(start.into_iter().chain(names.iter().map(of_metric)));
-    }
-    table
+        start.into_iter().chain(names.iter().map(value)).collect()
+    };
+    let columns = words.chain(names.iter().enumerate().map(metric)).collect();
+    Table { label: "Runs", columns, rows: runs.iter().enumerate().map(row).collect(), ..Table::default() }
 }

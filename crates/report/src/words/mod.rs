@@ -11,7 +11,6 @@ pub mod interference;
 pub mod limit;
 pub mod load_line;
 pub mod numbers;
-pub mod plain_table;
 pub mod sweep;
 pub mod time;
 pub mod verdict;
