@@ -67,7 +67,7 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
         Outcome::Corrupt => Status::Corrupt,
         Outcome::CannotTell => Status::CannotTell,
     };
-    print_report(&report, || report.text(), request.json, status)
+    print_report(&report, || report.report(), request.json, status)
 }
 
 fn target<'a>(path: &Path, logs: &'a Logs) -> Result<Target<'a>, Refusal> {

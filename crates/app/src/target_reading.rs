@@ -3,11 +3,12 @@
 
 use crate::console_observer;
 use crate::output::{print, write_json};
-use crate::show;
 use crate::status::{Status, fail, printed, refuse_with};
 use engine::target::identify;
 use host::{DirectReader, Root};
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use render::Detail;
+use report::Report;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -43,7 +44,10 @@ pub(crate) struct OpenedTarget {
 
 /// The note on a target that was found by its path only and has no unit of the run.
 pub(crate) const OTHER_TARGET: &str =
-    "NOTE: no unit of the run is on it, and nothing tells whether it is the target of the run: it may be another one";
+    "no unit of the run is on it, and nothing tells whether it is the target of the run: it may be another one";
+
+/// A target that was not read past the page cache.
+pub(crate) const THROUGH_CACHE: &str = "read through the page cache, because the file system has no direct I/O";
 
 /// The outcome of a verification with such a target and no corruption.
 pub(crate) const OTHER_TARGET_OUTCOME: &str = "unknown: no unit of the run is on a target that may be another one";
@@ -275,21 +279,17 @@ pub(crate) fn read(reader: &mut DirectReader, offset: u64, bytes: u64) -> io::Re
     reader.read_range(offset, bytes as usize).map(<[u8]>::to_vec)
 }
 
-/// Prints a report as JSON or text; the status, unless it could not be printed.
+/// Prints a document as JSON, or its report as text; the status, unless it could not be printed.
 pub(crate) fn print_report(
-    report: &impl Serialize,
-    text: impl FnOnce() -> String,
+    document: &impl Serialize,
+    report: impl FnOnce() -> Report,
     json: bool,
     status: Status,
 ) -> Status {
-    if json {
-        let mut text = Vec::new();
-        return printed(write_json(report, &mut text).and_then(|()| print(&text)), status);
-    }
-    match show::text(&text()) {
-        Status::Done => status,
-        failed => failed,
-    }
+    let mut text = Vec::new();
+    let written =
+        if json { write_json(document, &mut text) } else { render::report_text(&report(), Detail::Full, &mut text) };
+    printed(written.and_then(|()| print(&text)), status)
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
-//! What is known of corrupt units beside their bytes, and how they are printed: of `diskspd verify` with a map, without one, and
-//! after a cut.
+//! What is known of corrupt units beside their bytes: of `diskspd verify` with a map, without one, and after a cut.
 
 use host::Root;
-use model::corruption::CorruptionClass;
 use model::kernel_log::KernelMessage;
 use model::placement::DevicePlace;
-use model::printable::printable;
-use model::verification::{NearMessage, places_words};
+use model::verification::NearMessage;
 use serde::Serialize;
 use stats::verification::near_messages;
 use std::ops::Range;
@@ -16,9 +13,9 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct UnitEvidence {
     /// Where it is on the devices below the target; empty = unknown.
-    places: Vec<DevicePlace>,
+    pub(crate) places: Vec<DevicePlace>,
     /// What the kernel logged within 5 s of the read, the nearest 5 messages in the order of time.
-    kernel_messages: Vec<NearMessage>,
+    pub(crate) kernel_messages: Vec<NearMessage>,
 }
 
 /// A corrupt unit of any report.
@@ -55,42 +52,7 @@ pub(crate) fn add<'a, U: WrongUnit + 'a>(
     }
 }
 
-/// What is printed of a unit.
-#[derive(Debug)]
-pub(crate) struct UnitText<'a> {
-    pub(crate) class: CorruptionClass,
-    pub(crate) offset_bytes: u64,
-    /// Why it could not be read; then there is nothing else to tell of its bytes.
-    pub(crate) error: Option<&'a str>,
-    /// The line of what it must hold.
-    pub(crate) expected: Option<String>,
-    pub(crate) found: String,
-    pub(crate) first_bytes: Option<&'a str>,
-    pub(crate) second_read_is_right: Option<bool>,
-    pub(crate) evidence: &'a UnitEvidence,
-}
-
-impl UnitText<'_> {
-    /// The lines.
-    pub(crate) fn lines(self) -> Vec<String> {
-        let mut lines = vec![format!("{} at offset {}", self.class.name(), self.offset_bytes)];
-        if let Some(error) = self.error {
-            lines.push(format!("  error:     {error}"));
-        } else {
-            lines.extend(self.expected);
-            lines.push(format!("  found:     {}", self.found));
-            lines.extend(self.first_bytes.map(|bytes| format!("  first 64:  {bytes}")));
-            lines.extend(
-                self.second_read_is_right.map(|is_right| {
-                    format!("  read again: {}", if is_right { "the right data" } else { "still wrong" })
-                }),
-            );
-        }
-        let UnitEvidence { places, kernel_messages } = self.evidence;
-        if !places.is_empty() {
-            lines.push(format!("  on:        {} (bytes)", places_words(places)));
-        }
-        lines.extend(kernel_messages.iter().map(|message| format!("  {}", printable(&message.words()))));
-        lines
-    }
+/// The outcome of a second read, in words.
+pub(crate) const fn second_read_words(is_right: bool) -> &'static str {
+    if is_right { "the right data" } else { "still wrong" }
 }

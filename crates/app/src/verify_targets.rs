@@ -74,7 +74,7 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
         Outcome::Failed => Status::Failed,
         Outcome::CannotTell => Status::CannotTell,
     };
-    print_report(&report, || report.text(), request.json, status)
+    print_report(&report, || report.report(), request.json, status)
 }
 
 /// Times of files on several file systems may differ by less: some keep seconds only.

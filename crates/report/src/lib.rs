@@ -35,6 +35,7 @@ mod run_brief;
 mod series;
 mod storage;
 mod sweep;
+mod verified;
 mod warnings;
 mod weak;
 pub mod words;
@@ -51,6 +52,7 @@ pub use load_loop::flushes;
 pub use preset::preset;
 pub use run::{beside_diskspd, expectation, kernel_messages, no_intervals, requirements, slowest, verdict};
 pub use run_brief::brief as brief_of_run;
+pub use verified::{VerifiedTarget, verification};
 pub use warnings::{Explain, Meaning};
 
 use crate::words::load_line;

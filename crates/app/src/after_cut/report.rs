@@ -2,23 +2,19 @@
 
 use super::logs::{Durable, Logs};
 use super::read::{Progress, Target};
-use crate::target_reading::{OTHER_TARGET, OTHER_TARGET_OUTCOME};
-use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
+use crate::target_reading::{OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
+use crate::unit_evidence::{UnitEvidence, WrongUnit, second_read_words};
 use model::corruption::CorruptionClass as Class;
-use model::printable::printable;
 use model::units::{Bytes, counted};
 use model::verification::UnitWrite;
 use render::document::VERIFY_SCHEMA;
+use report::{CorruptUnitText, Report, VerifiedTarget};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use verify::log::Kind;
-
-/// Corrupt units that are printed of each target.
-const SHOWN_MAX: usize = 10;
 
 /// What came out for all targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -207,24 +203,25 @@ impl LostUnit {
         }
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn text(&self) -> CorruptUnitText<'_> {
         let damaged = if self.is_intact == Some(false) { ", with a wrong checksum" } else { "" };
         let found = match &self.found {
-            _ if self.is_beyond_end => "the file ends before its last byte".to_owned(),
-            Some(write) => format!("{}{damaged}", write.words(self.found_run.as_deref())),
-            None => "no header".to_owned(),
+            _ if self.is_beyond_end => Some("the file ends before its last byte".to_owned()),
+            found => found.as_ref().map(|write| format!("{}{damaged}", write.words(self.found_run.as_deref()))),
         };
-        let text = UnitText {
+        let second_read = self.second_read_is_right.filter(|is_right| *is_right || !self.is_beyond_end);
+        CorruptUnitText {
             class: self.class,
             offset_bytes: self.offset_bytes,
+            place: String::new(),
             error: self.error.as_deref(),
-            expected: self.durable.as_ref().map(|durable| format!("  durable:   {}", durable.words())),
+            expected: self.durable.as_ref().map(|durable| ("durable", durable.words())),
             found,
             first_bytes: Some(&*self.first_bytes).filter(|_| !self.is_beyond_end),
-            second_read_is_right: self.second_read_is_right.filter(|is_right| *is_right || !self.is_beyond_end),
-            evidence: &self.evidence,
-        };
-        text.lines()
+            second_read: second_read.map(second_read_words),
+            places: &self.evidence.places,
+            kernel_messages: &self.evidence.kernel_messages,
+        }
     }
 }
 
@@ -318,55 +315,36 @@ impl TargetReport {
         })
     }
 
-    fn text(&self) -> String {
-        let mut text = format!("'{}', {}", printable(&self.path.to_string_lossy()), Bytes(self.size_bytes));
-        let mut line = |words: &str| {
-            text.push_str("\n  ");
-            text.push_str(words);
-        };
-        line("compared with:  the logs of a run that was cut off or failed (--journal)");
-        if !self.past_page_cache {
-            line("NOTE: read through the page cache, because the file system has no direct I/O");
+    fn verified(&self) -> VerifiedTarget<'_> {
+        let planned = Bytes(self.planned_bytes);
+        let notes = [
+            (!self.past_page_cache).then(|| THROUGH_CACHE.to_owned()),
+            (!self.is_target_of_run).then(|| OTHER_TARGET.to_owned()),
+            (self.read_bytes < self.planned_bytes).then(|| format!("interrupted after {}", Bytes(self.read_bytes))),
+            (self.size_bytes < self.planned_bytes).then(|| format!("shorter than in the run ({planned})")),
+        ];
+        let count = |units: u64, words: &str| counted(units, "unit") + words;
+        let later = count(self.later_units, ", by a later run (--verify): not checked");
+        let counts = [
+            ("known", format!("{} of {}", self.known_units, counted(self.units, "unit"))),
+            ("durable", count(self.durable_units, " (flushed or written through)")),
+            ("right", count(self.right_units, "")),
+            ("not flushed", count(self.unflushed_units, " without an acknowledged write (allowed)")),
+            ("torn", count(self.torn_units, ", by writes that were not durable (allowed)")),
+            ("not checkable", count(self.unchecked_units, "")),
+        ];
+        VerifiedTarget {
+            path: &self.path,
+            size_bytes: self.size_bytes,
+            compared_with: "the logs of a run that was cut off or failed (--journal)",
+            notes: notes.into_iter().flatten().collect(),
+            counts: counts.into_iter().chain((self.later_units > 0).then_some(("written later", later))).collect(),
+            corrupt_units: self.corrupt_units,
+            by_class: &self.corrupt_by_class,
+            class_words: words,
+            order: self.order(),
+            first: self.first.iter().map(LostUnit::text).collect(),
         }
-        if !self.is_target_of_run {
-            line(OTHER_TARGET);
-        }
-        if self.read_bytes < self.planned_bytes {
-            line(&format!("NOTE: interrupted after {}", Bytes(self.read_bytes)));
-        }
-        if self.size_bytes < self.planned_bytes {
-            line(&format!("NOTE: shorter than in the run ({})", Bytes(self.planned_bytes)));
-        }
-        line(&format!("known:          {} of {}", self.known_units, counted(self.units, "unit")));
-        line(&format!("durable:        {} (flushed or written through)", counted(self.durable_units, "unit")));
-        line(&format!("right:          {}", counted(self.right_units, "unit")));
-        let unflushed = counted(self.unflushed_units, "unit");
-        line(&format!("not flushed:    {unflushed} without an acknowledged write (allowed)"));
-        let torn = counted(self.torn_units, "unit");
-        line(&format!("torn:           {torn}, by writes that were not durable (allowed)"));
-        line(&format!("not checkable:  {}", counted(self.unchecked_units, "unit")));
-        if self.later_units > 0 {
-            let later = counted(self.later_units, "unit");
-            line(&format!("written later:  {later}, by a later run (--verify): not checked"));
-        }
-        line(&format!("corrupt:        {}", counted(self.corrupt_units, "unit")));
-        for class in Class::ALL {
-            if let Some(units) = self.corrupt_by_class.get(class.name()) {
-                line(&format!("  {units} {}: {}", class.name(), words(class)));
-            }
-        }
-        if let Some(order) = self.order() {
-            line(&format!("order:          {order}"));
-        }
-        for unit in self.first.iter().take(SHOWN_MAX) {
-            unit.lines().iter().for_each(|words| line(words));
-        }
-        let left = self.first.len().saturating_sub(SHOWN_MAX);
-        if left > 0 {
-            line(&format!("{left} more corrupt units are in the JSON report (--json)"));
-        }
-        text.push('\n');
-        text
     }
 }
 
@@ -414,21 +392,11 @@ impl AfterCutReport {
         }
     }
 
-    pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "journal: {}, {}",
-            counted(self.logged_changes, "change"),
-            counted(self.logged_flushes, "flush")
-        );
-        for reason in &self.journal_ends_early_because {
-            let _ = writeln!(text, "NOTE: the journal ends early: {reason}");
-        }
-        for target in &self.targets {
-            text.push_str(&target.text());
-        }
+    pub(super) fn report(&self) -> Report {
+        let (changes, flushes) = (counted(self.logged_changes, "change"), counted(self.logged_flushes, "flush"));
+        let early = self.journal_ends_early_because.iter();
+        let early = early.map(|reason| format!("NOTE: the journal ends early: {reason}"));
+        let lead = std::iter::once(format!("journal: {changes}, {flushes}")).chain(early).collect();
         let words = match self.outcome {
             Outcome::Good => "all that was acknowledged and flushed is there",
             Outcome::Corrupt => {
@@ -443,7 +411,7 @@ impl AfterCutReport {
             Outcome::CannotTell if self.targets.iter().any(|target| !target.is_target_of_run) => OTHER_TARGET_OUTCOME,
             Outcome::CannotTell => "the journal has no write to a target: the load was cut off before it began",
         };
-        let _ = writeln!(text, "Verification after a cut (experimental): {words}");
-        text
+        let targets = self.targets.iter().map(TargetReport::verified).collect();
+        report::verification(lead, targets, format!("Verification after a cut (experimental): {words}"))
     }
 }

@@ -1,16 +1,15 @@
 //! What `diskspd verify` found, as text and JSON.
 
-use crate::target_reading::{Found, OTHER_TARGET, OTHER_TARGET_OUTCOME};
-use crate::unit_evidence::{UnitEvidence, UnitText, WrongUnit};
+use crate::target_reading::{Found, OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
+use crate::unit_evidence::{UnitEvidence, WrongUnit, second_read_words};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
-use model::printable::printable;
 use model::units::{Bytes, counted, percent_rounded_down};
 use model::verification::{ExpectedContent, UnitWrite};
 use render::document::VERIFY_SCHEMA;
+use report::{CorruptUnitText, Report, VerifiedTarget};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -23,8 +22,8 @@ use verify::unit::Header;
 /// Corrupt units that are kept of each target.
 const KEPT_MAX: usize = 100;
 
-/// Corrupt units that are printed of each target.
-const SHOWN_MAX: usize = 10;
+/// Torn units that are printed of each target.
+const TORN_SHOWN_MAX: usize = 10;
 
 /// What came out for all targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -455,120 +454,91 @@ impl TargetReport {
 
     /// What else is to be known of the reading.
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let mut note = |words: String| notes.push(words);
-        if let Some(error) = &self.error {
-            note(format!("NOTE: it could not be read: {error}"));
-        }
-        if !self.is_target_of_run {
-            note(OTHER_TARGET.to_owned());
-        }
-        if !self.past_page_cache {
-            note("NOTE: read through the page cache, because the file system has no direct I/O".to_owned());
-        }
-        if self.failed_reads > 0 {
-            note(format!(
-                "NOTE: {} failed; blocks that failed again are unreadable units",
-                counted(self.failed_reads, "read")
-            ));
-        }
-        if self.from_bytes > 0 {
-            note(format!("NOTE: read from offset {} on (--from)", self.from_bytes));
-        }
-        if self.is_incomplete() {
-            note(format!("NOTE: {} were read: interrupted, or not readable to the end", Bytes(self.read_bytes)));
-        }
-        if let Some(resume) = self.resume_bytes {
-            note(format!("      to go on there, add --from {resume}"));
-        }
-        if let Some(changed_ns) = self.changed_after_ns {
-            let seconds = changed_ns as f64 / 1e9;
-            note(format!("NOTE: changed until {seconds:.1} s after the map was saved: rule out other writers"));
-        }
-        if let Some(later) = &self.later_run {
-            let LaterRun { run, units, differing_units, .. } = later;
-            let began = later.began();
-            note(format!(
-                "NOTE: a later run (--verify) wrote to it: {run}, begun {began}; of later runs: {}",
-                counted(*units, "unit")
-            ));
-            note(format!(
-                "      not as in the map, but not counted as corrupt: {}: use the map of that run, or none",
-                counted(*differing_units, "unit")
-            ));
-        }
-        notes
-    }
-
-    /// Units that are wrong and no proof of corruption.
-    fn in_doubt(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.displaced_units > 0 {
-            lines.push(format!(
-                "displaced:      {} of runs on another target, such as a file on this device: not checked",
-                counted(self.displaced_units, "unit")
-            ));
-        }
-        if self.missing_units > 0 {
-            lines.push(format!(
-                "missing:        {} that runs wrote and no later run (--verify) overwrote",
-                counted(self.missing_units, "unit")
-            ));
-        }
-        if self.unknown_bytes > 0 {
-            lines.push(format!(
-                "unknown:        {} without a unit, where units may be missing",
-                Bytes(self.unknown_bytes)
-            ));
-        }
-        if self.unfinished_units > 0 {
-            lines.push(format!(
-                "torn:           {} of several writes. A write that was under way when a run was killed or the power",
-                counted(self.unfinished_units, "unit")
-            ));
-            lines.push("                was cut leaves this: without a map it is no proof of corruption".to_owned());
-            let torn = self.unfinished.iter().take(SHOWN_MAX);
-            lines.extend(torn.map(|unit| format!("  torn at offset {}", unit.offset_bytes)));
-        }
-        lines
-    }
-
-    fn text(&self) -> String {
-        let mut text = format!("'{}', {}", printable(&self.path.to_string_lossy()), Bytes(self.size_bytes));
-        let mut line = |words: &str| {
-            text.push_str("\n  ");
-            text.push_str(words);
-        };
-        line(if self.compared_with_map {
-            "compared with:  the map of the run (--journal)"
-        } else {
-            "compared with:  each unit itself (place, run, checksum): a write that is missing as a whole is not found"
+        let is_incomplete = self.is_incomplete() || self.resume_bytes.is_some();
+        let read = is_incomplete.then(|| {
+            let resume = self.resume_bytes.map(|resume| format!("; to go on there, add --from {resume}"));
+            let read = Bytes(self.read_bytes);
+            format!("{read} were read: interrupted, or not readable to the end{}", resume.unwrap_or_default())
         });
-        self.notes().iter().for_each(|words| line(words));
-        match (self.known_units, self.units) {
-            (Some(known), Some(units)) => line(&format!("known:          {known} of {}", counted(units, "unit"))),
-            _ => line(&format!("known:          {} with a header", counted(self.found_units, "unit"))),
-        }
-        let checked = counted(self.checked_units, "unit");
+        let failed_reads = (self.failed_reads > 0).then(|| {
+            format!("{} failed; blocks that failed again are unreadable units", counted(self.failed_reads, "read"))
+        });
+        let changed = self.changed_after_ns.map(|changed_ns| {
+            let seconds = changed_ns as f64 / 1e9;
+            format!("changed until {seconds:.1} s after the map was saved: rule out other writers")
+        });
+        let later = self.later_run.as_ref().map(|later| {
+            let LaterRun { run, units, differing_units, .. } = later;
+            format!(
+                "a later run (--verify) wrote to it: {run}, begun {}; of later runs: {}; not as in the map, but not counted as \
+                 corrupt: {}: use the map of that run, or none",
+                later.began(),
+                counted(*units, "unit"),
+                counted(*differing_units, "unit")
+            )
+        });
+        let notes = [
+            self.error.as_ref().map(|error| format!("it could not be read: {error}")),
+            (!self.is_target_of_run).then(|| OTHER_TARGET.to_owned()),
+            (!self.past_page_cache).then(|| THROUGH_CACHE.to_owned()),
+            failed_reads,
+            (self.from_bytes > 0).then(|| format!("read from offset {} on (--from)", self.from_bytes)),
+            read,
+            changed,
+            later,
+        ];
+        notes.into_iter().flatten().collect()
+    }
+
+    /// Units that were checked, and that were not.
+    fn counts(&self) -> Vec<(&'static str, String)> {
+        let known = match (self.known_units, self.units) {
+            (Some(known), Some(units)) => format!("{known} of {}", counted(units, "unit")),
+            _ => format!("{} with a header", counted(self.found_units, "unit")),
+        };
         let percent = percent_rounded_down(self.checked_percent, 1);
-        line(&format!("checked:        {checked}, {percent} % of the target"));
-        line(&format!("not checkable:  {}", counted(self.unchecked_units, "unit")));
-        self.in_doubt().iter().for_each(|words| line(words));
-        line(&format!("corrupt:        {}", counted(self.corrupt_units, "unit")));
-        for class in Class::ALL {
-            if let Some(units) = self.corrupt_by_class.get(class.name()) {
-                line(&format!("  {units} {}: {}", class.name(), class.words()));
+        let checked = format!("{}, {percent} % of the target", counted(self.checked_units, "unit"));
+        let unchecked = counted(self.unchecked_units, "unit");
+        let mut counts = vec![("known", known), ("checked", checked), ("not checkable", unchecked)];
+        let mut add = |name, units: u64, words: &str| {
+            if units > 0 {
+                counts.push((name, format!("{} {words}", counted(units, "unit"))));
             }
+        };
+        add("displaced", self.displaced_units, "of runs on another target, such as a file on this device: not checked");
+        add("missing", self.missing_units, "that runs wrote and no later run (--verify) overwrote");
+        add(
+            "torn",
+            self.unfinished_units,
+            "of several writes. A write that was under way when a run was killed or the power was cut leaves this: without a \
+             map it is no proof of corruption",
+        );
+        let torn = self.unfinished.iter().take(TORN_SHOWN_MAX);
+        counts.extend(torn.map(|unit| ("torn", format!("at offset {}", unit.offset_bytes))));
+        if self.unknown_bytes > 0 {
+            let unknown = format!("{} without a unit, where units may be missing", Bytes(self.unknown_bytes));
+            counts.push(("unknown", unknown));
         }
-        for unit in self.first.iter().take(SHOWN_MAX) {
-            unit.lines().iter().for_each(|words| line(words));
+        counts
+    }
+
+    fn verified(&self) -> VerifiedTarget<'_> {
+        VerifiedTarget {
+            path: &self.path,
+            size_bytes: self.size_bytes,
+            compared_with: if self.compared_with_map {
+                "the map of the run (--journal)"
+            } else {
+                "each unit itself (place, run, checksum): a write that is missing as a whole is not found"
+            },
+            notes: self.notes(),
+            counts: self.counts(),
+            corrupt_units: self.corrupt_units,
+            by_class: &self.corrupt_by_class,
+            class_words: Class::words,
+            order: None,
+            first: self.first.iter().map(CorruptUnit::text).collect(),
         }
-        let left = self.first.len().saturating_sub(SHOWN_MAX);
-        if left > 0 {
-            line(&format!("{left} more corrupt units are in the JSON report (--json)"));
-        }
-        text.push('\n');
-        text
     }
 }
 
@@ -595,22 +565,23 @@ impl WrongUnit for CorruptUnit {
 }
 
 impl CorruptUnit {
-    fn lines(&self) -> Vec<String> {
+    fn text(&self) -> CorruptUnitText<'_> {
         let expected = match self.expected {
             ExpectedUnit::Content(content) => content.words(),
             ExpectedUnit::Itself => "a unit of this place with a right checksum".to_owned(),
         };
-        let text = UnitText {
+        CorruptUnitText {
             class: self.class,
             offset_bytes: self.offset_bytes,
+            place: String::new(),
             error: self.error.as_deref(),
-            expected: Some(format!("  expected:  {expected}")),
-            found: self.found.as_ref().map_or_else(|| "no header".to_owned(), FoundUnit::words),
+            expected: Some(("expected", expected)),
+            found: self.found.as_ref().map(FoundUnit::words),
             first_bytes: Some(&self.first_bytes),
-            second_read_is_right: self.second_read_is_right,
-            evidence: &self.evidence,
-        };
-        text.lines()
+            second_read: self.second_read_is_right.map(second_read_words),
+            places: &self.evidence.places,
+            kernel_messages: &self.evidence.kernel_messages,
+        }
     }
 }
 
@@ -643,11 +614,7 @@ impl VerifyReport {
         Self { schema: VERIFY_SCHEMA, experimental: true, outcome, targets }
     }
 
-    pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        for target in &self.targets {
-            text.push_str(&target.text());
-        }
+    pub(super) fn report(&self) -> Report {
         let any = |of: fn(&TargetReport) -> bool| self.targets.iter().any(of);
         let words = match self.outcome {
             Outcome::Good => "no corruption found in what could be checked",
@@ -668,8 +635,7 @@ impl VerifyReport {
             }
             Outcome::CannotTell => "nothing could be checked on a target: was it written with --verify?",
         };
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "Verification (experimental): {words}");
-        text
+        let targets = self.targets.iter().map(TargetReport::verified).collect();
+        report::verification(Vec::new(), targets, format!("Verification (experimental): {words}"))
     }
 }

@@ -172,11 +172,11 @@ fn each_answer_after_a_cut_equals_the_disks_own_log() {
         assert!(first["durable"]["change"].is_u64() && first["durable"]["flush"].is_u64(), "{about}");
         let run = place.diskspd("verify --journal journal").arg(&disk.file).run();
         run.expect_status(5)
-            .expect_stdout(&["Verification after a cut (experimental): CORRUPT", "  durable:   change "]);
+            .expect_stdout(&["Verification after a cut (experimental): CORRUPT", "\ndurable   change "]);
         if round == 1 {
             // Reordered: later writes are there.
             assert!(self::number(&report, "lost_before_last") > 0, "{report}");
-            run.expect_stdout(&["a flush was not honoured, or writes were reordered across it"]);
+            run.expect_told(&["a flush was not honoured, or writes were reordered across it"]);
         }
     }
 }
@@ -480,11 +480,7 @@ fn files_that_are_appended_to_are_verified_after_a_kill_and_after_a_good_end() {
         verify(&place, &place.path("w.0"), 0);
         empty_journal(&place);
         place.diskspd(&format!("-d60 --max-ios=100 {load}")).run().expect_status(0);
-        place
-            .diskspd("verify --journal journal w.0")
-            .run()
-            .expect_status(0)
-            .expect_stdout(&["corrupt:        0 units"]);
+        place.diskspd("verify --journal journal w.0").run().expect_status(0).expect_stdout(&["corrupt   0 units"]);
     }
 }
 
@@ -694,7 +690,7 @@ fn targets_are_known_by_what_they_are_not_by_their_paths() {
     run.targets.iter_mut().for_each(|target| target.target.names.clear());
     fs::write(&run_file, run.to_bytes()).expect("room");
     place.file("b.dat", &vec![0xA5; 1 << 20]);
-    verify("b.dat", 6).expect_stdout(&["no unit of the run is on it", "may be another one", "corrupt:        0 units"]);
+    verify("b.dat", 6).expect_stdout(&["no unit of the run is on it", "may be another one", "corrupt   0 units"]);
     fs::rename(place.path("a.dat"), place.path("b.dat")).expect("the same folder");
     verify("b.dat", 0);
 }
@@ -768,5 +764,5 @@ fn a_unit_that_is_gone_is_named_on_the_devices_below() {
     assert_eq!((&found["device"], &found["offset_bytes"]), (&device.name().into(), &first["offset_bytes"]), "{first}");
     assert!(first["kernel_messages"].is_array(), "{first}");
     let run = place.diskspd("verify --journal journal").arg(&device.path).run();
-    run.expect_status(5).expect_stdout(&[&format!("  on:        {} at {}", device.name(), first["offset_bytes"])]);
+    run.expect_status(5).expect_stdout(&[&format!("on        {} at {}", device.name(), first["offset_bytes"])]);
 }

@@ -207,9 +207,9 @@ fn without_a_map_only_what_units_say_of_themselves_is_found() {
     // A killed run leaves the same.
     let run = place.diskspd("verify").arg(&disk.file).run();
     run.expect_status(6).expect_stdout(&[
-        "torn:           1 unit of several writes",
-        "torn at offset 8192",
-        "corrupt:        0 units",
+        "torn      1 unit of several writes",
+        "torn      at offset 8192\n",
+        "corrupt   0 units",
         "unknown: torn units",
     ]);
     let disk = or_skip!(Corrupting::mounted(&place, "lost", SIZE));
@@ -218,17 +218,16 @@ fn without_a_map_only_what_units_say_of_themselves_is_found() {
     disk.order(Corruption::Lost, Occasion::at(8192));
     writer.write(8192, 8192);
     let run = place.diskspd("verify").arg(&disk.file).run();
-    run.expect_status(0).expect_stdout(&["a write that is missing as a whole is not found"]);
+    run.expect_status(0).expect_told(&["a write that is missing as a whole is not found"]);
     writer.save(&place, "journal");
     let run = place.diskspd("verify --journal journal").arg(&disk.file).run();
     run.expect_status(5).expect_stdout(&[
-        "2 lost: an acknowledged write is missing",
+        "lost      2 units: an acknowledged write is missing",
         "lost at offset 8192",
-        "expected:  write ",
-        "by thread 1 at 0.000010 s",
-        "(65536 bytes at 0)",
-        "read again: still wrong",
+        "expected  write ",
+        "read again still wrong",
     ]);
+    run.expect_told(&["by thread 1 at 0.000010 s", "(65536 bytes at 0)"]);
 }
 
 #[test]
@@ -296,7 +295,7 @@ fn sound_files_are_not_accused_and_not_written_to() {
     // The rest of a larger file is not known.
     File::options().write(true).open(&path).and_then(|file| file.set_len(32 << 20)).expect("a sparse file");
     let run = place.diskspd("verify --journal journal a.dat").run();
-    run.expect_status(0).expect_stdout(&["checked:        4096 units, 50.0 % of the target"]);
+    run.expect_status(0).expect_stdout(&["checked   4096 units, 50.0 % of the target"]);
 }
 
 #[test]
