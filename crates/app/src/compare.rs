@@ -174,7 +174,7 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
         (Err(reason), _) | (_, Err(reason)) => return fail(&reason),
     };
     let mut text = Vec::new();
-    let written = render::scaling(&one, &many, drives, &mut text);
+    let written = render::report_text(&report::scaling(&one, &many, drives), Detail::Full, &mut text);
     printed(written.and_then(|()| print(&text)), Status::Done)
 }
 

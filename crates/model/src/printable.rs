@@ -1,6 +1,7 @@
 //! Text from outside, such as names of files, arguments and foreign results, without characters that a terminal or an
 //! editor would obey instead of showing them.
 
+use crate::shell::quoted;
 use std::borrow::Cow;
 use std::fmt::Display;
 
@@ -65,19 +66,9 @@ pub fn clipped_error(error: &impl Display) -> String {
     clipped(&error.to_string(), REPEATED_CHARACTERS_MAX).into_owned()
 }
 
-/// A word quoted for a shell, if a shell would not take it as it is.
-pub fn shell_word(word: &str) -> Cow<'_, str> {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,+@%".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        Cow::Borrowed(word)
-    } else {
-        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
-    }
-}
-
 /// Words of a command line as they would be typed.
 pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
+    words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// The words of a [`command_line`]; `None` if a quotation does not end.
@@ -203,7 +194,7 @@ mod tests {
     #[test]
     fn words_are_quoted_where_a_shell_would_take_them_apart() {
         for (word, shown) in [("-o8", "-o8"), ("a b", "'a b'"), ("", "''"), ("it's", r"'it'\''s'"), ("$x", "'$x'")] {
-            assert_eq!(shell_word(word), shown);
+            assert_eq!(quoted(word), shown);
         }
         assert_eq!(command_line(["diskspd", "--stream", "a: -b4K", "a.dat"]), "diskspd --stream 'a: -b4K' a.dat");
     }

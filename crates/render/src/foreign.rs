@@ -1,8 +1,13 @@
 //! Text that comes from outside, in cells and lines.
 
 use model::printable::printable_bytes;
-pub(crate) use report::words::foreign::write_bytes;
 use std::io::{self, Write};
+
+/// Writes bytes as they are, so that scripts find the very path they gave, but unprintable characters
+/// as `\xNN`: a line break in a file's name must not start a line of the report.
+pub(crate) fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(&printable_bytes(bytes))
+}
 
 /// A text cell of comma-separated values: printable, and with an apostrophe before what a spreadsheet would take for
 /// a formula. Never for numbers.
@@ -40,5 +45,23 @@ mod tests {
         {
             assert_eq!(cell(text.as_bytes()), shown.as_bytes());
         }
+    }
+
+    fn written(bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_bytes(&mut out, bytes).expect("a vector takes everything");
+        out
+    }
+
+    #[test]
+    fn names_keep_their_bytes() {
+        assert_eq!(written(b"caf\xe9 \xff.dat"), b"caf\xe9 \xff.dat");
+        assert_eq!(written("größe".as_bytes()), "größe".as_bytes());
+    }
+
+    #[test]
+    fn control_characters_cannot_start_a_line_or_move_a_cursor() {
+        assert_eq!(written(b"a\ntotal: 9|\x1b[2J"), b"a\\x0atotal: 9|\\x1b[2J");
+        assert_eq!(written(b"\r\n"), b"\\x0d\\x0a");
     }
 }

@@ -5,8 +5,8 @@ use crate::table_text::{COLUMNS, lines};
 use crate::xml::in_attribute;
 use model::gate::GateOutcome;
 use model::printable::{printable, wrapped};
+use report::Change;
 use report::words::gate::{Answer, cells, table};
-use stats::gate::Change;
 use std::fmt::Write as _;
 
 /// The answer, and a table of its metrics.

@@ -3,8 +3,8 @@
 use crate::foreign;
 use model::figures::{Directions, LatencyDistribution};
 use model::result::{Measured, TargetLatencies};
+use report::NAMED_PERCENTILES;
 use report::words::numbers::ms;
-use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};
 
 /// A table per path, if there are several, and the table of all; nothing without `-L`.

@@ -7,7 +7,6 @@
 mod acceptance;
 mod cache_table;
 pub mod check;
-mod closing_line;
 mod cpu_table;
 mod csv;
 mod distribution_list;
@@ -27,7 +26,6 @@ pub mod placement;
 mod preset;
 mod report_text;
 pub mod run_lines;
-mod scaling;
 mod short;
 mod slowest_table;
 mod sweep_csv;
@@ -38,14 +36,12 @@ mod totals;
 mod wait_table;
 mod xml;
 
-pub use closing_line::closing_line;
 pub use csv::csv;
 pub use fio::fio;
 pub use open_metrics::open_metrics;
 pub use part_table::part;
 pub use preset::table as preset_table;
 pub use report_text::{answers, report_text};
-pub use scaling::scaling;
 pub use slowest_table::slowest;
 pub use sweep_csv::csv as sweep_csv;
 pub use table_text::{lines as table_lines, lines_of_any_width as wide_table_lines};
@@ -56,6 +52,7 @@ use model::printable::printable;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::units::UnixTime;
+use report::closing_line;
 use std::io::{self, Write};
 
 /// How much a report says beside what `DiskSpd` prints.

@@ -14,7 +14,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
-use stats::metric_buckets::MetricBuckets;
+use report::MetricBuckets;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 use model::figures::{Directions, Figures};
 use model::units::mib;
 use report::words::numbers::ms;
-use stats::{NAMED_PERCENTILES, Part};
+use report::{NAMED_PERCENTILES, Part};
 use std::io::{self, Write};
 
 /// The part of a timespan, which has a number if there are several.

@@ -5,8 +5,8 @@ use model::metric::Metric;
 use model::profile::Profile;
 use model::sweep::{Point, Purpose, Setting, Sweep, Visit, VisitOutcome};
 use model::units::mib;
+use report::Repeats;
 use report::words::numbers::ms;
-use stats::repeats::Repeats;
 use std::io::{self, Write};
 
 /// One run, in the form that `DiskSpd`'s guides print:
@@ -85,7 +85,7 @@ pub fn repeat_line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
 /// The average of all runs, in the same form.
 pub fn average_line(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let runs: Vec<&Headline> = sweep.measured().collect();
-    let Some(Repeats { iops, mib_per_s, latencies, cpu_percent, .. }) = stats::repeats::repeats(&runs) else {
+    let Some(Repeats { iops, mib_per_s, latencies, cpu_percent, .. }) = report::repeats(&runs) else {
         return Ok(());
     };
     write!(out, "Average, {:.3} iops, {:.3} MB/sec", iops.mean, mib_per_s.mean)?;

@@ -2,14 +2,15 @@
 //!
 //! Lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
 
+use crate::foreign;
 use crate::report_text::{self, labelled};
-use crate::{closing_line, foreign};
 use model::finding::{Finding, Severity};
 use model::note::Note;
 use model::printable::printable;
 use model::result::{Measured, RunResult, TimeSpanResult};
 use model::storage_course::{DeviceCourse, DeviceFigures, DeviceRequests, ShareCourse, ShareFigures};
 use model::units::mib;
+use report::closing_line;
 use report::intervals::{self, digits};
 use report::words::numbers::{grouped, ms};
 

@@ -1,14 +1,14 @@
 //! The hosts of a result of several: a table, and the I/Os of each over time.
 
 use super::axis::Axis;
-use super::block::{Block, Column, Section, Table, charts};
+use super::block::{Block, Section, charts};
 use super::chart::{Cell, Chart, Marks, Points, Series};
 use super::charts::OF_ONE_MACHINE;
 use super::foreign_text::text;
 use super::quantity::{Quantity, significant};
 use super::role::Role;
 use crate::chart::Shown;
-use crate::words::hosts::{COLUMNS, notes, rows, window_words};
+use crate::words::hosts::{notes, table};
 use model::fleet::{FleetTimeSpan, HostTimeSpan};
 use model::result::RunResult;
 
@@ -21,19 +21,7 @@ pub fn sections(result: &RunResult, index: usize) -> Vec<Section> {
     else {
         return Vec::new();
     };
-    let column = |(index, name): (usize, &&str)| match index {
-        0 => Column::text(name),
-        _ if index + 1 == COLUMNS.len() => Column::text(name),
-        _ => Column::number(name),
-    };
-    let printable = |row: Vec<String>| row.iter().map(|cell| text(cell.as_bytes())).collect();
-    let table = Table {
-        label: "Hosts",
-        columns: COLUMNS.iter().enumerate().map(column).collect(),
-        rows: rows(fleet, time_span).into_iter().map(printable).collect(),
-        note: time_span.window.as_ref().map(window_words).unwrap_or_default(),
-        ..Table::default()
-    };
+    let table = table(fleet, time_span);
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(charts(shown(time_span)));
     let mut sections = vec![Section::new("Hosts", blocks)];

@@ -11,6 +11,7 @@ mod block;
 mod brief;
 pub mod chart;
 mod charts;
+pub mod closing_line;
 mod comparison;
 mod corrupt_unit;
 mod engines;
@@ -32,6 +33,7 @@ mod repeat;
 pub mod role;
 mod run;
 mod run_brief;
+mod scaling;
 mod series;
 mod storage;
 mod sweep;
@@ -44,6 +46,7 @@ pub use block::{
     Answer, Banner, Block, Brief, Column, Fact, Found, Missing, Report, Section, Table, Tile, Tone, Trust,
 };
 pub use chart::{Absent, Shown};
+pub use closing_line::closing_line;
 pub use comparison::Side;
 pub use corrupt_unit::CorruptUnitText;
 pub use fleet::sections as hosts;
@@ -52,8 +55,14 @@ pub use load_loop::flushes;
 pub use preset::preset;
 pub use run::{beside_diskspd, expectation, kernel_messages, no_intervals, requirements, slowest, verdict};
 pub use run_brief::brief as brief_of_run;
+pub use scaling::scaling;
 pub use verified::{VerifiedTarget, verification};
 pub use warnings::{Explain, Meaning};
+
+pub use stats::gate::Change;
+pub use stats::metric_buckets::MetricBuckets;
+pub use stats::repeats::{Repeats, repeats};
+pub use stats::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, Part, fio_form};
 
 use crate::words::load_line;
 use model::device_interval::Recording;

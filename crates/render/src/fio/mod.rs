@@ -14,7 +14,7 @@ use model::result::{Measured, RunResult, StreamFigures, TimeSpanResult};
 use model::units::UnixTime;
 use model::version::IMPLEMENTATION_VERSION;
 use object::{Object, Value};
-use stats::fio_form::{self, Samples};
+use report::fio_form::{self, Samples};
 use std::io::{self, Write};
 
 /// The start of the version: that of fio whose form it is, and, like its own suffixes, the program.

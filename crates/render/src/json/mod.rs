@@ -14,9 +14,9 @@ pub use schema::{
     schema_of_written_monitor, schema_of_written_sweep,
 };
 
-use crate::closing_line::closing_line;
 use layout::Layout;
 use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION, RunResult};
+use report::closing_line;
 use report::{Brief, Explain};
 use serde::Serialize;
 use std::io::{self, Write};

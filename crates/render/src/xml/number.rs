@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn ranks_print_as_readers_look_them_up() {
-        let texts: Vec<String> = stats::PERCENTILE_RANKS_PPB.iter().map(|&rank| percent(rank)).collect();
+        let texts: Vec<String> = report::PERCENTILE_RANKS_PPB.iter().map(|&rank| percent(rank)).collect();
         assert_eq!(texts[..2], ["0", "1"]);
         assert_eq!((texts[25].as_str(), texts[50].as_str()), ("25", "50"));
         let nines = ["99", "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999", "100"];

@@ -39,7 +39,7 @@ pub(super) fn latency(xml: &mut Writer<'_>, latencies: &Directions<Option<Latenc
 pub(super) fn ranks(latencies: &Directions<Option<LatencyDistribution>>) -> BTreeSet<u64> {
     let Directions { read, write, total } = latencies;
     if read.is_none() && write.is_none() && total.is_none() {
-        return stats::PERCENTILE_RANKS_PPB.into_iter().collect();
+        return report::PERCENTILE_RANKS_PPB.into_iter().collect();
     }
     let known = [read, write, total].into_iter().flatten();
     known.flat_map(|latencies| latencies.percentiles.iter().map(|percentile| percentile.rank_ppb)).collect()

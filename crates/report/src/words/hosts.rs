@@ -1,18 +1,26 @@
 //! The hosts of a fleet.
 
+use crate::block::{Column, Table};
+use crate::foreign_text::text;
 use crate::words::numbers::ms;
 use model::fleet::{CommonWindow, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostTimeSpan, few_names};
 use model::printable::printable;
 use model::result::Ending;
 use model::units::mib;
 
-/// The headings of the table.
-pub const COLUMNS: [&str; 8] =
-    ["host", "I/O per s", "MiB/s", "mean ms", "p99 ms", "start late us", "clock \u{b1} us", "verdict"];
-
-/// The cells of each host, in the order of [`COLUMNS`].
-pub fn rows(fleet: &Fleet, time_span: &FleetTimeSpan) -> Vec<Vec<String>> {
-    fleet.hosts.iter().map(|host| row(host, time_span.hosts.iter().find(|of| of.host == host.name))).collect()
+/// A row for each host.
+pub fn table(fleet: &Fleet, time_span: &FleetTimeSpan) -> Table {
+    let names = ["I/O per s", "MiB/s", "mean ms", "p99 ms", "start late us", "clock \u{b1} us"];
+    let spare = |name: &str| ["clock \u{b1} us", "start late us", "MiB/s"].iter().position(|spare| *spare == name);
+    let numbers = names.map(|name| Column { spare: spare(name), ..Column::number(name) });
+    let measured = |host: &FleetHost| time_span.hosts.iter().find(|of| of.host == host.name);
+    Table {
+        label: "Hosts",
+        columns: [Column::text("host")].into_iter().chain(numbers).chain([Column::text("verdict")]).collect(),
+        rows: fleet.hosts.iter().map(|host| row(host, measured(host))).collect(),
+        note: time_span.window.as_ref().map(window_words).unwrap_or_default(),
+        ..Table::default()
+    }
 }
 
 fn row(host: &FleetHost, measured: Option<&HostTimeSpan>) -> Vec<String> {
@@ -22,7 +30,7 @@ fn row(host: &FleetHost, measured: Option<&HostTimeSpan>) -> Vec<String> {
     let us = |ns: f64| format!("{:.0}", ns / 1e3);
     let millis = |ns: f64| format!("{:.3}", ms(ns));
     vec![
-        host.name.clone(),
+        text(host.name.as_bytes()),
         cell(headline.map(|headline| format!("{:.2}", headline.iops))),
         cell(headline.map(|headline| format!("{:.2}", mib(headline.bytes_per_s)))),
         cell(headline.and_then(|headline| headline.mean_ns).map(millis)),
@@ -49,7 +57,7 @@ fn state(host: &FleetHost, measured: Option<&HostTimeSpan>) -> &'static str {
 
 /// `All hosts measured together for 59.998 s, from 5.001 s after the planned start (± 0.050 ms); their I/O per s are known
 /// to ± 0.10 %.`
-pub fn window_words(window: &CommonWindow) -> String {
+fn window_words(window: &CommonWindow) -> String {
     let CommonWindow { start_ns, length_ns, uncertainty_ns, ios, iops_uncertainty, bytes: _ } = *window;
     let length_s = length_ns as f64 / 1e9;
     let start = start_ns.map(|ns| format!(", from {:.3} s after the planned start", ns as f64 / 1e9));

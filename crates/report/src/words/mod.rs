@@ -4,7 +4,6 @@ pub mod ab;
 pub mod compare;
 pub mod confidence;
 pub mod figure_words;
-pub mod foreign;
 pub mod gate;
 pub mod hosts;
 pub mod interference;

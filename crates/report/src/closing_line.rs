@@ -1,13 +1,13 @@
 //! What came out of a run, on the last line of its report.
 
+use crate::words::load_line;
+use crate::words::numbers::{grouped, ms, significant_grouped};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::metric::{Metric, MetricName, Scope};
 use model::profile::TimeSpan;
 use model::result::{RunResult, TimeSpanResult};
 use model::units::mib;
-use report::words::load_line;
-use report::words::numbers::{grouped, ms, significant_grouped};
 use std::collections::BTreeSet;
 
 /// Findings that are named; the others are counted.
@@ -26,7 +26,7 @@ pub fn closing_line(result: &RunResult) -> Option<String> {
 }
 
 /// The same of one timespan, by its index.
-pub(crate) fn of_time_span(result: &RunResult, index: usize) -> Option<String> {
+pub fn of_time_span(result: &RunResult, index: usize) -> Option<String> {
     let span_result = result.time_spans.get(index)?;
     let headline = stats::headline(span_result)?;
     let figures = figures(&headline, result.profile.time_spans.get(index), span_result);
@@ -60,7 +60,7 @@ fn is_told(severity: Severity) -> bool {
 }
 
 /// The rule, or the requirement as it was typed.
-pub(crate) fn name(finding: &Finding) -> &str {
+pub fn name(finding: &Finding) -> &str {
     if finding.source == model::finding::Source::Requirement { &finding.subject } else { &finding.name }
 }
 
