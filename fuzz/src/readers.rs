@@ -195,6 +195,10 @@ pub fn decoded_result(bytes: &[u8]) {
     if let Ok(result) = import::read(bytes) {
         shown(&result);
     }
+    // Text reports of this program, too.
+    if let Ok(result) = import::read_rounded(bytes) {
+        shown(&result);
+    }
 }
 
 /// Results as JSON.

@@ -48,6 +48,7 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         page("docs/switches.md", reference_page::settings_table())?,
         page("docs/jobs.md", reference_page::job_tables())?,
         page("docs/metrics.md", reference_page::metrics_tables())?,
+        page("docs/formats/runs.md", reference_page::runs_columns())?,
         page("docs/verdict.md", rule_tables::verdict_table())?,
         page("docs/sweeps.md", rule_tables::runs_table())?,
         page("docs/check.md", rule_tables::check_table())?,

@@ -4,7 +4,8 @@
 use cli::options::{self, Group, OptionRow};
 use cli::subcommand;
 use cli::volumes::{self, Volume};
-use model::metric::{Metric, MetricUnit, Scope};
+use model::metric::{Metric, Scope};
+use report::runs_table::CellKind;
 use std::fmt::Write as _;
 
 /// `docs/reference/options.md`
@@ -77,13 +78,7 @@ fn option(page: &mut String, row: &OptionRow) {
 pub(crate) fn metrics_tables() -> String {
     let mut page = "\n## Statistics\n\n| statistic | unit | meaning |\n|---|---|---|\n".to_owned();
     for metric in Metric::ALL {
-        let unit = match metric.unit() {
-            MetricUnit::IosPerSecond => "1/s",
-            MetricUnit::MibPerSecond => "MiB/s",
-            MetricUnit::Nanoseconds => "ns",
-            MetricUnit::Percent => "%",
-        };
-        let _ = writeln!(page, "| `{}` | {unit} | {} |", metric.name(), metric.meaning());
+        let _ = writeln!(page, "| `{}` | {} | {} |", metric.name(), metric.unit().name(), metric.meaning());
     }
     page += "\n## Scopes\n\n| scope | I/Os | needs | beside latencies |\n|---|---|---|---|\n";
     for scope in Scope::ALL {
@@ -93,6 +88,16 @@ pub(crate) fn metrics_tables() -> String {
         let _ = writeln!(page, "| {prefix} | {} | {} | {rates} |", scope.meaning(), scope.needs());
     }
     page += "| `NAME:` | reads and writes of the stream NAME | `--stream` | `iops`, `bandwidth` |\n";
+    page
+}
+
+/// The end of `docs/formats/runs.md`: the columns of a table of runs.
+pub(crate) fn runs_columns() -> String {
+    let mut page = "\n| column | cells | unit | meaning |\n|---|---|---|---|\n".to_owned();
+    for column in report::runs_table::columns() {
+        let cells = if column.kind == CellKind::Number { "number" } else { "text" };
+        let _ = writeln!(page, "| `{}` | {cells} | {} | {} |", column.name, column.unit, column.meaning);
+    }
     page
 }
 

@@ -11,10 +11,12 @@ pub(crate) enum Feature {
     Pages,
     /// Full-screen views.
     Screens,
+    /// Workbooks.
+    Sheets,
 }
 
 impl Feature {
-    const ALL: [Self; 4] = [Self::Ebpf, Self::Fleet, Self::Pages, Self::Screens];
+    const ALL: [Self; 5] = [Self::Ebpf, Self::Fleet, Self::Pages, Self::Screens, Self::Sheets];
 
     const fn name(self) -> &'static str {
         match self {
@@ -22,6 +24,7 @@ impl Feature {
             Self::Fleet => "fleet",
             Self::Pages => "pages",
             Self::Screens => "screens",
+            Self::Sheets => "sheets",
         }
     }
 
@@ -31,6 +34,7 @@ impl Feature {
             Self::Fleet => cfg!(feature = "fleet"),
             Self::Pages => cfg!(feature = "pages"),
             Self::Screens => cfg!(feature = "screens"),
+            Self::Sheets => cfg!(feature = "sheets"),
         }
     }
 

@@ -31,6 +31,7 @@ mod preset_series;
 mod profile_file;
 mod random;
 mod report;
+mod runs_table;
 mod same_file;
 mod saved_results;
 mod scratch;
@@ -45,6 +46,8 @@ mod system_env;
 mod target_reading;
 mod unit_evidence;
 mod verify_targets;
+#[cfg_attr(not(feature = "sheets"), path = "absent/workbook.rs")]
+mod workbook;
 
 use cli::{Command, LoadRequest, Loaded, Subcommand};
 use model::sweep::SeriesKind;

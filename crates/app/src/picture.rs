@@ -2,13 +2,14 @@
 
 use crate::output::{say, say_each};
 use crate::outputs::{OutputFile, Protected};
+use crate::runs_table;
 use crate::saved_results::{contents, output_file, read_all, result_in, sweep_in};
 use crate::status::{Status, fail};
 use crate::subject::{meaning, name_of, recording_in, shown_run};
 use cli::subcommand::report::{OutputAsked, PictureForm};
 use model::device_interval::Recording;
 use model::result::RunResult;
-use model::sweep::{SeriesKind, Sweep};
+use model::sweep::{DeviceCount, SeriesKind, Sweep};
 use pages::{ChartFormat, chart, html};
 use render::document::DocumentKind;
 use report::words::gate::History;
@@ -16,41 +17,78 @@ use report::{Report, Side, Subject};
 use rules::verdict;
 use std::path::{Path, PathBuf};
 
-/// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
+/// Makes one of some files and directories; `monitor` is a recording of what devices did during a run. Several results of one load
+/// are compared; of different loads they are a table.
 pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm, monitor: Option<&Path>) -> Status {
-    let results = sources.iter().map(|path| Protected { path: path.clone(), role: "the result being read" });
     let recording = monitor.map(|path| Protected { path: path.to_owned(), role: "the recording being read" });
-    let protected: Vec<Protected> = results.chain(recording).collect();
-    let kind = match form {
-        PictureForm::Page => DocumentKind::Page,
-        PictureForm::Svg { .. } => DocumentKind::Svg,
-        PictureForm::Png { .. } => DocumentKind::Png,
-    };
-    let place = match output_file(output, kind, &protected) {
+    let protected: Vec<Protected> = runs_table::protected(sources).into_iter().chain(recording).collect();
+    let place = match output_file(output, kind_of(form), &protected) {
         Ok(place) => place,
         Err(status) => return status,
     };
-    let found = match Found::at(sources).and_then(|found| found.with(monitor)) {
+    let found = Found::at(sources).and_then(|found| found.with(monitor));
+    // Standard input gives its bytes only once.
+    let can_be_read_again = !sources.iter().any(|source| source == Path::new("-"));
+    let is_table = match &found {
+        Ok(found) => !found.unlike_loads().is_empty(),
+        Err(_) => sources.len() > 1,
+    };
+    if is_table && can_be_read_again {
+        return write_table(sources, None, &place, form);
+    }
+    let found = match found {
         Ok(found) => found,
         Err(reason) => return fail(&reason),
     };
-    let unlike = found.unlike_loads();
-    if !unlike.is_empty() {
-        say_each("ERROR", &unlike);
-        say("ERROR: the loads differ; diskspd compare --anyway prints their differences");
+    if is_table {
+        say_each("ERROR", &found.unlike_loads());
+        say("ERROR: the loads differ; --table shows them side by side, diskspd compare --anyway their differences");
         return Status::Refused;
     }
-    let drawn = |name: Option<&str>, format| chart(&found.subject(), name, format).map_err(|error| error.to_string());
-    let bytes = match form {
-        PictureForm::Page => {
-            html(found.subject().report(meaning)).map(String::into_bytes).map_err(|error| error.to_string())
+    write(&found.subject(), &place, form)
+}
+
+/// Makes a page or chart of a table of runs.
+pub(crate) fn make_table(
+    sources: &[PathBuf],
+    devices: Option<DeviceCount>,
+    output: &OutputAsked,
+    form: &PictureForm,
+) -> Status {
+    match output_file(output, kind_of(form), &runs_table::protected(sources)) {
+        Ok(place) => write_table(sources, devices, &place, form),
+        Err(status) => status,
+    }
+}
+
+fn write_table(sources: &[PathBuf], devices: Option<DeviceCount>, place: &OutputFile, form: &PictureForm) -> Status {
+    match runs_table::gather_all(sources, devices) {
+        Ok(table) => {
+            let name = runs_table::name_of_sources(sources, &table);
+            write(&Subject::Runs { name: &name, table: &table }, place, form)
         }
+        Err(status) => status,
+    }
+}
+
+fn kind_of(form: &PictureForm) -> DocumentKind {
+    match form {
+        PictureForm::Page => DocumentKind::Page,
+        PictureForm::Svg { .. } => DocumentKind::Svg,
+        PictureForm::Png { .. } => DocumentKind::Png,
+    }
+}
+
+fn write(subject: &Subject<'_>, place: &OutputFile, form: &PictureForm) -> Status {
+    let drawn = |name: Option<&str>, format| chart(subject, name, format).map_err(|error| error.to_string());
+    let bytes = match form {
+        PictureForm::Page => html(subject.report(meaning)).map(String::into_bytes).map_err(|error| error.to_string()),
         PictureForm::Svg { chart } => drawn(chart.as_deref(), ChartFormat::Svg),
         PictureForm::Png { chart } => drawn(chart.as_deref(), ChartFormat::Png),
     };
     let written = bytes.and_then(|bytes| {
         let written = place.write(|out| out.write_all(&bytes));
-        written.map_err(|error| format!("cannot write '{}': {error}", output.path.display()))
+        written.map_err(|error| format!("cannot write '{}': {error}", place.name().display()))
     });
     match written {
         Ok(()) => Status::Done,

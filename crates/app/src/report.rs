@@ -4,11 +4,13 @@ use crate::kept_results;
 use crate::output::{print, say};
 use crate::outputs::{Protected, has_figures, kind_of, write_document, written};
 use crate::picture;
-use crate::saved_results::{contents, output_file, read, result_in};
+use crate::runs_table;
+use crate::saved_results::{contents, output_file, read, result_in, sweep_in};
 use crate::status::{Status, fail, printed};
 use crate::subject::{meaning, name_of, recording_in};
 use crate::sweep;
-use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand};
+use cli::Form;
+use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand, TableForm};
 use model::result::{Measured, RunResult};
 use render::Detail;
 use render::document::DocumentKind;
@@ -24,6 +26,9 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
         return Status::Refused;
     }
     match &command {
+        ReportCommand::Print { files, has_details: false } if is_plain_directory(files) => {
+            runs_table::make(files, None, None)
+        }
         ReportCommand::Print { files, has_details } => each(files, |file| {
             let asked = has_details.then_some(Detail::Full);
             if let Some(series) = sweep::report(file, asked.unwrap_or(Detail::Short)) {
@@ -44,6 +49,11 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
         ReportCommand::Look { files, part, slowest } => {
             each(files, |file| look(&read(file)?, part.as_ref(), *slowest).map_err(|reason| of_file(file, &reason)))
         }
+        ReportCommand::Table { sources, devices, output } => runs_table::make(sources, *devices, output.as_ref()),
+        ReportCommand::Convert { file, output, form: Form::Csv } if file.is_dir() => {
+            let output = (output.clone(), TableForm::Csv { append: false });
+            runs_table::make(std::slice::from_ref(file), None, Some(&output))
+        }
         ReportCommand::Convert { file, output, form } => {
             convert(file, output, kind_of(*form), |result, out| write_document(*form, result, out))
         }
@@ -52,6 +62,11 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
             picture::make(sources, output, form, monitor.as_deref())
         }
     }
+}
+
+/// True of one directory that no series wrote.
+fn is_plain_directory(files: &[PathBuf]) -> bool {
+    matches!(files, [only] if only.is_dir() && sweep_in(only).is_none())
 }
 
 fn of_file(file: &Path, reason: &str) -> String {

@@ -9,6 +9,7 @@ use cli::subcommand::report::OutputAsked;
 use model::result::RunResult;
 use model::sweep::{SeriesKind, Sweep};
 use render::document::DocumentKind;
+use report::runs_table::Rounding;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -39,6 +40,28 @@ pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
 
 /// The result that `bytes`, the contents of a file, are; the error is a sentence.
 pub(crate) fn result_in(file: &Path, bytes: &[u8]) -> Result<RunResult, String> {
+    read_with(file, bytes, import::read)
+}
+
+/// The same, also of a text report of this program, and how exact its figures are.
+pub(crate) fn rounded_result_in(file: &Path, bytes: &[u8]) -> Result<(RunResult, Rounding), String> {
+    let result = read_with(file, bytes, import::read_rounded)?;
+    let is_fio = import::fio::is_document(bytes);
+    let is_json = !is_fio && bytes.trim_ascii_start().starts_with(b"{");
+    let rounding = match () {
+        () if is_fio => Rounding::Fio,
+        () if is_json => Rounding::Exact,
+        () if import::is_text_report(bytes) => Rounding::Text,
+        () => Rounding::Xml,
+    };
+    Ok((result, rounding))
+}
+
+fn read_with(
+    file: &Path,
+    bytes: &[u8],
+    read_other: fn(&[u8]) -> Result<RunResult, import::ReadError>,
+) -> Result<RunResult, String> {
     let is_fio = import::fio::is_document(bytes);
     if let Some(reason) = foreign_file::reason(file, bytes).filter(|_| !is_fio) {
         return Err(reason);
@@ -47,7 +70,7 @@ pub(crate) fn result_in(file: &Path, bytes: &[u8]) -> Result<RunResult, String> 
     let result = if is_json {
         import::json::read(bytes).map_err(|error| error.to_string())
     } else {
-        import::read(bytes).map_err(|error| error.to_string())
+        read_other(bytes).map_err(|error| error.to_string())
     };
     result.map_err(|reason| format!("'{}': {reason}", file.display()))
 }

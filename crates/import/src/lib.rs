@@ -1,5 +1,6 @@
 //! Results that were saved: `DiskSpd`'s XML documents and text reports of versions 2.0.12 to 2.3, and our own
-//! documents ([`json`], XML, recordings of the monitor), JSON of fio ([`fio`]). Our own text reports are not read back.
+//! documents ([`json`], XML, recordings of the monitor), JSON of fio ([`fio`]). Our own text reports have only some of the
+//! figures, rounded: [`read`] refuses them, [`read_rounded`] reads them for tables that say so.
 //!
 //! What a form does not tell stays unknown and is noted; what it does tell is taken as it stands,
 //! never recomputed from rounded figures. Nothing that is read can make this panic, and what it
@@ -29,13 +30,28 @@ const CPUS_MAX: usize = 8192;
 /// Reads a result: an XML document or a text report, in UTF-8 or with a byte order mark in UTF-16,
 /// with either kind of line ends. Lines before it (progress, messages) are skipped.
 pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
+    read_with(bytes, text::read)
+}
+
+/// The same, and text reports of this program. Of those the verdict has names and severities only, and settings and figures that
+/// `DiskSpd` does not print are unknown.
+pub fn read_rounded(bytes: &[u8]) -> Result<RunResult, ReadError> {
+    read_with(bytes, text::read_any)
+}
+
+/// True if it is a text report, whose figures are rounded.
+pub fn is_text_report(bytes: &[u8]) -> bool {
+    bytes.len() <= BYTES_MAX && form(&decode::decode(bytes).text) == Some(Form::Text)
+}
+
+fn read_with(bytes: &[u8], read_text: fn(&str) -> Result<RunResult, ReadError>) -> Result<RunResult, ReadError> {
     if bytes.len() > BYTES_MAX {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
     }
     let decoded = decode::decode(bytes);
     let mut result = match form(&decoded.text) {
         Some(Form::Xml { starts_at }) => xml::read(&decoded.text, starts_at)?,
-        Some(Form::Text) => text::read(&decoded.text)?,
+        Some(Form::Text) => read_text(&decoded.text)?,
         None => return Err(ReadError::NotAResult),
     };
     result.notes.extend(decoded.note);

@@ -57,6 +57,16 @@ pub enum MetricUnit {
 }
 
 impl MetricUnit {
+    /// Its name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IosPerSecond => "1/s",
+            Self::MibPerSecond => "MiB/s",
+            Self::Nanoseconds => "ns",
+            Self::Percent => "%",
+        }
+    }
+
     /// A value with its unit, exact to six decimals: `12.5 ms`, `5234.1 I/O per s`.
     pub fn shown(self, value: f64) -> String {
         let (scale, unit) = match self {

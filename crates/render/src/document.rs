@@ -5,7 +5,7 @@
 
 use crate::fio::VERSION_PREFIX;
 use crate::open_metrics::PREFIX;
-use crate::{csv, sweep_csv};
+use crate::{csv, runs_csv, sweep_csv};
 use model::check::CHECK_SCHEMA;
 use model::device_interval::WATCH_SCHEMA;
 use model::gate::GATE_SCHEMA;
@@ -66,6 +66,10 @@ pub enum DocumentKind {
     Sweep,
     /// `table.csv` of a sweep.
     SweepTable,
+    /// `report --output` of many runs as CSV.
+    RunsTable,
+    /// The same as a workbook.
+    Workbook,
     /// `verify --json` and `verify.json` of a cycle.
     Verification,
     /// `load.txt` of a cycle.
@@ -96,7 +100,7 @@ struct Row {
 }
 
 /// Every kind, once.
-const TABLE: [Row; 22] = [
+const TABLE: [Row; 24] = [
     Row {
         kind: DocumentKind::ResultJson,
         name: "a JSON result",
@@ -156,6 +160,13 @@ const TABLE: [Row; 22] = [
             line.is_some_and(sweep_csv::is_heading)
         },
     },
+    Row {
+        kind: DocumentKind::RunsTable,
+        name: "a table of runs",
+        begins: |head| first_line(head).is_some_and(|line| line == runs_csv::runs_header().as_bytes()),
+    },
+    // Nothing at its beginning names the program: a mark beside the file does.
+    Row { kind: DocumentKind::Workbook, name: "a workbook", begins: |_| false },
     Row {
         kind: DocumentKind::Verification,
         name: "a verification report",
@@ -356,6 +367,8 @@ mod tests {
             assert_eq!(DocumentKind::of(head.as_bytes()), Some(kind), "{head}");
         }
         assert_eq!(DocumentKind::of(format!("{}\n", csv::header()).as_bytes()), Some(DocumentKind::ResultCsv));
+        let runs = format!("{}\n", runs_csv::runs_header());
+        assert_eq!(DocumentKind::of(runs.as_bytes()), Some(DocumentKind::RunsTable));
         let table = format!("-o,{}\n", sweep_csv::COLUMNS.join(","));
         assert_eq!(DocumentKind::of(table.as_bytes()), Some(DocumentKind::SweepTable));
         let of_earlier = table.replace("commit_mean_ns,commit_p50_ns,commit_p99_ns,commit_p99_9_ns,", "");

@@ -6,7 +6,7 @@ use model::headline::Headline;
 use model::metric::{Metric, Scope};
 use model::sweep::{Purpose, Setting, Sweep, VisitOutcome};
 use model::units::mib;
-use report::words::sweep::names;
+use report::words::sweep::{names, purpose};
 use std::io::{self, Write};
 
 /// Columns after those of the varied settings.
@@ -53,15 +53,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         let is_capacity = visit.purpose == Purpose::Capacity;
         let value = |setting: &Setting| if is_capacity { String::new() } else { setting.value.clone() };
         let mut cells: Vec<String> = settings.iter().map(value).collect();
-        let purpose = match visit.purpose {
-            Purpose::Measure => "measure",
-            Purpose::Probe => "probe",
-            Purpose::Again => "again",
-            Purpose::Confirm => "confirm",
-            Purpose::Precondition => "precondition",
-            Purpose::Capacity => "capacity",
-        };
-        cells.extend([(visit.point + 1).to_string(), (visit.run + 1).to_string(), purpose.to_owned()]);
+        cells.extend([(visit.point + 1).to_string(), (visit.run + 1).to_string(), purpose(visit.purpose).to_owned()]);
         match &visit.outcome {
             VisitOutcome::Measured { file, headline } => cells.extend(figures(file, headline)),
             VisitOutcome::Failed { reasons } => {

@@ -33,6 +33,7 @@ mod repeat;
 pub mod role;
 mod run;
 mod run_brief;
+pub mod runs_table;
 mod scaling;
 mod series;
 mod storage;
@@ -64,6 +65,7 @@ pub use stats::metric_buckets::MetricBuckets;
 pub use stats::repeats::{Repeats, repeats};
 pub use stats::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, Part, fio_form};
 
+use crate::runs_table::RunsTable;
 use crate::words::load_line;
 use model::device_interval::Recording;
 use model::metric::ScopedMetric;
@@ -108,6 +110,13 @@ pub enum Subject<'a> {
         /// Metrics that are compared beside the usual ones.
         more: &'a [ScopedMetric],
     },
+    /// Runs of any loads, a row each.
+    Runs {
+        /// What they are called together.
+        name: &'a str,
+        /// The runs.
+        table: &'a RunsTable,
+    },
 }
 
 impl Subject<'_> {
@@ -126,6 +135,7 @@ impl Subject<'_> {
                 report(sweep, example, name, explain)
             }
             Self::Comparison { sides, more } => comparison::report(sides, more, explain),
+            Self::Runs { name, table } => runs_table::report(table, name, explain),
         }
     }
 
@@ -141,6 +151,7 @@ impl Subject<'_> {
                 let place = sides.iter().any(|side| !side.results.is_empty()).then(|| comparison::subtitle(sides));
                 (comparison::load(sides), place)
             }
+            Subject::Runs { .. } => (Vec::new(), None),
         };
         lines.extend(place);
         lines
@@ -177,6 +188,7 @@ impl Subject<'_> {
                 charts::differences(&found).map(Ok).into_iter().chain(comparison::overlaid(sides)).collect()
             }
             Subject::Comparison { .. } => Vec::new(),
+            Subject::Runs { table, .. } => runs_table::charts(table),
         }
     }
 }

@@ -57,8 +57,13 @@ pub fn summarise(span: Option<&TimeSpan>, result: &mut TimeSpanResult) {
 /// The headline of the first timespan of a run, with what the application waits for and what is limited; `None` if it has no
 /// figures.
 pub fn run_headline(result: &RunResult, limits: &[Limit]) -> Option<Headline> {
-    let span_result = result.time_spans.first()?;
-    let mut scopes = result.profile.time_spans.first().map(Scope::waited_for).unwrap_or_default();
+    time_span_headline(result, 0, limits)
+}
+
+/// The same of any timespan, by its index.
+pub fn time_span_headline(result: &RunResult, index: usize, limits: &[Limit]) -> Option<Headline> {
+    let span_result = result.time_spans.get(index)?;
+    let mut scopes = result.profile.time_spans.get(index).map(Scope::waited_for).unwrap_or_default();
     for limit in limits.iter().filter(|limit| limit.figure.needs_latency()) {
         if !scopes.contains(&limit.scope) {
             scopes.push(limit.scope);

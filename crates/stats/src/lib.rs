@@ -59,11 +59,12 @@ pub use accuracy::{advised_s, missing_intervals_s};
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled, pooled_latency};
 pub use cpu::{cpu_shares, usages};
-pub use headline::{headline, run_headline, summarise as summarise_metrics, summary};
+pub use headline::{headline, run_headline, summarise as summarise_metrics, summary, time_span_headline};
 pub use kernel_events::level_figures;
 pub use knee::{DEPTHS_MIN, DepthSample, knee};
 pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, is_weak, ordinal};
 pub use part::{NoPart, Part, part};
+pub use preset_rows::median;
 pub use rate::{amount, per_second};
 
 use model::environment::Environment;

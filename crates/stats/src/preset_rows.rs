@@ -64,7 +64,7 @@ fn of_runs(runs: &[Headline]) -> Option<RunsOfLoad> {
 }
 
 /// The middle value; of an even number between the two in the middle.
-pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;

@@ -2,7 +2,7 @@
 //! and put in its place only if nothing has changed there meanwhile.
 
 use super::place::Place;
-use super::private::{PrivateFile, is_marked_text};
+use super::private::{self, PrivateFile};
 use cli::Form;
 use model::mark;
 use render::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
@@ -305,7 +305,7 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace, instead: &
     match DocumentKind::of(&beginning(&file).map_err(unreadable)?) {
         Some(kind) if kind == replace.kind => Ok(()),
         Some(kind) => Err(format!("the existing file is {} written by diskspd, not {wanted}: {instead}", kind.name())),
-        None if replace.kind == DocumentKind::ResultText && is_marked_text(&file) => Ok(()),
+        None if private::is_marked(&file, replace.kind) => Ok(()),
         None => Err(format!("the existing file is not {wanted} written by diskspd: {instead}")),
     }
 }

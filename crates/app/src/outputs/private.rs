@@ -14,18 +14,25 @@ const DIGITS: usize = 16;
 /// The extended attribute of a file that is not complete.
 const ATTRIBUTE: &str = "user.diskspd-private";
 
-/// The extended attribute of a text report: some have no line that `DiskSpd` does not write.
-const TEXT_ATTRIBUTE: &str = "user.diskspd-text";
+/// The extended attribute of documents that their beginning does not tell from others': some text reports have no line that
+/// `DiskSpd` does not write, and a workbook names no program.
+const fn attribute_of(kind: DocumentKind) -> Option<&'static str> {
+    match kind {
+        DocumentKind::ResultText => Some("user.diskspd-text"),
+        DocumentKind::Workbook => Some("user.diskspd-workbook"),
+        _ => None,
+    }
+}
 
 /// Valid only while the file is unchanged.
-fn text_mark(state: &FileState) -> String {
+fn mark(state: &FileState) -> String {
     format!("v1 size={} modified={}", state.size_bytes, state.modified_ns)
 }
 
-/// True if a text report is as this program wrote it.
-pub(super) fn is_marked_text(file: &File) -> bool {
-    let Ok(state) = file_identity::state(file) else { return false };
-    sys::xattr::get(file, TEXT_ATTRIBUTE).is_ok_and(|value| value.is_some_and(|v| v == text_mark(&state).as_bytes()))
+/// True if a document of this kind is marked and is as this program wrote it.
+pub(super) fn is_marked(file: &File, kind: DocumentKind) -> bool {
+    let Some((attribute, state)) = attribute_of(kind).zip(file_identity::state(file).ok()) else { return false };
+    sys::xattr::get(file, attribute).is_ok_and(|value| value.is_some_and(|value| value == mark(&state).as_bytes()))
 }
 
 /// A file that is being written. It is locked as long as it is, and removed if it never gets a name of its own.
@@ -62,10 +69,10 @@ impl<'a> PrivateFile<'a> {
     /// Nothing more will be written.
     pub(super) fn complete(&self, kind: DocumentKind) -> io::Result<()> {
         self.file.sync_all()?;
-        if kind == DocumentKind::ResultText {
-            let mark = text_mark(&file_identity::state(&self.file)?);
+        if let Some(attribute) = attribute_of(kind) {
+            let mark = mark(&file_identity::state(&self.file)?);
             // Where there are no attributes, the lines that only this program writes must do.
-            let _ = sys::xattr::set(&self.file, TEXT_ATTRIBUTE, mark.as_bytes());
+            let _ = sys::xattr::set(&self.file, attribute, mark.as_bytes());
         }
         Ok(())
     }

@@ -3,11 +3,12 @@
 
 use testkit::{Finished, Workplace, or_skip, tool, workplace};
 
-const FEATURES: [(&str, bool); 4] = [
+const FEATURES: [(&str, bool); 5] = [
     ("ebpf", cfg!(feature = "ebpf")),
     ("fleet", cfg!(feature = "fleet")),
     ("pages", cfg!(feature = "pages")),
     ("screens", cfg!(feature = "screens")),
+    ("sheets", cfg!(feature = "sheets")),
 ];
 
 fn has(name: &str) -> bool {
@@ -65,6 +66,22 @@ fn pages_and_charts_are_made_or_refused() {
     place.diskspd("report r.json --output r.csv").run().expect_status(0);
     place.diskspd("report r.json --output r.prom").run().expect_status(0);
     place.diskspd("compare r.json r.json").run().expect_status(0);
+}
+
+#[test]
+fn workbooks_are_made_or_refused() {
+    let place = workplace!();
+    place.diskspd("-c64K -b4K -d1 -W0 --json r.json a.dat").run().expect_status(0);
+    let run = place.diskspd("report r.json r.json --output r.xlsx").run();
+    if has("sheets") {
+        run.expect_status(0);
+    } else {
+        is_refused(&run, "--output 'r.xlsx'", "sheets");
+    }
+    assert_eq!(place.path("r.xlsx").exists(), has("sheets"));
+    // Tables in other forms are those of every build.
+    place.diskspd("report r.json r.json --output r.csv").run().expect_status(0);
+    place.diskspd("report r.json r.json").run().expect_status(0).expect_stdout(&["The runs\n"]);
 }
 
 /// A command in a terminal, with the status of it.

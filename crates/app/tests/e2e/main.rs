@@ -68,6 +68,8 @@ mod results;
 mod results_agree;
 mod results_of_fio;
 mod results_of_hosts;
+#[cfg(feature = "sheets")]
+mod runs_tables;
 mod signals;
 mod sizes;
 mod skewed_access;

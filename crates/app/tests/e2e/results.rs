@@ -217,17 +217,22 @@ fn what_is_no_result_is_refused_and_others_are_shown() {
         ("empty", "'empty': not a DiskSpd result"),
         ("other.json", "its \"schema\" is \"fio\""),
         ("broken.json", "it is not a result of this program: EOF"),
-        (".", "cannot read '.': Is a directory"),
+        (".", "'./broken.json': it is not a result of this program: EOF"),
     ] {
         let run = place.diskspd("report").arg(name).run();
         run.expect_status(1).expect_stderr(&["ERROR: ", reason]);
         assert_eq!(run.stdout, "");
     }
     place.file("a.dat", &vec![0; 65_536]);
-    let text = place.diskspd("-d1 -W0 -b4K --json r.json a.dat").run().stdout;
-    let run = place.diskspd("report r.json empty r.json").run();
-    run.expect_status(1);
+    place.diskspd("-d1 -W0 -b4K --json r.json a.dat").run().expect_status(0);
+    let text = place.diskspd("report r.json --details").run().stdout;
+    let run = place.diskspd("report r.json empty r.json --details").run();
+    run.expect_status(1).expect_stderr(&["'empty': not a DiskSpd result"]);
     assert_eq!(run.stdout, format!("==> r.json <==\n{text}\n==> r.json <==\n{text}"));
+    // Without details, each has a row.
+    let run = place.diskspd("report r.json empty r.json").run();
+    run.expect_status(1).expect_stderr(&["'empty': not a DiskSpd result"]);
+    assert_eq!(run.stdout.lines().filter(|line| line.starts_with(" r.json ")).count(), 2, "{run}");
     let run = place.diskspd("report r.json --output r.json").run();
     run.expect_status(3).expect_stderr(&["the file is the result being read"]);
 }

@@ -49,6 +49,18 @@ const TERMS: &[(&[&str], &[&str], &str)] = &[
     (&["pass", "fail", "sla", "threshold"], &["--require", "--strict"], ""),
     (&["grafana", "prometheus"], &["--metrics"], ""),
     (&["warm up", "ramp"], &["-W"], ""),
+    (
+        &["pivot", "pivottable", "pivot table", "powershell", "excel", "spreadsheet", "xlsx", "csv table"],
+        &[],
+        "'diskspd report FILE... --output runs.xlsx' (or .csv) puts many results, also those of Windows, into one table with a \
+         pivot: docs/guide/spreadsheets.md.",
+    ),
+    (
+        &["amplification", "storage spaces", "copies", "mirror", "per ssd"],
+        &[],
+        "'diskspd report FILE... --ssds N --copies M' and 'diskspd sweep --ssds N --copies M' show what each SSD has to do: \
+         docs/guide/spreadsheets.md.",
+    ),
 ];
 
 /// What a word finds, each option with an example; `None` if it finds nothing.

@@ -122,6 +122,10 @@ fn words_find_options_subcommands_and_pages() {
     has("randread", "fio: randread is -r here");
     has("oltp", "oltp ");
     has("vdbench", "A command line or job file of vdbench is answered");
+    for word in ["pivot", "PivotTable", "PowerShell", "Excel", "spreadsheet", "amplification", "Storage Spaces"] {
+        let found = topic(word).unwrap_or_else(|| panic!("{word}"));
+        assert!(found.contains("diskspd report FILE... --") && found.contains("docs/guide/spreadsheets.md"), "{found}");
+    }
     assert!(topic("json").unwrap().starts_with("--json=<file>\n"));
     assert_eq!(near("iodept")[0], "iodepth");
     for word in words() {

@@ -3,15 +3,18 @@
 use super::{Arguments, Typed};
 use crate::outputs::Form;
 use crate::request::Environment;
-use crate::{decimal, file_name};
+use crate::{decimal, file_name, number};
+use model::sweep::DeviceCount;
 use std::path::{Path, PathBuf};
 
-/// Print the report of a saved result, or convert it to another format
+/// Print the report of a saved result, convert it, or put many runs into one table
 ///
 /// Prints the report of a saved result. For a file written by --json, it is byte for byte the report that the run
-/// printed; --details adds what that left out.
+/// printed; --details adds what that left out. Several results become one table with a row per run, with a curve or a pivot where
+/// runs differ in one or two settings, also as CSV, as a spreadsheet for Excel (.xlsx) and as a page.
 #[derive(clap::Args)]
-#[command(override_usage = "diskspd report FILE|DIR... [--details]
+#[command(override_usage = "diskspd report FILE|DIR [--details]
+       diskspd report FILE|DIR... [--table] [--ssds N [--copies M]] [--output TABLE.csv|.xlsx|.html [--append]]
        diskspd report FILE --output OUT
        diskspd report FILE|DIR... --output PAGE.html
        diskspd report FILE|DIR... --output CHART.svg|CHART.png [--chart NAME]
@@ -19,21 +22,37 @@ use std::path::{Path, PathBuf};
        diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]")]
 pub(super) struct ReportArguments {
     /// a result: JSON from --json, JSON of fio, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
-    /// = stdin; last = the newest result in the directory of DISKSPD_RESULTS, last~1 = the one before. With several files, a line with the file name precedes each report. Recordings of diskspd monitor --record
+    /// = stdin; last = the newest result in the directory of DISKSPD_RESULTS, last~1 = the one before. Several files, or directories with results, make a table with a row per run; with --details each report is printed whole, below a line with its file name. Recordings of diskspd monitor --record
     /// are printed as well, and give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
     /// device. A directory of sweep, repeat, ab or interference prints what all its runs say together; pages and charts also take
     /// any directory with results of the same load
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv, .json or .fio.json (the form of fio) for one FILE, or .prom for
-    /// Prometheus' textfile collector; .html is a page with charts in a single self-contained file; .svg and .png are a
-    /// single chart. A page or chart of several results compares each with the first. An existing file is replaced only if
-    /// it is empty or a document of the same kind
+    /// Prometheus' textfile collector; .xlsx (a spreadsheet) and, for several FILEs or a DIR, .csv are tables with a row per run;
+    /// .html is a page with charts in a single self-contained file; .svg and .png are a
+    /// single chart. A page or chart of several results of one load compares each with the first; of different loads it shows the table.
+    /// An existing file is replaced only if it is empty or a document of the same kind
     #[arg(short, long, value_name = "OUT", value_parser = file_name::path_alone())]
     output: Option<PathBuf>,
     /// replace any regular file
     #[arg(long)]
     replace_output: bool,
+    /// a row per run, for a pivot table or a spreadsheet: also of a single FILE, of a series, and as the page of several results of
+    /// one load
+    #[arg(long, conflicts_with_all = ["monitor", "slowest", "from", "to", "percentile", "details"])]
+    table: bool,
+    /// add the rows to the CSV table of --output, below the same columns; another file is refused
+    #[arg(long, conflicts_with_all = ["replace_output", "slowest", "from", "to", "percentile", "details"])]
+    append: bool,
+    /// number of SSDs below the targets, as of Storage Spaces, a RAID or a cluster: adds the amplification of writes, and queue depth,
+    /// IOPS and MiB/s per SSD, to the table
+    #[arg(long, value_name = "N", value_parser = number::count::<1_000_000>)]
+    #[arg(conflicts_with_all = ["monitor", "slowest", "from", "to", "percentile", "details"])]
+    ssds: Option<u32>,
+    /// number of copies that the storage keeps of each written block (3 in a three-way mirror); needs --ssds
+    #[arg(long, value_name = "M", value_parser = number::count::<1_000>)]
+    copies: Option<u32>,
     /// the chart to draw: iops, throughput, read-latency, write-latency, distribution, percentiles, heat, cpu, cpu-time or slowest
     /// of a result; hosts or hosts-cpu of a result of several hosts; depth, depth-throughput, depth-mib, depth-latency, grid-throughput, grid-mib, grid-latency, settings-throughput or
     /// settings-latency of a sweep; runs of a repeat; pairs of ab; interference of diskspd interference; differences, iops, read-percentiles or
@@ -101,6 +120,15 @@ pub enum ReportCommand {
         /// Where to.
         output: OutputAsked,
     },
+    /// Put runs into a table.
+    Table {
+        /// Files and directories; `-` = stdin.
+        sources: Vec<PathBuf>,
+        /// `--ssds`, `--copies`
+        devices: Option<DeviceCount>,
+        /// Where to; `None` = text to stdout.
+        output: Option<(OutputAsked, TableForm)>,
+    },
     /// Make a page or a chart.
     Picture {
         /// Files and directories; `-` = stdin.
@@ -118,9 +146,10 @@ impl ReportCommand {
     /// The paths of all results.
     pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
         match self {
-            Self::Print { files, .. } | Self::Look { files, .. } | Self::Picture { sources: files, .. } => {
-                files.iter_mut().collect()
-            }
+            Self::Print { files, .. }
+            | Self::Look { files, .. }
+            | Self::Table { sources: files, .. }
+            | Self::Picture { sources: files, .. } => files.iter_mut().collect(),
             Self::Convert { file, .. } | Self::Metrics { file, .. } => vec![file],
         }
     }
@@ -133,6 +162,20 @@ pub struct OutputAsked {
     pub path: PathBuf,
     /// `--replace-output`
     pub replace: bool,
+}
+
+/// The form of a table of runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TableForm {
+    /// Comma-separated values.
+    Csv {
+        /// `--append`: below the rows that are there.
+        append: bool,
+    },
+    /// A workbook (.xlsx).
+    Workbook,
+    /// A page or one of its charts.
+    Picture(PictureForm),
 }
 
 /// What is to be looked at.
@@ -167,23 +210,49 @@ impl Arguments for ReportArguments {
     type Request = ReportCommand;
 
     fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<ReportCommand, String> {
-        let Self { files, output, replace_output: replace, chart, monitor, from, to, percentile, slowest, details } =
-            self;
+        let Self {
+            files, output, replace_output: replace, chart, monitor, from, to, percentile, slowest, details, ..
+        } = self;
         if to.is_some_and(|to| to <= from.unwrap_or(0)) {
             return Err("--to must be later than --from".to_owned());
         }
         let is_part = from.is_some() || to.is_some() || !percentile.is_empty();
         let part = is_part.then(|| PartAsked { from_ns: from.unwrap_or(0), to_ns: to, percentiles_ppb: percentile });
+        let wanted = TableWanted::new(self.table, self.append, self.ssds, self.copies)?;
         match output {
             None if chart.is_some() => Err("--chart needs an --output that ends with .svg or .png".to_owned()),
             None if monitor.is_some() => Err(MONITOR_NEEDS_A_PAGE.to_owned()),
+            None if self.append => Err(APPEND_NEEDS_CSV.to_owned()),
             None if slowest || is_part => Ok(ReportCommand::Look { files, part, slowest }),
+            None if wanted.is_asked || (files.len() > 1 && !details) => {
+                Ok(ReportCommand::Table { sources: files, devices: wanted.devices, output: None })
+            }
             None => Ok(ReportCommand::Print { files, has_details: details }),
             Some(_) if slowest || is_part => {
                 Err("--output cannot be combined with --from, --to, --percentile or --slowest".to_owned())
             }
-            Some(path) => written(files, OutputAsked { path, replace }, chart, monitor),
+            Some(path) => written(files, OutputAsked { path, replace }, chart, monitor, &wanted),
         }
+    }
+}
+
+const APPEND_NEEDS_CSV: &str = "--append needs an --output that ends with .csv";
+
+/// The options of tables.
+struct TableWanted {
+    /// By `--table` or an option that only tables have.
+    is_asked: bool,
+    append: bool,
+    devices: Option<DeviceCount>,
+}
+
+impl TableWanted {
+    fn new(table: bool, append: bool, ssds: Option<u32>, copies: Option<u32>) -> Result<Self, String> {
+        if copies.is_some() && ssds.is_none() {
+            return Err("--copies needs --ssds".to_owned());
+        }
+        let devices = ssds.map(|ssds| DeviceCount { ssds, copies: copies.unwrap_or(1) });
+        Ok(Self { is_asked: table || append || ssds.is_some(), append, devices })
     }
 }
 
@@ -193,10 +262,32 @@ fn written(
     output: OutputAsked,
     chart: Option<String>,
     monitor: Option<PathBuf>,
+    wanted: &TableWanted,
 ) -> Result<ReportCommand, String> {
     let form = form_of(&output.path)?;
+    if wanted.append && !matches!(form, Output::Document(Form::Csv)) {
+        return Err(APPEND_NEEDS_CSV.to_owned());
+    }
     if monitor.is_some() && (!matches!(form, Output::Page) || files.len() > 1) {
         return Err(MONITOR_NEEDS_A_PAGE.to_owned());
+    }
+    let table = |sources, form| {
+        Ok(ReportCommand::Table { sources, devices: wanted.devices, output: Some((output.clone(), form)) })
+    };
+    match form {
+        Output::Workbook if chart.is_none() => return table(files, TableForm::Workbook),
+        Output::Document(Form::Csv) if chart.is_none() && (wanted.is_asked || files.len() > 1) => {
+            return table(files, TableForm::Csv { append: wanted.append });
+        }
+        Output::Page if chart.is_none() && wanted.is_asked => {
+            return table(files, TableForm::Picture(PictureForm::Page));
+        }
+        Output::Svg if wanted.is_asked => return table(files, TableForm::Picture(PictureForm::Svg { chart })),
+        Output::Png if wanted.is_asked => return table(files, TableForm::Picture(PictureForm::Png { chart })),
+        Output::Document(_) | Output::Metrics if wanted.is_asked => {
+            return Err("a table of runs needs an --output that ends with .csv, .xlsx, .html, .svg or .png".to_owned());
+        }
+        _ => {}
     }
     let picture = |files, output, form| ReportCommand::Picture { sources: files, output, form, monitor };
     let form = match form {
@@ -205,7 +296,7 @@ fn written(
         Output::Svg => return Ok(picture(files, output, PictureForm::Svg { chart })),
         Output::Png => return Ok(picture(files, output, PictureForm::Png { chart })),
         Output::Page if chart.is_none() => return Ok(picture(files, output, PictureForm::Page)),
-        Output::Document(_) | Output::Metrics | Output::Page => {
+        Output::Document(_) | Output::Metrics | Output::Page | Output::Workbook => {
             return Err("--chart needs an --output that ends with .svg or .png".to_owned());
         }
     };
@@ -214,7 +305,11 @@ fn written(
             Some(form) => ReportCommand::Convert { file, output, form },
             None => ReportCommand::Metrics { file, output },
         }),
-        Err(files) => Err(format!("--output takes one result, not {}", files.len())),
+        Err(files) => Err(format!(
+            "--output '{}' takes one result, not {}: a table of them ends with .csv, .xlsx or .html",
+            output.path.display(),
+            files.len()
+        )),
     }
 }
 
@@ -222,6 +317,7 @@ fn written(
 enum Output {
     Document(Form),
     Metrics,
+    Workbook,
     Page,
     Svg,
     Png,
@@ -233,13 +329,14 @@ fn form_of(output: &Path) -> Result<Output, String> {
     match Form::of_file(output) {
         Some(form) => Ok(Output::Document(form)),
         None if is("prom") => Ok(Output::Metrics),
+        None if is("xlsx") => Ok(Output::Workbook),
         None if is("html") || is("htm") => Ok(Output::Page),
         None if is("svg") => Ok(Output::Svg),
         None if is("png") => Ok(Output::Png),
         None => {
             let suffixes = Form::ALL.map(|form| format!(".{}", form.suffix())).join(", ");
             let shown = output.display();
-            Err(format!("unknown suffix of --output '{shown}' (expected: {suffixes}, .prom, .html, .svg, .png)"))
+            Err(format!("unknown suffix of --output '{shown}' (expected: {suffixes}, .prom, .xlsx, .html, .svg, .png)"))
         }
     }
 }
@@ -267,7 +364,9 @@ mod tests {
 
     #[test]
     fn files_are_printed_and_one_is_converted() {
-        assert_eq!(parsed("a.json b.xml -"), Ok(files(&["a.json", "b.xml", "-"])));
+        let all =
+            ReportCommand::Print { files: ["a.json", "b.xml", "-"].map(PathBuf::from).to_vec(), has_details: true };
+        assert_eq!(parsed("a.json b.xml - --details"), Ok(all));
         assert_eq!(parsed("-- -a"), Ok(files(&["-a"])));
         let with_details = ReportCommand::Print { files: vec!["a.json".into()], has_details: true };
         assert_eq!(parsed("a.json --details"), Ok(with_details));
@@ -281,6 +380,26 @@ mod tests {
         assert_eq!(parsed("-oc/b.Fio.json a.json"), convert("c/b.Fio.json", Form::Fio));
         let metrics = ReportCommand::Metrics { file: "a.json".into(), output: asked("b.prom") };
         assert_eq!(parsed("a.json -o b.prom"), Ok(metrics));
+    }
+
+    #[test]
+    fn several_files_are_a_table() {
+        let table = |sources: &[&str], devices: Option<(u32, u32)>, output: Option<(&str, TableForm)>| {
+            Ok(ReportCommand::Table {
+                sources: sources.iter().map(PathBuf::from).collect(),
+                devices: devices.map(|(ssds, copies)| DeviceCount { ssds, copies }),
+                output: output.map(|(path, form)| (asked(path), form)),
+            })
+        };
+        let csv = |append| TableForm::Csv { append };
+        assert_eq!(parsed("a.json b.xml -"), table(&["a.json", "b.xml", "-"], None, None));
+        assert_eq!(parsed("a.json --table"), table(&["a.json"], None, None));
+        assert_eq!(parsed("a --ssds 8 --copies 2"), table(&["a"], Some((8, 2)), None));
+        assert_eq!(parsed("a b -o t.csv"), table(&["a", "b"], None, Some(("t.csv", csv(false)))));
+        assert_eq!(parsed("a -o t.CSV --append"), table(&["a"], None, Some(("t.CSV", csv(true)))));
+        assert_eq!(parsed("a -o t.xlsx --ssds=4"), table(&["a"], Some((4, 1)), Some(("t.xlsx", TableForm::Workbook))));
+        let page = TableForm::Picture(PictureForm::Page);
+        assert_eq!(parsed("a b --table -o t.html"), table(&["a", "b"], None, Some(("t.html", page))));
     }
 
     #[test]
@@ -326,7 +445,7 @@ mod tests {
             ("", "FILE is missing"),
             ("--output a.txt", "FILE is missing"),
             ("a --output", "option '--output': the value is missing"),
-            ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .fio.json, .prom, .html, .svg, .png)"),
+            ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .fio.json, .prom, .xlsx, .html, .svg, .png)"),
             ("a --chart heat", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.html", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.txt", "--chart needs an --output that ends with .svg or .png"),
@@ -343,6 +462,17 @@ mod tests {
             ("a --percentile 100.1", "--percentile '100.1' is not a percentile"),
             ("a --slowest --output b.txt", "--output cannot be combined with --from"),
             ("a --from 1 --output b.txt", "--output cannot be combined with --from"),
+            ("a --copies 2", "--copies needs --ssds"),
+            ("a --append", "--append needs an --output that ends with .csv"),
+            ("a --append -o t.xlsx", "--append needs an --output that ends with .csv"),
+            (
+                "a --table -o t.json",
+                "a table of runs needs an --output that ends with .csv, .xlsx, .html, .svg or .png",
+            ),
+            ("a --table --details", "--details"),
+            ("a --ssds 0", "--ssds"),
+            ("a --append --replace-output -o t.csv", "--replace-output"),
+            ("a --chart heat -o t.xlsx", "--chart needs an --output that ends with .svg or .png"),
             ("a --monitor m", "--monitor needs exactly one result and an --output that ends with .html"),
             ("a --monitor m -o b.svg", "--monitor needs exactly one result and an --output"),
             ("a b --monitor m -o b.html", "--monitor needs exactly one result and an --output"),

@@ -11,6 +11,7 @@ mod io_table;
 mod latency_table;
 mod lines;
 mod machine;
+mod own;
 mod results;
 mod system;
 mod wait_table;
@@ -51,6 +52,19 @@ pub(super) fn read(text: &str) -> Result<RunResult, ReadError> {
     if is_ours(text) {
         return Err(ReadError::OwnText);
     }
+    read_figures(text)
+}
+
+/// The same of any report: of one of this program also what `DiskSpd` does not print.
+pub(super) fn read_any(text: &str) -> Result<RunResult, ReadError> {
+    let mut result = read_figures(text)?;
+    if is_ours(text) {
+        own::add(text, &mut result);
+    }
+    Ok(result)
+}
+
+fn read_figures(text: &str) -> Result<RunResult, ReadError> {
     let mut lines = Lines::new(text);
     let mut report = Report::default();
     report.result.started_at = UnixTime::UNKNOWN;

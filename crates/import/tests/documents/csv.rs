@@ -145,3 +145,44 @@ fn names_are_quoted_and_are_no_formulas() {
     assert!(text.contains(r#"thread,1,0,"'=a,""b""\x0ac",8388608,read,"#), "{text}");
     assert_eq!(Table::of(&result).cell(&Table::of(&result).lines[0], "target"), r#"'=a,"b"\x0ac"#);
 }
+
+/// A cell as it was before a spreadsheet was kept from taking it for a formula.
+fn unguarded(cell: &str) -> &str {
+    cell.strip_prefix('\'').filter(|rest| rest.starts_with(['=', '+', '-', '@'])).unwrap_or(cell)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_table_of_runs_has_the_same_cells_when_it_is_read(results in proptest::collection::vec(generated::result(), 1..4)) {
+        use report::runs_table::{Cell, CellKind, RunSource, RunsTable};
+        let mut table = RunsTable::new(None);
+        for (index, result) in results.iter().enumerate() {
+            table.add(&RunSource { name: format!("={index}\n.json"), ..RunSource::default() }, result);
+        }
+        let text = written(|out| render::runs_csv(&table, out));
+        let header = render::runs_header() + "\n";
+        prop_assert!(text.starts_with(&header));
+        let mut reader = Reader::from_reader(text.as_bytes());
+        let titles = reader.headers().expect("there is a header").clone();
+        prop_assert!(titles.iter().eq(table.columns().iter().map(|column| column.name.as_str())));
+        let lines: Vec<StringRecord> = reader.records().map(|line| line.expect("every line has every column")).collect();
+        prop_assert_eq!(lines.len(), table.rows().len());
+        for (line, row) in lines.iter().zip(table.rows()) {
+            for ((read, cell), column) in line.iter().zip(&row.cells).zip(table.columns()) {
+                match cell {
+                    Cell::Empty => prop_assert_eq!(read, ""),
+                    Cell::Text(text) => {
+                        prop_assert_eq!(column.kind, CellKind::Text);
+                        prop_assert_eq!(unguarded(read), unguarded(text));
+                    }
+                    Cell::Number(number) => {
+                        prop_assert_eq!(column.kind, CellKind::Number);
+                        prop_assert_eq!(read.parse::<f64>(), Ok(*number));
+                    }
+                }
+            }
+        }
+    }
+}

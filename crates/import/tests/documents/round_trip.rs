@@ -256,4 +256,16 @@ proptest! {
         let is_ours = result.time_spans.iter().any(|span_result| span_result.measured.is_some());
         prop_assert_eq!(read == Err(import::ReadError::OwnText), is_ours);
     }
+
+    #[test]
+    fn our_text_has_rates_and_verdicts_as_it_rounds_them(result in generated::result()) {
+        let text = text(&result);
+        let read = import::read_rounded(text.as_bytes()).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        prop_assert_eq!(read.time_spans.len(), result.time_spans.len());
+        for (a, b) in result.time_spans.iter().zip(&read.time_spans) {
+            let Some((a, b)) = stats::headline(a).zip(stats::headline(b)) else { continue };
+            prop_assert_eq!(a.ios, b.ios);
+            prop_assert!((a.iops - b.iops).abs() <= 0.005 + a.iops.abs() * 1e-12, "{} {}", a.iops, b.iops);
+        }
+    }
 }

@@ -20,6 +20,7 @@ mod search;
 mod settings;
 mod slowest;
 mod streams;
+mod table;
 
 pub(crate) use depth::over_depth;
 pub(crate) use differences::differences;
@@ -29,6 +30,7 @@ pub(crate) use pairs::pairs;
 pub(crate) use runs::runs;
 pub(crate) use settings::over_settings;
 pub(crate) use streams::streams;
+pub(crate) use table::of_runs;
 
 use super::chart::{Marks, Series};
 use super::quantity::Quantity;

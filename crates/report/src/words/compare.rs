@@ -21,7 +21,7 @@ pub fn load_differences(first: &RunResult, second: &RunResult) -> Vec<String> {
 }
 
 /// The options of the settings that a result has, if it was imported and has only some.
-fn known_settings(result: &RunResult) -> Option<&[String]> {
+pub(crate) fn known_settings(result: &RunResult) -> Option<&[String]> {
     result.time_spans.iter().flat_map(|span| &span.notes).find_map(|note| match note {
         Note::LoadInPart { known, .. } => Some(&known[..]),
         _ => None,

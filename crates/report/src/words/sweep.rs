@@ -27,6 +27,18 @@ pub fn names(sweep: &Sweep) -> Vec<String> {
     first.map(|point| point.settings.iter().map(|setting| setting.name.clone()).collect()).unwrap_or_default()
 }
 
+/// Why a run was made, in tables.
+pub const fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Measure => "measure",
+        Purpose::Probe => "probe",
+        Purpose::Again => "again",
+        Purpose::Confirm => "confirm",
+        Purpose::Precondition => "precondition",
+        Purpose::Capacity => "capacity",
+    }
+}
+
 pub fn dashed(name: &str) -> String {
     Setting::dashed(name).trim_start_matches("--").to_owned()
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use testkit::{LoopDevice, Workplace, is_root, or_skip, skip, tool, workplace};
 
 /// Pages whose commands are run, by the names of their files; tests below are called like each of them.
-const REPLAYED: [&str; 15] = [
+const REPLAYED: [&str; 16] = [
     "acceptance",
     "clouds",
     "compare",
@@ -30,6 +30,7 @@ const REPLAYED: [&str; 15] = [
     "raw-disks",
     "reading-the-report",
     "sharing",
+    "spreadsheets",
     "sql-server",
 ];
 
@@ -153,6 +154,24 @@ macro_rules! pages {
             replay_with_files($name);
         }
     )*};
+}
+
+/// A page that begins with results of `DiskSpd` on Windows.
+#[test]
+fn spreadsheets() {
+    const WINDOWS: [(&str, &[u8]); 3] = [
+        ("windows/b64K.txt", include_bytes!("../../../../import/tests/data/layout-2.3.txt")),
+        ("windows/b8K-old.xml", include_bytes!("../../../../import/tests/data/layout-2.0.12.xml")),
+        ("windows/mix.xml", include_bytes!("../../../../import/tests/data/01-basic_mix.xml")),
+    ];
+    or_skip!(is_like_the_guides(&workplace!()));
+    expect_replayed(|place| {
+        std::fs::create_dir(place.path("windows")).expect("a new directory");
+        for (name, bytes) in WINDOWS {
+            place.file(name, bytes);
+        }
+        replay("spreadsheets", place)
+    });
 }
 
 pages! {

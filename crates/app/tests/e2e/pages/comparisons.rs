@@ -48,7 +48,7 @@ fn differences_are_shown_with_their_intervals() {
 }
 
 #[test]
-fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
+fn each_is_compared_with_the_first_and_unlike_loads_are_a_table() {
     let place = workplace!();
     for (name, options) in [("a", "-b4K"), ("b", "-b8K"), ("c", "-b4K"), ("d", "-b4K -D200")] {
         let words = format!("-c1M -d60 -W0 -r -L {options} -g500i --max-ios=1000 --json {name}.json a.dat");
@@ -67,8 +67,17 @@ fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
     let words = words(&page);
     assert!(words.contains("c.json against a.json") && words.contains("d.json against a.json"), "{words}");
     assert!(words.contains("measured one after the other, so drift can look like a difference"), "{words}");
-    let refused = place.diskspd("report a.json b.json -o page.html").run();
-    refused.expect_status(3).expect_stderr(&["-b4K against -b8K", "the loads differ; diskspd compare --anyway"]);
+    let refused = place.diskspd("compare a.json b.json -o refused.html").run();
+    refused.expect_status(3).expect_stderr(&["-b4K against -b8K", "the loads differ"]);
+    assert!(!place.path("refused.html").exists());
+    let table = super::page(&place, "a.json b.json d.json");
+    assert_eq!(charts(&table)[..2], ["table-throughput", "table-mib"]);
+    let shown = super::words(&table);
+    assert!(shown.contains("Table of runs") && !shown.contains("b.json against a.json"), "{shown}");
+    assert!(shown.contains("Runs differ in: block."), "{shown}");
+    // Of one load only if a table is asked for.
+    let table = super::page(&place, "a.json c.json --table");
+    assert!(super::words(&table).contains("Limited by a rate of their own, not ranked"), "{table}");
 }
 
 #[test]

@@ -35,6 +35,28 @@ pub(crate) fn words(span: &TimeSpan, target: &Target, is_windows: bool) -> IoWor
     }
 }
 
+/// The I/Os of a target in columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IoParts {
+    /// The one block size; `None` = several.
+    pub(crate) block_bytes: Option<u64>,
+    /// `random`, `append (file per thread, truncated at 1 GiB)`
+    pub(crate) pattern: String,
+    /// `70/30 read/write`
+    pub(crate) mix: String,
+    /// `O_DIRECT + O_DSYNC`
+    pub(crate) caches: String,
+}
+
+pub(crate) fn parts(span: &TimeSpan, target: &Target, is_windows: bool) -> IoParts {
+    IoParts {
+        block_bytes: target.sizes_option().is_none().then(|| target.block_size.get()),
+        pattern: target.append.map_or_else(|| pattern(target), appended),
+        mix: mix(target),
+        caches: caches(span, target, is_windows),
+    }
+}
+
 /// `8 KiB`; several sizes of all I/Os: `4 KiB (60 %), 64 KiB (40 %)`
 fn sizes(target: &Target) -> String {
     if target.sizes_option().is_none() {

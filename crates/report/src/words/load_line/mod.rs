@@ -9,6 +9,7 @@ mod place;
 mod tests;
 
 use crate::words::{limit, sweep};
+pub(crate) use io::IoParts;
 use model::by_path::ByPath;
 use model::environment::TargetEnvironment;
 use model::facts::TargetFacts;
@@ -201,6 +202,25 @@ pub fn short(result: &RunResult, index: usize) -> String {
     let rate = span.rate_iops.map(|rate| format!(" {}", rate_words(rate))).unwrap_or_default();
     let hosts = hosts.unwrap_or_default();
     printable(&format!("{hosts}{access}{others}{rate}, QD {depth}")).into_owned()
+}
+
+/// The I/Os of each target, each kind once.
+pub(crate) fn kinds_of_io(span: &TimeSpan, is_windows: bool) -> Vec<IoParts> {
+    let mut kinds: Vec<IoParts> = Vec::new();
+    for target in &span.targets {
+        let parts = io::parts(span, target, is_windows);
+        if !kinds.contains(&parts) {
+            kinds.push(parts);
+        }
+    }
+    kinds
+}
+
+/// I/Os that all threads of a timespan have outstanding at most, by its profile.
+pub(crate) fn total_depth(result: &RunResult, index: usize) -> Option<u64> {
+    let span = result.profile.time_spans.get(index)?;
+    let groups = groups(span, &KnownTargets::of_result(result, index));
+    shared_requests(span).or_else(|| groups.iter().map(|group| group.requests(span)).sum())
 }
 
 /// The load of a timespan.
