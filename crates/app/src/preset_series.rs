@@ -175,6 +175,12 @@ fn summary(planned: &[PlannedSeries], folder: &Path) -> std::io::Result<()> {
         render::answers(&series.title, &report, &mut out)?;
     }
     let all = shell::quoted(&folder.to_string_lossy()).to_string();
-    out.extend(format!("Next      See all figures in one table:\n          diskspd report {all}/*/\n").into_bytes());
+    let next = "See all runs in one table (.xlsx, .csv), and a page of each series.";
+    let commands = [
+        format!("diskspd report {all}/*/ --output runs.xlsx"),
+        format!("diskspd report {all}/NAME --output page.html"),
+    ];
+    let commands = commands.map(|command| format!("          {command}\n")).concat();
+    out.extend(format!("\nNext      {next}\n{commands}").into_bytes());
     print(&[b"\nSummary\n", &out[..]].concat())
 }

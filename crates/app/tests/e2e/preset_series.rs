@@ -39,7 +39,7 @@ fn a_baseline_is_checked_announced_run_summed_up_and_cleaned_up() {
         "the volume against one disk",
         "queue depth until the plateau",
         "whether the peak lasts",
-        "diskspd report b/*/",
+        "diskspd report b/*/ --output runs.xlsx",
     ]);
     let series =
         ["01-disk", "02-files", "03-depth", "04-balance", "05-sequential", "06-mix", "07-sustained"].map(str::to_owned);

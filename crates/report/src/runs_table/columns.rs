@@ -221,8 +221,8 @@ fn of_metric((scope, metric): ScopedMetric) -> RunColumn {
 pub(crate) fn name_of_metric(scope: Scope, metric: Metric) -> String {
     let statistic = match metric {
         Metric::MibPerS => "mib_per_s".to_owned(),
-        Metric::Cpu => "cpu_percent".to_owned(),
         Metric::Iops => "iops".to_owned(),
+        of_machine if of_machine.is_of_machine() => format!("{}_percent", of_machine.name().replace('-', "_")),
         latency => format!("{}_ns", latency.name().replace('.', "_")),
     };
     let prefix = scope.prefix().replace(['.', '-'], "_");
