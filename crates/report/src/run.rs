@@ -202,10 +202,9 @@ fn tables_of_options(span_result: &TimeSpanResult, measured: &Measured) -> Vec<T
         kinds::without_data(measured),
         load_loop::flushes(measured),
         kinds::rotations(measured),
-        skews(measured),
         reductions(measured),
     ];
-    of_streams.chain(others).flatten().chain(levels(span_result)).collect()
+    of_streams.chain(others).flatten().chain(skews(measured)).chain(levels(span_result)).collect()
 }
 
 /// All else that is known of a measurement.
@@ -625,45 +624,45 @@ fn levels(span_result: &TimeSpanResult) -> Vec<Table> {
     stacks.map(table).filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// What the hottest positions received (`--skew`).
-fn skews(measured: &Measured) -> Option<Table> {
+/// The shares of the hottest positions (`--skew`), a table for each skew.
+fn skews(measured: &Measured) -> Vec<Table> {
     let percent = |share: f64| format!("{share:.2} %");
-    let row = |(skew, share): (&SkewFigures, &HottestShare)| {
+    let row = |share: &HottestShare| {
         vec![
-            text_of_path(&skew.path),
-            format!(
-                "{}:{} ({}) on {} of {}",
-                skew.skew.law.option(),
-                skew.skew.parameter,
-                skew.skew.placement(),
-                counted(skew.positions, "position"),
-                size(skew.alignment_bytes)
-            ),
             format!("{} %", share.positions_percent),
             grouped(share.positions as f64),
             percent(share.law_percent),
             share.drawn_percent.map_or_else(|| "-".to_owned(), percent),
-            grouped(skew.draws as f64),
-            format!(
-                "{} ({} %)",
-                grouped(skew.touched_positions as f64),
-                percent_rounded_down(skew.touched_positions as f64 * 100.0 / skew.positions.max(1) as f64, 2)
-            ),
         ]
     };
-    let shares = measured.skews.iter().flat_map(|skew| skew.hottest.iter().map(move |share| (skew, share)));
-    let rows: Vec<Vec<String>> = shares.map(row).collect();
-    let numbers = ["hottest", "positions", "expected", "drawn", "random I/Os", "positions touched"];
-    (!rows.is_empty()).then(|| Table {
-        heading: "I/Os on the hottest positions".to_owned(),
-        columns: [Column::text("file"), Column::text("skew")].into_iter().chain(numbers.map(Column::number)).collect(),
-        rows,
-        note:
-            "\"expected\" and \"drawn\" are shares of the random I/Os that started during the measurement; \"positions \
-               touched\" is an estimate."
-                .to_owned(),
-        ..Table::default()
-    })
+    let table = |figures: &SkewFigures| {
+        let SkewFigures { path, skew, positions, alignment_bytes, draws, hottest, touched_positions, .. } = figures;
+        let touched = *touched_positions as f64;
+        let touched_percent = percent_rounded_down(touched * 100.0 / (*positions).max(1) as f64, 2);
+        Table {
+            heading: format!(
+                "I/Os on the hottest positions of '{}', skew {}:{} ({})",
+                text_of_path(path),
+                skew.law.option(),
+                skew.parameter,
+                skew.placement()
+            ),
+            columns: ["hottest", "positions", "expected", "drawn"].map(Column::number).into(),
+            rows: hottest.iter().map(row).collect(),
+            note: format!(
+                "Shares of the {} {} that started during the measurement, on {} {} of {}, of which about {} ({touched_percent} %) \
+                 were touched.",
+                grouped(*draws as f64),
+                pluralized(*draws, "random I/O"),
+                grouped(*positions as f64),
+                pluralized(*positions, "position"),
+                size(*alignment_bytes),
+                grouped(touched)
+            ),
+            ..Table::default()
+        }
+    };
+    measured.skews.iter().filter(|skew| !skew.hottest.is_empty()).map(table).collect()
 }
 
 /// How far what was written reduces (`--compress`, `--dedupe`).

@@ -87,8 +87,8 @@ fn shares(measured: &Measured) -> Option<Table> {
     };
     let rows_of =
         |ShareCourse { source, mean, max, .. }: &ShareCourse| [row(source, "mean", mean), row(source, "max", max)];
-    let times = ["RTT", "queue", "execute", "retransmits/s"].into_iter().filter(|_| has_times);
-    let numbers = ["reads/s", "writes/s", "MiB/s"].into_iter().chain(times).map(Column::number);
+    let times = ["RTT", "queue", "execute", "retrans per s"].into_iter().filter(|_| has_times);
+    let numbers = ["reads per s", "writes per s", "MiB/s"].into_iter().chain(times).map(Column::number);
     (!measured.shares.is_empty()).then(|| Table {
         heading: "Shares over the measurement".to_owned(),
         columns: ["share", "figure"].map(Column::text).into_iter().chain(numbers).collect(),

@@ -160,7 +160,12 @@ fn the_report_tells_what_was_drawn() {
     let touched = skew["touched_positions"].as_u64().expect("a count");
     assert!(touched.abs_diff(counts.len() as u64) <= 5, "{touched} reported, {} seen", counts.len());
     let text = String::from_utf8(place.content("r.txt")).expect("it is UTF-8");
-    for line in ["\nI/Os on the hottest positions\n", " zipf:1.1", "contiguous", " 1 % ", " 10 % ", " 20 % "] {
+    for line in [
+        "\nI/Os on the hottest positions of 'a.dat', skew zipf:1.1 (contiguous)\n",
+        "\n     1 % ",
+        "\n    10 % ",
+        "\n    20 % ",
+    ] {
         assert!(text.contains(line), "{text}");
     }
     // Another form of the result says the same, and so does the page.
