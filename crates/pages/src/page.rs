@@ -218,11 +218,17 @@ const COLUMNS_STACKED: usize = 5;
 /// Columns of words, of which each takes more room.
 const WORDS_STACKED: usize = 3;
 
+/// Characters of columns of numbers together, such as intervals.
+const CHARACTERS_STACKED: usize = 40;
+
 /// Each row is read by itself, and it is known by its name. Rows known by a number are compared column by column.
 fn is_of_named_rows_and_wide(table: &Table) -> bool {
     let words = table.columns.iter().filter(|column| !column.is_number).count();
+    let numbers = table.columns.iter().enumerate().filter(|(_, column)| column.is_number);
+    let width = |index: usize| table.rows.iter().filter_map(|row| Some(row.get(index)?.chars().count())).max();
+    let characters: usize = numbers.filter_map(|(index, _)| width(index)).sum();
     table.columns.first().is_some_and(|first| !first.is_number)
-        && (table.columns.len() >= COLUMNS_STACKED || words >= WORDS_STACKED)
+        && (table.columns.len() >= COLUMNS_STACKED || words >= WORDS_STACKED || characters >= CHARACTERS_STACKED)
 }
 
 #[cfg(test)]
