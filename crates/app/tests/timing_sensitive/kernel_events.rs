@@ -61,7 +61,7 @@ fn a_device_of_ones_own_does_what_the_program_asks_and_takes_a_part_of_the_time(
     assert!(xml.contains(&read) && xml.contains(&format!("Device=\"{device}\"")), "{xml}");
     for format in ["r.json", "r.xml"] {
         let again = place.diskspd("report").arg(format).run();
-        again.expect_status(0).expect_stdout(&[&format!("\n {device} ")]);
+        again.expect_status(0).expect_stdout(&[&format!("\n \u{2003}{device} ")]);
     }
 }
 
