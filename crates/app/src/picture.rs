@@ -64,7 +64,10 @@ pub(crate) fn make_table(
 fn write_table(sources: &[PathBuf], devices: Option<DeviceCount>, place: &OutputFile, form: &PictureForm) -> Status {
     match runs_table::gather_all(sources, devices) {
         Ok(table) => {
-            let name = runs_table::name_of_sources(sources, &table);
+            let name = match sources {
+                [only] => name_of(only),
+                _ => runs_table::title(&table),
+            };
             write(&Subject::Runs { name: &name, table: &table }, place, form)
         }
         Err(status) => status,

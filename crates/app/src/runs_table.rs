@@ -4,7 +4,7 @@ use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, written};
 use crate::saved_results::{contents, output_file, read, rounded_result_in, sweep_in};
 use crate::status::{Status, fail, printed};
-use crate::subject::{meaning, name_of};
+use crate::subject::meaning;
 use crate::sweep::folder;
 use crate::{picture, workbook};
 use cli::subcommand::report::{OutputAsked, TableForm};
@@ -261,12 +261,4 @@ fn appended(place: &OutputFile, table: &RunsTable) -> Result<Vec<u8>, String> {
     }
     let rows = written(|out| render::runs_csv_rows(table, out)).map_err(|error| error.to_string())?;
     Ok([found, rows].concat())
-}
-
-/// The name of a page of some sources.
-pub(crate) fn name_of_sources(sources: &[PathBuf], table: &RunsTable) -> String {
-    match sources {
-        [only] => name_of(only),
-        _ => title(table),
-    }
 }

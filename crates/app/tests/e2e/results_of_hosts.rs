@@ -81,6 +81,15 @@ fn a_result_of_hosts_is_reported_compared_and_drawn() {
         "All hosts measured together for ",
         "Requirements: 1 of 2 not met",
     ]);
+    // In a table of runs they are one row, beside those of the hosts themselves.
+    place.diskspd("report r.json h1.json h2.json --output t.csv").run().expect_status(0);
+    let bytes = place.content("t.csv");
+    let mut reader = csv::Reader::from_reader(&bytes[..]);
+    let titles = reader.headers().expect("a header").clone();
+    let at = |name: &str| titles.iter().position(|title| title == name).expect("the column");
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("each row has each column")).collect();
+    assert_eq!(rows.iter().map(|row| row[at("hosts")].to_owned()).collect::<Vec<_>>(), ["2", "1", "1"]);
+    assert_eq!((&rows[0][at("host")], &rows[0][at("ios")]), ("h1, h2", ios.to_string().as_str()));
     let compared = place.diskspd("compare r.json r.json --fail-if iops<-3%").run();
     compared.expect_status(0).expect_stdout(&["IOPS", "+0.0 %"]);
     place.diskspd("report r.json --output r.html").run().expect_status(0);

@@ -7,7 +7,7 @@ use crate::{decimal, file_name, number};
 use model::sweep::DeviceCount;
 use std::path::{Path, PathBuf};
 
-/// Print the report of a saved result, convert it, or put many runs into one table
+/// Print or convert a saved result, or put many runs into one table
 ///
 /// Prints the report of a saved result. For a file written by --json, it is byte for byte the report that the run
 /// printed; --details adds what that left out. Several results become one table with a row per run, with a curve or a pivot where
