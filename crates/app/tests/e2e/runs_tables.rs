@@ -229,6 +229,7 @@ fn a_series_gives_a_pivot_and_a_repeated_one_a_curve() {
     run.expect_status(3).expect_stderr(&["the existing file is not a workbook written by diskspd"]);
 }
 
+// Shows data-safety: rows added to a table of runs
 #[test]
 fn rows_are_added_below_the_same_columns_only() {
     let place = mixed();
