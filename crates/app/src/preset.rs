@@ -144,7 +144,7 @@ fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String
             );
             Status::Done
         }
-        Some(Checked::Sql) if !run.options.plan_only => check(&request.words)?,
+        Some(Checked::Sql) if !run.options.plan_only => check(&["--for", "sql"], &request.words)?,
         _ => Status::Done,
     };
     let status = load::run(invocation, &run);
@@ -152,10 +152,11 @@ fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String
     Ok(if status == Status::Done { checked } else { status })
 }
 
-/// Checks the targets for SQL Server before the loads.
-fn check(words: &[String]) -> Result<Status, String> {
-    let words: Vec<OsString> = ["check", "--for", "sql", "--"]
-        .into_iter()
+/// Checks the targets before the loads, as `diskspd check` does with these options.
+pub(crate) fn check(options: &[&str], words: &[String]) -> Result<Status, String> {
+    let words: Vec<OsString> = std::iter::once("check")
+        .chain(options.iter().copied())
+        .chain(["--"])
         .chain(words.iter().map(String::as_str))
         .map(OsString::from)
         .collect();

@@ -2,6 +2,7 @@
 
 use crate::interrupt::{self, Signals};
 use crate::output::{print, say};
+use crate::preset;
 use crate::saved_results;
 use crate::status::{Status, fail, refuse_with};
 use crate::subject::{meaning, name_of, shown_run};
@@ -46,11 +47,13 @@ pub(crate) fn run(
             .or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) })
             .map_err(|error| format!("cannot make '{}': {error}", folder.display()))?;
     }
-    let status = run_all(invocation, request, &planned, &folder)?;
+    let is_checked = !request.choices.plan_only && !request.choices.resume && !is_on_hosts(&planned);
+    let checked = if is_checked { preset::check(&[], &request.words)? } else { Status::Done };
+    let status = Status::worst([run_all(invocation, request, &planned, &folder)?, checked]);
     if deletes && !request.choices.plan_only {
         planned.iter().for_each(|series| sweep::delete_all(series_request(series), &signals));
     }
-    if !request.choices.plan_only && !ends(status) {
+    if !request.choices.plan_only && folder.exists() && !ends(status) {
         summary(&planned, &folder).map_err(|error| format!("cannot write to stdout: {error}"))?;
     }
     Ok(status)
@@ -74,6 +77,11 @@ fn run_all(
         worst = Status::worst([worst, status]);
     }
     Ok(worst)
+}
+
+fn is_on_hosts(planned: &[PlannedSeries]) -> bool {
+    let points = planned.iter().filter_map(series_request).flat_map(|request| &request.points);
+    points.into_iter().any(|point| point.request.options.fleet.is_some())
 }
 
 fn series_request(series: &PlannedSeries) -> Option<&SweepRequest> {

@@ -10,8 +10,17 @@ pub(crate) const COLUMNS: usize = 80;
 
 /// Most characters of a line of a heading, of a line of words, and of one of numbers, such as intervals, tried in this
 /// order.
-const LINES_OF_CELLS: [(usize, usize, usize); 7] =
-    [(MAX, MAX, MAX), (12, MAX, MAX), (8, MAX, MAX), (8, 32, MAX), (8, 24, MAX), (8, 20, MAX), (8, 16, MAX)];
+const LINES_OF_CELLS: [(usize, usize, usize); 9] = [
+    (MAX, MAX, MAX),
+    (12, MAX, MAX),
+    (8, MAX, MAX),
+    (8, 64, MAX),
+    (8, 48, MAX),
+    (8, 32, MAX),
+    (8, 24, MAX),
+    (8, 20, MAX),
+    (8, 16, MAX),
+];
 
 /// The same where numbers and intervals are broken, too: if even without spare columns there is no room.
 const BROKEN_NUMBERS: (usize, usize, usize) = (8, 16, 13);

@@ -33,8 +33,10 @@ fn a_baseline_is_checked_announced_run_summed_up_and_cleaned_up() {
 
     let words = format!("--against disk.dat --ssds 2 --copies 2 --delete-after {SHORT} t.dat");
     let made = run(&words);
-    assert!(matches!(made.code(), Some(0 | 6)), "{made}");
+    // 4: the check of the machine before the runs found what speaks against it.
+    assert!(matches!(made.code(), Some(0 | 4 | 6)), "{made}");
     made.expect_narrow().expect_told(&[
+        "RESULT CHECK OF FOUND",
         "Summary",
         "the volume against one disk",
         "queue depth until the plateau",

@@ -50,8 +50,18 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
     // It also stands beside the slowest I/Os, if they were within a second of it.
     let slowest = place.diskspd("report r.json --slowest").run();
     slowest.expect_status(0);
-    let said = slowest.stdout.lines().filter_map(|line| line.split_once(" | kernel: "));
-    let told: Vec<(&str, &str)> = said.filter(|(_, message)| *message == first).collect();
+    // A row begins with its time; long messages go on in the next lines.
+    let mut said: Vec<(&str, String)> = Vec::new();
+    let table =
+        slowest.stdout.split_once("Kernel messages within 1 s of the slowest I/Os\n").map_or("", |(_, rows)| rows);
+    for line in table.lines().skip(1).take_while(|line| !line.is_empty()) {
+        match (line.trim_start().split_once(" s  "), said.last_mut()) {
+            (Some((at_s, message)), _) if at_s.parse::<f64>().is_ok() => said.push((at_s, message.trim().to_owned())),
+            (_, Some((_, message))) => *message = format!("{message} {}", line.trim()),
+            _ => {}
+        }
+    }
+    let told: Vec<&(&str, String)> = said.iter().filter(|(_, message)| *message == first).collect();
     let document: Value = place.json("r.json");
     let elapsed_ns = document["time_spans"][0]["measured"]["elapsed_ns"].as_u64().expect("a time");
     if told.is_empty() && elapsed_ns > 1_000_000_000 {

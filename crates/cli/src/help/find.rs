@@ -56,6 +56,12 @@ const TERMS: &[(&[&str], &[&str], &str)] = &[
          pivot: docs/guide/spreadsheets.md.",
     ),
     (
+        &["baseline", "balance", "array", "storage pool", "storage spaces", "volume"],
+        &[],
+        "'diskspd preset run volume-baseline --plan -c64G FILE' is the procedure of guides for pools and arrays, \
+         'diskspd sweep --total-depth 120' the balance of threads and I/Os: docs/guide/volumes.md.",
+    ),
+    (
         &["amplification", "storage spaces", "copies", "mirror", "per ssd"],
         &[],
         "'diskspd report FILE... --ssds N --copies M' and 'diskspd sweep --ssds N --copies M' show what each SSD has to do: \

@@ -564,6 +564,7 @@ mod tests {
             ("--total-depth 12 --threads 5 -- a", "--threads 5: the queue depth 12 of each target cannot be divided"),
             ("--threads 5 --vary o=1 -- a", "--total-depth"),
             ("--vary targets=1..3 -- a b", "targets=3: the load has only 2 targets"),
+            ("--on h1 --vary on=h1,h2 -- /a", "--on is given, so hosts are the same for all runs"),
             ("--vary json=x,y -- a", "omit --json: the results are written to --dir"),
             ("--vary o=1 --on ftp://bus/h -- a", "unknown scheme"),
             ("--outptu o=1 -- a", "invalid option '--outptu'; put the workload's options after --"),

@@ -117,10 +117,7 @@ impl Axis {
             return Ok(());
         }
         let Some((first, rest)) = part.split_once("..") else {
-            // Sizes with their shares have colons.
-            let has_colons = row_of(&Setting::dashed(&self.name)).is_some_and(|row| row.value.contains(':'));
-            let dividers: &[char] = if has_colons { &['-'] } else { &['-', ':'] };
-            if let Some((first, last)) = part.split_once(dividers).filter(|ends| is_range(*ends)) {
+            if let Some((first, last)) = part.split_once(['-', ':']).filter(|ends| is_range(*ends)) {
                 return Err(format!("'{part}' is not a value; write {first}..{last} for a range"));
             }
             self.values.push(part.to_owned());
@@ -271,7 +268,7 @@ mod tests {
         for (text, expected) in [
             (r"target=a\,1.dat,../b.dat", &["a,1.dat", "../b.dat"][..]),
             ("rd=pct90/10:5/5;abs90/1G", &["pct90/10:5/5", "abs90/1G"]),
-            ("sizes=4K:50,8K:50;4K:100", &["4K:50,8K:50", "4K:100"]),
+            ("sizes=4K/50:8K/50,64K/100", &["4K/50:8K/50", "64K/100"]),
             (r"target=a\;b,c", &["a;b", "c"]),
             (r"target=c:\a,b", &[r"c:\a", "b"]),
         ] {

@@ -66,6 +66,10 @@ pub(crate) fn points(
 ) -> Result<Vec<PlannedPoint>, String> {
     let targets = variation.axes.iter().find(|axis| axis.name == Setting::TARGET).and_then(|axis| axis.values.first());
     let base = Base::read(&with_target(base, targets, "--vary target=...")?, environment)?;
+    let is_on_varied = variation.axes.iter().any(|axis| axis.name == ON);
+    if is_on_varied && base.request.options.fleet.as_ref().is_some_and(|fleet| !fleet.hosts.is_empty()) {
+        return Err("--on is given, so hosts are the same for all runs; leave it out to vary them".to_owned());
+    }
     let columns = columns(&base, variation)?;
     let count = columns.iter().try_fold(1_usize, |count, column| count.checked_mul(column.len()));
     if count.is_none_or(|count| count > SWEEP_POINTS_MAX) {

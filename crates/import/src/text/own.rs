@@ -36,11 +36,12 @@ pub(super) fn add(text: &str, result: &mut RunResult) {
         let Some(span) = result.profile.time_spans.get_mut(index) else { continue };
         let Some(span_result) = result.time_spans.get_mut(index) else { continue };
         span_result.verdict = verdict(part);
-        for line in part.lines() {
+        let lines: Vec<&str> = part.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
             if line.starts_with("open loop") {
                 // The rate itself is in the command line only.
                 span.rate_iops = Some(OfferedRate::Steady(rate.unwrap_or_default()));
-            } else if let Some(flushes) = flushes(line) {
+            } else if let Some(flushes) = flushes(line, lines[number + 1..].iter().copied()) {
                 match flushes.call {
                     FlushCall::Fdatasync => span.flush_after_writes = Some(flushes.after_writes),
                     FlushCall::Fsync => span.fsync_after_writes = Some(flushes.after_writes),
@@ -67,17 +68,18 @@ fn engines(settings: &str) -> Vec<EngineKind> {
     found
 }
 
-/// `fdatasync, after every 4 writes of a thread: 25, 7.30 per s`
-fn flushes(line: &str) -> Option<FlushFigures> {
+/// The line `fdatasync, after every 4 writes of a thread` and, after a line of headings, `fdatasync  25  7.3`.
+fn flushes<'a>(line: &str, mut below: impl Iterator<Item = &'a str>) -> Option<FlushFigures> {
     let (call, rest) = line.split_once(", after ")?;
     let call = [FlushCall::Fdatasync, FlushCall::Fsync].into_iter().find(|known| known.name() == call)?;
-    let (writes, figures) = rest.split_once(" of a thread: ")?;
+    let writes = rest.strip_suffix(" of a thread")?;
     let after_writes = match writes.strip_prefix("every ") {
         Some(writes) => writes.split(' ').next()?.parse().ok()?,
         None => (writes == "each write").then_some(1)?,
     };
-    let (count, per_s) = figures.strip_suffix(" per s")?.split_once(", ")?;
-    let (count, per_s) = (count.parse().ok()?, per_s.parse().ok()?);
+    below.next().filter(|headings| headings.split_whitespace().take(3).eq(["count", "per", "s"]))?;
+    let mut cells = below.next()?.split_whitespace().skip(1).map(|cell| cell.replace(',', ""));
+    let (count, per_s) = (cells.next()?.parse().ok()?, cells.next()?.parse().ok()?);
     Some(FlushFigures { call, after_writes, count, per_s, ..FlushFigures::default() })
 }
 

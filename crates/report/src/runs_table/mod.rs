@@ -7,6 +7,7 @@ mod columns;
 mod curve;
 mod facts;
 mod groups;
+mod pivot;
 mod report;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! The report of a table of runs: the answer, the runs side by side, what is known of them.
 
+use super::pivot::pivot;
 use super::{Cell, CellKind, Dimension, Group, Rounding, Row, RunsTable};
 use crate::answer::Statement;
 use crate::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust};
@@ -50,6 +51,10 @@ pub(crate) fn report(table: &RunsTable, name: &str, explain: Explain) -> Report 
     if !drawn.is_empty() {
         sections.push(Section::new("By setting", drawn));
     }
+    sections.extend(pivot(table).map(|pivot| {
+        let heading = pivot.heading.clone();
+        Section::new(&heading, vec![Block::Table(Table { heading: String::new(), ..pivot })])
+    }));
     sections.push(Section::new("The runs", vec![Block::Table(runs(table))]));
     sections.extend(table.devices().map(|_| Section::new(&heading_of_ssds(table), vec![Block::Table(per_ssd(table))])));
     sections.push(Section::of_details("Settings of each run", vec![Block::Table(settings(table))]));

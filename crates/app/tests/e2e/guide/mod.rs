@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use testkit::{LoopDevice, Workplace, is_root, or_skip, skip, tool, workplace};
 
 /// Pages whose commands are run, by the names of their files; tests below are called like each of them.
-const REPLAYED: [&str; 16] = [
+const REPLAYED: [&str; 17] = [
     "acceptance",
     "clouds",
     "compare",
@@ -32,6 +32,7 @@ const REPLAYED: [&str; 16] = [
     "sharing",
     "spreadsheets",
     "sql-server",
+    "volumes",
 ];
 
 /// A step that was run, and what came out.
@@ -177,6 +178,7 @@ fn spreadsheets() {
 pages! {
     acceptance: "acceptance",
     clouds: "clouds",
+    volumes: "volumes",
     compare: "compare",
     containers: "containers",
     first_test: "first-test",
