@@ -49,7 +49,8 @@ pub(crate) fn run(
     }
     let is_checked = !request.choices.plan_only && !request.choices.resume && !is_on_hosts(&planned);
     let checked = if is_checked { preset::check(&[], &request.words)? } else { Status::Done };
-    let status = Status::worst([run_all(invocation, request, &planned, &folder)?, checked]);
+    let ran = run_all(invocation, request, &planned, &folder)?;
+    let status = if ends(ran) { ran } else { Status::worst([ran, checked]) };
     if deletes && !request.choices.plan_only {
         planned.iter().for_each(|series| sweep::delete_all(series_request(series), &signals));
     }

@@ -35,7 +35,7 @@ fn a_baseline_is_checked_announced_run_summed_up_and_cleaned_up() {
     let made = run(&words);
     // 4: the check of the machine before the runs found what speaks against it.
     assert!(matches!(made.code(), Some(0 | 4 | 6)), "{made}");
-    made.expect_narrow().expect_told(&[
+    made.expect_told(&[
         "RESULT CHECK OF FOUND",
         "Summary",
         "the volume against one disk",
@@ -74,7 +74,7 @@ fn a_drive_report_is_one_grid() {
     plan.expect_status(0).expect_stderr(&["1 series, 72 runs at least: 14 min 24 s"]);
     assert_eq!(plan.stdout.lines().count(), 72);
     let run = place.diskspd("preset run drive-report -c256K -d1 -W0 --max-ios=10 t.dat").run();
-    run.expect_status(0).expect_narrow();
+    assert!(matches!(run.code(), Some(0 | 4)), "{run}");
     let table = String::from_utf8(place.content("drive-report/01-grid/table.csv")).expect("text");
     assert!(table.starts_with("b,pattern,w,o,point,"), "{table}");
     assert!(table.lines().count() >= 73, "{table}");
