@@ -49,10 +49,12 @@ pub(crate) fn run(
     }
     let is_checked = !request.choices.plan_only && !request.choices.resume && !is_on_hosts(&planned);
     let checked = if is_checked { preset::check(&[], &request.words)? } else { Status::Done };
-    let ran = run_all(invocation, request, &planned, &folder)?;
+    let ran = run_all(invocation, request, &planned, &folder);
     let status = if ends(ran) { ran } else { Status::worst([ran, checked]) };
     if deletes && !request.choices.plan_only {
-        planned.iter().for_each(|series| sweep::delete_all(series_request(series), &signals));
+        for request in planned.iter().filter_map(series_request) {
+            sweep::delete_all(request, &signals);
+        }
     }
     if !request.choices.plan_only && folder.exists() && !ends(status) {
         summary(&planned, &folder).map_err(|error| format!("cannot write to stdout: {error}"))?;
@@ -60,24 +62,19 @@ pub(crate) fn run(
     Ok(status)
 }
 
-fn run_all(
-    invocation: &Invocation,
-    request: &PresetRequest,
-    planned: &[PlannedSeries],
-    folder: &Path,
-) -> Result<Status, String> {
+fn run_all(invocation: &Invocation, request: &PresetRequest, planned: &[PlannedSeries], folder: &Path) -> Status {
     let mut worst = Status::Done;
     for (index, series) in planned.iter().enumerate() {
         say("");
         say(&format!("{} of {}: {}", index + 1, planned.len(), series.title));
-        let status = one(invocation, request, series, &folder.join(&series.name))?;
+        let status = one(invocation, request, series, &folder.join(&series.name));
         // What was stopped, or cannot be, is no step of a procedure.
         if ends(status) {
-            return Ok(status);
+            return status;
         }
         worst = Status::worst([worst, status]);
     }
-    Ok(worst)
+    worst
 }
 
 fn is_on_hosts(planned: &[PlannedSeries]) -> bool {
@@ -141,35 +138,30 @@ fn check_all(planned: &[PlannedSeries], signals: &Signals) -> Result<u64, Status
     Ok(files.iter().map(|(_, size)| size).sum())
 }
 
-fn one(
-    invocation: &Invocation,
-    request: &PresetRequest,
-    series: &PlannedSeries,
-    folder: &Path,
-) -> Result<Status, String> {
+fn one(invocation: &Invocation, request: &PresetRequest, series: &PlannedSeries, folder: &Path) -> Status {
     if !folder.exists() || request.choices.plan_only {
-        return Ok(sweep::run(invocation, series.command.clone(), series.kind));
+        return sweep::run(invocation, series.command.clone(), series.kind);
     }
-    let Some(planned) = series_request(series) else { return Ok(Status::Done) };
+    let Some(planned) = series_request(series) else { return Status::Done };
     let saved = match saved_results::sweep_in(folder) {
         Some(Ok((_, saved))) => saved,
-        Some(Err(reason)) => return Ok(fail(&reason)),
-        None => return Ok(refuse_with(&format!("'{}' holds no series", folder.display()))),
+        Some(Err(reason)) => return fail(&reason),
+        None => return refuse_with(&format!("'{}' holds no series", folder.display())),
     };
     if saved.words != planned.words {
-        return Ok(refuse_with(&format!(
+        return refuse_with(&format!(
             "'{}' was begun with other options: diskspd {} {}",
             folder.display(),
             series.kind.name(),
             saved.words.join(" ")
-        )));
+        ));
     }
     // The same options were typed again.
     let options = planned.points.first().map(|point| point.request.options.clone()).unwrap_or_default();
     let allowed =
         Allowed { run_commands: false, overwrite: options.overwrite, destroy: options.destroy, on: options.fleet };
     let resumed = SweepCommand::Resume { folder: folder.to_owned(), allowed, replace_output: false, added: Vec::new() };
-    Ok(sweep::run(invocation, resumed, series.kind))
+    sweep::run(invocation, resumed, series.kind)
 }
 
 /// The answers of all series.

@@ -312,8 +312,7 @@ pub(crate) fn check(request: &SweepRequest, signals: &Signals) -> Result<BTreeSe
 }
 
 /// Deletes the targets that the runs of a series created.
-pub(crate) fn delete_all(request: Option<&SweepRequest>, signals: &Signals) {
-    let Some(request) = request else { return };
+pub(crate) fn delete_all(request: &SweepRequest, signals: &Signals) {
     let part = RefCell::new(String::new());
     let Ok(mut runner) = series_runner::of(&request.points, signals, &part) else { return };
     delete_existing(&request.points, &mut *runner, |_| true);
