@@ -1,6 +1,6 @@
 //! Many runs as one table: a row for each run, a column for each setting and figure.
 //!
-//! [`columns`] declares the columns once. CSV and workbooks have all of them; [`report`](super::Subject::Runs) chooses those that
+//! [`mod@columns`] declares the columns once. CSV and workbooks have all of them; [`report`](super::Subject::Runs) chooses those that
 //! text and pages have room for.
 
 mod columns;
@@ -134,7 +134,7 @@ pub struct RunSource {
 /// One run; of several timespans, one of them.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// One for each of [`columns`].
+    /// One for each of [`columns()`].
     pub cells: Vec<Cell>,
     /// Its figures; `None` = nothing was measured.
     pub(crate) headline: Option<Headline>,
