@@ -127,7 +127,7 @@ fn words_find_options_subcommands_and_pages() {
         assert!(found.contains("diskspd report FILE... --") && found.contains("docs/guide/spreadsheets.md"), "{found}");
     }
     for word in ["baseline", "balance", "Storage Spaces", "array"] {
-        has(word, "diskspd preset run volume-baseline --plan");
+        has(word, "'diskspd preset run volume-baseline --plan");
     }
     assert!(topic("json").unwrap().starts_with("--json=<file>\n"));
     assert_eq!(near("iodept")[0], "iodepth");
