@@ -135,7 +135,7 @@ pub fn preset(bytes: &[u8]) {
         words: vec!["-d1".to_owned(), "target".to_owned()],
         ..PresetRequest::default()
     };
-    let _ = cli::preset::planned_series(&preset, &request, 4, &Place);
+    let _ = cli::preset::planned_series(&preset, &request, 4, &[], &Place);
     let _ = cli::preset::command_lines(&preset, &request, 4);
     let _ = cli::preset::profile(&preset, &request, 4, &Place);
     let _ = cli::preset::run_request(&preset, &request, 4, &Place);

@@ -85,7 +85,8 @@ fn print_json(devices: &impl Serialize) -> Status {
 fn table(devices: &[DeviceRow]) -> String {
     let words = ["KIND", "MODEL", "IDENTITY", "ROTA", "SCHEDULER", "MOUNTED", "USED BY"].map(Column::text);
     let columns = [Column::text("NAME"), Column::number("SIZE")].into_iter().chain(words);
-    let table = Table { rows: devices.iter().map(|device| cells(device).into()).collect(), ..Table::of(columns) };
+    let table =
+        Table { rows: devices.iter().map(|device| cells(device).into()).collect(), ..Table::with_columns(columns) };
     render::wide_table_lines(&table).iter().fold(String::new(), |text, line| text + line.trim_start() + "\n")
 }
 

@@ -104,7 +104,7 @@ fn list(known: &[Explanation]) -> String {
     let row =
         |rule: &Explanation| vec![rule.name.to_owned(), rule.reported_by.to_owned(), rule.severity.word().to_owned()];
     let columns = ["FINDING", "REPORTED BY", "SEVERITY"].map(Column::text);
-    let table = Table { rows: known.iter().map(row).collect(), ..Table::of(columns) };
+    let table = Table { rows: known.iter().map(row).collect(), ..Table::with_columns(columns) };
     render::wide_table_lines(&table).iter().fold(String::new(), |text, line| text + line.trim() + "\n")
 }
 

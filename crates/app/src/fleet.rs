@@ -179,7 +179,7 @@ fn hosts(server: &Server, json: bool) -> Result<Status, FleetError> {
         return Ok(Status::Done);
     }
     let [host, state, version, allowed] = ["host", "state", "version", "allowed"].map(Column::text);
-    let mut table = Table::of([host, state, version, Column::number("clock ahead (ms)"), allowed]);
+    let mut table = Table::with_columns([host, state, version, Column::number("clock ahead (ms)"), allowed]);
     for host in &found {
         let allowed = host.limits["allow"].as_array();
         let allowed = allowed.into_iter().flatten().filter_map(|path| path.as_str()).collect::<Vec<_>>().join(", ");

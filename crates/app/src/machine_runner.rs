@@ -72,7 +72,7 @@ impl<'a> MachineRunner<'a> {
 impl Runner for MachineRunner<'_> {
     fn prepare(&mut self, point: usize, profile: &Profile) -> Result<(), RunFailure> {
         let request = self.request(point, profile);
-        let plan = self.plan(&request, &of_series(&request)).map_err(|refusals| failed(&refusals))?;
+        let plan = self.plan(&request, &within_series(&request)).map_err(|refusals| failed(&refusals))?;
         let mut observer = self.observer();
         let prepared =
             run::prepare(&plan, &Root::machine(), stop_sources(self.signals, &Events::default()), &mut observer);
@@ -83,7 +83,7 @@ impl Runner for MachineRunner<'_> {
     fn run(&mut self, point: usize, profile: &Profile) -> Result<RunResult, RunFailure> {
         let request = self.request(point, profile);
         // They were prepared, and points may write over them.
-        let choices = Choices { reuse: Reuse::WrittenOver, ..of_series(&request) };
+        let choices = Choices { reuse: Reuse::WrittenOver, ..within_series(&request) };
         let findings = check_profile(profile, &request.profile, &self.system);
         let warnings = request.warnings.iter().cloned().chain(findings.warnings).collect();
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone()).warned(warnings);
@@ -152,7 +152,7 @@ impl SeriesRunner for MachineRunner<'_> {
 }
 
 /// Permissions of a run among others: its targets are deleted after the last.
-fn of_series(request: &RunRequest) -> Choices {
+fn within_series(request: &RunRequest) -> Choices {
     Choices { delete_after: false, ..choices(request) }
 }
 

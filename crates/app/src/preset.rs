@@ -112,22 +112,20 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
 
 fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String> {
     let preset = preset_of(request)?;
-    let request = &match (&request.choices, preset.series.is_empty()) {
-        (_, false) => return preset_series::run(invocation, &preset, request, cpus()),
-        (SeriesChoices { plan_only: false, .. }, _) if request.choices == SeriesChoices::default() => request.clone(),
-        (choices, _) if *choices == (SeriesChoices { plan_only: true, ..SeriesChoices::default() }) => {
-            // That of a run.
-            let words = std::iter::once("--plan".to_owned()).chain(request.words.iter().cloned()).collect();
-            PresetRequest { words, ..request.clone() }
-        }
-        _ => {
-            return Err(format!(
-                "preset '{}' is one run: --dir, --quick, --resume, --against, --ssds and --copies are for presets of several \
-                 series",
-                request.name
-            ));
-        }
-    };
+    if !preset.series.is_empty() {
+        return preset_series::run(invocation, &preset, request, cpus());
+    }
+    // A run has --plan, too.
+    let plan_only = request.choices.plan_only;
+    if request.choices != (SeriesChoices { plan_only, ..SeriesChoices::default() }) {
+        return Err(format!(
+            "preset '{}' is one run: --dir, --quick, --resume, --against, --ssds and --copies are for presets of several \
+             series",
+            request.name
+        ));
+    }
+    let plan = plan_only.then(|| "--plan".to_owned());
+    let request = &PresetRequest { words: plan.into_iter().chain(request.words.clone()).collect(), ..request.clone() };
     let mut run = preset::run_request(&preset, request, cpus(), &SystemEnv)?;
     if Builtin::find(&request.name).is_none() {
         let path = Path::new(&request.name);

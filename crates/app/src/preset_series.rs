@@ -22,15 +22,17 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// What is wrong with the request; nothing was touched.
+/// The fault of the request; nothing was touched.
 pub(crate) fn run(
     invocation: &Invocation,
     preset: &Preset,
     request: &PresetRequest,
     cpus: u32,
 ) -> Result<Status, String> {
-    let mut planned = planned_series(preset, request, cpus, &SystemEnv)?;
-    let deletes = take_deletions(&mut planned);
+    let mut planned = planned_series(preset, request, cpus, &[], &SystemEnv)?;
+    if request.choices.is_quick {
+        planned = planned_series(preset, request, cpus, &quick(&planned), &SystemEnv)?;
+    }
     let folder = request.choices.folder.clone().unwrap_or_else(|| PathBuf::from(&request.name));
     check_folder(&folder, request.choices.resume)?;
     let signals = match interrupt::watch_for_load() {
@@ -49,12 +51,10 @@ pub(crate) fn run(
     }
     let is_checked = !request.choices.plan_only && !request.choices.resume && !is_on_hosts(&planned);
     let checked = if is_checked { preset::check(&[], &request.words)? } else { Status::Done };
-    let ran = run_all(invocation, request, &planned, &folder);
+    let ran = run_all(invocation, request, &without_deletions(&planned), &folder);
     let status = if ends(ran) { ran } else { Status::worst([ran, checked]) };
-    if deletes && !request.choices.plan_only {
-        for request in planned.iter().filter_map(series_request) {
-            sweep::delete_all(request, &signals);
-        }
+    for request in planned.iter().filter_map(series_request).filter(|_| !request.choices.plan_only) {
+        sweep::delete(request, &signals);
     }
     if !request.choices.plan_only && folder.exists() && !ends(status) {
         summary(&planned, &folder).map_err(|error| format!("cannot write to stdout: {error}"))?;
@@ -89,28 +89,35 @@ fn series_request(series: &PlannedSeries) -> Option<&SweepRequest> {
     }
 }
 
-/// Takes `--delete-after` from the series: the next one uses the same targets. True if it was given.
-fn take_deletions(planned: &mut [PlannedSeries]) -> bool {
-    let mut deletes = false;
-    for series in planned {
+/// The series without `--delete-after`: the next one uses the same targets.
+fn without_deletions(planned: &[PlannedSeries]) -> Vec<PlannedSeries> {
+    let mut planned = planned.to_vec();
+    for series in &mut planned {
         let SweepCommand::Run { request, .. } = &mut series.command else { continue };
         for point in &mut request.points {
-            deletes |= std::mem::take(&mut point.request.options.delete_after);
+            point.request.options.delete_after = false;
         }
     }
-    deletes
+    planned
+}
+
+/// The time of all series with `--quick`, in seconds.
+const QUICK_S: u64 = 600;
+
+/// Options that make all runs as short as they must be.
+fn quick(planned: &[PlannedSeries]) -> Vec<String> {
+    let runs: usize = planned.iter().filter_map(series_request).map(|request| sweep::extent(request).0).sum();
+    let each_s = (QUICK_S / runs.max(1) as u64).max(2);
+    vec![format!("-d{}", each_s - 1), "-W1".to_owned()]
 }
 
 fn announce(planned: &[PlannedSeries], bytes: u64) {
-    let runs: u64 = planned.iter().map(PlannedSeries::runs_at_least).sum();
-    let time = sweep::length(Duration::from_secs(planned.iter().map(PlannedSeries::load_s).sum()));
+    let extents = planned.iter().filter_map(series_request).map(sweep::extent);
+    let (runs, load_s) = extents.fold((0, 0), |(runs, load_s), (more, more_s)| (runs + more, load_s + more_s));
+    let time = sweep::length(Duration::from_secs(load_s));
     let made =
         if bytes == 0 { "no targets to create".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
-    say(&format!(
-        "{} series, {} at least: {time} plus file creation; {made}",
-        planned.len(),
-        counted(runs as usize, "run")
-    ));
+    say(&format!("{} series, {} at least: {time} plus file creation; {made}", planned.len(), counted(runs, "run")));
 }
 
 /// True if the series after it are not begun.

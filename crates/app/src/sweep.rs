@@ -311,11 +311,25 @@ pub(crate) fn check(request: &SweepRequest, signals: &Signals) -> Result<BTreeSe
     check_all(request, &mut *runner).map_err(Refused::told)
 }
 
-/// Deletes the targets that the runs of a series created.
-pub(crate) fn delete_all(request: &SweepRequest, signals: &Signals) {
+/// Runs of a series, at least, or of a search at most, and the seconds that their load takes.
+pub(crate) fn extent(request: &SweepRequest) -> (usize, u64) {
+    let design = design(request, None);
+    (runs_of(&design), design.load_s())
+}
+
+/// Runs at least; of a search at most.
+fn runs_of(design: &Design) -> usize {
+    if design.limits.is_empty() { design.runs_at_least() } else { Design::runs_of_search() }
+}
+
+/// Deletes what the runs of a series created, as far as that is wanted.
+pub(crate) fn delete(request: &SweepRequest, signals: &Signals) {
     let part = RefCell::new(String::new());
-    let Ok(mut runner) = series_runner::of(&request.points, signals, &part) else { return };
-    delete_existing(&request.points, &mut *runner, |_| true);
+    if request.points.iter().any(|planned| planned.request.options.delete_after)
+        && let Ok(mut runner) = series_runner::of(&request.points, signals, &part)
+    {
+        delete_targets(&request.points, &mut *runner);
+    }
 }
 
 /// Every check of every point passes before the first byte is written.
@@ -363,11 +377,7 @@ pub(crate) fn check_points<'a>(
 
 /// Deletes what the runs of these points created, of the points that want it deleted.
 pub(crate) fn delete_targets(points: &[PlannedPoint], runner: &mut dyn SeriesRunner) {
-    delete_existing(points, runner, |planned| planned.request.options.delete_after);
-}
-
-fn delete_existing(points: &[PlannedPoint], runner: &mut dyn SeriesRunner, is_wanted: impl Fn(&PlannedPoint) -> bool) {
-    for (index, planned) in points.iter().enumerate().filter(|(_, planned)| is_wanted(planned)) {
+    for (index, planned) in points.iter().enumerate().filter(|(_, planned)| planned.request.options.delete_after) {
         let profile = &planned.request.profile;
         // Most points have the targets of others.
         if profile.time_spans.iter().flat_map(|span| &span.targets).any(|target| target.path.exists()) {
@@ -433,7 +443,7 @@ fn announce(
 ) {
     let points = design.points.len();
     let runs = design.runs;
-    let most = if design.limits.is_empty() { design.runs_at_least() } else { Design::runs_of_search() };
+    let most = runs_of(design);
     let rests = options.rest * u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
     let time = length(Duration::from_secs(design.load_s()) + rests);
     let runs_and_time = match (design.extent, folder.kind()) {

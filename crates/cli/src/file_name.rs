@@ -28,6 +28,12 @@ pub(crate) fn path_alone() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// Reads the name of a target.
+pub(crate) fn target(value: &str) -> Result<String, String> {
+    checked(value.into())?;
+    Ok(value.to_owned())
+}
+
 fn checked(value: OsString) -> Result<PathBuf, String> {
     not_an_option(&value)?;
     if value.is_empty() {

@@ -78,7 +78,7 @@ pub struct Preset {
 pub struct Series {
     /// The name of its directory, after its number.
     pub name: String,
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     pub title: String,
     /// `sweep`, `repeat` or `ab` with its own options; `{target}` is the first target, `{against}` the file of `--against`,
     /// without which the series is left out.

@@ -12,7 +12,7 @@ const OUTCOMES: [Severity; 4] = [Severity::Fail, Severity::Warn, Severity::Unkno
 
 /// Writes all of it.
 pub fn text(report: &CheckReport, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::of(["RESULT", "CHECK", "OF", "FOUND"].map(Column::text));
+    let mut table = Table::with_columns(["RESULT", "CHECK", "OF", "FOUND"].map(Column::text));
     for finding in &report.findings {
         let Finding { name, subject, severity, figure, .. } = finding;
         table.rows.push(vec![severity.name().to_owned(), name.clone(), shown(subject)?, shown(figure)?]);

@@ -30,7 +30,7 @@ pub fn text(path: &Path, environment: &TargetEnvironment, placement: Option<&Pla
     if !devices.is_empty() {
         let [layer, kind, model] = ["LAYER", "KIND", "MODEL"].map(Column::text);
         let [size, bytes, share] = ["SIZE", "BYTES", "SHARE"].map(Column::number);
-        let mut table = Table::of([layer, kind, size, model, bytes, share]);
+        let mut table = Table::with_columns([layer, kind, size, model, bytes, share]);
         for device in devices {
             add(&mut table, device, 0, placement);
         }

@@ -267,9 +267,14 @@ pub struct Table {
     pub note: String,
 }
 
+/// The cell of what is not known.
+pub(crate) fn dash() -> String {
+    "-".to_owned()
+}
+
 impl Table {
     /// A table of these columns, without rows.
-    pub fn of(columns: impl IntoIterator<Item = Column>) -> Self {
+    pub fn with_columns(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), ..Self::default() }
     }
 }

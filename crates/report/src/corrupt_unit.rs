@@ -6,7 +6,7 @@ use model::corruption::CorruptionClass;
 use model::placement::DevicePlace;
 use model::verification::{NearMessage, places_words};
 
-/// What is known of a unit.
+/// A corrupt unit, as far as it is known.
 #[derive(Debug)]
 pub struct CorruptUnitText<'a> {
     pub class: CorruptionClass,

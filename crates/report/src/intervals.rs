@@ -1,6 +1,7 @@
 //! Figures with their 95 % intervals.
 
 use crate::block::{Column, Table};
+use crate::weak::P99_PPB;
 use crate::words::confidence::{WithoutInterval, of_bytes, of_iops, of_mean_latency, without_interval};
 use crate::words::numbers::{grouped, ms};
 use model::confidence::{HalfWidths, Interval};
@@ -8,8 +9,6 @@ use model::figures::{Figures, LatencyDistribution};
 use model::result::{LoadLoop, Measured};
 use model::units::mib;
 use stats::NAMED_PERCENTILES;
-
-const P99_PPB: u64 = 990_000_000;
 
 /// The I/Os that figures are of.
 struct Ios<'a> {

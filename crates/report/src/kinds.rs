@@ -100,7 +100,7 @@ pub(crate) fn rotations(measured: &Measured) -> Option<Table> {
 /// Corrupt units that are shown one by one.
 const SHOWN_MAX: usize = 10;
 
-/// What verification found, then the first corrupt units; `None` without `--verify`.
+/// The counts of verification, then the first corrupt units; `None` without `--verify`.
 pub(crate) fn verification(span_result: &TimeSpanResult) -> Option<Vec<Block>> {
     let found = span_result.verification.as_ref()?;
     let unchecked =
@@ -240,7 +240,7 @@ mod tests {
     }
 
     /// All that the blocks say.
-    fn said(figures: VerificationFigures) -> String {
+    fn lines_of_blocks(figures: VerificationFigures) -> String {
         let span_result = TimeSpanResult { verification: Some(figures), ..TimeSpanResult::default() };
         let lines = verification(&span_result).expect("figures").into_iter().flat_map(|block| match block {
             Block::Table(table) => {
@@ -263,7 +263,7 @@ mod tests {
             unchecked_percent: Some(25.0),
             ..VerificationFigures::default()
         };
-        let said = said(figures);
+        let said = lines_of_blocks(figures);
         for line in ["units checked: 75\n", "units not checkable: 25 (25.00 %)\n", "corrupt units: 0\n"] {
             assert!(said.contains(line), "{said}");
         }
@@ -302,7 +302,7 @@ mod tests {
             first: vec![unit; 12],
             ..VerificationFigures::default()
         };
-        let said = said(figures);
+        let said = lines_of_blocks(figures);
         let heading = "lost at offset 8192 of 'a\\x1b.dat', read by thread 1 at 2.000000 s\n";
         assert_eq!(said.matches(heading).count(), 10, "{said}");
         for line in [

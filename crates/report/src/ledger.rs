@@ -4,7 +4,7 @@ use crate::block::{Column, Table};
 use model::ledger::{Account, Ledger, Level};
 use model::units::mib;
 
-/// What the program transferred and each level below it, and how much of it reached storage.
+/// Bytes of the program and of each level below it, and how many of them reached storage.
 pub(crate) fn table(Ledger { accounts, levels }: &Ledger) -> Option<Table> {
     let has_others = levels.iter().any(|level| level.other_read_bytes.is_some());
     let shown = |bytes: u64| format!("{:.2}", mib(bytes as f64));

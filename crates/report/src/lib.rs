@@ -188,7 +188,7 @@ impl Subject<'_> {
                 charts::differences(&found).map(Ok).into_iter().chain(comparison::overlaid(sides)).collect()
             }
             Subject::Comparison { .. } => Vec::new(),
-            Subject::Runs { table, .. } => runs_table::charts(table),
+            Subject::Runs { table, .. } => runs_table::charts(table, table.curve().as_ref()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What decided when I/Os started, and the flushes between them.
 
-use crate::block::{Block, Column, Table};
+use crate::block::{Block, Column, Table, dash};
 use crate::quantity::{grouped, latency, significant, significant_grouped};
 use model::figures::{CommitFigures, FlushFigures};
 use model::profile::{Target, Throughput, TimeSpan};
@@ -141,8 +141,4 @@ pub fn flushes(measured: &Measured) -> Option<Table> {
 fn flushes_cover(measured: &Measured) -> Option<(f64, u64)> {
     let flushes = measured.flushes.as_ref()?;
     flushes.writes_per_flush.zip(flushes.unflushed_writes)
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }

@@ -63,7 +63,7 @@ fn word(sweep: &Sweep, option: &str) -> String {
     sweep.own_words().filter_map(|word| word.strip_prefix(option)).last().unwrap_or_default().to_owned()
 }
 
-/// What differs on a side: hosts, options and target, as far as they were given.
+/// Differences of a side: hosts, options and target, as far as they were given.
 fn of_words(sweep: &Sweep, side: &str) -> String {
     let parts = [("--on-", "--on="), ("--", ""), ("--target-", "target=")].map(|(option, shown)| {
         let value = word(sweep, &format!("{option}{side}="));

@@ -1,7 +1,7 @@
 //! The beginning of the report of a preset: how many of its loads pass, which of them can be trusted, and their figures.
 
 use super::answer::{Statement, sentence};
-use super::block::{Banner, Block, Column, Section, Table, Tone};
+use super::block::{Banner, Block, Column, Section, Table, Tone, dash};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant_grouped};
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
@@ -235,10 +235,6 @@ fn table(preset: &PresetRun, result: &RunResult) -> Table {
 /// The verdict of a run in a word.
 fn verdict_word(severity: Option<Severity>) -> String {
     severity.filter(|worst| *worst >= Severity::Note).map_or("ok", Severity::word).to_owned()
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }
 
 /// A latency in milliseconds of so many I/Os, and its rank.

@@ -227,7 +227,7 @@ fn details(span: Option<&TimeSpan>, span_result: &TimeSpanResult, measured: &Mea
     load_loop::block(span, span_result).into_iter().chain(tables).collect()
 }
 
-/// What is told of a timespan behind `DiskSpd`'s tables: what options asked for and, if asked, all else.
+/// The blocks of a timespan behind `DiskSpd`'s tables: those that options asked for and, if asked, all else.
 pub fn beside_diskspd(span: Option<&TimeSpan>, span_result: &TimeSpanResult, has_details: bool) -> Vec<Block> {
     let verification = kinds::verification(span_result).into_iter().flatten();
     let Some(measured) = &span_result.measured else { return verification.collect() };

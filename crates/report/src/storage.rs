@@ -1,6 +1,6 @@
 //! Tables of the devices and shares below the targets.
 
-use super::block::{Column, Table};
+use super::block::{Column, Table, dash};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
 use model::plan::OpenPlan;
@@ -100,10 +100,6 @@ fn shares(measured: &Measured) -> Option<Table> {
         ),
         ..Table::default()
     })
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }
 
 fn steps(count: usize) -> String {

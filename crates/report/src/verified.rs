@@ -12,7 +12,7 @@ use std::path::Path;
 /// Corrupt units that are shown of each target.
 const SHOWN_MAX: usize = 10;
 
-/// What was found on a target.
+/// The findings on a target.
 #[derive(Debug)]
 pub struct VerifiedTarget<'a> {
     pub path: &'a Path,

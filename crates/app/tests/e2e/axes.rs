@@ -3,7 +3,7 @@
 use serde_json::Value;
 use testkit::{Finished, Workplace, workplace};
 
-/// What each run of a sweep was, by its file.
+/// The results of a sweep, in the order of its runs.
 fn kept(place: &Workplace, folder: &str) -> Vec<Value> {
     let index = place.json::<Value>(&format!("{folder}/sweep.json"));
     let visits = index["visits"].as_array().expect("visits").iter().filter(|visit| visit["purpose"] == "measure");

@@ -12,8 +12,8 @@ use model::requirement::Requirement;
 use std::path::PathBuf;
 
 /// Placeholder for the number of threads in a preset's options.
-pub(super) const THREADS: &str = "{threads}";
-/// What a target of profiles for `-X` begins with, before its number.
+const THREADS: &str = "{threads}";
+/// The beginning of a target of profiles for `-X`, before its number.
 const TEMPLATE: &str = "*";
 /// Placeholder target where nothing is run.
 const ANY: &str = "target";
@@ -27,7 +27,7 @@ pub struct PresetRequest {
     pub max_degree: Option<u32>,
     /// Options and targets of a load.
     pub words: Vec<String>,
-    /// What belongs to series of runs.
+    /// Those of series of runs.
     pub choices: SeriesChoices,
 }
 
@@ -155,6 +155,11 @@ pub fn command_lines(preset: &Preset, request: &PresetRequest, cpus: u32) -> Vec
     preset.loads.iter().map(line).chain(preset.series.iter().map(of_series)).collect()
 }
 
+/// Options of a preset as words, with a number of threads in its place.
+pub(super) fn typed_words(options: &str, threads: u32) -> Vec<String> {
+    options.replace(THREADS, &threads.to_string()).split_whitespace().map(str::to_owned).collect()
+}
+
 /// 1 of `{target:1}`.
 fn number_of_target(word: &str) -> Option<usize> {
     let number = word.strip_prefix("{target:")?.strip_suffix('}')?.parse().ok()?;
@@ -204,7 +209,7 @@ impl User<'_> {
     }
 
     fn words(&self, options: &str) -> Vec<String> {
-        options.replace(THREADS, &self.threads.to_string()).split_whitespace().map(str::to_owned).collect()
+        typed_words(options, self.threads)
     }
 
     /// The streams of a load, as `--stream` takes them.

@@ -1,20 +1,17 @@
 //! Presets that are series of runs: each a command of its own, one after another, in directories beside each other.
 
-use super::request::{PresetRequest, only_loads, threads};
+use super::request::{PresetRequest, only_loads, threads, typed_words};
 use super::{Preset, Series};
 use crate::Command;
 use crate::request::{Environment, RunOptions};
 use crate::subcommand::Subcommand;
-use crate::subcommand::sweep::{SweepCommand, SweepRequest};
+use crate::subcommand::sweep::SweepCommand;
 use crate::words::{run_of, split, with_all};
 use model::sweep::SeriesKind;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The time of all series with `--quick`, in seconds.
-const QUICK_S: u64 = 600;
-
-/// What `preset run` takes beside the options of a load.
+/// Choices of `preset run` beside the options of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesChoices {
     /// `--dir`
@@ -36,7 +33,7 @@ pub struct SeriesChoices {
 pub struct PlannedSeries {
     /// `02-depth`: the name of its directory.
     pub name: String,
-    /// What it is about, without a full stop.
+    /// Its subject, without a full stop.
     pub title: String,
     pub kind: SeriesKind,
     /// The arguments, with the name of the subcommand.
@@ -44,7 +41,8 @@ pub struct PlannedSeries {
     pub command: SweepCommand,
 }
 
-/// The series of a preset with the user's options and targets, in the order in which they are run.
+/// The series of a preset with the user's options and targets, in the order in which they are run. `shorter` are options that
+/// win over those of the preset, and lose against the user's.
 ///
 /// # Errors
 ///
@@ -53,6 +51,7 @@ pub fn planned_series(
     preset: &Preset,
     request: &PresetRequest,
     cpus: u32,
+    shorter: &[String],
     environment: &dyn Environment,
 ) -> Result<Vec<PlannedSeries>, String> {
     let user = run_of(&request.words, environment)?.options;
@@ -61,18 +60,14 @@ pub fn planned_series(
     let target = targets.first().ok_or_else(|| format!("preset '{}': no target given", request.name))?;
     let against = request.choices.against.as_ref();
     let is_wanted = |series: &&Series| against.is_some() || !series.command.contains(AGAINST);
-    let all = |quick: &[String]| {
-        let wanted = preset.series.iter().filter(is_wanted).enumerate();
-        let planned = wanted.map(|(index, series)| {
-            let own = Words { preset, series, request, quick, options, targets, target, cpus };
-            let planned = own.planned(index + 1, environment);
-            let checked = planned.and_then(|planned| check_permissions(&planned, &user).map(|()| planned));
-            checked.map_err(|reason| format!("series '{}': {reason}", series.name))
-        });
-        planned.collect::<Result<Vec<_>, _>>()
-    };
-    let planned = all(&[])?;
-    if request.choices.is_quick { all(&quick(&planned)) } else { Ok(planned) }
+    let wanted = preset.series.iter().filter(is_wanted).enumerate();
+    let planned = wanted.map(|(index, series)| {
+        let own = Words { preset, series, request, shorter, options, targets, target, cpus };
+        let planned = own.planned(index + 1, environment);
+        let checked = planned.and_then(|planned| check_permissions(&planned, &user).map(|()| planned));
+        checked.map_err(|reason| format!("series '{}': {reason}", series.name))
+    });
+    planned.collect()
 }
 
 /// The arguments of a series as they are shown, `<target>` last.
@@ -80,7 +75,7 @@ pub(super) fn shown(preset: &Preset, series: &Series, cpus: u32) -> String {
     let request = PresetRequest::default();
     let target = "<target>".to_owned();
     let targets = std::slice::from_ref(&target);
-    let own = Words { preset, series, request: &request, quick: &[], options: &[], targets, target: &target, cpus };
+    let own = Words { preset, series, request: &request, shorter: &[], options: &[], targets, target: &target, cpus };
     own.words(&[]).join(" ")
 }
 
@@ -88,12 +83,12 @@ pub(super) fn shown(preset: &Preset, series: &Series, cpus: u32) -> String {
 const AGAINST: &str = "{against}";
 const TARGET: &str = "{target}";
 
-/// What the arguments of a series are made of.
+/// The parts of the arguments of a series.
 struct Words<'a> {
     preset: &'a Preset,
     series: &'a Series,
     request: &'a PresetRequest,
-    quick: &'a [String],
+    shorter: &'a [String],
     options: &'a [String],
     targets: &'a [String],
     target: &'a String,
@@ -108,11 +103,9 @@ impl Words<'_> {
         let mut words: Vec<String> = self.series.command.split_whitespace().map(placed).collect();
         words.extend(more.iter().cloned());
         words.push("--".to_owned());
-        let threads = threads(self.preset, self.request, self.cpus).to_string();
-        let typed = |options: &str| -> Vec<String> {
-            options.replace(super::request::THREADS, &threads).split_whitespace().map(str::to_owned).collect()
-        };
-        let layers = [typed(&self.series.options), self.quick.to_vec(), self.options.to_vec()];
+        let threads = threads(self.preset, self.request, self.cpus);
+        let typed = |options: &str| typed_words(options, threads);
+        let layers = [typed(&self.series.options), self.shorter.to_vec(), self.options.to_vec()];
         words.extend(layers.iter().fold(typed(&self.preset.options), |options, layer| with_all(&options, layer)));
         // A command with a target has it before --.
         words.extend(self.targets.iter().filter(|_| !self.series.command.contains(TARGET)).cloned());
@@ -165,34 +158,6 @@ fn check_permissions(planned: &PlannedSeries, user: &RunOptions) -> Result<(), S
     Ok(())
 }
 
-impl PlannedSeries {
-    /// How many runs it makes at least.
-    pub fn runs_at_least(&self) -> u64 {
-        let SweepCommand::Run { request, .. } = &self.command else { return 0 };
-        request.points.len() as u64 * runs_of_point(request)
-    }
-
-    /// How many seconds these take, without the creation of files.
-    pub fn load_s(&self) -> u64 {
-        let SweepCommand::Run { request, .. } = &self.command else { return 0 };
-        let spans = request.points.iter().flat_map(|point| &point.request.profile.time_spans);
-        let seconds =
-            spans.map(|span| u64::from(span.warm_up_s) + u64::from(span.duration_s) + u64::from(span.cool_down_s));
-        seconds.sum::<u64>() * runs_of_point(request)
-    }
-}
-
-fn runs_of_point(request: &SweepRequest) -> u64 {
-    request.options.runs.max(1).into()
-}
-
-/// Options that make all runs as short as they must be.
-fn quick(planned: &[PlannedSeries]) -> Vec<String> {
-    let runs: u64 = planned.iter().map(PlannedSeries::runs_at_least).sum();
-    let each_s = (QUICK_S / runs.max(1)).max(2);
-    vec![format!("-d{}", each_s - 1), "-W1".to_owned()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,10 +167,10 @@ mod tests {
     fn planned(text: &str, words: &[&str]) -> Result<Vec<PlannedSeries>, String> {
         let words = words.iter().map(|&word| word.to_owned()).collect();
         let request = PresetRequest { name: "p.toml".to_owned(), words, ..PresetRequest::default() };
-        planned_series(&Preset::read(text)?, &request, 4, &FakeEnv)
+        planned_series(&Preset::read(text)?, &request, 4, &[], &FakeEnv)
     }
 
-    fn of(options: &str, command: &str, own: &str) -> String {
+    fn preset_text(options: &str, command: &str, own: &str) -> String {
         format!(
             "form = \"diskspd-preset/1\"\ntitle = \"t\"\noptions = \"{options}\"\n\
              series = [{{ name = \"one\", title = \"t\", command = \"{command}\", options = \"{own}\" }}]"
@@ -217,15 +182,20 @@ mod tests {
         for builtin in BUILTIN.iter().filter(|builtin| builtin.text.contains("[[series]]")) {
             let series =
                 planned(builtin.text, &["-c1G", "a"]).unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
-            assert!(series.iter().all(|one| one.runs_at_least() > 1 && one.load_s() > 1), "{}", builtin.name);
+            let points = |one: &PlannedSeries| match &one.command {
+                SweepCommand::Run { request, .. } => request.points.len(),
+                SweepCommand::Resume { .. } => 0,
+            };
+            assert!(!series.is_empty() && series.iter().all(|one| points(one) > 0), "{}", builtin.name);
         }
     }
 
     #[test]
     fn the_users_options_win_over_those_of_a_series() {
-        let series = planned(&of("-d60 -b8K -t{threads}", "sweep --vary o=1,2", "-b4K -r"), &["-d3", "a"]).unwrap();
+        let series =
+            planned(&preset_text("-d60 -b8K -t{threads}", "sweep --vary o=1,2", "-b4K -r"), &["-d3", "a"]).unwrap();
         assert_eq!(series[0].words.join(" "), "sweep --vary o=1,2 -- -d3 -b4K -r -t4 a");
-        assert_eq!((series[0].name.as_str(), series[0].runs_at_least(), series[0].load_s()), ("01-one", 2, 16));
+        assert_eq!(series[0].name, "01-one");
     }
 
     /// Whoever wrote a preset does not decide what may be overwritten, or run, on this machine.
@@ -249,10 +219,10 @@ mod tests {
             ("", "compare a --with b", "", "none of sweep, repeat, ab"),
             ("", "-b4K", "", "none of sweep, repeat, ab"),
         ] {
-            let found = planned(&of(options, command, own), &["-c1M", "/t"]).map(drop);
+            let found = planned(&preset_text(options, command, own), &["-c1M", "/t"]).map(drop);
             assert!(found.as_ref().is_err_and(|found| found.contains(reason)), "{command}: {found:?}");
         }
-        let allowed = planned(&of("", "sweep --vary o=1,2", ""), &["--overwrite", "a"]).unwrap();
+        let allowed = planned(&preset_text("", "sweep --vary o=1,2", ""), &["--overwrite", "a"]).unwrap();
         let SweepCommand::Run { request, .. } = &allowed[0].command else { panic!("a new one") };
         assert!(request.points.iter().all(|point| point.request.options.overwrite));
     }

@@ -3,6 +3,7 @@
 use super::compare::{ChangeLimit, limit};
 use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
 use super::{Arguments, Typed};
+use crate::file_name;
 use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Side, Variation, points, sides};
 use model::limits::RUNS_MAX;
@@ -46,10 +47,10 @@ pub(super) struct AbArguments {
     #[arg(long, value_name = "OPTIONS", help_heading = SIDES)]
     b: Option<String>,
     /// the target of side A: one storage against another; give --target-b too, and no target behind --
-    #[arg(long, value_name = "FILE", help_heading = SIDES, requires = "target_b", value_parser = target)]
+    #[arg(long, value_name = "FILE", help_heading = SIDES, requires = "target_b", value_parser = file_name::target)]
     target_a: Option<String>,
     /// the target of side B
-    #[arg(long, value_name = "FILE", help_heading = SIDES, requires = "target_a", value_parser = target)]
+    #[arg(long, value_name = "FILE", help_heading = SIDES, requires = "target_a", value_parser = file_name::target)]
     target_b: Option<String>,
     /// the hosts of side A, as with --on: one host, or cluster, against another
     #[arg(long, value_name = "HOSTS", help_heading = SIDES, requires = "on_b")]
@@ -107,19 +108,16 @@ impl Arguments for AbArguments {
             return Ok(command);
         }
         let load = self.series.load(typed);
-        let options = [self.a, self.b].map(Option::unwrap_or_default);
-        let targets = [self.target_a, self.target_b];
-        let of_sides = std::iter::zip(options, targets).zip([self.on_a, self.on_b]);
-        let of_sides: Vec<Side> = of_sides.map(|((options, target), on)| Side { options, target, on }).collect();
-        let [a, b] = &of_sides[..] else { return Err("two sides are needed".to_owned()) };
-        let (points, sides) = match self.vary {
-            Some(axis) => {
-                let points = points(&load, &Variation { axes: vec![axis], ..Variation::default() }, environment)?;
-                let shown = |point: &PlannedPoint| Setting::typed_all(&point.point.settings);
-                let sides = [shown(&points[0]), shown(&points[1])];
-                (points, sides)
-            }
-            None => (sides(&load, &[a.clone(), b.clone()], environment)?, [a.shown(), b.shown()]),
+        let a = Side { options: self.a.unwrap_or_default(), target: self.target_a, on: self.on_a };
+        let b = Side { options: self.b.unwrap_or_default(), target: self.target_b, on: self.on_b };
+        let (points, sides) = if let Some(axis) = self.vary {
+            let points = points(&load, &Variation { axes: vec![axis], ..Variation::default() }, environment)?;
+            let shown = |point: &PlannedPoint| Setting::typed_all(&point.point.settings);
+            let sides = [shown(&points[0]), shown(&points[1])];
+            (points, sides)
+        } else {
+            let shown = [a.shown(), b.shown()];
+            (sides(&load, &[a, b], environment)?, shown)
         };
         check_limits(&self.fail_if, &points)?;
         let ab = AbOptions { before: [self.before_a, self.before_b], limits: self.fail_if, sides };
@@ -140,14 +138,6 @@ fn two_values(value: &str) -> Result<Axis, String> {
         return Err(format!("'{value}': exactly two values are needed, as in o=4,8"));
     }
     Ok(axis)
-}
-
-fn target(value: &str) -> Result<String, String> {
-    match value {
-        "" => Err("a file name is missing".to_owned()),
-        _ if value.starts_with('-') => Err(format!("write './{value}'")),
-        _ => Ok(value.to_owned()),
-    }
 }
 
 fn pairs(value: &str) -> Result<u32, String> {

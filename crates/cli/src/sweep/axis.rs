@@ -1,5 +1,6 @@
 //! One `--vary`: an option and the values that it takes.
 
+use crate::file_name::not_an_option;
 use crate::number;
 use crate::options::Kind;
 use crate::words::row_of;
@@ -61,8 +62,8 @@ impl Axis {
             }
             Setting::TARGETS => number::count::<TARGETS_MAX>(value).map(drop),
             Setting::TARGET if value.is_empty() => Err("a target is missing".to_owned()),
-            Setting::TARGET if value.starts_with('-') => Err(format!("write './{value}'")),
-            Setting::PATTERN | Setting::TARGET => Ok(()),
+            Setting::TARGET => not_an_option(value.as_ref()),
+            Setting::PATTERN => Ok(()),
             _ => {
                 let dashed = Setting::dashed(&self.name);
                 let is_switched = [Setting::ON, Setting::OFF].contains(&value);

@@ -16,7 +16,7 @@ use stats::sweep::PerDevice;
 /// Options of the load that have columns of their own.
 const WITH_COLUMNS: [&str; 12] = ["-b", "-s", "-r", "-w", "-t", "-F", "-o", "-O", "-S", "-h", "--rate=", "--engine="];
 
-/// What decides which figures there are, and how results of `DiskSpd` write the affinity that it has by default.
+/// Settings that decide which figures there are, and how results of `DiskSpd` write the affinity that it has by default.
 const IN_NO_COLUMN: [&str; 2] = ["-L", "-aup"];
 
 /// All that is known of a row.

@@ -143,7 +143,7 @@ fn values(rows: &[&Row], column: usize) -> Vec<Cell> {
     values
 }
 
-/// What is unknown, then numbers, then text.
+/// The order of cells: unknown ones, then numbers, then text.
 const fn kind(cell: &Cell) -> u8 {
     match cell {
         Cell::Empty => 0,

@@ -188,13 +188,13 @@ impl RunsTable {
 
     /// Adds a run of a series that failed.
     pub fn add_failed(&mut self, source: &RunSource, reasons: &[String]) {
-        let result = RunResult { errors: reasons.to_vec(), ..RunResult::without_load() };
+        let result = RunResult { errors: reasons.to_vec(), ..without_load() };
         self.add_facts(&Facts::of_result(source, &result, 0, self.devices));
     }
 
     /// Adds a run of a series of which only the headline is left.
     pub fn add_headline(&mut self, source: &RunSource, headline: &Headline) {
-        let result = RunResult::without_load();
+        let result = without_load();
         let mut facts = Facts::of_result(source, &result, 0, self.devices);
         facts.headline = Some(headline.clone());
         self.add_facts(&facts);
@@ -245,15 +245,9 @@ impl RunsTable {
 }
 
 /// A result of which neither tool nor load is known.
-trait WithoutLoad {
-    fn without_load() -> Self;
-}
-
-impl WithoutLoad for RunResult {
-    fn without_load() -> Self {
-        let mut result = Self::default();
-        result.tool.implementation = None;
-        result.tool.version.clear();
-        result
-    }
+fn without_load() -> RunResult {
+    let mut result = RunResult::default();
+    result.tool.implementation = None;
+    result.tool.version.clear();
+    result
 }

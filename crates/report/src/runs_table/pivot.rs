@@ -11,8 +11,7 @@ const COLUMNS_MAX: usize = 6;
 
 /// I/Os per second at each combination and, of two values, also mean latencies, each with the ratio of the second to the
 /// first; `None` if runs do not differ in two settings.
-pub(super) fn pivot(table: &RunsTable) -> Option<Table> {
-    let curve = table.curve()?;
+pub(super) fn pivot(table: &RunsTable, curve: &Curve) -> Option<Table> {
     let beside = curve.beside.as_ref().filter(|beside| beside.values.len() <= COLUMNS_MAX)?;
     let is_pair = beside.values.len() == 2;
     let wanted = if is_pair { [Metric::Iops, Metric::Mean].as_slice() } else { &[Metric::Iops] };
@@ -25,7 +24,7 @@ pub(super) fn pivot(table: &RunsTable) -> Option<Table> {
         columns.extend(beside.values.iter().map(of_value));
         columns.extend(is_pair.then(|| Column::number("ratio")));
     }
-    let rows = (0..curve.across.values.len()).map(|place| row(table, &curve, &figures, place, is_pair)).collect();
+    let rows = (0..curve.across.values.len()).map(|place| row(table, curve, &figures, place, is_pair)).collect();
     let note = if is_pair {
         let [first, second] = [0, 1].map(|index| other.typed(&beside.values[index]));
         format!("Ratio: {second} to {first}. Medians of the runs; one run each does not show the noise.")

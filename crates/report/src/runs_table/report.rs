@@ -1,7 +1,7 @@
 //! The report of a table of runs: the answer, the runs side by side, what is known of them.
 
 use super::pivot::pivot;
-use super::{Cell, CellKind, Dimension, Group, Rounding, Row, RunsTable};
+use super::{Cell, CellKind, Curve, Dimension, Group, Rounding, Row, RunsTable};
 use crate::answer::Statement;
 use crate::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust};
 use crate::brief::{listed, remedy_of_runs};
@@ -11,7 +11,7 @@ use crate::warnings::{Explain, NamedRun, banner, warnings_of_repeats};
 use crate::words::figure_words;
 use model::finding::Severity;
 use model::headline::Headline;
-use model::metric::{Metric, Scope, ScopedMetric};
+use model::metric::{Metric, MetricUnit, Scope, ScopedMetric};
 use model::units::counted;
 
 /// Runs that a sentence names; the others are counted.
@@ -47,11 +47,12 @@ pub(crate) fn report(table: &RunsTable, name: &str, explain: Explain) -> Report 
     let mut first = vec![Block::Answers { answers: vec![answer(table)] }];
     first.extend(banner(warnings_of_repeats(&named, explain)));
     let mut sections = vec![Section::new("", first)];
-    let drawn = crate::block::charts(charts(table));
+    let curve = table.curve();
+    let drawn = crate::block::charts(charts(table, curve.as_ref()));
     if !drawn.is_empty() {
         sections.push(Section::new("By setting", drawn));
     }
-    sections.extend(pivot(table).map(|pivot| {
+    sections.extend(curve.as_ref().and_then(|curve| pivot(table, curve)).map(|pivot| {
         let heading = pivot.heading.clone();
         Section::new(&heading, vec![Block::Table(Table { heading: String::new(), ..pivot })])
     }));
@@ -64,11 +65,11 @@ pub(crate) fn report(table: &RunsTable, name: &str, explain: Explain) -> Report 
 }
 
 /// The charts of the curve or grid, throughput first.
-pub(crate) fn charts(table: &RunsTable) -> Vec<Shown> {
-    table.curve().map(|curve| crate::charts::of_runs(table, &curve)).unwrap_or_default().into_iter().map(Ok).collect()
+pub(crate) fn charts(table: &RunsTable, curve: Option<&Curve>) -> Vec<Shown> {
+    curve.map(|curve| crate::charts::of_runs(table, curve)).unwrap_or_default().into_iter().map(Ok).collect()
 }
 
-/// What all runs have in common, on a line.
+/// Settings that all runs have in common, on a line.
 fn load(table: &RunsTable) -> String {
     const PARTS: [&str; 11] = [
         "block_bytes",
@@ -112,7 +113,7 @@ fn answer(table: &RunsTable) -> Answer {
     let left_out = left_out(table, groups.len() > ranked.len());
     let hosts = hosts(table);
     let best = |metric| best(&ranked, (Scope::All, metric));
-    let told = |group: &Group<'_>, metric| told(table, &dimensions, group, metric);
+    let best_words = |group: &Group<'_>, metric| best_words(table, &dimensions, group, metric);
     if groups.is_empty() {
         let sentences = left_out;
         return Answer::resting_on([], statement(Tone::Bad, "None has valid figures".to_owned(), sentences));
@@ -135,10 +136,11 @@ fn answer(table: &RunsTable) -> Answer {
     }
     let mut sentences = Vec::new();
     if dimensions.iter().any(|dimension| table.columns()[dimension.column].name == "block_bytes") {
-        sentences.extend(best(Metric::MibPerS).map(|group| format!("Most MiB/s {}.", told(group, Metric::MibPerS))));
+        sentences
+            .extend(best(Metric::MibPerS).map(|group| format!("Most MiB/s {}.", best_words(group, Metric::MibPerS))));
     }
     sentences.extend(left_out);
-    let headline = format!("Most IOPS {}", told(most, Metric::Iops));
+    let headline = format!("Most IOPS {}", best_words(most, Metric::Iops));
     Answer::naming(most.headlines(), headlines(&groups), statement(Tone::Good, headline, sentences))
 }
 
@@ -161,7 +163,7 @@ fn iops(group: &Group<'_>) -> String {
 }
 
 /// `with -b4K -o32: 51,570 (run-12.json)`
-fn told(table: &RunsTable, dimensions: &[Dimension], group: &Group<'_>, metric: Metric) -> String {
+fn best_words(table: &RunsTable, dimensions: &[Dimension], group: &Group<'_>, metric: Metric) -> String {
     let typed = dimensions.iter().zip(&group.key).map(|(of, cell)| table.columns()[of.column].typed(cell));
     let value = group.median((Scope::All, metric)).unwrap_or_default();
     let value = if metric == Metric::Iops { grouped(value) } else { crate::quantity::significant_grouped(value) };
@@ -308,7 +310,7 @@ fn heading_of_ssds(table: &RunsTable) -> String {
     words.unwrap_or_default()
 }
 
-/// What one SSD has of each run.
+/// The share of one SSD in each run.
 fn per_ssd(table: &RunsTable) -> Table {
     const COLUMNS: [&str; 4] = ["amplification", "depth_per_ssd", "iops_per_ssd", "mib_per_s_per_ssd"];
     let columns = COLUMNS.iter().map(|name| Column::number(&table.columns()[table.index(name)].heading));
@@ -398,10 +400,10 @@ fn brief(table: &RunsTable, explain: Explain) -> Brief {
 
 /// The quantity of a metric on an axis.
 pub(crate) fn quantity(metric: Metric) -> Quantity {
-    match metric {
-        Metric::Iops => Quantity::Iops,
-        Metric::MibPerS => Quantity::MibPerS,
-        Metric::Cpu => Quantity::Percent,
-        _ => Quantity::LatencyNs,
+    match metric.unit() {
+        MetricUnit::IosPerSecond => Quantity::Iops,
+        MetricUnit::MibPerSecond => Quantity::MibPerS,
+        MetricUnit::Percent => Quantity::Percent,
+        MetricUnit::Nanoseconds => Quantity::LatencyNs,
     }
 }

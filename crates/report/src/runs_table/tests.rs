@@ -102,7 +102,8 @@ fn runs_that_differ_in_two_settings_are_a_grid() {
     let expected = [[Some(100.0), Some(800.0), Some(900.0)], [None, Some(90.0), None]];
     assert_eq!(curve.figures[0].lines, expected);
     assert!(answer(&table).starts_with("Most IOPS with -b4K -o16: 900 (run-3.json)"), "{}", answer(&table));
-    let charts: Vec<&str> = report::charts(&table).iter().flatten().map(|chart| chart.name).collect();
+    let charts: Vec<&str> =
+        report::charts(&table, table.curve().as_ref()).iter().flatten().map(|chart| chart.name).collect();
     assert_eq!(charts, ["table-throughput", "table-mib", "table-grid"]);
 }
 

@@ -84,7 +84,7 @@ pub fn table(answer: &Answer) -> Option<Table> {
     let numbers = ["EARLIER", "NOW", "CHANGE"].map(Column::number);
     let columns = std::iter::once(Column::text("")).chain(numbers).chain([Column::text("")]);
     let rows: Vec<Vec<String>> = answer.changes.iter().map(|change| cells(change).into()).collect();
-    (!rows.is_empty()).then(|| Table { rows, ..Table::of(columns) })
+    (!rows.is_empty()).then(|| Table { rows, ..Table::with_columns(columns) })
 }
 
 /// A row of the table of a gate.
