@@ -1,4 +1,4 @@
-//! Tells the program which commit it is built from, and how.
+//! Passes the commit and the build profile to the program.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,8 +13,7 @@ fn main() {
     println!("cargo::rustc-env=DISKSPD_PROFILE={}", variable("PROFILE"));
 }
 
-/// The commit of the repository that this source is in; none in an unpacked archive, also where that lies in
-/// somebody else's repository.
+/// The commit of this repository; none in an unpacked archive, even one that lies within another repository.
 fn of_repository() -> Option<String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
     if Path::new(&git(&["rev-parse", "--show-toplevel"])?).canonicalize().ok()? != workspace {

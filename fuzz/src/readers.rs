@@ -1,8 +1,8 @@
 //! Readers of words and documents.
 
 use cli::fio::{Import, Surroundings};
-use cli::preset::{Preset, PresetRequest};
-use cli::{Command, Environment};
+use cli::preset::{Machine, Preset, PresetRequest};
+use cli::{Command, Environment, LineCommand};
 use model::facts::{Facts, MissingFacts, RegularFacts, SystemFacts, TargetFacts, TargetKind};
 use model::profile::Profile;
 use model::result::RunResult;
@@ -41,8 +41,8 @@ fn words(bytes: &[u8]) -> Vec<OsString> {
 /// The command line. A profile that it makes is written as XML, and what is written can be read.
 pub fn command_line(bytes: &[u8]) {
     match cli::parse(&words(bytes), &Place) {
-        Ok(Command::ShowProfile(request)) => written(&request.profile),
-        Ok(Command::Run(request)) => written(&request.profile),
+        Ok(Command::Line(LineCommand::ShowProfile(request))) => written(&request.profile),
+        Ok(Command::Line(LineCommand::Run(request))) => written(&request.profile),
         Ok(Command::Help(Some(topic))) => {
             assert!(cli::help::topic(&topic).is_some(), "help has every topic that is let through");
         }
@@ -84,7 +84,7 @@ pub fn profile(bytes: &[u8]) {
 /// A command line or a profile up to the plan, on a machine of four CPUs.
 pub fn planned(bytes: &[u8]) {
     let profile = match cli::parse(&words(bytes), &Place) {
-        Ok(Command::Run(request)) => request.profile,
+        Ok(Command::Line(LineCommand::Run(request))) => request.profile,
         _ => match cli::read_profile(bytes, "fuzzed.xml") {
             Ok(profile) => profile,
             Err(_) => return,
@@ -120,7 +120,7 @@ fn facts(paths: impl Iterator<Item = std::path::PathBuf>) -> Facts {
                 ..RegularFacts::default()
             }),
         };
-        TargetFacts { resolved: None, kind }
+        TargetFacts::new(kind)
     };
     let targets = paths.map(|path| (path.clone(), fact(&path))).collect();
     Facts { system, targets, ..Facts::default() }
@@ -135,10 +135,11 @@ pub fn preset(bytes: &[u8]) {
         words: vec!["-d1".to_owned(), "target".to_owned()],
         ..PresetRequest::default()
     };
-    let _ = cli::preset::planned_series(&preset, &request, 4, &[], &Place);
-    let _ = cli::preset::command_lines(&preset, &request, 4);
-    let _ = cli::preset::profile(&preset, &request, 4, &Place);
-    let _ = cli::preset::run_request(&preset, &request, 4, &Place);
+    let machine = Machine { cpus: 4, sockets: 2, nodes: 3 };
+    let _ = cli::planned_series::planned_series(&preset, &request, machine, &[], &Place);
+    let _ = cli::preset::command_lines(&preset, &request, machine);
+    let _ = cli::preset::profile(&preset, &request, machine, &Place);
+    let _ = cli::preset::run_request(&preset, &request, machine, &Place);
 }
 
 /// Job files. One that is read is written, and what is written says the same.

@@ -1,5 +1,4 @@
-//! Surroundings that allow a program less: system calls that are filtered, memory and threads that are
-//! limited.
+//! Restricted environments: system calls are filtered, memory and threads are limited.
 
 use crate::machine::is_root;
 use crate::process::{Program, Running};
@@ -11,23 +10,23 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// A system call that is answered with an error.
+/// A system call that fails with an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Denied {
     /// Its number.
     pub call: i64,
-    /// On what; `None` = always.
+    /// Its condition; `None` = always.
     pub only: Option<Argument>,
 }
 
 /// A condition on one argument of a system call.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// From 0.
+    /// Its index, from 0.
     pub number: u8,
-    /// The bits that are looked at.
+    /// The bits to compare.
     pub mask: u64,
-    /// What they must be.
+    /// Their required value.
     pub value: u64,
 }
 
@@ -42,7 +41,7 @@ pub mod io_uring {
 }
 
 impl Denied {
-    /// Whatever its arguments are.
+    /// Denies a call with any arguments.
     pub const fn always(call: i64) -> Self {
         Self { call, only: None }
     }
@@ -66,11 +65,11 @@ fn filter(denied: &[Denied], errno: u32) -> Result<BpfProgram, String> {
 }
 
 impl Program {
-    /// Starts it where some system calls are answered with an error, as containers do. An error says
-    /// why that is not possible here.
+    /// Starts it with some system calls failing with an error, as in containers. The error is the reason if that is
+    /// impossible here.
     pub fn start_without(self, denied: &[Denied], errno: u32) -> Result<Running, String> {
         let filter = filter(denied, errno)?;
-        // A filter stays with its thread and all that it starts, so it gets a thread of its own.
+        // A filter remains with its thread and all its children, so it gets a separate thread.
         std::thread::scope(|scope| {
             let starter = scope.spawn(|| {
                 seccompiler::apply_filter(&filter).map_err(|error| format!("no system call filter here: {error}"))?;
@@ -88,7 +87,7 @@ pub struct Cgroup {
 }
 
 impl Cgroup {
-    /// One that may use so much memory, or why there can be none.
+    /// One with this memory limit; the error is the reason if there can be none.
     pub fn of_memory(bytes: u64) -> Result<Self, String> {
         let group =
             Self::of("memory", [("memory.limit_in_bytes", bytes.to_string()), ("memory.max", bytes.to_string())])?;
@@ -99,25 +98,24 @@ impl Cgroup {
         Ok(group)
     }
 
-    /// One whose processes may use so many percent of one CPU, or why there can be none.
+    /// One whose processes may use this percentage of one CPU; the error is the reason if there can be none.
     pub fn of_cpu(percent: u64) -> Result<Self, String> {
-        // Both files count microseconds, in a period of 100 ms unless another is set.
+        // Both files count microseconds, with the default period of 100 ms.
         let quota_us = (percent * 1000).to_string();
         Self::of("cpu", [("cpu.cfs_quota_us", quota_us.clone()), ("cpu.max", quota_us)])
     }
 
-    /// One that may have so many threads, those of all its processes together, or why there can be
-    /// none.
+    /// One with this limit on the threads of all its processes together; the error is the reason if there can be none.
     pub fn of_threads(count: u64) -> Result<Self, String> {
         Self::of("pids", [("pids.max", count.to_string()), ("pids.max", count.to_string())])
     }
 
-    /// One that may make so many reads per second of a device, or why there can be none.
+    /// One with this limit on reads per second from a device; the error is the reason if there can be none.
     pub fn of_reads(device: &Path, per_s: u64) -> Result<Self, String> {
         Self::of_ios(device, "read", per_s)
     }
 
-    /// The same of writes.
+    /// The same for writes.
     pub fn of_writes(device: &Path, per_s: u64) -> Result<Self, String> {
         Self::of_ios(device, "write", per_s)
     }
@@ -130,9 +128,10 @@ impl Cgroup {
         Self::of("blkio", [one, ("io.max", format!("{number} {}iops={per_s}", &direction[..1]))])
     }
 
-    /// One that counts what its processes read and write on a block device (`254:0`), or why there can be none.
+    /// One that counts the bytes that its processes read and write on a block device (`254:0`); the error is the reason
+    /// if there can be none.
     pub fn of_bytes(device: &str) -> Result<Self, String> {
-        // The kernel counts only where there is a limit; this one is never reached.
+        // The kernel counts only if there is a limit; this one is never reached.
         let bytes_per_s: u64 = 1 << 50;
         let one = ("blkio.throttle.read_bps_device", format!("{device} {bytes_per_s}"));
         Self::of("blkio", [one, ("io.max", format!("{device} rbps={bytes_per_s}"))])
@@ -152,8 +151,7 @@ impl Cgroup {
         Some(["rbytes=", "wbytes="].map(|name| number(of(name))))
     }
 
-    /// `limits`: the file, and what is written to it, in a hierarchy of the controller's own and in the
-    /// one of all.
+    /// `limits`: the file, and the value to write to it, in a hierarchy of the controller and in the unified one.
     fn of(controller: &str, limits: [(&str, String); 2]) -> Result<Self, String> {
         // Tests of one process run at the same time.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -164,7 +162,7 @@ impl Cgroup {
         let name = format!("diskspd-test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
         for (top, (file, limit)) in tops.iter().zip(limits) {
             let folder = top.join(&name);
-            // Where hierarchies are mounted side by side, the folder above them is none.
+            // If hierarchies are mounted side by side, the directory above them is not one.
             if !top.join("cgroup.procs").exists() || std::fs::create_dir(&folder).is_err() {
                 continue;
             }
@@ -177,7 +175,7 @@ impl Cgroup {
         Err(format!("no cgroup with a limit of {controller} can be made here"))
     }
 
-    /// Where a process enters by writing its number.
+    /// File to which a process writes its number to enter.
     pub fn door(&self) -> PathBuf {
         self.folder.join("cgroup.procs")
     }
@@ -185,7 +183,7 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // The last process has been waited for; the kernel may take a moment to see that it is empty.
+        // The last process has been reaped; the kernel may take a moment to notice that it is empty.
         for _ in 0..100 {
             if std::fs::remove_dir(&self.folder).is_ok() {
                 break;

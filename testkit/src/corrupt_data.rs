@@ -1,47 +1,47 @@
-//! Data in memory that goes wrong to order, beside the data that a good disk would hold: every sector that differs is
-//! known, and so is the fault behind it.
+//! Data in memory that is corrupted on demand, beside the data that a sound disk would hold: every differing sector is
+//! known, and so is the fault that caused it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes that a disk writes whole.
+/// Bytes that a disk writes atomically.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// What goes wrong with an I/O. All of them are reported as done, except reads that fail.
+/// A fault of an I/O. All I/Os are reported as successful, except reads that fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corruption {
     /// A write is not stored.
     Lost,
-    /// Only the first so many bytes of a write are stored.
+    /// Only the first bytes of a write are stored.
     Torn {
         /// A multiple of [`SECTOR_BYTES`] on a real disk.
         stored_bytes: u64,
     },
-    /// A write is stored so far away from its place, and not there. Beyond the end goes on at the beginning.
+    /// A write is stored at this distance from its place, and not there. Beyond the end, it wraps to the beginning.
     Misdirected {
         /// Backwards if negative.
         distance_bytes: i64,
     },
-    /// A write is stored at its place and so far away from it, too.
+    /// A write is stored at its place and also at this distance from it.
     Duplicated {
         /// Backwards if negative.
         distance_bytes: i64,
     },
     /// A write is stored only after the next one that overlaps it, and over that one; until then it is missing.
     Late,
-    /// A bit of what a write stores is another one.
+    /// A bit stored by a write is flipped.
     Rotten {
         /// Counted from the beginning of the write.
         bit: u64,
     },
-    /// A read gives each sector as it was before it was last written.
+    /// A read returns each sector as it was before its last write.
     Stale,
-    /// A bit of what a read gives is another one; the stored data are good.
+    /// A bit returned by a read is flipped; the stored data are good.
     Flipped {
         /// Counted from the beginning of the read.
         bit: u64,
     },
-    /// A read gives zeros.
+    /// A read returns zeros.
     Zeros,
     /// A read fails with `EIO`.
     Unreadable,
@@ -53,7 +53,7 @@ impl Corruption {
     }
 }
 
-/// Which I/Os go wrong: of those that touch a range, each n-th, and at most so many.
+/// The I/Os that fail: of those that touch a range, each n-th, up to a maximum number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occasion {
     range: Range<u64>,
@@ -67,7 +67,7 @@ impl Occasion {
         Self { range: offset..offset + 1, every: 1, left: u64::MAX }
     }
 
-    /// Each n-th, wherever it is.
+    /// Each n-th, at any offset.
     pub fn every(every: u64) -> Self {
         Self { range: 0..u64::MAX, every, left: u64::MAX }
     }
@@ -78,19 +78,19 @@ impl Occasion {
         Self { range, ..self }
     }
 
-    /// Only the first so many.
+    /// Only this number of the first ones.
     #[must_use]
     pub fn at_most(self, left: u64) -> Self {
         Self { left, ..self }
     }
 }
 
-/// A fault that took place.
+/// A fault that occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Injected {
-    /// What it was.
+    /// Its kind.
     pub corruption: Corruption,
-    /// Where the I/O was addressed to.
+    /// Requested offset of the I/O, in bytes.
     pub offset: u64,
     /// Its length.
     pub bytes: u64,
@@ -98,12 +98,12 @@ pub struct Injected {
     pub number: u64,
 }
 
-/// What a read of a sector gave that a good disk would not have given.
+/// A sector for which a read returned, or would return, data that a sound disk would not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongSector {
-    /// Where it is.
+    /// Its offset in bytes.
     pub offset: u64,
-    /// The fault behind it.
+    /// The fault that caused it.
     pub cause: Injected,
 }
 
@@ -121,10 +121,10 @@ struct LateWrite {
     cause: Injected,
 }
 
-/// The data.
+/// The data and its faults.
 #[derive(Debug)]
 pub(crate) struct CorruptData {
-    /// What a good disk would hold.
+    /// The data of a sound disk.
     truth: Vec<u8>,
     stored: Vec<u8>,
     /// Each sector as it was before its last write.
@@ -132,11 +132,11 @@ pub(crate) struct CorruptData {
     late: Vec<LateWrite>,
     orders: Vec<Order>,
     injected: Vec<Injected>,
-    /// Number of a sector whose stored bytes differ from the truth, and why.
+    /// Numbers of the sectors whose stored bytes differ from the truth, with the causes.
     wrong: BTreeMap<u64, Injected>,
-    /// The same for those that a read gave.
+    /// The same for those returned by a read.
     read_wrong: BTreeMap<u64, Injected>,
-    /// Ranges of the reads that were given it.
+    /// Ranges of the reads that returned them.
     wrong_reads: Vec<Range<u64>>,
     ios: u64,
 }
@@ -146,7 +146,7 @@ pub(crate) struct CorruptData {
 pub(crate) struct ReadFailed;
 
 impl CorruptData {
-    /// So many zeros.
+    /// This number of zeros.
     pub(crate) fn new(size_bytes: u64) -> Self {
         let zeros = vec![0; size_bytes as usize];
         Self {
@@ -167,12 +167,12 @@ impl CorruptData {
         self.truth.len() as u64
     }
 
-    /// From now on I/Os go wrong on these occasions; the first order that fits an I/O counts.
+    /// From now on I/Os fail on these occasions; the first matching order applies.
     pub(crate) fn order(&mut self, corruption: Corruption, occasion: Occasion) {
         self.orders.push(Order { corruption, occasion, seen: 0 });
     }
 
-    /// From now on no I/O goes wrong; what is wrong stays so.
+    /// From now on no I/O fails; existing corruption remains.
     pub(crate) fn behave(&mut self) {
         self.orders.clear();
     }
@@ -181,17 +181,17 @@ impl CorruptData {
         &self.injected
     }
 
-    /// Sectors whose stored bytes are not what a good disk would hold.
+    /// Sectors whose stored bytes differ from those of a sound disk.
     pub(crate) fn wrong(&self) -> Vec<WrongSector> {
         sectors(&self.wrong)
     }
 
-    /// Sectors of which a read was given something else than a good disk would have given.
+    /// Sectors for which a read returned data that a sound disk would not have returned.
     pub(crate) fn read_wrong(&self) -> Vec<WrongSector> {
         sectors(&self.read_wrong)
     }
 
-    /// The ranges of the reads of those.
+    /// The ranges of those reads.
     pub(crate) fn wrong_reads(&self) -> &[Range<u64>] {
         &self.wrong_reads
     }
@@ -226,7 +226,7 @@ impl CorruptData {
         self.store_late(offset..end);
     }
 
-    /// Makes a range zeros, as a discard does.
+    /// Zeroes a range, as a discard does.
     pub(crate) fn discard(&mut self, offset: u64, bytes: u64) {
         let end = (offset + bytes).min(self.size_bytes());
         let offset = offset.min(end);
@@ -307,7 +307,7 @@ impl CorruptData {
         self.note_differences(to..to + fits as u64, Some(cause));
     }
 
-    /// Stores late writes over what was just written.
+    /// Stores late writes over the data just written.
     fn store_late(&mut self, written: Range<u64>) {
         let overlaps =
             |late: &mut LateWrite| late.offset < written.end && written.start < late.offset + late.data.len() as u64;
@@ -318,7 +318,7 @@ impl CorruptData {
         }
     }
 
-    /// Notes which sectors of a range differ from the truth: newly because of this fault.
+    /// Records the sectors of a range that differ from the truth: new ones are attributed to this fault.
     fn note_differences(&mut self, range: Range<u64>, cause: Option<Injected>) {
         for sector in sectors_of(range) {
             let start = (sector * SECTOR_BYTES) as usize;
@@ -359,7 +359,7 @@ mod tests {
 
     const BLOCK: usize = 4096;
 
-    /// One of 64 KiB, of which the first 32 KiB were written with ones.
+    /// Data of 64 KiB, of which the first 32 KiB were written with ones.
     fn data() -> CorruptData {
         let mut data = CorruptData::new(64 << 10);
         data.write(0, &vec![1; 32 << 10]);
@@ -488,7 +488,7 @@ mod tests {
             data.write(16_384, &[2; BLOCK]);
         }
         let hit: Vec<_> = data.injected().iter().map(|injected| (injected.number, injected.offset)).collect();
-        // The first write of all made the data; each second of the others is outside the range.
+        // The first write created the data; each second of the others is outside the range.
         assert_eq!(hit, [(6, 0), (12, 4096)]);
     }
 }

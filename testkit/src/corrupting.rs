@@ -1,187 +1,94 @@
-//! A file that loses, tears, misplaces and changes its data to order, served by the test itself over FUSE.
+//! A file that loses, tears, misplaces and changes its data on demand, served by the test itself over FUSE.
 
 use crate::corrupt_data::{CorruptData, Corruption, Injected, Occasion, WrongSector};
-use crate::fuse::{self, Served, TTL};
+use crate::fuse::{FIRST, Files, Outcome, Served};
 use crate::workplace::Workplace;
-use fuser::{
-    Errno, FileAttr, FileHandle, Filesystem, Generation, INodeNo, KernelConfig, LockOwner, OpenFlags, ReplyAttr,
-    ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
-};
-use std::ffi::OsStr;
-use std::io;
+use fuser::Errno;
+use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::sync::MutexGuard;
 
-const FILE: INodeNo = INodeNo(2);
 const NAME: &str = "a.dat";
 
 /// The file system, mounted until it is dropped.
 #[derive(Debug)]
 pub struct Corrupting {
-    data: Arc<Mutex<CorruptData>>,
-    _served: Served,
-    /// The only file, full of zeros at the beginning.
+    served: Served<CorruptData>,
+    /// The only file, initially full of zeros.
     pub file: PathBuf,
 }
 
 impl Corrupting {
-    /// Mounts one with a file of this size in which nothing goes wrong yet, or says why that cannot be.
+    /// Mounts one with a file of this size and no faults yet; the error is the reason if that is impossible.
     pub fn mounted(place: &Workplace, name: &str, size_bytes: u64) -> Result<Self, String> {
-        let data = Arc::new(Mutex::new(CorruptData::new(size_bytes)));
-        let served = Served::mounted(Server { data: Arc::clone(&data) }, place.path(name))?;
+        let served = Served::mounted(CorruptData::new(size_bytes), place.path(name))?;
         let file = served.folder().join(NAME);
-        Ok(Self { data, _served: served, file })
+        Ok(Self { served, file })
     }
 
     fn data(&self) -> MutexGuard<'_, CorruptData> {
-        lock(&self.data)
+        self.served.files()
     }
 
-    /// From now on I/Os go wrong on these occasions. If there are more orders, the first that fits an I/O counts.
+    /// From now on I/Os fail on these occasions. If there are several orders, the first matching one applies.
     pub fn order(&self, corruption: Corruption, occasion: Occasion) {
         self.data().order(corruption, occasion);
     }
 
-    /// From now on no I/O goes wrong; what is wrong stays so.
+    /// From now on no I/O fails; existing corruption remains.
     pub fn behave(&self) {
         self.data().behave();
     }
 
-    /// The faults that took place, in their order.
+    /// The faults that occurred, in order.
     pub fn injected(&self) -> Vec<Injected> {
         self.data().injected().to_vec()
     }
 
-    /// Sectors whose stored bytes are not what a good disk would hold, in the order of their offsets.
+    /// Sectors whose stored bytes differ from those of a sound disk, by offset.
     pub fn wrong(&self) -> Vec<WrongSector> {
         self.data().wrong()
     }
 
-    /// Sectors of which a read was given something else than a good disk would have given, or which it could not read.
+    /// Sectors for which a read returned data that a sound disk would not have returned, or failed.
     pub fn read_wrong(&self) -> Vec<WrongSector> {
         self.data().read_wrong()
     }
 
-    /// The ranges of the reads that were given it, in the order of the reads.
+    /// The ranges of those reads, in their order.
     pub fn wrong_reads(&self) -> Vec<Range<u64>> {
         self.data().wrong_reads().to_vec()
     }
 }
 
-fn lock(data: &Mutex<CorruptData>) -> MutexGuard<'_, CorruptData> {
-    data.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What FUSE calls.
-struct Server {
-    data: Arc<Mutex<CorruptData>>,
-}
-
-impl Server {
-    fn attributes(&self, inode: INodeNo) -> FileAttr {
-        fuse::attributes(inode, lock(&self.data).size_bytes())
+/// Each hook calls the method of the data with the same name.
+impl Files for CorruptData {
+    fn names(&self) -> Vec<(OsString, u64)> {
+        vec![(NAME.into(), FIRST)]
     }
-}
 
-impl Filesystem for Server {
-    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        fuse::take_many(config);
+    fn size_bytes(&self, _: u64) -> u64 {
+        self.size_bytes()
+    }
+
+    fn read(&mut self, _: u64, offset: u64, bytes: u32) -> Outcome<Vec<u8>> {
+        self.read(offset, bytes.into()).map_err(|_| Errno::EIO)
+    }
+
+    fn write(&mut self, _: u64, offset: u64, data: &[u8], _: bool) -> Outcome {
+        if offset + data.len() as u64 > self.size_bytes() {
+            return Err(Errno::ENOSPC);
+        }
+        self.write(offset, data);
         Ok(())
     }
 
-    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        if name == NAME {
-            reply.entry(&TTL, &self.attributes(FILE), Generation(0));
-        } else {
-            reply.error(Errno::ENOENT);
-        }
-    }
-
-    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&TTL, &self.attributes(inode));
-    }
-
-    fn setattr(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: Option<u32>,
-        _: Option<u32>,
-        _: Option<u32>,
-        size: Option<u64>,
-        _: Option<TimeOrNow>,
-        _: Option<TimeOrNow>,
-        _: Option<SystemTime>,
-        _: Option<FileHandle>,
-        _: Option<SystemTime>,
-        _: Option<SystemTime>,
-        _: Option<SystemTime>,
-        _: Option<fuser::BsdFileFlags>,
-        reply: ReplyAttr,
-    ) {
-        fuse::keep_size(&self.attributes(inode), size, reply);
-    }
-
-    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        fuse::opened(reply);
-    }
-
-    fn read(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        size: u32,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyData,
-    ) {
-        let read = lock(&self.data).read(offset, size.into());
-        match read {
-            Ok(data) => reply.data(&data),
-            Err(_) => reply.error(Errno::EIO),
-        }
-    }
-
-    fn write(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        data: &[u8],
-        _: WriteFlags,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyWrite,
-    ) {
-        let mut stored = lock(&self.data);
-        if offset + data.len() as u64 > stored.size_bytes() {
-            return reply.error(Errno::ENOSPC);
-        }
-        stored.write(offset, data);
-        drop(stored);
-        reply.written(data.len() as u32);
-    }
-
-    fn fallocate(&self, _: &Request, _: INodeNo, _: FileHandle, offset: u64, bytes: u64, mode: i32, reply: ReplyEmpty) {
-        if mode & i32::from(PUNCH_HOLE) == 0 {
-            return reply.error(Errno::EOPNOTSUPP);
-        }
-        lock(&self.data).discard(offset, bytes);
-        reply.ok();
-    }
-
-    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        fuse::has_room(reply);
+    fn discard(&mut self, _: u64, offset: u64, bytes: u64) -> Outcome {
+        self.discard(offset, bytes);
+        Ok(())
     }
 }
-
-/// `FALLOC_FL_PUNCH_HOLE` of `linux/falloc.h`.
-const PUNCH_HOLE: u8 = 2;
 
 #[cfg(test)]
 mod tests {

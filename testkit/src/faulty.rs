@@ -1,57 +1,58 @@
-//! A file system with faults to order, served by the test itself over FUSE.
+//! A file system with faults on demand, served by the test itself over FUSE.
 //!
-//! It keeps no data: reads give zeros, writes are taken and forgotten. What matters is which of them
-//! fail, and which do not come back until the test says so.
+//! It stores no data: reads return zeros, writes are discarded. Relevant are the I/Os that fail, and those that do not
+//! complete until the test releases them.
 
-use crate::fuse::{self, Served, TTL, opened};
+use crate::fuse::{Answer, Done, FIRST, Files, Kind, Outcome, Served, lock};
 use crate::process::Running;
 use crate::service::{Service, ServiceClock};
 use crate::workplace::Workplace;
-use fuser::{
-    Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, KernelConfig, LockOwner, OpenFlags,
-    ReplyAttr, ReplyCreate, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
-    WriteFlags,
-};
-use std::ffi::OsStr;
-use std::io;
+use fuser::Errno;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
-/// The file that is there from the beginning.
-const OLD: INodeNo = INodeNo(2);
-/// The one that can be made.
-const NEW: INodeNo = INodeNo(3);
+/// The file that initially exists.
+const OLD: u64 = FIRST;
+/// The one that can be created.
+const NEW: u64 = FIRST + 1;
 const OLD_NAME: &str = "a.dat";
 const NEW_NAME: &str = "new.dat";
 
-/// What becomes of I/O.
-#[derive(Debug)]
+/// The treatment of I/O.
+#[derive(Default)]
 struct Law {
     sizes_bytes: [u64; 2],
     new_exists: bool,
-    /// Blocks of this size, of which each n-th fails; 0 = none.
+    /// Size of blocks of which each n-th fails, in bytes; 0 = none.
     block_bytes: u64,
     every: u64,
-    /// Offsets from here on find no space.
+    /// Offsets from here on fail with ENOSPC.
     room_bytes: u64,
-    slow: Option<Slow>,
+    /// Time that reads take at this offset, or everywhere.
+    slow: Option<(Option<u64>, Duration)>,
     service: Option<ServiceClock>,
-    /// What an fsync takes; `None` = the file system has none.
+    /// Duration of an fsync; `None` = unsupported.
     flush_takes: Option<Duration>,
-    /// The most that an answer was later than the service allows.
-    latest: Duration,
-    slow_reads: Vec<SlowRead>,
+    delayed: Arc<Mutex<Delayed>>,
     is_holding: bool,
-    /// The open with this number, from 1, does not come back; 0 = all do.
+    /// Number of the open, from 1, that does not complete; 0 = all do.
     held_open: u64,
-    held: Vec<Held>,
+    held: Vec<Answer>,
     opened: u64,
     answered: u64,
-    /// `None` = they are not recorded.
+    /// `None` = calls are not recorded.
     calls: Option<Vec<Call>>,
-    /// I/Os that a service law keeps.
+}
+
+/// Calls that are answered by separate threads.
+#[derive(Default)]
+struct Delayed {
     outstanding: usize,
+    /// Maximum delay of an answer beyond its due time.
+    latest: Duration,
+    slow_reads: Vec<SlowRead>,
 }
 
 /// A call in the order of arrival.
@@ -63,51 +64,35 @@ pub enum Call {
     Write(Asked),
     /// `fsync` or `fdatasync`.
     Flush {
-        /// Reads and writes without an answer.
+        /// Number of reads and writes without an answer.
         outstanding: usize,
     },
 }
 
-/// Where an I/O goes.
+/// Range of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// Offset in bytes.
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// Reads and writes without an answer, this one not counted, if a [`Service`] holds.
+    /// Number of reads and writes without an answer, excluding this one, if a [`Service`] is set.
     pub outstanding: usize,
 }
 
-/// Reads at this offset, or everywhere, take so long.
-#[derive(Clone, Copy, Debug)]
-struct Slow {
-    offset: Option<u64>,
-    time: Duration,
-}
-
-/// When a slow read came to the file system, and when its answer was about to leave.
+/// Times when a slow read arrived at the file system, and when its answer was about to leave.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowRead {
-    /// It was asked for before.
+    /// It was submitted before this time.
     pub arrived: Instant,
-    /// It came back later.
+    /// It completed after this time.
     pub answered: Instant,
-}
-
-/// An I/O that has no answer yet.
-#[derive(Debug)]
-enum Held {
-    Read { bytes: u32, reply: ReplyData },
-    Write { bytes: u32, reply: ReplyWrite },
-    Open { reply: ReplyOpen },
 }
 
 /// The file system, mounted until it is dropped.
 #[derive(Debug)]
 pub struct Faulty {
-    law: Arc<Mutex<Law>>,
-    _served: Served,
+    served: Served<Law>,
     /// A file of 16 MiB.
     pub file: PathBuf,
     /// A file that does not exist yet.
@@ -115,122 +100,104 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// Mounts one in which nothing fails yet, or says why that cannot be.
+    /// Mounts one without faults yet; the error is the reason if that is impossible.
     pub fn mounted(place: &Workplace, name: &str) -> Result<Self, String> {
-        let law = Arc::new(Mutex::new(Law {
-            sizes_bytes: [16 << 20, 0],
-            new_exists: false,
-            block_bytes: 1,
-            every: 0,
-            room_bytes: u64::MAX,
-            slow: None,
-            service: None,
-            flush_takes: None,
-            latest: Duration::ZERO,
-            slow_reads: Vec::new(),
-            is_holding: false,
-            held_open: 0,
-            held: Vec::new(),
-            opened: 0,
-            answered: 0,
-            calls: None,
-            outstanding: 0,
-        }));
-        let served = Served::mounted(Server { law: Arc::clone(&law) }, place.path(name))?;
+        let law = Law { sizes_bytes: [16 << 20, 0], block_bytes: 1, room_bytes: u64::MAX, ..Law::default() };
+        let served = Served::mounted(law, place.path(name))?;
         let (file, new_file) = (served.folder().join(OLD_NAME), served.folder().join(NEW_NAME));
-        Ok(Self { law, _served: served, file, new_file })
+        Ok(Self { served, file, new_file })
     }
 
     fn law(&self) -> MutexGuard<'_, Law> {
-        lock(&self.law)
+        self.served.files()
     }
 
-    /// From now on each `every`-th block of `block_bytes` fails with `EIO`: the one before each
-    /// multiple of `every` blocks.
+    /// From now on each `every`-th block of `block_bytes` fails with `EIO`: the one before each multiple of `every`
+    /// blocks.
     pub fn fail_blocks(&self, block_bytes: u64, every: u64) {
         let mut law = self.law();
         (law.block_bytes, law.every) = (block_bytes, every);
     }
 
-    /// From now on nothing can be written beyond so many bytes of a file: `ENOSPC`, whatever the file
-    /// system says about its free space.
+    /// From now on writes beyond this offset of a file fail with `ENOSPC`, regardless of the free space reported by the
+    /// file system.
     pub fn limit_room(&self, room_bytes: u64) {
         self.law().room_bytes = room_bytes;
     }
 
-    /// From now on reads at this offset come back after so long; others are not kept waiting.
+    /// From now on reads at this offset take this long; others are not delayed.
     pub fn slow_down(&self, offset: u64, time: Duration) {
-        self.law().slow = Some(Slow { offset: Some(offset), time });
+        self.law().slow = Some((Some(offset), time));
     }
 
-    /// From now on each read comes back after so long, however many there are at a time.
+    /// From now on each read takes this long, regardless of the queue depth.
     pub fn slow_down_all(&self, time: Duration) {
-        self.law().slow = Some(Slow { offset: None, time });
+        self.law().slow = Some((None, time));
     }
 
-    /// From now on reads and writes take as long as this says.
+    /// From now on reads and writes take as long as this service defines.
     pub fn serve(&self, service: Service) {
         self.law().service = Some(ServiceClock::new(service));
     }
 
-    /// From now on each fsync and fdatasync takes so long; writes do not.
+    /// From now on each fsync and fdatasync takes this long; writes do not.
     pub fn flush_takes(&self, time: Duration) {
         self.law().flush_takes = Some(time);
     }
 
-    /// Records calls from now on, and gives those that were recorded before.
+    /// Records calls from now on, and returns those recorded before.
     pub fn take_calls(&self) -> Vec<Call> {
         self.law().calls.replace(Vec::new()).unwrap_or_default()
     }
 
-    /// The most that an answer was later than [`Service`] says: it shares its CPUs with others.
+    /// Maximum delay of an answer beyond the time of [`Service`]: CPUs are shared with other programs.
     pub fn latest(&self) -> Duration {
-        self.law().latest
+        self.law().delayed().latest
     }
 
-    /// Gives the file that is there from the beginning another size.
+    /// Changes the size of the file that initially exists.
     pub fn resize(&self, size_bytes: u64) {
         self.law().sizes_bytes[0] = size_bytes;
     }
 
-    /// The slow reads that were answered since the last call, in the order of their answers.
+    /// The slow reads answered since the last call, in the order of their answers.
     pub fn take_slow_reads(&self) -> Vec<SlowRead> {
-        std::mem::take(&mut self.law().slow_reads)
+        std::mem::take(&mut self.law().delayed().slow_reads)
     }
 
-    /// From now on reads and writes do not come back.
+    /// From now on reads and writes do not complete.
     pub fn hold(&self) {
         self.law().is_holding = true;
     }
 
-    /// The `ahead`-th open from now on, from 1, does not come back.
+    /// The `ahead`-th open from now on, from 1, does not complete.
     pub fn hold_open(&self, ahead: u64) {
         let mut law = self.law();
         law.held_open = law.opened + ahead;
     }
 
-    /// How often files were opened.
+    /// Number of opens.
     pub fn opened(&self) -> u64 {
         self.law().opened
     }
 
-    /// Number of calls that have not come back.
+    /// Number of calls that have not completed.
     pub fn held(&self) -> usize {
         self.law().held.len()
     }
 
-    /// Number of reads and writes that were done, failed ones not counted.
+    /// Number of reads and writes that completed, except failed ones.
     pub fn answered(&self) -> u64 {
         self.law().answered
     }
 
-    /// Lets all of them come back, and those to come.
+    /// Completes all of them, and later ones.
     pub fn release(&self) {
         self.law().release();
     }
 
-    /// A load (`-v`) whose I/Os hang since some were answered, and when it was started. One that was over before, because this
-    /// thread was kept waiting, is started again.
+    /// A load (`-v`) whose I/Os hang after some were answered, and its start time. One that ended before, because this
+    /// thread was delayed, is started again.
     pub fn hold_load(&self, start: impl Fn() -> Running) -> (Instant, Running) {
         loop {
             let started = Instant::now();
@@ -252,244 +219,131 @@ impl Faulty {
 
 impl Drop for Faulty {
     fn drop(&mut self) {
-        // Nobody can unmount, and no process can end, while I/O is held.
+        // Unmounting, and the end of processes, are impossible while I/O is held.
         self.release();
     }
 }
 
-fn answer_later(law: &Arc<Mutex<Law>>, at: Instant, answer: impl FnOnce() + Send + 'static) {
-    let law = Arc::clone(law);
-    lock(&law).outstanding += 1;
-    std::thread::spawn(move || {
-        std::thread::sleep(at.saturating_duration_since(Instant::now()));
-        let late = at.elapsed();
-        let mut law = lock(&law);
-        law.latest = law.latest.max(late);
-        law.outstanding -= 1;
-        drop(law);
-        answer();
-    });
-}
-
-fn lock(law: &Mutex<Law>) -> MutexGuard<'_, Law> {
-    law.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Law {
-    fn release(&mut self) {
-        self.is_holding = false;
-        for held in self.held.drain(..) {
-            match held {
-                Held::Read { bytes, reply } => reply.data(&vec![0; bytes as usize]),
-                Held::Write { bytes, reply } => reply.written(bytes),
-                Held::Open { reply } => opened(reply),
-            }
-        }
+    fn delayed(&self) -> MutexGuard<'_, Delayed> {
+        lock(&self.delayed)
     }
 
-    fn record(&mut self, call: Call) {
+    fn answer_later(&self, done: Done, at: Instant, answer: Answer) {
+        self.delayed().outstanding += 1;
+        let delayed = Arc::clone(&self.delayed);
+        std::thread::spawn(move || {
+            std::thread::sleep(at.saturating_duration_since(Instant::now()));
+            let answered = Instant::now();
+            let mut delayed = lock(&delayed);
+            delayed.latest = delayed.latest.max(answered.saturating_duration_since(at));
+            delayed.outstanding -= 1;
+            if done.kind == Kind::Read {
+                delayed.slow_reads.push(SlowRead { arrived: done.arrived, answered });
+            }
+            drop(delayed);
+            answer();
+        });
+    }
+
+    /// Due time of the answer to a call, if it is delayed.
+    fn answer_at(&mut self, done: Done) -> Option<Instant> {
+        let Done { kind, offset, bytes, arrived } = done;
+        if kind == Kind::Flush {
+            return self.flush_takes.map(|time| arrived + time);
+        }
+        if let Some(service) = &mut self.service {
+            return Some(service.answer_at(offset, bytes, arrived));
+        }
+        let (place, time) = self.slow.filter(|_| kind == Kind::Read)?;
+        place.is_none_or(|place| place == offset).then_some(arrived + time)
+    }
+
+    fn release(&mut self) {
+        self.is_holding = false;
+        self.held.drain(..).for_each(|answer| answer());
+    }
+
+    fn record(&mut self, call: impl FnOnce(usize) -> Call) {
+        let call = call(self.delayed().outstanding);
         if let Some(calls) = &mut self.calls {
             calls.push(call);
         }
     }
 
-    fn answer_at(&mut self, offset: u64, bytes: u32, now: Instant) -> Option<Instant> {
-        self.service.as_mut().map(|service| service.answer_at(offset, bytes, now))
+    fn size(&mut self, file: u64) -> &mut u64 {
+        &mut self.sizes_bytes[usize::from(file == NEW)]
     }
 
-    fn size(&mut self, inode: INodeNo) -> &mut u64 {
-        &mut self.sizes_bytes[usize::from(inode == NEW)]
-    }
-
-    /// True if any block of the range is one that fails.
-    fn fails(&self, offset: u64, bytes: u64) -> bool {
+    /// Fails if any block of the range is to fail.
+    fn check(&self, offset: u64, bytes: u64) -> Outcome {
         let (first, last) = (offset / self.block_bytes, (offset + bytes.max(1) - 1) / self.block_bytes);
-        self.every > 0 && (first..=last).any(|block| (block + 1).is_multiple_of(self.every))
-    }
-
-    fn attributes(&mut self, inode: INodeNo) -> FileAttr {
-        let size = *self.size(inode);
-        fuse::attributes(inode, size)
+        let is_failing = self.every > 0 && (first..=last).any(|block| (block + 1).is_multiple_of(self.every));
+        if is_failing { Err(Errno::EIO) } else { Ok(()) }
     }
 }
 
-/// What FUSE calls.
-struct Server {
-    law: Arc<Mutex<Law>>,
-}
-
-impl Server {
-    fn law(&self) -> MutexGuard<'_, Law> {
-        lock(&self.law)
+impl Files for Law {
+    fn names(&self) -> Vec<(OsString, u64)> {
+        let new = self.new_exists.then(|| (NEW_NAME.into(), NEW));
+        [(OLD_NAME.into(), OLD)].into_iter().chain(new).collect()
     }
-}
 
-impl Filesystem for Server {
-    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        fuse::take_many(config);
+    fn size_bytes(&self, file: u64) -> u64 {
+        self.sizes_bytes[usize::from(file == NEW)]
+    }
+
+    fn resize(&mut self, file: u64, size_bytes: u64) -> Outcome {
+        *self.size(file) = size_bytes;
         Ok(())
     }
 
-    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let mut law = self.law();
-        match name.to_str() {
-            Some(OLD_NAME) => reply.entry(&TTL, &law.attributes(OLD), Generation(0)),
-            Some(NEW_NAME) if law.new_exists => reply.entry(&TTL, &law.attributes(NEW), Generation(0)),
-            _ => reply.error(Errno::ENOENT),
-        }
+    fn create(&mut self, name: &OsStr) -> Outcome<u64> {
+        self.new_exists |= name == NEW_NAME;
+        if name == NEW_NAME { Ok(NEW) } else { Err(Errno::EPERM) }
     }
 
-    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&TTL, &self.law().attributes(inode));
+    fn remove(&mut self, name: &OsStr) -> Outcome {
+        self.new_exists &= name != NEW_NAME;
+        if name == NEW_NAME { Ok(()) } else { Err(Errno::EPERM) }
     }
 
-    fn setattr(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: Option<u32>,
-        _: Option<u32>,
-        _: Option<u32>,
-        size: Option<u64>,
-        _: Option<TimeOrNow>,
-        _: Option<TimeOrNow>,
-        _: Option<SystemTime>,
-        _: Option<FileHandle>,
-        _: Option<SystemTime>,
-        _: Option<SystemTime>,
-        _: Option<SystemTime>,
-        _: Option<fuser::BsdFileFlags>,
-        reply: ReplyAttr,
-    ) {
-        let mut law = self.law();
-        if let Some(size) = size {
-            *law.size(inode) = size;
-        }
-        reply.attr(&TTL, &law.attributes(inode));
+    fn read(&mut self, file: u64, offset: u64, bytes: u32) -> Outcome<Vec<u8>> {
+        self.record(|outstanding| Call::Read(Asked { offset, bytes: bytes.into(), outstanding }));
+        let bytes = u64::from(bytes).min(self.size_bytes(file).saturating_sub(offset));
+        self.check(offset, bytes)?;
+        Ok(vec![0; bytes as usize])
     }
 
-    fn create(&self, _: &Request, _: INodeNo, name: &OsStr, _: u32, _: u32, _: i32, reply: ReplyCreate) {
-        if name != NEW_NAME {
-            return reply.error(Errno::EPERM);
+    fn write(&mut self, file: u64, offset: u64, data: &[u8], _: bool) -> Outcome {
+        let bytes = data.len() as u64;
+        self.record(|outstanding| Call::Write(Asked { offset, bytes, outstanding }));
+        self.check(offset, bytes)?;
+        let end = offset + bytes;
+        if end > self.room_bytes {
+            return Err(Errno::ENOSPC);
         }
-        let mut law = self.law();
-        law.new_exists = true;
-        let (attributes, flags) = (law.attributes(NEW), FopenFlags::FOPEN_DIRECT_IO);
-        reply.created(&TTL, &attributes, Generation(0), FileHandle(0), flags);
-    }
-
-    fn unlink(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        if name != NEW_NAME {
-            return reply.error(Errno::EPERM);
-        }
-        self.law().new_exists = false;
-        reply.ok();
-    }
-
-    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        let mut law = self.law();
-        law.opened += 1;
-        if law.opened == law.held_open {
-            law.held.push(Held::Open { reply });
-        } else {
-            opened(reply);
-        }
-    }
-
-    fn read(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        size: u32,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyData,
-    ) {
-        let arrived = Instant::now();
-        let mut law = self.law();
-        let asked = Asked { offset, bytes: size.into(), outstanding: law.outstanding };
-        law.record(Call::Read(asked));
-        let left = law.size(inode).saturating_sub(offset);
-        let bytes = u64::from(size).min(left) as u32;
-        if law.fails(offset, u64::from(bytes)) {
-            reply.error(Errno::EIO);
-        } else if law.is_holding {
-            law.held.push(Held::Read { bytes, reply });
-        } else {
-            law.answered += 1;
-            let zeros = vec![0; bytes as usize];
-            if let Some(answer_at) = law.answer_at(offset, bytes, arrived) {
-                drop(law);
-                return answer_later(&self.law, answer_at, move || reply.data(&zeros));
-            }
-            let Some(slow) = law.slow.filter(|slow| slow.offset.is_none_or(|slow| slow == offset)) else {
-                return reply.data(&zeros);
-            };
-            let law = Arc::clone(&self.law);
-            std::thread::spawn(move || {
-                std::thread::sleep(slow.time);
-                let answered = Instant::now();
-                lock(&law).slow_reads.push(SlowRead { arrived, answered });
-                reply.data(&zeros);
-            });
-        }
-    }
-
-    fn write(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        data: &[u8],
-        _: WriteFlags,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyWrite,
-    ) {
-        let mut law = self.law();
-        let asked = Asked { offset, bytes: data.len() as u64, outstanding: law.outstanding };
-        law.record(Call::Write(asked));
-        let end = offset + data.len() as u64;
-        if law.fails(offset, data.len() as u64) {
-            return reply.error(Errno::EIO);
-        }
-        if end > law.room_bytes {
-            return reply.error(Errno::ENOSPC);
-        }
-        let size = law.size(inode);
+        let size = self.size(file);
         *size = end.max(*size);
-        let bytes = data.len() as u32;
-        if law.is_holding {
-            law.held.push(Held::Write { bytes, reply });
-        } else {
-            law.answered += 1;
-            match law.answer_at(offset, bytes, Instant::now()) {
-                Some(answer_at) => {
-                    drop(law);
-                    answer_later(&self.law, answer_at, move || reply.written(bytes));
-                }
-                None => reply.written(bytes),
-            }
-        }
+        Ok(())
     }
 
-    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let mut law = self.law();
-        let (outstanding, time) = (law.outstanding, law.flush_takes);
-        law.record(Call::Flush { outstanding });
-        drop(law);
-        // The kernel asks no more once it was told that there is none.
-        match time {
-            Some(time) => answer_later(&self.law, Instant::now() + time, move || reply.ok()),
-            None => reply.error(Errno::ENOSYS),
-        }
+    fn flush(&mut self) -> Outcome {
+        self.record(|outstanding| Call::Flush { outstanding });
+        self.flush_takes.map(drop).ok_or(Errno::ENOSYS)
     }
 
-    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        // Plenty, whatever the room is.
-        fuse::has_room(reply);
+    fn deliver(&mut self, done: Done, answer: Answer) {
+        let is_open = done.kind == Kind::Open;
+        let is_io = matches!(done.kind, Kind::Read | Kind::Write);
+        self.opened += u64::from(is_open);
+        if (is_open && self.opened == self.held_open) || (is_io && self.is_holding) {
+            return self.held.push(answer);
+        }
+        self.answered += u64::from(is_io);
+        match self.answer_at(done).filter(|_| !is_open) {
+            Some(at) => self.answer_later(done, at, answer),
+            None => answer(),
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! Reads reports as the scripts of the field do: tables by title, cells split at bars.
+//! Parses reports like published scripts: tables by title, cells split at bars.
 
-/// The figures of one timespan.
+/// The results of one timespan.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// "actual test time".
@@ -24,7 +24,7 @@ pub struct Table {
     pub sum: Row,
 }
 
-/// Figures in a table.
+/// A row of a table.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Bytes transferred.
@@ -35,12 +35,12 @@ pub struct Row {
     pub mib_per_s: f64,
     /// I/Os per second.
     pub ios_per_s: f64,
-    /// The cells behind them, blanks trimmed.
+    /// The cells after these, blanks trimmed.
     pub others: Vec<String>,
 }
 
 impl Report {
-    /// The only report of a text.
+    /// Parses the only report of a text.
     pub fn of(text: &str) -> Self {
         let time = text.lines().find_map(|line| line.strip_prefix("actual test time:")).unwrap_or_default();
         let seconds = time.trim().trim_end_matches('s').parse();

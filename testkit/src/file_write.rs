@@ -7,13 +7,13 @@ use crate::workplace::Workplace;
 use std::path::{Path, PathBuf};
 
 impl Workplace {
-    /// Makes a file of 64 KiB with somebody's data: no fill of ours.
+    /// Creates a file of 64 KiB with foreign data, unlike our fill pattern.
     pub fn somebodys(&self, name: &str) -> PathBuf {
         let content: Vec<u8> = (0..65_536_u32).map(|index| (index * 7 % 251) as u8 ^ 0x55).collect();
         self.file(name, &content)
     }
 
-    /// The run is refused before anything happens: exit 3, no report, the file named and untouched.
+    /// Checks that the run is refused before anything happens: exit 3, no report, the file named and untouched.
     pub fn refused(&self, words: &str, path: &Path, parts: &[&str]) -> Finished {
         let (run, is_untouched) = unless_swapping(|| {
             let before = Snapshot::of(path);

@@ -12,13 +12,13 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Has the file open for reading and does nothing with it.
+    /// Has the file open for reading without using it.
     pub fn open(place: &Workplace, path: &Path) -> Self {
         let script = r#"exec 3<"$1"; echo ready; exec sleep infinity"#;
         Self::ready(place.tool("sh").args("-c").arg(script).arg("sh").arg(path).start())
     }
 
-    /// The same, with what stands in front of the shell, like `["unshare", "-m"]`.
+    /// The same, with a command before the shell, like `["unshare", "-m"]`.
     pub fn open_inside(place: &Workplace, wrapper: &[&str], path: &Path) -> Self {
         let script = r#"exec 3<"$1"; echo ready; exec sleep infinity"#;
         let words = wrapper[1..].join(" ");
@@ -26,7 +26,7 @@ impl Holder {
         Self::ready(program.start())
     }
 
-    /// Has the file mapped, for reading and writing by all who map it, and no descriptor of it.
+    /// Has the file mapped, shared for reading and writing, and no descriptor of it.
     pub fn mapped(place: &Workplace, path: &Path) -> Result<Self, String> {
         let python = tool("python3")?;
         let script = "import mmap, os, sys, threading\n\
@@ -43,8 +43,7 @@ impl Holder {
         Ok(Self::ready(place.tool(python).arg("-c").arg(script).arg(path).start()))
     }
 
-    /// Has the file open in a thread that has a table of descriptors of its own; its first thread has ended
-    /// if `is_first_ended`.
+    /// Has the file open in a thread with a separate descriptor table; its first thread has ended if `is_first_ended`.
     pub fn thread(place: &Workplace, path: &Path, is_first_ended: bool) -> Result<Self, String> {
         let python = tool("python3")?;
         let script = "import ctypes, os, sys, threading\n\
@@ -90,7 +89,7 @@ impl Holder {
         Self { process }
     }
 
-    /// Its process id.
+    /// Its process ID.
     pub fn id(&self) -> u32 {
         self.process.id()
     }

@@ -1,16 +1,15 @@
-//! Huge pages of the default size, which belong to the whole machine.
+//! Huge pages of the default size, which are a resource of the whole machine.
 
 use crate::machine::is_root;
 use std::fs::{self, File};
 
 const COUNT: &str = "/proc/sys/vm/nr_hugepages";
 
-/// Nobody else's test changes how many there are until this is dropped; then there are as many as
-/// before.
+/// Excludes changes of their number by other tests until this is dropped; then the number is restored.
 #[derive(Debug)]
 pub struct HugePages {
     before: Option<String>,
-    /// Let go last.
+    /// Released last.
     _turn: File,
 }
 
@@ -24,7 +23,7 @@ impl HugePages {
         Ok(Self { before: None, _turn: turn })
     }
 
-    /// Adds some, or says why that is not possible here.
+    /// Adds some; the error is the reason if that is impossible here.
     pub fn add(&mut self, count: u64) -> Result<(), String> {
         if !is_root() {
             return Err("needs root".to_owned());
@@ -39,12 +38,12 @@ impl HugePages {
         Ok(())
     }
 
-    /// How many nobody uses.
+    /// Number of free pages.
     pub fn free(&self) -> u64 {
         meminfo("HugePages_Free")
     }
 
-    /// KiB of each.
+    /// Size of each in KiB.
     pub fn size_kib(&self) -> u64 {
         meminfo("Hugepagesize")
     }
@@ -53,7 +52,7 @@ impl HugePages {
 impl Drop for HugePages {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // There is nothing else to try.
+            // There is no alternative.
             let _ = fs::write(COUNT, before.trim());
         }
     }

@@ -4,14 +4,14 @@ use rustix::fs::{Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 
-/// What comes to the log from some moment on.
+/// The messages logged from some moment on.
 #[derive(Debug)]
 pub struct KernelLog {
     file: OwnedFd,
 }
 
 impl KernelLog {
-    /// From now on, or why this process cannot read it.
+    /// Messages from now on; the error is the reason if this process cannot read them.
     pub fn from_now() -> Result<Self, String> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open("/dev/kmsg", flags, Mode::empty());
@@ -21,8 +21,8 @@ impl KernelLog {
         Ok(Self { file })
     }
 
-    /// Whether an I/O error of a device, like `loop0`, came since the last look. The kernel writes at most 10 of these
-    /// messages in 5 s, for all devices of the machine together, so there may be none although I/Os failed.
+    /// True if an I/O error of a device, like `loop0`, was logged since the last call. The kernel writes at most 10 of
+    /// these messages in 5 s, for all devices of the machine together, so there may be none although I/Os failed.
     pub fn has_io_error(&self, device: &str) -> bool {
         let wanted = format!("error, dev {device}, sector ");
         let (mut record, mut found) = ([0; 8192], false);
@@ -30,7 +30,7 @@ impl KernelLog {
             match rustix::io::read(&self.file, &mut record) {
                 Ok(0) => return found,
                 Ok(length) => found |= String::from_utf8_lossy(&record[..length]).contains(&wanted),
-                // A record that was overwritten meanwhile.
+                // A record that was overwritten in the meantime.
                 Err(Errno::PIPE | Errno::INTR) => {}
                 Err(_) => return found,
             }

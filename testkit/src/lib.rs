@@ -1,5 +1,5 @@
-//! A hermetic place for tests that drive the built program: own folder, cleared environment,
-//! captured streams, a time limit on everything that is started.
+//! A hermetic environment for tests that drive the built program: a separate directory, cleared environment, captured
+//! streams, a time limit on every program.
 //!
 //! ```text
 //! let place = testkit::workplace!();
@@ -7,7 +7,7 @@
 //! run.expect_status(0);
 //! ```
 //!
-//! What a machine cannot do is skipped with a reason that cargo shows: [`skip!`].
+//! Tests that a machine cannot run are skipped with a reason that cargo shows: [`skip!`].
 
 #![allow(clippy::missing_panics_doc)] // In a test, to panic is to fail.
 #![allow(clippy::must_use_candidate)]
@@ -59,7 +59,7 @@ pub use workplace::Workplace;
 use std::fmt;
 use std::io::Write;
 
-/// A [`Workplace`] of one's own for the program of the crate under test.
+/// A separate [`Workplace`] for the program of the crate under test.
 #[macro_export]
 macro_rules! workplace {
     () => {
@@ -67,7 +67,7 @@ macro_rules! workplace {
     };
 }
 
-/// Ends a test that this machine cannot do, and says why.
+/// Ends a test that this machine cannot run, and prints the reason.
 #[macro_export]
 macro_rules! skip {
     ($($reason:tt)*) => {{
@@ -87,10 +87,10 @@ macro_rules! or_skip {
     };
 }
 
-/// Says that the current test was skipped, past the capture of passing tests' output.
+/// Reports that the current test was skipped, past the capture of passing tests' output.
 pub fn say_skipped(reason: fmt::Arguments<'_>) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    // `eprintln!` would be swallowed; a lost line is no failure of the test.
+    // `eprintln!` would be captured; a lost line does not fail the test.
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
 }

@@ -1,4 +1,4 @@
-//! What only root can set up. Everything is taken down when it is dropped.
+//! Setups that require root. Everything is removed when dropped.
 
 use crate::process::Finished;
 use crate::workplace::Workplace;
@@ -12,14 +12,14 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Where a program is, or that it is nowhere.
+/// The path of a program; the error states that it is missing.
 pub fn tool(name: &str) -> Result<PathBuf, String> {
     let folders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
     let mut paths = folders.iter().map(|folder| Path::new(folder).join(name));
     paths.find(|path| is_program(path)).ok_or_else(|| format!("{name} is not installed"))
 }
 
-/// True if this is a program that can be run.
+/// True if this is an executable program.
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
@@ -40,7 +40,7 @@ fn worked(run: &Finished) -> Result<(), String> {
     if run.code() == Some(0) { Ok(()) } else { Err(format!("not possible here: {}", run.stderr.trim())) }
 }
 
-/// The words that run a program as nobody, if that can work here.
+/// The command prefix that runs a program as nobody, if that works here.
 pub fn nobody_can_run(place: &Workplace) -> Result<String, String> {
     let setpriv = root_with("setpriv")?;
     let words = format!("{} --reuid=65534 --regid=65534 --clear-groups", setpriv.display());
@@ -56,7 +56,7 @@ pub fn nobody_can_run(place: &Workplace) -> Result<String, String> {
 pub struct LoopDevice<'a> {
     place: &'a Workplace,
     losetup: PathBuf,
-    /// Like `/dev/loop0`.
+    /// Path like `/dev/loop0`.
     pub path: PathBuf,
 }
 
@@ -64,8 +64,8 @@ impl<'a> LoopDevice<'a> {
     /// Over the file at `backing`.
     pub fn over(place: &'a Workplace, backing: &Path) -> Result<Self, String> {
         let losetup = root_with("losetup")?;
-        // Two that look for a free device at once find the same one, and the second keeps it open for a
-        // moment after the first has it: whoever asks then is told that it is in use.
+        // Two that search for a free device at the same time find the same one, and the second keeps it open for a
+        // moment after the first has it: others are then told that it is in use.
         let turn = std::env::temp_dir().join("diskspd-tests-losetup.lock");
         let turn =
             File::options().create(true).truncate(false).write(true).open(turn).map_err(|error| error.to_string())?;
@@ -83,15 +83,15 @@ impl<'a> LoopDevice<'a> {
         Ok(device)
     }
 
-    /// One that promises 32 MiB where `memory` has room for less: writes beyond that fail. With the file
-    /// behind it.
+    /// One that reports 32 MiB although `memory` has less space: writes beyond that fail. Returned with the file below
+    /// it.
     pub fn failing(memory: &Mounted<'a>) -> Result<(Self, PathBuf), String> {
         let image = memory.path.join("own.img");
         File::create(&image).and_then(|file| file.set_len(32 << 20)).expect("a sparse file");
         Ok((Self::over(memory.place, &image)?, image))
     }
 
-    /// Like `loop0`.
+    /// Name like `loop0`.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -102,7 +102,7 @@ impl Drop for LoopDevice<'_> {
         let backing = Path::new("/sys/block").join(self.name()).join("loop/backing_file");
         let before = std::fs::read(&backing).ok();
         self.place.tool(&self.losetup).args("--detach").arg(&self.path).run();
-        // A process that has it open keeps it attached until it closes it: other tests look at all devices.
+        // A process that has it open keeps it attached until it closes it: other tests check all devices.
         for _ in 0..200 {
             if before.is_none() || std::fs::read(&backing).ok() != before {
                 break;
@@ -116,17 +116,17 @@ impl Drop for LoopDevice<'_> {
 #[derive(Debug)]
 pub struct Zram {
     number: u32,
-    /// Like `/dev/zram1`.
+    /// Path like `/dev/zram1`.
     pub path: PathBuf,
 }
 
 impl Zram {
     const CONTROL: &str = "/sys/class/zram-control";
 
-    /// One of so many bytes.
+    /// One with this size in bytes.
     pub fn of(size_bytes: u64) -> Result<Self, String> {
         let control = Path::new(Self::CONTROL);
-        // To read the file is to ask for one.
+        // Reading the file creates one.
         let number = std::fs::read_to_string(control.join("hot_add"))
             .map_err(|error| format!("no zram of one's own can be had: {error}"))?;
         let number = number.trim().parse().map_err(|_| format!("zram has no number but {number:?}"))?;
@@ -136,7 +136,7 @@ impl Zram {
         Ok(zram)
     }
 
-    /// Like `zram1`.
+    /// Name like `zram1`.
     pub fn name(&self) -> String {
         format!("zram{}", self.number)
     }
@@ -149,7 +149,7 @@ impl Drop for Zram {
     }
 }
 
-/// A partition that the kernel was told of, without a table. It would outlive the loop device.
+/// A partition added in the kernel, without a table. It would outlive the loop device.
 #[derive(Debug)]
 pub struct Partition<'a> {
     place: &'a Workplace,
@@ -176,18 +176,18 @@ impl Drop for Partition<'_> {
     }
 }
 
-/// A descriptor of a device that excludes others who ask for the same.
+/// A descriptor of a device that excludes other exclusive openers.
 pub fn claimed(device: &Path) -> std::io::Result<File> {
     Ok(rustix::fs::open(device, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
-/// A file system of one's own.
+/// A separate file system.
 #[derive(Debug)]
 pub struct Mounted<'a> {
     place: &'a Workplace,
-    /// Where it is mounted.
+    /// Its mount point.
     pub path: PathBuf,
-    /// Under it, if it has one. Dropped after it is unmounted.
+    /// The device below it, if it has one. Dropped after it is unmounted.
     pub device: Option<LoopDevice<'a>>,
 }
 
@@ -201,7 +201,7 @@ impl<'a> Mounted<'a> {
         Ok(Self { place, path, device: None })
     }
 
-    /// A ramfs: it keeps no attributes, knows no direct I/O and counts no space.
+    /// A ramfs: no extended attributes, no direct I/O, no accounting of space.
     pub fn ramfs(place: &'a Workplace, name: &str) -> Result<Self, String> {
         let mount = root_with("mount")?;
         let path = Self::folder(place, name);
@@ -209,14 +209,14 @@ impl<'a> Mounted<'a> {
         Ok(Self { place, path, device: None })
     }
 
-    /// A file or a directory under a second name, which must be there, too.
+    /// A file or a directory under a second name, which must also exist.
     pub fn bind(place: &'a Workplace, source: &str, name: &str) -> Result<Self, String> {
         let path = place.path(name);
         worked(&place.tool(root_with("mount")?).args("--bind").arg(place.path(source)).arg(&path).run())?;
         Ok(Self { place, path, device: None })
     }
 
-    /// An overlay over the directory `lower`; its upper layer is the directory `upper`, made here.
+    /// An overlay over the directory `lower`; its upper layer is the directory `upper`, created here.
     pub fn overlay(place: &'a Workplace, lower: &str, upper: &str, name: &str) -> Result<Self, String> {
         let mount = root_with("mount")?;
         let path = Self::folder(place, name);
@@ -253,11 +253,11 @@ impl<'a> Mounted<'a> {
         Self::device(place, name, LoopDevice::over(place, &image)?)
     }
 
-    /// An ext4 that nothing writes to in the background, and a file of 64 MiB on it for direct I/O.
+    /// An ext4 without background writes, and a file of 64 MiB on it for direct I/O.
     pub fn ext4_with_file(place: &'a Workplace) -> Result<(Self, PathBuf), String> {
         place.direct_io()?;
         let mounted = Self::ext4(place, "own", 96 << 20)?;
-        // Else the file system writes its tables.
+        // Otherwise the file system writes its tables.
         mounted.remount("noinit_itable")?;
         let file = mounted.path.join("a.dat");
         place.briefly("-c64M").arg(&file).run_until_measuring().expect_status(0);
@@ -265,14 +265,14 @@ impl<'a> Mounted<'a> {
         Ok((mounted, file))
     }
 
-    /// The file system that is on a device.
+    /// The existing file system of a device.
     pub fn device(place: &'a Workplace, name: &str, device: LoopDevice<'a>) -> Result<Self, String> {
         let path = Self::folder(place, name);
         worked(&place.tool(root_with("mount")?).arg(&device.path).arg(&path).run())?;
         Ok(Self { place, path, device: Some(device) })
     }
 
-    /// Mounts it again with other options.
+    /// Remounts it with other options.
     pub fn remount(&self, options: &str) -> Result<(), String> {
         let words = format!("-o remount,{options}");
         worked(&self.place.tool(root_with("mount")?).args(&words).arg(&self.path).run())
@@ -287,19 +287,19 @@ impl<'a> Mounted<'a> {
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
-        // Lazily, so that a process that a failed test left behind cannot keep it.
+        // Lazily, so that a process left behind by a failed test cannot block it.
         self.place.tool("umount").args("--lazy").arg(&self.path).run();
     }
 }
 
-/// What the kernel's memory management has counted so far under a name of `/proc/vmstat`, like `nr_written`.
+/// Count of memory management events so far under a name in `/proc/vmstat`, like `nr_written`.
 pub fn memory_events(name: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/vmstat").ok()?;
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
 }
 
-/// What comes of an attempt and whether it left content alone; of another one if it did not while the kernel swapped, which
-/// changes what is swapped to.
+/// The result of an attempt, and true if it did not change content; it is repeated if content changed while the kernel
+/// swapped, which changes the swap space.
 pub fn unless_swapping<T>(attempt: impl Fn() -> (T, bool)) -> (T, bool) {
     let swapped_out_pages = || memory_events("pswpout");
     for _ in 0..20 {

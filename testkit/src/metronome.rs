@@ -1,4 +1,4 @@
-//! Whether this machine had time for a test that needs some.
+//! Detects whether this machine had enough time for a test.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long it sleeps.
+/// Duration of a sleep.
 const TICK: Duration = Duration::from_millis(1);
 
-/// How late it may wake up on average on a machine that has time. On a quiet one with 2 CPUs it is 130 us late, beside two
-/// endless loops for each CPU 950 us.
+/// Mean lateness of wake-ups up to which a machine counts as having time. A quiet one with 2 CPUs wakes up 130 us late,
+/// beside two endless loops for each CPU 950 us.
 const LATE: Duration = Duration::from_micros(300);
 
-/// A machine that stands still for so long makes others miss a time that they have agreed on.
+/// A machine that stalls for this long makes programs miss an agreed time.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Runs of a test that such pauses disturb, at most.
+/// Maximum number of runs of a test that such pauses disturb.
 const ATTEMPTS: u32 = 5;
 
-/// A thread that sleeps for a millisecond again and again, and keeps how late it woke up. What it finds does not depend on
-/// the program under test, unless that takes all CPUs.
+/// A thread that repeatedly sleeps for a millisecond, and records its lateness. Its result does not depend on the
+/// program under test, unless that takes all CPUs.
 #[derive(Debug)]
 pub struct Metronome {
     ends: Arc<AtomicBool>,
     thread: JoinHandle<Lateness>,
 }
 
-/// How late it woke up.
+/// Lateness of its wake-ups.
 #[derive(Debug, Default)]
 struct Lateness {
     sum: Duration,
@@ -36,7 +36,7 @@ struct Lateness {
 }
 
 impl Metronome {
-    /// Begins.
+    /// Starts the thread.
     pub fn start() -> Self {
         let ends = Arc::<AtomicBool>::default();
         let has_ended = Arc::clone(&ends);
@@ -55,7 +55,7 @@ impl Metronome {
         Self { ends, thread }
     }
 
-    /// Ends, and says why the machine was too busy meanwhile, if it was.
+    /// Ends the thread; an error if the machine was too busy in the meantime.
     pub fn verdict(self) -> Result<(), String> {
         let lateness = self.end().ok_or("the machine is too busy: a thread failed")?;
         let mean = lateness.sum / lateness.count.max(1);
@@ -74,7 +74,7 @@ impl Metronome {
     }
 }
 
-/// Runs a test of programs that agree on times, and runs it again if it failed while the machine stood still.
+/// Runs a test of programs that agree on times, and repeats it if it failed while the machine stalled.
 pub fn unless_paused(test: impl Fn()) {
     for _ in 1..ATTEMPTS {
         let metronome = Metronome::start();

@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What a program gets unless a test says otherwise: far more than any needs on a busy machine.
+/// Default time limit of a program: far more than any needs on a busy machine.
 const LIMIT: Duration = Duration::from_mins(3);
 
-/// How often a running program is looked at.
+/// Polling interval of a running program.
 const TICK: Duration = Duration::from_millis(5);
 
-/// What a program may still take. The time for which the whole machine stood still is not its own: virtual machines are
+/// The remaining time of a program. Time for which the whole machine stalled is not counted: virtual machines are
 /// paused for minutes.
 #[derive(Debug)]
 struct Patience {
@@ -41,21 +41,21 @@ impl Patience {
     }
 }
 
-/// A child has copies of all open files from fork to exec: a test that has its file open for a
-/// moment must not make another test's child a user of it. Taken for reading by whoever opens files
-/// that runs write to, or tests locks and leases.
+/// A child has copies of all open files from fork to exec: a test that has its file open for a moment must not make
+/// another test's child a user of it. Locked for reading by code that opens files that runs write to, or tests locks
+/// and leases.
 static FORKING: RwLock<()> = RwLock::new(());
 
-/// Nothing is started by [`spawned`] or a [`Program`] while this lives.
+/// Prevents [`spawned`] and [`Program`] from starting anything while this exists.
 pub fn no_child() -> RwLockReadGuard<'static, ()> {
     FORKING.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a process when no test has a file open for a moment. It has its process group and none of our other files when
-/// this returns.
+/// Starts a process when no test has a file open for a moment. On return it has its process group and none of our other
+/// files.
 pub fn spawned(command: &mut Command) -> io::Result<Child> {
-    // std calls posix_spawn unless the PATH is set, and that relies on vfork, which qemu's emulation of user space
-    // replaces by fork: it returns before the program is started. After a fork of its own, std waits for that.
+    // std calls posix_spawn unless the PATH is set, and that relies on vfork, which qemu's user-mode emulation replaces
+    // by fork: it returns before the program is started. After its own fork, std waits for that.
     if !command.get_envs().any(|(name, _)| name == "PATH") {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     }
@@ -63,10 +63,10 @@ pub fn spawned(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// The threads and programs that `start` starts get a CPU before all others, where this process may ask for that: they
-/// inherit the nice value of this thread.
+/// Prioritises the CPU time of threads and programs started by `start`, if this process may: they inherit the nice
+/// value of this thread.
 pub(crate) fn favoured<T>(start: impl FnOnce() -> T) -> T {
-    // Without a process it is that of the calling thread.
+    // Without a process it applies to the calling thread.
     let is_allowed = setpriority_process(None, -20).is_ok();
     let started = start();
     if is_allowed {
@@ -96,12 +96,12 @@ impl Program {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Killed as a whole, whatever it started itself.
+            // Killed as a whole, including its children.
             .process_group(0);
         Self { command, limit: LIMIT, is_favoured: false }
     }
 
-    /// Adds one argument as it is.
+    /// Adds one argument unchanged.
     #[must_use]
     pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
         self.command.arg(word);
@@ -122,21 +122,21 @@ impl Program {
         self
     }
 
-    /// Where stdout goes instead of being captured.
+    /// Redirects stdout instead of capturing it.
     #[must_use]
     pub fn stdout(mut self, to: impl Into<Stdio>) -> Self {
         self.command.stdout(to);
         self
     }
 
-    /// Another time limit.
+    /// Sets another time limit.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// It shall get a CPU before all others, where this process may ask for that.
+    /// Prioritises its CPU time, if this process may.
     #[must_use]
     pub fn favoured(mut self) -> Self {
         self.is_favoured = true;
@@ -148,7 +148,7 @@ impl Program {
         self.start().finish()
     }
 
-    /// Runs it until its `-v` lines say that it measures, and then as if Ctrl+C were pressed.
+    /// Runs it until its `-v` lines report that it measures, and then as if Ctrl+C were pressed.
     pub fn run_until_measuring(self) -> Finished {
         let mut run = self.start();
         let measures = "starting measurements";
@@ -159,12 +159,12 @@ impl Program {
         run.finish()
     }
 
-    /// Runs it to its end and reads the kernel's account of it when it begins to write to stdout:
-    /// all I/O of a run is over then. It must have more to write than a page; else there is no
-    /// account, since that of an ended process is only for root.
+    /// Runs it to its end and reads the kernel's I/O accounting of it when it begins to write to stdout, when all I/O
+    /// of a run has completed. It must write more than a page; otherwise there is no accounting, since only root can
+    /// read that of an ended process.
     pub fn run_counted(mut self) -> Finished {
         let (reader, writer) = std::io::pipe().expect("a pipe");
-        // The smallest that there is, so that the program waits in the middle of its report.
+        // The minimum, so that the program blocks in the middle of its report.
         let capacity = rustix::pipe::fcntl_setpipe_size(&writer, 4096).expect("our own pipe");
         self.command.stdout(writer);
         let mut run = self.start();
@@ -191,7 +191,7 @@ impl Program {
     }
 }
 
-/// What came out of a stream so far.
+/// The captured output of a stream so far.
 #[derive(Debug)]
 struct Capture {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -224,21 +224,21 @@ impl Capture {
         String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
-    /// True once nothing more will come.
+    /// True once the stream has ended.
     fn is_at_end(&self) -> bool {
         self.reader.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     fn all(&mut self) -> String {
         if let Some(reader) = self.reader.take() {
-            // It only ends early if reading failed.
+            // It ends early only if reading failed.
             let _ = reader.join();
         }
         self.so_far()
     }
 }
 
-/// How a descriptor is open.
+/// Flags of an open descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenMode {
     /// For reading.
@@ -247,17 +247,17 @@ pub struct OpenMode {
     pub write: bool,
     /// Past the page cache.
     pub direct: bool,
-    /// Each write on stable media before it is done.
+    /// Synchronous writes (`O_DSYNC`).
     pub data_sync: bool,
 }
 
-/// Entries of a folder that are numbers.
+/// Numeric entries of a directory.
 fn numbers_in(folder: &str) -> Vec<u32> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// A program that runs. Dropped, it is killed.
+/// A running program. It is killed when dropped.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -268,7 +268,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Its process id.
+    /// Its process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -277,33 +277,33 @@ impl Running {
         Pid::from_raw(self.child.id().cast_signed()).expect("ids of processes are above 0")
     }
 
-    /// What Ctrl+C sends.
+    /// Sends SIGINT, as Ctrl+C does.
     pub fn interrupt(&self) {
         self.signal(Signal::INT);
     }
 
-    /// What Ctrl+C in a terminal sends, to the program and to those that it has started.
+    /// Sends SIGINT to the program and its children, as Ctrl+C in a terminal does.
     pub fn interrupt_all(&self) {
         rustix::process::kill_process_group(self.pid(), Signal::INT).expect("our own children");
     }
 
-    /// What `kill` sends.
+    /// Sends SIGTERM, as `kill` does.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// What `kill -USR1` sends.
+    /// Sends SIGUSR1, as `kill -USR1` does.
     pub fn ask_status(&self) {
         self.signal(Signal::USR1);
     }
 
-    /// What the end of a terminal sends.
+    /// Sends SIGHUP, as the end of a terminal does.
     pub fn hang_up(&self) {
         self.signal(Signal::HUP);
     }
 
-    /// Stops it, as Ctrl+Z does but without its say, and waits until all its threads stand still: signals that are
-    /// sent from then on arrive together when it goes on.
+    /// Stops it with a signal that it cannot catch, and waits until all its threads are stopped: signals sent from then
+    /// on arrive together when it continues.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
         let mut patience = Patience::of(LIMIT);
@@ -313,13 +313,13 @@ impl Running {
         }
     }
 
-    /// Lets it go on after a [`pause`](Self::pause).
+    /// Continues it after a [`pause`](Self::pause).
     pub fn go_on(&self) {
         self.signal(Signal::CONT);
     }
 
     fn signal(&self, signal: Signal) {
-        // Not reaped before `finish`, so the id cannot be another's.
+        // Not reaped before `finish`, so the ID cannot be another's.
         rustix::process::kill_process(self.pid(), signal).expect("our own child");
     }
 
@@ -328,18 +328,17 @@ impl Running {
         self.wait_until(&format!("stderr to show '{text}'"), |running| running.stderr.so_far().contains(text));
     }
 
-    /// Bytes that it has read and written by system calls so far, as the kernel counts them; 0 where that cannot be
-    /// read.
+    /// Bytes that it has read and written by system calls so far, according to the kernel; 0 if that cannot be read.
     pub fn transferred_bytes(&self) -> u64 {
         KernelIo::of(self.id()).map_or(0, |io| io.transferred_bytes)
     }
 
-    /// What it has written to stdout so far.
+    /// Its output on stdout so far.
     pub fn stdout(&self) -> String {
         self.stdout.so_far()
     }
 
-    /// What it has written to stderr so far.
+    /// Its output on stderr so far.
     pub fn stderr(&self) -> String {
         self.stderr.so_far()
     }
@@ -349,10 +348,10 @@ impl Running {
         self.wait_until(&format!("stdout to show '{text}'"), |running| running.stdout.so_far().contains(text));
     }
 
-    /// Waits until something is so; fails if the program ends first.
+    /// Waits until a condition is true; fails if the program ends first.
     pub fn wait_until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
         loop {
-            // On a busy machine what it wrote last is read some time after its end.
+            // On a busy machine its last output is read some time after its end.
             let is_over = self.has_ended() && self.stdout.is_at_end() && self.stderr.is_at_end();
             if is_so(self) {
                 return;
@@ -362,20 +361,20 @@ impl Running {
         }
     }
 
-    /// Waits until it has measured I/Os that completed from now on, as its answers to `kill -USR1` say. It must measure
-    /// already, without a warm-up.
+    /// Waits until it has measured I/Os that completed from now on, according to its status lines (`kill -USR1`). It
+    /// must already measure, without a warm-up.
     pub fn wait_for_ios(&mut self) {
         let begin = self.stderr.so_far().len();
         self.wait_until("I/Os to complete", |running| {
             running.ask_status();
             let said = running.stderr.so_far();
-            // The first answer may be of the time before.
+            // The first line may be of the time before.
             let told = said[begin..].lines().filter(|line| line.starts_with("measuring, "));
             told.filter(|line| line.ends_with(" mean latency")).count() > 1
         });
     }
 
-    /// Its threads, without the first: name and CPUs that they may run on, in order of start.
+    /// Its threads, except the first: name and permitted CPUs, in order of start.
     pub fn threads(&self) -> Vec<(String, String)> {
         let mut ids: Vec<u32> = numbers_in(&format!("/proc/{}/task", self.id()));
         ids.sort_unstable();
@@ -388,7 +387,7 @@ impl Running {
         texts.map(|text| (field(&text, "Name:"), field(&text, "Cpus_allowed_list:"))).collect()
     }
 
-    /// How its descriptors of a file are open.
+    /// Flags of its open descriptors of a file.
     pub fn descriptors_of(&self, path: &Path) -> Vec<OpenMode> {
         let is_it = |number: &u32| {
             std::fs::read_link(format!("/proc/{}/fd/{number}", self.id())).is_ok_and(|target| target == path)
@@ -408,7 +407,7 @@ impl Running {
         numbers_in(&format!("/proc/{}/fd", self.id())).into_iter().filter(is_it).filter_map(mode).collect()
     }
 
-    /// True once the program has ended; it stays a zombie that can be asked.
+    /// True once the program has ended; it remains a zombie that can be queried.
     fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         matches!(rustix::process::waitid(WaitId::Pid(self.pid()), options), Ok(Some(_)))
@@ -432,13 +431,13 @@ impl Running {
         }
     }
 
-    /// Ends it as `kill -KILL` does, and waits until it is gone.
+    /// Kills it with SIGKILL, and waits until it is gone.
     pub fn kill_hard(mut self) {
         self.kill();
         self.child.wait().expect("our own child");
     }
 
-    /// Interrupts it and waits for its end, which must be a good one; nothing need be measured yet.
+    /// Interrupts it and waits for its end, which must be successful; nothing need be measured yet.
     pub fn end(self) -> Finished {
         self.interrupt();
         let run = self.finish();
@@ -461,16 +460,16 @@ impl Drop for Running {
     }
 }
 
-/// What the kernel counted for a process and all its threads.
+/// The kernel's accounting of a process and all its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelIo {
-    /// Bytes that it made the devices read.
+    /// Bytes read from devices because of it.
     pub read_bytes: u64,
-    /// Bytes that it made the devices write, now or later.
+    /// Bytes written to devices because of it, now or later.
     pub write_bytes: u64,
-    /// Bytes that it read and wrote by system calls, wherever they came from and went to.
+    /// Bytes that it read and wrote by system calls, of any source and destination.
     pub transferred_bytes: u64,
-    /// The most memory that it had at a time.
+    /// Its peak memory.
     pub peak_bytes: u64,
 }
 
@@ -494,13 +493,13 @@ impl KernelIo {
 /// A program that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// How.
+    /// Its exit status.
     pub status: ExitStatus,
-    /// All that it wrote to stdout.
+    /// Its output on stdout.
     pub stdout: String,
-    /// All that it wrote to stderr.
+    /// Its output on stderr.
     pub stderr: String,
-    /// The kernel's account, if it was asked for.
+    /// The kernel's accounting, if requested.
     pub kernel_io: Option<KernelIo>,
     words: String,
 }
@@ -538,7 +537,7 @@ impl Finished {
         self
     }
 
-    /// Fails unless stdout says all this, wherever its lines are wrapped.
+    /// Fails unless stdout has all these texts, wherever its lines are wrapped.
     pub fn expect_told(&self, parts: &[&str]) -> &Self {
         let unwrapped = self.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in parts {
@@ -547,8 +546,8 @@ impl Finished {
         self
     }
 
-    /// Fails unless the lines of stdout fit a terminal of 80 columns, but for commands to type and for the lines in the form
-    /// of `DiskSpd`'s guides, a run each.
+    /// Fails unless the lines of stdout fit a terminal of 80 columns, except commands to type and the lines in the form
+    /// of `DiskSpd`'s guides, one per run.
     pub fn expect_narrow(&self) -> &Self {
         let of_runs = ["Param ", "Pair ", "Run ", "Round ", "Average, ", "Preconditioning, "];
         let is_command = |line: &str| ["diskspd ", "echo "].iter().any(|word| line.trim_start().starts_with(word));

@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same in each run of a test.
+//! Pseudo-random numbers that are the same in each run of a test.
 
-/// A linear congruential generator (Knuth, MMIX); its low bits repeat soon.
+/// A linear congruential generator (Knuth, MMIX); its low bits have short periods.
 #[derive(Debug)]
 pub struct Random(u64);
 

@@ -1,32 +1,33 @@
-//! Laws of how long I/Os take, for a file system that keeps to them.
+//! Service times of I/Os for a simulated file system.
 
 use crate::random::Random;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// How long I/Os take.
+/// Service times of I/Os.
 #[derive(Clone, Copy, Debug)]
 pub enum Service {
-    /// Each so long, however many there are at a time.
+    /// Each takes this long, regardless of the queue depth.
     Each(Duration),
-    /// One after the other, each between these, all values as likely: a disk with one head, or a volume with a cap.
+    /// One after the other, each uniformly distributed between these: a disk with one head, or a volume with a cap.
     InTurn(Duration, Duration),
-    /// Reads of a place that was read before take the second time, all others the first, however many there are.
+    /// Reads of an offset that was read before take the second time, all others the first, regardless of the queue
+    /// depth.
     Cached(Duration, Duration),
-    /// One after the other, each this long and as long as its bytes take at this rate: a volume with a cap.
+    /// One after the other, each takes a fixed time plus that of its bytes at a rate: a volume with a cap.
     ByLength {
-        /// Time that each takes, however short.
+        /// Fixed time of each.
         each: Duration,
         /// Rate of the bytes.
         bytes_per_s: u64,
     },
 }
 
-/// A law, and what it depends on.
+/// A service and its state.
 #[derive(Debug)]
 pub(crate) struct ServiceClock {
     service: Service,
-    /// When the last I/O of those that are served one after the other is done.
+    /// Completion time of the last I/O that is served one after the other.
     free: Instant,
     random: Random,
     seen: BTreeSet<u64>,
@@ -37,7 +38,7 @@ impl ServiceClock {
         Self { service, free: Instant::now(), random: Random::new(1), seen: BTreeSet::new() }
     }
 
-    /// When an I/O of so many bytes at this offset, which comes now, is to be answered.
+    /// Completion time of an I/O of this length at this offset, which arrives at `now`.
     pub(crate) fn answer_at(&mut self, offset: u64, bytes: u32, now: Instant) -> Instant {
         match self.service {
             Service::Each(time) => now + time,

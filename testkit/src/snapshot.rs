@@ -1,4 +1,4 @@
-//! Whether a file was touched.
+//! Detects whether a file was changed.
 
 use crate::process::no_child;
 use std::fs;
@@ -6,21 +6,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// All of a file that a run could change. Two that are equal were not written to between them.
+/// Everything of a file that a run could change. If two are equal, it was not written to between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Which file it is.
+    /// Its inode number.
     pub inode: u64,
     /// Its length.
     pub size_bytes: u64,
-    /// When its content last changed, in nanoseconds.
+    /// Time of the last change of its content, in nanoseconds.
     pub modified_ns: i128,
-    /// Of its whole content.
+    /// Checksum of its whole content.
     pub checksum: u64,
 }
 
 impl Snapshot {
-    /// Of the file at `path`, through symbolic links.
+    /// A snapshot of the file at `path`, through symbolic links.
     pub fn of(path: impl AsRef<Path>) -> Self {
         let _no_child = no_child();
         let metadata = fs::metadata(&path).expect("the file is there");

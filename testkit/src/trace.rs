@@ -1,32 +1,32 @@
-//! What a run did, as the kernel saw it: its reads and writes, by strace.
+//! Reads and writes of a run in the kernel, by strace.
 
 use crate::workplace::Workplace;
 
-/// Bytes of each transfer that are kept.
+/// Number of bytes recorded of each transfer.
 const KEPT_BYTES: usize = 64;
 
 /// One `pread64` or `pwrite64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedIo {
-    /// Kernel id of the thread.
+    /// Kernel ID of the thread.
     pub thread: u32,
     /// True for a write.
     pub write: bool,
     /// Path of the file.
     pub path: String,
-    /// Where.
+    /// Offset in bytes.
     pub offset: u64,
-    /// How much was asked for.
+    /// Requested length in bytes.
     pub length: u64,
-    /// The first bytes; nothing if the transfer had not ended when another thread's began.
+    /// The first bytes; empty if the transfer had not ended when another thread's began.
     pub start: Vec<u8>,
-    /// Microseconds since the Unix epoch at which it began.
+    /// Start time in microseconds since the Unix epoch.
     pub at_us: u64,
 }
 
 impl Workplace {
-    /// Runs the program under strace and gives the reads and writes of the files in its folder,
-    /// in the order in which they began. An error says why there is no trace here.
+    /// Runs the program under strace and returns the reads and writes of the files in its directory, in the order in
+    /// which they began. The error is the reason if tracing is impossible here.
     ///
     /// Only the synchronous engine (one outstanding I/O) makes such calls.
     pub fn traced(&self, words: &str) -> Result<Vec<TracedIo>, String> {
@@ -40,7 +40,7 @@ impl Workplace {
         Ok(ios)
     }
 
-    /// Runs the program under strace with these options and gives what that wrote.
+    /// Runs the program under strace with these options and returns the output of strace.
     pub fn system_calls(&self, options: &str, words: &str) -> Result<String, String> {
         let output = self.path("strace.out");
         let strace = crate::machine::tool("strace")?;
@@ -54,7 +54,7 @@ impl Workplace {
     }
 }
 
-/// The calls in strace's output. One that another thread interrupted is written in two parts.
+/// The calls in strace's output. One interrupted by another thread is printed in two parts.
 fn parse(text: &str) -> Vec<TracedIo> {
     let mut ios = Vec::new();
     let mut open: Vec<(u32, usize, String)> = Vec::new();
@@ -63,7 +63,7 @@ fn parse(text: &str) -> Vec<TracedIo> {
         let Some((time, call)) = rest.trim_start().split_once(' ') else { continue };
         let Ok(thread) = thread.parse() else { continue };
         if let Some(begin) = call.strip_suffix(" <unfinished ...>") {
-            // Its place is where it began.
+            // Its position is that of its start.
             ios.push(None);
             open.push((thread, ios.len() - 1, format!("{time} {begin}")));
         } else if let Some((_, end)) = call.split_once(" resumed>") {

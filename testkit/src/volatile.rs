@@ -1,34 +1,28 @@
 //! A file on a disk with a volatile cache whose power can be cut, served by the test itself over FUSE.
 //!
-//! Beside the file stands another one, `power`: `off` written to it cuts the power, and `on` gives it back. Commands that
-//! a program under test runs can do that.
+//! Beside the file is another one, `power`: writing `off` to it cuts the power, and `on` restores it. Commands run by a
+//! program under test can do that.
 
-use crate::fuse::{self, Served, TTL};
+use crate::fuse::{FIRST, Files, Outcome, Served};
 use crate::random::Random;
 use crate::workplace::Workplace;
-use fuser::{
-    Errno, FileAttr, FileHandle, Filesystem, Generation, INodeNo, KernelConfig, LockOwner, OpenFlags, ReplyAttr,
-    ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
-};
+use fuser::Errno;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::io;
+use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
-const FILE: INodeNo = INodeNo(2);
-const POWER: INodeNo = INodeNo(3);
+const FILE: u64 = FIRST;
+const POWER: u64 = FIRST + 1;
 const SECTOR_BYTES: usize = 512;
 
-/// What the disk does when it is told to flush its cache.
+/// The disk's reaction to a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushing {
-    /// It writes all of it to the medium.
+    /// It writes its whole cache to the medium.
     Honest,
-    /// It writes nothing, and says that it has.
+    /// It writes nothing, and reports success.
     Ignored,
-    /// It forgets about each eighth sector until it is written again, and says that it has not.
+    /// It loses each eighth sector until it is written again, and reports failure.
     Partial,
 }
 
@@ -36,39 +30,39 @@ pub enum Flushing {
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     on_medium: u64,
-    /// The last that was said to be done.
+    /// The last write reported as completed.
     acknowledged: u64,
-    /// The last that was said to be flushed.
+    /// The last write reported as flushed.
     flushed: u64,
 }
 
-/// What the disk's own log says of its sectors after a cut: their numbers.
+/// Sectors by their state after a cut, according to the disk's own log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AfterCut {
-    /// A write that was said to be flushed is gone.
+    /// A write reported as flushed is lost.
     pub lost: BTreeSet<u64>,
-    /// A write that was said to be done is gone, and no flush had covered it.
+    /// A write reported as completed is lost, and no flush had covered it.
     pub unflushed: BTreeSet<u64>,
-    /// The last write that was said to be done is there.
+    /// The last write reported as completed is present.
     pub right: BTreeSet<u64>,
 }
 
 #[derive(Debug)]
 struct Disk {
     medium: Vec<u8>,
-    /// By number of the sector; the latest of each, and which write it is of.
+    /// By number of the sector; the latest data of each, and the number of its write.
     cache: BTreeMap<usize, (u64, Vec<u8>)>,
-    /// What the disk itself knows of each sector.
+    /// The disk's own log of each sector.
     known: Vec<Known>,
     writes: u64,
     flushing: Flushing,
-    /// Sectors that a partial flush forgot.
+    /// Sectors lost by a partial flush.
     forgotten: BTreeSet<usize>,
     is_off: bool,
     random: Random,
     flushes: u64,
     cuts: u64,
-    /// Sectors that were in the cache at a cut, and are gone.
+    /// Number of sectors that were in the cache at a cut, and are lost.
     dropped: u64,
 }
 
@@ -83,7 +77,7 @@ impl Disk {
         }
     }
 
-    fn write(&mut self, offset: u64, data: &[u8], is_through: bool) {
+    fn store_all(&mut self, offset: u64, data: &[u8], is_through: bool) {
         let first = offset as usize / SECTOR_BYTES;
         let sectors = first..first + data.len() / SECTOR_BYTES;
         self.writes += 1;
@@ -93,9 +87,9 @@ impl Disk {
             self.forgotten.remove(&sector);
         }
         if is_through {
-            self.flush(&sectors.collect::<Vec<_>>());
+            self.flush_sectors(&sectors.collect::<Vec<_>>());
         }
-        // The cache writes back what it likes.
+        // The cache writes back arbitrary sectors.
         for _ in 0..self.random.below(3) {
             let at = self.random.below(self.cache.len().max(1) as u64) as usize;
             if let Some(sector) = self.cache.keys().nth(at).copied() {
@@ -104,7 +98,7 @@ impl Disk {
         }
     }
 
-    fn flush(&mut self, sectors: &[usize]) {
+    fn flush_sectors(&mut self, sectors: &[usize]) {
         for sector in sectors {
             let known = &mut self.known[*sector];
             known.flushed = known.acknowledged;
@@ -117,12 +111,7 @@ impl Disk {
         }
     }
 
-    fn flush_all(&mut self) {
-        self.flushes += 1;
-        self.flush(&self.cache.keys().copied().collect::<Vec<_>>());
-    }
-
-    fn read(&self, offset: u64, bytes: usize) -> Vec<u8> {
+    fn content(&self, offset: u64, bytes: usize) -> Vec<u8> {
         let offset = (offset as usize).min(self.medium.len());
         let end = (offset + bytes).min(self.medium.len());
         let mut data = self.medium[offset..end].to_vec();
@@ -140,7 +129,7 @@ impl Disk {
         self.is_off = true;
         self.cuts += 1;
         for sector in self.cache.keys().copied().collect::<Vec<_>>() {
-            // What was on its way.
+            // Writes in flight.
             if self.random.below(4) == 0 {
                 self.store(sector);
             }
@@ -167,16 +156,15 @@ impl Disk {
 /// The file system, mounted until it is dropped.
 #[derive(Debug)]
 pub struct Volatile {
-    disk: Arc<Mutex<Disk>>,
-    _served: Served,
-    /// The file, full of zeros at the beginning.
+    served: Served<Disk>,
+    /// The file, initially full of zeros.
     pub file: PathBuf,
-    /// What the power is cut with.
+    /// The control file of the power.
     pub power: PathBuf,
 }
 
 impl Volatile {
-    /// Mounts one with a file of this size, or says why that cannot be.
+    /// Mounts one with a file of this size; the error is the reason if that is impossible.
     pub fn mounted(place: &Workplace, name: &str, size_bytes: u64, flushing: Flushing) -> Result<Self, String> {
         let disk = Disk {
             medium: vec![0; size_bytes as usize],
@@ -191,161 +179,79 @@ impl Volatile {
             cuts: 0,
             dropped: 0,
         };
-        let disk = Arc::new(Mutex::new(disk));
-        let served = Served::mounted(Server { disk: Arc::clone(&disk) }, place.path(name))?;
+        let served = Served::mounted(disk, place.path(name))?;
         let (file, power) = (served.folder().join("a.dat"), served.folder().join("power"));
-        Ok(Self { disk, _served: served, file, power })
+        Ok(Self { served, file, power })
     }
 
-    /// Cuts the power: what is in the cache is gone, and each I/O fails.
+    /// Cuts the power: the contents of the cache are lost, and each I/O fails.
     pub fn cut(&self) {
-        lock(&self.disk).cut();
+        self.served.files().cut();
     }
 
-    /// Gives the power back.
+    /// Restores the power.
     pub fn back(&self) {
-        lock(&self.disk).is_off = false;
+        self.served.files().is_off = false;
     }
 
-    /// What the disk itself knows of its sectors.
+    /// The state of the sectors, according to the disk's own log.
     pub fn after_cut(&self) -> AfterCut {
-        lock(&self.disk).after_cut()
+        self.served.files().after_cut()
     }
 
-    /// How often it was told to flush, how often the power was cut, and sectors that were lost by that.
+    /// Numbers of flushes, of power cuts, and of sectors lost by these.
     pub fn counts(&self) -> (u64, u64, u64) {
-        let disk = lock(&self.disk);
+        let disk = self.served.files();
         (disk.flushes, disk.cuts, disk.dropped)
     }
 }
 
-fn lock(disk: &Mutex<Disk>) -> MutexGuard<'_, Disk> {
-    disk.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What FUSE calls.
-struct Server {
-    disk: Arc<Mutex<Disk>>,
-}
-
-impl Server {
-    fn attributes(&self, inode: INodeNo) -> FileAttr {
-        let size_bytes = if inode == FILE { lock(&self.disk).medium.len() as u64 } else { 0 };
-        fuse::attributes(inode, size_bytes)
+impl Files for Disk {
+    fn names(&self) -> Vec<(OsString, u64)> {
+        vec![("a.dat".into(), FILE), ("power".into(), POWER)]
     }
-}
 
-impl Filesystem for Server {
-    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        fuse::take_many(config);
+    fn size_bytes(&self, file: u64) -> u64 {
+        if file == FILE { self.medium.len() as u64 } else { 0 }
+    }
+
+    fn read(&mut self, file: u64, offset: u64, bytes: u32) -> Outcome<Vec<u8>> {
+        match file {
+            FILE if self.is_off => Err(Errno::EIO),
+            FILE => Ok(self.content(offset, bytes as usize)),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn write(&mut self, file: u64, offset: u64, data: &[u8], is_through: bool) -> Outcome {
+        if file == POWER {
+            match data {
+                b"off\n" => self.cut(),
+                b"on\n" => self.is_off = false,
+                _ => return Err(Errno::EINVAL),
+            }
+            return Ok(());
+        }
+        if self.is_off {
+            return Err(Errno::EIO);
+        }
+        let is_whole = offset.is_multiple_of(SECTOR_BYTES as u64) && data.len().is_multiple_of(SECTOR_BYTES);
+        if !is_whole || offset + data.len() as u64 > self.medium.len() as u64 {
+            return Err(Errno::EINVAL);
+        }
+        self.store_all(offset, data, is_through);
         Ok(())
     }
 
-    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let inode = match name.to_str() {
-            Some("a.dat") => FILE,
-            Some("power") => POWER,
-            _ => return reply.error(Errno::ENOENT),
-        };
-        reply.entry(&TTL, &self.attributes(inode), Generation(0));
-    }
-
-    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&TTL, &self.attributes(inode));
-    }
-
-    fn setattr(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: Option<u32>,
-        _: Option<u32>,
-        _: Option<u32>,
-        size: Option<u64>,
-        _: Option<TimeOrNow>,
-        _: Option<TimeOrNow>,
-        _: Option<SystemTime>,
-        _: Option<FileHandle>,
-        _: Option<SystemTime>,
-        _: Option<SystemTime>,
-        _: Option<SystemTime>,
-        _: Option<fuser::BsdFileFlags>,
-        reply: ReplyAttr,
-    ) {
-        fuse::keep_size(&self.attributes(inode), size, reply);
-    }
-
-    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        fuse::opened(reply);
-    }
-
-    fn read(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        size: u32,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyData,
-    ) {
-        let disk = lock(&self.disk);
-        match inode {
-            FILE if disk.is_off => reply.error(Errno::EIO),
-            FILE => reply.data(&disk.read(offset, size as usize)),
-            _ => reply.data(&[]),
+    fn flush(&mut self) -> Outcome {
+        if self.is_off {
+            return Err(Errno::EIO);
         }
-    }
-
-    fn write(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        data: &[u8],
-        _: WriteFlags,
-        flags: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyWrite,
-    ) {
-        let mut disk = lock(&self.disk);
-        if inode == POWER {
-            match data {
-                b"off\n" => disk.cut(),
-                b"on\n" => disk.is_off = false,
-                _ => return reply.error(Errno::EINVAL),
-            }
-            return reply.written(data.len() as u32);
-        }
-        let is_whole = offset.is_multiple_of(SECTOR_BYTES as u64) && data.len().is_multiple_of(SECTOR_BYTES);
-        if disk.is_off {
-            return reply.error(Errno::EIO);
-        }
-        if !is_whole || offset + data.len() as u64 > disk.medium.len() as u64 {
-            return reply.error(Errno::EINVAL);
-        }
-        disk.write(offset, data, flags.0 & DSYNC != 0);
-        reply.written(data.len() as u32);
-    }
-
-    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let mut disk = lock(&self.disk);
-        if disk.is_off {
-            return reply.error(Errno::EIO);
-        }
-        disk.flush_all();
-        reply.ok();
-    }
-
-    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        fuse::has_room(reply);
+        self.flushes += 1;
+        self.flush_sectors(&self.cache.keys().copied().collect::<Vec<_>>());
+        Ok(())
     }
 }
-
-/// `O_DSYNC`.
-const DSYNC: i32 = 0o10000;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! A folder of one's own on the file system that the build is on.
+//! A separate directory on the file system of the build.
 
 use crate::process::{Program, no_child};
 use rustix::fs::{Mode, OFlags};
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Where a test's files are and its programs run; removed at its end.
+/// The directory of a test's files and programs; removed at its end.
 #[derive(Debug)]
 pub struct Workplace {
     program: PathBuf,
@@ -17,19 +17,19 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// A new empty folder below `parent`, for runs of `program`, or of the one that the variable
-    /// `DISKSPD_TEST_PROGRAM` names: an optimised build. Use [`workplace!`](macro@crate::workplace).
+    /// A new empty directory below `parent`, for runs of `program`, or of the one named by the variable
+    /// `DISKSPD_TEST_PROGRAM`: an optimised build. Use [`workplace!`](macro@crate::workplace).
     pub fn new(program: &str, parent: &str) -> Self {
         let program = std::env::var_os("DISKSPD_TEST_PROGRAM").map_or_else(|| program.into(), PathBuf::from);
         fs::create_dir_all(parent).expect("the build's folder for temporary files can be made");
         let folder =
             tempfile::Builder::new().prefix("e2e-").tempdir_in(parent).expect("a temporary folder can be made");
-        // Other users take part in some tests.
+        // Other users are involved in some tests.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("our own folder");
         Self { program, folder }
     }
 
-    /// The folder.
+    /// The directory.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -39,33 +39,33 @@ impl Workplace {
         &self.program
     }
 
-    /// The content of a file in the folder.
+    /// The content of a file in the directory.
     pub fn content(&self, name: &str) -> Vec<u8> {
         let _no_child = no_child();
         fs::read(self.path(name)).expect("the file can be read")
     }
 
-    /// The JSON in a file in the folder.
+    /// The JSON in a file in the directory.
     pub fn json<T: DeserializeOwned>(&self, name: &str) -> T {
         serde_json::from_slice(&self.content(name)).expect("it is JSON of this kind")
     }
 
-    /// The first timespan of a result in the folder.
+    /// The first timespan of a result in the directory.
     pub fn span_result(&self, name: &str) -> Value {
         self.json::<Value>(name)["time_spans"][0].take()
     }
 
-    /// What the first timespan of a result in the folder measured.
+    /// The measured part of the first timespan of a result in the directory.
     pub fn measured(&self, name: &str) -> Value {
         self.span_result(name)["measured"].take()
     }
 
-    /// A path inside the folder.
+    /// A path inside the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file that the program did not make.
+    /// Writes a file not created by the program.
     pub fn file(&self, name: &str, content: &[u8]) -> PathBuf {
         let path = self.path(name);
         let _no_child = no_child();
@@ -73,14 +73,14 @@ impl Workplace {
         path
     }
 
-    /// Makes a sparse file.
+    /// Creates a sparse file.
     pub fn sparse(&self, name: &str, size_bytes: u64) -> std::io::Result<PathBuf> {
         let path = self.path(name);
         fs::File::create(&path)?.set_len(size_bytes)?;
         Ok(path)
     }
 
-    /// Makes a FIFO that holds as little as possible, and opens it for reading and writing.
+    /// Creates a FIFO with the minimum capacity, and opens it for reading and writing.
     pub fn small_fifo(&self, name: &str) -> Result<fs::File, String> {
         let path = self.path(name);
         let made = self.tool("mkfifo").arg(&path).run();
@@ -92,42 +92,42 @@ impl Workplace {
         Ok(fifo)
     }
 
-    /// Lets the program make a file of its own, like `made("a.dat", "-c1M -Z")`.
+    /// Has the program create a file, like `made("a.dat", "-c1M -Z")`.
     pub fn made(&self, name: &str, creation: &str) -> PathBuf {
         self.briefly(creation).args("-b512 -o1 -g1i").arg(name).run_until_measuring().expect_status(0);
         self.path(name)
     }
 
-    /// A run that is ended when its measurement has begun: with its preparation, but without its time.
+    /// A run that is ended once its measurement has begun: with its preparation, but without its duration.
     pub fn briefly(&self, words: &str) -> Program {
         self.diskspd("-d600 -W0 -v").args(words)
     }
 
-    /// A run of some hundred I/Os, however long they take here; a minute at most.
+    /// A run of some hundred I/Os, however long they take; a minute at most.
     pub fn short_run(&self, words: &str) -> Program {
         self.diskspd("-d60 -W0 --max-ios=500").args(words)
     }
 
-    /// The program with these words, in the folder, in a cleared environment.
+    /// The program with these arguments, in the directory, in a cleared environment.
     pub fn diskspd(&self, words: &str) -> Program {
         self.tool(&self.program).args(words)
     }
 
-    /// Any other program in the same surroundings.
+    /// Any other program in the same environment.
     pub fn tool(&self, program: impl AsRef<Path>) -> Program {
         Program::new(program.as_ref(), self.folder.path())
     }
 
-    /// Why direct I/O cannot be used here, if it cannot.
+    /// The error if direct I/O is unsupported here.
     pub fn direct_io(&self) -> Result<(), String> {
         let path = self.file(".direct", &[0; 4096]);
         let opened = rustix::fs::open(&path, OFlags::RDONLY | OFlags::DIRECT, Mode::empty());
-        // Only tidiness: the folder goes with the test.
+        // Only for tidiness: the directory is removed with the test.
         let _ = fs::remove_file(&path);
         opened.map(drop).map_err(|error| format!("the file system of the build refuses O_DIRECT: {error}"))
     }
 
-    /// Why the file system keeps no attributes, if it does not: files made here bear no mark.
+    /// The error if the file system has no extended attributes: files created here have no mark.
     pub fn attributes(&self) -> Result<(), String> {
         let path = self.file(".attributes", b"");
         let set = rustix::fs::setxattr(&path, "user.diskspd-test", b"1", rustix::fs::XattrFlags::empty());

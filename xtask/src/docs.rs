@@ -1,5 +1,4 @@
-//! Documents that are made from the program. Tests compare what is committed with what would be
-//! made.
+//! Documents generated from the program. Tests compare the committed documents with the generated ones.
 
 use crate::{reference_page, rule_tables, schema_page, sentences};
 use serde_json::Value;
@@ -9,22 +8,22 @@ use std::path::Path;
 /// Above this line a page is written by hand, below it by [`write()`].
 const MARKER: &str = "<!-- From here on made by: cargo xtask docs -->\n";
 
-/// A document and what it should hold.
+/// A document, its committed and its generated content.
 #[derive(Debug)]
 pub struct Document {
-    /// Below the root of the project.
+    /// Path below the root of the project.
     pub path: &'static str,
-    /// What it holds now.
+    /// Its committed content.
     pub committed: String,
-    /// What the program makes it hold.
+    /// Its generated content.
     pub made: String,
 }
 
-/// Every document that is made from the program.
+/// Every document that is generated from the program.
 ///
 /// # Errors
 ///
-/// If one cannot be read, or a page lacks the line from which on it is made.
+/// If one cannot be read, or a page lacks the line from which on it is generated.
 pub fn all(root: &Path) -> io::Result<Vec<Document>> {
     let committed = |path: &str| std::fs::read_to_string(root.join(path));
     let page = |path: &'static str, made: String| {
@@ -37,10 +36,10 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
     };
     let schema = |path: &'static str, read: &Value| {
         let made = serde_json::to_string_pretty(read)? + "\n";
-        // Before it is made for the first time there is none.
+        // It does not exist before it is generated for the first time.
         Ok::<_, io::Error>(Document { path, committed: committed(path).unwrap_or_default(), made })
     };
-    // As a schema: before it is made for the first time there is none.
+    // Like a schema, it does not exist before it is generated for the first time.
     let whole = |path: &'static str, made| Document { path, committed: committed(path).unwrap_or_default(), made };
     Ok(vec![
         whole("docs/reference/options.md", reference_page::options_page()),
@@ -48,6 +47,7 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         page("docs/switches.md", reference_page::settings_table())?,
         page("docs/jobs.md", reference_page::job_tables())?,
         page("docs/metrics.md", reference_page::metrics_tables())?,
+        page("docs/monitor.md", reference_page::counters_tables())?,
         page("docs/formats/runs.md", reference_page::runs_columns())?,
         page("docs/verdict.md", rule_tables::verdict_table())?,
         page("docs/sweeps.md", rule_tables::runs_table())?,
@@ -67,7 +67,7 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
     ])
 }
 
-/// Writes every document that is not what it should be.
+/// Writes every document that is out of date.
 ///
 /// # Errors
 ///

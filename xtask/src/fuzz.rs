@@ -1,21 +1,20 @@
 //! `cargo xtask fuzz`: all targets of `fuzz/`, each for a bounded time, on a stable toolchain.
 //!
-//! What the fuzzer finds on its way stays in the target directory; the corpora that are committed are
-//! only read, so that they stay small.
+//! The fuzzer's new inputs stay in the target directory; the committed corpora are only read, so that they stay small.
 
 use crate::stop::Stop;
 use crate::surroundings::{installed, target_directory};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Largest input in bytes: what is wrong with a long one is wrong with a shorter one.
+/// Largest input in bytes: faults of longer ones also occur with shorter ones.
 const INPUT_BYTES_MAX: u32 = 65_536;
 /// Memory in MiB above which an input counts as a crash.
 const MEMORY_MIB_MAX: u32 = 4096;
 /// Seconds above which one input counts as a crash.
 const SECONDS_PER_INPUT: u32 = 25;
 
-/// What is fuzzed, and for how long.
+/// Targets and duration of fuzzing.
 #[derive(Debug)]
 pub struct Request {
     /// Seconds per target.
@@ -30,7 +29,7 @@ impl Default for Request {
     }
 }
 
-/// Files of the project's tests that are examples for a target too, beside its corpus.
+/// Files of the project's tests that also serve as examples for a target, beside its corpus.
 const EXAMPLES: [(&str, &str); 8] = [
     ("decoded_result", "crates/import/tests/data"),
     ("fio_job", "crates/cli/tests/data/fio"),
@@ -42,7 +41,7 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("result", "crates/import/tests/data/fio"),
 ];
 
-/// Where examples for a target lie. One that takes the inputs of another has no corpus of its own.
+/// Paths of the examples for a target. One that takes the inputs of another has no corpus.
 pub fn examples(root: &Path, target: &str) -> Vec<PathBuf> {
     let others = EXAMPLES.iter().filter(|(name, _)| *name == target).map(|(_, folder)| root.join(folder));
     let own = Some(root.join("fuzz/corpus").join(target)).filter(|folder| folder.is_dir());
@@ -86,14 +85,14 @@ fn targets(root: &Path) -> Result<Vec<String>, Stop> {
     Ok(names)
 }
 
-/// True if nothing was found.
+/// True if no crash was found.
 fn fuzz(root: &Path, target: &str, seconds: u32) -> Result<bool, Stop> {
     let found = target_directory(root).join("fuzz-corpus").join(target);
     std::fs::create_dir_all(&found)
         .map_err(|error| Stop::Failed(format!("cannot make '{}': {error}", found.display())))?;
     let mut command = Command::new("cargo");
     command.current_dir(root).args(["fuzz", "run", "--fuzz-dir", "fuzz"]);
-    // Sanitizers need a nightly toolchain, and `unsafe` is none of what is read here.
+    // Sanitizers need a nightly toolchain, and the code that reads inputs has no `unsafe`.
     command.args(["--sanitizer", "none", target]).arg(found).args(examples(root, target)).arg("--");
     command.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={INPUT_BYTES_MAX}"));
     command.arg(format!("-rss_limit_mb={MEMORY_MIB_MAX}")).arg(format!("-timeout={SECONDS_PER_INPUT}"));

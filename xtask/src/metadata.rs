@@ -1,4 +1,4 @@
-//! What cargo knows of the workspace.
+//! Cargo's metadata of the workspace.
 
 use crate::stop::Stop;
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn read(root: &Path, options: &[&str]) -> Result<Value, Stop> {
     serde_json::from_str(&text).map_err(|error| Stop::Failed(format!("cargo metadata: {error}")))
 }
 
-/// What cargo prints.
+/// The output of cargo.
 fn cargo(root: &Path, words: &[&str]) -> Result<String, Stop> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo).args(words).current_dir(root).output();
@@ -41,39 +41,39 @@ pub(crate) fn text<'a>(document: &'a Value, name: &str) -> &'a str {
     document[name].as_str().unwrap_or_default()
 }
 
-/// The folder of a package below the root of the workspace.
+/// The directory of a package below the root of the workspace.
 pub(crate) fn folder(root: &Path, package: &Value) -> Option<String> {
     below(root, text(package, "manifest_path"))?.strip_suffix("/Cargo.toml").map(str::to_owned)
 }
 
 /// A path of cargo's below the root of the workspace.
 pub(crate) fn below(root: &Path, path: &str) -> Option<String> {
-    // Cargo tells paths as it found them, the root may be written with dots or links.
+    // Cargo prints paths as it found them, the root may contain dots or links.
     let root = root.canonicalize().ok()?;
     let path = Path::new(path).canonicalize().ok()?;
     path.strip_prefix(root).ok()?.to_str().map(str::to_owned)
 }
 
-/// All packages that anything of the workspace is built with on a target, its own included.
+/// All packages used to build the workspace for a target, including its own.
 pub(crate) fn all(root: &Path, target: &str) -> Result<Vec<Value>, Stop> {
     used(root, target, &["--workspace"])
 }
 
 /// A crate that is not the project's own.
 pub(crate) struct Package {
-    /// As it is published.
+    /// Its published name.
     pub(crate) name: String,
     pub(crate) version: String,
-    /// As an SPDX expression.
+    /// SPDX expression.
     pub(crate) licence: String,
-    /// Where it comes from; may be empty.
+    /// Its repository; may be empty.
     pub(crate) repository: String,
     /// Its unpacked source.
     pub(crate) folder: PathBuf,
 }
 
-/// The crates of others that a package of the workspace is linked with on a target, by name: not those
-/// that only its tests or build scripts use.
+/// The third-party crates that a package of the workspace is linked with on a target, by name: not those used only by
+/// its tests or build scripts.
 pub(crate) fn linked(root: &Path, package: &str, target: &str) -> Result<Vec<Package>, Stop> {
     let packages = used(root, target, &["--package", package, "--edges", "normal"])?;
     let others = packages.iter().filter(|package| !package["source"].is_null());
@@ -82,8 +82,8 @@ pub(crate) fn linked(root: &Path, package: &str, target: &str) -> Result<Vec<Pac
     Ok(others)
 }
 
-/// The packages that `cargo tree` shows with these options. The metadata alone also have those that no
-/// feature which is on asks for.
+/// The packages that `cargo tree` shows with these options. The metadata alone also include those required only by
+/// disabled features.
 fn used(root: &Path, target: &str, options: &[&str]) -> Result<Vec<Value>, Stop> {
     let tree = cargo(root, &[&["tree", "--offline", "--prefix", "none", "--target", target], options].concat())?;
     // A line begins with a name and a version: libc v0.2.180

@@ -1,10 +1,12 @@
-//! The reference: pages of all options and of all subcommands, made from what the program's help is made
-//! of.
+//! The reference: pages of all options and of all subcommands, generated from the sources of the program's help.
 
 use cli::options::{self, Group, OptionRow};
 use cli::subcommand;
-use cli::volumes::{self, Volume};
+use cli::volumes::{self, Caps, Table};
+use model::counter_object::CounterObject;
 use model::metric::{Metric, Scope};
+use model::performance_counter::NamedCounter;
+use model::system_counter::SYSTEM_COUNTERS;
 use report::runs_table::CellKind;
 use std::fmt::Write as _;
 
@@ -91,6 +93,23 @@ pub(crate) fn metrics_tables() -> String {
     page
 }
 
+/// The end of `docs/monitor.md`: counters of the system.
+pub(crate) fn counters_tables() -> String {
+    let mut page = "\n## Counters of the system\n\n| object | read from | instances |\n|---|---|---|\n".to_owned();
+    let objects = || CounterObject::ALL.into_iter().filter(|object| !object.is_disk());
+    for object in objects() {
+        let (source, instances) = object.source();
+        let _ = writeln!(page, "| `{}` | {source} | {instances} |", object.name());
+    }
+    page += "\n| counter | computed from the kernel's values | by default |\n|---|---|---|\n";
+    for counter in SYSTEM_COUNTERS {
+        let path = counter.object.path("*", NamedCounter::System(counter));
+        let usual = if counter.is_usual { "yes" } else { "" };
+        let _ = writeln!(page, "| `{path}` | {} | {usual} |", counter.rule.describe());
+    }
+    page
+}
+
 /// The end of `docs/formats/runs.md`: the columns of a table of runs.
 pub(crate) fn runs_columns() -> String {
     let mut page = "\n| column | cells | unit | meaning |\n|---|---|---|---|\n".to_owned();
@@ -110,7 +129,7 @@ pub(crate) fn subcommands_page() -> String {
     page
 }
 
-/// Signs that a page would take for its own, as plain signs.
+/// A text with characters escaped that are special on a page.
 fn escaped(text: &str) -> String {
     let mut plain = String::new();
     for sign in text.chars() {
@@ -122,14 +141,18 @@ fn escaped(text: &str) -> String {
     plain
 }
 
-/// Caps of cloud volumes.
+/// Caps of cloud volumes and of virtual machines.
 pub(crate) fn volumes_table() -> String {
-    let table_of_caps = volumes::read(volumes::BUILTIN).unwrap_or_default();
-    let mut table = "\n| `volume=` | volume | I/Os per s | throughput | source |\n|---|---|---|---|---|\n".to_owned();
-    for volume in table_of_caps {
-        let Volume { name, title, source, as_of, .. } = &volume;
-        let iops = volume.iops.map_or("-".to_owned(), |iops| iops.to_string());
-        let throughput = volume.throughput_as_stated().unwrap_or_else(|| "-".to_owned());
+    let Table { volumes, machines, .. } = volumes::read(volumes::BUILTIN).unwrap_or_default();
+    [("volume=", "volume", volumes), ("vm=", "virtual machine", machines)].map(caps_table).concat()
+}
+
+fn caps_table((key, noun, all): (&str, &str, Vec<Caps>)) -> String {
+    let mut table = format!("\n| `{key}` | {noun} | I/Os per s | throughput | source |\n|---|---|---|---|---|\n");
+    for caps in all {
+        let Caps { name, title, source, as_of, .. } = &caps;
+        let iops = caps.iops.map_or("-".to_owned(), |iops| iops.to_string());
+        let throughput = caps.throughput_as_stated().unwrap_or_else(|| "-".to_owned());
         let _ = writeln!(table, "| `{name}` | {title} | {iops} | {throughput} | [{as_of}]({source}) |");
     }
     table

@@ -1,4 +1,4 @@
-//! The tables of the pages about rules, made from the declarations of the rules.
+//! The tables of the pages about rules, generated from the declarations of the rules.
 
 use model::check::Workload;
 use rules::{check::CheckRule, expect, runs, verdict};
@@ -19,7 +19,7 @@ pub(crate) fn verdict_table() -> String {
     table(["Name", "Severity", "Value", "Computed from", "What to do"], rows) + &causes()
 }
 
-/// Which findings of the verdict are silent beside which.
+/// The findings of the verdict that are suppressed by others, with these.
 fn causes() -> String {
     let row = |cause: &verdict::Cause| {
         let condition = if cause.condition.words.is_empty() { "always" } else { cause.condition.words };
@@ -76,7 +76,7 @@ fn quoted(name: &str) -> String {
     format!("`{name}`")
 }
 
-/// A text that is no more than one cell.
+/// A text that fits into one cell.
 fn plain(text: &str) -> String {
     text.replace('|', "\\|")
 }

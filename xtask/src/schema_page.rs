@@ -1,10 +1,10 @@
-//! A JSON Schema as a page for people: a table of fields per type.
+//! A JSON Schema as a readable page: a table of fields per type.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Where references to types lead.
+/// Prefix of references to types.
 const TYPES: &str = "#/$defs/";
 
 /// A section for the document, then one for each type in the order in which they are referred to.
@@ -58,7 +58,7 @@ fn fields(kind: &Value) -> Vec<(&str, &Value)> {
     names.filter_map(|name| kind.get("properties")?.get(name).map(|field| (name, field))).collect()
 }
 
-/// What a value looks like: `integer`, `array of [Row](#row)`, `"keep"`, `{"iops": integer}`.
+/// The form of a value: `integer`, `array of [Row](#row)`, `"keep"`, `{"iops": integer}`.
 fn form(kind: &Value) -> String {
     if let Some(name) = reference(kind) {
         return format!("[{name}](#{})", name.to_lowercase());
@@ -99,7 +99,7 @@ fn simple_form(name: &Value, kind: &Value) -> String {
     }
 }
 
-/// What a variant means, and its fields.
+/// The meaning of a variant, and its fields.
 fn meaning(variant: &Value) -> String {
     let mut meaning = text(variant, "description");
     let inner: Vec<(&str, &Value)> = fields(variant).into_iter().flat_map(|(_, field)| fields(field)).collect();

@@ -1,13 +1,13 @@
-//! Every text of the program that somebody may read: the string literals of its sources that have several words.
+//! Every text of the program that may be read by a user: the string literals of its sources that have several words.
 //!
-//! The list is committed, so that a new or changed sentence shows in review beside the others.
+//! The list is committed, so that a new or changed sentence is shown in review.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What stands above the list.
+/// The text above the list.
 const HEAD: &str = "\
 # Texts of the program, sorted; {} stands for a value. Made by: cargo xtask docs
 ";
@@ -16,7 +16,7 @@ const HEAD: &str = "\
 ///
 /// # Errors
 ///
-/// If a source cannot be read, or is no Rust.
+/// If a source cannot be read, or is not Rust.
 pub(crate) fn list(root: &Path) -> io::Result<String> {
     let mut texts = BTreeSet::new();
     let files: Vec<(PathBuf, String)> = sources(&root.join("crates"))?
@@ -86,7 +86,7 @@ fn collect(tokens: TokenStream, texts: &mut BTreeSet<String>) {
                 }
             }
             TokenTree::Group(group) => {
-                // The body of what the attribute stands before.
+                // The body after the attribute.
                 let is_body = group.delimiter() == Delimiter::Brace;
                 if !is_of_tests {
                     collect(group.stream(), texts);

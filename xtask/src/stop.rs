@@ -1,10 +1,10 @@
-//! Why a task ends before it is done.
+//! Reasons for the early end of a task.
 
-/// A task that did not do what it is for.
+/// A task that did not complete.
 #[derive(Clone, Debug)]
 pub enum Stop {
-    /// Something that it needs cannot be had here.
+    /// A prerequisite is not available here.
     Skipped(String),
-    /// Something went wrong, or a check failed.
+    /// An error occurred, or a check failed.
     Failed(String),
 }

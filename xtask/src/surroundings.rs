@@ -1,13 +1,13 @@
-//! Where things are on the machine that a task runs on.
+//! Locations on the machine that a task runs on.
 
 use std::path::{Path, PathBuf};
 
-/// Where cargo builds the workspace at `root`.
+/// Cargo's target directory for the workspace at `root`.
 pub(crate) fn target_directory(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// Where a program is in the folders that programs are in.
+/// The path of an installed program.
 pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let administrators = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);

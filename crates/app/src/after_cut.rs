@@ -1,18 +1,19 @@
-//! `diskspd verify --journal` after a cut: what must be on the targets follows from the logs of the run.
+//! `diskspd verify --journal` after a cut: the logs of the run determine the expected contents of the targets.
 
 mod logs;
+mod lost_unit;
 mod read;
 mod report;
 
 use crate::interrupt;
 use crate::status::{Status, fail};
-use crate::target_reading::{Refusal, find_saved, open, print_report, progress_bar};
+use crate::target_reading::{Refusal, find_saved, open, print_report, progress_bar, status_of};
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
 pub(crate) use logs::{Logs, memory_bytes_max, too_little_memory, unusable};
 use read::Target;
-use report::{AfterCutReport, Outcome, TargetReport};
+use report::{AfterCutReport, TargetReport};
 use std::path::Path;
 use verify::history::TargetHistory;
 use verify::unit::tag;
@@ -31,13 +32,14 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
         }
     }
     let bar = progress_bar(targets.iter().map(|target| target.size_bytes).sum());
-    // Messages that come while targets are read are evidence.
+    // Messages logged while targets are read are evidence.
     let root = Root::machine();
     let mut kernel_log = HealthWatch::begin(&root, [], sys::clock::monotonic_ns());
     let read = |ends_early| -> Result<Vec<TargetReport>, Status> {
         let one = |target: &Target<'_>| {
-            let report = target.read(ends_early, &signals.interrupted, &bar);
-            report.map_err(|error| fail(&format!("cannot read '{}': {error}", target.path.display())))
+            let read = target.read(ends_early, &signals.interrupted, &bar);
+            read.map(|read| TargetReport::new(target, read))
+                .map_err(|error| fail(&format!("cannot read '{}': {error}", target.path.display())))
         };
         targets.iter().map(one).collect()
     };
@@ -46,7 +48,7 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
         Ok(reports) => reports,
         Err(status) => return status,
     };
-    // Logs that lack a change have lost their ends.
+    // Logs that lack a change are truncated.
     let are_behind = reports.iter().any(|report| report.is_ahead);
     if are_behind && seem_whole {
         bar.reset();
@@ -62,12 +64,7 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
     kernel_log.look(sys::clock::monotonic_ns());
     unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = AfterCutReport::new(logs, reports);
-    let status = match report.outcome {
-        Outcome::Good => Status::Done,
-        Outcome::Corrupt => Status::Corrupt,
-        Outcome::CannotTell => Status::CannotTell,
-    };
-    print_report(&report, || report.report(), request.json, status)
+    print_report(&report, || report.report(), request.json, status_of(report.outcome))
 }
 
 fn target<'a>(path: &Path, logs: &'a Logs) -> Result<Target<'a>, Refusal> {
@@ -79,7 +76,7 @@ fn target<'a>(path: &Path, logs: &'a Logs) -> Result<Target<'a>, Refusal> {
     Ok(Target { path: path.to_owned(), size_bytes: opened.size_bytes, tags, history, is_certain })
 }
 
-/// The offset of a unit.
+/// Byte offset of a unit.
 fn offset(history: &TargetHistory, unit: u64) -> u64 {
     unit * history.unit().bytes()
 }

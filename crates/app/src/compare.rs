@@ -1,28 +1,28 @@
 //! `diskspd compare`: saved results side by side.
 
 use crate::kept_results;
+use crate::meaning::meaning;
 use crate::output::{print, say, say_each};
 use crate::outputs::{OutputFile, Protected, written};
 use crate::picture;
 use crate::saved_results::{output_file, read, read_all};
-use crate::status::{Status, fail, printed};
-use crate::subject::{meaning, sides};
+use crate::status::{Status, fail, printed, refuse_with};
+use crate::subject::side_of;
 use cli::subcommand::compare::{ChangeLimit, CompareCommand};
 use cli::subcommand::report::OutputAsked;
 use model::metric::{MetricName, Scope, ScopedMetric};
 use model::result::RunResult;
 use render::Detail;
 use render::document::DocumentKind;
-use report::Subject;
 use report::words::compare::load_differences;
+use report::{Comparison, Subject};
 use stats::compare::{Basis, ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
 
 /// Runs `diskspd compare`.
 pub(crate) fn run(mut command: CompareCommand) -> Status {
     if let Err(reason) = command.paths_mut().into_iter().try_for_each(kept_results::resolve) {
-        say(&format!("ERROR: {reason}"));
-        return Status::Refused;
+        return refuse_with(&reason);
     }
     match &command {
         CompareCommand::Compare { first, second, limits, anyway, output } => {
@@ -36,7 +36,7 @@ pub(crate) fn run(mut command: CompareCommand) -> Status {
     }
 }
 
-/// The file of `--output`, which is none of the results.
+/// The file of `--output`; must not be one of the results.
 fn page_file(output: &OutputAsked, first: &[PathBuf], second: &[PathBuf]) -> Result<OutputFile, Status> {
     let results = first.iter().chain(second);
     let protected = results.map(|path| Protected { path: path.clone(), role: "a result being read" });
@@ -54,8 +54,7 @@ fn compare(
     let names = match names {
         Ok(names) => names,
         Err(reason) => {
-            say(&format!("ERROR: {reason}"));
-            return Status::Refused;
+            return refuse_with(&reason);
         }
     };
     let (first, second) = match (side(first_paths), side(second_paths)) {
@@ -70,8 +69,7 @@ fn compare(
     };
     if let Some(reasons) = [&first, &second].into_iter().find_map(|side| no_repeats(side)) {
         say_each("ERROR", &reasons);
-        say("ERROR: the runs of one side must be repeats of one load");
-        return Status::Refused;
+        return refuse_with("the runs of one side must be repeats of one load");
     }
     let reference = &first[0];
     let others = first.iter().chain(&second).skip(1);
@@ -86,12 +84,12 @@ fn compare(
     let unlike_waits = report::words::compare::unlike_waits(&first, &second);
     let is_compared = |name: &&MetricName| unlike_waits.is_none() || !is_resolved(name);
     let more: Vec<ScopedMetric> = names.iter().filter(is_compared).flat_map(|name| judged(name, &waited_for)).collect();
-    let differences = stats::compare::compare_with(&first, &second, &more);
+    let compared = Comparison::new(vec![side_of(first_paths, first), side_of(second_paths, second)], &more);
+    let differences = compared.differences();
     if differences.is_empty() {
         return fail("the results have no metrics in common");
     }
-    let sides = sides([(first_paths, &first), (second_paths, &second)]);
-    let report = Subject::Comparison { sides: &sides, more: &more }.report(meaning);
+    let report = Subject::Comparison(&compared).report(meaning);
     if let Err(error) = written(|out| render::report_text(&report, Detail::Short, out)).and_then(|text| print(&text)) {
         return printed(Err(error), Status::Done);
     }
@@ -106,9 +104,9 @@ fn compare(
                 say(&format!("--fail-if '{}' cannot be judged: {words}", limit.typed));
                 Status::CannotTell
             }
-            None => Status::worst(judged(&name, &waited_for).into_iter().map(|of| gate(limit, of, &differences))),
+            None => Status::worst(judged(&name, &waited_for).into_iter().map(|of| gate(limit, of, differences))),
         },
-        Ok(name) => gate(limit, (name.scope, name.metric), &differences),
+        Ok(name) => gate(limit, (name.scope, name.metric), differences),
         Err(_) => Status::Refused,
     })
 }
@@ -123,12 +121,12 @@ pub(crate) fn name(limit: &ChangeLimit) -> Result<MetricName, String> {
     }
 }
 
-/// True if what the application waits for decides which I/Os a metric is about.
+/// True if the request type that the application waits for determines which I/Os a metric covers.
 pub(crate) fn is_resolved(name: &MetricName) -> bool {
     name.scope == Scope::All && name.metric.needs_latency()
 }
 
-/// The figures that a limit is about.
+/// The metrics that a limit applies to.
 fn judged(name: &MetricName, waited_for: &[Scope]) -> Vec<ScopedMetric> {
     if is_resolved(name) {
         return waited_for.iter().map(|scope| (*scope, name.metric)).collect();
@@ -141,7 +139,7 @@ pub(crate) fn gates(limits: &[ChangeLimit], gate: impl FnMut(&ChangeLimit) -> St
     Status::worst(limits.iter().map(gate))
 }
 
-/// Whether a figure changed by more than the limit; says so if it did, or if the results cannot tell.
+/// Status of one limit: prints a message if the metric changed by more than the limit, or if that cannot be determined.
 fn gate(limit: &ChangeLimit, (scope, metric): ScopedMetric, differences: &[Difference]) -> Status {
     let typed = &limit.typed;
     let Some(found) = differences.iter().find(|found| (found.scope, found.figure) == (scope, metric)) else {
@@ -155,11 +153,11 @@ fn gate(limit: &ChangeLimit, (scope, metric): ScopedMetric, differences: &[Diffe
             say(&format!("--fail-if '{typed}': condition met{basis}"));
             Status::No
         }
-        // It may be beyond the limit, whatever was measured, if its interval reaches there or is unknown.
+        // The change may exceed the limit if its confidence interval reaches that far or is unknown.
         ComparisonVerdict::CannotTell if found.interval.is_none_or(|interval| limit.may_be_exceeded_by(interval)) => {
-            let percent = found.percent;
+            let percent = report::numbers::change(found.percent);
             say(&format!(
-                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be due to chance; more runs are \
+                "--fail-if '{typed}' cannot be judged: a change of {percent} may be due to chance; more runs are \
                  needed"
             ));
             Status::CannotTell
@@ -178,13 +176,14 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
     printed(written.and_then(|()| print(&text)), Status::Done)
 }
 
-/// How the loads of one side differ: several runs of a side count as repeats, whatever `--anyway` allows between sides.
+/// Differences between the loads of one side: several runs of a side count as repeats, even if `--anyway` permits
+/// differences between sides.
 fn no_repeats(side: &[RunResult]) -> Option<Vec<String>> {
     let (first, others) = side.split_first()?;
     others.iter().map(|other| load_differences(first, other)).find(|load| !load.is_empty())
 }
 
-/// The results of one side: files, and every result in directories.
+/// The results of one side: files, and all results in directories.
 fn side(paths: &[PathBuf]) -> Result<Vec<RunResult>, String> {
     let mut results = Vec::new();
     for path in paths {

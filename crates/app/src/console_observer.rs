@@ -1,6 +1,7 @@
 //! Console output during a run: `-v` lines, `-P` dots, the live line, progress bars.
 //! All of it on stderr; bars and the live line only if that is a terminal.
 
+use crate::interrupt;
 use crate::output::say_at_once;
 use indicatif::{BinaryBytes, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use jiff::Zoned;
@@ -17,33 +18,33 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What a load has done since it started.
+/// Progress of a load since its start.
 #[derive(Debug, Default)]
 pub(crate) struct LoadProgress {
     pub(crate) ios: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// How often others want to see all that was counted; `None` = never.
+    /// Interval at which observers want all counts; `None` = never.
     pub(crate) counts_every_ns: Option<u64>,
-    /// What was counted last, until somebody takes it.
+    /// Latest counts, until they are taken.
     pub(crate) counts: Mutex<Option<LiveCounts>>,
 }
 
 /// Shows the events of a run.
 pub(crate) struct ConsoleObserver {
     verbose: bool,
-    /// What the live line begins with; lines that stay are for single runs.
+    /// Prefix of the live line; permanent lines are only for single runs.
     part: Option<String>,
-    /// The preset that is run, and how far it has come.
+    /// The preset that is run, and its progress.
     preset: Option<PresetRun>,
     progress: Option<String>,
     terminal: bool,
     bar: Option<ProgressBar>,
     dots: bool,
-    /// Lines that wait until the screen is free; `None` while it is.
+    /// Lines held back until the screen is free; `None` while it is.
     held: Option<Vec<String>>,
-    /// Lines that nobody read in time.
+    /// Number of lines that were not read in time.
     dropped: u64,
-    /// Where I/Os and bytes are counted for others to see.
+    /// Counters of I/Os and bytes for observers.
     progress_of_load: Option<Arc<LoadProgress>>,
 }
 
@@ -64,30 +65,30 @@ impl ConsoleObserver {
         }
     }
 
-    /// With the loads of a preset counted at the beginning of the live line.
+    /// Shows the progress through the preset's loads at the beginning of the live line.
     pub(crate) fn of_preset(self, preset: Option<PresetRun>) -> Self {
         Self { preset, ..self }
     }
 
-    /// Of one run of many, which `part` tells from the others.
+    /// For one run of a series; `part` identifies the run.
     pub(crate) fn of_part(part: String) -> Self {
         Self { part: Some(part), ..Self::new(false) }
     }
 
-    /// Counts I/Os and bytes once per second, for others to see.
+    /// Counts I/Os and bytes once per second for observers.
     #[cfg(feature = "fleet")]
     pub(crate) fn counting(self, progress: Arc<LoadProgress>) -> Self {
         Self { progress_of_load: Some(progress), ..self }
     }
 
-    /// Keeps its lines until [`finish`](Self::finish): something else has the screen.
+    /// Holds lines back until [`finish`](Self::finish) while something else uses the screen.
     pub(crate) fn hold_back(&mut self) {
         self.end_live_line();
         self.terminal = false;
         self.held.get_or_insert_default();
     }
 
-    /// The run is over: takes the live line off the screen, and says what was held back.
+    /// Ends the output of a run: removes the live line and prints the lines that were held back.
     pub(crate) fn finish(&mut self) {
         self.end_live_line();
         for line in self.held.take().unwrap_or_default() {
@@ -106,14 +107,14 @@ impl ConsoleObserver {
         self.end_dots();
     }
 
-    /// Dots have no line end of their own.
+    /// Ends a line of dots.
     fn end_dots(&mut self) {
         if std::mem::take(&mut self.dots) {
             say_at_once(b"\n");
         }
     }
 
-    /// A line that stays on the screen, above a bar if there is one.
+    /// Prints a permanent line, above a bar if there is one.
     fn say(&mut self, line: &str) {
         if let Some(held) = &mut self.held {
             held.push(line.to_owned());
@@ -151,7 +152,7 @@ impl ConsoleObserver {
         }
     }
 
-    /// Shows this as the live line.
+    /// Replaces the live line.
     pub(crate) fn live(&mut self, line: String) {
         if !self.terminal {
             return;
@@ -248,12 +249,12 @@ impl Observer for ConsoleObserver {
             Event::Dots { count } => {
                 self.dots = true;
                 let dots = ".".repeat(usize::try_from(*count).unwrap_or(usize::MAX).min(10_000));
-                // As many as a pipe takes in one go.
+                // The most that a pipe accepts in one atomic write.
                 dots.as_bytes().chunks(4096).all(say_at_once);
             }
             Event::Interrupted => {
                 self.say("");
-                self.say("*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***");
+                self.say(&format!("*** Interrupted by {}. Stopping I/O Request Generator. ***", interrupt::cause()));
             }
             Event::StopEventSet => self.verbose("the stop event was set; stopping"),
             Event::Warning { message } => self.say(&format!("WARNING: {message}")),
@@ -265,17 +266,17 @@ impl Observer for ConsoleObserver {
     }
 }
 
-/// The look of a progress bar; `{rate}` is its mean rate in bytes per second.
+/// The style of a progress bar; `{rate}` is its mean rate in bytes per second.
 pub(crate) fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
-        // Nobody can tell if the terminal takes no more.
+        // A failure to write to the terminal cannot be reported.
         let _ = out.write_str(&mean_rate(state.pos(), state.elapsed()));
     })
 }
 
-/// The mean since the start; empty in the first moments, whose rate is that of a few bytes. An estimate of the present
-/// rate would end with that of the last moments: terabytes per second.
+/// Mean rate since the start; empty in the first moments, when few bytes give no usable rate. An estimate of the
+/// current rate would end with that of the last moments: terabytes per second.
 fn mean_rate(bytes: u64, elapsed: Duration) -> String {
     const FIRST_MOMENTS: Duration = Duration::from_millis(200);
     if elapsed < FIRST_MOMENTS {

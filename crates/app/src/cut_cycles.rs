@@ -1,20 +1,22 @@
-//! `diskspd verify --cycles`: a load that is cut off again and again, and what is missing on its targets afterwards.
-
-mod report;
+//! `diskspd verify --cycles`: repeated crashes of a load, each followed by a search for lost writes on its targets.
 
 use crate::interrupt::{self, Signals};
 use crate::journal;
-use crate::load::{outputs_of, protected, with_log_files};
-use crate::output::{print, say, say_each, write_json};
+use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, Replace, future_path};
 use crate::preset;
-use crate::status::{Status, fail, printed, refuse, refuse_with};
+use crate::request_checks::{outputs_of, protected, with_log_files};
+use crate::status::{Status, fail, printed, refuse, refuse_each, refuse_with};
 use crate::system_env::SystemEnv;
+use crate::target_reading::{print_report, status_of};
 use cli::subcommand::preset::PresetCommand;
 use cli::subcommand::verify::VerifyRequest;
-use cli::{Command, RunRequest, Subcommand};
+use cli::{Command, LineCommand, RunRequest, Subcommand};
+use model::verification::{Cycle, CycleSeries, Outcome};
+use render::Detail;
 use render::document::{DocumentKind, cycle_load_title};
-use report::{Cycle, Series};
+use report::Report;
+use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -27,23 +29,23 @@ use std::time::{Duration, Instant};
 use sys::folder::Folder;
 use verify::log::{HEAD_BYTES, log_name};
 
-/// How often something is looked at.
+/// Polling interval.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Time for a load to end after a cut, before it is killed.
+/// Time for a load to end after a cut before it is killed.
 const END: Duration = Duration::from_secs(30);
 
-/// Time for a load that was killed to end once the storage is back, and for its targets to come back.
+/// Time for a killed load to end, and for its targets to reappear, once the storage is back.
 const BACK: Duration = Duration::from_mins(1);
 
-/// The part of the load's time in which the cut falls.
+/// Range of the load's duration, as fractions, in which the cut falls.
 const CUT_FROM: f64 = 0.05;
 const CUT_UNTIL: f64 = 0.9;
 
 /// Prefix of the names of directories of cycles; the number follows.
 const CYCLE_PREFIX: &str = "cycle-";
 
-/// The files that a cycle leaves beside its journal.
+/// The files of a cycle beside its journal.
 const LOAD_FILE: (&str, DocumentKind) = ("load.txt", DocumentKind::CycleLoad);
 const REPORT_FILE: (&str, DocumentKind) = ("verify.json", DocumentKind::Verification);
 
@@ -51,11 +53,11 @@ const REPORT_FILE: (&str, DocumentKind) = ("verify.json", DocumentKind::Verifica
 enum Ended {
     /// Ctrl+C.
     Interrupted,
-    /// It cannot go on.
+    /// The series cannot continue.
     Failed(String),
 }
 
-/// What each cycle does.
+/// Parameters of each cycle.
 struct Plan<'a> {
     cut: &'a str,
     back: Option<&'a str>,
@@ -70,7 +72,7 @@ struct Plan<'a> {
 pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
     let words: Vec<OsString> = request.cycles.load.iter().map(OsString::from).collect();
     let load = match cli::parse(&words, &SystemEnv) {
-        Ok(Command::Run(load)) => load,
+        Ok(Command::Line(LineCommand::Run(load))) => load,
         Ok(Command::Subcommand(Subcommand::Preset(PresetCommand::Run(named)))) => match preset::request_of(&named) {
             Ok(load) => load,
             Err(reason) => return refuse_with(&reason),
@@ -86,8 +88,7 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
     let folder = match CycleFolder::check(folder, cycles, &load) {
         Ok(folder) => folder,
         Err(reasons) => {
-            say_each("ERROR", &reasons);
-            return Status::Refused;
+            return refuse_each(&reasons);
         }
     };
     let signals = match interrupt::watch() {
@@ -108,7 +109,7 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
             .sum(),
         signals: &signals,
     };
-    let mut series = Series::new(cycles);
+    let mut series = CycleSeries::new(cycles);
     let mut is_interrupted = false;
     for number in 1..=cycles {
         let cycle = match plan.cycle(number) {
@@ -121,23 +122,44 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
             Err(Ended::Failed(reason)) => return fail(&format!("cycle {number}: {reason}")),
         };
         if !request.json
-            && let Err(error) = print(format!("{}\n", cycle.line()).as_bytes())
+            && let Err(error) = print_text(&report::cycle(&cycle))
         {
-            return fail(&format!("cannot write to stdout: {error}"));
+            return printed(Err(error), Status::Failed);
         }
         if series.add(cycle) {
             break;
         }
     }
-    let mut status = series.finish();
-    if is_interrupted && series.is_empty() {
-        status = signals.status_without_results().unwrap_or(status);
+    let mut status = status_of(series.outcome);
+    if is_interrupted && series.cycles.is_empty() {
+        status = interrupt::status_without_results().unwrap_or(status);
     }
-    if request.json {
-        let mut text = Vec::new();
-        return printed(write_json(&series, &mut text).and_then(|()| print(&text)), status);
-    }
-    printed(print(series.text(&folder.path).as_bytes()), status)
+    print_report(&series, || report::cycles(&series, &folder.path), request.json, status)
+}
+
+fn print_text(report: &Report) -> io::Result<()> {
+    let mut text = Vec::new();
+    render::report_text(report, Detail::Full, &mut text).and_then(|()| print(&text))
+}
+
+/// The findings after a cut, from the report of its verification.
+fn cycle_of(number: u32, cut_after: Duration, report: &[u8]) -> Option<Cycle> {
+    let report: Value = serde_json::from_slice(report).ok()?;
+    let targets = report["targets"].as_array()?;
+    let sum = |name: &str| targets.iter().filter_map(|target| target[name].as_u64()).sum();
+    Some(Cycle {
+        number,
+        cut_after_ns: cut_after.as_nanos() as u64,
+        outcome: serde_json::from_value(report["outcome"].clone()).ok()?,
+        was_cut_off: report["logged_changes"].is_u64(),
+        logged_changes: report["logged_changes"].as_u64().unwrap_or(0),
+        logged_flushes: report["logged_flushes"].as_u64().unwrap_or(0),
+        journal_ends_early: report["journal_ends_early"].as_bool().unwrap_or(false),
+        durable_units: sum("durable_units"),
+        unflushed_units: sum("unflushed_units"),
+        torn_units: sum("torn_units"),
+        corrupt_units: sum("corrupt_units"),
+    })
 }
 
 /// The files and devices of a load.
@@ -155,7 +177,7 @@ impl Plan<'_> {
     fn cycle(&self, number: u32) -> Result<Cycle, Ended> {
         let folder = self.folder.of_cycle(number).map_err(Ended::Failed)?;
         let journal = &folder.path;
-        // Those of an earlier series would be taken for those of this load.
+        // Logs of an earlier series would be mistaken for those of this load.
         run::journal::remove_logs(&folder.held)
             .map_err(|error| Ended::Failed(format!("'{}': {error}", journal.display())))?;
         let mut load = self.start(&folder, number)?;
@@ -169,19 +191,19 @@ impl Plan<'_> {
         }
         let cut = Self::shell(self.cut, "--cut", &load, number);
         let has_ended = end(&mut load, END);
-        // The storage comes back whatever happened.
+        // The storage must come back in any case.
         self.back.map_or(Ok(()), |back| Self::shell(back, "--back", &load, number))?;
         if !has_ended && !end(&mut load, BACK) {
             return Err(Ended::Failed("the load does not end: its I/Os never came back".to_owned()));
         }
-        // Ctrl+C ends the load too, which the command then cannot cut off.
+        // Ctrl+C also ends the load, so the command has nothing left to cut.
         if self.signals.interrupted.load(Relaxed) {
             return Err(Ended::Interrupted);
         }
         cut?;
         self.wait_for_targets()?;
         let cycle = self.verify(number, wait, &folder);
-        let is_known = cycle.as_ref().is_ok_and(Cycle::is_known);
+        let is_known = cycle.as_ref().is_ok_and(|cycle| cycle.outcome != Outcome::CannotTell);
         if self.signals.interrupted.load(Relaxed) && !is_known { Err(Ended::Interrupted) } else { cycle }
     }
 
@@ -219,7 +241,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Waits; an error if the load ends meanwhile.
+    /// Waits; an error if the load ends in the meantime.
     fn wait(&self, load: &mut Child, time: Duration) -> Result<(), Ended> {
         let until = Instant::now() + time;
         loop {
@@ -241,7 +263,7 @@ impl Plan<'_> {
     fn shell(command: &str, option: &str, load: &Child, number: u32) -> Result<(), Ended> {
         let mut shell = std::process::Command::new("/bin/sh");
         shell.arg("-c").arg(command).env("DISKSPD_PID", load.id().to_string()).env("DISKSPD_CYCLE", number.to_string());
-        // What it says is not the report. Ctrl+C in a terminal does not reach it: the storage must come back.
+        // Its output is not part of the report. Ctrl+C in a terminal does not reach it: the storage must come back.
         let status = shell.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0).status();
         match status {
             Ok(status) if status.success() => Ok(()),
@@ -250,7 +272,7 @@ impl Plan<'_> {
         }
     }
 
-    /// A device that comes back takes its time.
+    /// Waits for a device to reappear.
     fn wait_for_targets(&self) -> Result<(), Ended> {
         let until = Instant::now() + BACK;
         for target in &self.targets {
@@ -271,7 +293,7 @@ impl Plan<'_> {
         let failed = |what: &str| Ended::Failed(format!("cannot verify the targets: {what}"));
         let mut command = itself();
         command.args(["verify", "--json", "--journal"]).arg(&folder.path);
-        // Names that look like options.
+        // Targets whose names look like options.
         let is_odd = |target: &Path| target.as_os_str().as_encoded_bytes().starts_with(b"-");
         let paths =
             self.targets.iter().map(|target| if is_odd(target) { Path::new(".").join(target) } else { target.clone() });
@@ -282,19 +304,19 @@ impl Plan<'_> {
         }
         let kept = folder.output(REPORT_FILE).map_err(|reason| failed(&reason))?;
         kept.write(|out| out.write_all(&command.stdout)).map_err(|error| failed(&error.to_string()))?;
-        Cycle::read(number, wait, &command.stdout).ok_or_else(|| failed("its report cannot be read"))
+        cycle_of(number, wait, &command.stdout).ok_or_else(|| failed("its report cannot be read"))
     }
 }
 
-/// The directory of a series, or of one of its cycles: files are written in it, whatever becomes of its path, and no
-/// symbolic link in it is followed.
+/// The directory of a series or of one of its cycles. It is held open, so files are written in it even if its path
+/// changes, and symbolic links in it are not followed.
 struct CycleFolder {
     path: PathBuf,
     held: Folder,
 }
 
 impl CycleFolder {
-    /// The directory of a series; everything in it that is in the way of the series.
+    /// Checks the directory of a series; the errors name everything in it that conflicts with the series.
     fn check(path: &Path, cycles: u32, load: &RunRequest) -> Result<Self, Vec<String>> {
         let held = Folder::open(path)
             .map_err(|error| vec![format!("--journal='{}': {error}; create it first", path.display())])?;
@@ -303,7 +325,7 @@ impl CycleFolder {
         if reasons.is_empty() { Ok(folder) } else { Err(reasons) }
     }
 
-    /// The directory of a cycle, which is made unless it is there.
+    /// The directory of a cycle; created if it does not exist.
     fn of_cycle(&self, number: u32) -> Result<Self, String> {
         let name = cycle_name(number);
         let path = self.path.join(&name);
@@ -319,7 +341,7 @@ impl CycleFolder {
         }
     }
 
-    /// A file of a cycle, if it can be written: none is there, or one of an earlier series.
+    /// A file of a cycle, if it can be written: it does not exist, or is of an earlier series.
     fn output(&self, (name, kind): (&str, DocumentKind)) -> Result<OutputFile, String> {
         OutputFile::check_within(&self.held, &self.path, name, Replace { kind, any: false }, "give another directory")
             .map_err(|reason| format!("--journal: '{}': {reason}", self.path.join(name).display()))
@@ -363,7 +385,7 @@ fn is_in_cycle(folder: &Path, file: &Path) -> bool {
     first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(CYCLE_PREFIX.as_bytes()))
 }
 
-/// The program itself, even if its file was replaced since it was started.
+/// This program, even if its file was replaced since it was started.
 fn itself() -> std::process::Command {
     let mut command = std::process::Command::new("/proc/self/exe");
     command.arg0("diskspd");
@@ -394,7 +416,7 @@ fn end(load: &mut Child, time: Duration) -> bool {
     true
 }
 
-/// A random one from 0 to 1.
+/// A random fraction from 0 to 1.
 fn share() -> f64 {
     (crate::random::random() >> 11) as f64 / (1u64 << 53) as f64
 }

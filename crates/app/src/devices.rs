@@ -1,5 +1,5 @@
-//! `diskspd devices`: the block devices of this machine, as a table or as JSON; what lies under a path; and the list of
-//! scratch disks.
+//! `diskspd devices`: the block devices of this machine, as a table or as JSON; the devices below a path; and the list
+//! of scratch disks.
 
 use crate::output::{print, say_each, write_json};
 use crate::scratch;
@@ -20,7 +20,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// What is printed where nothing is known.
+/// Placeholder for unknown values.
 const UNKNOWN: &str = "-";
 
 /// Runs `diskspd devices`.
@@ -36,10 +36,10 @@ pub(crate) fn run(request: &DevicesRequest) -> Status {
     if request.json { print_json(&devices) } else { show::text(&table(&devices)) }
 }
 
-/// What lies under each path.
+/// The devices below each path.
 fn under(paths: &[PathBuf], as_json: bool) -> Status {
     let root = Root::machine();
-    // Nothing lies under a name that was mistyped.
+    // A mistyped name has no devices below it.
     let missing = paths.iter().filter_map(|path| {
         let error = path.metadata().err()?;
         Some(format!("'{}': {error}", path.display()))
@@ -63,7 +63,7 @@ fn under(paths: &[PathBuf], as_json: bool) -> Status {
     show::text(&texts.collect::<Vec<_>>().join("\n"))
 }
 
-/// Explains the date of a file that a run wrote to, which `ls` shows as decades old.
+/// Explains the timestamp of a file that a run wrote to, which `ls` shows as decades old.
 fn date(path: &Path) -> String {
     let modified_s = path.metadata().ok().filter(std::fs::Metadata::is_file).map(|found| found.mtime());
     let Some(modified_s) = modified_s.filter(|at| mark::MODIFIED_SECONDS.contains(at)) else { return String::new() };

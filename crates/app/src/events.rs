@@ -7,7 +7,7 @@ use run::event::Events;
 use std::io;
 use sys::event::{EventFolder, NamedEvent};
 
-/// Makes or opens the events of a run.
+/// Creates or opens the events of a run.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ fn create(name: Option<&str>) -> Result<Option<NamedEvent>, String> {
     event.map(Some).map_err(|error| format!("Error creating event '{name}': {error}"))
 }
 
-/// Sets events that others hold.
+/// Sets events held by other processes.
 pub(crate) fn set(names: &[String], warnings: &[String]) -> Status {
     for warning in warnings {
         say(&format!("WARNING: {warning}"));

@@ -1,11 +1,11 @@
 //! `diskspd explain`: the documentation of findings, from the declarations of their rules.
 
-use crate::output::{say_each, wrapped};
 use crate::show;
-use crate::status::Status;
+use crate::status::{Status, refuse_each};
 use cli::subcommand::explain::ExplainRequest;
 use model::check::Workload;
 use model::finding::Severity;
+use model::printable::wrapped;
 use model::suggest::hint;
 use report::{Column, Table};
 use rules::{Rule, RuleSet, check, expect, require, runs, verdict};
@@ -13,16 +13,16 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Columns of a line.
+/// Width of a line in columns.
 const LINE_WIDTH: usize = 100;
 
-/// Columns of what stands before a text.
+/// Width of the label before a text, in columns.
 const LABEL_WIDTH: usize = 16;
 
 /// The documentation of one rule.
 struct Explanation {
     name: &'static str,
-    /// What reports its findings.
+    /// Where the finding is reported.
     reported_by: &'static str,
     severity: Severity,
     /// Labels and texts; empty texts are left out.
@@ -48,11 +48,10 @@ pub(crate) fn run(request: &ExplainRequest) -> Status {
     if errors.is_empty() {
         return show::text(&texts.join("\n"));
     }
-    say_each("ERROR", &errors);
-    Status::Refused
+    refuse_each(&errors)
 }
 
-/// The names of all findings, each once.
+/// The names of all findings, without duplicates.
 pub(crate) fn names() -> Vec<&'static str> {
     let names: BTreeSet<&str> = explanations().into_iter().map(|rule| rule.name).collect();
     names.into_iter().collect()
@@ -72,7 +71,7 @@ fn explanations() -> Vec<Explanation> {
     let expect = expect::rules().map(|rule| of(rule, "--expect"));
     let require = require::rules().map(|rule| of(rule, "--require"));
     let runs = runs::RULES.iter().map(|rule| of(rule, "repeat, sweep"));
-    // Every check: SQL Server asks for some more than others do.
+    // All checks: SQL Server requires more than other workloads.
     let check = check::rules(Workload::Sql).map(|rule| {
         let documentation = rule.computed_from;
         let texts = [
@@ -88,7 +87,7 @@ fn explanations() -> Vec<Explanation> {
     verdict.chain(expect).chain(require).chain(runs).chain(check).collect()
 }
 
-/// The findings that are not reported beside one, and those beside which it is not reported itself.
+/// The findings that this one suppresses, and those that suppress it.
 fn suppressions(name: &str) -> impl Iterator<Item = (&'static str, String)> {
     let line = |others: &str, cause: &verdict::Cause| match cause.condition.words {
         "" => format!("{others}: {}", cause.because),
@@ -111,14 +110,14 @@ fn list(known: &[Explanation]) -> String {
 fn text(rule: &Explanation) -> String {
     let mut text = format!("{} ({}: {})\n", rule.name, rule.reported_by, rule.severity.word());
     for (label, value) in rule.texts.iter().filter(|(_, value)| !value.is_empty()) {
-        let lines = wrapped(&plain(value), LINE_WIDTH - LABEL_WIDTH).replace('\n', &format!("\n{:LABEL_WIDTH$}", ""));
+        let lines = wrapped(&plain(value), LINE_WIDTH - LABEL_WIDTH).join(&format!("\n{:LABEL_WIDTH$}", ""));
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {label:<14}{lines}");
     }
     text
 }
 
-/// A text of the documentation, without the marks of its form.
+/// A text of the documentation without its markup.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,5 @@
-//! Parts of the program that a build can leave out. Each is a module that is replaced by one of `absent`, which refuses.
+//! Parts of the program that a build can leave out: their modules are replaced by those of `absent`, which refuse the
+//! request.
 
 /// A feature of the build, by its name in Cargo.toml.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +39,12 @@ impl Feature {
         }
     }
 
-    /// Why this build cannot do what was asked for, if it lacks the feature.
+    /// The reason why this build cannot do what was requested, if it lacks the feature.
     pub(crate) fn missing(self) -> Option<String> {
         (!self.is_built()).then(|| self.refusal())
     }
 
-    /// What a build without it says.
+    /// The error of a build without the feature.
     pub(crate) fn refusal(self) -> String {
         let name = self.name();
         format!("this build has no {name}: build with --features {name}")

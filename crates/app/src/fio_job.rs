@@ -1,8 +1,8 @@
-//! `diskspd import fio` and `diskspd run JOB.fio`: jobs of fio as loads of ours.
+//! `diskspd import fio` and `diskspd run JOB.fio`: translates fio jobs.
 
-use crate::output::{print, say, say_each};
+use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, Replace};
-use crate::status::{Status, fail, printed};
+use crate::status::{Status, fail, printed, refuse_each, refuse_with};
 use crate::system_env::SystemEnv;
 use cli::fio::{Import, JOB_BYTES_MAX, Level, Surroundings, read_file, read_words};
 use cli::subcommand::import::{ImportForm, ImportRequest, ImportSource};
@@ -30,7 +30,7 @@ pub(crate) fn import(request: &ImportRequest) -> Status {
     };
     let import = match translated {
         Ok(import) => import,
-        Err(reason) => return refused(&reason),
+        Err(reason) => return refuse_with(&reason),
     };
     if import.is_refused() {
         let shown = printed(print(format!("{}\n{}", import.summary(), import.table()).as_bytes()), Status::Refused);
@@ -54,9 +54,9 @@ pub(crate) fn import(request: &ImportRequest) -> Status {
     printed(print(text.as_bytes()), Status::Done)
 }
 
-/// The load of a job file for `diskspd run`; what differs from fio goes to stderr.
+/// The load of a job file for `diskspd run`; differences from fio are printed to stderr.
 pub(crate) fn job(bytes: &[u8], path: &Path) -> Result<Job<Requirement>, Status> {
-    let import = text_of(bytes).and_then(|text| read(text, path, &[], false)).map_err(|reason| refused(&reason))?;
+    let import = text_of(bytes).and_then(|text| read(text, path, &[], false)).map_err(|reason| refuse_with(&reason))?;
     let rows = |level| import.rows.iter().filter(move |row| row.level == level);
     if import.is_refused() {
         rows(Level::Refused).for_each(|row| say(&format!("ERROR: {}: {}", row.option, row.says)));
@@ -66,12 +66,7 @@ pub(crate) fn job(bytes: &[u8], path: &Path) -> Result<Job<Requirement>, Status>
     for row in rows(Level::Approximate) {
         say(&format!("NOTE: fio's {}: {}", row.option, row.says));
     }
-    import.job(&SystemEnv).map_err(|reason| refused(&reason))
-}
-
-fn refused(reason: &str) -> Status {
-    say(&format!("ERROR: {reason}"));
-    Status::Refused
+    import.job(&SystemEnv).map_err(|reason| refuse_with(&reason))
 }
 
 fn text_at(path: &Path) -> Result<String, String> {
@@ -109,7 +104,7 @@ fn with_surroundings<T>(folder: &Path, env: bool, then: impl FnOnce(&Surrounding
     then(&Surroundings { variable: &variable, include: &include, bytes_of: &bytes_of, cpus })
 }
 
-/// Size of a regular file or a block device. Neither is opened.
+/// Size of a regular file or block device in bytes. Neither is opened.
 fn bytes_of(path: &str) -> Option<u64> {
     let found = std::fs::metadata(path).ok()?;
     if found.is_file() {
@@ -120,12 +115,12 @@ fn bytes_of(path: &str) -> Option<u64> {
     }
     let (major, minor) = sys::file::major_minor(found.rdev());
     let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;
-    // The kernel counts sectors of 512 bytes here, whatever those of the device are.
+    // The kernel counts 512-byte sectors here, regardless of the device's sector size.
     sectors.trim().parse::<u64>().ok()?.checked_mul(512)
 }
 
-/// The text of a file below a directory. No symbolic link is followed, so that a job from somebody else reads nothing but
-/// what came with it.
+/// The text of a file below a directory. Symbolic links are not followed, so that a third-party job can only read files
+/// that came with it.
 fn included(folder: &Path, name: &str) -> Result<String, String> {
     let parts: Option<Vec<&OsStr>> = Path::new(name)
         .components()
@@ -150,13 +145,12 @@ fn included(folder: &Path, name: &str) -> Result<String, String> {
     content(file)
 }
 
-/// Writes the job in the form that was asked for.
+/// Writes the job in the requested form.
 fn write(import: &Import, path: &Path, form: ImportForm, request: &ImportRequest) -> Result<(), Status> {
-    let job = import.job(&SystemEnv).map_err(|reason| refused(&reason))?;
+    let job = import.job(&SystemEnv).map_err(|reason| refuse_with(&reason))?;
     let findings = validate(&job.profile, Purpose::Show);
     if !findings.errors.is_empty() {
-        say_each("ERROR", &findings.errors);
-        return Err(Status::Refused);
+        return Err(refuse_each(&findings.errors));
     }
     let text = match form {
         ImportForm::Job => write_job(&job.profile, &import.requirements),
@@ -174,8 +168,6 @@ fn write(import: &Import, path: &Path, form: ImportForm, request: &ImportRequest
     };
     let replace = Replace { kind: DocumentKind::Job, any: request.replace };
     let output = OutputFile::check(path, replace, &source)
-        .map_err(|reason| refused(&format!("--output '{}': {reason}", path.display())))?;
-    output
-        .write(|out| out.write_all(text.as_bytes()))
-        .map_err(|error| fail(&format!("cannot write '{}': {error}", path.display())))
+        .map_err(|reason| refuse_with(&format!("--output '{}': {reason}", path.display())))?;
+    output.save(|out| out.write_all(text.as_bytes())).map_err(|reason| fail(&reason))
 }

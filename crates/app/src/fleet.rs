@@ -1,4 +1,4 @@
-//! One load on several hosts: the agent of this machine, and what is asked of others.
+//! One load on several hosts: the agent of this machine, and requests to other agents.
 
 mod host;
 #[cfg(test)]
@@ -9,6 +9,7 @@ mod live_line;
 mod many;
 mod meeting;
 mod over_ssh;
+mod paths;
 mod series;
 
 use crate::interrupt;
@@ -36,15 +37,15 @@ use sys::confinement::Confinement;
 pub(crate) use many::run;
 pub(crate) use series::series_runner;
 
-/// Where root's agents keep results.
+/// Directory where root's agents keep results.
 const STATE_OF_ROOT: &str = "/var/lib/diskspd";
-/// Where those of other users do, below the home directory.
+/// The same for other users, below the home directory.
 const STATE_OF_USER: &str = ".local/state/diskspd";
 
-/// How long `agent --once` waits for a load.
+/// Time for which `agent --once` waits for a load.
 const FIRST_LOAD: Duration = Duration::from_mins(10);
 
-/// What a load of several hosts cannot have.
+/// Features of a profile that a load of several hosts cannot have.
 fn not_for_many(profile: &Profile) -> impl Iterator<Item = &'static str> {
     let appends = profile.time_spans.iter().flat_map(|span| &span.targets).any(|target| target.append.is_some());
     let reasons = [
@@ -70,7 +71,7 @@ fn connection(server: &str, access: &ServerAccess) -> Connection {
     }
 }
 
-/// Says why, and gives the status.
+/// Prints the error and returns the exit status.
 fn told(error: &FleetError) -> Status {
     say_each("ERROR", error.sentences());
     if error.touched_nothing() { Status::Refused } else { Status::Failed }
@@ -120,8 +121,8 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
     Ok(Status::Done)
 }
 
-/// This machine, whose process opens targets in these directories and on these devices only, from now on. An error begins with
-/// what they are.
+/// Confines this process: from now on it opens targets in these directories and on these devices only. Errors begin
+/// with `what`.
 fn confined(what: &str, allow: &[PathBuf], limits: host::Limits) -> Result<Arc<dyn LoadHost>, Status> {
     let confinement = Confinement::to(allow)
         .map_err(|(path, error)| refuse_with(&format!("{what} '{}': {error}", path.display())))?;
@@ -129,7 +130,7 @@ fn confined(what: &str, allow: &[PathBuf], limits: host::Limits) -> Result<Arc<d
     Ok(Arc::new(host::ThisHost::new(confinement, limits)))
 }
 
-/// What an agent allows, as `fleet hosts` shows it.
+/// Limits of an agent, as `fleet hosts` shows them.
 fn shown_limits(allow: &[PathBuf], limits: &host::Limits) -> serde_json::Value {
     serde_json::json!({
         "allow": allow.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),

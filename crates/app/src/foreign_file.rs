@@ -1,4 +1,4 @@
-//! Files of other tools where one of ours was expected.
+//! Files of other tools given in place of one of ours.
 
 use crate::system_env::SystemEnv;
 use cli::Environment as _;
@@ -8,17 +8,17 @@ use plan::{Refusal, RefusalKind};
 use serde_json::Value;
 use std::path::Path;
 
-/// What a JSON document of fio begins with.
+/// Key that identifies a JSON document of fio.
 const FIO_VERSION: &str = "\"fio version\"";
-/// It is in the first bytes.
+/// Number of bytes at the start of a file within which that key is searched.
 const SIGNATURE_BYTES: usize = 4096;
-/// Job files are smaller than the targets of a load.
+/// Size limit: job files are smaller than the targets of a load.
 const TARGET_BYTES_MAX: usize = 64 << 10;
 
-/// What to say of a file of another tool; `None` if it is none.
+/// Error for a file of another tool; `None` if it is not one.
 pub(crate) fn reason(file: &Path, bytes: &[u8]) -> Option<String> {
     let name = file.display();
-    // No job file begins like this, and results of ours may be large.
+    // No job file begins like this, and our results may be large.
     if bytes.trim_ascii_start().starts_with(b"{") {
         let command = command_of_fio(bytes)?;
         return Some(format!("'{name}' is JSON of fio; the nearest command here: {command}"));
@@ -27,12 +27,12 @@ pub(crate) fn reason(file: &Path, bytes: &[u8]) -> Option<String> {
     Some(format!("'{name}' is a job file of {}; the nearest command here: {command}", tool.name()))
 }
 
-/// The same of a file that may not be there.
+/// The same for a file that may not exist.
 pub(crate) fn reason_at(file: &Path) -> Option<String> {
     reason(file, &SystemEnv.small_file(file)?)
 }
 
-/// Why a profile is refused whose targets are files of other tools; `None` if none is.
+/// The reasons why a profile is refused whose targets are files of other tools; `None` if none are.
 pub(crate) fn refusals(profile: &Profile) -> Option<Vec<Refusal>> {
     let mut refusals: Vec<Refusal> = Vec::new();
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
@@ -45,9 +45,9 @@ pub(crate) fn refusals(profile: &Profile) -> Option<Vec<Refusal>> {
     (!refusals.is_empty()).then_some(refusals)
 }
 
-/// The nearest command to the one that made a JSON document of fio; `None` if it is none.
+/// The closest command to the one that made a JSON document of fio; `None` if it is not one.
 fn command_of_fio(bytes: &[u8]) -> Option<String> {
-    // Most documents are ours, and large ones take long to read twice.
+    // Most documents are ours, and large ones take long to parse twice.
     let is_fio = bytes.windows(FIO_VERSION.len()).take(SIGNATURE_BYTES).any(|part| part == FIO_VERSION.as_bytes());
     let document: Value = is_fio.then(|| serde_json::from_slice(bytes).ok()).flatten()?;
     let of_job = |options: &Value| -> Settings {

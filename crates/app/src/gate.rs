@@ -5,11 +5,14 @@ mod folder;
 mod history;
 
 use crate::interrupt;
-use crate::load::judged;
 use crate::output::{print, say, say_each};
-use crate::outputs::{OutputFile, Protected, Replace, has_figures, is_below_target, is_folder_of_target, names_in};
+use crate::outputs::{
+    OutputFile, Protected, Replace, cannot_write, has_figures, is_below_target, is_folder_of_target, names_in,
+};
+use crate::run_report::judged;
 use crate::saved_results;
-use crate::series_runner::{self, Refused, SeriesRunner};
+use crate::series_places;
+use crate::series_runner::{Refused, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse_with};
 use crate::sweep::{self, check_points, delete_targets};
 use crate::system_env::Invocation;
@@ -35,10 +38,10 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use tune::RunFailure;
 
-/// Judged unless others are named.
+/// Metrics judged by default.
 const JUDGED: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 
-/// Set by GitHub Actions: the file that the steps of a job add to.
+/// Set by GitHub Actions: the file to which the steps of a job append their summaries.
 const SUMMARY_VARIABLE: &str = "GITHUB_STEP_SUMMARY";
 
 /// Runs `diskspd gate`.
@@ -48,7 +51,8 @@ pub(crate) fn run(invocation: &Invocation, command: &GateCommand) -> Status {
         GateTask::Pairs(SweepCommand::Run { request, .. }) => &request.points[..],
         _ => &[],
     };
-    let targets = points.iter().flat_map(|point| crate::load::protected(&point.request.profile)).collect::<Vec<_>>();
+    let targets =
+        points.iter().flat_map(|point| crate::request_checks::protected(&point.request.profile)).collect::<Vec<_>>();
     if let Some(file) = targets.iter().find(|file| is_misplaced(&command.folder, &file.path)) {
         let folder = command.folder.display();
         return refuse_with(&format!("'{folder}' is or contains {}: give another directory", file.role));
@@ -93,7 +97,7 @@ pub(crate) fn run(invocation: &Invocation, command: &GateCommand) -> Status {
     printed(shown, status)
 }
 
-/// True if results would stand where a target is, or beside one that may have the name of a result.
+/// True if results would be stored at a target, or beside one whose name may be that of a result.
 fn is_misplaced(folder: &Path, target: &Path) -> bool {
     is_folder_of_target(folder, target)
         || is_below_target(folder, target)
@@ -102,7 +106,7 @@ fn is_misplaced(folder: &Path, target: &Path) -> bool {
 
 /// The files of `--summary` and `--junit`, checked.
 struct Outputs {
-    /// True if it is added to what the file holds.
+    /// With true if the summary is appended to the file.
     summary: Option<(OutputFile, bool)>,
     junit: Option<OutputFile>,
 }
@@ -130,7 +134,7 @@ impl Outputs {
         let write = |file: &OutputFile, text: String, is_added: bool| {
             let text = text.as_bytes();
             let written = if is_added { file.add(text) } else { file.write(|out| out.write_all(text)) };
-            written.map_err(|error| format!("cannot write '{}': {error}", file.name().display()))
+            written.map_err(|error| cannot_write(file.name(), &error))
         };
         if let Some((file, is_added)) = &self.summary {
             write(file, render::gate::summary(answer), *is_added)?;
@@ -147,11 +151,11 @@ fn run_load(
 ) -> Result<(Answer, Status), Status> {
     let signals = interrupt::watch_for_load()?;
     let part = RefCell::new(String::new());
-    let mut runner = series_runner::of(points, &signals, &part)?;
+    let mut runner = series_places::runner(points, &signals, &part)?;
     check_points(points.iter().enumerate(), &mut *runner).map_err(Refused::told)?;
     let planned = points.first().ok_or_else(|| fail("there is no load"))?;
     say_each("WARNING", &planned.request.warnings);
-    crate::load::say_overwrite_of_environment(&planned.request);
+    crate::request_checks::say_overwrite_of_environment(&planned.request);
     let mut gate = Gate::new(command).map_err(|reason| fail(&reason))?;
     let failed = |failure| match failure {
         RunFailure::Failed(reasons) => {
@@ -160,7 +164,7 @@ fn run_load(
         }
         RunFailure::Interrupted => {
             say("stopped; runs that were complete are kept");
-            signals.status_without_results().unwrap_or(Status::Failed)
+            crate::interrupt::status_without_results().unwrap_or(Status::Failed)
         }
     };
     say(&format!("load: {}", runner.load_line(0, &planned.request.profile, false)));
@@ -172,7 +176,7 @@ fn run_load(
         *part.borrow_mut() = format!("{number} of up to {runs}");
         let mut profile = planned.request.profile.clone();
         for span in &mut profile.time_spans {
-            // Each run has other offsets, or the history would have the scatter of one.
+            // Each run has different offsets; otherwise the history would only have the scatter of one.
             span.random_seed = crate::random::random() as u32;
         }
         let result = runner.run(0, &profile).map_err(&failed)?;
@@ -207,7 +211,7 @@ struct Gate<'a> {
     /// Entries of its runs.
     own: Vec<GateEntry>,
     judgement: Option<(Judgement, Vec<GateEntry>)>,
-    /// Why no answer can be had from the runs.
+    /// The reason why the runs permit no answer.
     withheld: Option<String>,
     /// The worst status by `--strict`, `--require` and `--verify`.
     status: Status,
@@ -218,7 +222,7 @@ struct Gate<'a> {
 impl<'a> Gate<'a> {
     fn new(command: &'a GateCommand) -> Result<Self, String> {
         let folder = GateFolder::make(&command.folder)?;
-        // A directory that cannot be used is refused before the run.
+        // An unusable directory is refused before the run.
         folder.lock()?.save()?;
         Ok(Self {
             command,
@@ -231,7 +235,7 @@ impl<'a> Gate<'a> {
         })
     }
 
-    /// Heeds the requirements of a run.
+    /// Applies the requirements to the result of a run.
     fn heed(&mut self, result: &RunResult, options: &RunOptions) {
         self.status = Status::worst([self.status, judged(result, options)]);
         let findings = result.time_spans.iter().flat_map(|span| &span.requirements);
@@ -241,7 +245,7 @@ impl<'a> Gate<'a> {
 
     /// Records a run; true if another may change the answer.
     fn add(&mut self, result: &RunResult) -> Result<bool, String> {
-        // What cannot be judged is not recorded.
+        // A run that cannot be judged is not recorded.
         let [span] = &result.profile.time_spans[..] else {
             return Err("a gate judges one timespan; the result has several, or none".to_owned());
         };
@@ -302,7 +306,7 @@ impl<'a> Gate<'a> {
         Ok(wants_run)
     }
 
-    /// The metrics that are judged, by full name.
+    /// Full names of the metrics that are judged.
     fn names(&self, span: &TimeSpan) -> Result<Vec<MetricName>, String> {
         let bare = JUDGED.map(MetricName::bare);
         let asked = if self.command.metrics.is_empty() { &bare[..] } else { &self.command.metrics };
@@ -313,7 +317,7 @@ impl<'a> Gate<'a> {
         Ok(names)
     }
 
-    /// The answer; it is written down beside its runs.
+    /// The answer, which is saved with its runs.
     fn end(self) -> Result<(Answer, Status), String> {
         let mut answer = match (self.withheld, &self.judgement) {
             (Some(reason), _) => Answer::cannot_tell(&reason),
@@ -347,17 +351,21 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// Begins the history anew with the runs since the load is worse, or with the latest.
+/// Restarts the history with the runs since the load became worse, or with the latest run.
 fn accept(command: &GateCommand, reason: &str) -> Status {
     let accepted = GateFolder::open(&command.folder).and_then(|folder| {
+        let none = || format!("no results in '{}'", command.folder.display());
+        // A directory that no gate created is left alone.
+        if folder.results()?.is_empty() {
+            return Err(none());
+        }
         let mut index = folder.lock()?;
         let is_run = |entry: &GateEntry| entry.file.is_some() && !entry.is_invalid();
-        let latest = index.entries.iter().rposition(is_run);
-        let latest = latest.ok_or_else(|| format!("no results in '{}'", command.folder.display()))?;
+        let latest = index.entries.iter().rposition(is_run).ok_or_else(none)?;
         let fingerprint = index.entries[latest].fingerprint.clone();
         let is_same = |entry: &GateEntry| is_run(entry) && entry.fingerprint == fingerprint;
         let same = index.entries.iter().enumerate().rev().filter(|(_, entry)| is_same(entry));
-        // Runs between those that fail may be in doubt.
+        // Runs between the failing ones may be inconclusive.
         let is_bad = |entry: &GateEntry| matches!(entry.gate, Some(GateOutcome::Fail | GateOutcome::CannotTell));
         let since = same.take_while(|(_, entry)| is_bad(entry) && entry.accepted.is_none());
         let first = since.filter(|(_, entry)| entry.gate == Some(GateOutcome::Fail)).last().map_or(latest, |of| of.0);

@@ -1,4 +1,4 @@
-//! `--journal`: the directory where the map of verified units is saved, and changes are logged.
+//! `--journal`: the directory for the map of verified units and the logs of changes.
 
 use crate::outputs::{Protected, names_in};
 use cli::{JournalOption, RunRequest};
@@ -14,7 +14,7 @@ use sys::folder::Folder;
 use verify::log::RUN_FILE_NAME;
 use verify::saved::{FILE_NAME, HEAD_BYTES, is_saved_map};
 
-/// Name of the map until it is whole.
+/// Name of the map until it is complete.
 const UNFINISHED_NAME: &str = "map.new";
 
 /// A directory that was checked.
@@ -23,7 +23,7 @@ pub(crate) struct Journal {
     path: PathBuf,
 }
 
-/// The file under another name, until the map is whole.
+/// The file under a temporary name until the map is complete.
 pub(crate) struct JournalFile {
     file: File,
     folder: Folder,
@@ -31,11 +31,12 @@ pub(crate) struct JournalFile {
 }
 
 impl Journal {
-    /// The directory of a run, if it has one and is to be run. `files` are those that the run reads or writes beside.
+    /// The directory of a run, if the run has one and is not only planned. `files` are those that the run reads, or
+    /// writes in addition.
     ///
     /// # Errors
     ///
-    /// Why it cannot take the map.
+    /// The reason why the directory cannot take the map.
     pub(crate) fn check(request: &RunRequest, files: &[Protected]) -> Result<Option<Self>, String> {
         let Some(JournalOption { dir, may_be_here }) = &request.options.journal else { return Ok(None) };
         let Some(folder) = dir else { return Err("--journal-here needs --journal=<dir>".to_owned()) };
@@ -80,11 +81,11 @@ impl Journal {
         Ok(Some(Self { folder: held, path: folder.clone() }).filter(|_| !request.options.plan_only))
     }
 
-    /// Makes the file, and removes the map and the logs of an earlier run: this one changes what they are of.
+    /// Creates the file, and removes the map and the logs of an earlier run, which this one makes obsolete.
     ///
     /// # Errors
     ///
-    /// Why it cannot be made.
+    /// The reason why it cannot be created.
     pub(crate) fn begin(self) -> Result<JournalFile, String> {
         let error = |error: io::Error| format!("cannot write to '{}' (--journal): {error}", self.path.display());
         for name in [FILE_NAME, UNFINISHED_NAME] {
@@ -99,16 +100,16 @@ impl Journal {
 }
 
 impl JournalFile {
-    /// What the run needs of it.
+    /// The part that the run needs.
     pub(crate) fn of_run(&self) -> run::journal::Journal<'_> {
         run::journal::Journal { map: &self.file, folder: &self.folder, path: &self.path }
     }
 
-    /// Gives the file its name, if there is a map in it, and then removes the logs, which say no more.
+    /// Renames the file if it contains a map, and then removes the logs, which the map supersedes.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// The reason why there is no map.
     pub(crate) fn publish(self) -> Result<(), String> {
         let (path, folder) = (self.path.join(FILE_NAME), &self.folder);
         let error = |error: io::Error| format!("cannot save '{}' (--journal): {error}", path.display());
@@ -130,7 +131,7 @@ impl JournalFile {
         let renamed = match Map::find(folder, FILE_NAME).map_err(error)? {
             Map::Missing => folder.rename_new(UNFINISHED_NAME.as_ref(), FILE_NAME.as_ref()),
             Map::Own(_) => folder.rename_over(UNFINISHED_NAME.as_ref(), FILE_NAME.as_ref()),
-            // It came during the run.
+            // It appeared during the run.
             Map::Other => {
                 return Err(format!("'{}' (--journal) is not a saved map, and is never replaced", path.display()));
             }
@@ -144,7 +145,7 @@ impl JournalFile {
 
 impl Drop for JournalFile {
     fn drop(&mut self) {
-        // Gone if the map was whole. Otherwise nothing is in it, and the next run removes it.
+        // Renamed if the map was complete. Otherwise the file is empty, and the next run removes it.
         if let Ok(own) = file_identity::state(&self.file) {
             let _ = self.folder.remove(UNFINISHED_NAME.as_ref(), &own);
         }
@@ -156,7 +157,7 @@ enum Map {
     Missing,
     /// The map of another run; it is empty if that run was killed.
     Own(FileState),
-    /// Something that is never replaced.
+    /// A file that must not be replaced.
     Other,
 }
 
@@ -171,12 +172,12 @@ impl Map {
     }
 }
 
-/// True for the names of the files of a journal.
+/// True for names reserved for the files of a journal.
 fn is_reserved(name: &OsStr) -> bool {
     name == FILE_NAME || name == UNFINISHED_NAME || journal::is_reserved(name)
 }
 
-/// Refuses a directory with a file that has the name of one of a journal and is none; `path` is its path.
+/// Refuses a directory in which a reserved name is used by a file that is not of a journal; `path` is its path.
 pub(crate) fn check_files(folder: &Folder, path: &Path) -> Result<(), String> {
     for name in [FILE_NAME, UNFINISHED_NAME] {
         let shown = path.join(name);
@@ -208,7 +209,7 @@ fn target_beside(folder: &Path, request: &RunRequest) -> Option<(PathBuf, String
         .flat_map(|span| &span.targets)
         .map(|target| &target.path)
         .collect();
-    // A file that is still to be made will be where its directory is.
+    // A file that is still to be created will be where its directory is.
     let existing = |path: &Path| {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         absolute.ancestors().find(|place| place.exists()).unwrap_or(Path::new("/")).to_owned()

@@ -1,5 +1,5 @@
-//! Results that are kept in a directory of the user's (`DISKSPD_RESULTS`), each under a name of its own, and found there
-//! again as `last`, `last~1` and so on.
+//! Results saved in the user's directory (`DISKSPD_RESULTS`), each under a unique name, and available as `last`,
+//! `last~1` and so on.
 
 use crate::outputs::{write_document, write_new};
 use cli::{Form, RunRequest};
@@ -13,27 +13,27 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// In the environment: the directory.
+/// Environment variable with the directory.
 const VARIABLE: &str = "DISKSPD_RESULTS";
-/// What stands for the newest result there.
+/// Alias of the newest result there.
 const LAST: &str = "last";
-/// Of the moment at which a run began, in UTC, so that names sort by age.
+/// Format of a run's start time in UTC, so that names sort by age.
 const DATE: &str = "%Y%m%dT%H%M%S%.3fZ";
-/// More than most results take.
+/// Larger than most results.
 const ROOM_BYTES: usize = 256 << 10;
-/// Characters of such a date.
+/// Length of such a date in characters.
 const DATE_LENGTH: usize = 20;
-/// Characters of the labels in a name.
+/// Longest label in a name, in characters.
 const LABEL_MAX: usize = 80;
 
-/// The directory, checked, and what the name of this run's result ends with.
+/// The directory, checked, and the suffix of the name of this run's result.
 pub(crate) struct KeptResults {
     folder: PathBuf,
     label: String,
 }
 
 impl KeptResults {
-    /// The directory of the environment, if there is one: it must be able to take a result of this run.
+    /// The directory from the environment, if set; it must be able to store a result of this run.
     pub(crate) fn check(request: &RunRequest) -> Result<Option<Self>, String> {
         let Some(folder) = folder().filter(|_| !request.options.plan_only) else { return Ok(None) };
         let refused = |reason: String| format!("{VARIABLE} '{}': {reason}", folder.display());
@@ -54,7 +54,7 @@ impl KeptResults {
         Ok(Some(Self { label: label_of(request), folder }))
     }
 
-    /// Writes a result there; its path.
+    /// Writes a result there; returns its path.
     pub(crate) fn keep(&self, result: &RunResult) -> Result<PathBuf, String> {
         let stem = format!("{}{}", date_of(result), self.label);
         write_new(&self.folder, &stem, Form::Json, |out| write_document(Form::Json, result, out))
@@ -71,7 +71,7 @@ pub(crate) fn date_of(result: &RunResult) -> String {
     started.to_zoned(TimeZone::UTC).strftime(DATE).to_string()
 }
 
-/// The values of its labels, else what the load is called, in characters that need no quotes.
+/// The values of the run's labels, else the name of the load, in characters that need no quotes.
 fn label_of(request: &RunRequest) -> String {
     let options = &request.options;
     let preset = options.preset.as_ref().map(|preset| preset.name.clone());
@@ -87,7 +87,7 @@ fn label_of(request: &RunRequest) -> String {
     label.chars().take(LABEL_MAX).collect()
 }
 
-/// A target that a directory lies on, as it is named in messages.
+/// A target that contains a directory, as messages name it.
 fn target_below(folder: &Path, profile: &Profile) -> Option<String> {
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets).map(|target| target.path.clone());
     let paths: Vec<PathBuf> = targets.chain([folder.to_owned()]).collect();
@@ -99,13 +99,13 @@ fn target_below(folder: &Path, profile: &Profile) -> Option<String> {
         .flat_map(|device| device.walk())
         .map(|device| device.name.clone())
         .collect();
-    // A device has no mount: it is the first of its devices itself.
+    // A device has no mount; it is its own first device.
     let devices = environments.values().filter(|environment| environment.mount.is_none());
     let mut names = devices.filter_map(|environment| environment.devices().first().map(|device| device.name.clone()));
     names.find(|name| below.contains(name)).map(|name| format!("/dev/{name}"))
 }
 
-/// The file that a path of a subcommand stands for: `last` and `last~N` are kept results, all others files of that name.
+/// Resolves the path of a subcommand: `last` and `last~N` are saved results, all others are paths.
 pub(crate) fn resolve(path: &mut PathBuf) -> Result<(), String> {
     let Some(back) = path.to_str().and_then(steps_back) else { return Ok(()) };
     let Some(folder) = folder() else {
@@ -130,7 +130,7 @@ pub(crate) fn resolve(path: &mut PathBuf) -> Result<(), String> {
     Ok(())
 }
 
-/// `last` is 0, `last~1` the one before.
+/// Number of results to go back: `last` is 0, `last~1` is 1.
 fn steps_back(text: &str) -> Option<usize> {
     match text.strip_prefix(LAST)? {
         "" => Some(0),
@@ -138,7 +138,7 @@ fn steps_back(text: &str) -> Option<usize> {
     }
 }
 
-/// The results in a directory that this program keeps there, the oldest first.
+/// The results in a directory that this program saved there, oldest first.
 fn kept_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -146,7 +146,7 @@ fn kept_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_json = path.extension().is_some_and(|suffix| suffix == "json");
         if is_json && is_dated(name) && path.is_file() {
-            // Of those that began in one millisecond the later written is the later.
+            // Of those that began in the same millisecond, the one written later is newer.
             let written = path.metadata().and_then(|found| found.modified()).ok();
             kept.push((name[..DATE_LENGTH].to_owned(), written, path));
         }
@@ -155,7 +155,7 @@ fn kept_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(kept.into_iter().map(|(_, _, path)| path).collect())
 }
 
-/// True if a name begins with a date as this program writes it.
+/// True if a name begins with a date in this program's format.
 pub(crate) fn is_dated(name: &str) -> bool {
     let pattern = b"00000000T000000.000Z";
     let bytes = name.as_bytes();

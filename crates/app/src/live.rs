@@ -1,7 +1,7 @@
 //! Live output of a run: a screen for people, a stream of lines and metrics for programs.
 //!
-//! The control thread of the run only passes on what it counted. Figures, lines and pictures are made in a thread
-//! of their own, and what that cannot keep up with is left out.
+//! The control thread of the run only passes on its counts. Rates, lines and pictures are made in a separate thread,
+//! and what that cannot keep up with is dropped.
 
 mod live_thread;
 mod sinks;

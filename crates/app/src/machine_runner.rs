@@ -3,19 +3,20 @@
 use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
 use crate::live::LiveSinks;
-use crate::load::{check_profile, choices, protected, unmeasured, with_log_files};
 use crate::measure::{Measurement, stop_sources};
 use crate::output::say;
 use crate::outputs::Protected;
+use crate::request_checks::{check_profile, choices, protected, unmeasured, with_log_files};
 use crate::series_runner::{Refused, SeriesRunner};
 use crate::status::Status;
 use cli::RunRequest;
 use cli::sweep::PlannedPoint;
 use host::Root;
+use model::ending::Ending;
 use model::facts::SystemFacts;
 use model::plan::Plan;
 use model::profile::Profile;
-use model::result::{Ending, RunResult};
+use model::result::RunResult;
 use plan::{Choices, Refusal, RefusalKind, Reuse};
 use run::event::Events;
 use std::cell::RefCell;
@@ -30,7 +31,7 @@ pub(crate) struct MachineRunner<'a> {
     system: SystemFacts,
     /// Options and permissions of each point; its runs may have other profiles.
     points: &'a [PlannedPoint],
-    /// What the live line begins with.
+    /// Prefix of the live line.
     part: &'a RefCell<String>,
 }
 
@@ -82,7 +83,7 @@ impl Runner for MachineRunner<'_> {
 
     fn run(&mut self, point: usize, profile: &Profile) -> Result<RunResult, RunFailure> {
         let request = self.request(point, profile);
-        // They were prepared, and points may write over them.
+        // They were prepared, and points may overwrite them.
         let choices = Choices { reuse: Reuse::WrittenOver, ..within_series(&request) };
         let findings = check_profile(profile, &request.profile, &self.system);
         let warnings = request.warnings.iter().cloned().chain(findings.warnings).collect();
@@ -93,7 +94,7 @@ impl Runner for MachineRunner<'_> {
         if !errors.is_empty() {
             return Err(RunFailure::Failed(errors));
         }
-        // What is left of a run that was stopped is not a point.
+        // The partial result of an interrupted run is not a point.
         let is_complete = result.time_spans.iter().all(|span_result| span_result.outcome == Ending::Completed);
         if is_complete { Ok(result) } else { Err(RunFailure::Interrupted) }
     }
@@ -151,7 +152,7 @@ impl SeriesRunner for MachineRunner<'_> {
     }
 }
 
-/// Permissions of a run among others: its targets are deleted after the last.
+/// Permissions of a run within a series: its targets are deleted after the last run.
 fn within_series(request: &RunRequest) -> Choices {
     Choices { delete_after: false, ..choices(request) }
 }
@@ -160,7 +161,7 @@ fn failed(refusals: &[Refusal]) -> RunFailure {
     RunFailure::Failed(sentences(refusals))
 }
 
-/// Why a profile cannot be run, as sentences.
+/// The reasons why a profile cannot be run, as sentences.
 pub(crate) fn sentences(refusals: &[Refusal]) -> Vec<String> {
     refusals.iter().map(Refusal::to_string).collect()
 }

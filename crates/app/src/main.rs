@@ -20,23 +20,31 @@ mod kept_results;
 mod live;
 mod load;
 mod machine_runner;
+mod meaning;
 mod measure;
 mod monitor;
 mod output;
 mod outputs;
 #[cfg_attr(not(feature = "pages"), path = "absent/picture.rs")]
 mod picture;
+mod picture_file;
 mod preset;
 mod preset_series;
 mod profile_file;
 mod random;
 mod report;
+mod report_picture;
+mod request_checks;
+mod run_report;
 mod runs_table;
 mod same_file;
 mod saved_results;
 mod scratch;
 #[cfg_attr(not(feature = "screens"), path = "absent/screens.rs")]
 mod screens;
+mod series_documents;
+mod series_folder;
+mod series_places;
 mod series_runner;
 mod show;
 mod status;
@@ -44,12 +52,13 @@ mod subject;
 mod sweep;
 mod system_env;
 mod target_reading;
+mod text_file;
 mod unit_evidence;
 mod verify_targets;
 #[cfg_attr(not(feature = "sheets"), path = "absent/workbook.rs")]
 mod workbook;
 
-use cli::{Command, LoadRequest, Loaded, Subcommand};
+use cli::{Command, LineCommand, LoadRequest, Loaded, Subcommand};
 use model::sweep::SeriesKind;
 use status::Status;
 use std::ffi::OsString;
@@ -57,10 +66,10 @@ use std::process::ExitCode;
 use sys::mapping::Mapping;
 use system_env::{Invocation, SystemEnv};
 
-/// The usual stack of a main thread: a page of charts takes several 100 KiB.
+/// The usual stack size of a main thread: a page of charts takes several 100 KiB.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Below that, small allocations fail, which ends a process with SIGABRT.
+/// Minimum address space left: with less, small allocations fail, which ends a process with SIGABRT.
 const ADDRESS_SPACE_LEFT_BYTES_MIN: u64 = 2 << 20;
 
 fn main() -> ExitCode {
@@ -77,7 +86,7 @@ fn main() -> ExitCode {
     ExitCode::from(status.code())
 }
 
-/// Runs in a thread whose stack the limit (`ulimit -s`) does not apply to.
+/// Runs in a thread whose stack is not subject to the limit (`ulimit -s`).
 fn run_with_own_stack() -> Status {
     let started = std::thread::Builder::new().name("diskspd".to_owned()).stack_size(STACK_BYTES).spawn(run);
     match started.map(std::thread::JoinHandle::join) {
@@ -111,17 +120,19 @@ fn run() -> Status {
     };
     let invocation = Invocation { program, arguments };
     match command {
-        Command::Usage => show::usage(&invocation, Status::Done),
-        Command::UsageWithoutArguments => show::usage(&invocation, Status::Refused),
         Command::Help(topic) => show::help(topic.as_deref()),
-        Command::Version => show::version(),
-        Command::Man(subcommand) => show::text(&cli::man::page(subcommand)),
-        Command::Completions(shell) => show::text(&cli::completions::script(shell, &explain::names())),
-        Command::SystemInformation(format) => show::system(format),
-        Command::ShowProfile(request) => show::profile(&invocation, &request),
-        Command::Run(request) => load::run(&invocation, &request),
-        Command::SignalEvents { names, warnings } => events::set(&names, &warnings),
-        Command::LoadProfile(request) => loaded(&invocation, request),
+        Command::Line(line) => match line {
+            LineCommand::Usage => show::usage(&invocation, Status::Done),
+            LineCommand::UsageWithoutArguments => show::usage(&invocation, Status::Refused),
+            LineCommand::Version => show::version(),
+            LineCommand::Man(subcommand) => show::text(&cli::man::page(subcommand)),
+            LineCommand::Completions(shell) => show::text(&cli::completions::script(shell, &explain::names())),
+            LineCommand::SystemInformation(format) => show::system(format),
+            LineCommand::ShowProfile(request) => show::profile(&invocation, &request),
+            LineCommand::Run(request) => load::run(&invocation, &request),
+            LineCommand::SignalEvents { names, warnings } => events::set(&names, &warnings),
+            LineCommand::LoadProfile(request) => loaded(&invocation, request),
+        },
         Command::Subcommand(subcommand) => match subcommand {
             Subcommand::Run(command) => match cli::parse_job(&command.path, &command.words, &SystemEnv) {
                 Ok(request) => loaded(&invocation, request),

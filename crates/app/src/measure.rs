@@ -13,11 +13,13 @@ use model::environment::{TargetEnvironment, device_names};
 use model::facts::{DiskFacts, Facts, SystemFacts, TargetKind};
 use model::note::Note;
 use model::placement::Placement;
-use model::plan::{Plan, Preparation};
+use model::plan::{Plan, Preparation, TargetPlan};
+use model::profile::Target;
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
-use plan::{Choices, Refusal, SharedFiles, SharedStage};
+use model::tier::{Misplaced, TargetMedia};
+use plan::{Choices, Refusal, RefusalKind, SharedFiles, SharedStage};
 use report::words::load_line::{KnownTargets, load_line};
 use run::Machine;
 use run::event::{AgreedStart, Events, StopSources};
@@ -26,28 +28,28 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Most targets whose bytes are looked for on the devices.
+/// Maximum number of targets whose placement on the devices is looked up.
 const PLACEMENTS_MAX: usize = 1000;
 
-/// A request and what the machine is like.
+/// A request and the facts about the machine.
 pub(crate) struct Measurement<'a> {
     pub(crate) request: &'a RunRequest,
-    /// As reports show it.
+    /// Command line as reports show it.
     command_line: String,
     machine: Root,
     pub(crate) facts: Facts,
-    /// What was warned of.
+    /// Warnings so far.
     warnings: Vec<String>,
     /// See [`probe_caches`](Self::probe_caches).
     cache_probes: BTreeMap<PathBuf, CacheProbe>,
-    /// When the load begins, if that was agreed with other hosts.
+    /// Start time of the load, if agreed with other hosts.
     agreed_start: Option<AgreedStart<'a>>,
     /// See [`environments`](Self::environments).
     environments: OnceCell<BTreeMap<PathBuf, TargetEnvironment>>,
 }
 
 impl<'a> Measurement<'a> {
-    /// Nothing but the machine is known yet.
+    /// Only the machine is known at first.
     pub(crate) fn new(request: &'a RunRequest, command_line: String, system: SystemFacts) -> Self {
         Self {
             request,
@@ -61,22 +63,22 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// With what was warned of.
+    /// With these warnings.
     pub(crate) fn warned(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
     }
 
-    /// With a start that was agreed with other hosts.
+    /// With a start time agreed with other hosts.
     #[cfg(feature = "fleet")]
     pub(crate) fn starting(self, agreed: AgreedStart<'a>) -> Self {
         Self { agreed_start: Some(agreed), ..self }
     }
 
-    /// Looks at the targets and decides everything.
+    /// Reads the facts about the targets and plans the run.
     ///
     /// # Errors
     ///
-    /// Why it cannot be run.
+    /// The reasons why it cannot be run.
     pub(crate) fn plan(&mut self, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
         let mut questions = plan::questions(&self.request.profile);
         let SharedFiles { paths, run, stage } = &choices.shared;
@@ -86,11 +88,38 @@ impl<'a> Measurement<'a> {
         }
         self.facts.targets = host::targets(&self.machine, &questions);
         self.facts.disks = disks(self.environments());
-        plan::plan(&self.request.profile, &self.facts, choices)
-            .map_err(|refusals| foreign_file::refusals(&self.request.profile).unwrap_or(refusals))
+        let plan = plan::plan(&self.request.profile, &self.facts, choices)
+            .map_err(|refusals| foreign_file::refusals(&self.request.profile).unwrap_or(refusals))?;
+        let misplaced = if choices.strict { self.misplaced(&plan) } else { Vec::new() };
+        if misplaced.is_empty() { Ok(plan) } else { Err(misplaced) }
     }
 
-    /// Runs the plan. The errors of its timespans are in the result and, one by one, beside it.
+    /// Refusals of targets known to be on other media than expected (`--expect-tier`), before anything is run.
+    fn misplaced(&self, plan: &Plan) -> Vec<Refusal> {
+        let spans = self.request.profile.time_spans.iter().zip(&plan.time_spans);
+        let targets = spans.flat_map(|(span, plan)| span.targets.iter().zip(&plan.targets));
+        let refusal = |(target, plan): (&Target, &TargetPlan)| {
+            let tier = target.expected_tier?;
+            let environment = self.environments().get(&target.path)?;
+            // The bytes of a file that is created again will be placed elsewhere.
+            let stays = matches!(plan.preparation, Preparation::Keep | Preparation::Reuse { .. });
+            let placement = stays.then(|| host::placement(&self.machine, &target.path, environment)).flatten();
+            let media = TargetMedia::new(Some(environment), placement.as_ref());
+            let Misplaced::Other(_) = media.misplaced(tier)? else { return None };
+            let path = target.path.display();
+            let message = format!(
+                "'{path}' is not wholly on {tier} (--expect-tier, --strict): {}; use a path on {tier}",
+                media.words(),
+                tier = tier.word(),
+            );
+            Some(Refusal { kind: RefusalKind::Invalid, message })
+        };
+        let mut refusals: Vec<Refusal> = targets.filter_map(refusal).collect();
+        refusals.dedup();
+        refusals
+    }
+
+    /// Runs the plan. The errors of its timespans are in the result and also returned separately.
     pub(crate) fn carry_out(
         &mut self,
         plan: &Plan,
@@ -141,7 +170,7 @@ impl<'a> Measurement<'a> {
         (result, errors)
     }
 
-    /// The load of each timespan on a line, as far as it is known before it is run; a search may set its rate.
+    /// The load of each timespan on a line, as far as it is known before the run; a search may set its rate.
     pub(crate) fn load_lines(&self, plan: Option<&Plan>, is_rate_searched: bool) -> Vec<String> {
         let spans = &self.request.profile.time_spans;
         let line = |(index, span)| {
@@ -158,7 +187,7 @@ impl<'a> Measurement<'a> {
         spans.iter().enumerate().map(line).collect()
     }
 
-    /// Looks whether devices hold data where they will be read.
+    /// Checks whether devices hold data in the ranges that will be read.
     fn sample_devices(&mut self, plan: &Plan) {
         for span in &plan.time_spans {
             let work = span.target_work();
@@ -174,7 +203,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Looks for caches below the targets, if it was asked for; notes of those where that cannot be.
+    /// Probes for caches below the targets, if requested; returns notes on those where that is impossible.
     fn probe_caches(&mut self, plan: &Plan) -> Vec<Note> {
         let mut notes = Vec::new();
         for span in plan.time_spans.iter().filter(|_| self.request.options.probe_host_cache) {
@@ -201,7 +230,7 @@ impl<'a> Measurement<'a> {
         notes
     }
 
-    /// What the targets stand on, looked for once; the targets' facts come first.
+    /// The environments of the targets, read once, after the facts about the targets.
     fn environments(&self) -> &BTreeMap<PathBuf, TargetEnvironment> {
         self.environments.get_or_init(|| {
             let paths: Vec<PathBuf> = self.facts.targets.keys().cloned().collect();
@@ -209,7 +238,7 @@ impl<'a> Measurement<'a> {
         })
     }
 
-    /// Where the bytes of the targets that are files lie now.
+    /// Current placement of the targets that are files.
     pub(crate) fn placements(&self) -> BTreeMap<PathBuf, Placement> {
         let environments = self.environments().iter().take(PLACEMENTS_MAX);
         let placed = environments
@@ -217,7 +246,7 @@ impl<'a> Measurement<'a> {
         placed.collect()
     }
 
-    /// The result; `errors`: why nothing was run.
+    /// The result; `errors`: the reasons why nothing was run.
     pub(crate) fn summarise(&self, plan: Option<&Plan>, record: &Record, errors: Vec<String>) -> RunResult {
         let options = &self.request.options;
         let context = RunContext {
@@ -241,12 +270,12 @@ impl<'a> Measurement<'a> {
     }
 }
 
-/// What a run heeds.
+/// Sources that can stop a run.
 pub(crate) fn stop_sources<'a>(signals: &'a Signals, events: &'a Events) -> StopSources<'a> {
     StopSources { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events, agreed_start: None }
 }
 
-/// What planning wants to know about the disks below each target.
+/// The facts about the disks below each target that planning needs.
 fn disks(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeMap<PathBuf, Vec<DiskFacts>> {
     let facts = |disk: &BlockDevice| DiskFacts {
         name: disk.name.clone(),

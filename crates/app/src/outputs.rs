@@ -6,10 +6,10 @@ mod place;
 mod private;
 
 pub(crate) use descriptor::{inherited, misdirected_report};
-pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new, write_new_within};
+pub(crate) use file::{LineFile, OutputFile, Protected, Replace, cannot_write, write_new, write_new_within};
 
+use crate::meaning::meaning;
 use crate::output::say;
-use crate::subject::meaning;
 use cli::{Form, Outputs, ShortReport};
 use model::profile::ResultFormat;
 use model::result::{Measured, RunResult};
@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use sys::folder::Folder;
 
-/// What goes to stdout.
+/// The output on stdout.
 #[derive(Clone, Copy)]
 enum OnStdout {
     /// The whole result.
@@ -30,15 +30,15 @@ enum OnStdout {
     Part(ShortReport),
 }
 
-/// Where results go, checked.
+/// Checked destinations of results.
 pub(crate) struct Destinations {
     on_stdout: OnStdout,
     files: Vec<(Form, OutputFile)>,
 }
 
 impl Destinations {
-    /// Checks every file; all that is wrong with them, if anything. `format` is what goes to stdout
-    /// if nothing else does, `any` is `--replace-output`.
+    /// Checks every file; the errors name everything that is wrong with them. `format` is written to stdout if nothing
+    /// else is, `any` is `--replace-output`.
     pub(crate) fn check(
         outputs: &Outputs,
         format: ResultFormat,
@@ -64,14 +64,14 @@ impl Destinations {
         if errors.is_empty() { Ok(Self { on_stdout, files }) } else { Err(errors) }
     }
 
-    /// With less than a report on stdout, unless another document was to go there.
+    /// With less than a report on stdout, unless another document was requested there.
     pub(crate) fn with(self, form: ShortReport, outputs: &Outputs) -> Self {
         if outputs.on_stdout().is_some() { self } else { Self { on_stdout: OnStdout::Part(form), ..self } }
     }
 
-    /// Writes a result everywhere: to stdout, then to the files. The first error counts, and does
-    /// not keep the rest from being written. What exists is replaced only by figures. Of a run that was not begun, there
-    /// is nothing for a reader.
+    /// Writes a result to all destinations: to stdout, then to the files. The first error is returned, and does not
+    /// prevent the rest from being written. Existing files are replaced only by measurements. A run that was not begun
+    /// writes nothing meant for a reader.
     pub(crate) fn write(&self, result: &RunResult, is_begun: bool) -> Result<(), String> {
         let bytes = match self.on_stdout {
             OnStdout::Document(Form::Text) | OnStdout::Part(_) if !is_begun => Ok(Vec::new()),
@@ -106,7 +106,7 @@ impl Destinations {
     }
 }
 
-/// The kind of document that a form of results makes.
+/// The kind of document that a form of results produces.
 pub(crate) const fn kind_of(form: Form) -> DocumentKind {
     match form {
         Form::Text => DocumentKind::ResultText,
@@ -117,7 +117,7 @@ pub(crate) const fn kind_of(form: Form) -> DocumentKind {
     }
 }
 
-/// True if anything was measured. A run whose first I/O failed was not.
+/// True if anything was measured. A run whose first I/O failed measured nothing.
 pub(crate) fn has_figures(result: &RunResult) -> bool {
     let counted = |measured: &Measured| measured.total.total.ios > 0;
     result
@@ -126,22 +126,22 @@ pub(crate) fn has_figures(result: &RunResult) -> bool {
         .any(|span| span.measured.as_ref().is_some_and(|measured| span.errors.is_empty() || counted(measured)))
 }
 
-/// True if a target that does not exist yet would be made where this directory shall be.
+/// True if a target that does not exist yet would be created where this directory is to be.
 pub(crate) fn is_folder_of_target(folder: &Path, target: &Path) -> bool {
     let (Ok(folder), Ok(target)) = (Place::of_target(folder), Place::of_target(target)) else { return false };
     folder.is(&target)
 }
 
-/// True if a directory that does not exist yet would be made below a target that does not exist yet either.
+/// True if a directory that does not exist yet would be created below a target that does not exist yet either.
 pub(crate) fn is_below_target(folder: &Path, target: &Path) -> bool {
     let (Some(folder), Some(target)) = (future_path(folder), future_path(target)) else { return false };
     folder != target && folder.starts_with(target)
 }
 
-/// Files that lie, or will lie, directly in a directory, each with its name there.
+/// Files that are, or will be, directly in a directory, each with its name there.
 pub(crate) fn names_in(folder: &Path, paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, std::ffi::OsString)> {
     let Ok(state) = Folder::open(folder).and_then(|folder| folder.state()) else {
-        // It is to be made, and so may be the directories of the files.
+        // It is still to be created, and so may be the directories of the files.
         let Some(folder) = future_path(folder) else { return Vec::new() };
         let futures = paths.filter_map(|path| Some((future_path(&path)?, path)));
         let inside = futures.filter(|(future, _)| future.parent() == Some(&folder));

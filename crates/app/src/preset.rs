@@ -1,20 +1,20 @@
-//! `diskspd preset`: loads with a name.
+//! `diskspd preset`: named loads.
 
+use crate::check;
 use crate::foreign_file;
 use crate::load;
-use crate::output::{say, say_each};
+use crate::output::say;
 use crate::preset_series;
-use crate::profile_file;
-use crate::status::Status;
+use crate::request_checks;
+use crate::status::{Status, refuse_each, refuse_with};
 use crate::system_env::{Invocation, SystemEnv};
-use cli::preset::{self, BUILTIN, Builtin, Checked, Preset, PresetRequest, SeriesChoices};
+use crate::text_file;
+use cli::preset::{self, BUILTIN, Builtin, Checked, Machine, Preset, PresetRequest, SeriesChoices};
 use cli::subcommand::preset::{PresetCommand, Shown};
-use cli::{Command, Subcommand};
 use host::Root;
 use model::printable::printable;
 use model::profile::ResultFormat;
 use model::suggest::hint;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -28,10 +28,7 @@ pub(crate) fn run(invocation: &Invocation, command: &PresetCommand) -> Status {
 }
 
 fn answer(outcome: Result<Status, String>) -> Status {
-    outcome.unwrap_or_else(|reason| {
-        say(&format!("ERROR: {reason}"));
-        Status::Refused
-    })
+    outcome.unwrap_or_else(|reason| refuse_with(&reason))
 }
 
 fn list() -> Status {
@@ -45,7 +42,7 @@ fn list() -> Status {
     crate::show::text(&text)
 }
 
-/// The text of a preset, of the program's own or of a file.
+/// The text of a preset, built in or from a file.
 fn text_of(name: &str) -> Result<String, String> {
     if let Some(builtin) = Builtin::find(name) {
         return Ok(builtin.text.to_owned());
@@ -61,8 +58,8 @@ fn text_of(name: &str) -> Result<String, String> {
         ));
     }
     let bytes =
-        profile_file::read(Path::new(name)).map_err(|error| format!("cannot read the preset '{name}': {error}"))?;
-    profile_file::text(bytes).map_err(|reason| format!("the preset '{name}' is {reason}"))
+        text_file::read(Path::new(name)).map_err(|error| format!("cannot read the preset '{name}': {error}"))?;
+    text_file::text(bytes).map_err(|reason| format!("the preset '{name}' is {reason}"))
 }
 
 fn preset_of(request: &PresetRequest) -> Result<Preset, String> {
@@ -73,20 +70,23 @@ fn preset_of(request: &PresetRequest) -> Result<Preset, String> {
 ///
 /// # Errors
 ///
-/// Why it has none.
+/// The reason why it has none.
 pub(crate) fn request_of(request: &PresetRequest) -> Result<cli::RunRequest, String> {
-    preset::run_request(&preset_of(request)?, request, cpus(), &SystemEnv)
+    preset::run_request(&preset_of(request)?, request, machine(), &SystemEnv)
 }
 
-fn cpus() -> u32 {
-    host::system(&Root::machine()).topology.cpus.len() as u32
+fn machine() -> Machine {
+    let topology = host::system(&Root::machine()).topology;
+    let [cpus, sockets, nodes] =
+        [topology.cpus.len(), topology.socket_count(), topology.node_count()].map(|count| count as u32);
+    Machine { cpus, sockets, nodes }
 }
 
 fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
     match form {
         Shown::Toml => text_of(&request.name),
         Shown::Xml => {
-            let profile = preset::profile(&preset_of(request)?, request, cpus(), &SystemEnv)?;
+            let profile = preset::profile(&preset_of(request)?, request, machine(), &SystemEnv)?;
             Ok(cli::write_profile(&profile, ResultFormat::Text))
         }
         Shown::CommandLines => {
@@ -98,12 +98,10 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
             if !preset.sources.is_empty() {
                 let _ = write!(text, "\nSources:\n{}\n", preset.sources.join("\n"));
             }
-            for line in preset::command_lines(&preset, request, cpus()) {
-                let words = line.words.map_or_else(
-                    || format!("not expressible as a command line; see diskspd preset show {} --xml", request.name),
-                    |words| format!("diskspd {words}"),
-                );
-                let _ = write!(text, "\n# {}\n{words}\n", line.load);
+            for line in preset::command_lines(&preset, request, machine())? {
+                let source =
+                    if line.source.is_empty() { String::new() } else { format!("# source: {}\n", line.source) };
+                let _ = write!(text, "\n# {}\n{source}diskspd {}\n", line.load, line.words);
             }
             Ok(text)
         }
@@ -113,9 +111,9 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
 fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String> {
     let preset = preset_of(request)?;
     if !preset.series.is_empty() {
-        return preset_series::run(invocation, &preset, request, cpus());
+        return preset_series::run(invocation, &preset, request, machine());
     }
-    // A run has --plan, too.
+    // Runs also have --plan.
     let plan_only = request.choices.plan_only;
     if request.choices != (SeriesChoices { plan_only, ..SeriesChoices::default() }) {
         return Err(format!(
@@ -126,12 +124,11 @@ fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String
     }
     let plan = plan_only.then(|| "--plan".to_owned());
     let request = &PresetRequest { words: plan.into_iter().chain(request.words.clone()).collect(), ..request.clone() };
-    let mut run = preset::run_request(&preset, request, cpus(), &SystemEnv)?;
+    let mut run = preset::run_request(&preset, request, machine(), &SystemEnv)?;
     if Builtin::find(&request.name).is_none() {
         let path = Path::new(&request.name);
-        if let Err(reasons) = load::check_outputs(&run.options, path, "the preset of this run") {
-            say_each("ERROR", &reasons);
-            return Ok(Status::Refused);
+        if let Err(reasons) = request_checks::check_outputs(&run.options, path, "the preset of this run") {
+            return Ok(refuse_each(&reasons));
         }
         run.options.source = Some(path.to_owned());
     }
@@ -142,29 +139,10 @@ fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String
             );
             Status::Done
         }
-        Some(Checked::Sql) if !run.options.plan_only => check(&["--for", "sql"], &request.words)?,
+        Some(Checked::Sql) if !run.options.plan_only => check::before_load(&["--for", "sql"], &request.words)?,
         _ => Status::Done,
     };
     let status = load::run(invocation, &run);
     // A failed check is no better than a load that fails.
     Ok(if status == Status::Done { checked } else { status })
-}
-
-/// Checks the targets before the loads, as `diskspd check` does with these options.
-pub(crate) fn check(options: &[&str], words: &[String]) -> Result<Status, String> {
-    let words: Vec<OsString> = std::iter::once("check")
-        .chain(options.iter().copied())
-        .chain(["--"])
-        .chain(words.iter().map(String::as_str))
-        .map(OsString::from)
-        .collect();
-    match cli::parse(&words, &SystemEnv) {
-        Ok(Command::Subcommand(Subcommand::Check(request))) => {
-            let status = crate::check::run(&request);
-            crate::output::print(b"\n").map_err(|error| format!("cannot write to stdout: {error}"))?;
-            Ok(status)
-        }
-        Ok(_) => Err("the command is not a check of the targets".to_owned()),
-        Err(failure) => Err(failure.messages.join("; ")),
-    }
 }

@@ -1,20 +1,24 @@
-//! Presets that are series of runs: all are checked, then each is run in a directory of its own.
+//! Presets that are series of runs: all are checked, then each is run in a separate directory.
 
+use crate::check;
 use crate::interrupt::{self, Signals};
+use crate::meaning::meaning;
 use crate::output::{print, say};
-use crate::preset;
 use crate::saved_results;
+use crate::series_documents;
 use crate::status::{Status, fail, refuse_with};
-use crate::subject::{meaning, name_of, shown_run};
+use crate::subject::{name_of, shown_run};
 use crate::sweep;
 use crate::system_env::{Invocation, SystemEnv};
-use cli::preset::{PlannedSeries, Preset, PresetRequest, planned_series};
-use cli::subcommand::sweep::{Allowed, SweepCommand, SweepRequest};
+use cli::planned_series::{PlannedSeries, planned_series};
+use cli::preset::{Machine, Preset, PresetRequest};
+use cli::subcommand::sweep::{Allowed, SweepCommand};
 use model::shell;
 use model::units::{Bytes, counted};
-use report::Subject;
+use report::{Report, Subject};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,19 +26,20 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// The fault of the request; nothing was touched.
+/// The request is invalid; nothing was touched.
 pub(crate) fn run(
     invocation: &Invocation,
     preset: &Preset,
     request: &PresetRequest,
-    cpus: u32,
+    machine: Machine,
 ) -> Result<Status, String> {
-    let mut planned = planned_series(preset, request, cpus, &[], &SystemEnv)?;
+    let mut planned = planned_series(preset, request, machine, &[], &SystemEnv)?;
     if request.choices.is_quick {
-        planned = planned_series(preset, request, cpus, &quick(&planned), &SystemEnv)?;
+        planned = planned_series(preset, request, machine, &quick(&planned), &SystemEnv)?;
     }
     let folder = request.choices.folder.clone().unwrap_or_else(|| PathBuf::from(&request.name));
     check_folder(&folder, request.choices.resume)?;
+    series_documents::check(&planned, &folder)?;
     let signals = match interrupt::watch_for_load() {
         Ok(signals) => signals,
         Err(status) => return Ok(status),
@@ -50,16 +55,20 @@ pub(crate) fn run(
             .map_err(|error| format!("cannot make '{}': {error}", folder.display()))?;
     }
     let is_checked = !request.choices.plan_only && !request.choices.resume && !is_on_hosts(&planned);
-    let checked = if is_checked { preset::check(&[], &request.words)? } else { Status::Done };
+    let checked = if is_checked { check::before_load(&[], &request.words)? } else { Status::Done };
     let ran = run_all(invocation, request, &without_deletions(&planned), &folder);
     let status = if ends(ran) { ran } else { Status::worst([ran, checked]) };
-    for request in planned.iter().filter_map(series_request).filter(|_| !request.choices.plan_only) {
+    for request in planned.iter().filter_map(PlannedSeries::request).filter(|_| !request.choices.plan_only) {
         sweep::delete(request, &signals);
     }
-    if !request.choices.plan_only && folder.exists() && !ends(status) {
-        summary(&planned, &folder).map_err(|error| format!("cannot write to stdout: {error}"))?;
+    if request.choices.plan_only || !folder.exists() || ends(status) {
+        return Ok(status);
     }
-    Ok(status)
+    let reports = reports(&planned, &folder);
+    let written = series_documents::write(&planned, &reports, &folder);
+    summary(&reports, &folder, written.as_deref().unwrap_or_default())
+        .map_err(|error| format!("cannot write to stdout: {error}"))?;
+    Ok(written.map_or_else(|reason| fail(&reason), |_| status))
 }
 
 fn run_all(invocation: &Invocation, request: &PresetRequest, planned: &[PlannedSeries], folder: &Path) -> Status {
@@ -68,7 +77,7 @@ fn run_all(invocation: &Invocation, request: &PresetRequest, planned: &[PlannedS
         say("");
         say(&format!("{} of {}: {}", index + 1, planned.len(), series.title));
         let status = one(invocation, request, series, &folder.join(&series.name));
-        // What was stopped, or cannot be, is no step of a procedure.
+        // An interrupted or impossible run ends the procedure.
         if ends(status) {
             return status;
         }
@@ -78,15 +87,8 @@ fn run_all(invocation: &Invocation, request: &PresetRequest, planned: &[PlannedS
 }
 
 fn is_on_hosts(planned: &[PlannedSeries]) -> bool {
-    let points = planned.iter().filter_map(series_request).flat_map(|request| &request.points);
+    let points = planned.iter().filter_map(PlannedSeries::request).flat_map(|request| &request.points);
     points.into_iter().any(|point| point.request.options.fleet.is_some())
-}
-
-fn series_request(series: &PlannedSeries) -> Option<&SweepRequest> {
-    match &series.command {
-        SweepCommand::Run { request, .. } => Some(request),
-        SweepCommand::Resume { .. } => None,
-    }
 }
 
 /// The series without `--delete-after`: the next one uses the same targets.
@@ -101,18 +103,18 @@ fn without_deletions(planned: &[PlannedSeries]) -> Vec<PlannedSeries> {
     planned
 }
 
-/// The time of all series with `--quick`, in seconds.
+/// Total time of all series with `--quick`, in seconds.
 const QUICK_S: u64 = 600;
 
-/// Options that make all runs as short as they must be.
+/// Options that shorten all runs accordingly.
 fn quick(planned: &[PlannedSeries]) -> Vec<String> {
-    let runs: usize = planned.iter().filter_map(series_request).map(|request| sweep::extent(request).0).sum();
+    let runs: usize = planned.iter().filter_map(PlannedSeries::request).map(|request| sweep::extent(request).0).sum();
     let each_s = (QUICK_S / runs.max(1) as u64).max(2);
     vec![format!("-d{}", each_s - 1), "-W1".to_owned()]
 }
 
 fn announce(planned: &[PlannedSeries], bytes: u64) {
-    let extents = planned.iter().filter_map(series_request).map(sweep::extent);
+    let extents = planned.iter().filter_map(PlannedSeries::request).map(sweep::extent);
     let (runs, load_s) = extents.fold((0, 0), |(runs, load_s), (more, more_s)| (runs + more, load_s + more_s));
     let time = sweep::length(Duration::from_secs(load_s));
     let made =
@@ -120,7 +122,7 @@ fn announce(planned: &[PlannedSeries], bytes: u64) {
     say(&format!("{} series, {} at least: {time} plus file creation; {made}", planned.len(), counted(runs, "run")));
 }
 
-/// True if the series after it are not begun.
+/// True if the remaining series are not begun.
 fn ends(status: Status) -> bool {
     !matches!(status, Status::Done | Status::No | Status::CannotTell)
 }
@@ -136,10 +138,10 @@ fn check_folder(folder: &Path, is_resumed: bool) -> Result<(), String> {
     }
 }
 
-/// Every check of every series passes before the first byte is written: the bytes of the files that will be created.
+/// Checks all series before anything is written; returns the size of the files that will be created.
 fn check_all(planned: &[PlannedSeries], signals: &Signals) -> Result<u64, Status> {
     let mut files = BTreeSet::new();
-    for request in planned.iter().filter_map(series_request) {
+    for request in planned.iter().filter_map(PlannedSeries::request) {
         files.extend(sweep::check(request, signals)?);
     }
     Ok(files.iter().map(|(_, size)| size).sum())
@@ -149,7 +151,7 @@ fn one(invocation: &Invocation, request: &PresetRequest, series: &PlannedSeries,
     if !folder.exists() || request.choices.plan_only {
         return sweep::run(invocation, series.command.clone(), series.kind);
     }
-    let Some(planned) = series_request(series) else { return Status::Done };
+    let Some(planned) = series.request() else { return Status::Done };
     let saved = match saved_results::sweep_in(folder) {
         Some(Ok((_, saved))) => saved,
         Some(Err(reason)) => return fail(&reason),
@@ -163,7 +165,7 @@ fn one(invocation: &Invocation, request: &PresetRequest, series: &PlannedSeries,
             saved.words.join(" ")
         ));
     }
-    // The same options were typed again.
+    // The same options as before.
     let options = planned.points.first().map(|point| point.request.options.clone()).unwrap_or_default();
     let allowed =
         Allowed { run_commands: false, overwrite: options.overwrite, destroy: options.destroy, on: options.fleet };
@@ -171,24 +173,33 @@ fn one(invocation: &Invocation, request: &PresetRequest, series: &PlannedSeries,
     sweep::run(invocation, resumed, series.kind)
 }
 
-/// The answers of all series.
-fn summary(planned: &[PlannedSeries], folder: &Path) -> std::io::Result<()> {
-    let mut out = Vec::new();
-    for series in planned {
+/// The title and the report of each series that has results.
+fn reports(planned: &[PlannedSeries], folder: &Path) -> Vec<(String, Report)> {
+    let report = |series: &PlannedSeries| {
         let place = folder.join(&series.name);
-        let Some(Ok((kind, sweep))) = saved_results::sweep_in(&place) else { continue };
+        let (kind, sweep) = saved_results::sweep_in(&place)?.ok()?;
         let example = shown_run(&place, &sweep);
         let name = name_of(&place);
-        let report = Subject::Series { kind, name: &name, sweep: &sweep, example: example.as_ref() }.report(meaning);
-        render::answers(&series.title, &report, &mut out)?;
-    }
-    let all = shell::quoted(&folder.to_string_lossy()).to_string();
-    let next = "See all runs in one table (.xlsx, .csv), and a page of each series.";
-    let commands = [
-        format!("diskspd report {all}/*/ --output runs.xlsx"),
-        format!("diskspd report {all}/NAME --output page.html"),
-    ];
-    let commands = commands.map(|command| format!("          {command}\n")).concat();
-    out.extend(format!("\nNext      {next}\n{commands}").into_bytes());
-    print(&[b"\nSummary\n", &out[..]].concat())
+        let subject = Subject::Series { kind, name: &name, sweep: &sweep, example: example.as_ref() };
+        Some((series.title.clone(), subject.report(meaning)))
+    };
+    planned.iter().filter_map(report).collect()
 }
+
+/// Prints the answers of all series and the documents of all runs.
+fn summary(reports: &[(String, Report)], folder: &Path, documents: &[String]) -> std::io::Result<()> {
+    let mut out = b"\nSummary\n".to_vec();
+    for (title, report) in reports {
+        render::answers(title, report, &mut out)?;
+    }
+    out.push(b'\n');
+    if !documents.is_empty() {
+        writeln!(out, "Results   {}", documents.join(", "))?;
+    }
+    let folder = shell::quoted(&folder.to_string_lossy()).to_string();
+    writeln!(out, "Next      A page of one series: diskspd report {folder}/NAME --output page.html")?;
+    print(&out)
+}
+
+#[cfg(test)]
+mod simulated;

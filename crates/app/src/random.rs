@@ -1,8 +1,8 @@
-//! Random numbers that nobody needs to repeat.
+//! Random numbers that need not be reproducible.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Another one each time, from the keys that the operating system gives to hash tables.
+/// A different number each time, from the operating system's keys of hash tables.
 pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

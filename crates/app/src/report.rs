@@ -1,13 +1,14 @@
-//! `diskspd report`: results that were saved, in any form.
+//! `diskspd report`: saved results in any form.
 
 use crate::kept_results;
-use crate::output::{print, say};
+use crate::meaning::meaning;
+use crate::output::print;
 use crate::outputs::{Protected, has_figures, kind_of, write_document, written};
-use crate::picture;
+use crate::report_picture;
 use crate::runs_table;
 use crate::saved_results::{contents, output_file, read, result_in, sweep_in};
-use crate::status::{Status, fail, printed};
-use crate::subject::{meaning, name_of, recording_in};
+use crate::status::{Status, done, fail, printed, refuse_with};
+use crate::subject::{name_of, recording_in};
 use crate::sweep;
 use cli::Form;
 use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand, TableForm};
@@ -22,8 +23,7 @@ use std::path::{Path, PathBuf};
 /// Runs `diskspd report`.
 pub(crate) fn run(mut command: ReportCommand) -> Status {
     if let Err(reason) = command.paths_mut().into_iter().try_for_each(kept_results::resolve) {
-        say(&format!("ERROR: {reason}"));
-        return Status::Refused;
+        return refuse_with(&reason);
     }
     match &command {
         ReportCommand::Print { files, has_details: false } if is_plain_directory(files) => {
@@ -59,12 +59,12 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
         }
         ReportCommand::Metrics { file, output } => convert(file, output, DocumentKind::Metrics, render::open_metrics),
         ReportCommand::Picture { sources, output, form, monitor } => {
-            picture::make(sources, output, form, monitor.as_deref())
+            report_picture::make(sources, output, form, monitor.as_deref())
         }
     }
 }
 
-/// True of one directory that no series wrote.
+/// True if the argument is a single directory that no series wrote.
 fn is_plain_directory(files: &[PathBuf]) -> bool {
     matches!(files, [only] if only.is_dir() && sweep_in(only).is_none())
 }
@@ -73,7 +73,7 @@ fn of_file(file: &Path, reason: &str) -> String {
     format!("'{}': {reason}", file.display())
 }
 
-/// Prints something of every file or directory that can be read; one that cannot does not keep the others from it.
+/// Prints a part of every readable file or directory; unreadable ones do not prevent the others from being printed.
 fn each(files: &[PathBuf], of: impl Fn(&Path) -> Result<Vec<u8>, String>) -> Status {
     let mut status = Status::Done;
     for (index, file) in files.iter().enumerate() {
@@ -157,8 +157,5 @@ fn convert(
             file.display()
         ));
     }
-    match place.write(|out| write(&result, out)) {
-        Ok(()) => Status::Done,
-        Err(error) => fail(&format!("cannot write '{}': {error}", output.path.display())),
-    }
+    done(place.save(|out| write(&result, out)))
 }

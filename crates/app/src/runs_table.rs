@@ -1,13 +1,15 @@
 //! `diskspd report` of many runs: one table as text, CSV, workbook or page.
 
+use crate::meaning::meaning;
 use crate::output::{print, say};
-use crate::outputs::{OutputFile, Protected, written};
+use crate::outputs::{OutputFile, Protected, cannot_write, written};
+use crate::picture_file::{place_of, save};
 use crate::saved_results::{contents, output_file, read, rounded_result_in, sweep_in};
-use crate::status::{Status, fail, printed};
-use crate::subject::meaning;
-use crate::sweep::folder;
-use crate::{picture, workbook};
-use cli::subcommand::report::{OutputAsked, TableForm};
+use crate::series_folder;
+use crate::status::{Status, done, fail, printed, refuse_with};
+use crate::subject::name_of;
+use crate::workbook;
+use cli::subcommand::report::{OutputAsked, PictureForm, TableForm};
 use model::sweep::{DeviceCount, Sweep, VisitOutcome};
 use render::Detail;
 use render::document::{DocumentKind, HEAD_BYTES};
@@ -30,7 +32,7 @@ pub(crate) fn make(
     }
 }
 
-/// Prints the runs of the sources that can be read; one that cannot does not keep the others from it.
+/// Prints the runs of all readable sources; unreadable ones do not prevent the others from being printed.
 fn print_table(sources: &[PathBuf], devices: Option<DeviceCount>) -> Status {
     let (table, reasons) = gather(sources, devices);
     let status = fail_for(&reasons);
@@ -44,21 +46,41 @@ fn print_table(sources: &[PathBuf], devices: Option<DeviceCount>) -> Status {
     }
 }
 
+/// Writes a page or a chart of all sources.
+pub(crate) fn write_picture(
+    sources: &[PathBuf],
+    devices: Option<DeviceCount>,
+    place: &OutputFile,
+    form: &PictureForm,
+) -> Status {
+    match gather_all(sources, devices) {
+        Ok(table) => {
+            let name = match sources {
+                [only] => name_of(only),
+                _ => title(&table),
+            };
+            save(&Subject::Runs { name: &name, table: &table }, place, form)
+        }
+        Err(status) => status,
+    }
+}
+
 /// Writes a table of all sources, or nothing.
 fn write(sources: &[PathBuf], devices: Option<DeviceCount>, output: &OutputAsked, form: &TableForm) -> Status {
     if let TableForm::Picture(form) = form {
-        return picture::make_table(sources, devices, output, form);
+        return match place_of(output, form, &protected(sources)) {
+            Ok(place) => write_picture(sources, devices, &place, form),
+            Err(status) => status,
+        };
     }
     if *form == TableForm::Workbook
         && let Some(reason) = crate::feature::Feature::Sheets.missing()
     {
-        say(&format!("ERROR: --output '{}': {reason}", output.path.display()));
-        return Status::Refused;
+        return refuse_with(&format!("--output '{}': {reason}", output.path.display()));
     }
     let append = *form == TableForm::Csv { append: true };
     if append && let Err(reason) = check_header(&output.path) {
-        say(&format!("ERROR: --output '{}': {reason}", output.path.display()));
-        return Status::Refused;
+        return refuse_with(&format!("--output '{}': {reason}", output.path.display()));
     }
     let kind = if *form == TableForm::Workbook { DocumentKind::Workbook } else { DocumentKind::RunsTable };
     let place = match output_file(output, kind, &protected(sources)) {
@@ -81,25 +103,22 @@ fn write(sources: &[PathBuf], devices: Option<DeviceCount>, output: &OutputAsked
         _ if append => appended(&place, &table),
         _ => written(|out| render::runs_csv(&table, out)).map_err(|error| error.to_string()),
     };
-    let result = bytes.and_then(|bytes| place.write(|out| out.write_all(&bytes)).map_err(|error| error.to_string()));
-    match result {
-        Ok(()) => Status::Done,
-        Err(reason) => fail(&format!("cannot write '{}': {reason}", output.path.display())),
-    }
+    let bytes = bytes.map_err(|reason| cannot_write(place.name(), &reason));
+    done(bytes.and_then(|bytes| place.save(|out| out.write_all(&bytes))))
 }
 
-/// The files that a table is made of, which its output may not replace.
+/// The source files of a table, which its output may not replace.
 pub(crate) fn protected(sources: &[PathBuf]) -> Vec<Protected> {
     sources.iter().map(|path| Protected { path: path.clone(), role: "the result being read" }).collect()
 }
 
 /// `12 runs`
-pub(crate) fn title(table: &RunsTable) -> String {
+fn title(table: &RunsTable) -> String {
     model::units::counted(table.rows().len(), "run")
 }
 
-/// The table of all sources; if one cannot be read, each reason is printed.
-pub(crate) fn gather_all(sources: &[PathBuf], devices: Option<DeviceCount>) -> Result<RunsTable, Status> {
+/// The table of all sources; if one cannot be read, all reasons are printed.
+fn gather_all(sources: &[PathBuf], devices: Option<DeviceCount>) -> Result<RunsTable, Status> {
     let (table, reasons) = gather(sources, devices);
     if reasons.is_empty() { Ok(table) } else { Err(fail_for(&reasons)) }
 }
@@ -108,8 +127,8 @@ fn fail_for(reasons: &[String]) -> Status {
     reasons.iter().fold(Status::Done, |_, reason| fail(reason))
 }
 
-/// The runs of the sources, and why some cannot be read.
-fn gather(sources: &[PathBuf], devices: Option<DeviceCount>) -> (RunsTable, Vec<String>) {
+/// The runs of the sources, and the reasons why some cannot be read.
+pub(crate) fn gather(sources: &[PathBuf], devices: Option<DeviceCount>) -> (RunsTable, Vec<String>) {
     let mut table = RunsTable::new(devices);
     let mut reasons = Vec::new();
     for source in sources {
@@ -136,7 +155,7 @@ fn add_file(table: &mut RunsTable, file: &Path) -> Result<(), String> {
         ));
     }
     let (mut result, rounding) = rounded_result_in(file, &bytes)?;
-    // Other programs make no verdict; some rules need only figures.
+    // Other programs give no verdict; some rules need only the measurements.
     if result.tool.implementation.is_none() {
         verdict::judge(&mut result);
     }
@@ -144,7 +163,7 @@ fn add_file(table: &mut RunsTable, file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The runs of a series with the settings of their points. One whose file is missing keeps the figures of the index.
+/// The runs of a series with the settings of their points. A run whose file is missing has the values of the index.
 fn add_series(table: &mut RunsTable, directory: &Path, sweep: &Sweep) {
     for visit in &sweep.visits {
         let settings = sweep.points.get(visit.point).map(|point| point.settings.clone()).unwrap_or_default();
@@ -152,7 +171,7 @@ fn add_series(table: &mut RunsTable, directory: &Path, sweep: &Sweep) {
         let mut source = RunSource { name: series.name.clone(), series: Some(series), ..RunSource::default() };
         match &visit.outcome {
             VisitOutcome::Measured { file, headline } => {
-                // Files of a series lie in its directory, whatever the index says.
+                // Files of a series are in its directory, regardless of the index.
                 let path = directory.join(Path::new(file).file_name().unwrap_or_default());
                 source.name = path.to_string_lossy().into_owned();
                 match read(&path) {
@@ -168,8 +187,8 @@ fn add_series(table: &mut RunsTable, directory: &Path, sweep: &Sweep) {
     }
 }
 
-/// The results in a directory that no series wrote, by name: JSON, XML and text. Of one run in several forms, JSON comes before
-/// XML before text.
+/// The results in a directory that no series wrote, by name: JSON, XML and text. Of the forms of one run, JSON is
+/// preferred to XML, and XML to text.
 fn add_directory(table: &mut RunsTable, directory: &Path, reasons: &mut Vec<String>) -> Result<(), String> {
     const SUFFIXES: [&str; 3] = ["json", "xml", "txt"];
     let error = |error| format!("cannot read '{}': {error}", directory.display());
@@ -180,7 +199,7 @@ fn add_directory(table: &mut RunsTable, directory: &Path, reasons: &mut Vec<Stri
     let mut files: Vec<(PathBuf, usize, PathBuf)> = Vec::new();
     for entry in fs::read_dir(directory).map_err(error)? {
         let file = entry.map_err(error)?.path();
-        if let Some(rank) = rank(&file).filter(|_| !folder::is_no_run(&file)) {
+        if let Some(rank) = rank(&file).filter(|_| !series_folder::is_no_run(&file)) {
             if file.is_file() {
                 files.push((file.with_extension(""), rank, file));
             } else {
@@ -195,7 +214,7 @@ fn add_directory(table: &mut RunsTable, directory: &Path, reasons: &mut Vec<Stri
     }
     for (_, rank, file) in files {
         match add_file(table, &file) {
-            // Nobody named it, and many texts and documents are no results.
+            // It was not named explicitly, and many texts and documents are not results.
             Err(reason) if rank > 0 && !is_begun(&file) => say(&format!("WARNING: {reason}; it is skipped")),
             added => reasons.extend(added.err()),
         }
@@ -208,7 +227,7 @@ fn is_begun(file: &Path) -> bool {
     fs::read(file).is_ok_and(|bytes| import::read_rounded(&bytes) != Err(import::ReadError::NotAResult))
 }
 
-/// Refuses a file that rows cannot be added to: its columns are others, or its last line is not whole.
+/// Refuses a file to which rows cannot be appended: its columns differ, or its last line is incomplete.
 fn check_header(path: &Path) -> Result<(), String> {
     if !fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Ok(());
@@ -247,10 +266,10 @@ fn check_header(path: &Path) -> Result<(), String> {
     })
 }
 
-/// Columns that a refusal names.
+/// Maximum number of columns listed in an error.
 const NAMES_MAX: usize = 6;
 
-/// The file that is there with the rows below it; a whole table if there is none.
+/// The existing file with the rows appended; a whole table if there is none.
 fn appended(place: &OutputFile, table: &RunsTable) -> Result<Vec<u8>, String> {
     let found = if place.is_there() { fs::read(place.name()).map_err(|error| error.to_string())? } else { Vec::new() };
     if found.is_empty() {

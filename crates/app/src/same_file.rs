@@ -1,4 +1,4 @@
-//! Targets with different paths that lead to one file, and targets that are a file which the run reads.
+//! Targets with different paths that are the same file, and targets that are a file read by the run.
 
 use cli::RunRequest;
 use host::{Root, file_identity, loop_file};
@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a path leads to.
+/// The file at a path.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
-    /// A file that exists, whatever its names.
+    /// An existing file, regardless of its names.
     File(FileIdentity),
-    /// Where a file would be made.
+    /// The path where a file would be created.
     Missing(PathBuf),
 }
 
@@ -27,7 +27,7 @@ fn existing(path: &Path) -> Option<FileIdentity> {
     fs::metadata(path).map(|found| file_identity(&found)).ok()
 }
 
-/// Why the file that the profile was read from would not outlive the run: a target that it changes.
+/// Error if a target would change the file that the profile was read from.
 pub(crate) fn changed_source(request: &RunRequest) -> Option<String> {
     changed(&request.profile, request.options.source.as_ref()?, "description of this run")
 }
@@ -45,8 +45,8 @@ fn changed(profile: &Profile, source: &Path, what: &str) -> Option<String> {
     Some(format!("'{target}' holds the {what} ('{source}'), which the run would destroy: give another target"))
 }
 
-/// What is wrong with targets of a timespan that are one file under several paths: a thread appends to a file of its own,
-/// and a file is created with one size. No target may be a file with data to be written that the run changes.
+/// Conflicts between targets of a timespan that are one file under several paths: each thread appends to a separate
+/// file, and a file is created with one size. Nor may a target changed by the run be a file with data to be written.
 pub(crate) fn conflicts(profile: &Profile) -> Vec<String> {
     let mut conflicts: Vec<String> = profile.time_spans.iter().flat_map(|span| in_time_span(&span.targets)).collect();
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
@@ -66,7 +66,7 @@ fn in_time_span(targets: &[Target]) -> Vec<String> {
     let mut conflicts = Vec::new();
     for target in targets {
         let first = *firsts.entry(Place::of(&target.path)).or_insert(target);
-        // Targets of one path are compared without a look at the file system.
+        // Targets with equal paths are compared without accessing the file system.
         if first.path != target.path {
             conflicts.extend(conflict(first, target));
         }

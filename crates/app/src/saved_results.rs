@@ -1,10 +1,10 @@
-//! Reading results that were saved.
+//! Reading saved results.
 
 use crate::foreign_file;
 use crate::output::say;
 use crate::outputs::{OutputFile, Protected, Replace};
-use crate::status::Status;
-use crate::sweep::folder;
+use crate::series_folder;
+use crate::status::{Status, refuse_with};
 use cli::subcommand::report::OutputAsked;
 use model::result::RunResult;
 use model::sweep::{SeriesKind, Sweep};
@@ -20,10 +20,8 @@ pub(crate) fn output_file(
     kind: DocumentKind,
     protected: &[Protected],
 ) -> Result<OutputFile, Status> {
-    OutputFile::check(&output.path, Replace { kind, any: output.replace }, protected).map_err(|reason| {
-        say(&format!("ERROR: --output '{}': {reason}", output.path.display()));
-        Status::Refused
-    })
+    OutputFile::check(&output.path, Replace { kind, any: output.replace }, protected)
+        .map_err(|reason| refuse_with(&format!("--output '{}': {reason}", output.path.display())))
 }
 
 /// Reads a result of this program or of DiskSpd; the error is a sentence.
@@ -38,12 +36,12 @@ pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
     result_in(file, &bytes)
 }
 
-/// The result that `bytes`, the contents of a file, are; the error is a sentence.
+/// Parses the contents of a file as a result; the error is a sentence.
 pub(crate) fn result_in(file: &Path, bytes: &[u8]) -> Result<RunResult, String> {
     read_with(file, bytes, import::read)
 }
 
-/// The same, also of a text report of this program, and how exact its figures are.
+/// The same, also for a text report of this program, and the precision of its values.
 pub(crate) fn rounded_result_in(file: &Path, bytes: &[u8]) -> Result<(RunResult, Rounding), String> {
     let result = read_with(file, bytes, import::read_rounded)?;
     let is_fio = import::fio::is_document(bytes);
@@ -75,7 +73,7 @@ fn read_with(
     result.map_err(|reason| format!("'{}': {reason}", file.display()))
 }
 
-/// Reads at most one byte more than the limit, in one go: a pipe gives its bytes only once.
+/// Reads at most one byte more than the limit, in one pass: a pipe can be read only once.
 pub(crate) fn contents(file: &Path) -> Result<Vec<u8>, String> {
     let limit = import::json::BYTES_MAX as u64 + 1;
     let mut bytes = Vec::new();
@@ -98,7 +96,7 @@ fn results_in(path: &Path) -> Result<Vec<RunResult>, String> {
     if let Some(Ok((kind, sweep))) = sweep_in(path)
         && sweep.points.len() > 1
     {
-        // Their scatter would be that of the points.
+        // Their scatter would be that between the points.
         return Err(format!(
             "'{}' has the {} points of a {}, not repeats of one load: give the results of one point",
             path.display(),
@@ -110,10 +108,10 @@ fn results_in(path: &Path) -> Result<Vec<RunResult>, String> {
     for entry in fs::read_dir(path).map_err(error)? {
         let file = entry.map_err(error)?.path();
         let is_json = file.extension().is_some_and(|suffix| suffix == "json");
-        if !is_json || folder::is_no_run(&file) {
+        if !is_json || series_folder::is_no_run(&file) {
             continue;
         }
-        // Nobody named it, and reading a pipe or a device may never end.
+        // It was not named explicitly, and reading a pipe or a device may never end.
         if file.is_file() {
             files.push(file);
         } else {
@@ -132,5 +130,5 @@ pub(crate) fn sweep_in(path: &Path) -> Option<Result<(SeriesKind, Sweep), String
     let kind = SeriesKind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
     let file = path.join(kind.file());
     let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()));
-    Some(text.and_then(|text| Ok((kind, folder::read(&text, &file, kind)?))))
+    Some(text.and_then(|text| Ok((kind, series_folder::read(&text, &file, kind)?))))
 }

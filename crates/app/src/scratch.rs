@@ -1,8 +1,7 @@
 //! `diskspd devices --mark-scratch`: this machine's list of disks that tests may write to.
 
-use crate::output::say_each;
 use crate::show;
-use crate::status::{Status, fail};
+use crate::status::{Status, fail, refuse_each};
 use host::Root;
 use model::device_guard::{SCRATCH_LIST, Scratch};
 use model::facts::{TargetFacts, TargetKind, TargetQuestion};
@@ -11,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Adds the devices, all or none.
+/// Adds all devices or none.
 pub(crate) fn mark(devices: &[PathBuf]) -> Status {
     let question = |path: &PathBuf| TargetQuestion { path: path.clone(), writes: true, ..TargetQuestion::default() };
     let questions: Vec<TargetQuestion> = devices.iter().map(question).collect();
@@ -20,7 +19,7 @@ pub(crate) fn mark(devices: &[PathBuf]) -> Status {
     let mut said = Vec::new();
     let mut reasons = Vec::new();
     for path in devices {
-        // Every question has an answer.
+        // All requested facts are present.
         let Some(target) = facts.get(path) else { continue };
         if let Some(reason) = untrusted(target) {
             reasons.push(reason);
@@ -38,8 +37,7 @@ pub(crate) fn mark(devices: &[PathBuf]) -> Status {
         }
     }
     if !reasons.is_empty() {
-        say_each("ERROR", &reasons);
-        return Status::Refused;
+        return refuse_each(&reasons);
     }
     match append(Path::new(SCRATCH_LIST), &lines) {
         Ok(()) => show::text(&said.concat()),
@@ -65,7 +63,7 @@ fn untrusted(target: &TargetFacts) -> Option<String> {
     }
 }
 
-/// Adds lines to a list that only its owner may change; makes it, and its folder, if need be.
+/// Appends lines to a list that only its owner may change; creates it, and its directory, if necessary.
 fn append(list: &Path, lines: &[&str]) -> io::Result<()> {
     if lines.is_empty() {
         return Ok(());
@@ -78,10 +76,10 @@ fn append(list: &Path, lines: &[&str]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o644).open(list)?;
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
-    // Somebody's editor may have left the last line open: two names in one would be none.
+    // An editor may have left the last line unterminated: two names on one line would be invalid.
     let end_of_last = if text.last().is_some_and(|&byte| byte != b'\n') { "\n" } else { "" };
     let text = lines.iter().fold(end_of_last.to_owned(), |text, line| text + line + "\n");
-    // In one piece, so that two who add at the same time do not mix their lines.
+    // In one write, so that concurrent additions do not interleave.
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

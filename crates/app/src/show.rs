@@ -1,4 +1,4 @@
-//! What is printed without running anything: usage, help, version, the machine, a profile.
+//! Output without a run: usage, help, version, the machine, a profile.
 
 use crate::feature;
 use crate::output::{print, say};
@@ -17,10 +17,10 @@ pub(crate) fn usage(invocation: &Invocation, status: Status) -> Status {
     printed(print(cli::help::usage(&invocation.program.to_string_lossy()).as_bytes()), status)
 }
 
-/// `--help`; the parser let only known topics through.
+/// `--help`; the parser accepts only known topics.
 pub(crate) fn help(topic: Option<&str>) -> Status {
     let help = topic.map_or_else(|| Some(cli::help::help()), cli::help::topic).unwrap_or_default();
-    // Help, man pages and completions are those of all builds.
+    // Help, man pages and completions are the same in all builds.
     let lacks = feature::absent().map_or_else(String::new, |names| {
         format!(
             "\nThis build has no {names}; options and subcommands that need them \
@@ -30,7 +30,7 @@ pub(crate) fn help(topic: Option<&str>) -> Status {
     text(&(help + &lacks))
 }
 
-/// A text that was asked for, as it is.
+/// Prints a requested text unchanged.
 pub(crate) fn text(text: &str) -> Status {
     printed(print(text.as_bytes()), Status::Done)
 }
@@ -40,7 +40,7 @@ pub(crate) fn version() -> Status {
     text(&version_text())
 }
 
-/// The program, how it was built, and what of the kernel it can use here.
+/// The program, its build, and the kernel features available here.
 fn version_text() -> String {
     let mut text = cli::help::version();
     let (commit, profile, target) = (env!("DISKSPD_COMMIT"), env!("DISKSPD_PROFILE"), env!("DISKSPD_TARGET"));

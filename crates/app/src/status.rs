@@ -1,19 +1,20 @@
-//! Messages that go with an exit status.
+//! Messages and the exit status that belongs to them.
 
-use crate::output::say;
+use crate::output::{say, say_each};
 use cli::ParseFailure;
 pub(crate) use cli::exit_status::ExitStatus as Status;
 use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
+use std::fmt::Display;
 
-/// Says why a profile from a file was not understood.
+/// Prints the reason why a profile from a file was rejected.
 pub(crate) fn refuse_profile(failure: &ParseFailure) -> Status {
     failure.messages.iter().for_each(|message| say(&shortened(message)));
     Status::Refused
 }
 
-/// Says why the command line was not understood.
+/// Prints the reason why the command line was rejected.
 pub(crate) fn refuse(failure: &ParseFailure) -> Status {
-    // Some messages are of several lines. A line feed in an argument begins none.
+    // Some messages have several lines. A line feed in an argument must not start a new one.
     let may_be_typed = std::env::args_os().any(|arg| arg.as_encoded_bytes().contains(&b'\n'));
     for message in &failure.messages {
         let message = shortened(message);
@@ -26,7 +27,7 @@ pub(crate) fn refuse(failure: &ParseFailure) -> Status {
     Status::Refused
 }
 
-/// A message without the rest of arguments that are too long to read.
+/// A message with long arguments shortened.
 fn shortened(message: &str) -> String {
     let mut shown = String::with_capacity(message.len().min(4096));
     // Messages quote arguments.
@@ -43,19 +44,30 @@ fn shortened(message: &str) -> String {
     shown
 }
 
-/// Says why something is refused.
+/// Prints the reason for a refusal.
 pub(crate) fn refuse_with(reason: &str) -> Status {
     say(&format!("ERROR: {reason}"));
     Status::Refused
 }
 
-/// Says why something failed.
+/// Prints all reasons for a refusal.
+pub(crate) fn refuse_each(reasons: &[impl Display]) -> Status {
+    say_each("ERROR", reasons);
+    Status::Refused
+}
+
+/// Prints the reason for a failure.
 pub(crate) fn fail(reason: &str) -> Status {
     say(&format!("ERROR: {reason}"));
     Status::Failed
 }
 
-/// The status, unless stdout took no more.
+/// The exit status of writing a file.
+pub(crate) fn done(written: Result<(), String>) -> Status {
+    written.map_or_else(|reason| fail(&reason), |()| Status::Done)
+}
+
+/// The status, unless stdout could not be written.
 pub(crate) fn printed(result: std::io::Result<()>, status: Status) -> Status {
     match result {
         Ok(()) => status,
@@ -63,10 +75,10 @@ pub(crate) fn printed(result: std::io::Result<()>, status: Status) -> Status {
     }
 }
 
-/// Why a monitor went no further.
+/// The reason why a monitor ended early.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// Whoever read stdout went away: that is an end like any other.
+    /// The reader of stdout is gone: a normal end.
     ReaderGone,
     /// Something could not be written.
     Failed(String),

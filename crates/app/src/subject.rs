@@ -5,30 +5,20 @@ use crate::saved_results::read;
 use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
-use report::{Meaning, Side};
-use rules::verdict;
+use report::Side;
 use std::path::{Path, PathBuf};
 
-/// The documentation of a finding of the verdict.
-pub(crate) fn meaning(name: &str) -> Option<Meaning> {
-    let rule = verdict::rules().find(|rule| rule.name == name)?;
-    Some(Meaning { severity: rule.severity, unit: rule.unit, computed_from: rule.computed_from, advice: rule.advice })
+/// A side of a comparison, named after its files.
+pub(crate) fn side_of(paths: &[PathBuf], results: Vec<RunResult>) -> Side {
+    Side { name: paths.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "), results }
 }
 
-/// Sides of a comparison, named after their files.
-pub(crate) fn sides(sides: [(&[PathBuf], &[RunResult]); 2]) -> [Side; 2] {
-    sides.map(|(paths, results)| Side {
-        name: paths.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(", "),
-        results: results.to_vec(),
-    })
-}
-
-/// The result of the run that a report shows as a whole. A report without it is better than none, so what is wrong
-/// with it is only told.
+/// The result of the run that a report shows as a whole. A report without it is better than none, so errors in it are
+/// only warnings.
 pub(crate) fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
     let visit = stats::sweep::median_run(sweep, stats::sweep::recommended(sweep)?)?;
     let VisitOutcome::Measured { file, .. } = &visit.outcome else { return None };
-    // Files of a sweep lie in its directory, whatever the index says.
+    // Files of a sweep are in its directory, regardless of the index.
     let name = Path::new(file).file_name()?;
     match read(&folder.join(name)) {
         Ok(result) => Some(result),
@@ -39,12 +29,12 @@ pub(crate) fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
     }
 }
 
-/// The recording of the monitor that `bytes`, the contents of a file, are; the error is a sentence.
+/// Parses the contents of a file as a recording of the monitor; the error is a sentence.
 pub(crate) fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
     import::recording::read(bytes).map_err(|error| format!("'{}': {error}", file.display()))
 }
 
-/// The last part of a path, or all of it.
+/// The last component of a path, or all of it.
 pub(crate) fn name_of(path: &Path) -> String {
     let named = std::path::absolute(path).ok().and_then(|path| path.file_name().map(ToOwned::to_owned));
     let name = if path == Path::new("-") { None } else { named };

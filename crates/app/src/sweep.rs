@@ -1,22 +1,24 @@
-//! `diskspd sweep`: a load once for each value of an option; `diskspd repeat`: the same load many times.
+//! `diskspd sweep`: a load once for each value of an option; `diskspd repeat`: the same load repeatedly.
 
 mod ab;
-pub(crate) mod folder;
 
 use crate::interrupt::{self, Signals};
-use crate::load::{judged, overwrites_by_environment, say_overwrite_of_environment};
+use crate::meaning::meaning;
 use crate::output::{print, say, say_each};
 use crate::outputs::{Protected, misdirected_report, written};
 use crate::random::random;
+use crate::request_checks::{overwrites_by_environment, say_overwrite_of_environment};
+use crate::run_report::judged;
 use crate::saved_results;
-use crate::series_runner::{self, Refused, SeriesRunner};
-use crate::status::{Status, fail, printed, refuse, refuse_with};
-use crate::subject::{meaning, name_of, shown_run};
+use crate::series_folder::{self, Folder, Unusable};
+use crate::series_places;
+use crate::series_runner::{Refused, SeriesRunner};
+use crate::status::{Status, fail, printed, refuse, refuse_each, refuse_with};
+use crate::subject::{name_of, shown_run};
 use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{AddedValues, Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, FleetOption, ParseFailure, Subcommand};
-use folder::{Folder, Unusable};
 use model::printable::command_line;
 use model::profile::Profile;
 use model::result::RunResult;
@@ -67,11 +69,11 @@ fn begin(
     let sweep = Sweep {
         schema: SWEEP_SCHEMA.to_owned(),
         schema_version: SWEEP_SCHEMA_VERSION,
-        program: folder::program(),
+        program: series_folder::program(),
         words: request.words.clone(),
         order_seed: Some(random() as u32),
         points: request.points.iter().map(|planned| planned.point.clone()).collect(),
-        devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
+        devices: devices(options),
         ..Sweep::default()
     };
     let folder = match path {
@@ -80,11 +82,13 @@ fn begin(
     };
     match folder {
         Ok(folder) => go(invocation, request, folder, sweep, plan_only),
-        Err(reason) => {
-            say(&format!("ERROR: {reason}"));
-            Status::Refused
-        }
+        Err(reason) => refuse_with(&reason),
     }
+}
+
+/// The devices below the targets, if their number was given.
+pub(crate) fn devices(options: &SweepOptions) -> Option<DeviceCount> {
+    options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) })
 }
 
 fn resume(
@@ -99,15 +103,14 @@ fn resume(
     let request = match saved_request(&sweep, kind) {
         Ok(Some(request)) => request,
         Ok(None) => {
-            say(&format!(
-                "ERROR: the command line saved in this directory is not a diskspd {0} command line",
-                kind.name()
+            let name = kind.name();
+            return refuse_with(&format!(
+                "the command line saved in this directory is not a diskspd {name} command line"
             ));
-            return Status::Refused;
         }
         Err(failure) => return refuse(&failure),
     };
-    if let Some(difference) = folder::difference(&sweep, &request) {
+    if let Some(difference) = series_folder::difference(&sweep, &request) {
         return cannot(&difference);
     }
     let request = match added {
@@ -127,8 +130,8 @@ fn resume(
     go(invocation, &request, folder, sweep, false)
 }
 
-/// Adds values of what the sweep varies: its runs belong to the points that they were made for, and its answers are no
-/// longer those of all points.
+/// Adds values to the option that the sweep varies: its runs keep the points that they were made for, and its answers
+/// no longer cover all points.
 fn with_values(sweep: &mut Sweep, added: &[AddedValues], kind: SeriesKind) -> Result<Box<SweepRequest>, String> {
     for values in added {
         sweep.words = values.added_to(&sweep.words)?;
@@ -144,7 +147,7 @@ fn with_values(sweep: &mut Sweep, added: &[AddedValues], kind: SeriesKind) -> Re
     Ok(request)
 }
 
-/// The request that a series was begun with; `None` if its command line is that of another kind.
+/// The request that a series was begun with; `None` if its command line is of another kind.
 fn saved_request(sweep: &Sweep, kind: SeriesKind) -> Result<Option<Box<SweepRequest>>, ParseFailure> {
     let words: Vec<OsString> =
         std::iter::once(kind.name()).chain(sweep.words.iter().map(String::as_str)).map(OsString::from).collect();
@@ -159,7 +162,7 @@ fn saved_request(sweep: &Sweep, kind: SeriesKind) -> Result<Option<Box<SweepRequ
     })
 }
 
-/// The summary of the series in a directory, as printed at its end, or with its details; `None` if there is none in it.
+/// The summary of the series in a directory, as printed at its end, or with its details; `None` if there is none.
 pub(crate) fn report(path: &Path, detail: Detail) -> Option<Result<Vec<u8>, String>> {
     let (kind, sweep) = match saved_results::sweep_in(path)? {
         Ok(found) => found,
@@ -179,7 +182,7 @@ fn summary(sweep: &Sweep, kind: SeriesKind, folder: &Path, detail: Detail) -> io
     written(|out| render::report_text(&report, detail, out))
 }
 
-/// What saved options do that was not allowed again: whoever wrote them is not necessarily the user who resumes.
+/// Actions of saved options that were not permitted again: their author is not necessarily the user who resumes.
 fn not_allowed(request: &SweepRequest, allowed: &Allowed) -> BTreeSet<String> {
     let mut refused = BTreeSet::new();
     let of_sides = request.options.ab.iter().flat_map(|ab| ab.before.iter().flatten());
@@ -213,7 +216,7 @@ fn not_allowed(request: &SweepRequest, allowed: &Allowed) -> BTreeSet<String> {
     refused
 }
 
-/// True if these hosts are among those that were allowed, and reached in the same way.
+/// True if these hosts are among the permitted ones, and reached in the same way.
 fn is_allowed_on(wanted: Option<&FleetOption>, allowed: Option<&FleetOption>) -> bool {
     let (Some(wanted), Some(allowed)) = (wanted, allowed) else { return wanted == allowed };
     let is_among = |wanted: &[String], allowed: &[String]| wanted.iter().all(|one| allowed.contains(one));
@@ -240,7 +243,7 @@ fn go(
         Err(status) => return status,
     };
     let part = RefCell::new(String::new());
-    let mut runner = match series_runner::of(&request.points, &signals, &part) {
+    let mut runner = match series_places::runner(&request.points, &signals, &part) {
         Ok(runner) => runner,
         Err(status) => return status,
     };
@@ -253,8 +256,7 @@ fn go(
     let mut misplaced: Vec<String> = misdirected_report(&files).into_iter().collect();
     misplaced.extend(folder.misplaced(files.into_iter()));
     if !misplaced.is_empty() {
-        say_each("ERROR", &misplaced);
-        return Status::Refused;
+        return refuse_each(&misplaced);
     }
     say_each("WARNING", &first.request.warnings);
     say_overwrite_of_environment(&first.request);
@@ -271,7 +273,7 @@ fn go(
     if design.extent == Extent::UntilSteady {
         design.not_as_snia = not_as_snia(&request.options, &first.request.profile, &*runner);
     }
-    // The last point of streams is that of all together.
+    // The last point of streams is that of all streams together.
     let whole = if design.extent == Extent::Streams { request.points.len() - 1 } else { 0 };
     let load = load_of(&design, &request.points[whole].request.profile);
     sweep.load = runner.load_line(whole, &load, !design.limits.is_empty());
@@ -291,6 +293,7 @@ fn go(
         program,
         judged: Status::Done,
         ran: false,
+        is_unready: false,
     };
     let ending = tune::sweep(&design, &mut sweep, &mut *runner, &mut keeper);
     let judged = keeper.judged;
@@ -301,49 +304,50 @@ fn go(
     {
         return fail(&reason);
     }
-    finish(&ending, &sweep, &folder, &signals, request, judged)
+    finish(&ending, &sweep, &folder, request, judged)
 }
 
-/// Checks a series as it would be run now, and touches nothing: the files that it would create, and their sizes.
+/// Checks a series as it would be run now, without touching anything: returns the files that it would create, and their
+/// sizes.
 pub(crate) fn check(request: &SweepRequest, signals: &Signals) -> Result<BTreeSet<(PathBuf, u64)>, Status> {
     let part = RefCell::new(String::new());
-    let mut runner = series_runner::of(&request.points, signals, &part)?;
+    let mut runner = series_places::runner(&request.points, signals, &part)?;
     check_all(request, &mut *runner).map_err(Refused::told)
 }
 
-/// Runs of a series, at least, or of a search at most, and the seconds that their load takes.
+/// Minimum number of runs of a series, or the maximum of a search, and the duration of their load in seconds.
 pub(crate) fn extent(request: &SweepRequest) -> (usize, u64) {
     let design = design(request, None);
     (runs_of(&design), design.load_s())
 }
 
-/// Runs at least; of a search at most.
+/// Minimum number of runs; of a search, the maximum.
 fn runs_of(design: &Design) -> usize {
     if design.limits.is_empty() { design.runs_at_least() } else { Design::runs_of_search() }
 }
 
-/// Deletes what the runs of a series created, as far as that is wanted.
+/// Deletes the files that the runs of a series created, as far as requested.
 pub(crate) fn delete(request: &SweepRequest, signals: &Signals) {
     let part = RefCell::new(String::new());
     if request.points.iter().any(|planned| planned.request.options.delete_after)
-        && let Ok(mut runner) = series_runner::of(&request.points, signals, &part)
+        && let Ok(mut runner) = series_places::runner(&request.points, signals, &part)
     {
         delete_targets(&request.points, &mut *runner);
     }
 }
 
-/// Every check of every point passes before the first byte is written.
+/// Checks all points before anything is written.
 fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
-    // Points of a search differ in nothing that could be refused.
+    // Points of a search do not differ in anything that could be refused.
     let is_search = !request.options.limits.is_empty();
-    // A stream alone uses what all together create.
+    // A stream alone uses the files that all streams together create.
     let is_of_streams = request.options.extent == Extent::Streams;
     let without = if is_of_streams { request.points.len().saturating_sub(1) } else { 0 };
     let count = if is_search { 1 } else { usize::MAX };
     check_points(request.points.iter().enumerate().skip(without).take(count), runner)
 }
 
-/// Checks points, each with its index: the files that would be made, and their sizes.
+/// Checks points, each with its index: returns the files that would be created, and their sizes.
 pub(crate) fn check_points<'a>(
     points: impl Iterator<Item = (usize, &'a PlannedPoint)>,
     runner: &mut dyn SeriesRunner,
@@ -375,11 +379,11 @@ pub(crate) fn check_points<'a>(
     Ok(to_be_made)
 }
 
-/// Deletes what the runs of these points created, of the points that want it deleted.
+/// Deletes the files created by the runs of those points that request it.
 pub(crate) fn delete_targets(points: &[PlannedPoint], runner: &mut dyn SeriesRunner) {
     for (index, planned) in points.iter().enumerate().filter(|(_, planned)| planned.request.options.delete_after) {
         let profile = &planned.request.profile;
-        // Most points have the targets of others.
+        // Most points share their targets.
         if profile.time_spans.iter().flat_map(|span| &span.targets).any(|target| target.path.exists()) {
             runner.delete_targets(index, profile);
         }
@@ -388,7 +392,7 @@ pub(crate) fn delete_targets(points: &[PlannedPoint], runner: &mut dyn SeriesRun
 
 /// Announces size and time of preconditioning.
 fn preconditioning(bytes: u64, endurance_bytes: Option<u64>) -> String {
-    /// A usual device, for a first idea.
+    /// A typical device, for a rough estimate.
     const BYTES_PER_S: u64 = 500_000_000;
     let time = length(Duration::from_secs(bytes.div_ceil(BYTES_PER_S)));
     let share = endurance_bytes
@@ -397,7 +401,7 @@ fn preconditioning(bytes: u64, endurance_bytes: Option<u64>) -> String {
     format!("preconditioning: writes {} (every target twice), {time} at 500 MB/s{share}", Bytes(bytes))
 }
 
-/// Differences between rounds until steady state and SNIA's test.
+/// Differences between rounds until steady state and the test of SNIA.
 fn not_as_snia(options: &SweepOptions, profile: &Profile, runner: &dyn SeriesRunner) -> Vec<String> {
     let mut targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     let all_devices = targets.all(|target| runner.is_device(&target.path));
@@ -410,8 +414,8 @@ fn not_as_snia(options: &SweepOptions, profile: &Profile, runner: &dyn SeriesRun
     missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, sentence)| sentence.to_owned()).collect()
 }
 
-/// Older series have no seed of their order: theirs was that of the load (`-z`), the same in each.
-fn design(request: &SweepRequest, order_seed: Option<u32>) -> Design {
+/// Older series have no order seed: they used that of the load (`-z`), the same in each.
+pub(crate) fn design(request: &SweepRequest, order_seed: Option<u32>) -> Design {
     let SweepOptions { extent, ref limits, order, runs, probe_s, confirm_s, .. } = request.options;
     let point = |planned: &PlannedPoint| tune::PlannedPoint {
         point: planned.point.clone(),
@@ -501,7 +505,8 @@ fn announce(
     say(&format!("results: {}", folder.path().display()));
 }
 
-/// The command of each point, as it can be typed; of a search, whose rates are not known before, that of its capacity.
+/// The command of each point, as it can be typed; of a search, whose rates are not known in advance, that of its
+/// capacity.
 fn print_commands(request: &SweepRequest) -> io::Result<()> {
     let command = |words: &[String]| format!("diskspd {}\n", command_line(words.iter().map(String::as_str)));
     let commands: String = match &request.points[..] {
@@ -514,7 +519,7 @@ fn print_commands(request: &SweepRequest) -> io::Result<()> {
     print(commands.as_bytes())
 }
 
-/// A warning that there are too few runs or depths, given before they take their time.
+/// A warning of too few runs or depths, printed before they take their time.
 fn too_few(design: &Design, sweep: &Sweep, kind: SeriesKind) -> Option<String> {
     match (design.extent, kind) {
         _ if !design.limits.is_empty() => None,
@@ -528,7 +533,7 @@ fn too_few(design: &Design, sweep: &Sweep, kind: SeriesKind) -> Option<String> {
     }
 }
 
-/// The load that its points share: a search for a rate begins without one.
+/// The load common to its points: a search for a rate begins without one.
 fn load_of(design: &Design, first: &Profile) -> Profile {
     let mut profile = first.clone();
     if !design.limits.is_empty() {
@@ -548,14 +553,7 @@ pub(crate) fn length(time: Duration) -> String {
     }
 }
 
-fn finish(
-    ending: &Ending,
-    sweep: &Sweep,
-    folder: &Folder,
-    signals: &Signals,
-    request: &SweepRequest,
-    judged: Status,
-) -> Status {
+fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, request: &SweepRequest, judged: Status) -> Status {
     let mut average = Vec::new();
     if folder.kind() == SeriesKind::Repeat {
         // Writing to memory does not fail.
@@ -580,8 +578,8 @@ fn finish(
                 let (kind, path) = (folder.kind().name(), folder.path().display());
                 say(&format!("stopped; continue with diskspd {kind} --resume {path}"));
             }
-            // It has no answer yet.
-            signals.status_without_results().unwrap_or(Status::Done)
+            // There is no answer yet.
+            interrupt::status_without_results().unwrap_or(Status::Done)
         }
         Ending::Complete => match &request.options.ab {
             Some(options) => ab::status(sweep.ab.as_ref(), options),
@@ -594,21 +592,26 @@ fn finish(
     printed(written, if judged == Status::Done { status } else { judged })
 }
 
-/// Attends to a sweep: rests, runs the user's command, keeps results, prints a line for each run.
+/// Accompanies a sweep: rests, runs the user's command, keeps results, prints a line for each run.
 struct SweepRecorder<'a> {
     request: &'a SweepRequest,
     folder: &'a Folder,
     signals: &'a Signals,
     part: &'a RefCell<String>,
     program: String,
-    /// What `--strict` and `--require` make of the runs so far: the worst counts.
+    /// Status of the runs so far by `--strict` and `--require`: the worst counts.
     judged: Status,
-    /// True once a run was made, so that a rest is due before the next.
+    /// True after the first run, so that a rest is due before the next.
     ran: bool,
+    /// A command that sets up a side failed: without that side there are no pairs.
+    is_unready: bool,
 }
 
 impl SweepObserver for SweepRecorder<'_> {
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure> {
+        if self.is_unready {
+            return Err(RunFailure::Interrupted);
+        }
         let point = &self.request.points[step.point];
         let what = match step.purpose {
             Purpose::Capacity => "capacity".to_owned(),
@@ -626,7 +629,10 @@ impl SweepObserver for SweepRecorder<'_> {
         let of_side = self.request.options.ab.as_ref().and_then(|ab| ab.before.get(step.point)?.as_ref());
         let commands = self.request.options.before_point.iter().map(|command| ("--before-point", command));
         let name = if step.point == 0 { "--before-a" } else { "--before-b" };
-        commands.chain(of_side.map(|command| (name, command))).try_for_each(|(name, command)| before(name, command))
+        let mut commands = commands.chain(of_side.map(|command| (name, command)));
+        let ready = commands.try_for_each(|(name, command)| before(name, command));
+        self.is_unready = ready.is_err() && self.folder.kind() == SeriesKind::Ab;
+        ready
     }
 
     fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String> {
@@ -681,7 +687,7 @@ impl SweepRecorder<'_> {
     }
 }
 
-/// Runs the user's command; its words go to stderr, for stdout is ours.
+/// Runs the user's command; its output goes to stderr, as stdout is for results.
 fn before(name: &str, command: &str) -> Result<(), RunFailure> {
     let failed = |reason: String| RunFailure::Failed(vec![format!("{name} '{command}': {reason}")]);
     let ran = process::Command::new("sh").args(["-c", command]).stdout(std::io::stderr()).status();

@@ -1,18 +1,18 @@
-//! How the program was called, and what the command line's meaning depends on beside its words.
+//! The program's invocation, and the environment on which the meaning of a command line depends.
 
-use crate::profile_file;
+use crate::text_file;
 use cli::Environment;
 use model::limits::PROFILE_BYTES_MAX;
 use model::printable::command_line;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// This machine, now.
+/// The environment of this machine, read when needed.
 pub(crate) struct SystemEnv;
 
 impl Environment for SystemEnv {
     fn milliseconds_since_boot(&self) -> u32 {
-        // The low 32 bits are what a seed holds.
+        // A seed has 32 bits.
         sys::clock::milliseconds_since_boot() as u32
     }
 
@@ -21,25 +21,25 @@ impl Environment for SystemEnv {
     }
 
     fn text_file(&self, path: &Path) -> Result<String, String> {
-        let bytes = profile_file::read(path).map_err(|error| error.to_string())?;
-        profile_file::text(bytes)
+        let bytes = text_file::read(path).map_err(|error| error.to_string())?;
+        text_file::text(bytes)
     }
 
     fn small_file(&self, path: &Path) -> Option<Vec<u8>> {
-        // Reading a pipe may never end. And it may be a target, whose access time stays.
+        // Reading a pipe may never end. And it may be a target, whose access time must not change.
         let is_small = path.metadata().is_ok_and(|file| file.is_file() && file.len() <= PROFILE_BYTES_MAX as u64);
-        is_small.then(|| sys::file::open_to_look(path).and_then(profile_file::content).ok()).flatten()
+        is_small.then(|| sys::file::open_to_look(path).and_then(text_file::content).ok()).flatten()
     }
 }
 
-/// How the program was called.
+/// The program's invocation.
 pub(crate) struct Invocation {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
 }
 
 impl Invocation {
-    /// The words as they would be typed, program name first, as reports show them.
+    /// The arguments as they would be typed, program name first, as reports show them.
     pub(crate) fn command_line(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.arguments);
         let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();

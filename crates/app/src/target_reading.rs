@@ -1,5 +1,5 @@
-//! What `diskspd verify` does with a target whatever it compares it with: opens it, reads it with several threads, and
-//! prints a report.
+//! The common part of all modes of `diskspd verify`: opens a target, reads it with several threads, and prints a
+//! report.
 
 use crate::console_observer;
 use crate::output::{print, write_json};
@@ -7,6 +7,7 @@ use crate::status::{Status, fail, printed, refuse_with};
 use engine::target::identify;
 use host::{DirectReader, Root};
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use model::verification::Outcome;
 use render::Detail;
 use report::Report;
 use serde::Serialize;
@@ -22,51 +23,51 @@ use std::sync::{Mutex, PoisonError};
 use verify::saved::SavedTarget;
 use verify::unit::UNIT_BYTES_MAX;
 
-/// What a thread reads at a time.
+/// Size of a thread's read.
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// The longest read: a unit that begins in a chunk may end in the next.
 const READ_BYTES_MAX: usize = CHUNK_BYTES as usize + UNIT_BYTES_MAX;
 
-/// More threads make no disk faster.
+/// More threads do not make a disk faster.
 const THREADS_MAX: usize = 16;
 
-/// A file or block device that is to be read.
+/// A file or block device to be read.
 #[derive(Debug)]
 pub(crate) struct OpenedTarget {
     pub(crate) metadata: Metadata,
-    /// As in a saved map.
+    /// Device and inode numbers, as in a saved map.
     pub(crate) identity: (u64, u64),
-    /// Its lasting names, the best first; none = unknown.
+    /// Its persistent names, the best first; none = unknown.
     pub(crate) names: Vec<String>,
     pub(crate) size_bytes: u64,
 }
 
-/// The note on a target that was found by its path only and has no unit of the run.
+/// The note on a target that was identified by its path only and has no unit of the run.
 pub(crate) const OTHER_TARGET: &str =
     "no unit of the run is on it, and nothing tells whether it is the target of the run: it may be another one";
 
-/// A target that was not read past the page cache.
+/// The note on a target that was read through the page cache.
 pub(crate) const THROUGH_CACHE: &str = "read through the page cache, because the file system has no direct I/O";
 
 /// The outcome of a verification with such a target and no corruption.
 pub(crate) const OTHER_TARGET_OUTCOME: &str = "unknown: no unit of the run is on a target that may be another one";
 
-/// Why a target cannot be verified.
+/// The reason why a target cannot be verified.
 pub(crate) enum Refusal {
     /// It cannot be read.
     Missing(String),
-    /// The journal says nothing of it.
+    /// The target is not in the journal.
     NotInJournal(String),
 }
 
 impl Refusal {
-    /// The journal is of other targets.
+    /// The journal is for other targets.
     pub(crate) fn of_other_run(path: &Path) -> Self {
         Self::NotInJournal(format!("the run of --journal did not verify '{}'", path.display()))
     }
 
-    /// Says it.
+    /// Prints the reason and returns the exit status.
     pub(crate) fn told(&self) -> Status {
         match self {
             Self::Missing(reason) => fail(reason),
@@ -75,7 +76,7 @@ impl Refusal {
     }
 }
 
-/// Looks at a target.
+/// Reads the facts about a target.
 pub(crate) fn open(path: &Path) -> Result<OpenedTarget, Refusal> {
     let missing = |error: io::Error| Refusal::Missing(format!("cannot open '{}': {error}", path.display()));
     let metadata = path.metadata().map_err(missing)?;
@@ -90,8 +91,8 @@ pub(crate) fn open(path: &Path) -> Result<OpenedTarget, Refusal> {
     Ok(OpenedTarget { metadata, identity, names, size_bytes })
 }
 
-/// The target of a journal that a target is, and whether that is certain. Files and devices are known by their lasting
-/// names; where these are unknown, by path, or by numbers that others may have after a restart.
+/// The journal's entry for a target, and true if the match is certain. Files and devices are identified by their
+/// persistent names; where these are unknown, by path, or by numbers that others may have after a restart.
 ///
 /// # Errors
 ///
@@ -130,46 +131,46 @@ pub(crate) fn find_saved<'a, T>(
     found.map(|target| (target, is_same_start && has_numbers(&target))).ok_or_else(|| Refusal::of_other_run(path))
 }
 
-/// True if the best name of one is among those of the other: a serial number alone may be that of many.
+/// True if the best name of one is among those of the other: a serial number alone may not be unique.
 fn is_same(saved: &[String], found: &[String]) -> bool {
     let has = |names: &[String], best: Option<&String>| best.is_some_and(|best| names.contains(best));
     has(saved, found.first()) || has(found, saved.first())
 }
 
-/// True if a path that a journal has leads to the same place.
+/// True if a path of a journal resolves to the same file.
 fn is_same_path(saved: &[u8], path: &Path) -> bool {
     let saved = Path::new(OsStr::from_bytes(saved));
     saved == path || matches!((saved.canonicalize(), path.canonicalize()), (Ok(saved), Ok(path)) if saved == path)
 }
 
-/// The progress of reading so many bytes, on a terminal.
+/// A progress bar for reading this many bytes, on a terminal.
 pub(crate) fn progress_bar(bytes: u64) -> ProgressBar {
     let template = "verifying [{wide_bar}] {binary_bytes}/{binary_total_bytes} {rate} {eta}";
     ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr())
         .with_style(console_observer::style(template))
 }
 
-/// What was found in some chunks.
+/// The findings in some chunks.
 pub(crate) trait Found: Default + Send {
     fn read_bytes(&self) -> u64;
     fn merge(&mut self, other: Self);
 }
 
-/// What was found in all chunks that were read.
+/// The findings in all chunks that were read.
 pub(crate) struct Reading<F> {
     pub(crate) found: F,
     pub(crate) past_page_cache: bool,
-    /// Where the first chunk that was not read begins; at or beyond the end if all were.
+    /// Offset of the first chunk that was not read; at or beyond the end if all were.
     pub(crate) next: u64,
-    /// Bytes before that in which nothing can be wrong, and which were not read.
+    /// Bytes before that which cannot be wrong, and were not read.
     pub(crate) skipped_bytes: u64,
 }
 
-/// Data of a file in more pieces than that is read with the holes between them.
+/// Data of a file in more segments than this is read including the holes between them.
 const SEGMENTS_MAX: usize = 1 << 20;
 
-/// The parts of a range of a target that hold anything, or of whose units anything is known, in whole chunks: in a hole of
-/// a sparse file there is nothing else.
+/// The parts of a range of a target that hold data, or have units with known contents, in whole chunks: nothing else is
+/// in the holes of a sparse file.
 pub(crate) fn parts_to_read(
     path: &Path,
     range: Range<u64>,
@@ -203,7 +204,7 @@ pub(crate) fn parts_to_read(
 /// The parts of a range that are read, chunk by chunk.
 struct Chunks<'a> {
     parts: std::slice::Iter<'a, Range<u64>>,
-    /// The rest of the present part.
+    /// The rest of the current part.
     part: Range<u64>,
     skipped_bytes: u64,
 }
@@ -224,7 +225,7 @@ impl<'a> Chunks<'a> {
         Some(chunk)
     }
 
-    /// Where the first chunk begins that was not taken, and what was skipped before.
+    /// The offset of the first chunk that was not taken, and the number of bytes skipped before.
     fn end(mut self, range: &Range<u64>) -> (u64, u64) {
         if self.part.is_empty() && self.parts.len() == 0 {
             self.skipped_bytes += range.end - self.part.end;
@@ -258,7 +259,7 @@ pub(crate) fn in_chunks<F: Found>(
             let (chunks, sum, chunk) = (&chunks, &sum, &chunk);
             scope.spawn(move || {
                 let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
-                // Whoever takes a chunk reads it to its end.
+                // A chunk that was taken is read to its end.
                 while !interrupted.load(Relaxed)
                     && let Some(range) = next()
                 {
@@ -274,12 +275,22 @@ pub(crate) fn in_chunks<F: Found>(
     Ok(Reading { found, past_page_cache, next, skipped_bytes })
 }
 
-/// The bytes of a range that lies within the target.
+/// The bytes of a range within the target.
 pub(crate) fn read(reader: &mut DirectReader, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
     reader.read_range(offset, bytes as usize).map(<[u8]>::to_vec)
 }
 
-/// Prints a document as JSON, or its report as text; the status, unless it could not be printed.
+/// The exit status of a verification.
+pub(crate) const fn status_of(outcome: Outcome) -> Status {
+    match outcome {
+        Outcome::Good => Status::Done,
+        Outcome::Corrupt => Status::Corrupt,
+        Outcome::Failed => Status::Failed,
+        Outcome::CannotTell => Status::CannotTell,
+    }
+}
+
+/// Prints a document as JSON, or its report as text; returns the status, unless it could not be printed.
 pub(crate) fn print_report(
     document: &impl Serialize,
     report: impl FnOnce() -> Report,
@@ -317,7 +328,7 @@ mod tests {
                 Refusal::Missing(reason) | Refusal::NotInJournal(reason) => reason,
             })
         };
-        // Disks that were renamed.
+        // Renamed disks.
         assert_eq!(
             (found("/sda", 0, &["naa.2", "S"]), found("/sdb", 1, &["naa.1", "S"])),
             (Ok((1, true)), Ok((0, true)))

@@ -1,4 +1,4 @@
-//! What is known of corrupt units beside their bytes: of `diskspd verify` with a map, without one, and after a cut.
+//! Evidence on corrupt units beside their bytes: for `diskspd verify` with a map, without one, and after a cut.
 
 use host::Root;
 use model::kernel_log::KernelMessage;
@@ -9,12 +9,12 @@ use stats::verification::near_messages;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What is known of a unit beside its bytes.
+/// Evidence on a unit beside its bytes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct UnitEvidence {
-    /// Where it is on the devices below the target; empty = unknown.
+    /// Its places on the devices below the target; empty = unknown.
     pub(crate) places: Vec<DevicePlace>,
-    /// What the kernel logged within 5 s of the read, the nearest 5 messages in the order of time.
+    /// Kernel messages within 5 s of the read, the nearest 5, in chronological order.
     pub(crate) kernel_messages: Vec<NearMessage>,
 }
 
@@ -22,13 +22,13 @@ pub(crate) struct UnitEvidence {
 pub(crate) trait WrongUnit {
     /// Its bytes on the target.
     fn range(&self) -> Range<u64>;
-    /// When it was read, by `CLOCK_MONOTONIC`.
+    /// Time of its read, by `CLOCK_MONOTONIC`.
     fn read_at_ns(&self) -> u64;
-    /// What is known of it.
+    /// Evidence on it.
     fn evidence(&mut self) -> &mut UnitEvidence;
 }
 
-/// Adds where the units of each target are on the devices below, and what the kernel logged near their reads.
+/// Adds the places of the units on the devices below, and the kernel messages near their reads.
 pub(crate) fn add<'a, U: WrongUnit + 'a>(
     root: &Root,
     messages: &[KernelMessage],
@@ -52,7 +52,7 @@ pub(crate) fn add<'a, U: WrongUnit + 'a>(
     }
 }
 
-/// The outcome of a second read, in words.
+/// The outcome of a second read as text.
 pub(crate) const fn second_read_words(is_right: bool) -> &'static str {
     if is_right { "the right data" } else { "still wrong" }
 }

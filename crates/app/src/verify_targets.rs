@@ -8,13 +8,13 @@ use crate::cut_cycles;
 use crate::interrupt;
 use crate::output::say_each;
 use crate::status::{Status, fail, refuse_with};
-use crate::target_reading::{Refusal, find_saved, open, print_report, progress_bar};
+use crate::target_reading::{Refusal, find_saved, open, print_report, progress_bar, status_of};
 use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
 use model::units::counted;
 use read_back::{Expectation, ReadBack};
-use report::{Outcome, TargetReport, VerifyReport};
+use report::{TargetReport, VerifyReport};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -51,12 +51,12 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
         }
     }
     let bar = progress_bar(targets.iter().map(ReadBack::wanted_bytes).sum());
-    // Messages that come while targets are read are evidence.
+    // Messages logged while targets are read are evidence.
     let root = Root::machine();
     let mut kernel_log = HealthWatch::begin(&root, [], sys::clock::monotonic_ns());
     let mut reports = Vec::new();
     for target in &targets {
-        // The others are read all the same.
+        // The other targets are still read.
         let report = target.read(&signals.interrupted, &bar);
         reports.push(
             report.unwrap_or_else(|error| TargetReport::not_read(target.path.clone(), target.size_bytes, &error)),
@@ -68,19 +68,13 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
     let report = VerifyReport::new(reports);
     let failures: Vec<String> = report.targets.iter().filter_map(TargetReport::failure).collect();
     say_each("ERROR", &failures);
-    let status = match report.outcome {
-        Outcome::Good => Status::Done,
-        Outcome::Corrupt => Status::Corrupt,
-        Outcome::Failed => Status::Failed,
-        Outcome::CannotTell => Status::CannotTell,
-    };
-    print_report(&report, || report.report(), request.json, status)
+    print_report(&report, || report.report(), request.json, status_of(report.outcome))
 }
 
-/// Times of files on several file systems may differ by less: some keep seconds only.
+/// Timestamps of files on different file systems may differ by less: some keep seconds only.
 const CLOCK_SLACK_NS: u64 = 2_000_000_000;
 
-/// The map in a directory, and when it was saved, if that is known.
+/// The map in a directory, and the time when it was saved, if known.
 fn saved_map(folder: &Path) -> Result<(SavedMap, Option<SystemTime>), String> {
     let path = folder.join(FILE_NAME);
     let shown = path.display();
@@ -108,7 +102,7 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
             let ((saved, states), certain) = find_saved(&map.targets, |(saved, _)| saved, path, &opened, &map.boot)?;
             is_certain = certain;
             names.extend(saved.names.iter().cloned());
-            // Without a map of what was written, it is not known what is gone.
+            // Without an exact map of the writes, the missing data is unknown.
             if size_bytes < saved.size_bytes && !saved.is_exact {
                 return Err(Refusal::NotInJournal(format!(
                     "'{}' has {}, but had {} when its map was saved (--journal)",
@@ -121,7 +115,7 @@ fn target<'a>(path: &Path, map: Option<&'a (SavedMap, Option<SystemTime>)>) -> R
             of_run.ok_or_else(|| Refusal::NotInJournal(format!("the map of '{}' has no valid unit", path.display())))?
         }
     };
-    // That of a block device is of the name in /dev.
+    // The time of a block device is that of its name in /dev.
     let modified = metadata.modified().ok().filter(|_| metadata.is_file());
     let changed_after = modified.zip(map.and_then(|(_, saved_at)| *saved_at)).and_then(|(modified, saved_at)| {
         let after = modified.duration_since(saved_at).ok()?;

@@ -1,17 +1,17 @@
-//! Runs of thousands of targets and threads: what each costs in system calls, bytes and memory, and what is refused.
+//! Runs of thousands of targets and threads: their cost in system calls, bytes and memory, and what is refused.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 use testkit::{Finished, KernelIo, Report, Workplace, or_skip, skip, tool, workplace};
 
 const FEW: u64 = 1_000;
-/// Nearly 10,000: each target that is written needs two open files, and machines allow 20,000 of them.
+/// Nearly 10,000: each written target needs two open files, and machines allow 20,000 of them.
 const MANY: u64 = 9_900;
 
 /// Empty but for their size, so that thousands cost next to nothing.
 const TARGET_BYTES: u64 = 64 << 10;
 
-/// How long a run of so many may take on a slow machine, under strace.
+/// Time limit of such a run on a slow machine, under strace.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// One thread that serves all targets, one I/O at a time.
@@ -41,7 +41,7 @@ fn profile(count: u64, name: &str) -> String {
     )
 }
 
-/// A run of all its targets, or why so many are not possible here.
+/// A run of all its targets, or the reason why that many are not possible here.
 fn whole(run: &Finished, rows: u64) -> Result<KernelIo, String> {
     if run.stderr.contains("open files; the limit of this process is ") {
         return Err(format!("fewer than {rows} files may be open here"));
@@ -53,7 +53,7 @@ fn whole(run: &Finished, rows: u64) -> Result<KernelIo, String> {
     run.kernel_io.ok_or_else(|| "the kernel's account of the process cannot be read here".to_owned())
 }
 
-/// Ten times the targets may cost twelve times as much, and each of those added no more than `bound`.
+/// Ten times the targets may cost twelve times as much, and each additional one no more than `bound`.
 fn assert_per_target(what: &str, [few, many]: [u64; 2], counts: [u64; 2], bound: u64) {
     assert!(many <= 12 * few, "{what}: {few} with {} targets, {many} with {}", counts[0], counts[1]);
     let each = many.saturating_sub(few) / (counts[1] - counts[0]);
@@ -64,7 +64,7 @@ fn assert_per_target(what: &str, [few, many]: [u64; 2], counts: [u64; 2], bound:
 #[test]
 fn ten_times_the_targets_cost_ten_times_as_much() {
     let place = or_skip!(place());
-    // The second has the figures of 60 intervals for each target, too.
+    // The second also has the measurements of 60 intervals for each target.
     for (options, memory) in [("", 16 << 10), ("-L -D -w50 --overwrite", 40 << 10)] {
         let run = |count| {
             let program = place.diskspd(LOAD).args(options).args(&names(count)).limit(PATIENCE);
@@ -88,13 +88,13 @@ fn system_calls_grow_with_targets_and_files_of_the_kernel_are_read_once() {
         let count = calls.lines().filter(|line| !line.contains(" resumed>")).count() as u64;
         Ok((count, files, calls.contains("F_SETFL, ")))
     };
-    // A half of what others run: strace takes its time.
+    // Half as many as in other runs: strace is slow.
     let counts = [FEW / 2, MANY / 2];
     let (few, read_with_few, _) = or_skip!(calls_of(counts[0]));
     let (many, read_with_many, tries_direct) = or_skip!(calls_of(counts[1]));
     // A path is resolved with a call for each of its folders.
     let folders = place.path("f0").ancestors().count() as u64 - 2;
-    // tmpfs and overlayfs do not state what direct I/O needs: the flag is set and cleared, and data looked for by lseek.
+    // tmpfs and overlayfs do not state what direct I/O needs: the flag is set and cleared, and lseek searches for data.
     let trial = if tries_direct { 4 } else { 0 };
     assert_per_target("system calls", [few, many], counts, 25 + folders + trial);
     assert_eq!(read_with_few, read_with_many);
@@ -117,11 +117,11 @@ fn too_many_targets_are_refused_before_any_is_looked_at() {
     let strace = or_skip!(tool("strace"));
     or_skip!(place.system_calls("-e trace=%file", "--version"));
     place.file("profile.xml", profile(200_000, "t").as_bytes());
-    // Words that could be options of Windows are looked at in other runs.
+    // Arguments that could be options of Windows are checked in other runs.
     let line = format!("-b4K -F1{}", " /t1".repeat(65_537));
     for (words, name, count) in [("-Xprofile.xml", "\"t", 200_000), (line.as_str(), "\"/t1\"", 65_537)] {
         let traced = place.tool(&strace).args("-f -e trace=%file -o calls.txt").arg(place.program());
-        // The argument of execve is shown cut short, without the targets.
+        // The argument of execve is shown truncated, without the targets.
         let run = traced.args("-d1 -W0 --json=r.json").args(words).limit(PATIENCE).run();
         let message = format!("ERROR: too many targets: {count} (maximum 65536 per timespan): use fewer");
         run.expect_status(3).expect_stderr(&[&message]);
@@ -150,7 +150,7 @@ fn a_thousand_threads_end_well_and_each_counts() {
     }
 }
 
-/// What more requests take is what is planned for them: the rest of the program is the same.
+/// The additional memory for more requests matches the plan: the rest of the program is the same.
 #[test]
 fn requests_take_no_more_than_is_planned_for_them() {
     let place = workplace!();
@@ -161,14 +161,14 @@ fn requests_take_no_more_than_is_planned_for_them() {
         let run = place.diskspd(&words).limit(PATIENCE).run_counted();
         Ok::<_, String>((planned_bytes(&plan.expect_status(0).stdout), whole(&run, 1)?.peak_bytes))
     };
-    // An unoptimised program looks through all free requests whenever one becomes free.
+    // An unoptimised program searches all free requests whenever one becomes free.
     let ((plan_of_few, peak_of_few), (plan_of_many, peak_of_many)) =
         (or_skip!(measured("1")), or_skip!(measured("16384")));
     let (planned, taken) = (plan_of_many - plan_of_few, peak_of_many.saturating_sub(peak_of_few));
     assert!(taken <= planned + (2 << 20), "{taken} bytes more, {planned} planned");
 }
 
-/// The figure of a line like `Memory: needs at most 72.25MiB; ...`.
+/// The value of a line like `Memory: needs at most 72.25MiB; ...`.
 fn planned_bytes(plan: &str) -> u64 {
     let text = plan.split_once("Memory: needs at most ").and_then(|(_, text)| text.split_once(';'));
     let (figure, _) = text.unwrap_or_else(|| panic!("no memory in the plan:\n{plan}"));

@@ -7,14 +7,14 @@ use crate::number::split_digits;
 use model::affinity::{AffinityEntry, push_cpu};
 use model::limits::{CPUS_PER_GROUP, GROUP_MAX};
 
-/// What is wrong with a list, and how many bytes into it.
+/// An error in a list, and its byte offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListFault {
     pub(crate) at: usize,
     pub(crate) message: String,
 }
 
-/// What a list says.
+/// The contents of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuList {
     /// In the order listed.

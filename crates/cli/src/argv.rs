@@ -1,16 +1,13 @@
-//! The command line, read in three passes as `DiskSpd` reads it: which arguments are targets and
-//! our own options; then the block size and what may stand beside `-X`; then everything else, up
-//! to the first fault.
+//! The command line, read in three passes as `DiskSpd` reads it: first targets and our own options; then the block size
+//! and the options permitted with `-X`; then everything else, up to the first error.
 
 mod scan;
 mod streams;
 
 use crate::builder::{Builder, Given};
-use crate::completions::Shell;
-use crate::foreign;
 use crate::options::{self, Kind, OptionRow, Pass};
 use crate::request::{Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
-use crate::subcommand::{self, Subcommand};
+use crate::shell::Shell;
 use crate::targets;
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use scan::{Line, ShortOption};
@@ -20,18 +17,15 @@ use settings::xml::unsayable_paths;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-pub(crate) use streams::TypedStream;
 
-/// A parsed command line.
+/// A command line without a subcommand.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one in a process")]
-pub enum Command {
+pub enum LineCommand {
     /// `-?`, `/?`: the usage text on stdout, exit status 0.
     Usage,
     /// No argument at all: the usage text on stdout, exit status 3.
     UsageWithoutArguments,
-    /// `--help`, or `--help OPTION` with an option that [`crate::help::topic`] knows.
-    Help(Option<String>),
     /// `--version`.
     Version,
     /// `--man`: the man page of the command, or of the subcommand with this name.
@@ -48,66 +42,51 @@ pub enum Command {
     SignalEvents {
         /// Their names, in order.
         names: Vec<String>,
-        /// What the user should know.
+        /// Warnings for the user.
         warnings: Vec<String>,
     },
     /// `-X`: read a profile, then run or show it.
     LoadProfile(LoadRequest),
-    /// A first argument that is the name of a subcommand, and what follows it.
-    Subcommand(Subcommand),
 }
 
-/// Parses the arguments, without the program's name.
-pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command, ParseFailure> {
-    let Some(first) = args.first() else {
-        return Ok(Command::UsageWithoutArguments);
-    };
-    if let Some(name) = subcommand::find(first) {
-        return subcommand::parse(name, &args[1..], environment);
-    }
-    if first == "help" {
-        let words: Vec<&str> = args[1..].iter().filter_map(|word| word.to_str()).collect();
-        return scan::answer_help(words.first().copied(), args.get(2..).unwrap_or_default());
-    }
-    let is_option = first.as_encoded_bytes().starts_with(b"-");
-    if !is_option && !environment.file_exists(Path::new(first)) {
-        let found = foreign::recognise(args, environment);
-        if let Some(found) = found.filter(|found| first == found.argument.as_str()) {
-            return Err(found.into());
-        }
-        if let Some(failure) = misspelt_subcommand(first, args.len()) {
-            return Err(failure);
-        }
-    }
-    let parsed = scan::scan(args, environment).and_then(|scanned| match scanned {
-        scan::Scanned::Answer(command) => Ok(command),
-        scan::Scanned::Line(line) => read_line(&line, args.len(), None, environment),
-    });
-    parsed.map_err(|failure| foreign::recognise(args, environment).map_or(failure, ParseFailure::from))
+/// A command line without a subcommand, or the words after `--help`.
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
+pub(crate) enum Parsed {
+    /// The words after `--help`.
+    Help(Vec<OsString>),
+    Line(LineCommand),
 }
 
-/// True if these words are a load, whatever it would do.
+/// Parses the arguments of a command line without a subcommand. There is at least one.
+pub(crate) fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Parsed, ParseFailure> {
+    match scan::scan(args, environment)? {
+        scan::Scanned::Help(words) => Ok(Parsed::Help(words)),
+        scan::Scanned::Answer(command) => Ok(Parsed::Line(command)),
+        scan::Scanned::Line(line) => read_line(&line, args.len(), None, environment).map(Parsed::Line),
+    }
+}
+
+/// True if these arguments are a load, valid or not on this machine.
 pub(crate) fn is_load(args: &[OsString], environment: &dyn Environment) -> bool {
-    let Ok(scan::Scanned::Line(line)) = scan::scan(args, environment) else { return false };
-    let read = read_line(&line, args.len(), None, environment);
-    matches!(read, Ok(Command::Run(_) | Command::LoadProfile(_) | Command::ShowProfile(_)))
+    let is_of_load = |line: &LineCommand| {
+        matches!(line, LineCommand::Run(_) | LineCommand::LoadProfile(_) | LineCommand::ShowProfile(_))
+    };
+    matches!(parse(args, environment), Ok(Parsed::Line(line)) if is_of_load(&line))
 }
 
-/// Reads the options and targets beside a job file: those that may stand beside `-X`.
-pub fn parse_job(
+/// Reads the options and targets given with a job file: those permitted with `-X`.
+pub(crate) fn parse_beside_job(
     path: &Path,
-    args: &[impl AsRef<OsStr>],
+    args: &[OsString],
     environment: &dyn Environment,
 ) -> Result<LoadRequest, ParseFailure> {
-    let args: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
-    let no_run = || ParseFailure::because("this command line does not start a run");
-    let parsed = scan::scan(&args, environment).and_then(|scanned| match scanned {
-        scan::Scanned::Answer(_) => Err(no_run()),
-        scan::Scanned::Line(line) => read_line(&line, args.len(), Some(path), environment),
-    });
-    match parsed.map_err(|failure| foreign::recognise(&args, environment).map_or(failure, ParseFailure::from))? {
-        Command::LoadProfile(request) => Ok(LoadRequest { is_job: true, ..request }),
-        _ => Err(no_run()),
+    let read = match scan::scan(args, environment)? {
+        scan::Scanned::Line(line) => read_line(&line, args.len(), Some(path), environment)?,
+        scan::Scanned::Help(_) | scan::Scanned::Answer(_) => LineCommand::Usage,
+    };
+    match read {
+        LineCommand::LoadProfile(request) => Ok(LoadRequest { is_job: true, ..request }),
+        _ => Err(ParseFailure::because("this command line does not start a run")),
     }
 }
 
@@ -116,7 +95,7 @@ fn read_line(
     count: usize,
     job: Option<&Path>,
     environment: &dyn Environment,
-) -> Result<Command, ParseFailure> {
+) -> Result<LineCommand, ParseFailure> {
     let mut builder = Builder {
         warnings: line.warnings.clone(),
         options: line.options.clone(),
@@ -131,38 +110,30 @@ fn read_line(
     })
 }
 
-/// A first argument that is nearly a subcommand, and no file. As a target it could only be one that exists.
-fn misspelt_subcommand(first: &OsStr, count: usize) -> Option<ParseFailure> {
-    let word = first.to_str().filter(|word| word.len() > 3)?;
-    let meant = near(word, subcommand::NAMES.iter().copied()).into_iter().next().filter(|_| count > 1)?;
-    Some(ParseFailure::because(format!(
-        "'{word}' is neither a subcommand nor a file; did you mean the subcommand {meant}?"
-    )))
-}
-
 fn interpret(
     line: &Line,
     builder: &mut Builder,
     argument_count: usize,
     environment: &dyn Environment,
-) -> Result<Command, ParseFailure> {
+) -> Result<LineCommand, ParseFailure> {
     check_company_of_profile(&line.short, builder.profile_path.is_some())?;
     apply(Pass::One, &line.short, builder, environment)?;
     if let Some(format) = builder.system_information {
         if argument_count > 1 {
             return Err(ParseFailure::because("-Rs must be the only argument"));
         }
-        return Ok(Command::SystemInformation(format));
+        return Ok(LineCommand::SystemInformation(format));
     }
     check_outputs(builder)?;
     if let Some(path) = builder.profile_path.take() {
-        if !line.streams.is_empty() {
-            return Err(ParseFailure::because(
-                "--stream cannot be combined with an XML profile (-X) or a job file: there, each target names its own \
-                 stream",
-            ));
+        if let Some(stream) = line.streams.first() {
+            let option = stream.option();
+            return Err(ParseFailure::because(format!(
+                "{option} cannot be combined with an XML profile (-X) or a job file: there, each target has settings of \
+                 its own"
+            )));
         }
-        return Ok(Command::LoadProfile(LoadRequest {
+        return Ok(LineCommand::LoadProfile(LoadRequest {
             path,
             overrides: std::mem::take(&mut builder.overrides),
             show: builder.show,
@@ -177,7 +148,7 @@ fn interpret(
     finish(line, builder, environment)
 }
 
-/// Refuses two documents on stdout, and says so where none will be written.
+/// Refuses two documents on stdout, and warns if none will be written there.
 fn check_outputs(builder: &mut Builder) -> Result<(), ParseFailure> {
     let options = &builder.options;
     if let Some(conflict) = options.outputs.conflict_with(builder.overrides.result_format) {
@@ -223,7 +194,7 @@ fn check_company_of_profile(typed: &[ShortOption], is_job: bool) -> Result<(), P
     Ok(())
 }
 
-/// Applies the options of one pass, left to right, up to the first fault.
+/// Applies the options of one pass, left to right, up to the first error.
 fn apply(
     pass: Pass,
     typed: &[ShortOption],
@@ -243,7 +214,7 @@ fn apply(
         }
         let value = if row.kind == Kind::Flag { ignore_text(row, argument, value, builder) } else { value };
         row.apply(builder, &Given { argument, value, environment }).map_err(|fault| {
-            // A fault of several lines shows the argument below its first.
+            // An error of several lines shows the argument below its first.
             let (text, marked) = fault.split_once('\n').map_or((fault.as_str(), ""), |(text, marked)| (text, marked));
             let hint = long_hint(argument);
             let separator = if marked.is_empty() { "" } else { "\n" };
@@ -288,7 +259,7 @@ fn unknown(argument: &str) -> ParseFailure {
     ParseFailure::because(format!("invalid option: '{argument}'; {hint}--help lists all options"))
 }
 
-/// Options whose first letter is the same, in either case.
+/// Options with the same first letter, in either case.
 fn kin(argument: &str) -> String {
     let Some(letter) = argument.chars().nth(1) else { return String::new() };
     let mut names: Vec<&str> = options::all()
@@ -300,12 +271,12 @@ fn kin(argument: &str) -> String {
     if names.is_empty() { String::new() } else { format!("did you mean {}? ", names.join(", ")) }
 }
 
-fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> Result<Command, ParseFailure> {
+fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> Result<LineCommand, ParseFailure> {
     if builder.usage {
-        return Ok(Command::Usage);
+        return Ok(LineCommand::Usage);
     }
     if !builder.signals.is_empty() {
-        return Ok(Command::SignalEvents {
+        return Ok(LineCommand::SignalEvents {
             names: std::mem::take(&mut builder.signals),
             warnings: std::mem::take(&mut builder.warnings),
         });
@@ -329,7 +300,7 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
         } else if profile.result_format == ResultFormat::Xml {
             builder.warnings.extend(unsayable_paths(&profile));
         }
-        return Ok(Command::ShowProfile(ShowRequest {
+        return Ok(LineCommand::ShowProfile(ShowRequest {
             job: builder.show_job.then(|| builder.options.requirements_typed()),
             format: profile.result_format,
             profile,
@@ -350,7 +321,7 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
         return Err(ParseFailure { messages: refusals, exit_status: 3 });
     }
     builder.warnings.extend(paths.iter().filter_map(|target| targets::warning(target, environment)));
-    Ok(Command::Run(RunRequest {
+    Ok(LineCommand::Run(RunRequest {
         profile,
         events: std::mem::take(&mut builder.events),
         options: std::mem::take(&mut builder.options),

@@ -1,8 +1,8 @@
-//! The command line so far: what the options build up, left to right.
+//! The state of the command line, built up by options from left to right.
 
-use crate::argv::TypedStream;
 use crate::number;
 use crate::request::{Environment, Events, Overrides, RunOptions};
+use crate::typed_stream::TypedStream;
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) struct Given<'a> {
     /// The whole argument exactly as typed.
     pub(crate) argument: &'a str,
-    /// What follows the option's name, without leading blanks.
+    /// The text after the option's name, without leading blanks.
     pub(crate) value: &'a str,
     /// For the options whose effect depends on it.
     pub(crate) environment: &'a dyn Environment,
@@ -26,7 +26,7 @@ pub(crate) struct Builder {
     pub(crate) span: TimeSpan,
     /// Settings of every target.
     pub(crate) target: TargetSettings,
-    /// Settings that may stand beside `-X`.
+    /// Settings that are permitted with `-X`.
     pub(crate) overrides: Overrides,
     /// `--stream`.
     pub(crate) streams: Vec<TypedStream>,
@@ -91,8 +91,8 @@ impl Builder {
         self.warnings.push(warning.into());
     }
 
-    /// The number at the start of the value, as C's `atoi` reads it. Text after it is ignored as
-    /// `DiskSpd` ignores it, but not silently.
+    /// The number at the start of the value, as C's `atoi` reads it. Text after it is ignored as in `DiskSpd`, but with
+    /// a warning.
     pub(crate) fn number(&mut self, given: &Given<'_>) -> Result<i64, String> {
         let (number, rest) = number::leading(given.value)?;
         self.warn_of_ignored(given, rest);
@@ -105,7 +105,7 @@ impl Builder {
         }
     }
 
-    /// A number of at least 0, which no digits are too.
+    /// A number of at least 0; without digits it is 0.
     pub(crate) fn bounded_or_zero(&mut self, given: &Given<'_>, what: &str) -> Result<u32, String> {
         let number = self.number(given)?;
         u32::try_from(number).map_err(|_| format!("{what} must be 0 or more, not '{}'", given.value.trim()))

@@ -1,4 +1,4 @@
-//! Completions of the command line for shells: views of the table of options and of the declarations of subcommands.
+//! Completions of the command line for shells, generated from the table of options and the declarations of subcommands.
 
 mod bash;
 mod fish;
@@ -7,33 +7,10 @@ mod zsh;
 use crate::help;
 use crate::options::{self, Kind, OptionRow};
 use crate::preset::BUILTIN;
+use crate::shell::Shell;
 use crate::subcommand;
 use clap::{Arg, ValueHint};
-use model::performance_counter::{Counter, CounterObject};
-
-/// A shell that completes words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shell {
-    /// GNU Bash.
-    Bash,
-    /// The Z shell.
-    Zsh,
-    /// The friendly interactive shell.
-    Fish,
-}
-
-impl Shell {
-    pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
-
-    /// As it is typed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bash => "bash",
-            Self::Zsh => "zsh",
-            Self::Fish => "fish",
-        }
-    }
-}
+use model::counter_object::CounterObject;
 
 /// The script to be loaded by a shell; `findings` are the names that can be explained.
 pub fn script(shell: Shell, findings: &[&str]) -> String {
@@ -56,7 +33,7 @@ struct Completed {
 }
 
 impl Completed {
-    /// The words that it is typed as: with its value, where that follows without a blank and is one of a few.
+    /// The words to complete: with its value, if that follows without a blank and is one of a few.
     fn words(&self) -> Vec<String> {
         match &self.value {
             Value::OneOf(words) if !self.is_value_apart => {
@@ -67,12 +44,12 @@ impl Completed {
     }
 }
 
-/// What follows an option, or is an argument of a subcommand.
+/// The value of an option, or an argument of a subcommand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
-    /// Nothing.
+    /// No value.
     None,
-    /// Nothing, or something that only the user knows.
+    /// No value, or one that only the user knows.
     Free,
     /// One of these words.
     OneOf(Vec<String>),
@@ -133,12 +110,12 @@ fn value_of(row: &OptionRow) -> Value {
 /// The arguments of a subcommand.
 struct Arguments {
     options: Vec<Completed>,
-    /// What its words are, in order; the last stands for all that follow.
+    /// The kinds of its positional arguments, in order; the last applies to all that follow.
     words: Vec<Value>,
 }
 
 impl Arguments {
-    /// The arms of a shell's `case` over the number of words before: for each what offers it.
+    /// The arms of a shell's `case` over the number of preceding words; `offer` returns the command for a value.
     fn cases(&self, offer: impl Fn(&Value) -> String) -> String {
         let case = |(index, value): (usize, &Value)| {
             let place = if index + 1 < self.words.len() { index.to_string() } else { "*".to_owned() };
@@ -170,7 +147,7 @@ fn of_subcommand(name: &str, findings: &[&str]) -> Arguments {
     of
 }
 
-/// What the value of an argument is: its declared type tells, or the name that help has for it.
+/// The kind of an argument's value, from its declared type or its name in help.
 fn value_of_argument(argument: &Arg, findings: &[&str]) -> Value {
     if !argument.get_action().takes_values() {
         return Value::None;
@@ -188,11 +165,9 @@ fn value_of_argument(argument: &Arg, findings: &[&str]) -> Value {
     }
 }
 
-/// The performance counters of all devices.
+/// All performance counters.
 fn counters() -> impl Iterator<Item = String> {
-    let of = |object: CounterObject| {
-        Counter::ALL.into_iter().map(move |counter| format!("\\{}(*)\\{}", object.name(), counter.name()))
-    };
+    let of = |object: CounterObject| object.counters().into_iter().map(move |counter| object.path("*", counter));
     CounterObject::ALL.into_iter().flat_map(of)
 }
 

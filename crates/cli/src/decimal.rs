@@ -1,4 +1,4 @@
-//! Decimal numbers that are kept exactly, as whole numbers of a smaller unit: times, percentiles.
+//! Decimal numbers stored exactly, as whole numbers of a smaller unit: times, percentiles.
 
 use std::time::Duration;
 

@@ -1,11 +1,10 @@
-//! Where random I/Os fall: the lists of `-rdpct` and `-rdabs`.
+//! Distributions of random I/Os: the lists of `-rdpct` and `-rdabs`.
 
 use crate::number::split_digits;
 use crate::size;
 use model::profile::{Distribution, DistributionRange};
 
-/// Reads `pct` or `abs` and its list, and adds the range that `DiskSpd` adds when percent of I/Os
-/// are left over.
+/// Reads `pct` or `abs` and its list, and adds the range that `DiskSpd` adds for the remaining percentage of I/Os.
 pub(crate) fn parse(text: &str, block_bytes: u64) -> Result<Distribution, String> {
     let text = text.trim_end();
     if let Some(list) = text.strip_prefix("pct") {

@@ -1,4 +1,4 @@
-//! How the program ends, with the same meaning for the command and all of its subcommands.
+//! Exit status of the program, with the same meaning for the command and all of its subcommands.
 
 /// An exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
-    /// The worst answer of several judgements: corrupt data, then a failed requirement, then what cannot be told.
+    /// The worst answer of several judgements: corrupt data, then a failed requirement, then an undetermined one.
     pub fn worst(answers: impl IntoIterator<Item = Self>) -> Self {
         let answers: Vec<Self> = answers.into_iter().collect();
         let ranked = [Self::Corrupt, Self::No, Self::CannotTell];
@@ -45,7 +45,8 @@ impl ExitStatus {
         (
             "6",
             "The results cannot tell whether a requirement is met (--require), the limit is exceeded (compare and ab \
-             --fail-if), the sides of ab differ, a load is worse than its history (gate) or data is right (verify).",
+             --fail-if), the sides of ab differ, a load is worse than its history (gate) or data is right (verify), or a \
+             load of a preset passes with a WARN verdict (--strict).",
         ),
         (
             "129, 130, 143",

@@ -1,17 +1,19 @@
 //! The value of `--expect`: `raid=5,drives=3,drive-write=450M,vm-iops=1920`.
 
 use crate::request::Environment;
-use crate::volumes;
+use crate::volumes::{self, Part};
 use model::expectation::{RaidLevel, Stated};
 
 /// Keys, as help and messages list them.
-const NAMES: &str = "raid, drives, drive-read, drive-write, drive-iops, vm-iops, vm-bytes, volume, volumes, \
-                     volume-iops, volume-bytes and hba";
+const NAMES: &str = "raid, drives, drive-read, drive-write, drive-iops, drive-read-iops, drive-write-iops, vm, vm-iops, \
+                     vm-bytes, volume, volumes, volume-iops, volume-bytes and hba";
+/// More volumes than one machine has.
+const VOLUMES_MAX: u64 = 1000;
 /// More drives than any array has.
 const DRIVES_MAX: u64 = 100_000;
-/// Bits on the wire for each byte: SAS up to 12 Gbit/s and its forerunners send 8 bits as 10.
+/// Bits on the wire per byte: SAS up to 12 Gbit/s and its predecessors encode 8 bits as 10.
 const HBA_BITS_PER_BYTE: u64 = 10;
-/// Larger figures are slips.
+/// Larger values are typing errors.
 const FIGURE_MAX: u64 = 1_000_000_000_000_000;
 
 /// Adds the values in `text` to those given before. The caps of a named volume come first, so that others in `text`
@@ -20,18 +22,23 @@ pub(crate) fn parse(text: &str, before: Stated, environment: &dyn Environment) -
     let mut stated = before;
     let parts: Vec<(&str, &str)> = text.split(',').map(pair).collect::<Result<_, _>>()?;
     let last = |key: &str| parts.iter().rev().find(|(name, _)| *name == key).map(|(_, value)| *value);
-    match (last("volume"), last("volumes")) {
-        (Some(name), file) => {
-            let volume = volumes::find(name, file, environment)?;
-            stated.volume_iops = volume.iops;
-            stated.volume_bytes_per_s = volume.bytes_per_s();
-        }
-        (None, Some(file)) => {
-            return Err(format!(
-                "volumes={file} needs the name of a volume in that file, as in volumes={file},volume=gp3"
-            ));
-        }
-        (None, None) => {}
+    let (volume, machine, file) = (last("volume"), last("vm"), last("volumes"));
+    if let (None, None, Some(file)) = (volume, machine, file) {
+        return Err(format!(
+            "volumes={file} needs the name of a volume or VM in that file, as in volumes={file},volume=gp3"
+        ));
+    }
+    if let Some(text) = volume {
+        let (count, name) = counted_name(text)?;
+        let volume = volumes::find(Part::Volume, name, file, environment)?;
+        stated.volumes = Some(count);
+        stated.volume_iops = volume.iops;
+        stated.volume_bytes_per_s = volume.bytes_per_s();
+    }
+    if let Some(name) = machine {
+        let machine = volumes::find(Part::Machine, name, file, environment)?;
+        stated.vm_iops = machine.iops;
+        stated.vm_bytes_per_s = machine.bytes_per_s();
     }
     for (name, value) in parts {
         set(&mut stated, name, value)?;
@@ -40,36 +47,58 @@ pub(crate) fn parse(text: &str, before: Stated, environment: &dyn Environment) -
     Ok(stated)
 }
 
+/// The number of volumes, and their kind: `4xp30`, `gp3`.
+fn counted_name(text: &str) -> Result<(u32, &str), String> {
+    let Some((count, name)) = text.split_once('x').filter(|(count, _)| count.bytes().all(|byte| byte.is_ascii_digit()))
+    else {
+        return Ok((1, text));
+    };
+    let wrong = || format!("volume={text}: the number of volumes must be 1 to {VOLUMES_MAX}, as in 4xp30");
+    let count = count.parse().ok().filter(|count| (1..=VOLUMES_MAX).contains(count)).ok_or_else(wrong)?;
+    Ok((count as u32, name))
+}
+
 fn pair(part: &str) -> Result<(&str, &str), String> {
     let wrong = || format!("'{part}' is not a key=value pair, as in vm-iops=1920 (keys: {NAMES})");
     part.split_once('=').ok_or_else(wrong)
 }
 
-/// One figure; those of a named volume are there already.
+/// Sets one value; those of a named volume or VM are already set.
 fn set(stated: &mut Stated, name: &str, value: &str) -> Result<(), String> {
     match name {
         "raid" => stated.raid = Some(raid(value)?),
         "drives" => stated.drives = Some(drives(value)?),
         "drive-read" => stated.drive_read_bytes_per_s = Some(decimal(name, value)?),
         "drive-write" => stated.drive_write_bytes_per_s = Some(decimal(name, value)?),
+        "drive-read-iops" => stated.drive_read_iops = Some(decimal(name, value)?),
+        "drive-write-iops" => stated.drive_write_iops = Some(decimal(name, value)?),
         "drive-iops" => stated.drive_iops = Some(decimal(name, value)?),
         "vm-iops" => stated.vm_iops = Some(decimal(name, value)?),
         "vm-bytes" => stated.vm_bytes_per_s = Some(decimal(name, value)?),
         "volume-iops" => stated.volume_iops = Some(decimal(name, value)?),
         "volume-bytes" => stated.volume_bytes_per_s = Some(decimal(name, value)?),
         "hba" => stated.hba_bytes_per_s = Some(adapter(value)?),
-        "volume" | "volumes" => {}
+        "volume" | "volumes" | "vm" => {}
         _ => return Err(format!("unknown key '{name}' (expected: {NAMES})")),
     }
     Ok(())
 }
 
-/// Things that only make sense together.
+/// Checks combinations of values.
 fn sensible(stated: &Stated) -> Result<(), String> {
-    let tells_drive = stated.drive_read_bytes_per_s.or(stated.drive_write_bytes_per_s).or(stated.drive_iops).is_some();
+    let of_drive = [
+        stated.drive_read_bytes_per_s,
+        stated.drive_write_bytes_per_s,
+        stated.drive_iops,
+        stated.drive_read_iops,
+        stated.drive_write_iops,
+    ];
+    let tells_drive = of_drive.iter().any(Option::is_some);
     if (stated.raid.is_some() || stated.drives.is_some()) && !tells_drive {
         return Err(
-            "raid= and drives= need the rates of one drive: drive-read=, drive-write= or drive-iops=".to_owned()
+            "raid= and drives= need the rates of one drive: drive-read=, drive-write=, drive-iops=, drive-read-iops= or \
+             drive-write-iops="
+                .to_owned()
         );
     }
     let Some(level) = stated.raid else { return Ok(()) };
@@ -119,7 +148,7 @@ fn decimal(name: &str, value: &str) -> Result<u64, String> {
     number.filter(|number| (1..=FIGURE_MAX).contains(number)).ok_or_else(wrong)
 }
 
-/// Bits per second of one lane, and how many there are: `12G`, `12Gx4`.
+/// Total bits per second from the rate of a lane and the number of lanes: `12G`, `12Gx4`.
 fn adapter(value: &str) -> Result<u64, String> {
     let (rate, lanes) = value.split_once('x').unwrap_or((value, "1"));
     let bits_per_s = decimal("hba", rate)?;
@@ -168,6 +197,12 @@ mod tests {
         assert_eq!(caps("volume-iops=6000,volume=gp3"), (Some(6000), Some(131_072_000)));
         assert_eq!(caps("volumes=mine.toml,volume=ours"), (Some(700), None));
         assert_eq!(caps("volume-bytes=1G"), (None, Some(1_000_000_000)));
+        let stated = parsed("vm=Standard_B2ms,volume=4xp30").expect("it is right");
+        assert_eq!((stated.vm_iops, stated.vm_bytes_per_s), (Some(1920), Some(22_500_000)));
+        assert_eq!((stated.volumes, stated.volume_iops), (Some(4), Some(5000)));
+        assert_eq!(parsed("vm=Standard_B2ms,vm-iops=9").map(|stated| stated.vm_iops), Ok(Some(9)));
+        let drive = parsed("drives=2,drive-read-iops=300,drive-write-iops=100").expect("it is right");
+        assert_eq!((drive.drive_read_iops, drive.drive_write_iops), (Some(300), Some(100)));
     }
 
     #[test]
@@ -182,10 +217,9 @@ mod tests {
             drive_iops: Some(20_000),
             vm_iops: Some(1920),
             vm_bytes_per_s: Some(48_000_000),
-            volume_iops: None,
-            volume_bytes_per_s: None,
             // 1200 MB/s each.
             hba_bytes_per_s: Some(4_800_000_000),
+            ..Stated::default()
         };
         assert_eq!(all, expected);
     }
@@ -206,6 +240,10 @@ mod tests {
             ("raid=5,drives=3", "raid= and drives= need the rates of one drive"),
             ("drives=0,drive-iops=1", "a number from 1 to 100000"),
             ("volume=gp33", "unknown volume 'gp33' (did you mean gp3? expected: gp3, gp3-max, "),
+            ("volume=0xp30", "the number of volumes must be 1 to 1000, as in 4xp30"),
+            ("volume=9999xp30", "the number of volumes must be 1 to 1000"),
+            ("vm=Standard_B2m", "unknown vm 'Standard_B2m' (did you mean Standard_B2ms? expected: Standard_B2ms, "),
+            ("volumes=mine.toml,vm=x", "volumes=mine.toml: unknown vm 'x' (the table has none; or give vm-iops="),
             ("volumes=mine.toml", "as in volumes=mine.toml,volume=gp3"),
             ("volumes=mine.toml,volume=gp3", "volumes=mine.toml: unknown volume 'gp3' (expected: ours;"),
             ("volumes=other.toml,volume=gp3", "volumes=other.toml: no such file"),

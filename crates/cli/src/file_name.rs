@@ -4,7 +4,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// Refuses a name that is more likely an option whose own value was forgotten; `-` alone is no such name.
+/// Refuses a name that is more likely an option whose own value is missing; `-` alone is permitted.
 pub(crate) fn not_an_option(value: &OsStr) -> Result<(), String> {
     if value.len() > 1 && value.as_encoded_bytes().starts_with(b"-") {
         let shown = value.display();
@@ -18,7 +18,7 @@ pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(checked)
 }
 
-/// Reads the value of a subcommand's option that takes a file or directory, and knows no stdin and no stdout.
+/// Reads the value of a subcommand's option that takes a file or directory, but neither stdin nor stdout.
 pub(crate) fn path_alone() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|value| {
         if value == "-" {

@@ -1,7 +1,7 @@
-//! Jobs of fio as loads of ours: a command line for each of its groups, and what becomes of every option.
+//! Jobs of fio as our loads: a command line for each of its groups, and the translation of every option.
 //!
-//! A job file is data of somebody else. Nothing is opened here, nothing is run, and what is read is bounded; a load comes
-//! from the same parser as what a user types, so that the same checks hold for it.
+//! A job file is untrusted. Nothing is opened or run here, and its size is bounded; a load is parsed by the same parser
+//! as typed arguments, so that the same checks apply.
 
 mod access;
 mod files;
@@ -9,14 +9,13 @@ mod group;
 mod ini;
 mod job;
 mod medium;
-pub(crate) mod options;
 mod timing;
 
 pub use ini::JOB_BYTES_MAX;
 pub use job::{Level, Row};
 
+use crate::command_line::run_of;
 use crate::request::{Environment, NoFiles};
-use crate::words::run_of;
 use group::Group;
 use ini::Section;
 use model::printable::{clipped, command_line, wrapped};
@@ -24,36 +23,36 @@ use model::profile::Profile;
 use model::requirement::Requirement;
 use settings::job::Job;
 
-/// Facts that a job may ask for.
+/// Facts that a job may depend on.
 pub struct Surroundings<'a> {
-    /// A variable of the environment (`${HOME}`), or why it is not read.
+    /// A variable of the environment (`${HOME}`), or the reason why it is not read.
     pub variable: &'a dyn Fn(&str) -> Result<String, String>,
-    /// The text of a file that the job includes, or why it is not read.
+    /// The text of a file included by the job, or the reason why it is not read.
     pub include: &'a dyn Fn(&str) -> Result<String, String>,
-    /// Size of a file or device that exists, in bytes; `None` = not known.
+    /// Size of an existing file or device in bytes; `None` = unknown.
     pub bytes_of: &'a dyn Fn(&str) -> Option<u64>,
     /// `$ncpus`
     pub cpus: u32,
 }
 
-/// A job of fio in our words.
+/// A job of fio, translated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// The options with what becomes of each, those of the first job first.
+    /// The options with their translations, those of the first job first.
     pub rows: Vec<Row>,
-    /// Words of a command line for each timespan: options, then targets.
+    /// Arguments for each timespan: options, then targets.
     pub spans: Vec<Vec<String>>,
     /// `--require`
     pub requirements: Vec<String>,
-    /// Options of `diskspd sweep`, if a job looks for a rate.
+    /// Options of `diskspd sweep`, if a job searches for a rate.
     pub search: Option<String>,
 }
 
-/// Reads a job file; `name` is for messages. Only the sections that are named are taken, if any are.
+/// Reads a job file; `name` is for messages. If any sections are named, only these are used.
 ///
 /// # Errors
 ///
-/// The mistake in the file, with its place.
+/// The error in the file, with its position.
 pub fn read_file(
     text: &str,
     name: &str,
@@ -63,11 +62,11 @@ pub fn read_file(
     import(&ini::read_file(text, name, surroundings)?, sections, surroundings)
 }
 
-/// Reads options as typed behind `fio`.
+/// Reads options as typed after `fio`.
 ///
 /// # Errors
 ///
-/// The mistake in them.
+/// The error in them.
 pub fn read_words(words: &[String], sections: &[String], surroundings: &Surroundings<'_>) -> Result<Import, String> {
     import(&ini::read_words(words, surroundings)?, sections, surroundings)
 }
@@ -101,23 +100,23 @@ fn import(sections: &[Section], wanted: &[String], surroundings: &Surroundings<'
 }
 
 impl Import {
-    /// True if something of the load has no counterpart.
+    /// True if a part of the load has no counterpart.
     pub fn is_refused(&self) -> bool {
         self.rows.iter().any(|row| row.level == Level::Refused)
     }
 
-    /// Adds a row for whatever our own parser refuses, as it would in a command typed by hand.
+    /// Adds a row for everything that our parser refuses, as in a command typed by hand.
     fn check(&mut self) {
         if let Err(reason) = self.job(&NoFiles) {
             self.rows.push(Row { level: Level::Refused, option: "the command".to_owned(), says: reason });
         }
     }
 
-    /// The load with what it must achieve.
+    /// The load with its requirements.
     ///
     /// # Errors
     ///
-    /// The refusal of our own parser.
+    /// The error of our parser.
     pub fn job(&self, environment: &dyn Environment) -> Result<Job<Requirement>, String> {
         let mut profile = Profile::default();
         for words in &self.spans {
@@ -157,7 +156,7 @@ impl Import {
         text
     }
 
-    /// How many options are met how well: `9 options: 7 exact, 2 approximate`.
+    /// Number of options by quality of the translation: `9 options: 7 exact, 2 approximate`.
     pub fn summary(&self) -> String {
         let shown = || self.rows.iter().filter(|row| !row.says.is_empty());
         let part = |level: Level| {
@@ -169,11 +168,11 @@ impl Import {
     }
 }
 
-/// Columns of the option in the table.
+/// Width of the option in the table, in columns.
 const OPTION_COLUMNS: usize = 24;
-/// Characters of what is said of it.
+/// Maximum length of its description, in characters.
 const SAYS_MAX: usize = 400;
-/// Columns of a line.
+/// Width of a line in columns.
 const COLUMNS: usize = 80;
 
 #[cfg(test)]

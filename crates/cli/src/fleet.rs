@@ -1,4 +1,4 @@
-//! What agents and their controllers say of the NATS server that they meet at.
+//! Arguments of agents and controllers about the NATS server that connects them.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -42,24 +42,24 @@ pub(crate) struct OnArguments {
 }
 
 impl OnArguments {
-    /// True for the ids of its arguments.
+    /// True for the IDs of its arguments.
     pub(crate) fn is_one(id: &str) -> bool {
         Self::augment_args(clap::Command::new("")).get_arguments().any(|argument| argument.get_id() == id)
     }
 }
 
-/// `--on` and what goes with it.
+/// `--on` and its related options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetOption {
     /// The server, as in `nats://bus:4222`; empty = hosts are reached by ssh.
     pub server: String,
     /// Names of hosts in the order given. On a server they may contain `*`.
     pub hosts: Vec<String>,
-    /// The same hosts as ssh takes them (`root@h1`), if they are reached by it.
+    /// The same hosts as ssh destinations (`root@h1`), if they are reached by ssh.
     pub destinations: Vec<String>,
-    /// `--key`: the file that signs orders.
+    /// `--key`: file with the key that signs orders.
     pub key: Option<PathBuf>,
-    /// How the server is reached.
+    /// Access to the server.
     pub access: ServerAccess,
     /// `--shared`: targets with the same path on all hosts are one file.
     pub shared: bool,
@@ -74,12 +74,12 @@ impl FleetOption {
         !self.destinations.is_empty()
     }
 
-    /// Which hosts, in words.
+    /// The hosts as text.
     pub fn shown(&self) -> String {
         if self.is_over_ssh() { self.destinations.join(", ") } else { format!("hosts of {}", self.server) }
     }
 
-    /// Takes the value of `--on`.
+    /// Parses the value of `--on`.
     pub(crate) fn on(&mut self, text: &str) -> Result<(), String> {
         if text.contains("://") {
             (self.server, self.hosts) = on_server(text)?;
@@ -90,7 +90,7 @@ impl FleetOption {
     }
 }
 
-/// Hosts that ssh reaches: their names, and what ssh calls them.
+/// Hosts reached by ssh: their names, and their ssh destinations.
 fn over_ssh(text: &str) -> Result<(Vec<String>, Vec<String>), String> {
     let (mut names, mut destinations) = (Vec::<String>::new(), Vec::new());
     for destination in text.split(',') {
@@ -150,7 +150,7 @@ pub(crate) fn server(text: &str) -> Result<String, String> {
     Ok(format!("{scheme}://{address}"))
 }
 
-/// True for what can be the name of a host in results and in paths of targets.
+/// True if a text is valid as the name of a host in results and in paths of targets.
 pub(crate) fn is_host_name(name: &str) -> bool {
     is_host_pattern(name) && !name.contains('*')
 }

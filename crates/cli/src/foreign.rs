@@ -1,15 +1,17 @@
-//! Words of other tools (fio, vdbench, elbencho), and the options of ours that say the same: for errors and for help.
+//! Options of other tools (fio, vdbench, elbencho), and our equivalents: for errors and for help.
 
-use crate::fio::options::OPTIONS;
+pub(crate) mod fio;
+
 use crate::options::Repeat;
 use crate::request::{Environment, NoFiles, ParseFailure};
 use crate::{argv, decimal, words};
+use fio::OPTIONS;
 use model::shell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// A storage tool whose words are known.
+/// A storage tool whose options are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     Fio,
@@ -20,7 +22,7 @@ pub enum Tool {
 impl Tool {
     pub(crate) const ALL: [Self; 3] = [Self::Fio, Self::Vdbench, Self::Elbencho];
 
-    /// As it is typed.
+    /// Its name as typed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fio => "fio",
@@ -35,34 +37,34 @@ impl Tool {
 pub(crate) struct Word {
     pub(crate) tool: Tool,
     pub(crate) name: &'static str,
-    /// Our argument that says the same, as an example; empty if nothing need be said.
+    /// Our equivalent argument, as an example; empty if none is needed.
     pub(crate) example: &'static str,
     says: Says,
 }
 
-/// What becomes of a value.
+/// The translation of a value.
 #[derive(Clone, Copy)]
 pub(crate) enum Says {
-    /// Nothing: it is always so, or has no meaning here.
+    /// None: it is always so, or has no meaning here.
     Nothing,
-    /// Our option, with the value behind it.
+    /// Our option, followed by the value.
     Number(&'static str),
-    /// The same with a size or a time in our form.
+    /// The same with a size or a time in our format.
     Size(&'static str),
     Seconds(&'static str),
-    /// The same with what is missing to 100.
+    /// The same with 100 minus the value.
     Rest(&'static str),
     /// This argument, unless the value is 0.
     Fixed(&'static str),
-    /// One of our words for one of theirs.
+    /// Our name for one of theirs.
     Engine,
-    /// A law with hot positions.
+    /// A distribution with hot positions.
     Skew,
     /// Bytes per second per thread.
     BytesPerSecond,
     /// I/Os per second per thread.
     IosPerSecond,
-    /// Which I/Os: `randread`.
+    /// Kinds of I/Os: `randread`.
     Pattern,
     /// The share of random I/Os, in percent or as a word.
     Seek,
@@ -80,10 +82,10 @@ const fn elbencho(name: &'static str, example: &'static str, says: Says) -> Word
 
 /// A command line of another tool.
 pub(crate) struct Recognised {
-    /// The argument that tells.
+    /// The argument that identifies the tool.
     pub(crate) argument: String,
     pub(crate) tool: Tool,
-    /// The nearest command of ours, if there is any.
+    /// Our closest command, if there is any.
     pub(crate) command: Option<String>,
 }
 
@@ -99,7 +101,7 @@ impl From<Recognised> for ParseFailure {
     }
 }
 
-/// Every word, the more usual tool first.
+/// All words, the more common tool first.
 pub(crate) fn words_of_tools() -> impl Iterator<Item = Word> {
     let of_fio = OPTIONS.iter().filter_map(|option| Some((option, option.nearest?)));
     let of_fio = of_fio.flat_map(|(option, (example, says))| {
@@ -108,7 +110,7 @@ pub(crate) fn words_of_tools() -> impl Iterator<Item = Word> {
     of_fio.chain(WORDS.iter().copied())
 }
 
-/// Those of the other tools.
+/// Words of the other tools.
 const WORDS: &[Word] = &[
     vdbench("sd", "", Says::Nothing),
     vdbench("wd", "", Says::Nothing),
@@ -137,7 +139,7 @@ const WORDS: &[Word] = &[
     elbencho("lat", "-L", Says::Fixed("-L")),
 ];
 
-/// What a tool does where none of these words says otherwise, and we do not.
+/// Defaults of a tool in the absence of these words, where ours differ.
 const DEFAULTS: &[(Tool, &[&str], &str)] = &[
     (Tool::Fio, &["bs", "blocksize", "bssplit"], "-b4K"),
     (Tool::Fio, &["iodepth"], "-o1"),
@@ -152,16 +154,16 @@ fn find(tool: Tool, name: &str) -> Option<Word> {
     words_of_tools().find(|word| word.tool == tool && word.name == name)
 }
 
-/// Words of another tool with their values.
+/// Options of another tool with their values.
 pub type Settings = Vec<(String, String)>;
 
-/// The nearest command of ours; what has no counterpart is left out.
+/// Our closest command; options without a counterpart are left out.
 pub fn command(tool: Tool, settings: &[(String, String)]) -> String {
     nearest(tool, settings, &[], &[])
 }
 
-/// The same with options of ours, each with its value, and with targets, unless a setting names others. What the parser
-/// would refuse is left out.
+/// The same with options of ours, each with its value, and with targets, unless a setting names others. Options that
+/// the parser would refuse are left out.
 fn nearest(tool: Tool, settings: &[(String, String)], options: &[Vec<String>], targets: &[String]) -> String {
     let last: BTreeMap<&str, &str> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let mut targets = targets.to_vec();
@@ -177,7 +179,7 @@ fn nearest(tool: Tool, settings: &[(String, String)], options: &[Vec<String>], t
             _ => wanted.extend(word.argument(value).map(|argument| vec![argument])),
         }
     }
-    // Beside options of ours, the defaults are ours, and loads of files have others.
+    // With options of ours, the defaults are ours, and loads of files have others.
     let is_ours = options.iter().any(|option| words::row_of(&option[0]).is_some());
     if !is_ours && !last.contains_key("fsd") && !last.contains_key("fwd") {
         let silent =
@@ -202,13 +204,13 @@ fn nearest(tool: Tool, settings: &[(String, String)], options: &[Vec<String>], t
     words.map(|word| shell::quoted(&word).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// True if the parser takes these for a load.
+/// True if the parser accepts these as a load.
 fn is_accepted(options: &[String], targets: &[String]) -> bool {
     let words: Vec<OsString> = options.iter().chain(targets).map(OsString::from).collect();
     argv::is_load(&words, &NoFiles)
 }
 
-/// `randrw` of fio; the share of writes may be said by another option.
+/// `randrw` of fio; another option may set the share of writes.
 fn pattern(value: &str, has_share: bool) -> Vec<Vec<String>> {
     let kind = value.split(':').next().unwrap_or_default();
     let order = kind.starts_with("rand").then_some("-r");
@@ -259,7 +261,7 @@ impl Word {
     }
 }
 
-/// A size in our form: `4k`, `1GiB`, `128kb`.
+/// A size in our format: `4k`, `1GiB`, `128kb`.
 fn size(value: &str) -> Option<String> {
     let value = value.trim().to_ascii_uppercase();
     let (digits, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
@@ -278,9 +280,9 @@ fn size(value: &str) -> Option<String> {
 #[derive(Default)]
 struct Line {
     settings: Settings,
-    /// The arguments that the settings are from, each with its name.
+    /// The arguments that define the settings, each with its name.
     typed: Vec<(String, String)>,
-    /// Options that are not theirs, each with its value.
+    /// Options of ours, each with its value.
     options: Vec<Vec<String>>,
     targets: Vec<String>,
 }
@@ -319,15 +321,15 @@ impl Line {
     }
 }
 
-/// What a command line of another tool is in ours; `None` if nothing says that it is one. It begins with the tool's name,
-/// or has words of it that are not ours. Behind the name there may be a job file.
+/// Translates a command line of another tool; `None` if it cannot be identified as one. It begins with the tool's name,
+/// or contains words of it that are not ours. The name may be followed by a job file.
 pub(crate) fn recognise(args: &[OsString], environment: &dyn Environment) -> Option<Recognised> {
     let args: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
     let first = *args.first()?;
     let is_name = |tool: &Tool| tool.name() == first && !environment.file_exists(Path::new(first));
     if let Some(tool) = Tool::ALL.into_iter().find(is_name) {
         let Line { settings, mut targets, .. } = Line::read(&args[1..]);
-        // Before the last there may be values of short options.
+        // Those before the last may be values of short options.
         let target = targets.pop().filter(|_| tool == Tool::Elbencho);
         let is_any = settings.iter().any(|(name, _)| find(tool, name).is_some());
         let typed = || is_any.then(|| nearest(tool, &settings, &[], target.as_slice()));
@@ -338,7 +340,7 @@ pub(crate) fn recognise(args: &[OsString], environment: &dyn Environment) -> Opt
         return Some(Recognised { argument: first.to_owned(), tool, command });
     }
     let line = Line::read(&args);
-    // Words that several tools have are those of the tool that has more of the others.
+    // Words of several tools are attributed to the tool that has more of the others.
     let known = |tool: Tool| line.settings.iter().filter(|(name, _)| find(tool, name).is_some()).count();
     let tool = Tool::ALL.into_iter().reduce(|best, next| if known(next) > known(best) { next } else { best })?;
     let is_ours = |arg: &str| arg.starts_with("--") && words::row_of(arg).is_some();
@@ -357,7 +359,7 @@ fn parameters<'a>(lines: impl Iterator<Item = &'a str>) -> Settings {
         .collect()
 }
 
-/// What a file that was to be a job or a profile is, if it is a job of another tool: the tool and the nearest command.
+/// Identifies a job of another tool given as a job or profile: returns the tool and the closest command.
 pub fn of_job_file(bytes: &[u8]) -> Option<(Tool, String)> {
     let text = std::str::from_utf8(bytes).ok()?;
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';', '*']));
@@ -393,7 +395,7 @@ fn settings_of_fio(text: &str) -> Option<Settings> {
     }
     let is_fio =
         |key: &str| ["rw", "readwrite", "bs", "blocksize", "ioengine", "iodepth", "numjobs", "filename"].contains(&key);
-    // In a job file of ours, texts have quotation marks.
+    // In our job files, texts have quotation marks.
     let is_job = has_section && settings.iter().any(|(key, value)| is_fio(key) && !value.starts_with(['"', '\'']));
     is_job.then_some(settings)
 }

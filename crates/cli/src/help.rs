@@ -1,4 +1,4 @@
-//! The usage text, `--help` and `--version`: views of the table of options.
+//! The usage text, `--help` and `--version`, generated from the table of options.
 
 mod find;
 
@@ -9,7 +9,7 @@ use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Columns of a line.
+/// Width of a line in columns.
 const LINE_WIDTH: usize = 100;
 
 /// Column where the second column of a list starts.
@@ -28,7 +28,7 @@ pub(crate) const EXAMPLES: [(&str, &str); 3] = [
     ),
 ];
 
-/// What may be a target, and what it means.
+/// Kinds of targets, and their meaning.
 pub(crate) const TARGETS: [(&str, &str); 3] = [
     ("path", "a regular file; it must exist unless -c creates it"),
     ("/dev/...", "a block device, such as /dev/nvme0n1, or /dev/zero, /dev/null (with -f<size>)"),
@@ -40,7 +40,7 @@ Sizes are whole numbers of bytes. Suffixes K, M, G and T mean KiB, MiB, GiB and 
 blocks: with -b64K, -T2b is 128 KiB.
 ";
 
-/// What `--version` prints.
+/// The output of `--version`.
 pub fn version() -> String {
     format!(
         "diskspd {} for Linux, behaves like DiskSpd {DISKSPD_VERSION} ({DISKSPD_VERSION_DATE})\n",
@@ -48,7 +48,7 @@ pub fn version() -> String {
     )
 }
 
-/// What `-?` prints: every option of `DiskSpd` in alphabetical order. `program` is argv\[0\].
+/// The output of `-?`: every option of `DiskSpd` in alphabetical order. `program` is argv\[0\].
 pub fn usage(program: &str) -> String {
     let mut text = format!(
         "\nUsage: {program} [options] target1 [ target2 [ target3 ...] ]\nversion {DISKSPD_VERSION} ({DISKSPD_VERSION_DATE}), \
@@ -77,7 +77,7 @@ pub fn usage(program: &str) -> String {
     text
 }
 
-/// What `--help` prints: all options in groups, ours included.
+/// The output of `--help`: all options in groups, including ours.
 pub fn help() -> String {
     let mut text = format!("Usage: diskspd [options] target1 [target2 ...]\n\n{}\n{SIZES}", targets());
     for group in Group::ALL {
@@ -107,13 +107,13 @@ pub(crate) fn words() -> Vec<&'static str> {
     find::words().filter(is_word).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The names and words nearest to one that has no topic.
+/// The names and words closest to one that has no topic.
 pub(crate) fn near(word: &str) -> Vec<&'static str> {
     find::near(word)
 }
 
-/// All about the options that `word` names: `-rd`, `rd`, `-rdpct90/10`, `--plan`, `plan`; or about a
-/// subcommand, whose name goes first: `verify` is not `--verify`; or else what the word finds.
+/// The full help of the options that `word` names: `-rd`, `rd`, `-rdpct90/10`, `--plan`, `plan`; or of a subcommand,
+/// whose name takes precedence: `verify` is not `--verify`; or else the search results for the word.
 pub fn topic(word: &str) -> Option<String> {
     if let Some(help) = subcommand::help(word) {
         return Some(help);
@@ -122,7 +122,7 @@ pub fn topic(word: &str) -> Option<String> {
     if rows.is_empty() {
         return find::find(word);
     }
-    // A word without dashes may also be one of another tool, with another meaning.
+    // A word without dashes may also be an option of another tool, with another meaning.
     let others = if word.starts_with('-') { None } else { find::others(word, &rows) };
     let sections: Vec<String> = rows.into_iter().map(describe).chain(others).collect();
     Some(sections.join("\n"))
@@ -178,7 +178,7 @@ fn describe(row: &OptionRow) -> String {
     text
 }
 
-/// What there is to know about an option beside its text.
+/// Facts about an option beside its text.
 pub fn facts(row: &OptionRow) -> Vec<(&'static str, String)> {
     let scope = match row.scope {
         Scope::Invocation => "this invocation, not the profile",

@@ -1,13 +1,13 @@
-//! Words to nouns and back: the one table of options ([`options`]), the command line ([`argv`]),
-//! help ([`help`], [`man`], [`completions`]), presets and templates of targets. Profiles as XML are
-//! of `settings`.
+//! Parsing and documentation of arguments: the table of options ([`options`]), the command line ([`parse`]), help
+//! ([`help`], [`man`], [`completions`]), presets and templates of targets. XML profiles are in `settings`.
 //!
-//! Nothing is opened, printed or read from the environment here; what parsing must know of its
-//! [`Environment`] is an argument.
+//! Nothing is opened, printed or read from the environment here; parsing receives its [`Environment`] as an argument.
 
 mod affinity;
 pub mod argv;
 mod builder;
+mod command;
+mod command_line;
 pub mod completions;
 mod decimal;
 mod distribution;
@@ -24,18 +24,24 @@ mod number;
 pub mod options;
 mod outputs;
 mod performance_counter;
+pub mod planned_series;
 pub mod preset;
 mod request;
 mod requirement;
+pub mod shell;
 pub mod size;
 pub mod subcommand;
+mod subcommand_names;
 pub mod sweep;
 mod targets;
 mod templates;
+mod typed_stream;
 pub mod volumes;
 mod words;
 
-pub use argv::{Command, parse, parse_job};
+pub use argv::LineCommand;
+pub use command::{Command, parse};
+pub use command_line::parse_job;
 pub use fleet::{FleetOption, ServerAccess};
 pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};

@@ -16,7 +16,7 @@ const TEMPLATE_HINT: &str = "use the template *1 in the profile, and give the ta
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it.
+/// All errors in it.
 pub fn read_job(bytes: &[u8], name: &str) -> Result<Job<Requirement>, Vec<JobFault>> {
     job::read_job(bytes, name, requirement::parse).map_err(|mut faults| {
         // Both are TOML files that name a load.
@@ -89,7 +89,7 @@ impl LoadRequest {
     }
 }
 
-/// What is wrong with the targets of a profile, each path once.
+/// Errors of the targets of a profile, each path once.
 fn refused_in(profile: &Profile, environment: &dyn Environment) -> Vec<String> {
     let all = profile.time_spans.iter().flat_map(|span| &span.targets);
     let written: BTreeSet<&Path> = all.filter(|target| !target.is_template()).map(|target| &*target.path).collect();
@@ -100,11 +100,12 @@ fn refused_in(profile: &Profile, environment: &dyn Environment) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::argv::Command;
+    use crate::argv::LineCommand;
+    use crate::command::Command;
     use model::profile::{Target, TimeSpan};
     use std::ffi::OsString;
 
-    /// A place where these files exist.
+    /// An environment in which these files exist.
     struct With(&'static [&'static str]);
 
     impl Environment for With {
@@ -120,7 +121,7 @@ mod tests {
     fn request(line: &str) -> LoadRequest {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         match crate::parse(&args, &With(&[])) {
-            Ok(Command::LoadProfile(request)) => request,
+            Ok(Command::Line(LineCommand::LoadProfile(request))) => request,
             other => panic!("{line}: {other:?}"),
         }
     }

@@ -1,4 +1,4 @@
-//! Man pages, for `man(7)`: views of the table of options and of the declarations of subcommands.
+//! Man pages, for `man(7)`, generated from the table of options and the declarations of subcommands.
 
 use crate::exit_status::ExitStatus;
 use crate::help::{EXAMPLES, SIZES, TARGETS, facts};
@@ -6,7 +6,7 @@ use crate::options::{self, Group, OptionRow};
 use crate::subcommand;
 use roff::{Roff, bold, italic, roman};
 
-/// What it reads of its environment.
+/// Environment variables that the program reads.
 const VARIABLES: [(&str, &str); 4] = [
     ("DISKSPD_OVERWRITE", "1 does the same as --overwrite, for scripts that cannot be changed."),
     (
@@ -18,7 +18,7 @@ const VARIABLES: [(&str, &str); 4] = [
     ("TERM", "If set to dumb, the live progress line is not shown."),
 ];
 
-/// Files with a meaning of their own.
+/// Files with a special meaning.
 const FILES: [(&str, &str); 1] = [(
     "/etc/diskspd/scratch",
     "List of disks that may be written to without --destroy as long as no signature is found on them.",
@@ -42,7 +42,7 @@ fn head(page: &mut Roff, subcommand: Option<&str>, summary: &str) {
     let version = concat!("diskspd ", env!("CARGO_PKG_VERSION"));
     // The version in place of a date: equal sources make equal pages.
     page.control("TH", [name.to_uppercase().as_str(), "1", version, "diskspd for Linux", "User Commands"]);
-    // No hyphens: words of options would fall apart.
+    // No hyphenation: it would split options.
     page.control("nh", []);
     page.control("SH", ["NAME"]);
     page.text([roman(format!("{name} - {summary}"))]);
@@ -107,7 +107,7 @@ fn of_subcommand(name: &str, declared: clap::Command) -> String {
     [first.to_roff(), String::from_utf8_lossy(&arguments).into_owned(), last.to_roff()].concat()
 }
 
-/// What all pages have.
+/// The part common to all pages.
 fn tail(page: &mut Roff) {
     for (title, entries) in [("EXIT STATUS", &ExitStatus::TABLE[..]), ("ENVIRONMENT", &VARIABLES), ("FILES", &FILES)] {
         page.control("SH", [title]);

@@ -17,7 +17,7 @@ pub(crate) fn leading(text: &str) -> Result<(i64, &str), String> {
     Ok((if negative { -number } else { number }, rest))
 }
 
-/// A number of things: 1 to `MAX`.
+/// A count: 1 to `MAX`.
 pub(crate) fn count<const MAX: u32>(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(count) if (1..=MAX).contains(&count) => Ok(count),

@@ -1,4 +1,4 @@
-//! Where results go: beside the document of `-R` on stdout, or instead of it.
+//! Destinations of results: beside the document of `-R` on stdout, or instead of it.
 
 use model::profile::ResultFormat;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub enum Form {
 impl Form {
     pub const ALL: [Self; 5] = [Self::Text, Self::Xml, Self::Json, Self::Csv, Self::Fio];
 
-    /// The option that asks for it.
+    /// The option that selects it.
     pub const fn option(self) -> &'static str {
         match self {
             Self::Text => "--text",
@@ -65,21 +65,21 @@ impl From<ResultFormat> for Form {
     }
 }
 
-/// Where one document goes.
+/// Destination of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// `-`: stdout, where it takes the place of the document of `-R`.
+    /// `-`: stdout, in place of the document of `-R`.
     Stdout,
     /// A file.
     File(PathBuf),
 }
 
-/// The documents asked for beside that of `-R`, each form at most once.
+/// The documents requested beside that of `-R`, each form at most once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs(BTreeMap<Form, Destination>);
 
 impl Outputs {
-    /// Asks for one more; what is wrong with that, if anything.
+    /// Adds a document; returns an error if it is invalid.
     pub(crate) fn add(&mut self, form: Form, value: &str) -> Result<(), String> {
         let destination = match value {
             "" => return Err("a file name is missing (- for stdout)".to_owned()),
@@ -98,7 +98,7 @@ impl Outputs {
         }
     }
 
-    /// The form that goes to stdout, if any is to go there.
+    /// The form written to stdout, if any.
     pub fn on_stdout(&self) -> Option<Form> {
         self.0.iter().find(|(_, destination)| **destination == Destination::Stdout).map(|(form, _)| *form)
     }
@@ -116,7 +116,7 @@ impl Outputs {
         self.0.keys().map(|form| form.option())
     }
 
-    /// Why `-R`, if it was typed, cannot stand beside these.
+    /// Error if `-R` was typed and conflicts with these.
     pub(crate) fn conflict_with(&self, typed: Option<ResultFormat>) -> Option<String> {
         let (on_stdout, typed) = (self.on_stdout()?, typed?);
         (on_stdout != Form::from(typed)).then(|| {
@@ -129,7 +129,8 @@ impl Outputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::argv::Command;
+    use crate::argv::LineCommand;
+    use crate::command::Command;
     use crate::request::{FakeEnv, RunRequest};
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
@@ -141,7 +142,7 @@ mod tests {
 
     fn run(line: &str) -> RunRequest {
         match parse(line) {
-            Ok(Command::Run(request)) => request,
+            Ok(Command::Line(LineCommand::Run(request))) => request,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -178,7 +179,7 @@ mod tests {
     #[test]
     fn nothing_is_written_where_nothing_is_run() {
         assert_eq!(run("--plan --json a f").warnings, ["--json has no effect with --plan"]);
-        let Ok(Command::ShowProfile(request)) = parse("--csv a -Rp f") else { panic!("-Rp shows") };
+        let Ok(Command::Line(LineCommand::ShowProfile(request))) = parse("--csv a -Rp f") else { panic!("-Rp shows") };
         assert_eq!(request.warnings, ["--csv has no effect with -Rp"]);
     }
 

@@ -1,10 +1,13 @@
-//! Presets: loads with a name, in TOML files that a user can copy and edit.
+//! Presets: named loads, in TOML files that a user can copy and edit.
 
-mod request;
-mod series;
+mod command_lines;
+pub(crate) mod counts;
+pub(crate) mod request;
+pub(crate) mod series;
 
-pub use request::{CommandLine, PresetRequest, command_lines, profile, run_request};
-pub use series::{PlannedSeries, SeriesChoices, planned_series};
+pub use command_lines::{CommandLine, command_lines};
+pub use counts::{GivenCounts, Machine};
+pub use request::{PresetRequest, SeriesChoices, profile, run_request};
 
 use model::latency_band::BandKind;
 use model::preset::PresetTable;
@@ -14,16 +17,16 @@ use model::requirement::Requirement;
 use serde::{Deserialize, Deserializer, de};
 use settings::job::read_toml;
 
-/// Marks a file as a preset of this form.
+/// Identifies a file as a preset of this form.
 pub(crate) const FORM: &str = "diskspd-preset/1";
 
-/// More runs of a load take longer than anybody waits.
+/// Upper limit: more runs of a load would take too long.
 const REPEATS_MAX: u32 = 100;
 
-/// Longer sources of a bound are no references.
+/// Longest source of a bound, in bytes.
 const SOURCE_BYTES_MAX: usize = 400;
 
-/// A preset as it is written down.
+/// A preset as in its file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
@@ -31,43 +34,46 @@ pub struct Preset {
     form: String,
     /// Title, one line.
     pub title: String,
-    /// What its loads imitate, and how to read their figures.
+    /// The application that its loads imitate, and the interpretation of their results.
     #[serde(default)]
     pub about: String,
-    /// Where that is documented: addresses of web pages.
+    /// Its documentation: addresses of web pages.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// The most threads that `{threads}` becomes without `--maxdop`.
+    /// Names of its targets: the first replaces those that are not given. Empty = any number of targets.
+    #[serde(default)]
+    pub(crate) targets: Vec<String>,
+    /// Maximum of `{threads}` without `--maxdop`.
     #[serde(default)]
     pub(crate) threads_max: Option<u32>,
-    /// How the loads are shown.
+    /// Presentation of the loads.
     #[serde(default)]
     pub table: PresetTable,
     /// True if mean latencies are judged in the bands of SQL Server's guides: `bands = "data"`.
     #[serde(default)]
     pub latency_bands: bool,
-    /// The bands of latencies of loads that name none.
+    /// The latency bands of loads that name none.
     #[serde(default)]
     bands: Option<BandKind>,
     /// True if a load above its last band fails.
     #[serde(default)]
     pub(crate) judge: bool,
-    /// What the targets are checked for before the loads: `sql`.
+    /// Requirements that the targets are checked for before the loads: `sql`.
     #[serde(default)]
     pub check: Option<Checked>,
-    /// How often each load is run, one run after another.
+    /// Number of runs of each load, one after another.
     #[serde(default = "one")]
     pub(crate) repeats: u32,
-    /// Bounds that every load must keep.
+    /// Bounds that every load must meet.
     #[serde(default, rename = "require")]
     pub(crate) requirements: Vec<Required>,
-    /// Options that all loads share, as on a command line.
+    /// Options common to all loads, as on a command line.
     #[serde(default)]
     pub(crate) options: String,
     /// The loads, run one after the other.
     #[serde(default, rename = "load")]
     pub loads: Vec<Load>,
-    /// Or series of runs, one after the other.
+    /// Alternatively series of runs, one after the other.
     #[serde(default)]
     pub series: Vec<Series>,
 }
@@ -80,10 +86,10 @@ pub struct Series {
     pub name: String,
     /// Its subject, in a few words.
     pub title: String,
-    /// `sweep`, `repeat` or `ab` with its own options; `{target}` is the first target, `{against}` the file of `--against`,
+    /// `sweep`, `repeat` or `ab` with its options; `{target}` is the first target, `{against}` the file of `--against`,
     /// without which the series is left out.
     pub(crate) command: String,
-    /// Options of its load, which win over those that all share.
+    /// Options of its load, which override the common ones.
     #[serde(default)]
     pub(crate) options: String,
 }
@@ -94,21 +100,27 @@ pub struct Series {
 pub struct Load {
     /// Its name.
     pub name: String,
-    /// Which of its latencies is judged: `data` or `log`.
+    /// Publication of its pattern, in one line.
+    #[serde(default, deserialize_with = "basis")]
+    pub(crate) source: String,
+    /// The kind of its latencies that is judged: `data` or `log`.
     #[serde(default)]
     bands: Option<BandKind>,
-    /// Options, which win over those that all share.
+    /// The number of its target in the preset's `targets`, from 1.
+    #[serde(default = "first")]
+    pub(crate) target: usize,
+    /// Options, which override the common ones.
     #[serde(default)]
     pub(crate) options: String,
     /// Parts that run at the same time over the same target; none = the load is of one piece.
     #[serde(default)]
     pub(crate) mix: Vec<Part>,
-    /// Streams that run at the same time, each with figures of its own; none = the load is of one piece.
+    /// Streams that run at the same time, each with separate results; none = the load is of one piece.
     #[serde(default)]
     pub(crate) streams: Vec<StreamPart>,
 }
 
-/// What is checked before the loads.
+/// The check before the loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Checked {
@@ -116,14 +128,14 @@ pub enum Checked {
     Sql,
 }
 
-/// A bound that every load must keep.
+/// A bound that every load must meet.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Required {
-    /// As `--require` has it.
+    /// The condition, as for `--require`.
     #[serde(deserialize_with = "condition")]
     condition: Requirement,
-    /// The source of the bound in one line: who states it, and where, or that it is the author's choice.
+    /// The source of the bound in one line: the publisher and the publication, or that it is the author's choice.
     #[serde(deserialize_with = "basis")]
     source: String,
 }
@@ -142,8 +154,7 @@ fn condition<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Requirement, 
 fn basis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?.trim().to_owned();
     let is_line = !text.is_empty() && text.len() <= SOURCE_BYTES_MAX && !text.contains(char::is_control);
-    let expected =
-        || format!("source must be one line of 1 to {SOURCE_BYTES_MAX} bytes: who states the bound, and where");
+    let expected = || format!("source must be one line of 1 to {SOURCE_BYTES_MAX} bytes: who states it, and where");
     is_line.then_some(text).ok_or_else(expected).map_err(de::Error::custom)
 }
 
@@ -151,10 +162,10 @@ fn basis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error>
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
-    /// Share of the I/Os beside the other parts' weights, where threads choose (-F with -O).
+    /// Share of the I/Os relative to the other parts' weights, if threads choose (-F with -O).
     #[serde(default = "one")]
     pub(crate) weight: u32,
-    /// Options of the target, which win over those of the load.
+    /// Options of the target, which override those of the load.
     pub(crate) options: String,
 }
 
@@ -164,7 +175,7 @@ pub(crate) struct Part {
 pub(crate) struct StreamPart {
     /// Its name.
     pub(crate) name: StreamName,
-    /// Options of its targets, which win over those of the load.
+    /// Options of its targets, which override those of the load.
     pub(crate) options: String,
 }
 
@@ -172,8 +183,12 @@ fn one() -> u32 {
     1
 }
 
+fn first() -> usize {
+    1
+}
+
 impl Preset {
-    /// Reads a preset; what is wrong with it, with its place.
+    /// Reads a preset; the error has its position.
     pub fn read(text: &str) -> Result<Self, String> {
         let preset: Self = read_toml(text)?;
         if preset.form != FORM {
@@ -199,6 +214,10 @@ impl Preset {
         if let Some(load) = preset.loads.iter().find(|load| !load.mix.is_empty() && !load.streams.is_empty()) {
             return Err(format!("load '{}': mix and streams cannot be used together", load.name));
         }
+        let is_target = |load: &&Load| load.target == 1 || (1..=preset.targets.len()).contains(&load.target);
+        if let Some(load) = preset.loads.iter().find(|load| !is_target(load)) {
+            return Err(format!("load '{}': target {} is not in the preset's targets", load.name, load.target));
+        }
         Ok(preset)
     }
 
@@ -223,10 +242,10 @@ macro_rules! builtin {
     };
 }
 
-/// All, in the order of `diskspd preset list`.
+/// All built-in presets, in the order of `diskspd preset list`.
 pub const BUILTIN: &[Builtin] = builtin![
     "oltp" "olap" "data-warehouse" "tempdb"
-    "sql" "sql-normal" "sql-log" "sql-checkpoint" "sql-lazy-writer" "sql-bulk-insert" "sql-read-ahead" "sql-rebuild-index"
+    "sql" "sql-patterns" "sql-normal" "sql-log" "sql-checkpoint" "sql-lazy-writer" "sql-bulk-insert" "sql-read-ahead" "sql-rebuild-index"
     "sql-checkdb" "sql-backup" "sql-restore" "sqliosim"
     "postgresql" "rocksdb" "kafka" "ai-data-loader" "checkpoint-writer"
     "power-cut" "wal"
@@ -236,12 +255,12 @@ pub const BUILTIN: &[Builtin] = builtin![
 ];
 
 impl Builtin {
-    /// The one with this name.
+    /// The preset with this name.
     pub fn find(name: &str) -> Option<Self> {
         BUILTIN.iter().copied().find(|builtin| builtin.name == name)
     }
 
-    /// Its content; a test reads all of them.
+    /// Its parsed content; a test reads all of them.
     pub fn preset(self) -> Result<Preset, String> {
         Preset::read(self.text)
     }

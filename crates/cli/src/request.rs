@@ -1,4 +1,4 @@
-//! What a command line asks for.
+//! Requests made by a command line.
 
 use crate::fleet::FleetOption;
 use crate::outputs::Outputs;
@@ -18,15 +18,15 @@ pub trait Environment {
     fn milliseconds_since_boot(&self) -> u32;
     /// True if `path` exists.
     fn file_exists(&self, path: &Path) -> bool;
-    /// Content of a small text file that an option names; why it cannot be read.
+    /// Content of a small text file named by an option.
     ///
     /// # Errors
     ///
-    /// The reason, for a message that names the file.
+    /// The reason why it cannot be read, for a message that names the file.
     fn text_file(&self, path: &Path) -> Result<String, String> {
         Err(format!("no file {} here", path.display()))
     }
-    /// Content of a regular file that is no larger than a job file may be; `None` if there is none.
+    /// Content of a regular file of at most the size limit of a job file; `None` if there is none.
     fn small_file(&self, _path: &Path) -> Option<Vec<u8>> {
         None
     }
@@ -63,52 +63,52 @@ impl Environment for FakeEnv {
 /// `-Rp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShowRequest {
-    /// What to show.
+    /// The profile to show.
     pub profile: Profile,
-    /// In which form, unless it is a job file.
+    /// Its form, unless it is a job file.
     pub format: ResultFormat,
     /// `-Rptoml`: the requirements of the job, as typed.
     pub job: Option<Vec<String>>,
-    /// What the user should know: sentences without a prefix.
+    /// Warnings for the user: sentences without a prefix.
     pub warnings: Vec<String>,
 }
 
-/// A profile to be run, and how.
+/// A profile to be run, and its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRequest {
-    /// What to run.
+    /// The profile to run.
     pub profile: Profile,
     /// `-yr -yp -ys -yf`.
     pub events: Events,
     /// Our own options.
     pub options: RunOptions,
-    /// What the user should know: sentences without a prefix.
+    /// Warnings for the user: sentences without a prefix.
     pub warnings: Vec<String>,
 }
 
-/// `-X` or `diskspd run`, with what may stand beside it.
+/// `-X` or `diskspd run`, with the options permitted with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadRequest {
     /// The profile to read.
     pub path: PathBuf,
-    /// What the command line says instead of the profile.
+    /// Settings of the command line that override the profile.
     pub overrides: Overrides,
     /// `-Rp`: show the profile instead of running it.
     pub show: bool,
     /// `-Rptoml`: show it as a job file.
     pub show_job: bool,
-    /// True if it was named to `diskspd run`, not with `-X`.
+    /// True if it was given to `diskspd run`, not with `-X`.
     pub is_job: bool,
     /// Substitutes for `*1`, `*2` ...
     pub targets: Vec<PathBuf>,
     /// Our own options.
     pub options: RunOptions,
-    /// What the user should know: sentences without a prefix.
+    /// Warnings for the user: sentences without a prefix.
     pub warnings: Vec<String>,
 }
 
 impl RunOptions {
-    /// The bands by which each of so many timespans passes or fails.
+    /// The bands by which each of this number of timespans passes or fails.
     pub fn judging_bands(&self, time_spans: usize) -> Vec<Option<BandKind>> {
         let of_preset = |index| self.preset.as_ref().filter(|preset| preset.is_judged)?.band(index);
         (0..time_spans).map(|index| self.criteria.bands.or_else(|| of_preset(index))).collect()
@@ -120,7 +120,7 @@ impl RunOptions {
     }
 }
 
-/// What a profile from a file is wanted for.
+/// The purpose of a profile from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loaded {
     /// To be shown.
@@ -140,18 +140,19 @@ pub struct Overrides {
     pub verbose_stats: bool,
     /// `-:`
     pub experiment_flags: Option<u32>,
-    /// What options set in every timespan.
+    /// Values of options for every timespan.
     pub settings: TimeSpan,
-    /// What options set in every target.
+    /// Values of options for every target.
     pub target_settings: Target,
     /// `--rate` in bytes per second, at the start and at the end of the measured time, in place of I/Os per second.
     pub rate_bytes_per_s: Option<[u64; 2]>,
-    /// The elements of the settings that were given.
+    /// The elements of the given settings.
     pub given: BTreeSet<&'static str>,
 }
 
 impl Overrides {
-    /// `--live`, `--live-json` and `--metrics`, which show latencies, and `--require`, which judges them: as `-L`.
+    /// Enables latencies as `-L` does: for `--live`, `--live-json` and `--metrics`, which show them, and `--require`,
+    /// which judges them.
     pub(crate) fn measure_latency(&mut self) {
         self.settings.measure_latency = true;
         self.given.insert("MeasureLatency");
@@ -185,12 +186,12 @@ impl Overrides {
         }
     }
 
-    /// Sets the I/Os per second of a `--rate` in bytes, after all else was applied; a warning if it was rounded by more
-    /// than 0.1 %.
+    /// Sets the I/Os per second of a `--rate` in bytes, after all other options were applied; returns a warning if it
+    /// was rounded by more than 0.1 %.
     ///
     /// # Errors
     ///
-    /// Why bytes per second are no I/Os per second in this profile.
+    /// The reason why bytes per second cannot be converted to I/Os per second in this profile.
     pub(crate) fn apply_rate(&self, profile: &mut Profile) -> Result<Option<String>, String> {
         let Some(rate) = self.rate_bytes_per_s else { return Ok(None) };
         let mut warning = None;
@@ -230,7 +231,7 @@ impl Overrides {
         Ok(warning)
     }
 
-    /// What options set in every target.
+    /// Applies the values of options for every target.
     pub(crate) fn apply_to_target(&self, target: &mut Target) {
         let had_sizes = target.sizes_option().is_some();
         for setting in LINUX_IN_TARGET.iter().filter(|setting| self.given.contains(setting.element)) {
@@ -260,29 +261,29 @@ pub struct Events {
 /// Our own options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
-    /// `--overwrite`: touch files that this tool did not make.
+    /// `--overwrite`: write to files that this tool did not create.
     pub overwrite: bool,
-    /// `--replace-output`: results may replace files that are no results of their kind.
+    /// `--replace-output`: results may replace files that are not results of their kind.
     pub replace_output: bool,
-    /// `--recreate`: make target files anew instead of reusing them.
+    /// `--recreate`: create target files again instead of reusing them.
     pub recreate: bool,
-    /// `--delete-after`: delete the target files that this tool made once the run is over.
+    /// `--delete-after`: delete the target files that this tool created once the run is over.
     pub delete_after: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
-    /// `--hold-latency`: keep CPUs from sleeping states.
+    /// `--hold-latency`: keep CPUs out of idle states.
     pub hold_latency: bool,
-    /// `--probe-host-cache`: look for a cache below the targets first.
+    /// `--probe-host-cache`: probe for a cache below the targets first.
     pub probe_host_cache: bool,
     /// `--on --key --creds --tls-ca --no-tls --anonymous --inbox`: the hosts that run the load.
     pub fleet: Option<Box<FleetOption>>,
-    /// `--journal --journal-here`: where the map of verified units is saved.
+    /// `--journal --journal-here`: directory for the map of verified units.
     pub journal: Option<JournalOption>,
-    /// `--expect --require`: what results are held against.
+    /// `--expect --require`: criteria for the results.
     pub criteria: Box<Criteria>,
-    /// `--strict`: figures that are not what they claim to be are a failure.
+    /// `--strict`: invalid results are a failure.
     pub strict: bool,
-    /// `--plan`: print what would be done and stop.
+    /// `--plan`: print the plan and stop.
     pub plan_only: bool,
     /// `--json --xml --text --csv`: results beside, or instead of, those of `-R`.
     pub outputs: Outputs,
@@ -292,13 +293,13 @@ pub struct RunOptions {
     pub labels: Vec<(String, String)>,
     /// The file that the profile was read from.
     pub source: Option<PathBuf>,
-    /// The preset that the profile was made from, if it was one.
+    /// The preset that the profile was made from, if any.
     pub preset: Option<Box<PresetRun>>,
-    /// The shorter report on stdout instead of the whole one, unless a document was to go there.
+    /// The shorter report on stdout instead of the whole one, unless a document was requested there.
     pub short_report: Option<ShortReport>,
 }
 
-/// Less than a report.
+/// A shorter report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShortReport {
     /// `--brief`: figures, findings and the closing line.
@@ -316,28 +317,28 @@ pub struct JournalOption {
     pub may_be_here: bool,
 }
 
-/// What results are held against.
+/// Criteria for the results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Criteria {
     /// `--expect`: the rated limits of the storage.
     pub stated: Option<Stated>,
-    /// `--require`: what every timespan must keep.
+    /// `--require`: requirements on every timespan.
     pub requirements: Vec<Requirement>,
-    /// `--bands`: the bands in which every timespan is judged.
+    /// `--bands`: the bands by which every timespan is judged.
     pub bands: Option<BandKind>,
 }
 
-/// A command line that was not understood.
+/// A command line that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseFailure {
-    /// For stderr, each beginning with `ERROR: ` or `WARNING: `; some hold several lines.
+    /// For stderr, each beginning with `ERROR: ` or `WARNING: `; some have several lines.
     pub messages: Vec<String>,
     /// Always 3.
     pub exit_status: u8,
 }
 
 impl ParseFailure {
-    /// A failure for one reason.
+    /// A failure with one reason.
     pub(crate) fn because(reason: impl AsRef<str>) -> Self {
         Self { messages: vec![format!("ERROR: {}", reason.as_ref())], exit_status: 3 }
     }

@@ -5,12 +5,12 @@ use model::metric::{MetricName, MetricUnit};
 use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use model::requirement::{Operator, Requirement};
 
-/// Larger figures are slips.
+/// Larger values are typing errors.
 const FIGURE_MAX: f64 = 1e15;
 
 /// A metric, an operator and a bound.
 pub(crate) fn parse(text: &str) -> Result<Requirement, String> {
-    // Of a text that is too long for any, an error repeats only a part.
+    // An error repeats only a part of a text that is too long.
     let typed = clipped(text.trim(), REPEATED_CHARACTERS_MAX);
     let mut parts =
         Operator::ALL.into_iter().filter_map(|operator| Some((operator, typed.split_once(operator.sign())?)));

@@ -4,7 +4,7 @@ use crate::number::split_digits;
 use settings::short_size;
 use std::fmt;
 
-/// Why a text is not a size.
+/// The reason why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SizeFault {
     /// It does not start with a digit.
@@ -15,7 +15,7 @@ pub enum SizeFault {
     TrailingText(String),
     /// It does not fit into 64 bits.
     TooLarge(String),
-    /// It has a unit, or a fraction, that is written in another way.
+    /// Its unit or fraction is written differently.
     Suggested(String),
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for SizeFault {
     }
 }
 
-/// A whole text as a size in bytes; `block_bytes` is the unit `b`. Blanks at its end do not count.
+/// A whole text as a size in bytes; `block_bytes` is the unit `b`. Trailing blanks are ignored.
 pub fn parse(text: &str, block_bytes: u64) -> Result<u64, SizeFault> {
     if let Some(size) = suggested(text.trim()) {
         return Err(SizeFault::Suggested(size));
@@ -43,7 +43,7 @@ pub fn parse(text: &str, block_bytes: u64) -> Result<u64, SizeFault> {
     if rest.is_empty() { Ok(size) } else { Err(SizeFault::TrailingText(rest.to_owned())) }
 }
 
-/// How a size like `8KB`, `64KiB` or `1.5G` is written.
+/// The correct form of a size like `8KB`, `64KiB` or `1.5G`.
 fn suggested(text: &str) -> Option<String> {
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic())?);
     let letter = unit.chars().next()?.to_ascii_uppercase();
@@ -87,7 +87,7 @@ pub fn leading(text: &str, block_bytes: u64) -> Result<(u64, &str), SizeFault> {
         Some(b'G') => (1 << 30, 1),
         Some(b'T') => (1 << 40, 1),
         Some(b'B') => (block_bytes, 1),
-        // What separates a size from what follows it; any other character was meant as a unit.
+        // Separators after a size; any other character was meant as a unit.
         None | Some(b':' | b'/' | b',') => (1, 0),
         Some(_) => return Err(SizeFault::UnknownUnit(rest.chars().next().unwrap_or_default())),
     };

@@ -1,4 +1,4 @@
-//! The points of a sweep: a command line and what varies in it become a list of labelled profiles.
+//! The points of a sweep: a command line and its varied options become a list of labelled profiles.
 
 mod axis;
 mod points;

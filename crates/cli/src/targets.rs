@@ -1,4 +1,4 @@
-//! Targets that make sense on Windows only, and arguments that were not meant as targets.
+//! Targets that are meaningful on Windows only, and arguments that were not meant as targets.
 
 use crate::builder::{Builder, Given};
 use crate::options::{self, Kind};
@@ -7,7 +7,7 @@ use model::profile::Profile;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Refuses timespans with more targets than a run may have; of such a profile no path is looked at.
+/// Refuses timespans with more targets than a run may have, before any path is checked.
 pub(crate) fn check_number(profile: &Profile) -> Result<(), ParseFailure> {
     let several = profile.time_spans.len() > 1;
     let reasons = profile.time_spans.iter().enumerate().filter_map(|(index, span)| {
@@ -18,7 +18,7 @@ pub(crate) fn check_number(profile: &Profile) -> Result<(), ParseFailure> {
     if messages.is_empty() { Ok(()) } else { Err(ParseFailure { messages, exit_status: 3 }) }
 }
 
-/// Why a run cannot use this target, if it names a drive of Windows.
+/// The reason why a run cannot use this target, if it names a drive of Windows.
 pub(crate) fn refusal(target: &OsStr, environment: &dyn Environment) -> Option<String> {
     let text = target.to_string_lossy();
     match text.as_bytes() {
@@ -47,7 +47,7 @@ fn is_windows_path(text: &str) -> bool {
     }
 }
 
-/// What a target was probably meant to be, where it does not exist.
+/// A hint at the probable meaning of a target that does not exist.
 pub(crate) fn warning(target: &OsStr, environment: &dyn Environment) -> Option<String> {
     let option = meant_option(target, environment)?;
     let text = target.to_str()?;

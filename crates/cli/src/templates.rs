@@ -5,8 +5,8 @@ use settings::xml::template;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Puts the targets in the place of their templates; without targets nothing is done. Says which
-/// templates lack a target, and which targets a template.
+/// Replaces templates by their targets; without targets nothing is changed. Reports templates without a target, and
+/// targets without a template.
 pub(crate) fn substitute(profile: &mut Profile, targets: &[PathBuf]) -> Vec<String> {
     if targets.is_empty() {
         return Vec::new();
@@ -50,7 +50,7 @@ mod tests {
         Profile { time_spans: spans.iter().map(span).collect(), ..Profile::default() }
     }
 
-    /// Paths after substitution, or the faults.
+    /// Paths after substitution, or the errors.
     fn substituted(spans: &[&[&str]], targets: &[&str]) -> Result<Vec<String>, Vec<String>> {
         let mut profile = profile(spans);
         let targets: Vec<PathBuf> = targets.iter().map(PathBuf::from).collect();

@@ -1,35 +1,8 @@
 //! Command lines derived from others.
 
-use crate::argv::Command;
 use crate::options::{self, Kind, OptionRow, Repeat};
-use crate::request::{Environment, RunRequest};
-use crate::subcommand;
-use std::ffi::{OsStr, OsString};
 
-/// Reads a command line that must be a run.
-pub(crate) fn run_of(words: &[impl AsRef<OsStr>], environment: &dyn Environment) -> Result<RunRequest, String> {
-    const NO_RUN: &str = "this command line does not start a run";
-    let words: Vec<OsString> = words.iter().map(|word| word.as_ref().to_owned()).collect();
-    if words.first().is_some_and(|first| subcommand::find(first).is_some()) {
-        return Err(NO_RUN.to_owned());
-    }
-    match crate::parse(&words, environment) {
-        Ok(Command::Run(request)) => Ok(request),
-        Ok(Command::LoadProfile(_)) => {
-            Err("an XML profile (-X) cannot be used here; give the options on the command line".to_owned())
-        }
-        Ok(Command::UsageWithoutArguments) => {
-            Err("the workload is missing; put its options and targets after --".to_owned())
-        }
-        Ok(_) => Err(NO_RUN.to_owned()),
-        Err(failure) => {
-            let messages = failure.messages.iter().filter_map(|message| message.strip_prefix("ERROR: "));
-            Err(messages.collect::<Vec<_>>().join("; "))
-        }
-    }
-}
-
-/// Options with others on top: where both set a value, the others win.
+/// Options combined with others: where both set a value, the others take precedence.
 pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
     let is_over = |row: &OptionRow| {
         let same = |word: &String| row_of(word).is_some_and(|other| other.name == row.name);
@@ -38,7 +11,7 @@ pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
     [over.to_vec(), without(options, is_over)].concat()
 }
 
-/// Options without some.
+/// Options without those that `is_left_out` selects.
 pub(crate) fn without(options: &[String], is_left_out: impl Fn(&OptionRow) -> bool) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = options.iter();
@@ -52,14 +25,14 @@ pub(crate) fn without(options: &[String], is_left_out: impl Fn(&OptionRow) -> bo
     kept
 }
 
-/// The options and the targets of a command line that makes a run.
+/// The options and the targets of the command line of a run.
 pub(crate) fn split(words: &[String]) -> (&[String], &[String]) {
     let mut rest = words.iter().enumerate();
     while let Some((index, word)) = rest.next() {
         if word == "--" {
             return words.split_at(index);
         }
-        // Some dashes come from word processors.
+        // Some dashes are inserted by word processors.
         if !word.starts_with(['-', '\u{2013}', '\u{2014}', '\u{2212}']) {
             return words.split_at(index);
         }
@@ -70,7 +43,7 @@ pub(crate) fn split(words: &[String]) -> (&[String], &[String]) {
     (words, &[])
 }
 
-/// Those of the options that one of `others` gives too.
+/// The options that one of `others` also sets.
 pub(crate) fn given_too(options: &[String], others: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     let mut words = options.iter();

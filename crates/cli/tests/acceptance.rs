@@ -1,6 +1,6 @@
-//! Command lines with the outcome that DiskSpd's behaviour demands of each.
+//! Command lines with their outcome in DiskSpd.
 
-use cli::{Command, Environment, parse};
+use cli::{Command, Environment, LineCommand, parse};
 use model::validate::{Purpose, validate};
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,9 +22,9 @@ enum Outcome {
     /// Runs; the number of validation warnings.
     Runs(usize),
     Shows,
-    /// Not understood.
+    /// Rejected by the parser.
     Unparsed,
-    /// Understood, and contradictory: the number of errors.
+    /// Parsed, but contradictory: the number of errors.
     Invalid(usize),
 }
 use Outcome::{Invalid, Runs, Shows, Unparsed};
@@ -33,8 +33,8 @@ fn outcome(line: &str) -> Outcome {
     let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
     let (profile, purpose, good) = match parse(&args, &FakeEnv) {
         Err(_) => return Unparsed,
-        Ok(Command::Run(request)) => (request.profile, Purpose::Run, Runs(0)),
-        Ok(Command::ShowProfile(request)) => (request.profile, Purpose::Show, Shows),
+        Ok(Command::Line(LineCommand::Run(request))) => (request.profile, Purpose::Run, Runs(0)),
+        Ok(Command::Line(LineCommand::ShowProfile(request))) => (request.profile, Purpose::Show, Shows),
         other => panic!("{line}: {other:?}"),
     };
     let findings = validate(&profile, purpose);

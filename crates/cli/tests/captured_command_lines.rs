@@ -1,13 +1,15 @@
-//! What DiskSpd 2.2.0 itself did with 363 command lines, against what we do.
+//! Behaviour of DiskSpd 2.2.0 for 363 command lines, compared with ours.
 //!
-//! `tests/data/command-lines.jsonl` holds one command line a row, captured from the original:
-//! `valid` with the profile that `-Rpxml` prints, `invalid` with exit status and stderr, `run` with
-//! the outcome of a real run. Every row is tested, belongs to the tests of whole runs, or differs on
-//! purpose; the counts at the end see to it that none gets lost.
+//! `tests/data/command-lines.jsonl` holds one command line a row, captured from the original: `valid` with the profile
+//! that `-Rpxml` prints, `invalid` with exit status and stderr, `run` with the outcome of a real run. Every row is
+//! tested, belongs to the tests of whole runs, or differs intentionally; the counts at the end ensure that none is
+//! missed.
 
 #![allow(clippy::unwrap_used)] // A faulty data file may stop the tests.
 
-use cli::{Command, Environment, LoadRequest, Loaded, ParseFailure, XmlFault, parse, read_profile, write_profile};
+use cli::{
+    Command, Environment, LineCommand, LoadRequest, Loaded, ParseFailure, XmlFault, parse, read_profile, write_profile,
+};
 use model::profile::Profile;
 use model::validate::{Purpose, validate};
 use roxmltree::{Document, Node};
@@ -16,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Rows where we differ on purpose, and why. Each has its line in docs/differences.md.
+/// Rows where we differ intentionally, and the reasons. Each has its line in docs/differences.md.
 const DIFFERENT: &[(&str, &str)] = &[
     ("0246", "2.3: CPUs of a group end at 63"),
     ("0247", "2.3: CPUs of a group end at 63"),
@@ -36,7 +38,7 @@ const DIFFERENT: &[(&str, &str)] = &[
 /// Rows about what happens to target files: whole runs are tested with the program.
 const WHOLE_RUNS: &[&str] = &["0855", "0857", "0858", "0860", "0861", "0862", "0872", "0873", "0877"];
 
-/// Rows that show a template which no profile may have: `*` and no number.
+/// Rows that show a template which is invalid in a profile: `*` without a number.
 const NO_TEMPLATES: &[&str] = &["0336"];
 
 struct Row {
@@ -78,11 +80,11 @@ impl Environment for FakeEnv {
     }
 }
 
-/// What a command line asks for; with `-X`, after the profile has been read.
+/// The command of a command line; with `-X`, after the profile has been read.
 fn parsed(args: &[String]) -> Result<Command, ParseFailure> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
     match parse(&args, &FakeEnv)? {
-        Command::LoadProfile(request) => load(request),
+        Command::Line(LineCommand::LoadProfile(request)) => load(request),
         command => Ok(command),
     }
 }
@@ -96,8 +98,8 @@ fn load(request: LoadRequest) -> Result<Command, ParseFailure> {
     let name = request.path.display().to_string();
     let profile = read_profile(&std::fs::read(file).unwrap(), &name).map_err(faults)?;
     Ok(match request.load(profile, &FakeEnv)? {
-        Loaded::Show(request) => Command::ShowProfile(request),
-        Loaded::Run(request) => Command::Run(*request),
+        Loaded::Show(request) => Command::Line(LineCommand::ShowProfile(request)),
+        Loaded::Run(request) => Command::Line(LineCommand::Run(*request)),
     })
 }
 
@@ -114,14 +116,14 @@ fn outcome(args: &[String]) -> Outcome {
         Err(failure) => {
             Outcome { errors: failure.messages, exit_status: i64::from(failure.exit_status), ..Outcome::default() }
         }
-        Ok(Command::Run(request)) => {
+        Ok(Command::Line(LineCommand::Run(request))) => {
             let findings = validate(&request.profile, Purpose::Run);
             if !findings.errors.is_empty() {
                 return Outcome { errors: findings.errors, warnings: findings.warnings, exit_status: 3 };
             }
             Outcome { warnings: findings.warnings, ..Outcome::default() }
         }
-        Ok(Command::SignalEvents { names, .. }) => Outcome {
+        Ok(Command::Line(LineCommand::SignalEvents { names, .. })) => Outcome {
             errors: names.iter().map(|name| format!("no process holds the event of -ye{name}")).collect(),
             exit_status: 1,
             ..Outcome::default()
@@ -130,14 +132,14 @@ fn outcome(args: &[String]) -> Outcome {
     }
 }
 
-/// The same command line with `-Rpxml` behind its options, and the profile that it shows.
+/// The same command line with `-Rpxml` after its options, and the profile that it shows.
 fn shown(args: &[String]) -> (Profile, String) {
-    // Only an option has a dash in front, and of the targets none.
+    // Only options begin with a dash, targets never do.
     let first_target = args.iter().position(|arg| !arg.starts_with('-')).unwrap_or(args.len());
     let mut args = args.to_vec();
     args.insert(first_target, "-Rpxml".to_owned());
     match parsed(&args) {
-        Ok(Command::ShowProfile(request)) => {
+        Ok(Command::Line(LineCommand::ShowProfile(request))) => {
             let text = write_profile(&request.profile, request.format);
             (request.profile, text)
         }
@@ -199,7 +201,7 @@ fn affinity(node: Node<'_, '_>) -> Vec<String> {
     list
 }
 
-/// The options that a captured message names: `-rd` of "ranges (-rd) do not apply".
+/// The options named in a captured message: `-rd` of "ranges (-rd) do not apply".
 fn options_named(line: &str) -> BTreeSet<String> {
     let mut named = BTreeSet::new();
     for (at, _) in line.match_indices('-') {
@@ -229,8 +231,8 @@ fn check_valid(row: &Row) {
     }
 }
 
-/// The exit status is the same, and stderr names the argument that the original names, or else
-/// all options that its message is about.
+/// Checks that the exit status is the same, and that stderr names the same argument as the original, or else all
+/// options of its message.
 fn check_refused(row: &Row) {
     let outcome = outcome(&row.args);
     let context = format!("{} {:?}: {outcome:?}\nDiskSpd: {}", row.id, row.args, row.stderr);
@@ -278,7 +280,7 @@ fn every_captured_command_line_is_understood_as_diskspd_does() {
     assert_eq!(counts, [("different", 13), ("same profile", 183), ("same refusal", 158), ("whole run", 9)]);
 }
 
-/// What `-Rpxml` writes is what `-X` reads, ours and that of the original.
+/// The output of `-Rpxml`, ours and that of the original, is valid input of `-X`.
 #[test]
 fn every_shown_profile_reads_as_what_it_shows() {
     let rewritten = |text: &str, id: &str| {
@@ -320,23 +322,23 @@ fn different_a_slash_begins_a_target() {
     assert!(outcome.errors[0].contains("(-b8k) must come before targets"), "{outcome:?}");
     assert!(outcome.errors[0].contains("did you mean -c1M?"), "{outcome:?}");
     for id in ["0715", "0716"] {
-        let Ok(Command::Run(request)) = parsed(&row(id).args) else { panic!("{id}") };
+        let Ok(Command::Line(LineCommand::Run(request))) = parsed(&row(id).args) else { panic!("{id}") };
         assert_eq!(request.profile.time_spans[0].targets.len(), 2, "{id}");
     }
 }
 
 #[test]
 fn different_options_of_2_3_and_ours_exist() {
-    let Ok(Command::Run(request)) = parsed(&row("0705").args) else { panic!() };
+    let Ok(Command::Line(LineCommand::Run(request))) = parsed(&row("0705").args) else { panic!() };
     assert!(request.profile.time_spans[0].io_ring.is_some());
     assert_eq!(parsed(&row("0712").args), Ok(Command::Help(None)));
-    assert_eq!(parsed(&row("0713").args), Ok(Command::Version));
+    assert_eq!(parsed(&row("0713").args), Ok(Command::Line(LineCommand::Version)));
 }
 
 #[test]
 fn different_a_typographic_dash_begins_an_option() {
     for id in ["0832", "0833"] {
-        let Ok(Command::Run(request)) = parsed(&row(id).args) else { panic!("{id}") };
+        let Ok(Command::Line(LineCommand::Run(request))) = parsed(&row(id).args) else { panic!("{id}") };
         let span = &request.profile.time_spans[0];
         assert_eq!((span.duration_s, span.warm_up_s, span.measure_latency), (600, 300, true));
         assert_eq!(span.targets.len(), row(id).args.iter().filter(|arg| arg.starts_with("test")).count());

@@ -1,7 +1,7 @@
-//! Job files of fio as people have them: which become loads, and which are refused because of which option.
+//! Typical job files of fio: those that become loads, and those that are refused, with the option responsible.
 
 use cli::fio::{Import, Level, Surroundings, read_file};
-use cli::{Command, Environment, parse, read_job, write_job, write_profile};
+use cli::{Command, Environment, LineCommand, parse, read_job, write_job, write_profile};
 use model::profile::ResultFormat;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/fio");
 /// Size of `/dev/nvme1n1`.
 const DISK_BYTES: u64 = 100 << 30;
 
-/// Each file, and the option because of which it is refused; empty if it is a load.
+/// Each file, and the option for which it is refused; empty if it is a load.
 const FILES: [(&str, &str); 36] = [
     ("backup-window", ""),
     ("block-range", ""),
@@ -64,7 +64,7 @@ const FILES: [(&str, &str); 36] = [
     ("with-includes", ""),
 ];
 
-/// Options that decide a load: they are met exactly, or refused.
+/// Options that define a load: they are translated exactly, or refused.
 const EXACT: [&str; 16] = [
     "rw",
     "readwrite",
@@ -113,7 +113,7 @@ fn a_job_is_a_load_or_refused_by_the_name_of_an_option() {
     assert!(loads * 100 >= FILES.len() * 70, "{loads} of {}", FILES.len());
 }
 
-/// What is printed and what is written are the load that `run` would run.
+/// The printed command and the written file are the load that `run` would run.
 #[test]
 fn an_imported_job_is_read_again_in_both_forms() {
     for (name, _) in FILES.iter().filter(|(_, refused)| refused.is_empty()) {
@@ -130,7 +130,7 @@ fn an_imported_job_is_read_again_in_both_forms() {
             let args: Vec<OsString> =
                 requirements.chain(words.iter().map(String::as_str)).map(OsString::from).collect();
             match parse(&args, &NoFiles) {
-                Ok(Command::Run(request)) => spans.extend(request.profile.time_spans),
+                Ok(Command::Line(LineCommand::Run(request))) => spans.extend(request.profile.time_spans),
                 other => panic!("{command}: {other:?}"),
             }
         }

@@ -1,8 +1,8 @@
-//! The schema file, as xmllint understands it, against what we read and write.
+//! The schema file, validated by xmllint, against the documents that we read and write.
 
 #![allow(clippy::unwrap_used)] // Files of the test's own.
 
-use cli::{Command, Environment, parse, read_profile, write_profile};
+use cli::{Command, Environment, LineCommand, parse, read_profile, write_profile};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::strategy::ValueTree;
@@ -12,14 +12,14 @@ use settings::arbitrary;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Refused by us, while a schema cannot say why.
+/// Refused by us for reasons that a schema cannot express.
 const BEYOND_THE_SCHEMA: &[&str] = &["profile_random_stride.xml"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Whether each document is valid by the schema; `None` without xmllint.
+/// True for each document that is valid by the schema; `None` without xmllint.
 fn validity(documents: &[Vec<u8>]) -> Option<Vec<bool>> {
     let folder = tempfile::tempdir().unwrap();
     let mut command = std::process::Command::new("xmllint");
@@ -38,7 +38,7 @@ fn validity(documents: &[Vec<u8>]) -> Option<Vec<bool>> {
     };
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!told.contains("Schemas parser error"), "{told}");
-    // What is not even well-formed gets no such line.
+    // A document that is not well-formed has no such line.
     let is_valid = |number: usize| told.lines().any(|line| line == format!("{number} validates"));
     Some((0..documents.len()).map(is_valid).collect())
 }
@@ -77,7 +77,7 @@ fn what_is_shown_is_valid() {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let args = row["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
         let args: Vec<OsString> = std::iter::once("-Rpxml").chain(args).map(OsString::from).collect();
-        if let Ok(Command::ShowProfile(request)) = parse(&args, &FakeEnv) {
+        if let Ok(Command::Line(LineCommand::ShowProfile(request))) = parse(&args, &FakeEnv) {
             shown.push(write_profile(&request.profile, request.format).into_bytes());
         }
     }
@@ -85,7 +85,7 @@ fn what_is_shown_is_valid() {
     let Some(validity) = validity(&shown) else { return };
     for (text, is_valid) in shown.iter().zip(validity) {
         let text = String::from_utf8_lossy(text);
-        // A template without a number can be shown and not read.
+        // A template without a number can be shown but not read.
         assert_eq!(is_valid, !text.contains("<Path>*abc</Path>"), "{text}");
     }
 }
@@ -183,7 +183,7 @@ fn changed(text: &str, at: Index, change: &Change) -> String {
     format!("{}{instead}{}", &text[..range.start], &text[range.end..])
 }
 
-/// The schema may let pass what only words can explain, but it never refuses what we read.
+/// The schema may accept documents that we refuse, but never refuses one that we read.
 #[test]
 fn whatever_is_read_is_valid() {
     let mut runner = TestRunner::new_with_rng(

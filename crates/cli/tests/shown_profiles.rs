@@ -1,6 +1,6 @@
-//! What `-Rpxml` prints.
+//! Output of `-Rpxml`.
 
-use cli::{Command, Environment, write_profile};
+use cli::{Command, Environment, LineCommand, write_profile};
 use model::profile::{PrecreateFiles, Profile, ResultFormat, Target, ThreadTarget, TimeSpan};
 use std::ffi::OsString;
 use std::path::Path;
@@ -20,7 +20,7 @@ impl Environment for FakeEnv {
 fn shown(line: &str) -> String {
     let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
     match cli::parse(&args, &FakeEnv) {
-        Ok(Command::ShowProfile(request)) => write_profile(&request.profile, request.format),
+        Ok(Command::Line(LineCommand::ShowProfile(request))) => write_profile(&request.profile, request.format),
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -146,7 +146,7 @@ fn paths_that_xml_cannot_hold_are_warned_of_where_xml_is_shown() {
     let warnings = |format: &str| {
         let args = [OsString::from(format), "-w1".into(), "-Z1M,b\u{1}".into(), "good\u{e4}\t".into(), strange.into()];
         match cli::parse(&args, &FakeEnv) {
-            Ok(Command::ShowProfile(request)) => request.warnings,
+            Ok(Command::Line(LineCommand::ShowProfile(request))) => request.warnings,
             other => panic!("{other:?}"),
         }
     };

@@ -182,6 +182,7 @@ impl Engine for AioEngine {
         };
         let block = ControlBlock {
             data: u64::from(slot),
+            rw_flags: op.rw_flags.bits(),
             opcode,
             priority: op.priority.cast_signed(),
             flags: if op.priority == 0 { 0 } else { FLAG_PRIORITY },

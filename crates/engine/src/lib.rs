@@ -17,6 +17,7 @@ pub mod target;
 pub mod uring;
 
 use model::operation::Operation;
+use model::rw_flags::RwFlags;
 use std::io;
 
 /// Number of a request; it has one operation in flight at most.
@@ -39,6 +40,8 @@ pub struct Op {
     pub length: u32,
     /// The kernel's I/O priority value (`IOPRIO_PRIO_VALUE`); 0 = that of the thread.
     pub priority: u16,
+    /// Flags of this read or write; ignored by engines without system calls for I/O.
+    pub rw_flags: RwFlags,
 }
 
 /// A start of an operation that was prepared.

@@ -9,13 +9,13 @@ use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use rustix::fs::{FallocateFlags, fallocate};
-use rustix::io::Errno;
-use std::io;
+use rustix::io::{Errno, ReadWriteFlags};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::slice;
 
-/// `pread` and `pwrite`, one staged operation after the other.
+/// `pread` and `pwrite`, or `preadv2` and `pwritev2` with flags, one staged operation after the other.
 #[derive(Debug)]
 pub struct SyncEngine<C> {
     block_devices: Vec<bool>,
@@ -29,6 +29,8 @@ pub struct SyncEngine<C> {
 #[derive(Clone, Copy, Debug)]
 struct Call {
     operation: Operation,
+    form: Form,
+    flags: ReadWriteFlags,
     file: RawFd,
     is_block_device: bool,
     /// Dangling if no data is transferred.
@@ -38,10 +40,33 @@ struct Call {
     length_max: usize,
 }
 
+/// The system call of an operation.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// `pread`.
+    Read,
+    /// `pwrite`.
+    Write,
+    /// Another one, so that those with flags cost the others nothing.
+    Other,
+}
+
+impl Form {
+    const fn new(op: &Op) -> Self {
+        match op.operation {
+            Operation::Read if op.rw_flags.is_empty() => Self::Read,
+            Operation::Write if op.rw_flags.is_empty() => Self::Write,
+            _ => Self::Other,
+        }
+    }
+}
+
 impl Call {
     /// Is refused by the kernel.
     const NONE: Self = Self {
         operation: Operation::Read,
+        form: Form::Read,
+        flags: ReadWriteFlags::empty(),
         file: RawFd::MAX,
         is_block_device: false,
         address: NonNull::dangling(),
@@ -72,6 +97,8 @@ impl<C: Clock> Engine for SyncEngine<C> {
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         let call = Call {
             operation: op.operation,
+            form: Form::new(op),
+            flags: ReadWriteFlags::from_bits_retain(op.rw_flags.bits()),
             file: self.files[op.file as usize].as_raw_fd(),
             is_block_device: self.block_devices[op.file as usize],
             address: if op.operation.transfers_data() { self.regions.address(op) } else { NonNull::dangling() },
@@ -141,25 +168,25 @@ impl<C: Clock> Engine for SyncEngine<C> {
 #[inline]
 #[expect(clippy::cast_possible_wrap, reason = "the kernel transfers no more than 2^31 - 4096 bytes at once")]
 fn transfer(call: &Call, offset: u64) -> i32 {
-    let Call { operation, file, address, length, .. } = *call;
+    let Call { form, file, address, length, .. } = *call;
     // SAFETY: the engine keeps the file open.
     let file = unsafe { BorrowedFd::borrow_raw(file) };
     loop {
         // Not the C library's: they are cancellation points, which costs 40 instructions.
-        let result = match operation {
-            Operation::Read => {
+        let result = match form {
+            Form::Read => {
                 // SAFETY: `SyncEngine::prepare` took the address and length from a region that the engine owns; no
                 // other reference leads there.
                 let buffer = unsafe { slice::from_raw_parts_mut(address.as_ptr(), length) };
                 rustix::io::pread(file, buffer, offset)
             }
-            Operation::Write => {
+            Form::Write => {
                 // SAFETY: as above; the region may be shared with other readers, and nobody writes to it during the
                 // call.
                 let buffer = unsafe { slice::from_raw_parts(address.as_ptr(), length) };
                 rustix::io::pwrite(file, buffer, offset)
             }
-            Operation::Discard | Operation::WriteZeroes => change_without_data(call, file, offset),
+            Form::Other => call_otherwise(call, file, offset),
         };
         match result {
             Ok(bytes) => return bytes as i32,
@@ -169,8 +196,26 @@ fn transfer(call: &Call, offset: u64) -> i32 {
     }
 }
 
-/// Discards or zeroes the range of the call; all of it counts as done, or nothing.
+/// Makes a call with flags, or one that transfers no data.
 #[inline(never)]
+fn call_otherwise(call: &Call, file: BorrowedFd<'_>, offset: u64) -> Result<usize, Errno> {
+    let Call { address, length, flags, .. } = *call;
+    match call.operation {
+        Operation::Read => {
+            // SAFETY: as in `transfer`.
+            let buffer = unsafe { slice::from_raw_parts_mut(address.as_ptr(), length) };
+            rustix::io::preadv2(file, &mut [IoSliceMut::new(buffer)], offset, flags)
+        }
+        Operation::Write => {
+            // SAFETY: as in `transfer`.
+            let buffer = unsafe { slice::from_raw_parts(address.as_ptr(), length) };
+            rustix::io::pwritev2(file, &[IoSlice::new(buffer)], offset, flags)
+        }
+        Operation::Discard | Operation::WriteZeroes => change_without_data(call, file, offset),
+    }
+}
+
+/// Discards or zeroes the range of the call; all of it counts as done, or nothing.
 fn change_without_data(call: &Call, file: BorrowedFd<'_>, offset: u64) -> Result<usize, Errno> {
     let length = call.length as u64;
     let change = match call.operation {

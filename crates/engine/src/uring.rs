@@ -354,11 +354,18 @@ impl Engine for UringEngine {
         }
         let address = self.regions.address(op).as_ptr();
         let (length, index) = (op.length, op.region as u16);
+        let flags = op.rw_flags.bits().cast_signed();
         let entry = match (self.registered, op.operation) {
-            (true, Operation::Read) => opcode::ReadFixed::new(file, address, length, index).ioprio(op.priority).build(),
-            (true, _) => opcode::WriteFixed::new(file, address, length, index).ioprio(op.priority).build(),
-            (false, Operation::Read) => opcode::Read::new(file, address, length).ioprio(op.priority).build(),
-            (false, _) => opcode::Write::new(file, address, length).ioprio(op.priority).build(),
+            (true, Operation::Read) => {
+                opcode::ReadFixed::new(file, address, length, index).ioprio(op.priority).rw_flags(flags).build()
+            }
+            (true, _) => {
+                opcode::WriteFixed::new(file, address, length, index).ioprio(op.priority).rw_flags(flags).build()
+            }
+            (false, Operation::Read) => {
+                opcode::Read::new(file, address, length).ioprio(op.priority).rw_flags(flags).build()
+            }
+            (false, _) => opcode::Write::new(file, address, length).ioprio(op.priority).rw_flags(flags).build(),
         };
         self.prepared.set(slot, op.operation, entry.user_data(u64::from(slot)));
     }

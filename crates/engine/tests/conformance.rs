@@ -12,6 +12,7 @@ use engine::{Done, Engine, Op, SlotId, Start, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::plan::OpenPlan;
+use model::rw_flags::RwFlags;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -90,7 +91,7 @@ fn read(slot: u32, offset: u64) -> Op {
         region_offset: u64::from(slot) * BLOCK,
         offset,
         length: BLOCK as u32,
-        priority: 0,
+        ..Op::default()
     }
 }
 
@@ -103,6 +104,18 @@ fn transfers_reach_their_place(engine: &mut impl Engine, path: &Path) {
     assert!(bytes[3 * BLOCK as usize..4 * BLOCK as usize].iter().all(|&byte| byte == 0xA5));
     assert!(bytes[2 * BLOCK as usize..3 * BLOCK as usize].iter().all(|&byte| byte == 2));
     prepared_operations_go_where_they_are_sent(engine, path);
+}
+
+/// Flags reach the kernel with the operation: it refuses atomic writes through the page cache.
+fn flags_reach_the_kernel(engine: &mut impl Engine, path: &Path) {
+    let before = std::fs::read(path).expect("the file is there");
+    let atomic = Op { operation: Operation::Write, rw_flags: RwFlags::ATOMIC, ..read(0, 0) };
+    for (slot, op) in [(0, atomic), (1, Op { operation: Operation::Read, ..atomic })] {
+        engine.stage(slot, &op);
+        let result = finish(engine)[0].result;
+        assert!([-libc::EOPNOTSUPP, -libc::EINVAL].contains(&result), "{op:?}: {result}");
+    }
+    assert_eq!(std::fs::read(path).expect("the file is there"), before);
 }
 
 fn start(slot: SlotId, operation: Operation, offset: u64) -> Start {
@@ -165,6 +178,7 @@ fn the_synchronous_engine_conforms() {
     let mut engine = SyncEngine::new(Monotonic, 4, files(&path), vec![region(0xA5)]);
     transfers_reach_their_place(&mut engine, &path);
     results_are_the_kernels(&mut engine, 16);
+    flags_reach_the_kernel(&mut engine, &path);
     engine.stage(0, &read(0, 0));
     let done = finish(&mut engine)[0];
     assert!(0 < done.begun_ns && done.begun_ns <= done.ended_ns);
@@ -184,6 +198,7 @@ fn the_ring_conforms_in_every_form() {
         }
         transfers_reach_their_place(&mut engine, &path);
         results_are_the_kernels(&mut engine, 16);
+        flags_reach_the_kernel(&mut engine, &path);
     }
 }
 
@@ -212,6 +227,7 @@ fn linux_aio_conforms() {
     let mut engine = aio(&path, 4);
     transfers_reach_their_place(&mut engine, &path);
     results_are_the_kernels(&mut engine, 16);
+    flags_reach_the_kernel(&mut engine, &path);
 }
 
 fn aio(path: &Path, slots: u32) -> AioEngine {

@@ -1,4 +1,4 @@
-//! An agent: waits for signed orders and carries them out.
+//! An agent: waits for signed orders and executes them.
 
 mod log;
 pub(crate) mod state;
@@ -28,57 +28,58 @@ use std::time::Duration;
 use sys::clock::monotonic_ns;
 use tokio::sync::mpsc;
 
-/// Where an agent's sentences go: refused messages, the course of runs, the connection. Parts of them are foreign text.
+/// Receiver of an agent's log messages: refused messages, progress of runs, the connection. Parts of them are foreign
+/// text.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How often heartbeats are sent, and how often the passing of time is looked at.
+/// Intervals of heartbeats, and of the agent's time checks.
 const HEARTBEAT: Duration = Duration::from_millis(250);
 const TICK: Duration = Duration::from_millis(50);
-/// How long an agent that begins waits for another one with its name to answer.
+/// Time that a starting agent waits for another one with its name to answer.
 const OTHERS_ANSWER_NS: u64 = 1_000_000_000;
-/// How long a controller's own server may take to answer.
+/// Time that a controller's own server has to answer.
 const OWN_SERVER_ANSWERS: Duration = Duration::from_secs(10);
-/// Messages that wait to be sent.
+/// The maximum number of messages in the send queue.
 const WAITING: usize = 256;
-/// Bytes of a hello at most.
+/// The maximum size of a hello in bytes.
 const MAX_HELLO_BYTES: usize = 1024;
-/// Bytes of a part of a result at most, before they are encoded.
+/// The maximum size of a part of a result in bytes, before it is encoded.
 const MAX_PART_BYTES: usize = 384 << 10;
 
-/// How long an agent serves.
+/// Lifetime of an agent.
 #[derive(Clone)]
 pub enum Service {
     /// Until it is stopped.
     Standing,
     /// One load: until that has ended and its controller has released the agent, or none has begun within this time.
     Once(Duration),
-    /// Until it is stopped or loses the connection, on a server of its controller's own, where nobody else can have its name.
-    /// The function is called when it takes orders.
+    /// Until it is stopped or loses the connection, on a server of its controller's own, where no other agent can have
+    /// its name. The function is called once it accepts orders.
     Private(Arc<dyn Fn() + Send + Sync>),
 }
 
-/// What an agent needs to know.
+/// Options of an agent.
 #[derive(Clone)]
 pub struct AgentOptions {
     /// The name by which controllers find it; see [`name::is_name`].
     pub name: String,
     /// The server.
     pub connection: Connection,
-    /// Whose orders it carries out.
+    /// Keys whose orders it executes.
     pub trusted: Trusted,
-    /// A folder of its own for results that nobody fetched yet.
+    /// A folder of its own for results that were not fetched yet.
     pub state: PathBuf,
     /// The version of the program; a controller of another version is refused.
     pub version: String,
-    /// What the agent allows, for `hosts`: shown, not interpreted.
+    /// The agent's limits, for `hosts`: shown, not interpreted.
     pub limits: Value,
     /// Boot ID of the kernel; empty = unknown.
     pub boot_id: String,
-    /// Gets a sentence for each thing that happens.
+    /// Receives one sentence for each event.
     pub log: Log,
-    /// How long it serves.
+    /// Its lifetime.
     pub service: Service,
-    /// After how long without a word of its controller a run ends.
+    /// Time without messages of its controller after which a run ends.
     pub silence: Silence,
 }
 
@@ -113,13 +114,13 @@ struct Server {
     stop_job: Arc<AtomicBool>,
     agent: Agent,
     log: LimitedLog,
-    /// When it began; it takes orders when nobody else with its name has answered for a second.
+    /// Start of the agent; it accepts orders when no other agent with its name has answered for a second.
     began_ns: u64,
     starting: bool,
     last_heartbeat_ns: u64,
-    /// Number of the document of the load that was sent last.
+    /// Number of the live document that was sent last.
     last_live: u64,
-    /// A load has begun to be prepared.
+    /// The preparation of a load has begun.
     has_served: bool,
     _micro_service: async_nats::service::Service,
 }
@@ -232,7 +233,7 @@ impl Server {
         }
     }
 
-    /// True if its controller, which it has for itself, is gone.
+    /// True if its private controller is gone.
     fn is_cut_off(&self) -> bool {
         let is_private = matches!(self.options.service, Service::Private(_));
         is_private && self.client.connection_state() != async_nats::connection::State::Connected
@@ -282,7 +283,7 @@ impl Server {
         let hello: Hello = serde_json::from_slice(&message.payload).unwrap_or_default();
         match &hello.instance {
             Some(own) if *own == self.instance => return Ok(()),
-            // It asked before we could hear it, or after: of two that start at the same time one must end.
+            // It asked before this one subscribed, or after: of two that start at the same time one must end.
             Some(other) if self.starting && name::is_id(other) && *other < self.instance => return Err(self.is_taken()),
             _ => {}
         }
@@ -319,7 +320,7 @@ impl Server {
         ))
     }
 
-    /// An answer to the hello that asked for other agents with our name.
+    /// Handles an answer to the hello for other agents with the same name.
     fn look_at_other(&self, message: &Message) -> Result<(), FleetError> {
         let Ok(other) = serde_json::from_slice::<HelloAnswer>(&message.payload) else { return Ok(()) };
         let first = other.state != AgentState::Starting || other.instance < self.instance;
@@ -403,7 +404,7 @@ impl Server {
     }
 
     fn send(&self, subject: String, message: Vec<u8>) {
-        // Not while the connection is lost: what waits would come late and out of date.
+        // Not while the connection is lost: queued messages would arrive late and out of date.
         if self.client.connection_state() == async_nats::connection::State::Connected {
             let _ = self.outgoing.try_send((subject, message)); // a full queue loses messages, never the load
         }
@@ -434,7 +435,7 @@ impl Server {
     }
 }
 
-/// Does a job; on a thread that may block.
+/// Executes a job, on a thread that may block.
 fn carry_out(job: Job, host: &dyn LoadHost, store: &Store, stop: &AtomicBool) -> JobEnd {
     match job {
         Job::Plan(load) => JobEnd::Plan(host.plan(&load).map_err(bounded)),
@@ -469,12 +470,12 @@ fn reply(outgoing: &mpsc::Sender<Outgoing>, to: &ReplyTo, challenge: Option<Stri
     let _ = outgoing.try_send((to.subject.clone(), serde_json::to_vec(&answer).unwrap_or_default()));
 }
 
-/// Bytes of a part whose message is below half of what the server takes.
+/// Bytes of a part whose message is below half of the server's limit.
 fn part_bytes(max_payload: usize) -> usize {
     (max_payload / 2).saturating_sub(512).clamp(256, MAX_PART_BYTES * 4 / 3) / 4 * 3
 }
 
-/// The answer as JSON; of a plan, as much as fits into a message.
+/// The answer as JSON; a plan is cut to the size of a message.
 fn fitting(mut answer: Answer, max_payload: usize) -> Vec<u8> {
     loop {
         let json = serde_json::to_vec(&answer).unwrap_or_default();

@@ -1,18 +1,18 @@
-//! How far the monotonic clock of an agent is ahead of the controller's: an estimate with a bound.
+//! Offset of an agent's monotonic clock from the controller's: an estimate with a bound.
 //!
-//! The controller notes when it sends (`t0`) and when the answer is there (`t3`), the agent when it has the message (`t1`)
-//! and when it answers (`t2`). The agent had the message at some time after `t0`, and `t2 - t1` before some time before
-//! `t3`. So the difference lies between `t2 - t3` and `t1 - t0`, however the delay is shared between the two ways. Of many
-//! exchanges the one with the shortest round trip has the narrowest bound. Two groups of them, before and after a load,
-//! give a line, because no two clocks run equally fast.
+//! The controller notes when it sends (`t0`) and when it receives the answer (`t3`), the agent when it receives the
+//! message (`t1`) and when it answers (`t2`). The agent received the message at some time after `t0`, and `t2 - t1`
+//! before some time before `t3`. So the difference is between `t2 - t3` and `t1 - t0`, however the delay is distributed
+//! over the two directions. Of many exchanges the one with the shortest round trip has the narrowest bound. Two groups
+//! of them, before and after a load, give a line, because no two clocks run equally fast.
 
 use model::fleet::ClockOffset;
 
 /// Exchanges of a group.
 pub const EXCHANGES: usize = 40;
-/// Two clocks that are both adjusted run at most this much apart, per mille: NTP slews by up to 500 ppm.
+/// Maximum relative drift of two clocks that are both adjusted, per mille: NTP slews by up to 500 ppm.
 const SLEW_PER_MILLE: i128 = 1;
-/// Allowed for an unknown drift, in parts per million.
+/// Allowance for an unknown drift, in parts per million.
 const UNKNOWN_DRIFT_PPM: i128 = 100;
 
 /// One message and its answer; times in nanoseconds of monotonic clocks.
@@ -20,29 +20,29 @@ const UNKNOWN_DRIFT_PPM: i128 = 100;
 pub struct Exchange {
     /// The controller sent.
     pub sent_ns: u64,
-    /// The agent had it, by its own clock.
+    /// The agent received it, by its own clock.
     pub agent_received_ns: u64,
     /// The agent answered, by its own clock.
     pub agent_sent_ns: u64,
-    /// The controller had the answer.
+    /// The controller received the answer.
     pub received_ns: u64,
 }
 
-/// What one group of exchanges says.
+/// The estimate of one group of exchanges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When it was measured, by the controller's clock, in nanoseconds.
+    /// Time of the measurement, by the controller's clock, in nanoseconds.
     pub at_ns: u64,
     /// The agent's clock minus the controller's, in nanoseconds.
     pub offset_ns: i64,
-    /// The true difference is at most this far from it, in nanoseconds.
+    /// Maximum error of the offset, in nanoseconds.
     pub uncertainty_ns: u64,
-    /// The round trip of the exchange that it comes from, without the agent's own time.
+    /// The round trip of the best exchange, without the agent's own time.
     pub round_trip_ns: u64,
 }
 
 impl Exchange {
-    /// The sample that it gives; `None` if the four times contradict each other.
+    /// The estimate of this exchange; `None` if the four times contradict each other.
     fn sample(&self) -> Option<Sample> {
         let [t0, t1, t2, t3] =
             [self.sent_ns, self.agent_received_ns, self.agent_sent_ns, self.received_ns].map(i128::from);
@@ -85,7 +85,7 @@ pub fn offset_at(at_ns: u64, before: Sample, after: Option<Sample>) -> ClockOffs
         i128::from(after.at_ns) - i128::from(before.at_ns),
     );
     let offset = i128::from(before.offset_ns).saturating_add(rise.saturating_mul(since) / run);
-    // Between two points of a line the error is at most that of the worse one; beyond them it grows as the line does.
+    // Between two points of a line the error is at most that of the worse one; beyond them it grows with the line.
     let beyond = (-since).max(since - run).max(0);
     let both = i128::from(before.uncertainty_ns) + i128::from(after.uncertainty_ns);
     let uncertainty =
@@ -98,7 +98,7 @@ pub fn offset_at(at_ns: u64, before: Sample, after: Option<Sample>) -> ClockOffs
     }
 }
 
-/// A time of the controller's clock by the clock of the agent.
+/// Converts a time of the controller's clock to the agent's.
 pub fn agent_time(controller_ns: u64, sample: Sample) -> u64 {
     u64::try_from((i128::from(controller_ns) + i128::from(sample.offset_ns)).max(0)).unwrap_or(u64::MAX)
 }

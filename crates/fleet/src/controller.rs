@@ -32,23 +32,24 @@ use sys::clock::monotonic_ns;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
-/// How long agents are waited for, and how long after the last expected one another with the same name may answer.
+/// Time limit for answers of agents, and time after the last expected one in which another agent with the same name may
+/// answer.
 const HELLO_WAIT: Duration = Duration::from_secs(2);
 const HELLO_QUIET: Duration = Duration::from_millis(400);
 const TICK: Duration = Duration::from_millis(50);
-/// How long the last orders of a run, which release the agents, may take.
+/// Time limit of the last orders of a run, which release the agents.
 const RELEASE_WAIT: Duration = Duration::from_secs(1);
-/// What the caller was not told yet; more live figures are left out.
+/// The maximum number of progress messages in the caller's queue; further live figures are dropped.
 const WAITING_PROGRESS: usize = 64;
-/// Bytes of an agent's answer to hello, and of its heartbeat, at most. Larger ones are dropped before they are parsed, so that
-/// whoever sends them does not make a queue of them grow.
+/// The maximum size in bytes of an agent's answer to hello, and of its heartbeat. Larger ones are dropped before they
+/// are parsed, so that a hostile sender cannot let a queue of them grow.
 const MAX_HELLO_BYTES: usize = 64 << 10;
 const MAX_HEARTBEAT_BYTES: usize = 128 << 10;
-/// Agents that are found at most.
+/// The maximum number of agents that are found.
 const MAX_AGENTS: usize = 4096;
-/// How long the result of a host may take: 64 MiB at a Mbit/s.
+/// Time limit for fetching the result of a host: 64 MiB at a Mbit/s.
 pub const RESULT_WAIT: Duration = Duration::from_mins(10);
-/// Clocks that are measured, and results that are fetched, at the same time.
+/// Clocks that are measured, and results that are fetched, in parallel.
 const MEASURED_TOGETHER: usize = 8;
 const FETCHED_TOGETHER: usize = 4;
 
@@ -61,47 +62,47 @@ pub struct HostInfo {
     pub version: String,
     /// The version of its protocol; a run needs the same as the controller's.
     pub schema: u32,
-    /// What it does.
+    /// Its state.
     pub state: AgentState,
-    /// The run that it carries out.
+    /// The run that it executes.
     pub run: Option<String>,
-    /// True if it trusts the key that was asked for ([`Controller::hosts`]).
+    /// True if it trusts the key of the query ([`Controller::hosts`]).
     pub trusts_key: bool,
-    /// Its wall clock minus the controller's, in milliseconds; to some tenths of a second.
+    /// Its wall clock minus the controller's, in milliseconds; accurate to some tenths of a second.
     pub clock_ahead_ms: i64,
-    /// What it allows.
+    /// Its limits.
     pub limits: Value,
     /// Boot ID of its kernel: agents on one machine have the same. Empty = unknown.
     pub boot_id: String,
-    /// How many agents answered with this name; 1 unless something is wrong.
+    /// Number of agents that answered with this name; 1 unless there is a conflict.
     pub agents: usize,
     instance: String,
     challenge: String,
 }
 
-/// What a host would do, or does.
+/// Plan of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPlan {
     /// The host.
     pub name: String,
-    /// Its place among the hosts, from 0.
+    /// Its position among the hosts, from 0.
     pub index: usize,
-    /// What the machine is; null if it did not fit into a message.
+    /// Facts about the machine; null if they did not fit into a message.
     pub facts: Value,
     /// The plan as text: foreign text.
     pub text: String,
 }
 
-/// How the load of a host goes.
+/// State of the load on a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostLive {
     /// The host.
     pub name: String,
-    /// Its place among the hosts, from 0.
+    /// Its position among the hosts, from 0.
     pub index: usize,
-    /// What it said it does.
+    /// Its last reported state.
     pub state: AgentState,
-    /// True if nothing was heard of it for 10 s.
+    /// True if no heartbeat arrived for 10 s.
     pub lost: bool,
     /// I/Os since its load began.
     pub ios: u64,
@@ -111,16 +112,16 @@ pub struct HostLive {
     pub live: Vec<Value>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// All hosts planned; nothing was touched. If the caller sets `stop` before it returns, nothing will be.
     Planned(Vec<HostPlan>),
     /// All hosts are prepared.
     Prepared,
-    /// All hosts were told when to start.
+    /// All hosts have received the start time.
     Starting {
-        /// From now to the start, in nanoseconds.
+        /// Time until the start, in nanoseconds.
         lead_ns: u64,
     },
     /// The load runs, and once more when it has ended; each quarter of a second.
@@ -134,40 +135,41 @@ pub enum Progress {
     Connection(String),
 }
 
-/// A run on all its hosts.
+/// Result of a run on all its hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FleetRun {
-    /// When the load was to start, by the controller's monotonic clock, in nanoseconds.
+    /// Planned start of the load, by the controller's monotonic clock, in nanoseconds.
     pub start_at_ns: u64,
     /// True if it was stopped by the caller.
     pub stopped: bool,
-    /// Why the first host did not settle what the hosts of a shared load used together: sentences. Empty = it did, or the load is not shared.
+    /// The reason why the first host did not settle the shared files: sentences. Empty = it did, or the load is not
+    /// shared.
     pub unsettled: Vec<String>,
     /// The hosts, in the order of their loads.
     pub hosts: Vec<HostRun>,
 }
 
-/// A run on one host.
+/// Result of a run on one host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostRun {
     /// The host.
     pub name: String,
-    /// Its place among the hosts, from 0.
+    /// Its position among the hosts, from 0.
     pub index: usize,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: HostOutcome,
-    /// How far its monotonic clock was ahead when the load was to start.
+    /// Offset of its monotonic clock at the start of the load.
     pub clock: ClockOffset,
 }
 
-/// How a run ended on a host. Sentences are foreign text.
+/// Outcome of a run on a host. Sentences are foreign text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostOutcome {
     /// With a result.
     Finished(Finished),
-    /// Without one, and why.
+    /// Failed without a result, with the reasons.
     Failed(Vec<String>),
-    /// Nothing was heard of it, or its result could not be fetched: a sentence. The agent may keep a result
+    /// Lost: no heartbeats, or its result could not be fetched: a sentence. The agent may keep a result
     /// ([`Controller::collect`]).
     Lost(String),
 }
@@ -185,26 +187,26 @@ pub struct Collected {
     pub finished: Finished,
 }
 
-/// Whether an agent took the order to stop ([`Controller::stop`]).
+/// Outcome of an order to stop ([`Controller::stop`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
     /// The host.
     pub host: String,
-    /// Or why not: a sentence.
+    /// The error is a sentence.
     pub outcome: Result<(), String>,
 }
 
-/// How long the long steps of a load may take on a host; one that takes longer is not waited for.
+/// Time limits for the long steps of a load on a host; a host that exceeds them is not waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLimits {
-    /// From the order to prepare until all that the load needs is there.
+    /// From the order to prepare until the preparation is complete.
     pub prepare: Duration,
-    /// From the start of the load until its result is there.
+    /// From the start of the load until its result is available.
     pub run: Duration,
 }
 
 impl Default for TimeLimits {
-    /// A day each, for loads of which nothing is known.
+    /// A day each, for loads without known limits.
     fn default() -> Self {
         let day = Duration::from_hours(24);
         Self { prepare: day, run: day }
@@ -247,7 +249,7 @@ impl Controller {
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(cannot)?;
         let handle = runtime.handle().clone();
         let (end, ended) = oneshot::channel::<()>();
-        // Answers the server's pings also between two calls.
+        // Answers the server's pings between calls, too.
         let serve = move || {
             runtime.block_on(async { _ = ended.await });
             runtime.shutdown_timeout(Duration::from_secs(1));
@@ -279,12 +281,12 @@ impl Controller {
         })
     }
 
-    /// Limits of the loads from now on.
+    /// Sets the time limits of the following loads.
     pub fn limit_times(&mut self, limits: TimeLimits) {
         self.limits = limits;
     }
 
-    /// After how long without a word of it a host is lost.
+    /// Time without heartbeats after which a host is lost.
     pub fn silence(&self) -> Silence {
         self.silence.clone()
     }
@@ -326,7 +328,7 @@ impl Controller {
         if sentences.is_empty() { Ok(selected) } else { Err(FleetError::Refused(sentences)) }
     }
 
-    /// Asks all agents who is there; with names, not longer than until these have answered.
+    /// Queries all agents; with names, only until these have answered.
     async fn hello(&self, key: Option<&SigningKey>, wanted: Option<&[String]>) -> Result<Vec<HostInfo>, FleetError> {
         let cannot = |error: &dyn std::error::Error| FleetError::failed(format!("cannot ask for agents: {error}"));
         let inbox = self.client.new_inbox();
@@ -354,7 +356,7 @@ impl Controller {
         Ok(found.into_values().collect())
     }
 
-    /// Plans the loads on their hosts and forgets them: nothing is touched.
+    /// Plans the loads on their hosts and discards the plans: no file is touched.
     ///
     /// # Errors
     ///
@@ -369,10 +371,10 @@ impl Controller {
         Ok(plans)
     }
 
-    /// Carries out one load on many hosts: plan, prepare, start at the same time, collect.
+    /// Runs one load on many hosts: plan, prepare, start at the same time, collect.
     ///
-    /// The loads have the same `run` and as many hosts as there are loads. When `stop` becomes true, the load ends on all
-    /// hosts; before its start, what was prepared is removed.
+    /// The loads have the same `run` and as many hosts as there are loads. When `stop` becomes true, the load ends on
+    /// all hosts; before its start, prepared files are removed.
     ///
     /// # Errors
     ///
@@ -430,7 +432,7 @@ impl Controller {
         let (said, hear) = sync_channel(WAITING_PROGRESS);
         let ended = Arc::new(AtomicBool::new(false));
         let (client, stopped) = (self.client.clone(), Arc::clone(&ended));
-        // On the thread of the connection: a caller that is slow to print loses live figures, and no heartbeats.
+        // On the thread of the connection: a caller that prints slowly loses live figures, but no heartbeats.
         let task = self.handle.spawn(async move { drive.run(&client, &run, &stopped, &said).await });
         loop {
             let next = hear.recv_timeout(TICK);
@@ -452,7 +454,7 @@ impl Controller {
         })
     }
 
-    /// Why a run cannot have this host.
+    /// The reason why a run cannot use this host.
     fn objection(&self, info: &HostInfo, key: &SigningKey) -> Option<String> {
         let name = &info.name;
         if info.schema != SCHEMA {
@@ -477,7 +479,7 @@ impl Controller {
         None
     }
 
-    /// Ends what agents do, whoever began it.
+    /// Stops the agents' runs, whichever controller began them.
     ///
     /// # Errors
     ///
@@ -507,7 +509,7 @@ impl Controller {
         }
     }
 
-    /// The results that agents keep because nobody fetched them.
+    /// The results that agents keep because no controller fetched them.
     pub fn kept(&mut self, names: &[String], key: &SigningKey) -> Result<Vec<(String, Vec<Kept>)>, FleetError> {
         let infos = self.select(names, Some(key))?;
         let mut all = Vec::new();
@@ -572,7 +574,7 @@ async fn list_kept(peer: &Peer) -> Result<Vec<Kept>, String> {
     }
 }
 
-/// What an agent said of itself, if it is what an agent may say.
+/// The agent in an answer to hello, if it is valid.
 fn host_info(message: &Message) -> Option<HostInfo> {
     let bytes = Some(&message.payload).filter(|bytes| bytes.len() <= MAX_HELLO_BYTES)?;
     let answer: HelloAnswer = serde_json::from_slice(bytes).ok()?;
@@ -593,7 +595,7 @@ fn host_info(message: &Message) -> Option<HostInfo> {
     })
 }
 
-/// The run of the loads, if they belong together.
+/// The run of the loads, if they are consistent.
 fn checked_run(loads: &[Load]) -> Result<String, FleetError> {
     let usage = |sentence: &str| Err(FleetError::Usage(sentence.into()));
     let Some(first) = loads.first() else { return usage("no hosts") };
@@ -612,7 +614,7 @@ fn checked_run(loads: &[Load]) -> Result<String, FleetError> {
     Ok(first.run.clone())
 }
 
-/// What came back from a task.
+/// Result of a task.
 enum Back {
     Answered { host: usize, verb: Verb, answer: Option<AnswerBody> },
     Measured { host: usize, sample: Option<Sample> },
@@ -620,16 +622,16 @@ enum Back {
     Nothing,
 }
 
-/// What the caller is told, and for plans, whom to tell that it has seen them.
+/// Progress for the caller, and for plans, the channel to acknowledge them.
 type News = (Progress, Option<oneshot::Sender<()>>);
 
 type Task = Pin<Box<dyn Future<Output = Back> + Send>>;
 
-/// A run that goes on.
+/// A run in progress.
 struct Drive {
     conductor: Conductor,
     peers: Vec<Arc<Peer>>,
-    /// Places of hosts by the tokens of their names.
+    /// Positions of hosts by the tokens of their names.
     hosts: BTreeMap<String, usize>,
     tasks: FuturesUnordered<Task>,
     measured: Arc<Semaphore>,

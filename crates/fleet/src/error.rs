@@ -1,18 +1,19 @@
-//! Why a run of many hosts did not happen or did not end well.
+//! Errors of runs on many hosts.
 
 use std::fmt;
 
-/// Why something with agents failed.
+/// Error of a fleet operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FleetError {
-    /// What the user asked for cannot be done: a name, an option or a file of keys. Nothing was sent.
+    /// The request is invalid: a name, an option or a file of keys. Nothing was sent.
     Usage(String),
     /// A host, or the controller itself, refused before anything was written on any host. Each sentence names its host.
     Refused(Vec<String>),
-    /// It failed after hosts were prepared; what their preparation created was removed, except where a sentence says
-    /// that a host did not confirm this.
+    /// It failed after hosts were prepared; files created by the preparation were removed, except where a sentence
+    /// reports that a host did not confirm this.
     Failed(Vec<String>),
-    /// It was stopped before the load started; hosts hold nothing that was made for it, as after [`FleetError::Failed`].
+    /// It was stopped before the load started; nothing created for it remains on the hosts, as after
+    /// [`FleetError::Failed`].
     Stopped(Vec<String>),
 }
 
@@ -30,8 +31,8 @@ impl FleetError {
         matches!(self, Self::Usage(_) | Self::Refused(_))
     }
 
-    /// The sentences, each of which is to be shown on a line of its own. Parts of them come from other machines: print
-    /// them as foreign text.
+    /// The sentences, each to be printed on a line of its own. Parts of them come from other machines: print them as
+    /// foreign text.
     pub fn sentences(&self) -> &[String] {
         match self {
             Self::Usage(sentence) => std::slice::from_ref(sentence),

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file of keys at most.
+/// The maximum size of a key file in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
 /// A private key, with which orders are signed.
@@ -24,7 +24,7 @@ pub struct SigningKey {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PublicKey(String);
 
-/// The public keys whose orders an agent carries out.
+/// The public keys whose orders an agent executes.
 #[derive(Clone, Debug, Default)]
 pub struct Trusted {
     keys: Vec<PublicKey>,
@@ -142,7 +142,7 @@ impl SigningKey {
         self.pair.seed().map_err(|error| FleetError::failed(format!("cannot write a key: {error}")))
     }
 
-    /// The public key that belongs to it.
+    /// Its public key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -162,7 +162,7 @@ impl PartialEq for SigningKey {
 impl Eq for SigningKey {}
 
 impl fmt::Debug for SigningKey {
-    /// Without the private part, which must not come into a message.
+    /// Without the private part, which must not appear in a message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningKey({})", self.public)
     }
@@ -181,7 +181,7 @@ impl PublicKey {
         &self.0
     }
 
-    /// True if the private key that belongs to this one signed the text.
+    /// True if the private key of this one signed the text.
     pub(crate) fn verifies(&self, text: &str, signature: &[u8]) -> bool {
         KeyPair::from_public_key(&self.0).is_ok_and(|pair| pair.verify(text.as_bytes(), signature).is_ok())
     }
@@ -200,7 +200,7 @@ impl fmt::Debug for PublicKey {
 }
 
 impl Trusted {
-    /// Reads public keys from a file: one a line; what follows `#` is a comment.
+    /// Reads public keys from a file: one per line; text after `#` is a comment.
     ///
     /// # Errors
     ///
@@ -252,7 +252,7 @@ fn read_text(path: &Path) -> Result<(String, u32), FleetError> {
     Ok((text, metadata.permissions().mode()))
 }
 
-/// Lines that hold something, with their numbers.
+/// Lines that are not empty, with their numbers.
 fn meaningful(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let without_comment = |line: &'_ str| line.split('#').next().unwrap_or_default().trim().len();
     text.lines().enumerate().filter_map(move |(index, line)| {

@@ -1,10 +1,10 @@
 //! One load on many hosts: agents that wait for orders, and a controller that gives them, over NATS.
 //!
-//! [`serve`] is an agent: it carries out signed orders by a [`LoadHost`]. [`Controller`] finds agents and drives a load on
-//! them: plan, prepare, start, collect. What a load is, this crate does not know: profiles and results are JSON values.
-//! The protocol and the reasons for it: `docs/decisions/0019-fleet.md`.
+//! [`serve`] is an agent: it executes signed orders by a [`LoadHost`]. [`Controller`] finds agents and drives a load on
+//! them: plan, prepare, start, collect. This crate does not interpret loads: profiles and results are JSON values. The
+//! protocol and its rationale: `docs/decisions/0019-fleet.md`.
 //!
-//! The feature `nats` brings the network; keys, orders and clocks can be had without it.
+//! The feature `nats` adds the network; keys, orders and clocks do not need it.
 
 #![cfg_attr(not(feature = "nats"), allow(dead_code, unused_imports, reason = "agents and controllers use all of it"))]
 

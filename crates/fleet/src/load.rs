@@ -1,6 +1,6 @@
-//! What an agent does on its machine: the part that the program provides.
+//! Execution of loads on an agent's machine: the part that the program provides.
 
-use model::fleet::HostTiming;
+use model::host_timing::HostTiming;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -12,65 +12,65 @@ use std::sync::{Mutex, PoisonError};
 pub struct Load {
     /// The run, the same on all hosts: 32 hexadecimal digits ([`crate::name::new_id`]).
     pub run: String,
-    /// The agent that carries it out.
+    /// The agent that executes it.
     pub host: String,
-    /// The host's place among the hosts of the run, from 0.
+    /// The host's position among the hosts of the run, from 0.
     pub index: usize,
-    /// How many hosts carry it out together.
+    /// Number of hosts of the run.
     pub hosts: usize,
-    /// The hosts use files together: the first of them prepares before the others, and settles at last
+    /// The hosts share files: the first of them prepares before the others, and settles at the end
     /// ([`LoadHost::settle`]).
     pub shared: bool,
-    /// What is to be done.
+    /// The profile.
     pub profile: Value,
-    /// What else the program needs to know.
+    /// Further options of the program.
     pub options: Value,
 }
 
-/// A load that can be carried out.
+/// A valid load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
-    /// What the machine is. Not part of the answer if it makes it larger than a message may be.
+    /// Facts about the machine. Left out if they make the answer larger than a message may be.
     pub facts: Value,
-    /// The plan as text; its end is left out if the answer is larger than a message may be.
+    /// The plan as text; its end is cut off if the answer is larger than a message may be.
     pub text: String,
 }
 
-/// What was made for a load.
+/// Result of the preparation of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
-    /// Files that were not there before.
+    /// Files that did not exist before.
     pub created: Vec<String>,
 }
 
-/// A load that was carried out.
+/// Result of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
-    /// The result document, as text: who cannot be trusted to send a small one has it parsed by who knows what it is.
+    /// The result document, as text: it may come from an untrusted host, so only code that knows its format parses it.
     pub result: String,
-    /// When it did what.
+    /// Times of its steps.
     pub timing: HostTiming,
 }
 
-/// What an agent does on this machine. Each of these is called on a thread that may block; one call at a time.
+/// The agent's operations on this machine. Each of these is called on a thread that may block; one call at a time.
 ///
-/// Sentences of an `Err` are for the user of the controller: they need not name the host. There are none if nothing went
-/// wrong, and it was stopped before the load began.
+/// Sentences of an `Err` are for the user of the controller: they need not name the host. There are none if nothing
+/// failed, and it was stopped before the load began.
 pub trait LoadHost: Send + Sync + 'static {
-    /// Plans the load and touches nothing.
+    /// Plans the load without touching any file.
     fn plan(&self, load: &Load) -> Result<Planned, Vec<String>>;
 
-    /// Creates and fills what the load needs. If it fails, or ends early because of `stop`, it removes itself what it
-    /// created and is an `Err`.
+    /// Creates and fills the files of the load. If it fails, or ends early because of `stop`, it removes the files that
+    /// it created and returns an `Err`.
     fn prepare(&self, load: &Load, stop: &AtomicBool) -> Result<Prepared, Vec<String>>;
 
-    /// Removes what [`LoadHost::prepare`] created. Called if the load does not start.
+    /// Removes the files that [`LoadHost::prepare`] created. Called if the load does not start.
     fn undo(&self, prepared: &Prepared);
 
-    /// Waits for the start and carries the load out, until its end or until `stop` is true.
+    /// Waits for the start and runs the load, until its end or until `stop` is true.
     ///
-    /// Not called again for the same preparation. At the time of the gate it must call [`StartGate::enter`] and start only
-    /// if that is true; if it is not, it is an `Err`, and [`LoadHost::undo`] is called.
+    /// Not called again for the same preparation. At the time of the gate it must call [`StartGate::enter`] and start
+    /// only if that is true; otherwise it returns an `Err`, and [`LoadHost::undo`] is called.
     fn run(
         &self,
         load: &Load,
@@ -79,26 +79,26 @@ pub trait LoadHost: Send + Sync + 'static {
         stop: &AtomicBool,
     ) -> Result<Finished, Vec<String>>;
 
-    /// Closes what the hosts of a shared load used together. Called on the first host, after its load, if the load has ended
-    /// on all hosts with a result.
+    /// Closes the files that the hosts of a shared load used together. Called on the first host, after its load, if
+    /// the load has ended on all hosts with a result.
     fn settle(&self, load: &Load) -> Result<(), Vec<String>> {
         let _ = load;
         Ok(())
     }
 }
 
-/// When a load starts, and whether it may.
+/// Start time of a load, and the permission to start.
 pub struct StartGate {
     start_at_ns: u64,
     /// One of the constants below.
     state: AtomicU8,
     ios: AtomicU64,
     bytes: AtomicU64,
-    /// What the program shows of the load while it runs, and how often it was changed.
+    /// The live document of the load, and the number of its changes.
     live: Mutex<(u64, Value)>,
 }
 
-/// A load that would begin later than this after its time does not begin.
+/// A load that is later than this is not started.
 const TOO_LATE_NS: u64 = 5_000_000_000;
 
 const UNCONFIRMED: u8 = 0;
@@ -107,7 +107,7 @@ const CANCELLED: u8 = 2;
 const ENTERED: u8 = 3;
 
 impl StartGate {
-    /// For a start at this time of the monotonic clock; not yet confirmed.
+    /// A gate for a start at this time of the monotonic clock; not yet confirmed.
     pub fn new(start_at_ns: u64) -> Self {
         Self {
             start_at_ns,
@@ -118,12 +118,13 @@ impl StartGate {
         }
     }
 
-    /// When the load is to start (warm-up included), by this machine's monotonic clock, in nanoseconds.
+    /// Start of the load (warm-up included), by this machine's monotonic clock, in nanoseconds.
     pub fn start_at_ns(&self) -> u64 {
         self.start_at_ns
     }
 
-    /// True if the controller said go and did not cancel. It may still cancel until [`StartGate::enter`].
+    /// True if the controller confirmed the start and did not cancel it. It may still cancel until
+    /// [`StartGate::enter`].
     pub fn is_confirmed(&self) -> bool {
         matches!(self.state.load(Ordering::Acquire), CONFIRMED | ENTERED)
     }
@@ -133,8 +134,9 @@ impl StartGate {
         self.state.load(Ordering::Acquire) == CANCELLED
     }
 
-    /// To be called when the time has come: true if the load starts. If it is false, it never does, even if a go comes. It is
-    /// false if the time passed seconds ago, because the process stood still: the other hosts did not wait.
+    /// To be called at the start time: true if the load starts. If it is false, it never does, even if it is confirmed
+    /// later. It is false if the time passed seconds ago, because the process was stopped: the other hosts did not
+    /// wait.
     pub fn enter(&self) -> bool {
         self.enter_at(sys::clock::monotonic_ns())
     }
@@ -151,37 +153,38 @@ impl StartGate {
         matches!(self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change), Ok(CONFIRMED) | Err(ENTERED))
     }
 
-    /// How much was done since the load began; shown on the controller while it runs. May be called from any thread.
+    /// Reports the I/Os and bytes since the load began; shown on the controller while it runs. May be called from any
+    /// thread.
     pub fn report(&self, ios: u64, bytes: u64) {
         self.ios.store(ios, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// A document for whoever looks at the controller, sent with the next heartbeat ([`crate::HostLive::live`]). One that
-    /// follows before that takes its place.
+    /// Reports a live document, sent with the next heartbeat ([`crate::HostLive::live`]). A later one before that
+    /// replaces it.
     pub fn report_live(&self, document: Value) {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         *live = (live.0 + 1, document);
     }
 
-    /// The document that was reported last and its number from 1, if it is later than the one with this number.
+    /// The last reported document and its number from 1, if it is later than the one with this number.
     pub(crate) fn live_after(&self, number: u64) -> Option<(u64, Value)> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         (live.0 > number).then(|| live.clone())
     }
 
-    /// What was reported last: I/Os and bytes.
+    /// The last reported numbers of I/Os and bytes.
     pub fn reported(&self) -> (u64, u64) {
         (self.ios.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
 
-    /// The go of the controller: true if the load will start, or has.
+    /// Confirms the start: true if the load will start, or has.
     pub fn confirm(&self) -> bool {
         let confirmed = self.state.compare_exchange(UNCONFIRMED, CONFIRMED, Ordering::AcqRel, Ordering::Acquire);
         matches!(confirmed, Ok(_) | Err(CONFIRMED | ENTERED))
     }
 
-    /// No start, unless it has begun.
+    /// Cancels the start, unless the load has begun.
     pub fn cancel(&self) {
         let change = |state| matches!(state, UNCONFIRMED | CONFIRMED).then_some(CANCELLED);
         let _ = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);

@@ -1,51 +1,51 @@
-//! What agents and controllers say to each other: JSON, one message a document.
+//! Messages between agents and controllers: JSON, one message a document.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The version of the protocol.
 pub(crate) const SCHEMA: u32 = 1;
-/// Sentences of one host that are kept at most, and characters of each.
+/// The maximum number of sentences kept of one host, and of characters of each.
 const MAX_SENTENCES: usize = 32;
 const MAX_SENTENCE: usize = 400;
 
-/// What an agent does.
+/// State of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
-    /// It looks whether another agent has its name.
+    /// Looking for another agent with its name.
     #[default]
     Starting,
-    /// Nothing.
+    /// No run.
     Idle,
-    /// It plans a load.
+    /// Planning a load.
     Planning,
-    /// It planned a load, or refused it.
+    /// Planned a load, or refused it.
     Planned,
-    /// It creates what the load needs.
+    /// Preparing the files of the load.
     Preparing,
-    /// All that the load needs is there.
+    /// The preparation is complete.
     Prepared,
-    /// It waits for the start of the load.
+    /// Waiting for the start of the load.
     Waiting,
     /// The load runs.
     Running,
-    /// It ends the load.
+    /// Ending the load.
     Stopping,
-    /// The load has ended; its result is here.
+    /// The load has ended; its result is available.
     Finished,
-    /// The load has ended on all hosts; it closes what they used together.
+    /// The load has ended on all hosts; closing the shared files.
     Settling,
     /// Planning, preparing or the load failed.
     Failed,
-    /// It removes what it prepared.
+    /// Removing prepared files.
     Undoing,
-    /// It removed what it prepared, or there was nothing.
+    /// Prepared files were removed, or there were none.
     Undone,
 }
 
 impl AgentState {
-    /// As it is shown.
+    /// Its text for users.
     pub fn text(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -70,13 +70,13 @@ impl AgentState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Hello {
-    /// The public key of who asks: the answer says whether it is trusted.
+    /// The public key of the sender: the answer states whether it is trusted.
     pub(crate) key: Option<String>,
-    /// The instance of an agent that asks whether another one has its name.
+    /// The instance of an agent that looks for another one with its name.
     pub(crate) instance: Option<String>,
 }
 
-/// What an agent tells everyone.
+/// Answer of an agent to a hello.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HelloAnswer {
     pub(crate) schema: u32,
@@ -84,9 +84,9 @@ pub(crate) struct HelloAnswer {
     pub(crate) instance: String,
     pub(crate) version: String,
     pub(crate) state: AgentState,
-    /// The run that it carries out.
+    /// The run that it executes.
     pub(crate) run: Option<String>,
-    /// True if it trusts the key that was asked for.
+    /// True if it trusts the key of the hello.
     pub(crate) trusts_key: bool,
     /// Its wall clock.
     pub(crate) unix_ms: u64,
@@ -101,10 +101,10 @@ pub(crate) struct HelloAnswer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) schema: u32,
-    /// The run and sequence number of the order that is answered: an answer to an earlier order is not taken for it.
+    /// The run and sequence number of the order: an answer to an earlier order is ignored.
     pub(crate) run: String,
     pub(crate) sequence: u64,
-    /// For the next order that needs one.
+    /// Challenge for the next order that needs one.
     pub(crate) challenge: Option<String>,
     pub(crate) body: AnswerBody,
 }
@@ -112,11 +112,11 @@ pub(crate) struct Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AnswerBody {
-    /// Taken; heartbeats say how it goes.
+    /// Accepted; heartbeats report its progress.
     Taken,
-    /// The run is forgotten; nothing is left of it but a result.
+    /// The run is released; only its result may remain.
     Released,
-    /// Not done, and why.
+    /// Refused, with the reasons.
     Refused(Vec<String>),
     Planned {
         facts: Value,
@@ -130,7 +130,7 @@ pub(crate) enum AnswerBody {
     Kept(Vec<Kept>),
 }
 
-/// A part of a result, or of a result that is kept.
+/// A part of a result, or of a kept result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) offset: u64,
@@ -142,10 +142,10 @@ pub(crate) struct Part {
     pub(crate) bytes: String,
 }
 
-/// A result that an agent keeps because nobody fetched it.
+/// A result that an agent keeps because no controller fetched it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    /// The run that it is of.
+    /// Its run.
     pub run: String,
     /// Compressed bytes.
     pub bytes: u64,
@@ -171,7 +171,7 @@ pub(crate) struct PlanBody {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StartBody {
-    /// By the agent's monotonic clock.
+    /// Start time by the agent's monotonic clock.
     pub(crate) start_at_ns: u64,
 }
 
@@ -182,10 +182,10 @@ pub(crate) struct HeartbeatBody {
     /// All agents have confirmed their start.
     #[serde(default)]
     pub(crate) go: bool,
-    /// End the load: said again and again, because one message may be lost.
+    /// End the load: repeated, because one message may be lost.
     #[serde(default)]
     pub(crate) stop: bool,
-    /// [`AgentHeartbeat::sent_ns`] of the last heartbeat that the controller heard of this agent.
+    /// [`AgentHeartbeat::sent_ns`] of the last heartbeat that the controller received from this agent.
     #[serde(default)]
     pub(crate) heard_ns: u64,
 }
@@ -195,12 +195,12 @@ pub(crate) struct HeartbeatBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResultBody {
     pub(crate) offset: u64,
-    /// It was received whole: the agent may remove it.
+    /// It was received completely: the agent may remove it.
     #[serde(default)]
     pub(crate) received: bool,
 }
 
-/// The body of `collect`: nothing of a run lists what is kept.
+/// The body of `collect`: without a run it lists the kept results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CollectBody {
@@ -212,39 +212,39 @@ pub(crate) struct CollectBody {
     pub(crate) received: bool,
 }
 
-/// What an agent says of its run each 250 ms; not signed.
+/// State of a run, sent by its agent each 250 ms; not signed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AgentHeartbeat {
     pub(crate) instance: String,
     pub(crate) state: AgentState,
-    /// When it was sent, by the agent's monotonic clock. The controller's heartbeats say it back, so that one that was held back
-    /// on its way does not pass for a sign of life.
+    /// Time at which it was sent, by the agent's monotonic clock. The controller's heartbeats return it, so that a
+    /// delayed one does not count as a sign of life.
     #[serde(default)]
     pub(crate) sent_ns: u64,
-    /// It will start at the time of the order: the order and the go are there.
+    /// It will start at the ordered time: the order and its confirmation arrived.
     #[serde(default)]
     pub(crate) armed: bool,
     /// The load has begun.
     #[serde(default)]
     pub(crate) entered: bool,
-    /// It closed what the hosts used together, or the sentences say why it cannot.
+    /// It closed the shared files, or the sentences state why it cannot.
     #[serde(default)]
     pub(crate) settled: bool,
-    /// Since the load began.
+    /// I/Os since the load began.
     #[serde(default)]
     pub(crate) ios: u64,
     #[serde(default)]
     pub(crate) bytes: u64,
-    /// What the program shows of the load, if that is new.
+    /// The live document of the load, if it is new.
     #[serde(default)]
     pub(crate) live: Option<Value>,
-    /// Why it failed or refused.
+    /// Reasons of a failure or refusal.
     #[serde(default)]
     pub(crate) sentences: Vec<String>,
 }
 
-/// At most 32 sentences of at most 400 characters, without control characters: what a machine far away says is not
-/// repeated without end.
+/// At most 32 sentences of at most 400 characters, without control characters: text of a remote machine is not repeated
+/// without a limit.
 pub(crate) fn bounded(sentences: Vec<String>) -> Vec<String> {
     let mut all = sentences.into_iter();
     let mut kept: Vec<String> = all.by_ref().take(MAX_SENTENCES).map(|sentence| bounded_text(&sentence)).collect();

@@ -1,13 +1,13 @@
-//! Names of agents, and the subjects on which they are reached.
+//! Names of agents, and their subjects.
 
 use crate::FleetError;
 
-/// Characters in a name at most.
+/// The maximum number of characters in a name.
 const MAX_LENGTH: usize = 63;
-/// The first part of all subjects; its number changes with what the messages mean.
+/// The first part of all subjects; its number changes with the meaning of the messages.
 const PREFIX: &str = "diskspd.v1";
 
-/// The subject that all agents answer: who is there?
+/// The hello subject that all agents answer.
 pub(crate) fn hello_to_all() -> String {
     format!("{PREFIX}.hello")
 }
@@ -19,7 +19,7 @@ pub fn is_name(name: &str) -> bool {
     (1..=MAX_LENGTH).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(['.', '-'])
 }
 
-/// The name, or why it is none.
+/// The name, or the reason why it is invalid.
 pub fn checked(name: &str) -> Result<&str, FleetError> {
     if is_name(name) {
         return Ok(name);
@@ -46,7 +46,8 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A name as one token of a subject: the lower-case hexadecimal digits of its bytes. A dot in a name would be two tokens.
+/// A name as one token of a subject: the lower-case hexadecimal digits of its bytes. A dot in a name would make two
+/// tokens.
 pub(crate) fn token(name: &str) -> String {
     hex(name.as_bytes())
 }
@@ -76,29 +77,29 @@ pub fn new_id() -> Result<String, FleetError> {
     Ok(hex(&bytes))
 }
 
-/// Where an agent takes the orders with this verb; `*` = all of them.
+/// Subject of an agent's orders with this verb; `*` = all of them.
 pub(crate) fn order_subject(agent: &str, verb: &str) -> String {
     format!("{PREFIX}.agent.{}.{verb}", token(agent))
 }
 
-/// Where an agent answers who asks whether it is there. Not below its orders, which others need not be allowed to send.
+/// Subject of hellos to one agent. Not below its orders, for which others need no permission.
 pub(crate) fn hello_subject(agent: &str) -> String {
     format!("{PREFIX}.hello.{}", token(agent))
 }
 
-/// False for the subjects of agents, runs and the server: who asks for an answer there wants somebody else to take it for
-/// something that it is not.
+/// False for the subjects of agents, runs and the server: a request for an answer there would make its receiver mistake
+/// it for another kind of message.
 pub(crate) fn may_be_answered(subject: &str) -> bool {
     let first = subject.split('.').next().unwrap_or_default();
     first != "diskspd" && !first.starts_with('$')
 }
 
-/// Where an agent says how a run goes.
+/// Subject of the heartbeats of an agent in a run.
 pub(crate) fn heartbeat_subject(run: &str, agent: &str) -> String {
     format!("{PREFIX}.run.{run}.{}.heartbeat", token(agent))
 }
 
-/// Where the controller of a run hears all its agents.
+/// Subject of the heartbeats of all agents of a run.
 pub(crate) fn heartbeats_of(run: &str) -> String {
     format!("{PREFIX}.run.{run}.*.heartbeat")
 }

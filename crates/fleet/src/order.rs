@@ -1,7 +1,7 @@
 //! Signed orders: how a controller makes them and how an agent checks them.
 //!
-//! [`Gatekeeper`] decides alone, from bytes and times that it is given, whether an agent carries an order out. Of a message
-//! whose signature is not that of a trusted key only the envelope is parsed, never the order in it.
+//! [`Gatekeeper`] decides alone, from bytes and times, whether an agent executes an order. Of a message whose signature
+//! is not that of a trusted key only the envelope is parsed, never the order in it.
 
 use crate::FleetError;
 use crate::key::{PublicKey, SigningKey, Trusted};
@@ -15,47 +15,48 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// An order says that it ends this long after it was signed, in milliseconds.
+/// Validity of an order after it was signed, in milliseconds.
 pub const VALIDITY_MS: u64 = 30_000;
-/// Wall clocks of controller and agent may differ by this much, in milliseconds.
+/// Maximum difference of the wall clocks of controller and agent, in milliseconds.
 pub const CLOCKS_DIFFER_MS: u64 = 30_000;
-/// A challenge is valid this long, in nanoseconds.
+/// Validity of a challenge, in nanoseconds.
 const CHALLENGE_VALID_NS: u64 = 60_000_000_000;
-/// Challenges that are remembered of those given to anyone, and of those given to controllers with a trusted key.
+/// The maximum number of challenges that are remembered, each of those for anyone and of those for controllers with a
+/// trusted key.
 const MAX_CHALLENGES: usize = 64;
-/// Whoever says hello within this time is given the same challenge, so that hellos without end push out none that is valid.
+/// All hellos within this time receive the same challenge, so that endless hellos displace no valid one.
 const SHARED_NS: u64 = 1_000_000_000;
-/// Orders that one shared challenge is good for.
+/// The maximum number of orders for one shared challenge.
 const MAX_USES: usize = 64;
-/// Runs that are remembered after their end. No order can be held back for as long as it takes to have that many.
+/// Runs that are remembered after their end. No order can be delayed for the time that this number of runs takes.
 const MAX_ENDED: usize = 256;
-/// Bytes of a message with a profile, and of any other, at most.
+/// The maximum sizes in bytes of a message with a profile, and of any other.
 const MAX_PLAN_BYTES: usize = 1 << 20;
 const MAX_ORDER_BYTES: usize = 16 << 10;
 
-/// What an order asks for.
+/// Kind of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verb {
-    /// Plan a load; touch nothing.
+    /// Plan a load without touching any file.
     Plan,
-    /// Create and fill what the load needs.
+    /// Create and fill the files of the load.
     Prepare,
-    /// Start at a time, if a heartbeat says go.
+    /// Start at a time, if a heartbeat confirms it.
     Start,
-    /// List or fetch results that are kept.
+    /// List or fetch kept results.
     Collect,
-    /// Remove what was prepared, forget the run.
+    /// Remove prepared files, release the run.
     Undo,
-    /// Say the time.
+    /// Return the time.
     Clock,
-    /// The controller is there.
+    /// Sign of life of the controller.
     Heartbeat,
     /// End the load now.
     Stop,
-    /// Give a part of the result.
+    /// Return a part of the result.
     Result,
-    /// Close what the hosts used together.
+    /// Close the shared files.
     Settle,
 }
 
@@ -95,12 +96,12 @@ impl Verb {
         Self::ALL.into_iter().find(|verb| verb.text() == text)
     }
 
-    /// True if it is answered only for a challenge, because it begins something.
+    /// True if it needs a challenge, because it begins something.
     pub fn needs_challenge(self) -> bool {
         matches!(self, Self::Plan | Self::Prepare | Self::Start | Self::Collect)
     }
 
-    /// True if it is taken for a challenge or as an order of the run that goes on: `stop`, also from who did not start it.
+    /// True if it is accepted with a challenge or as an order of the current run: `stop`, also from another controller.
     fn takes_either(self) -> bool {
         self == Self::Stop
     }
@@ -116,34 +117,34 @@ impl fmt::Display for Verb {
     }
 }
 
-/// An order: the text that is signed is its JSON.
+/// An order: its JSON is the text that is signed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
     /// The version of the protocol.
     pub schema: u32,
-    /// What is asked for; must be that of the subject.
+    /// Its verb; must be that of the subject.
     pub verb: Verb,
     /// The run that it belongs to: 32 hexadecimal digits.
     pub run: String,
     /// The agent that it is for.
     pub agent: String,
-    /// The instance of the agent, as its answer to `hello` gave it; new each time that an agent starts.
+    /// The instance of the agent from its answer to `hello`; new each time that an agent starts.
     pub instance: String,
-    /// A challenge that this agent gave, for the verbs that begin something.
+    /// A challenge of this agent, for the verbs that begin something.
     pub challenge: Option<String>,
-    /// When it ends, in milliseconds since 1970.
+    /// Its expiry, in milliseconds since 1970.
     pub expires_at_unix_ms: u64,
-    /// Counts up within the run.
+    /// Increases within the run.
     pub sequence: u64,
-    /// The subject on which the answer is expected. Signed with all else: an answer goes nowhere else, even if somebody
-    /// sends the order again and is faster.
+    /// The subject of the answer. Signed with all else: the answer goes nowhere else, even if another client replays
+    /// the order faster.
     pub reply: Option<String>,
-    /// What the verb needs.
+    /// Parameters of the verb.
     pub body: Value,
 }
 
-/// What is sent: the order as text, and who signed it.
+/// The signed message: the order as text, key and signature.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope {
@@ -153,7 +154,7 @@ struct Envelope {
 }
 
 impl Order {
-    /// The bytes to send.
+    /// The encoded, signed message.
     pub fn signed(&self, key: &SigningKey) -> Result<Vec<u8>, FleetError> {
         let order = serde_json::to_string(self)
             .map_err(|error| FleetError::failed(format!("cannot write an order: {error}")))?;
@@ -161,7 +162,7 @@ impl Order {
     }
 }
 
-/// The bytes to send for the text of an order.
+/// The encoded, signed message for the text of an order.
 ///
 /// # Errors
 ///
@@ -172,7 +173,7 @@ pub fn signed_text(order: String, key: &SigningKey) -> Result<Vec<u8>, FleetErro
     serde_json::to_vec(&envelope).map_err(|error| FleetError::failed(format!("cannot write an order: {error}")))
 }
 
-/// Why an order is not carried out. None of these is answered: whoever sends without a key learns nothing.
+/// The reason why an order is rejected. None of these is answered: a sender without a key learns nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// More bytes than a message of its kind may have.
@@ -181,7 +182,7 @@ pub enum Rejection {
     NotAnOrder,
     /// Signed with a key that is not trusted.
     UnknownKey,
-    /// Not signed with the key that it names.
+    /// Not signed with the key that it states.
     WrongSignature,
     /// Signed, but not the JSON of an order.
     Malformed,
@@ -191,22 +192,22 @@ pub enum Rejection {
     OtherVerb,
     /// For another agent.
     OtherAgent,
-    /// For the agent that had this name before.
+    /// For an earlier agent of this name.
     OtherInstance,
-    /// It has ended.
+    /// It has expired.
     Expired,
-    /// It ends too far ahead: the clocks differ.
+    /// Its expiry is too far ahead: the clocks differ.
     ClockDiffers,
-    /// It has no challenge, or one that was not given, was used, or is too old.
+    /// Without a challenge, or with one that is unknown, was used, or has expired.
     Challenge,
-    /// Of a run that this agent does not know, or that another key began.
+    /// Of a run that is unknown to this agent, or that another key began.
     UnknownRun,
-    /// Its sequence number is not above the last one: sent before, or sent again.
+    /// Its sequence number is not above the last one: delayed or replayed.
     Sequence,
 }
 
 impl Rejection {
-    /// The reason, as it is logged.
+    /// The reason for the log.
     pub fn reason(self) -> &'static str {
         match self {
             Self::TooLarge => "it is too large",
@@ -241,22 +242,22 @@ pub struct Now {
 pub struct Admitted {
     /// The order.
     pub order: Order,
-    /// Who signed it.
+    /// The key that signed it.
     pub key: PublicKey,
-    /// True if it came as an order of the run that goes on, false if by a challenge.
+    /// True if it was accepted as an order of the current run, false if by a challenge.
     pub of_run: bool,
 }
 
-/// A challenge that was given and not used.
+/// A challenge that is not used up.
 #[derive(Clone, Debug)]
 struct Challenge {
     text: String,
     given_ns: u64,
-    /// Hashes of the orders that came with it, if it was given to anyone: each of them is taken once.
+    /// Hashes of the orders that came with it, if it is shared: each of them is accepted once.
     used: Vec<String>,
 }
 
-/// The run whose orders are taken without a challenge.
+/// The run whose orders are accepted without a challenge.
 #[derive(Clone, Debug)]
 struct KnownRun {
     id: String,
@@ -264,23 +265,23 @@ struct KnownRun {
     last_sequence: u64,
 }
 
-/// Decides which messages are orders that this agent carries out.
+/// Decides which messages are orders for this agent.
 #[derive(Debug)]
 pub struct Gatekeeper {
     agent: String,
     instance: String,
     trusted: Trusted,
-    /// Given to anyone who said hello.
+    /// Given to anyone in an answer to hello.
     given_to_anyone: VecDeque<Challenge>,
-    /// Given in answers to signed orders; kept apart, so that hellos without end do not push them out.
+    /// Given in answers to signed orders; kept apart, so that endless hellos do not displace them.
     given_to_trusted: VecDeque<Challenge>,
     run: Option<KnownRun>,
-    /// Runs that have ended: nothing of them is taken any more, not even an order that somebody held back.
+    /// Runs that have ended: none of their orders is accepted any more, not even a delayed one.
     ended: VecDeque<String>,
 }
 
 impl Gatekeeper {
-    /// For an agent with this name, in this instance.
+    /// A gatekeeper for an agent with this name, in this instance.
     pub fn new(agent: &str, instance: &str, trusted: Trusted) -> Self {
         Self {
             agent: agent.to_owned(),
@@ -293,19 +294,19 @@ impl Gatekeeper {
         }
     }
 
-    /// True if orders of this key are carried out.
+    /// True if orders of this key are accepted.
     pub fn trusts(&self, key: &str) -> bool {
         self.trusted.find(key).is_some()
     }
 
-    /// The challenge that was given to anyone just now, if there is one: it is for whoever asks within a second.
+    /// The current shared challenge, if there is one: it serves all hellos within a second.
     pub fn shared_challenge(&self, now: Now) -> Option<String> {
         let last = self.given_to_anyone.back()?;
         let is_new = now.monotonic_ns.saturating_sub(last.given_ns) < SHARED_NS && last.used.len() < MAX_USES;
         is_new.then(|| last.text.clone())
     }
 
-    /// Remembers a fresh random text as a challenge: given to anyone, or in the answer to an order.
+    /// Stores a fresh random text as a challenge: for anyone, or for the answer to an order.
     pub fn give_challenge(&mut self, text: String, to_trusted: bool, now: Now) {
         let given = if to_trusted { &mut self.given_to_trusted } else { &mut self.given_to_anyone };
         while given.len() >= MAX_CHALLENGES {
@@ -323,7 +324,7 @@ impl Gatekeeper {
         }
     }
 
-    /// Orders of the run are taken no more.
+    /// Orders of the run are no longer accepted.
     pub fn end_run(&mut self) {
         let Some(ended) = self.run.take() else { return };
         while self.ended.len() >= MAX_ENDED {
@@ -332,7 +333,7 @@ impl Gatekeeper {
         self.ended.push_back(ended.id);
     }
 
-    /// The order in a message that came to the subject of this verb, or why it is not carried out.
+    /// Checks a message to the subject of this verb and returns its order, or why it is rejected.
     ///
     /// Each order is admitted once: the challenge or the sequence number is used up.
     pub fn admit(&mut self, message: &[u8], verb: Verb, now: Now) -> Result<Admitted, Rejection> {
@@ -405,8 +406,8 @@ impl Gatekeeper {
     }
 }
 
-/// Uses a challenge that was given to anyone for an order with this text: when it was given. `None` = it was not, or the order
-/// came with it before.
+/// Uses a shared challenge for an order with this text: the time when it was given. `None` = it is unknown, or the
+/// order came with it before.
 fn use_shared(given: &mut VecDeque<Challenge>, text: &str, order: &str) -> Option<u64> {
     let challenge = given.iter_mut().find(|challenge| challenge.text == text)?;
     let hash = sha256(order.as_bytes());

@@ -1,11 +1,11 @@
-//! How long agents and controllers wait for each other.
+//! The heartbeat timeout of agents and controllers.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Who is not heard for this long is lost: 10 s. Copies share it.
+/// Timeout after which a peer without heartbeats is lost: 10 s. Copies share it.
 #[derive(Clone, Debug)]
 pub struct Silence(Arc<AtomicU64>);
 
@@ -16,7 +16,7 @@ impl Default for Silence {
 }
 
 impl Silence {
-    /// Another duration from now on: tests do not wait for the end of one.
+    /// Sets another duration from now on: tests do not wait for the default.
     pub fn set(&self, duration: Duration) {
         self.0.store(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! Agents and a controller on virtual time, with a network that delays and loses messages, and machines that fail: what
-//! must hold, holds in each of many courses.
+//! Agents and a controller on virtual time, with a network that delays and loses messages, and machines that fail:
+//! invariants are checked in each of many courses.
 
 use crate::agent::state::{Action, Agent, Job, JobEnd, ReplyTo};
 use crate::clock::Sample;
@@ -12,7 +12,7 @@ use crate::order::{Gatekeeper, Now, Order, VALIDITY_MS, Verb};
 use crate::silence::Silence;
 use crate::store::Stored;
 use crate::{FleetError, name};
-use model::fleet::HostTiming;
+use model::host_timing::HostTiming;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -23,25 +23,25 @@ use std::time::Duration;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 const RUN: &str = "00112233445566778899aabbccddeeff";
-/// The time when a simulation begins: not 0, so that clocks may be behind.
+/// Start time of a simulation: not 0, so that clocks may be behind.
 const BEGIN: u64 = 1_000_000 * SECOND;
 
-/// What happens to a host.
+/// Fault of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
     RefusesPlan,
     FailsToPrepare,
     FailsToRun,
-    /// Its load, or its preparation, takes no end.
+    /// Its load, or its preparation, never ends.
     Hangs,
-    /// Its result takes this long to be fetched, in milliseconds.
+    /// Fetching its result takes this long, in milliseconds.
     SendsLate(u64),
     /// Its machine stops at this time, in milliseconds.
     Dies(u64),
     /// It is cut off from the network between these times, in milliseconds.
     CutOff(u64, u64),
-    /// From this time on, in milliseconds, its heartbeats have this state, whatever it does.
+    /// From this time on, in milliseconds, its heartbeats report this state, whatever its true one.
     Says(AgentState, u64),
 }
 
@@ -68,12 +68,12 @@ const LIMITS: TimeLimits = TimeLimits { prepare: Duration::from_mins(1), run: Du
 #[derive(Clone, Debug)]
 struct Course {
     hosts: Vec<Fault>,
-    /// The hosts use files together.
+    /// The hosts share files.
     shared: bool,
     /// Hours by which the hosts' clocks differ from the controller's.
     offsets: Vec<i64>,
     seed: u64,
-    /// Messages of 1000 that are lost.
+    /// Lost messages, per mille.
     lost: u64,
     delay_ms: u64,
     prepare_ms: u64,
@@ -81,7 +81,7 @@ struct Course {
     /// The controller dies, or the user stops the run.
     controller_dies_ms: Option<u64>,
     user_stops_ms: Option<u64>,
-    /// From this time on somebody holds the controller's heartbeats back: each comes ten times as late after it.
+    /// From this time on the controller's heartbeats are delayed: each arrives ten times as late after it.
     held_back_from_ms: Option<u64>,
 }
 
@@ -137,7 +137,7 @@ struct World {
     pending: BTreeMap<u64, Pending>,
     done: Option<(u64, Result<FleetRun, FleetError>)>,
     planned: bool,
-    /// The hosts whose results the user was told to wait for, each time.
+    /// The hosts with awaited results as reported to the user, each time.
     awaited: Vec<Vec<String>>,
 }
 
@@ -222,7 +222,7 @@ impl World {
         matches!(self.course.hosts[host], Fault::CutOff(from, to) if (from..to).contains(&self.ms()))
     }
 
-    /// True if a host says that it has done what it has not.
+    /// True if a host reports a false state.
     fn has_liar(&self) -> bool {
         self.course.hosts.iter().any(|fault| matches!(fault, Fault::Says(..)))
     }
@@ -231,7 +231,7 @@ impl World {
         self.course.controller_dies_ms.is_some_and(|at| self.ms() >= at)
     }
 
-    /// Puts a message on its way, or loses it.
+    /// Sends a message, or loses it.
     fn send(&mut self, host: usize, event: Event) {
         let lost = self.draw(1000) < self.course.lost || self.is_cut_off(host);
         if !lost {
@@ -380,7 +380,7 @@ impl World {
             }
             Job::Settle(_) => {
                 assert!(self.course.shared && host == 0 && !self.machines[host].settled);
-                // Also of a host that is lost by now, nobody knows that it has ended.
+                // The end of a lost host is not known either.
                 let all_ended = self.machines.iter().all(|machine| machine.ended_ns.is_some());
                 assert!(all_ended || self.has_liar(), "one may still write");
                 self.machines[host].settled = true;
@@ -522,7 +522,7 @@ impl World {
         self.after(50 * MS, Event::Tick);
     }
 
-    /// Goes on until all has settled.
+    /// Runs until all has settled.
     fn settle(&mut self) {
         let end = BEGIN + 400 * SECOND;
         while let Some(Reverse((at, id))) = self.queue.pop() {
@@ -663,10 +663,10 @@ fn outcome(course: Course) -> (World, Option<Result<FleetRun, FleetError>>) {
     (world, result.map(|(_, result)| result))
 }
 
-/// When the controller was done, and with what.
+/// Time and result of the controller's end.
 type Ended = (u64, Result<FleetRun, FleetError>);
 
-/// With the time at which the controller was done.
+/// The outcome with the time at which the controller was done.
 fn timed_outcome(course: Course, limits: TimeLimits) -> (World, Option<Ended>) {
     let mut world = World::new(course);
     world.conductor.limit_times(limits);
@@ -714,7 +714,7 @@ fn files_that_hosts_share_are_closed_by_the_first_when_all_have_ended() {
     let run = result.unwrap().unwrap();
     assert!(world.machines[0].settled && run.unsettled.is_empty(), "{run:?}");
     assert!(run.hosts.iter().all(|host| matches!(host.outcome, HostOutcome::Finished(_))));
-    // Nobody knows what a lost host still writes.
+    // A lost host may still write.
     let mut course = Course { shared: true, ..undisturbed(3) };
     course.load_ms = 20_000;
     course.hosts[1] = Fault::Dies(6000);
@@ -775,7 +775,7 @@ fn a_host_that_does_not_end_is_not_waited_for() {
     assert!(((done - BEGIN) / MS).abs_diff(69_500) < 1500, "{}", (done - BEGIN) / MS);
 }
 
-/// After Ctrl+C, a result that took longer than 60 s was given up.
+/// After Ctrl+C, a result that took longer than 60 s was abandoned.
 #[test]
 fn a_result_that_comes_late_is_waited_for_although_the_user_stops_the_run() {
     let mut course = undisturbed(2);
@@ -802,7 +802,7 @@ fn a_reason_that_comes_while_the_run_is_stopped_is_kept() {
     course.user_stops_ms = Some(fails_at_ms - 200);
     let (_, result) = outcome(course);
     assert_eq!(result.unwrap(), Err(FleetError::Stopped(vec!["h1: no space".into()])));
-    // To be stopped is no failure.
+    // A stop is no failure.
     let (_, result) = outcome(Course { user_stops_ms: Some(1500), prepare_ms: 3000, ..undisturbed(2) });
     assert_eq!(result.unwrap(), Err(FleetError::Stopped(Vec::new())));
 }

@@ -1,9 +1,9 @@
-//! Hosts that are reached by ssh: a NATS server of the controller's own, and an agent on each host for as long as the
-//! connection lives.
+//! Hosts reached by ssh: a NATS server of the controller's own, and an agent on each host for as long as the connection
+//! lives.
 //!
-//! The server listens on loopback, each host reaches it through its ssh connection (`-R`), and the agent reads on its standard
-//! input where that is, who it is and whose orders it carries out. Server and hosts know each other by keys that are made for
-//! this session and are in no file.
+//! The server listens on loopback, each host reaches it through its ssh connection (`-R`), and the agent reads the
+//! server's address, its own name and the trusted key on its standard input. Server and hosts authenticate each other
+//! by keys that are generated for this session and are in no file.
 
 mod host;
 mod lines;
@@ -18,59 +18,59 @@ use server::PrivateServer;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long hosts may take until they wait for orders.
+/// Time limit for hosts until they wait for orders.
 const REACH: Duration = Duration::from_mins(1);
-/// How long their agents may take to end.
+/// Time limit for their agents to end.
 const END: Duration = Duration::from_secs(20);
-/// How long ssh may take to end that was told to.
+/// Time limit for a terminated ssh to end.
 const TERMINATE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(20);
-/// Bytes of a [`Setup`] at most: what a pipe takes at once, whatever its reader does.
+/// The maximum size of a [`Setup`] in bytes: the capacity of a pipe, whether its reader reads or not.
 const MAX_SETUP_BYTES: usize = 60 << 10;
-/// First part of the subjects on which controllers get answers.
+/// First part of the subjects on which controllers receive answers.
 const CONTROLLER_INBOX: &str = "_INBOX_controller";
 
-/// A host, and how ssh calls it.
+/// A host, and its ssh destination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Destination {
-    /// As ssh takes it: `root@h1`.
+    /// Argument of ssh: `root@h1`.
     pub destination: String,
     /// The name of the host: `h1`.
     pub name: String,
 }
 
-/// What a host lets a load use.
+/// Targets that a host allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Allowed {
     /// Directories.
     pub directories: Vec<String>,
-    /// Block devices; what turns out to be a file stands for its directory.
+    /// Block devices; an entry that is a file allows its directory.
     pub devices: Vec<String>,
     /// IDs of block devices that may be written to.
     pub destroy: Vec<String>,
 }
 
-/// What an agent reads on its standard input: a line of JSON.
+/// The agent's setup on its standard input: a line of JSON.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
     /// The name of the host.
     pub name: String,
-    /// Where the host reaches the server.
+    /// Address of the server as seen by the host.
     server: String,
-    /// The secret by which the server knows the agent.
+    /// The agent's secret for the server.
     seed: String,
-    /// First part of the subjects on which it gets answers.
+    /// First part of the subjects on which it receives answers.
     inbox: String,
-    /// The public key whose orders it carries out.
+    /// The public key whose orders it executes.
     trust: String,
-    /// What a load may use.
+    /// Targets that a load may use.
     pub allowed: Allowed,
 }
 
 impl std::fmt::Debug for Setup {
-    /// Without its secret, which must not come into a message.
+    /// Without its secret, which must not appear in a message.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Setup({})", self.name)
     }
@@ -83,34 +83,34 @@ impl Setup {
     ///
     /// If it is none.
     pub fn parse(line: &str) -> Result<Self, FleetError> {
-        // The message of serde quotes what it read.
+        // The message of serde would quote the input.
         let cannot = |_| FleetError::Usage("standard input does not begin with the settings of an agent".to_owned());
         serde_json::from_str(line).map_err(cannot)
     }
 
-    /// How the agent reaches the server.
+    /// The agent's connection to the server.
     ///
     /// # Errors
     ///
-    /// If the key is none.
+    /// If the key is invalid.
     pub fn connection(&self) -> Result<Connection, FleetError> {
         let key = SigningKey::parse(&self.seed).ok_or_else(|| FleetError::Usage("the seed is not a key".to_owned()))?;
         let inbox_prefix = Some(self.inbox.clone());
         Ok(Connection { server: self.server.clone(), nkey: Some(key), inbox_prefix, ..Connection::default() })
     }
 
-    /// The key whose orders it carries out.
+    /// The key whose orders it executes.
     ///
     /// # Errors
     ///
-    /// If it is none.
+    /// If it is invalid.
     pub fn trust(&self) -> Result<PublicKey, FleetError> {
         PublicKey::parse(&self.trust)
             .ok_or_else(|| FleetError::Usage("the key to trust is not a public key".to_owned()))
     }
 }
 
-/// What an agent says first on its standard output, and when it waits for orders: a line of JSON each.
+/// Messages of an agent on its standard output, at its start and when it waits for orders: a line of JSON each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
@@ -127,7 +127,7 @@ impl Said {
     }
 }
 
-/// Agents on hosts, and the server where they and the controller meet. Dropped, it ends all.
+/// Agents on hosts, and the server between them and the controller. Dropping it ends all.
 #[derive(Debug)]
 pub struct Session {
     hosts: Vec<Host>,
@@ -173,12 +173,12 @@ impl Session {
         Ok(session)
     }
 
-    /// How a controller reaches the server.
+    /// The controller's connection to the server.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Signs orders to these agents.
+    /// The key that signs orders to these agents.
     pub fn key(&self) -> &SigningKey {
         &self.key
     }
@@ -206,8 +206,8 @@ impl Session {
         if sentences.is_empty() { Ok(()) } else { Err(FleetError::Refused(sentences)) }
     }
 
-    /// Ends the agents and the server, and says what went wrong on the way: a sentence for each host whose connection was lost
-    /// before, or whose agent does not end.
+    /// Ends the agents and the server, and returns a sentence for each host whose connection was lost before, or whose
+    /// agent does not end.
     pub fn close(&mut self) -> Vec<String> {
         let mut hosts = std::mem::take(&mut self.hosts);
         let mut sentences: Vec<String> = hosts.iter_mut().filter_map(Host::lost).collect();
@@ -239,7 +239,8 @@ fn inbox_of(host: &str) -> String {
     format!("_INBOX_{}", name::token(host))
 }
 
-/// A server on loopback that knows the controller and each agent by their keys, and what each of them may send and hear.
+/// A server on loopback that authenticates the controller and each agent by their keys, with permissions to publish and
+/// subscribe for each of them.
 fn configuration<'a>(controller: &PublicKey, agents: impl Iterator<Item = (&'a str, &'a PublicKey)>) -> String {
     let user = |key: &PublicKey, publish: &[String], subscribe: &[String]| serde_json::json!({ "nkey": key.as_str(), "permissions": { "publish": publish, "subscribe": subscribe } });
     let hears = |inbox: &str| format!("{inbox}.>");
@@ -258,7 +259,7 @@ fn configuration<'a>(controller: &PublicKey, agents: impl Iterator<Item = (&'a s
             [name::order_subject(host, "*"), name::hello_to_all(), name::hello_subject(host), "$SRV.>".to_owned(), own];
         users.push(user(key, &publish, &subscribe));
     }
-    // JSON is a form of what the server reads.
+    // The server's format is a superset of JSON.
     serde_json::json!({ "listen": "127.0.0.1:-1", "authorization": { "timeout": 20, "users": users } }).to_string()
 }
 

@@ -17,25 +17,25 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long a result is kept that nobody fetches.
+/// Time that a result is kept if it is not fetched.
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
-/// Results that are kept at most; the oldest are removed.
+/// The maximum number of kept results; the oldest are removed.
 const MAX_KEPT: usize = 256;
-/// Bytes of a compressed result, and of an uncompressed one, at most: an agent that lies takes no more of a controller's
-/// memory. A result of a day has some megabytes.
+/// The maximum sizes in bytes of a compressed result, and of an uncompressed one: a hostile agent takes no more of a
+/// controller's memory. A result of a day has some megabytes.
 pub(crate) const MAX_COMPRESSED: u64 = 32 << 20;
 const MAX_DOCUMENT: u64 = 128 << 20;
 const ENDING: &str = ".json.gz";
-/// How long a result may take to be written.
+/// Time limit for writing a result.
 const HALF_FOR: Duration = Duration::from_hours(1);
-/// The name of a file that is being written begins with it.
+/// Prefix of the names of unfinished files.
 const HALF: &str = ".diskspd-result-";
 
-/// A folder of results, one file `RUN-AGENT.json.gz` for each run: agents of one machine may have the same folder.
+/// A folder of results, one file `RUN-AGENT.json.gz` for each run: agents of one machine may share the folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
-    /// What the names of its files end in.
+    /// Suffix of the names of its files.
     ending: String,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Stored {
 }
 
 impl Store {
-    /// Opens the folder, which is made (mode 0700) if it is missing, and removes what is too old.
+    /// Opens the folder, which is created (mode 0700) if it is missing, and removes results that are too old.
     pub(crate) fn open(folder: &Path, agent: &str) -> Result<Self, FleetError> {
         let cannot = |error| FleetError::Usage(format!("cannot use {} for results: {error}", folder.display()));
         if !folder.is_dir() {
@@ -69,7 +69,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Removes what was being written when an agent was killed. What is new may be another agent's that has the same folder.
+    /// Removes unfinished files of killed agents. Recent ones may belong to another agent with the same folder.
     fn remove_halves(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let is_half = entry.file_name().to_str().is_some_and(|name| name.starts_with(HALF));
@@ -108,7 +108,7 @@ impl Store {
         Self::describe(run, &file).map_err(cannot)
     }
 
-    /// A result that is kept.
+    /// The kept result of a run.
     pub(crate) fn find(&self, run: &str) -> Option<Stored> {
         let file = self.open_file(run)?;
         Self::describe(run, &file).ok()
@@ -148,7 +148,7 @@ impl Store {
         Ok(Part { offset, total: stored.total, sha256: stored.sha256.clone(), bytes: BASE64.encode(bytes) })
     }
 
-    /// All that is kept, the oldest first.
+    /// All kept results, the oldest first.
     pub(crate) fn list(&self) -> Vec<Kept> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut kept: Vec<Kept> = entries
@@ -164,7 +164,7 @@ impl Store {
         kept
     }
 
-    /// Removes the result of a run, which was fetched.
+    /// Removes the fetched result of a run.
     pub(crate) fn remove(&self, run: &str) {
         if name::is_id(run) {
             let _ = fs::remove_file(self.path(run));
@@ -201,7 +201,7 @@ pub(crate) fn decoded(part: &Part) -> Result<Vec<u8>, String> {
     BASE64.decode(&part.bytes).map_err(|_| "a part of the result is not Base64".to_owned())
 }
 
-/// The result in the bytes of a file that an agent kept, which are not trusted to be small when unpacked.
+/// Unpacks the bytes of a kept result, whose unpacked size is not trusted.
 pub(crate) fn unpacked(bytes: &[u8]) -> Result<Finished, String> {
     unpacked_within(bytes, MAX_DOCUMENT)
 }
@@ -220,7 +220,7 @@ fn unpacked_within(bytes: &[u8], most: u64) -> Result<Finished, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::fleet::HostTiming;
+    use model::host_timing::HostTiming;
     use serde_json::json;
     use std::io::Write;
 

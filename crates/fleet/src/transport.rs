@@ -1,4 +1,4 @@
-//! The connection to a NATS server, and the rules for one that others can listen to.
+//! The connection to a NATS server, and the rules for one that others can read.
 
 use crate::FleetError;
 use crate::key::SigningKey;
@@ -7,23 +7,24 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Messages of one subscription of an agent that wait; more are lost. With the largest messages it is the memory that a flood takes.
+/// Capacity of the queue of one subscription of an agent; further messages are lost. With the largest messages this
+/// limits the memory that a flood takes.
 pub(crate) const AGENT_WAITING: usize = 32;
-/// The same of a controller, which hears many agents at once.
+/// The same of a controller, which receives from many agents at once.
 pub(crate) const CONTROLLER_WAITING: usize = 4096;
-/// The same change of the connection is not told again within this time.
+/// The same change of the connection is reported once within this time.
 const SAME_EVENT: Duration = Duration::from_secs(10);
-/// Changes of the connection that are told within this time at most.
+/// The maximum number of changes reported within this time.
 const EVENTS: u32 = 8;
-/// Messages that wait to be sent.
+/// Capacity of the send queue.
 const WAITING_TO_SEND: usize = 512;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest pause between two attempts to connect again: well below the 10 s of silence that end a load.
+/// Longest pause between two attempts to reconnect: well below the 10 s timeout that ends a load.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 /// A server that does not answer is noticed within two of these.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How a server is reached.
+/// Options of the connection to a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
     /// `nats://HOST:PORT` or `tls://HOST:PORT` (`--server`); the port is 4222 if there is none.
@@ -32,17 +33,17 @@ pub struct Connection {
     pub credentials: Option<PathBuf>,
     /// Certificates of the authorities that signed the server's (`--tls-ca`).
     pub tls_ca: Option<PathBuf>,
-    /// A key that the server knows, in place of a file of credentials: nothing that is sent is of use to others.
+    /// A key for the server, in place of a file of credentials: a recorded connection is of no use to others.
     pub nkey: Option<SigningKey>,
     /// Connect to another machine without encryption (`--no-tls`).
     pub no_tls: bool,
     /// Connect to another machine without credentials (`--anonymous`).
     pub anonymous: bool,
-    /// First part of the subjects on which answers come, instead of `_INBOX`: permissions can keep others from reading it.
+    /// First part of the subjects of answers, instead of `_INBOX`: permissions can keep others from reading them.
     pub inbox_prefix: Option<String>,
 }
 
-/// What the rules make of a [`Connection`].
+/// A checked [`Connection`].
 #[derive(Clone, Debug, PartialEq)]
 struct Checked {
     address: ServerAddr,
@@ -54,7 +55,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// If the address is none, or the server is on another machine and neither encryption nor `no_tls`, or neither
+    /// If the address is invalid, or the server is on another machine and neither encryption nor `no_tls`, or neither
     /// credentials nor `anonymous` are given.
     pub fn check(&self) -> Result<(), FleetError> {
         self.checked().map(|_| ())
@@ -111,7 +112,7 @@ impl Connection {
         crate::message::bounded_text(&format!("{scheme}://{rest}"))
     }
 
-    /// Connects. `on_event` gets each change of the connection as a sentence.
+    /// Connects. `on_event` receives each change of the connection as a sentence.
     pub(crate) async fn connect(
         &self,
         name: &str,
@@ -178,16 +179,16 @@ impl Connection {
     }
 }
 
-/// What was told of the connection.
+/// Rate limit of the reports about the connection.
 struct Told {
     last: Option<(String, Instant)>,
-    /// When the time began in which so many were said.
+    /// Start of the period in which this number was reported.
     since: Instant,
     said: u32,
 }
 
 impl Told {
-    /// True if it is to be told: whoever cuts the connection again and again does not fill a log.
+    /// True if it is to be reported: repeated disconnects do not fill a log.
     fn is_news(&mut self, sentence: &str, now: Instant) -> bool {
         if now.duration_since(self.since) > SAME_EVENT {
             (self.since, self.said) = (now, 0);
@@ -202,7 +203,7 @@ impl Told {
     }
 }
 
-/// The error with what caused it, on one line.
+/// The error with its causes, on one line.
 fn reason(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -227,14 +228,14 @@ fn sentence(event: &Event, server: &str) -> Option<String> {
     }
 }
 
-/// A user and a password, if that is all that a file of credentials holds; those of NATS accounts begin with a line of
-/// hyphens.
+/// A user and a password, if that is all that a file of credentials contains; those of NATS accounts begin with a line
+/// of hyphens.
 fn user_and_password(text: &str) -> Option<(&str, &str)> {
     let line = text.trim();
     if line.contains('\n') || line.starts_with("-----") { None } else { line.split_once(':') }
 }
 
-/// True if nobody on the network is between us and this host.
+/// True if this host is reached without a network.
 fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")

@@ -1,7 +1,8 @@
-//! Whether a cache below a target, such as that of a virtual machine's host, keeps what is read.
+//! Detects a cache below a target, such as that of a virtual machine's host, that retains the data of reads.
 //!
-//! Blocks are read past the page cache, then a lot of the rest, then the blocks again. Each second read takes turns with
-//! the read of a block that was not read before: what slows the device at that time slows both. Nothing is written.
+//! Blocks are read past the page cache, then much of the rest, then the blocks again. Each second read alternates with
+//! the read of a block that was not read before: a slowdown of the device at that time affects both. Nothing is
+//! written.
 
 use crate::direct_reader::DirectReader;
 use model::cache_probe::CacheProbe;
@@ -17,24 +18,24 @@ const BLOCKS: u64 = 256;
 const BLOCKS_MIN: usize = 32;
 /// Bytes of each.
 const BLOCK_BYTES: u64 = 4096;
-/// Read at a time between the first and the second reads.
+/// Bytes per read between the first and the second reads.
 const PIECE_BYTES: u64 = 256 << 10;
-/// Read between them at most: more than the memory of a drive holds.
+/// The maximum number of bytes read between them: more than the DRAM of a drive holds.
 const BETWEEN_BYTES_MAX: u64 = 1 << 30;
-/// What each of the three steps may take.
+/// Time limit of each of the three steps.
 const STEP_TIME_MAX: Duration = Duration::from_secs(2);
-/// What a target that hangs may take in addition.
+/// Additional time limit for a target that hangs.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Reads some of the part `used` of a file or device.
+/// Probes the part `used` of a file or device.
 ///
 /// # Errors
 ///
-/// Why nothing can be said, as the end of a sentence.
+/// The reason why there is no result, as the end of a sentence.
 pub fn cache_probe(path: &Path, used: &Range<u64>) -> Result<CacheProbe, String> {
     let (told, heard) = mpsc::channel();
     let (path, used) = (path.to_owned(), used.clone());
-    // On a thread that can be left behind: the kernel interrupts no read of a device that hangs.
+    // On a thread that can be abandoned: the kernel interrupts no read of a device that hangs.
     let probe = move || told.send(probe(&path, &used));
     std::thread::Builder::new().spawn(probe).map_err(|error| error.to_string())?;
     match heard.recv_timeout(3 * STEP_TIME_MAX + PATIENCE) {
@@ -77,7 +78,7 @@ fn timed_ns(reader: &mut DirectReader, place: u64) -> io::Result<u64> {
     Ok(begin.elapsed().as_nanos() as u64)
 }
 
-/// Reads what is far from the blocks, so that a small cache forgets them. The number of bytes.
+/// Reads data far from the blocks, so that a small cache evicts them. Returns the number of bytes.
 fn read_between(reader: &mut DirectReader, cells: &Cells) -> io::Result<u64> {
     let mut bytes = 0;
     let begin = Instant::now();
@@ -93,17 +94,17 @@ fn read_between(reader: &mut DirectReader, cells: &Cells) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// The part that is read, in cells of equal size. Each has a block that is read twice at its start, a block that is
-/// read once in its middle, and room for pieces away from both.
+/// The probed part, in cells of equal size. Each has a block that is read twice at its start, a block that is read once
+/// in its middle, and room for pieces away from both.
 struct Cells {
-    /// Of blocks, from 0.
+    /// Number of the first block, from 0.
     first_block: u64,
     /// Blocks of a cell.
     blocks: u64,
 }
 
 impl Cells {
-    /// `None` if blocks would be so close that a device which reads ahead reads others with them.
+    /// `None` if blocks would be so close that readahead of the device includes others.
     fn of(used: &Range<u64>) -> Option<Self> {
         const BLOCKS_APART_MIN: u64 = 16;
         let first_block = used.start.div_ceil(BLOCK_BYTES);
@@ -111,14 +112,15 @@ impl Cells {
         (blocks >= 2 * BLOCKS_APART_MIN).then_some(Self { first_block, blocks })
     }
 
-    /// The cells in an order that jumps over the whole part.
+    /// The cells in an order that strides over the whole part.
     fn order() -> impl Iterator<Item = u64> {
-        /// Shares no factor with the number of cells.
+        /// Coprime to the number of cells.
         const STRIDE: u64 = 97;
         (0..BLOCKS).map(|turn| turn * STRIDE % BLOCKS)
     }
 
-    /// The block of a cell that is read twice. Not at the same place of each, which may be that of a table or a stripe.
+    /// The block of a cell that is read twice. At a varying offset in the cell, which could otherwise be that of a
+    /// table or a stripe.
     fn repeated(&self, cell: u64) -> u64 {
         let inside = (cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % (self.blocks / 16).max(1);
         (self.first_block + cell * self.blocks + inside) * BLOCK_BYTES
@@ -129,12 +131,12 @@ impl Cells {
         self.repeated(cell) + self.blocks / 2 * BLOCK_BYTES
     }
 
-    /// How many pieces a cell has room for: an eighth of it in each half, away from the blocks.
+    /// The number of pieces that a cell has room for: an eighth of it in each half, away from the blocks.
     fn pieces(&self) -> u64 {
         self.blocks * BLOCK_BYTES / 8 / PIECE_BYTES * 2
     }
 
-    /// One of these.
+    /// Offset of one of these pieces.
     fn piece(&self, cell: u64, number: u64) -> u64 {
         let half = number % 2;
         let start_blocks = self.blocks / 2 * half + self.blocks / 4;

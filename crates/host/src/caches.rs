@@ -24,7 +24,7 @@ pub(crate) fn read(root: &Root, online: &[u32]) -> Vec<Cache> {
     caches
 }
 
-/// The cache that a directory describes; `None` if it does not even tell the level.
+/// The cache that a directory describes; `None` if it does not even contain the level.
 fn one(root: &Root, directory: &str, cpu: u32, online: &[u32]) -> Option<Cache> {
     let level = small(root, directory, "level").filter(|level| *level > 0)?;
     let kind = match root.word(format!("{directory}/type")).as_deref() {

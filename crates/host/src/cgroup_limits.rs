@@ -23,7 +23,7 @@ const VERSION_2: [(&str, Reader); 7] = [
     ("io.bfq.weight", |text| weights(text, 100)),
 ];
 
-/// Controllers and files of version 1. The quota of CPU time needs two files and is not here.
+/// Controllers and files of version 1. The CPU quota is in two files and is read separately.
 const VERSION_1: [(&str, &str, Reader); 9] = [
     ("memory", "memory.limit_in_bytes", |text| memory(text, true)),
     ("blkio", "blkio.throttle.read_bps_device", |text| {
@@ -44,7 +44,7 @@ const VERSION_1: [(&str, &str, Reader); 9] = [
     ("blkio", "blkio.bfq.weight_device", |text| weights(text, 100)),
 ];
 
-/// Every limit that is set in any cgroup that we are in, the innermost first.
+/// Every limit that is set in any of our cgroups, the innermost first.
 pub(crate) fn read(root: &Root, mounts: &[Mount]) -> Vec<CgroupLimit> {
     let mut limits = Vec::new();
     for hierarchy in hierarchies(root, mounts) {
@@ -138,7 +138,7 @@ fn io_latency(text: &str) -> Vec<Limit> {
     text.lines().filter_map(limit).collect()
 }
 
-/// Lines such as `default 200`, `200` and `8:16 50`; the usual weight for all devices is none.
+/// Lines such as `default 200`, `200` and `8:16 50`; the default weight for all devices is no limit.
 fn weights(text: &str, usual: u64) -> Vec<Limit> {
     let limit = |line: &str| {
         if let Some((number, weight)) = device_line(line) {

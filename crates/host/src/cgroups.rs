@@ -1,30 +1,30 @@
-//! The cgroups that this process is in.
+//! The cgroups of this process.
 
 use crate::mounts::Mount;
 use crate::root::Root;
 use std::path::{Component, Path, PathBuf};
 
-/// The two designs of cgroups, which a system may have side by side.
+/// The two versions of cgroups, which a system may have side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
-    /// One hierarchy for each controller or few of them.
+    /// One hierarchy for each controller or a few of them.
     One,
     /// One hierarchy for all.
     Two,
 }
 
-/// A hierarchy, and our way through it.
+/// A hierarchy, and our cgroups in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hierarchy {
     pub(crate) version: Version,
-    /// Names of the controllers, with commas between; of version 1 only.
+    /// Names of the controllers, separated by commas; of version 1 only.
     controllers: String,
-    /// Our cgroup, and those above it as far as they can be seen.
+    /// Our cgroup, and those above it as far as they are visible.
     pub(crate) groups: Vec<Group>,
 }
 
 impl Hierarchy {
-    /// Whether this hierarchy of version 1 has a controller.
+    /// True if this hierarchy of version 1 has a controller.
     pub(crate) fn has(&self, controller: &str) -> bool {
         has(&self.controllers, controller)
     }
@@ -33,9 +33,9 @@ impl Hierarchy {
 /// A cgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// Its place in the hierarchy, from the top that can be seen.
+    /// Its path in the hierarchy, from the visible top.
     pub(crate) path: PathBuf,
-    /// Where its files are.
+    /// Directory of its files.
     pub(crate) directory: PathBuf,
 }
 
@@ -43,7 +43,7 @@ fn has(list: &str, word: &str) -> bool {
     list.split(',').any(|other| other == word)
 }
 
-/// All hierarchies that are mounted where this process can see them.
+/// All hierarchies with a mount visible to this process.
 pub(crate) fn hierarchies(root: &Root, mounts: &[Mount]) -> Vec<Hierarchy> {
     let membership = root.text("/proc/self/cgroup").unwrap_or_default();
     let hierarchy = |line: &str| {
@@ -61,10 +61,10 @@ pub(crate) fn hierarchies(root: &Root, mounts: &[Mount]) -> Vec<Hierarchy> {
     membership.lines().filter_map(hierarchy).collect()
 }
 
-/// The cgroup at `path` and those above it, as far as they can be seen through `mount`.
+/// The cgroup at `path` and those above it, as far as they are visible through `mount`.
 fn groups(mount: &Mount, path: &Path) -> Vec<Group> {
-    // In a container the path may be that of the host, of which only a part is mounted; one that
-    // leads out of the mount is no help at all.
+    // In a container the path may be that of the host, of which only a part is mounted; one that leads out of the mount
+    // is unusable.
     let relative = path.strip_prefix(&mount.root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
     let is_below = relative.components().all(|component| matches!(component, Component::Normal(_)));
     let relative = if is_below { relative } else { Path::new("") };

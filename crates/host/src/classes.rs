@@ -1,4 +1,4 @@
-//! Efficiency classes: which cores are faster than others.
+//! Efficiency classes: the relative speed of cores.
 
 use crate::root::{Root, cpu_directory};
 use std::collections::BTreeSet;
@@ -10,8 +10,8 @@ const HYBRID_LISTS: [&str; 3] =
 /// Files in a CPU's directory that rate it; more is faster.
 const RATINGS: [&str; 3] = ["cpu_capacity", "acpi_cppc/highest_perf", "cpufreq/cpuinfo_max_freq"];
 
-/// The class of each online CPU: 0 = slowest, all threads of a core alike. The first source that
-/// tells CPUs apart wins; if none does, all are of class 0.
+/// The class of each online CPU: 0 = slowest, all threads of a core alike. The first source that distinguishes CPUs is
+/// used; if none does, all are of class 0.
 pub(crate) fn of(root: &Root, online: &[u32], cores: &[u32]) -> Vec<u32> {
     let hybrid = || hybrid_ranks(root, online).map(|ranks| renumbered(&per_core(&ranks, cores)));
     let rated = |file: &&str| {
@@ -51,9 +51,8 @@ fn renumbered(values: &[u64]) -> Vec<u32> {
     values.iter().map(|value| distinct.partition_point(|other| other < value) as u32).collect()
 }
 
-/// Classes of values that lie close together. A class begins where a value exceeds the smallest
-/// of the class before by more than 10 %: single cores are often rated a few percent above their
-/// equals, and that must not make classes.
+/// Classes of similar values. A class begins where a value exceeds the smallest of the class before by more than 10 %:
+/// single cores are often rated a few percent above their equals, and that must not make classes.
 fn clustered(values: &[u64]) -> Vec<u32> {
     let mut floors: Vec<u64> = Vec::new();
     for value in values.iter().copied().collect::<BTreeSet<_>>() {

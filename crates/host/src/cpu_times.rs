@@ -18,8 +18,7 @@ fn parse(text: &str) -> Vec<CpuTimes> {
     text.lines().filter_map(parse_line).collect()
 }
 
-/// `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; guest times are inside
-/// user and nice already.
+/// `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; guest times are included in user and nice.
 fn parse_line(line: &str) -> Option<CpuTimes> {
     let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
     let cpu = words.next().filter(|_| !line.starts_with("cpu "))?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The online CPUs: cores, sockets, NUMA nodes, and which of them this process may use.
+//! The online CPUs: cores, sockets, NUMA nodes, and the affinity of this process.
 
 use crate::root::{CPU_DIRECTORY, Root, cpu_directory};
 use crate::{caches, classes, syntax};
@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 const NODE_DIRECTORY: &str = "/sys/devices/system/node";
 
-/// Reads the topology. What the kernel does not report is assumed to be one thread per core, one socket
-/// and one node.
+/// Reads the topology. Where the kernel reports none, one thread per core, one socket and one node are assumed.
 pub(crate) fn topology(root: &Root) -> Topology {
     let online = online(root);
     let possible = root.cpu_list(format!("{CPU_DIRECTORY}/possible")).unwrap_or_default();
@@ -33,8 +32,8 @@ pub(crate) fn topology(root: &Root) -> Topology {
     Topology { cpus, possible_cpus: highest + 1, caches: caches::read(root, &online) }
 }
 
-/// The online CPUs, ascending, never none: from /sys, else (a container without it) from
-/// /proc/stat, else those that this process may use, else CPU 0.
+/// The online CPUs, ascending, never empty: from /sys, else (a container without it) from /proc/stat, else the affinity
+/// mask of this process, else CPU 0.
 fn online(root: &Root) -> Vec<u32> {
     let listed = root.cpu_list(format!("{CPU_DIRECTORY}/online"));
     let sources = [listed, in_proc_stat(root), allowed(root)];
@@ -50,14 +49,14 @@ fn in_proc_stat(root: &Root) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// The affinity mask of this process; `None` if it cannot be read. The process's first thread
-/// still has the mask that the process was started with.
+/// The affinity mask of this process; `None` if it cannot be read. The process's first thread still has the initial
+/// mask of the process.
 fn allowed(root: &Root) -> Option<Vec<u32>> {
     syntax::cpu_list(syntax::labelled(&root.text("/proc/self/status")?, "Cpus_allowed_list")?)
 }
 
 fn package(root: &Root, cpu: u32) -> i64 {
-    // -1 where the firmware does not tell.
+    // -1 where the firmware does not report it.
     root.word(format!("{}/topology/physical_package_id", cpu_directory(cpu)))
         .and_then(|id| id.parse().ok())
         .unwrap_or(0)
@@ -69,7 +68,7 @@ fn cores(root: &Root, online: &[u32]) -> Vec<u32> {
     let mut numbers = BTreeMap::new();
     for &cpu in online {
         let topology = format!("{}/topology", cpu_directory(cpu));
-        // The second name is the one that kernels before 5.3 have.
+        // The second name is that of kernels before 5.3.
         let siblings = ["core_cpus_list", "thread_siblings_list"]
             .iter()
             .find_map(|name| root.cpu_list(format!("{topology}/{name}")))
@@ -91,12 +90,12 @@ fn sockets(root: &Root, online: &[u32]) -> Vec<u32> {
     let mut distinct = packages.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    // Every package is in the list that was made of them.
+    // Every package is in the list that was made from them.
     packages.iter().map(|package| distinct.binary_search(package).unwrap_or(0) as u32).collect()
 }
 
-/// The node of each CPU; nodes of memory alone have none.
-fn nodes(root: &Root) -> BTreeMap<u32, u32> {
+/// The node of each CPU; nodes with memory only are left out.
+pub(crate) fn nodes(root: &Root) -> BTreeMap<u32, u32> {
     let mut nodes = BTreeMap::new();
     for node in root.numbered(NODE_DIRECTORY, "node") {
         let cpus = root.cpu_list(format!("{NODE_DIRECTORY}/node{node}/cpulist")).unwrap_or_default();

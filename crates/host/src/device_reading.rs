@@ -3,16 +3,17 @@
 use crate::block::place;
 use crate::kernel_counters;
 use crate::root::Root;
+use crate::system_reading;
 use model::block_device::DeviceNumber;
 use model::device_interval::{CountedDevice, DeviceReading};
 use model::units::UnixTime;
 use std::collections::BTreeMap;
 
-/// Reads the counters of all block devices, partitions among them, with the time of the reading; `None` if the
-/// kernel shows none.
+/// Reads the counters of all block devices, partitions among them, with the time of the reading; `None` if the kernel
+/// shows none.
 ///
-/// One read of /proc/diskstats gets them all, so they are of one moment; where that file is hidden, each
-/// device's own is read.
+/// One read of /proc/diskstats returns them all, so they are of one moment; where that file is hidden, each device's
+/// own is read.
 pub fn device_reading(root: &Root) -> Option<DeviceReading> {
     let begin_ns = sys::clock::monotonic_ns();
     let at = UnixTime(sys::clock::realtime_ns());
@@ -20,17 +21,18 @@ pub fn device_reading(root: &Root) -> Option<DeviceReading> {
         Some(text) => table(&text),
         None => one_by_one(root),
     };
-    // In the middle: the kernel may be anywhere in between.
+    // The middle: the kernel may have read them at any time in between.
     let monotonic_ns = begin_ns.midpoint(sys::clock::monotonic_ns());
-    (!devices.is_empty()).then_some(DeviceReading { monotonic_ns, at, devices })
+    let system = system_reading::read(root, devices.keys().map(String::as_str));
+    (!devices.is_empty()).then_some(DeviceReading { monotonic_ns, at, devices, system })
 }
 
-/// The lines of /proc/diskstats. One that is no such line is passed over.
+/// The lines of /proc/diskstats. Invalid lines are skipped.
 fn table(text: &str) -> BTreeMap<String, CountedDevice> {
     text.lines().filter_map(line).collect()
 }
 
-/// Major and minor number, name, and what the device's `stat` file says.
+/// Major and minor number, name, and the fields of the device's `stat` file.
 fn line(line: &str) -> Option<(String, CountedDevice)> {
     let (major, rest) = line.trim_start().split_once(char::is_whitespace)?;
     let (minor, rest) = rest.trim_start().split_once(char::is_whitespace)?;

@@ -11,8 +11,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// All block devices, by name, partitions after their disk. Free loop devices and drives without
-/// a medium are among them: their size is 0.
+/// All block devices, by name, partitions after their disk. Free loop devices and drives without a medium are included:
+/// their size is 0.
 pub fn devices(root: &Root) -> Vec<DeviceRow> {
     let mounted = mounted(root, &mounts::read(root));
     let used = used(root);
@@ -45,7 +45,7 @@ pub fn devices(root: &Root) -> Vec<DeviceRow> {
 }
 
 fn model(device: &BlockDevice) -> Option<String> {
-    // Disks behind an adapter for SATA have "ATA" there, which is no vendor.
+    // Disks behind a SATA adapter have "ATA" there, which is no vendor.
     let vendor = device.identity.vendor.as_deref().filter(|vendor| *vendor != "ATA");
     match (vendor, device.identity.model.as_deref()) {
         (Some(vendor), Some(model)) => Some(format!("{vendor} {model}")),
@@ -63,8 +63,7 @@ fn identity(root: &Root, directory: &Path, device: &BlockDevice) -> Option<Strin
     made.or_else(|| device.identity.wwid.clone()).or_else(|| device.identity.serial.clone())
 }
 
-/// The places where each device is mounted. The parts of a file system of several devices are
-/// mounted wherever it is.
+/// The mount points of each device. The members of a file system on several devices have those of the file system.
 fn mounted(root: &Root, mounts: &[Mount]) -> BTreeMap<String, Vec<PathBuf>> {
     let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for mount in mounts {
@@ -78,7 +77,7 @@ fn mounted(root: &Root, mounts: &[Mount]) -> BTreeMap<String, Vec<PathBuf>> {
     places
 }
 
-/// Uses that are listed elsewhere than at the device.
+/// Uses that are not listed at the device.
 fn used(root: &Root) -> BTreeMap<String, Vec<DeviceUse>> {
     let mut uses: BTreeMap<String, Vec<DeviceUse>> = BTreeMap::new();
     for path in swaps(&root.text("/proc/swaps").unwrap_or_default()) {
@@ -99,13 +98,13 @@ fn used(root: &Root) -> BTreeMap<String, Vec<DeviceUse>> {
     uses
 }
 
-/// Devices and files that active swap is on, from /proc/swaps, whose first line is a heading.
+/// Devices and files with active swap, from /proc/swaps, whose first line is a heading.
 fn swaps(text: &str) -> Vec<PathBuf> {
     let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
     names.map(|name| PathBuf::from(OsString::from_vec(unescape(name)))).collect()
 }
 
-/// Devices that this one is a part of.
+/// Devices of which this one is a part.
 fn used_as_part(root: &Root, directory: &Path, device: &BlockDevice) -> Vec<DeviceUse> {
     let mut above = members::holders(root, directory);
     above.extend(members::nvme_head_of_path(&device.name));

@@ -8,18 +8,18 @@ use std::path::Path;
 /// A multiple of every sector size.
 const ALIGNMENT_BYTES: usize = 4096;
 
-/// A target that is read past the page cache, with the memory that this takes.
+/// A target opened for reads past the page cache, with an aligned buffer.
 #[derive(Debug)]
 pub struct DirectReader {
     file: File,
     is_past_cache: bool,
     memory: Vec<u8>,
-    /// Where the aligned part of the memory begins.
+    /// Offset of the aligned part of the buffer.
     start: usize,
 }
 
 impl DirectReader {
-    /// Opens a file or device for reads of at most so many bytes.
+    /// Opens a file or device for reads of at most `bytes_max` bytes.
     pub fn of(path: &Path, bytes_max: usize) -> io::Result<Self> {
         Ok(Self::with(sys::block::open_past_cache(path)?, true, bytes_max))
     }
@@ -39,7 +39,7 @@ impl DirectReader {
         // A range may begin and end anywhere in a block.
         let mut memory = vec![0; bytes_max + 3 * ALIGNMENT_BYTES];
         let start = memory.as_ptr().align_offset(ALIGNMENT_BYTES);
-        // Longer reads are refused wherever the memory begins.
+        // Longer reads are refused at any alignment of the buffer.
         memory.truncate(start + bytes_max + 2 * ALIGNMENT_BYTES);
         Self { file, is_past_cache, memory, start }
     }
@@ -49,18 +49,18 @@ impl DirectReader {
         self.is_past_cache
     }
 
-    /// Reads so many bytes at a place, both multiples of the sector size.
+    /// Reads `bytes` bytes at an offset, both multiples of the sector size.
     pub fn read(&mut self, place: u64, bytes: usize) -> io::Result<&[u8]> {
         let block = &mut self.memory[self.start..][..bytes];
         self.file.read_exact_at(block, place)?;
         Ok(block)
     }
 
-    /// Reads any range that lies within the target.
+    /// Reads any range within the target.
     ///
     /// # Errors
     ///
-    /// Also if it is longer than was said at first.
+    /// Also if it is longer than the maximum given to [`of`](Self::of).
     pub fn read_range(&mut self, offset: u64, bytes: usize) -> io::Result<&[u8]> {
         let skipped = (offset % ALIGNMENT_BYTES as u64) as usize;
         let (first, wanted) = (offset - skipped as u64, skipped + bytes);

@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Describes the system. What cannot be read is unknown.
+/// Describes the system. Properties that cannot be read are unknown.
 pub fn environment(root: &Root) -> Environment {
     Environment {
         kernel_release: root.word("/proc/sys/kernel/osrelease"),
@@ -24,7 +24,7 @@ pub fn environment(root: &Root) -> Environment {
     }
 }
 
-/// What a recording of device counters says of the machine.
+/// The machine for a recording of device counters.
 pub fn watched_machine(root: &Root) -> WatchedMachine {
     WatchedMachine {
         processor_name: processor::name(root),
@@ -33,15 +33,14 @@ pub fn watched_machine(root: &Root) -> WatchedMachine {
     }
 }
 
-/// Describes what stands below each of `paths`, whether anything is there or not. Nothing is
-/// opened but the kernel's own files.
+/// Describes the storage below each of `paths`, whether it exists or not. Only the kernel's own files are opened.
 pub fn target_environment(root: &Root, paths: &[PathBuf]) -> BTreeMap<PathBuf, TargetEnvironment> {
     let mounts = mounts::read(root);
     let mut known = BTreeMap::new();
     paths.iter().map(|path| (path.clone(), one(&mut Walk::new(root, &mounts), &mut known, root, path))).collect()
 }
 
-/// `known`: what is already known below mounts, by their numbers. Many targets stand on few mounts.
+/// `known`: storage already described, by mount ID. Many targets are on few mounts.
 fn one(walk: &mut Walk, known: &mut BTreeMap<u32, TargetEnvironment>, root: &Root, path: &Path) -> TargetEnvironment {
     let place = resolve::on_machine(root, path);
     let file_type = fs::metadata(root.path(&place)).map(|metadata| metadata.file_type());

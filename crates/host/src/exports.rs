@@ -1,22 +1,22 @@
-//! Files and devices that the kernel itself serves to others: `NVMe` and SCSI targets, USB storage.
+//! Files and devices that the kernel itself exports: `NVMe` and SCSI targets, USB storage.
 //!
-//! These drivers open what they serve without a claim, and no process has a descriptor of it.
+//! These drivers open their backing without a claim, and no process has a descriptor of it.
 
 use crate::root::Root;
 use std::path::{Path, PathBuf};
 
 const CONFIG: &str = "/sys/kernel/config";
 
-/// Something that is served.
+/// An exported file or device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Export {
-    /// By which name it was opened.
+    /// The path by which it was opened.
     pub(crate) path: PathBuf,
-    /// By whom: "the USB gadget g1".
+    /// The exporter: "the USB gadget g1".
     pub(crate) phrase: String,
 }
 
-/// All that are configured, as far as configfs is mounted and may be read.
+/// All configured exports, as far as configfs is mounted and readable.
 pub(crate) fn all(root: &Root) -> Vec<Export> {
     let mut exports = Vec::new();
     let mut add = |path: Option<String>, phrase: String| {

@@ -1,4 +1,4 @@
-//! File systems: their names, which of them are no storage, and what direct I/O needs on them.
+//! File systems: their names, those that are no storage, and their requirements for direct I/O.
 
 use crate::mounts;
 use crate::root::Root;
@@ -42,7 +42,7 @@ const STORAGE: [(u64, &str); 29] = [
     (0x482B, "hfsplus"),
 ];
 
-/// Magic numbers of those whose files are doors to the kernel.
+/// Magic numbers of pseudo file systems, whose files are interfaces of the kernel.
 const PSEUDO: [(u64, &str); 25] = [
     (0x9FA0, "proc"),
     (0x6265_6572, "sysfs"),
@@ -71,14 +71,14 @@ const PSEUDO: [(u64, &str); 25] = [
     (0x0904_1934, "anon_inodefs"),
 ];
 
-/// Those without a magic number of their own: devtmpfs has that of tmpfs.
+/// Pseudo file systems without a magic number of their own: devtmpfs has that of tmpfs.
 const PSEUDO_BY_NAME: [&str; 2] = ["devtmpfs", "nfsd"];
 
-/// The file systems of a run's targets. Thousands of targets lie on few devices, so each is described once.
+/// The file systems of a run's targets. Thousands of targets are on few devices, so each is described once.
 #[derive(Debug)]
 pub(crate) struct FileSystems<'a> {
     root: &'a Root,
-    /// By device and magic number, as they were when first met; room and rights are those of each look.
+    /// By device and magic number, as first described; free space and permissions are read each time.
     known: BTreeMap<(u64, u64), FileSystem>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> FileSystems<'a> {
         Self { root, known: BTreeMap::new() }
     }
 
-    /// The file system on `device` that the kernel describes by `stat`.
+    /// The file system on `device` with the kernel's `stat`.
     pub(crate) fn describe(&mut self, device: u64, stat: FileSystemStat) -> FileSystem {
         let known = self.known.entry((device, stat.magic)).or_insert_with(|| describe(self.root, device, stat));
         FileSystem { free_bytes: stat.free_bytes, read_only: stat.read_only, ..known.clone() }
@@ -112,10 +112,10 @@ fn describe(root: &Root, device: u64, stat: FileSystemStat) -> FileSystem {
     FileSystem { name, is_pseudo, free_bytes: stat.free_bytes, read_only: stat.read_only, completion_polling }
 }
 
-/// What direct I/O on `file`, which lies on `device`, needs.
+/// Requirements of direct I/O on `file`, which is on `device`.
 ///
-/// The kernel's own statement if it makes one, else whether `O_DIRECT` is accepted at all and
-/// the sector size of the device below.
+/// The kernel's own statement if it makes one, else whether `O_DIRECT` is accepted at all and the sector size of the
+/// device below.
 pub(crate) fn direct_io(root: &Root, file: &File, device: u64) -> DirectIo {
     match sys::direct_io::statement(file) {
         Ok(Statement::Impossible) => DirectIo::Unsupported,
@@ -127,7 +127,7 @@ pub(crate) fn direct_io(root: &Root, file: &File, device: u64) -> DirectIo {
     }
 }
 
-/// What the block device below a file system needs; unknown if there is none.
+/// Requirements of the block device below a file system; unknown if there is none.
 pub(crate) fn direct_io_of_device(root: &Root, device: u64) -> DirectIo {
     match logical_block_bytes(root, device) {
         Some(bytes) => DirectIo::Aligned { memory_bytes: bytes, offset_bytes: bytes },
@@ -141,18 +141,18 @@ pub(crate) fn logical_block_bytes(root: &Root, device: u64) -> Option<u32> {
     u32::try_from(size).ok().filter(|size| size.is_power_of_two())
 }
 
-/// Whether a device, or the disk that it is a partition of, has queues whose completions can be
-/// polled for. Kernels before 6.11 take such requests in any case and complete them by interrupts.
+/// True if a device, or the disk of the partition, has polled queues. Kernels before 6.11 accept polled requests in any
+/// case and complete them by interrupts.
 pub(crate) fn completion_polling(root: &Root, device: u64) -> Option<bool> {
     in_queue(device, "io_poll").find_map(|file| root.switch(file))
 }
 
-/// The largest discard that a device takes, in bytes; 0 = it takes none.
+/// The largest discard of a device, in bytes; 0 = discards are not supported.
 pub(crate) fn discard_bytes_max(root: &Root, device: u64) -> Option<u64> {
     in_queue(device, "discard_max_bytes").find_map(|file| root.number(file))
 }
 
-/// Where a property of a disk's queue is told, of the disk itself or of the one that a partition is on.
+/// Files of a property of a disk's queue: of the disk itself or of the one that a partition is on.
 fn in_queue(device: u64, property: &str) -> impl Iterator<Item = String> {
     let directory = block_directory(device);
     // File systems without a disk of their own have the major number 0, and no directory there.
@@ -161,7 +161,7 @@ fn in_queue(device: u64, property: &str) -> impl Iterator<Item = String> {
     queues.map(move |queue| format!("{directory}/{queue}/{property}"))
 }
 
-/// Where the kernel describes a block device.
+/// Directory of a block device in /sys.
 pub(crate) fn block_directory(device: u64) -> String {
     let (major, minor) = sys::file::major_minor(device);
     format!("/sys/dev/block/{major}:{minor}")

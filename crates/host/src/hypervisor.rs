@@ -1,4 +1,4 @@
-//! What the system runs on: hardware, or which hypervisor.
+//! The platform of the system: hardware, or the hypervisor.
 
 use crate::root::Root;
 use crate::syntax::labelled;
@@ -25,10 +25,10 @@ const FIRMWARE: [(&str, &str); 17] = [
     ("Alibaba Cloud", "Alibaba Cloud"),
 ];
 
-/// Where firmware says it, the most telling first.
+/// Firmware files that name it, the most specific first.
 const FIRMWARE_FILES: [&str; 4] = ["product_name", "sys_vendor", "board_vendor", "bios_vendor"];
 
-/// Beginnings of names of clocks that only a hypervisor offers, and whose they are.
+/// Prefixes of clock sources that only a hypervisor offers, and the hypervisors.
 const CLOCKS: [(&str, &str); 4] =
     [("kvm-clock", "KVM"), ("hyperv_clocksource", "Hyper-V"), ("xen", "Xen"), ("vmware", "VMware")];
 
@@ -40,12 +40,12 @@ pub(crate) fn of(root: &Root) -> Option<Hypervisor> {
     if let Some(name) = announced(root) {
         return Some(Hypervisor::Named(name));
     }
-    // Some clouds rent out bare machines whose firmware says the same as that of virtual ones.
+    // Some clouds rent out bare-metal machines whose firmware strings are those of virtual ones.
     if flagged == Some(false) {
         return Some(Hypervisor::None);
     }
     let name = match (firmware(root), clock(root)) {
-        // QEMU makes the machine; the clock tells what makes it run.
+        // QEMU emulates the machine; the clock source shows the accelerator.
         (Some("QEMU"), Some(clock)) => Some(clock),
         (firmware, clock) => firmware.or(clock),
     };
@@ -53,13 +53,13 @@ pub(crate) fn of(root: &Root) -> Option<Hypervisor> {
     named.or_else(|| flagged.map(|_| Hypervisor::Unnamed))
 }
 
-/// Whether the processor says that it is not a real one; only x86 does.
+/// The processor's hypervisor flag; only x86 has one.
 fn is_flagged(root: &Root) -> Option<bool> {
     let cpuinfo = root.text("/proc/cpuinfo")?;
     Some(labelled(&cpuinfo, "flags")?.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
-/// What a hypervisor says by an interface of its own.
+/// The hypervisor named by an interface of its own.
 fn announced(root: &Root) -> Option<String> {
     let xen = root.word("/sys/hypervisor/type").map(|kind| if kind == "xen" { "Xen".to_owned() } else { kind });
     xen.or_else(|| {

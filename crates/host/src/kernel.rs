@@ -1,4 +1,4 @@
-//! The kernel: its release, this process's standing with it, and whether `io_uring` works.
+//! The kernel: its release, privileges and limits of this process, and `io_uring` support.
 
 use crate::root::Root;
 use crate::syntax::labelled;
@@ -16,12 +16,12 @@ pub fn computer_name(root: &Root) -> String {
     root.word("/proc/sys/kernel/hostname").or_else(|| root.word("/etc/hostname")).unwrap_or_default()
 }
 
-/// Which start of the machine this is; empty if unknown.
+/// Boot ID of the machine; empty if unknown.
 pub fn boot_id(root: &Root) -> String {
     root.word("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// As `uname -r` says.
+/// The output of `uname -r`.
 pub(crate) fn release(root: &Root) -> String {
     root.word("/proc/sys/kernel/osrelease").unwrap_or_default()
 }
@@ -31,8 +31,8 @@ pub fn clock_source(root: &Root) -> String {
     root.word("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_default()
 }
 
-/// True if the kernel keeps time with the CPU's counter, and the processor promises it a constant rate, also while it
-/// sleeps: on x86-64 by flags, on ARM64 by its architecture.
+/// True if the kernel keeps time with the CPU's counter, and the processor guarantees it a constant rate, also in sleep
+/// states: on x86-64 by flags, on ARM64 by its architecture.
 pub fn trusts_cpu_counter(root: &Root) -> bool {
     sys::machine_clock::COUNTER_SOURCE.is_some_and(|name| name == clock_source(root)) && has_constant_rate(root)
 }
@@ -49,8 +49,8 @@ fn has_constant_rate(_root: &Root) -> bool {
     true
 }
 
-/// True if limits on locked memory do not bind this process. Capabilities in a user namespace of
-/// its own do not count: the kernel asks for those of the first one.
+/// True if limits on locked memory do not apply to this process. Capabilities in a user namespace of its own do not
+/// count: the kernel checks those of the initial one.
 pub(crate) fn locks_any_memory(root: &Root) -> bool {
     let status = root.text("/proc/self/status").unwrap_or_default();
     let effective = labelled(&status, "CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
@@ -61,7 +61,7 @@ pub(crate) fn locks_any_memory(root: &Root) -> bool {
     first_namespace && effective >> CAPABILITY_IPC_LOCK & 1 == 1
 }
 
-/// What the outcome of making a ring means here.
+/// Interprets the result of creating a ring.
 pub(crate) fn io_uring(root: &Root, outcome: io::Result<()>) -> IoUring {
     match outcome {
         Ok(()) => IoUring::Available,

@@ -15,7 +15,7 @@ use std::path::Path;
 /// The unit of sizes in /sys, whatever the sector size of the device.
 const SECTOR_BYTES: u64 = 512;
 
-/// Reads the counters of `devices`, by the kernel's names; those that keep none are left out.
+/// Reads the counters of `devices`, by the kernel's names; those without counters are left out.
 pub fn device_counters<'a>(
     root: &Root,
     devices: impl IntoIterator<Item = &'a str>,
@@ -28,14 +28,14 @@ pub fn device_counters<'a>(
     devices.into_iter().filter_map(counters).collect()
 }
 
-/// True if the device, or the disk of a partition, was told not to count (`queue/iostats`).
+/// True if accounting of the device, or of the disk of a partition, is switched off (`queue/iostats`).
 fn is_switched_off(root: &Root, directory: &Path) -> bool {
     let switch = |directory: &Path| root.switch(directory.join("queue/iostats"));
     switch(directory).or_else(|| switch(directory.parent()?)) == Some(false)
 }
 
-/// Reads the counters of `devices`, by the kernel's names, of caches, and those of this process. Devices
-/// that keep none are left out.
+/// Reads the counters of `devices`, by the kernel's names, of caches, and those of this process. Devices without
+/// counters are left out.
 pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str> + Clone) -> KernelCounters {
     KernelCounters {
         devices: device_counters(root, devices.clone()),
@@ -51,8 +51,8 @@ pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str> +
     }
 }
 
-/// The line of a `stat` file: 11 numbers, since Linux 4.18 four more for discards, since 5.5 two
-/// more for flushes. Numbers that later kernels may add are passed over.
+/// The line of a `stat` file: 11 numbers, since Linux 4.18 four more for discards, since 5.5 two more for flushes.
+/// Further numbers of later kernels are ignored.
 pub(crate) fn device(text: &str) -> Option<DeviceCounters> {
     let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
     let requests = |at: usize| match numbers.get(at..at + 4)? {
@@ -92,13 +92,12 @@ fn process(text: &str) -> Option<ProcessCounters> {
     })
 }
 
-/// User and system time in a line of /proc/PID/stat, where they are counted in hundredths of a
-/// second (`USER_HZ`) on every machine that this program knows.
+/// User and system time in a line of /proc/PID/stat, in hundredths of a second (`USER_HZ`) on every supported machine.
 fn cpu_times_ms(text: &str) -> Option<(u64, u64)> {
     const TICK_MS: u64 = 10;
     let numbers: Vec<&str> = words_behind_name(text)?.collect();
     let ticks = |at: usize| numbers.get(at)?.parse::<u64>().ok();
-    // So far below the largest number that they can be added up.
+    // Limited so that sums do not overflow.
     let ms = |ticks: u64| ticks.saturating_mul(TICK_MS).min(u64::MAX / 2);
     Some((ms(ticks(11)?), ms(ticks(12)?)))
 }
@@ -108,7 +107,7 @@ fn dirty(text: &str) -> Option<DirtyMemory> {
     Some(DirtyMemory { dirty_bytes: labelled_kib(text, "Dirty")?, writeback_bytes: labelled_kib(text, "Writeback")? })
 }
 
-/// What the tightest of our cgroups counted.
+/// Throttling counters of the tightest of our cgroups.
 fn cpu_limit(root: &Root) -> Option<CpuLimitCounters> {
     let mounts = mounts::read(root);
     let mut counters = Vec::new();
@@ -121,7 +120,7 @@ fn cpu_limit(root: &Root) -> Option<CpuLimitCounters> {
     counters.into_iter().max_by_key(|counters| counters.throttled_us)
 }
 
-/// The lines of a `cpu.stat` file; those of throttling are there where limits are possible.
+/// The lines of a `cpu.stat` file; those of throttling are present where limits are possible.
 fn throttled(text: &str) -> Option<CpuLimitCounters> {
     let value = |label: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once(' '));
@@ -129,7 +128,7 @@ fn throttled(text: &str) -> Option<CpuLimitCounters> {
     };
     Some(CpuLimitCounters {
         throttled_count: value("nr_throttled")?,
-        // Version 1 counts nanoseconds.
+        // Version 1 counts in nanoseconds.
         throttled_us: value("throttled_usec").or_else(|| Some(value("throttled_time")? / 1000))?,
     })
 }

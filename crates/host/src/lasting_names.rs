@@ -1,4 +1,4 @@
-//! Names that a file or block device keeps for as long as it exists, whatever path leads to it.
+//! Names that a file or block device keeps for as long as it exists, whatever its path.
 
 use crate::block::place;
 use crate::devices;
@@ -8,9 +8,9 @@ use model::block_device::{DeviceKind, DeviceNumber, DeviceRow};
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
-/// The lasting names of an open file or block device, the best first; none if nothing tells it from another.
+/// The lasting names of an open file or block device, the best first; none if nothing distinguishes it from others.
 ///
-/// Of a file: inode number and time of birth. Of a device: WWN or UUID, serial number, or the file below a loop device,
+/// Of a file: inode number and birth time. Of a device: WWN or UUID, serial number, or the file below a loop device,
 /// with its size; of a partition, those of its disk with number and first sector.
 pub fn lasting_names(root: &Root, file: &File) -> Vec<String> {
     let Ok(metadata) = file.metadata() else { return Vec::new() };

@@ -1,13 +1,13 @@
-//! Facts about the machine, read from a root directory it is given.
+//! Facts about the machine, read from a root directory passed to it.
 //!
-//! [`system()`] reads CPUs, caches, memory and kernel features, [`targets()`] looks at the files and
-//! devices of a profile. For reports, [`environment()`] describes what surrounds a run,
-//! [`target_environment`] what its targets stand on, [`placement()`] where the bytes of a file lie, [`devices()`] all block devices, and
-//! [`io_counters()`], [`dirty_parts()`], [`cpu_counters()`] and [`machine_counters()`] what the kernel
-//! counted, [`share_counters()`] what it counted of NFS and SMB, [`HealthWatch`] what went wrong with devices meanwhile; [`device_state`], [`file_system_state`]
-//! and [`processor_state`] what `diskspd check` asks about. [`sampled_zeros`] reads some of a device before
-//! it is measured. Nothing here decides anything, and nothing here changes anything but this process's own
-//! limit of open files: who reads the facts decides.
+//! [`system()`] reads CPUs, caches, memory and kernel features, [`targets()`] inspects the files and devices of a
+//! profile. For reports, [`environment()`] describes the system around a run, [`target_environment`] the storage below
+//! its targets, [`placement()`] the location of a file on its devices, [`devices()`] all block devices, and
+//! [`io_counters()`], [`dirty_parts()`], [`cpu_counters()`] and [`machine_counters()`] the kernel's counters,
+//! [`share_counters()`] those of NFS and SMB, [`HealthWatch`] device errors during the run; [`device_state`],
+//! [`file_system_state`] and [`processor_state`] the state that `diskspd check` evaluates. [`sampled_zeros`] reads
+//! samples of a device before it is measured. Nothing here decides anything, and nothing here changes anything but this
+//! process's own limit of open files: the callers decide.
 
 mod block;
 mod cache_counters;
@@ -51,6 +51,7 @@ mod state;
 mod storage;
 mod syntax;
 mod system;
+mod system_reading;
 mod target;
 mod threads;
 mod tracepoint;
@@ -72,7 +73,7 @@ pub use loops::loop_file;
 pub use machine_counters::machine_counters;
 pub use memory::{dirty_parts, free_memory_bytes, huge_page_bytes};
 pub use model::facts::TargetQuestion;
-pub use named_device::{NamedDevice, named_device};
+pub use named_device::{NamedDevice, disks_below, named_device};
 pub use openers::{users_of_files, users_of_shared_file};
 pub use other_programs::{other_bytes, other_cpu_time};
 pub use overlay::identity as file_identity;
@@ -83,8 +84,12 @@ pub use processor::cpu_counters;
 pub use resolve::on_machine;
 pub use root::Root;
 pub use shares::{counts_transfers, share_counters};
-pub use state::{device_state, file_system_state, housekeeping, processor_state};
+pub use state::{
+    CronJob, CronJobs, CronMinute, CronSchedule, JobSchedule, cron_jobs, device_state, file_system_state, housekeeping,
+    network_paths, processor_state,
+};
 pub use system::system;
+pub use system_reading::{interface_values, processor_names};
 pub use target::targets;
 pub use threads::{IoWorkerThread, cpu_wait, io_worker_threads};
 pub use tracepoint::{Tracepoint, tracepoint};

@@ -1,7 +1,7 @@
-//! Loop devices and what backs each of them.
+//! Loop devices and their backing.
 //!
-//! The driver is asked, since the name in `backing_file` may by now lead to another file, or to none:
-//! after a bind mount, a rename or a deletion.
+//! The driver is queried, since the name in `backing_file` may by now lead to another file, or to none: after a bind
+//! mount, a rename or a deletion.
 
 use crate::block::place;
 use crate::root::Root;
@@ -13,19 +13,19 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A loop device that is attached.
+/// An attached loop device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Attached {
     /// Like `loop0`.
     pub(crate) name: String,
-    /// The name of its backing as /sys has it, without the remark that it was deleted.
+    /// The name of its backing as in /sys, without the suffix that it was deleted.
     pub(crate) file: PathBuf,
-    /// What the driver says; else why it could not be asked.
+    /// The driver's answer, or the reason why the driver could not be queried.
     pub(crate) backing: Result<LoopBacking, String>,
 }
 
 impl Attached {
-    /// The regular file that it stands on, by identity.
+    /// Identity of its backing file, if that is regular.
     pub(crate) fn file_identity(&self) -> Option<FileIdentity> {
         let backing = self.backing.as_ref().ok()?;
         backing.block_device.is_none().then_some(backing.file)
@@ -38,7 +38,7 @@ impl Attached {
     }
 }
 
-/// All that are attached.
+/// All attached loop devices.
 pub(crate) fn attached(root: &Root) -> Vec<Attached> {
     root.numbered("/sys/block", "loop").into_iter().filter_map(|number| one(root, &format!("loop{number}"))).collect()
 }
@@ -63,7 +63,7 @@ pub(crate) fn one(root: &Root, name: &str) -> Option<Attached> {
     Some(Attached { name: name.to_owned(), file: std::ffi::OsString::from_vec(path.to_vec()).into(), backing })
 }
 
-/// What a loop device says that was detached meanwhile.
+/// Error of a loop device that was detached meanwhile.
 const ENXIO: i32 = 6;
 
 fn ask(root: &Root, name: &str) -> io::Result<LoopBacking> {
@@ -73,7 +73,7 @@ fn ask(root: &Root, name: &str) -> io::Result<LoopBacking> {
         let (major, minor) = sys::file::major_minor(metadata.rdev());
         metadata.file_type().is_block_device() && number.is_none_or(|number| number == DeviceNumber { major, minor })
     };
-    // Looked at before it is opened, as opening another kind of device may do something.
+    // Checked before it is opened, as opening another kind of device may have side effects.
     if !is_it(&fs::metadata(&node)?) {
         return Err(io::Error::other(format!("/dev/{name} refers to a different device")));
     }
@@ -90,7 +90,7 @@ fn ask(root: &Root, name: &str) -> io::Result<LoopBacking> {
     })
 }
 
-/// What several loop devices that cannot be asked have in common, as a phrase; `None` if there are none.
+/// The common reason why several loop devices cannot be queried, as a phrase; `None` if there are none.
 pub(crate) fn unasked<'a>(devices: impl IntoIterator<Item = &'a Attached>) -> Option<String> {
     let mut reasons = devices.into_iter().filter_map(|device| Some((&device.name, device.backing.as_ref().err()?)));
     let (name, reason) = reasons.next()?;

@@ -4,7 +4,7 @@ use crate::root::Root;
 use crate::syntax::words_behind_name;
 use model::machine_counters::{FaultCounters, MachineCounters, NetworkCounters, TaskCounters};
 
-/// Reads them.
+/// Reads these counters.
 pub fn machine_counters(root: &Root) -> MachineCounters {
     let text = |path: &str| root.text(path);
     MachineCounters {
@@ -16,14 +16,14 @@ pub fn machine_counters(root: &Root) -> MachineCounters {
     }
 }
 
-/// Lines of a name, a blank and a number. All faults are counted in one, hard ones in another too.
+/// Lines of a name, a blank and a number. One counter has all faults, another the hard ones.
 fn page_faults(vmstat: &str) -> Option<FaultCounters> {
     let value = |name: &str| named(vmstat, name)?.parse::<u64>().ok();
     let (all, hard) = (value("pgfault")?, value("pgmajfault")?);
     Some(FaultCounters { soft: all.saturating_sub(hard), hard })
 }
 
-/// What follows `name` on the line that begins with it.
+/// The text after `name` on the line that begins with it.
 fn named<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(char::is_whitespace)).map(str::trim)
 }
@@ -35,7 +35,7 @@ fn own_page_faults(stat: &str) -> Option<FaultCounters> {
     Some(FaultCounters { soft, hard: words.nth(1)?.parse().ok()? })
 }
 
-/// TCP's counters are those of both versions of IP, UDP's have a file for each.
+/// TCP's counters are those of both versions of IP, UDP's are in a file for each.
 fn network(snmp: &str, snmp6: &str) -> Option<NetworkCounters> {
     let tcp = |name: &str| column(snmp, "Tcp:", name);
     let udp = |name: &str| {
@@ -61,8 +61,8 @@ fn column(snmp: &str, protocol: &str, name: &str) -> Option<u64> {
     values.split_whitespace().nth(place)?.parse().ok()
 }
 
-/// `processes` counts every process and thread since the start of the system; the fourth word of
-/// the load has those that are there, behind a slash.
+/// `processes` counts every process and thread since boot; the fourth word of the load has the current number, after a
+/// slash.
 fn tasks(stat: &str, load: &str) -> Option<TaskCounters> {
     let started: u64 = named(stat, "processes")?.parse().ok()?;
     let (_, existing) = load.split_whitespace().nth(3)?.split_once('/')?;
@@ -121,7 +121,7 @@ UdpLite: 900 0 900\n";
         let before = machine_counters(&Root::machine());
         let pages = vec![1u8; 8 << 20];
         let after = machine_counters(&Root::machine());
-        // A process that runs has had some.
+        // A running process has had some.
         if before.own_page_faults.is_some_and(|faults| faults.soft == 0) {
             testkit::skip!("this kernel or its emulation does not count page faults");
         }

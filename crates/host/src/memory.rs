@@ -1,5 +1,5 @@
-//! Memory: what a run may use of the machine's and below the limits of our cgroups, and what the page cache still has to
-//! write of files and devices.
+//! Memory: available on the machine and within the limits of our cgroups, and dirty in the page cache of files and
+//! devices.
 
 use crate::cgroups::{self, Version};
 use crate::root::Root;
@@ -10,13 +10,13 @@ use model::kernel_counters::DirtyMemory;
 use std::ops::Range;
 use std::path::Path;
 
-/// Assumed available memory if the kernel reports none: enough to refuse nothing.
+/// Assumed available memory if the kernel reports none: enough to accept any request.
 const UNKNOWN_BYTES: u64 = 1 << 50;
 
-/// Limits of cgroup version 1 from here on mean "none" (it has no word for it).
+/// Limits of cgroup version 1 from here on mean "none" (it has no other value for it).
 pub(crate) const LIMIT_BYTES_MAX: u64 = 1 << 60;
 
-/// Reads all of it; `lock_limit_bytes` is this process's `RLIMIT_MEMLOCK`.
+/// Reads all memory facts; `lock_limit_bytes` is this process's `RLIMIT_MEMLOCK`.
 pub(crate) fn read(root: &Root, lock_limit_bytes: Option<u64>) -> Memory {
     Memory {
         available_bytes: available_bytes(root).unwrap_or(UNKNOWN_BYTES),
@@ -25,7 +25,7 @@ pub(crate) fn read(root: &Root, lock_limit_bytes: Option<u64>) -> Memory {
     }
 }
 
-/// Bytes of memory that this process may count on.
+/// Bytes of memory available to this process.
 pub fn free_memory_bytes(root: &Root) -> u64 {
     read(root, None).free_bytes()
 }
@@ -45,7 +45,7 @@ fn available_bytes(root: &Root) -> Option<u64> {
     labelled_kib(&meminfo, "MemAvailable").or_else(free_and_cached)
 }
 
-/// The names that the two versions of cgroups use.
+/// File names of the two versions of cgroups.
 struct Files {
     limit: &'static str,
     used: &'static str,
@@ -59,7 +59,7 @@ const VERSION_1: Files = Files {
 };
 const VERSION_2: Files = Files { limit: "memory.max", used: "memory.current", cache: ["inactive_file", "active_file"] };
 
-/// The least that is left in any cgroup that we are in, up to the top; `None` = no limit.
+/// The minimum left in any of our cgroups, up to the top; `None` = no limit.
 fn cgroup_left_bytes(root: &Root) -> Option<u64> {
     let mounts = mounts::read(root);
     let mut left = Vec::new();
@@ -74,7 +74,7 @@ fn cgroup_left_bytes(root: &Root) -> Option<u64> {
     left.into_iter().min()
 }
 
-/// Limit minus use, not counting cached files, which the kernel gives up first.
+/// Limit minus use, without cached files, which the kernel reclaims first.
 fn left_in(root: &Root, directory: &Path, files: &Files) -> Option<u64> {
     let limit = root.number(directory.join(files.limit)).filter(|limit| *limit < LIMIT_BYTES_MAX)?;
     let used = root.number(directory.join(files.used)).unwrap_or(0);
@@ -87,8 +87,8 @@ fn left_in(root: &Root, directory: &Path, files: &Files) -> Option<u64> {
     Some(limit.saturating_sub(used.saturating_sub(cache)))
 }
 
-/// That of parts of what is at these paths, all together. `None` if there are none, or the kernel does not
-/// tell it of each.
+/// Dirty memory of parts of the files or devices at these paths, in total. `None` if there are none, or the kernel does
+/// not report it for each.
 pub fn dirty_parts<'a>(parts: impl IntoIterator<Item = (&'a Path, Range<u64>)>) -> Option<DirtyMemory> {
     let dirty = |(path, part): (&Path, Range<u64>)| {
         let file = sys::file::open_to_look(path).ok()?;

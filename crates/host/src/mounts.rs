@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 /// One line of /proc/self/mountinfo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// Number of this mount.
+    /// ID of this mount.
     pub(crate) id: u32,
-    /// Number of the mount that it is mounted in.
+    /// ID of its parent mount.
     pub(crate) parent: u32,
     /// Major and minor number of the device, as `stat` shows them on most file systems.
     pub(crate) device: (u32, u32),
-    /// Which directory of the file system is mounted.
+    /// The mounted directory of the file system.
     pub(crate) root: PathBuf,
     pub(crate) point: PathBuf,
     /// Options of this mount.
     pub(crate) options: String,
     /// `ext4`, `fuse.sshfs` ...
     pub(crate) file_system: String,
-    /// What is mounted, as its file system names it.
+    /// The mounted device or share, in the notation of its file system.
     pub(crate) source: String,
     /// Options of the file system itself, such as cgroup controllers.
     pub(crate) super_options: String,
@@ -35,11 +35,11 @@ pub(crate) fn holding<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount>
         mount.point == Path::new("/") && !has_parent
     };
     let Some(mut current) = mounts.iter().find(is_top) else {
-        // After chroot into a plain directory the top is not in the list.
+        // After chroot into a plain directory the root is not in the list.
         return mounts.iter().filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| depth(mount));
     };
-    // Each step follows the kernel's own: what is mounted on the way hides what lies beyond it,
-    // even if that was mounted deeper. A list that runs in circles ends with its length.
+    // Each step follows the kernel's own: a mount on the way hides everything beyond it, even if that was mounted
+    // deeper. A list with a cycle ends with its length.
     for _ in mounts {
         let is_next = |mount: &&Mount| {
             mount.parent == current.id
@@ -57,12 +57,12 @@ fn depth(mount: &Mount) -> usize {
     mount.point.components().count()
 }
 
-/// All mounts; lines that make no sense are left out.
+/// All mounts; invalid lines are left out.
 pub(crate) fn read(root: &Root) -> Vec<Mount> {
     of_process(root, "self")
 }
 
-/// All mounts as a process sees them.
+/// All mounts in the namespace of a process.
 pub(crate) fn of_process(root: &Root, process: &str) -> Vec<Mount> {
     root.text(format!("/proc/{process}/mountinfo")).unwrap_or_default().lines().filter_map(parse).collect()
 }
@@ -128,12 +128,12 @@ mod tests {
         // Mounted later over a directory above, c hides b; and d hides c.
         assert_eq!(held(&mounts, "/srv/data/f").as_deref(), Some("d"));
         assert_eq!(held(&mounts[..2], "/srv/data/f").as_deref(), Some("b"));
-        // The first root file system is in the list of some machines, its own parent.
+        // The first root file system is in the list of some machines, as its own parent.
         assert_eq!(held(&[(1, 1, "/", "rootfs"), (20, 1, "/", "a")], "/f").as_deref(), Some("a"));
-        // No top in sight.
+        // No root in the list.
         assert_eq!(held(&[(21, 20, "/srv", "b"), (22, 21, "/srv/x", "c")], "/srv/x/f").as_deref(), Some("c"));
         assert_eq!(held(&[(21, 20, "/srv", "b")], "/f"), None);
-        // A circle has no end to find, but an end.
+        // A cycle must end.
         assert!(held(&[(1, 9, "/", "a"), (2, 1, "/", "b"), (3, 2, "/", "c"), (1, 3, "/", "d")], "/f").is_some());
     }
 

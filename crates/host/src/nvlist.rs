@@ -3,7 +3,7 @@
 //! A packed list is four bytes of header, then the list: version, flags, pairs, and two zeros at
 //! the end. A pair is its packed size, its size in memory, name, type, number of elements, value.
 
-/// Lists within lists that are followed.
+/// The maximum depth of nested lists.
 const DEPTH_MAX: usize = 32;
 /// In the header: packed as XDR.
 const ENCODING_XDR: u8 = 1;
@@ -20,7 +20,7 @@ pub(crate) struct List<'a> {
     pub(crate) pairs: Vec<(&'a str, Value<'a>)>,
 }
 
-/// A value of one of the types that matter here.
+/// A value of one of the types used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value<'a> {
     /// 64 bits without a sign.
@@ -29,7 +29,7 @@ pub(crate) enum Value<'a> {
     Text(&'a str),
     /// A list.
     List(List<'a>),
-    /// Several.
+    /// Several lists.
     Lists(Vec<List<'a>>),
 }
 
@@ -59,8 +59,8 @@ impl<'a> List<'a> {
     }
 }
 
-/// Unpacks a list; `None` if it is cut off, garbled or packed in another way. Values of other
-/// types are left out.
+/// Unpacks a list; `None` if it is truncated, invalid or packed in another encoding. Values of other types are left
+/// out.
 pub(crate) fn unpack(bytes: &[u8]) -> Option<List<'_>> {
     let (header, bytes) = bytes.split_at_checked(4)?;
     (header[0] == ENCODING_XDR).then(|| list(&mut Reader { bytes }, 0))?
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         Some(u64::from_be_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    /// Length, letters, and zeros up to the next unit of four bytes.
+    /// Length, characters, and zeros up to the next unit of four bytes.
     fn text(&mut self) -> Option<&'a str> {
         let length = usize::try_from(self.small()?).ok()?;
         let letters = self.take(length)?;

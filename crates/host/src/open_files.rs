@@ -11,28 +11,29 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a ring is read whose files the kernel does not list at that moment, because the ring is in use.
+/// The maximum number of reads of a ring whose files the kernel does not list at the moment, because the ring is in
+/// use.
 const RING_READS_MAX: u32 = 100;
 /// The wait before each of these but the first.
 const RING_WAIT: Duration = Duration::from_millis(1);
-/// Most bytes read of one ring: it may have a million files.
+/// The maximum number of bytes read of one ring: it may have a million files.
 const RING_BYTES_MAX: u64 = 64 << 20;
 
 /// A file that a process has open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenFile<'a> {
-    /// By the descriptor of this number, with its entry in /proc.
+    /// A descriptor of this number, with its entry in /proc.
     Descriptor(i32, &'a Path),
     /// Registered with an `io_uring` ring: its path, or from older kernels its name alone.
     Registered(&'a Path),
 }
 
-/// Files that may be open besides those that were visited.
+/// Files that may be open in addition to the visited ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unseen {
-    /// The descriptors may not be inspected.
+    /// Permission to inspect the descriptors was denied.
     pub(crate) denied: bool,
-    /// The files of a ring could not be read: it was in use whenever it was looked at.
+    /// The files of a ring could not be read: it was in use at each attempt.
     pub(crate) busy_ring: bool,
 }
 
@@ -62,7 +63,7 @@ fn visit_entry(
 ) {
     let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { return };
     let Ok(target) = fs::read_link(entry.path()) else { return };
-    // Other names that are no paths are those of sockets, pipes and their kind.
+    // Targets that are no paths are those of sockets, pipes and the like.
     if target.is_absolute() {
         visit(OpenFile::Descriptor(number, &entry.path()));
     } else if target.as_os_str() == "anon_inode:[io_uring]" {
@@ -74,9 +75,9 @@ fn visit_entry(
     }
 }
 
-/// The directories in /proc of a process and of each of its threads that has descriptors of its own.
+/// The directories in /proc of a process and of each of its threads with a descriptor table of its own.
 fn tables(root: &Root, process: u32) -> Vec<String> {
-    // Kernels without kcmp, and recorded trees: each thread counts as one that has.
+    // Kernels without kcmp, and recorded trees: each thread counts as one with its own.
     let is_shared = |thread: u32| {
         shows_own_namespace(root) && sys::descriptor::are_shared(process, thread).is_ok_and(|is_shared| is_shared)
     };
@@ -91,13 +92,13 @@ pub(crate) fn threads(root: &Root, process: u32) -> impl Iterator<Item = u32> {
     root.numbered(format!("/proc/{process}/task"), "").into_iter().filter(move |&thread| thread != process)
 }
 
-/// True if process ids in /proc are those that system calls of this process take.
+/// True if process IDs in /proc are those of this process's namespace.
 fn shows_own_namespace(root: &Root) -> bool {
     let own = std::process::id().to_string();
     *root == Root::machine() && fs::read_link("/proc/self").is_ok_and(|link| link == Path::new(&own))
 }
 
-/// The files registered with the ring whose information is at `path`; `None` if they cannot be read.
+/// The files registered with the ring whose fdinfo is at `path`; `None` if they cannot be read.
 fn registered(path: &Path) -> Option<Vec<PathBuf>> {
     for attempt in 0..RING_READS_MAX {
         if attempt > 0 {
@@ -124,7 +125,7 @@ fn listed(text: &str) -> Option<Vec<PathBuf>> {
     Some(names.map(|name| PathBuf::from(OsString::from_vec(unescape(name.trim_end_matches(" (deleted)"))))).collect())
 }
 
-/// The namespace of this kind that a process is in, as the kernel names it.
+/// The namespace of this kind of a process, in the kernel's notation.
 pub(crate) fn namespace(root: &Root, process: &str, kind: &str) -> Option<PathBuf> {
     fs::read_link(root.path(format!("/proc/{process}/ns/{kind}"))).ok()
 }
@@ -140,7 +141,7 @@ pub(crate) fn busy_rings(processes: &[String]) -> Option<String> {
     (!processes.is_empty()).then(|| format!("files registered with a busy io_uring ring could not be read ({names})"))
 }
 
-/// Where a registered file may be: as this process names it, and as the one that has it does.
+/// Candidate paths of a registered file: in this process's view, and in that of its owner.
 pub(crate) fn places(root: &Root, process: u32, path: &Path) -> Vec<PathBuf> {
     match path.strip_prefix("/") {
         Ok(below) => vec![path.to_owned(), root.path(format!("/proc/{process}/root")).join(below)],

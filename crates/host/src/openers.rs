@@ -1,8 +1,8 @@
-//! Who else has a file open.
+//! Other users of a file.
 //!
-//! The kernel knows and tells by granting a write lease or not; /proc and /sys then tell who it
-//! is. Where no lease can be had, what they tell is all there is. Files are compared by device and
-//! inode number, so that hard links, bind mounts and deleted names are the files they are.
+//! The kernel grants a write lease only on a file that nobody else has open; /proc and /sys then identify the users.
+//! Where no lease can be had, these are the only source. Files are compared by device and inode number, so that hard
+//! links, bind mounts and deleted names are recognised.
 
 use crate::open_files::{self, OpenFile};
 use crate::overlay::{Overlays, identity};
@@ -21,19 +21,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::lease::WriteLease;
 
-/// Most users of a file that are named one by one.
+/// The maximum number of users of a file that are listed.
 const NAMED_MAX: usize = 8;
 /// `OVERLAYFS_SUPER_MAGIC` (`include/uapi/linux/magic.h`).
 const OVERLAY_MAGIC: u64 = 0x794C_7630;
-/// How long a user who cannot be found gets to go away.
+/// Time that an unidentified user has to close the file.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Most bytes read of one process's list of mappings.
+/// The maximum number of bytes read of one process's list of mappings.
 const MAPS_BYTES_MAX: u64 = 64 << 20;
 
-/// Looks for users of `file`, regular, which also lies at `path`, besides this one descriptor.
+/// Searches for users of the regular `file`, which is also at `path`, other than this one descriptor.
 pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
     let lease = sys::lease::try_write_lease(file);
-    // The lease is about the merged file of an overlay, not about the one that it stands for.
+    // The lease is on the merged file of an overlay, not on the underlying one.
     let is_overlay = sys::file::file_system(file).is_ok_and(|stat| stat.magic == OVERLAY_MAGIC);
     if matches!(lease, Ok(WriteLease::Granted)) && !is_overlay {
         return Openers::None;
@@ -55,8 +55,8 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         Ok(_) if by_ourselves => Openers::NoneFoundInProc {
             reason: "this process has the file open twice, so the kernel's lease check cannot work".to_owned(),
         },
-        // Who was there may have left since, or is about to: an indexer, or the kernel itself, which
-        // keeps files of a ring open until some time after its process has ended.
+        // A user of that moment may have left since, or is about to: an indexer, or the kernel itself, which keeps
+        // files of a ring open until some time after its process has ended.
         Ok(_) if matches!(sys::lease::write_lease_within(file, PATIENCE), Ok(WriteLease::Granted)) => Openers::None,
         Ok(_) if !found.unidentified.is_empty() || !found.busy_rings.is_empty() => {
             let rings = found.busy_rings.iter();
@@ -75,11 +75,11 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
     }
 }
 
-/// How long processes of this program that have a shared file open and cannot be found get to go away.
+/// Time that unidentified processes of this program have to close a shared file.
 const SHARED_PATIENCE: Duration = Duration::from_secs(20);
 
-/// As [`of`], for a file that several hosts use together: processes of this same program, which are other hosts on this
-/// machine, are no users.
+/// As [`of`], for a file that several hosts share: processes of this same program, which are other hosts on this
+/// machine, do not count as users.
 pub(crate) fn of_shared(root: &Root, file: &File, path: &Path) -> Openers {
     let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else { return of(root, file, path) };
     let began = Instant::now();
@@ -88,7 +88,7 @@ pub(crate) fn of_shared(root: &Root, file: &File, path: &Path) -> Openers {
         if peers > 0 && peers == who.len() && all_are_known {
             return Openers::None;
         }
-        // One that has just closed it is not found here, and one that opens it at this moment is found there.
+        // A process that has just closed it is not found here, and one that is opening it is found there.
         match of(root, file, path) {
             Openers::Some { .. } if peers == who.len() && began.elapsed() < SHARED_PATIENCE => {}
             openers => return openers,
@@ -96,16 +96,16 @@ pub(crate) fn of_shared(root: &Root, file: &File, path: &Path) -> Openers {
     }
 }
 
-/// As [`users_of_files`] for one file that several hosts use together, without processes of this same program.
+/// As [`users_of_files`] for one file that several hosts share, without processes of this same program.
 pub fn users_of_shared_file(root: &Root, path: &Path, identity: FileIdentity) -> Vec<String> {
     let SharedUsers { who, peers, .. } = shared_users(root, path, identity);
     if peers == who.len() { Vec::new() } else { shortened(who) }
 }
 
-/// Users of a file that several hosts use together.
+/// Users of a file that several hosts share.
 struct SharedUsers {
     who: Vec<String>,
-    /// How many of them are processes of this same program.
+    /// Number of them that are processes of this same program.
     peers: usize,
     all_are_known: bool,
 }
@@ -119,18 +119,17 @@ fn shared_users(root: &Root, path: &Path, identity: FileIdentity) -> SharedUsers
     }
 }
 
-/// Users of each of these regular files, as phrases: "process 7 (postgres)", "loop device /dev/loop0",
-/// "active swap". Files without users are absent.
+/// Users of each of these regular files, as phrases: "process 7 (postgres)", "loop device /dev/loop0", "active swap".
+/// Files without users are absent.
 ///
-/// No lease is asked for, and descriptors of this process do not count, so this may be called while it
-/// has the files open. Not found are users that /proc does not show: processes of other users if this
-/// is not root, and those in other containers; and loop devices that may not be opened and have another
-/// path to the file.
+/// No lease is requested, and descriptors of this process do not count, so this may be called while it has the files
+/// open. Users that /proc does not show are not found: processes of other users if this is not root, and those in other
+/// containers; and loop devices that may not be opened and have another path to the file.
 pub fn users_of_files(root: &Root, files: &[(PathBuf, FileIdentity)]) -> BTreeMap<FileIdentity, Vec<String>> {
     search(root, files, &[]).users.into_iter().map(|(identity, who)| (identity, shortened(who))).collect()
 }
 
-/// A report must not go into a target, so the standard streams of this process count.
+/// A report must not be written into a target, so the standard streams of this process count.
 pub(crate) fn standard_streams(descriptors: &[i32]) -> Vec<String> {
     let name = |number: &i32| match number {
         0 => Some("standard input of this process"),
@@ -161,16 +160,16 @@ fn shortened(mut who: Vec<String>) -> Vec<String> {
     who
 }
 
-/// What was found.
+/// Results of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// By file, those of others.
+    /// Users by file, without this process.
     pub(crate) users: BTreeMap<FileIdentity, Vec<String>>,
-    /// By file, how many of `users` are processes of this same program.
+    /// By file, the number of `users` that are processes of this same program.
     pub(crate) peers: BTreeMap<FileIdentity, usize>,
-    /// By file, descriptors of this process.
+    /// Descriptors of this process by file.
     pub(crate) own_descriptors: BTreeMap<FileIdentity, Vec<i32>>,
-    /// Processes whose descriptors may not be looked at.
+    /// Number of processes whose descriptors may not be inspected.
     pub(crate) hidden_processes: usize,
     /// Processes whose rings could not be read, as phrases.
     pub(crate) busy_rings: Vec<String>,
@@ -184,9 +183,9 @@ impl Found {
     }
 }
 
-/// Looks for users of all `files` at once. `own_loops` are loop devices that are no users.
+/// Searches for users of all `files` at once. `own_loops` are loop devices that do not count as users.
 pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: &[String]) -> Found {
-    // Without symbolic links, as the kernel names it in its lists.
+    // Without symbolic links, as in the kernel's lists.
     let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
     let files: Vec<(PathBuf, FileIdentity)> = files.iter().map(|(path, file)| (real(path), *file)).collect();
     let mut search = Search { root, files: BTreeMap::new(), asked: BTreeMap::new() };
@@ -212,12 +211,12 @@ pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: 
     found
 }
 
-/// What is looked for.
+/// Files to search for.
 struct Search<'a> {
     root: &'a Root,
     /// By inode number.
     files: BTreeMap<u64, Vec<(PathBuf, FileIdentity)>>,
-    /// Those of `files` that stand for another one, by way of an overlay.
+    /// Underlying or merged files of overlays, with those of `files` that they belong to.
     asked: BTreeMap<FileIdentity, FileIdentity>,
 }
 
@@ -234,7 +233,7 @@ impl Search<'_> {
         self.asked.get(&file).copied().unwrap_or(file)
     }
 
-    /// The file that `path` leads to, or that bears its name where this process cannot follow.
+    /// The file at `path`, or the one of that name if this process cannot follow it.
     fn at(&self, path: &Path) -> Option<FileIdentity> {
         match fs::metadata(path) {
             Ok(metadata) => self.wanted(identity(&metadata)),
@@ -277,7 +276,7 @@ impl Search<'_> {
         found.unidentified.extend(loops::unasked(&unasked).map(|phrase| format!("possibly {phrase}")));
     }
 
-    /// Users of whom the kernel only tells the path that they were given.
+    /// Users of whom the kernel only reports the path of the file.
     fn named(&self, found: &mut Found) {
         for (pool, paths) in zpool::all(self.root) {
             for file in paths.iter().filter_map(|path| self.at(path)) {
@@ -312,7 +311,7 @@ impl Search<'_> {
         }
     }
 
-    /// Which of the files a process has open so.
+    /// The searched file behind an open file of a process.
     fn open(&self, process: u32, file: OpenFile<'_>) -> Option<FileIdentity> {
         match file {
             OpenFile::Descriptor(_, entry) => self.wanted(identity(&fs::metadata(entry).ok()?)),
@@ -322,7 +321,7 @@ impl Search<'_> {
         }
     }
 
-    /// True if one of the files has this name, in whatever directory.
+    /// True if one of the files has this name, in any directory.
     fn is_name(&self, name: &Path) -> bool {
         self.files.values().flatten().any(|(path, _)| path.file_name() == Some(name.as_os_str()))
     }
@@ -357,7 +356,7 @@ impl Search<'_> {
         found.unidentified.extend(possibly.map(|why| format!("possibly process {process}{command}, {why}")));
     }
 
-    /// True if a process runs the same file as this one.
+    /// True if a process executes the same file as this one.
     fn is_this_program(&self, process: u32) -> bool {
         let program = |process: &str| fs::metadata(self.root.path(format!("/proc/{process}/exe")));
         let identities = program("self").ok().zip(program(&process.to_string()).ok());
@@ -365,14 +364,14 @@ impl Search<'_> {
     }
 
     fn mapped(&self, process: u32) -> BTreeSet<FileIdentity> {
-        // The first thread shows no memory once it has ended, though all have the same.
+        // The first thread shows no memory once it has ended, though all share it.
         let mut others = open_files::threads(self.root, process).map(|thread| format!("{process}/task/{thread}"));
         self.mapped_in(&process.to_string())
             .or_else(|| others.find_map(|thread| self.mapped_in(&thread)))
             .unwrap_or_default()
     }
 
-    /// The files that a thread has mapped; `None` if it shows no memory.
+    /// The searched files that a thread has mapped; `None` if it shows no memory.
     fn mapped_in(&self, process: &str) -> Option<BTreeSet<FileIdentity>> {
         let maps = File::open(self.root.path(format!("/proc/{process}/maps"))).ok()?;
         let mut lines = BufReader::new(maps.take(MAPS_BYTES_MAX)).split(b'\n').map_while(Result::ok).peekable();
@@ -394,7 +393,7 @@ impl Search<'_> {
         if let Some((_, file)) = files.iter().find(|(_, file)| has_device(file)) {
             return Some(self.asked(*file));
         }
-        // Some file systems (btrfs, overlay) show another device number here than stat does.
+        // Some file systems (btrfs, overlay) show another device number here than in stat.
         let range: Vec<&str> = range.split('-').map(|end| end.trim_start_matches('0')).collect();
         let entry = self.root.path(format!("/proc/{process}/map_files/{}", range.join("-")));
         if let Ok(metadata) = fs::metadata(entry) {
@@ -404,7 +403,7 @@ impl Search<'_> {
         files.iter().find(|(other, _)| other == path).map(|(_, file)| self.asked(*file))
     }
 
-    /// Files that a process sees mounted as they are, without a loop device.
+    /// Image files that are mounted directly in the namespace of a process, without a loop device.
     fn mounts_of(&self, process: &str, found: &mut Found) {
         for mount in mounts::of_process(self.root, process) {
             let Some(source) = mount.source.strip_prefix('/').filter(|_| mount.file_system == "erofs") else {

@@ -1,4 +1,4 @@
-//! Who made a file: this tool, by the mark it left, or anybody else. And what is on a device, by samples.
+//! Origin of a file: created by this tool, according to its mark, or foreign. And content of a device, by samples.
 
 use model::facts::Origin;
 use model::mark::{ATTRIBUTE, Mark, RUN_ATTRIBUTE, Seen};
@@ -10,20 +10,20 @@ use sys::file_identity::FileState;
 
 /// Bytes per sample.
 const SAMPLE_BYTES: u64 = 4096;
-/// What both fills look like in a sample.
+/// Content of both fills in a sample.
 const ZEROS: [u8; SAMPLE_BYTES as usize] = [0; SAMPLE_BYTES as usize];
 const RAMP: [u8; SAMPLE_BYTES as usize] = ramp();
-/// Most samples taken of one file.
+/// The maximum number of samples of one file.
 const SAMPLES_MAX: u64 = 1000;
-/// Maximum number of separate data extents.
+/// The maximum number of separate data extents.
 const SEGMENTS_MAX: usize = 10_000;
 
-/// Finds out who made `file`, and whether anything has written to it since. A file that is open for the run `shared_run` is ours:
-/// its first host has found that out.
+/// Determines the origin of `file`, and whether it was written to since. A file that is open for the run `shared_run`
+/// is ours: its first host has determined that.
 pub(crate) fn of(file: &File, state: &FileState, shared_run: Option<&str>) -> Origin {
     let mark = sys::xattr::get(file, ATTRIBUTE);
     if state.size_bytes == 0 {
-        // It holds nobody's data, but may have been made by somebody.
+        // It contains no data to lose, but another user may have created it.
         let marked = mark.ok().flatten().map(|value| by_mark(file, state, &value, shared_run));
         return marked.filter(|origin| matches!(origin, Origin::Ours { .. })).unwrap_or(Origin::Empty);
     }
@@ -59,7 +59,7 @@ fn by_mark(file: &File, state: &FileState, value: &[u8], shared_run: Option<&str
     }
 }
 
-/// Where the first sample is that is neither zeros nor our fill.
+/// Offset of the first sample that is neither zeros nor our fill.
 pub(crate) fn first_foreign_sample(file: &File, size_bytes: u64) -> io::Result<Option<u64>> {
     let mut sample = [0; SAMPLE_BYTES as usize];
     for offset in sample_offsets(file, size_bytes) {

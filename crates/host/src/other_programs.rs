@@ -1,4 +1,4 @@
-//! Bytes that other programs of this machine transfer, and CPU time that they use.
+//! Bytes transferred and CPU time used by other programs of this machine.
 
 use crate::kernel_counters::device_counters;
 use crate::mounts;
@@ -8,24 +8,24 @@ use model::kernel_counters::{OtherBytes, OtherCpuTime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Processes above which they are not all read: it would take too long at the start of a measurement.
+/// The maximum number of processes that are read: more would take too long at the start of a measurement.
 const PROCESSES_MAX: usize = 2000;
 
-/// Bit of the kernel's own threads among the flags of a process (`PF_KTHREAD`): they work for others, us included.
+/// Flag of the kernel's own threads (`PF_KTHREAD`): they work for others, us included.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// Milliseconds of a clock tick of /proc.
 const TICK_MS: u64 = 10;
 
-/// File systems whose bytes are counted for a process, but are not those of a block device. FUSE counts none since
-/// Linux 5.8.
+/// File systems whose bytes are counted for a process, but are not those of a block device. FUSE has no such counters
+/// since Linux 5.8.
 const WITHOUT_DEVICE: [&str; 13] =
     ["nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "9p", "zfs", "ubifs", "lustre", "afs", "orangefs", "vboxsf"];
 
-/// The bytes of all other programs so far. `targets` are the devices of the run, which are not elsewhere.
+/// The bytes of all other programs so far. `targets` are the devices of the run; other devices are elsewhere.
 ///
-/// `None` if some are unknown: this process may not read them all (it needs root), there are too many, a device counts
-/// nothing, or a file system is mounted whose bytes are none of a block device.
+/// `None` if some are unknown: this process may not read them all (it needs root), there are too many, a device has no
+/// counters, or a file system is mounted whose bytes are those of no block device.
 pub fn other_bytes(root: &Root, targets: &BTreeSet<String>) -> Option<OtherBytes> {
     if mounts::read(root).iter().any(|mount| WITHOUT_DEVICE.contains(&mount.file_system.as_str())) {
         return None;
@@ -34,7 +34,8 @@ pub fn other_bytes(root: &Root, targets: &BTreeSet<String>) -> Option<OtherBytes
     if ids.len() > PROCESSES_MAX {
         return None;
     }
-    // A parent that waits for a child takes over its bytes. If the parent was read before, they are missing and not counted twice.
+    // A parent that waits for a child inherits its bytes. If the parent was read before, they are missing and not
+    // counted twice.
     ids.sort_unstable();
     let before = read_bytes(root, targets)?;
     let of_programs = ids.iter().filter(|id| **id != std::process::id()).map(|id| of_program(root, *id, &ids));
@@ -53,7 +54,7 @@ pub fn other_bytes(root: &Root, targets: &BTreeSet<String>) -> Option<OtherBytes
 
 /// CPU time outside this process so far; `None` if there are too many processes.
 ///
-/// A process that ended counts with its parent, which had waited for it, as its children do.
+/// A process that ended counts with the parent that waited for it, as its own children do.
 pub fn other_cpu_time(root: &Root) -> Option<OtherCpuTime> {
     let ids: Vec<u32> = root.names("/proc").iter().filter_map(|name| name.parse().ok()).collect();
     if ids.is_empty() || ids.len() > PROCESSES_MAX {
@@ -61,7 +62,7 @@ pub fn other_cpu_time(root: &Root) -> Option<OtherCpuTime> {
     }
     let mut sum = OtherCpuTime { interrupts_ms: interrupts_ms(&root.text("/proc/stat")?)?, ..OtherCpuTime::default() };
     for id in ids.into_iter().filter(|id| *id != std::process::id()) {
-        // One that has ended meanwhile is counted by its parent.
+        // A process that has ended meanwhile is counted by its parent.
         let Some(stat) = root.text(format!("/proc/{id}/stat")) else { continue };
         let (_, flags) = parent_and_flags(&stat)?;
         let of = if flags & KERNEL_THREAD == 0 { &mut sum.programs_ms } else { &mut sum.kernel_threads_ms };
@@ -70,23 +71,23 @@ pub fn other_cpu_time(root: &Root) -> Option<OtherCpuTime> {
     Some(sum)
 }
 
-/// Of a line of /proc/PID/stat: user and system time, and those of children that ended, in the hundredths of a second
-/// (`USER_HZ`) of every machine that this program knows.
+/// In a line of /proc/PID/stat: user and system time, and those of children that ended, in the hundredths of a second
+/// (`USER_HZ`) of every supported machine.
 fn cpu_time_ms(stat: &str) -> Option<u64> {
     let words = words_behind_name(stat)?.skip(11).take(4);
     let ticks: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
     (ticks.len() == 4).then(|| ticks.into_iter().fold(0, u64::saturating_add).saturating_mul(TICK_MS))
 }
 
-/// Of the first line of /proc/stat: `cpu user nice system idle iowait irq softirq ...`
+/// In the first line of /proc/stat: `cpu user nice system idle iowait irq softirq ...`
 fn interrupts_ms(stat: &str) -> Option<u64> {
     let mut words = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().skip(5);
     let mut ticks = || words.next()?.parse::<u64>().ok();
     Some(ticks()?.saturating_add(ticks()?).saturating_mul(TICK_MS))
 }
 
-/// Read and written bytes of a process: none of one that has ended, or of a thread of the kernel; `None` = unknown. `ids`
-/// are those of all processes, in ascending order.
+/// Read and written bytes of a process: none of one that has ended, or of a kernel thread; `None` = unknown. `ids` are
+/// those of all processes, in ascending order.
 fn of_program(root: &Root, id: u32, ids: &[u32]) -> Option<[u64; 2]> {
     const NONE: [u64; 2] = [0; 2];
     let directory = Path::new("/proc").join(id.to_string());
@@ -96,14 +97,15 @@ fn of_program(root: &Root, id: u32, ids: &[u32]) -> Option<[u64; 2]> {
         return Some(NONE);
     }
     match root.text(directory.join("io")).and_then(|text| bytes(&text)) {
-        // It may take over the bytes of this one before it is read.
+        // Its parent may inherit its bytes before it is read.
         Some(_) if parent > id && ids.binary_search(&parent).is_ok() => None,
         None if root.exists(&directory) => None,
         bytes => Some(bytes.unwrap_or(NONE)),
     }
 }
 
-/// Bytes read so far from each device of the targets, and each without a device below it; `None` if one counts none.
+/// Bytes read so far from each device of the targets, and each without a device below it; `None` if one has no
+/// counters.
 fn read_bytes(root: &Root, targets: &BTreeSet<String>) -> Option<BTreeMap<String, u64>> {
     let names = root.names("/sys/block").into_iter().filter_map(|name| {
         let shown = name.replace('!', "/");
@@ -116,7 +118,7 @@ fn read_bytes(root: &Root, targets: &BTreeSet<String>) -> Option<BTreeMap<String
     names.into_iter().map(of_device).collect()
 }
 
-/// Of a line of /proc/PID/stat: the parent and the flags are the second and the seventh word behind the name.
+/// In a line of /proc/PID/stat: the parent and the flags are the second and the seventh word after the name.
 fn parent_and_flags(stat: &str) -> Option<(u32, u64)> {
     let mut words = words_behind_name(stat)?;
     Some((words.nth(1)?.parse().ok()?, words.nth(4)?.parse().ok()?))

@@ -1,5 +1,5 @@
-//! Files that overlays show twice: merged, and in the layer that holds them. Each has device and inode numbers of its
-//! own, so who uses one of them is not found by those of the other.
+//! Files that overlays show twice: merged, and in their own layer. Each has device and inode numbers of its own, so
+//! users of one of them are not found by those of the other.
 
 use crate::mounts;
 use crate::root::Root;
@@ -12,11 +12,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Overlays over overlays that are followed.
+/// The maximum number of nested overlays.
 const STEPS_MAX: usize = 8;
 
-/// The overlays that this process sees: for each its merged directory and its layers, as far as their names lead to
-/// them from here.
+/// The overlays visible to this process: for each its merged directory and its layers, as far as their paths exist
+/// here.
 #[derive(Debug, Default)]
 pub(crate) struct Overlays(Vec<Vec<(PathBuf, FileIdentity)>>);
 
@@ -52,12 +52,12 @@ impl Overlays {
     }
 }
 
-/// Which file it is.
+/// Identity of the file.
 pub fn identity(metadata: &fs::Metadata) -> FileIdentity {
     FileIdentity { device: metadata.dev(), inode: metadata.ino() }
 }
 
-/// The part of a path below one of these directories, whatever their names: bind mounts lead there too.
+/// The part of a path below one of these directories, whatever their names: bind mounts of them count.
 fn part<'a>(directories: &[(PathBuf, FileIdentity)], path: &'a Path) -> Option<&'a Path> {
     path.ancestors().skip(1).find_map(|ancestor| {
         let found = identity(&fs::metadata(ancestor).ok()?);

@@ -1,4 +1,4 @@
-//! Where the bytes of a file lie on the devices below it: the extents of the file, followed down layer by layer.
+//! Location of a file on the devices below it: its extents, mapped layer by layer.
 
 mod offsets;
 mod ranges;
@@ -7,7 +7,7 @@ use crate::block::place;
 use crate::mounts::{self, Mount};
 use crate::resolve;
 use crate::root::Root;
-use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, Raid};
+use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, MediaType, Raid};
 use model::environment::{Backing, TargetEnvironment};
 use model::placement::{DevicePlace, DeviceShare, Placement, UnknownPlace};
 pub use offsets::{device_places, device_places_from};
@@ -20,35 +20,35 @@ use std::path::Path;
 use sys::btrfs::{Chunk, ChunkLayout};
 use sys::device_mapper::MappedTarget;
 
-/// More extents take too long to follow.
+/// The maximum number of extents: more take too long to map.
 const EXTENTS_MAX: usize = 1 << 20;
-/// Layers below a file, through loop devices on files.
+/// The maximum number of layers below a file, through loop devices on files.
 const DEPTH_MAX: usize = 32;
 
 /// The chunks of a btrfs, and the names of its devices by their numbers in it.
 pub type BtrfsChunks = (Vec<Chunk>, Vec<(u64, String)>);
 
-/// What /proc and /sys do not tell.
+/// Sources other than /proc and /sys.
 pub trait PlacementSource {
     /// The extents of a file.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened, or the file system does not report it.
+    /// If it cannot be opened, or the file system does not report them.
     fn extents(&self, path: &Path) -> io::Result<Vec<FileExtent>>;
 
-    /// The table of a device of the device mapper.
+    /// The table of a device-mapper device.
     ///
     /// # Errors
     ///
-    /// If it cannot be asked for; it needs root.
+    /// If it cannot be queried; that needs root.
     fn table(&self, number: DeviceNumber) -> io::Result<Vec<MappedTarget>>;
 
-    /// The chunks of the btrfs that a file is on, and the names of its devices by their numbers in it.
+    /// The chunks of the btrfs of a file, and the names of its devices by their numbers in it.
     ///
     /// # Errors
     ///
-    /// If they cannot be read; it needs root.
+    /// If they cannot be read; that needs root.
     fn chunks(&self, path: &Path) -> io::Result<BtrfsChunks>;
 }
 
@@ -93,15 +93,15 @@ impl PlacementSource for Kernel<'_> {
     }
 }
 
-/// Where the bytes of the regular file at `path` lie, which stands on `environment`; `None` if it is no regular file, or
-/// stands on no block devices.
+/// Location of the regular file at `path`, which is on `environment`; `None` if it is no regular file, or is on no
+/// block devices.
 pub fn placement(root: &Root, path: &Path, environment: &TargetEnvironment) -> Option<Placement> {
     let path = resolve::to_open(root, path);
     let is_file = std::fs::metadata(root.path(&path)).is_ok_and(|found| found.is_file());
     is_file.then(|| placement_from(root, &Kernel(root), &path, environment)).flatten()
 }
 
-/// The same for a file that only `source` knows.
+/// The same from another `source`.
 pub fn placement_from(
     root: &Root,
     source: &dyn PlacementSource,
@@ -134,20 +134,20 @@ pub fn placement_from(
     Some(walk.found)
 }
 
-/// The file system that holds a file.
+/// The file system of a file.
 struct Holder<'a> {
     file_system: &'a str,
     devices: Vec<&'a BlockDevice>,
-    /// False if it lies on another file system, whose addresses are not those of the devices.
+    /// False if the file is on another file system, whose addresses are not those of the devices.
     is_plain: bool,
 }
 
-/// Why something is unknown, in a few words.
+/// The reason why something is unknown, in a few words.
 fn why(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "needs root".to_owned(),
         io::ErrorKind::Unsupported => "the file system does not report extents".to_owned(),
-        // The device mapper's door is missing, or a file system without extents (ENOTTY).
+        // The device mapper's control node is missing, or a file system without extents (ENOTTY).
         _ if error.raw_os_error() == Some(25) => "the file system does not report extents".to_owned(),
         _ => error.to_string(),
     }
@@ -156,21 +156,21 @@ fn why(error: &io::Error) -> String {
 struct Walk<'a> {
     root: &'a Root,
     source: &'a dyn PlacementSource,
-    /// Read when a loop device asks: a run on many files would read them as often.
+    /// Read when a loop device needs them: a run on many files would otherwise read them for each.
     mounts: &'a OnceCell<Vec<Mount>>,
     found: Placement,
-    /// Where the bytes begin on each device, where that is known.
+    /// Offsets of the bytes on each device, where known.
     places: Vec<DevicePlace>,
 }
 
 impl Walk<'_> {
-    /// Follows pieces of a file, by their addresses in the file system, to its devices.
+    /// Maps pieces of a file, by their addresses in the file system, to its devices.
     fn file(&mut self, path: &Path, holder: &Holder<'_>, part: Part, depth: usize) {
         if part.bytes == 0 {
             return;
         }
         let Some(ranges) = part.ranges.as_deref() else {
-            // Where in the file is unknown; on one device it is all the same.
+            // The place in the file is unknown; on one device it does not matter.
             match holder.devices.as_slice() {
                 [only] => self.device(only, Part { ranges: None, ..part }, depth),
                 _ => self.unknown("", part.bytes, "the offset in the backing file is unknown"),
@@ -214,7 +214,7 @@ impl Walk<'_> {
                 let bytes = range.end - range.start;
                 match chunk.layout {
                     ChunkLayout::Copies => {
-                        // Two copies on one device are one share of it.
+                        // Two copies on one device count as one part of it.
                         let mut seen = Vec::new();
                         for (device, offset) in chunk.stripes.iter().filter(|(device, _)| {
                             let is_first = !seen.contains(device);
@@ -246,7 +246,7 @@ impl Walk<'_> {
         if part.bytes == 0 {
             return;
         }
-        let is_disk = device.below.is_empty() || matches!(device.kind, DeviceKind::NvmeMultipath { .. });
+        let is_disk = device.is_disk();
         self.share(device, &part, is_disk);
         if is_disk {
             return;
@@ -267,22 +267,29 @@ impl Walk<'_> {
                 self.loop_device(device, Path::new(file), offset_bytes.unwrap_or(0), &part, depth);
             }
             DeviceKind::Bcache { .. } => {
-                let is_backing = |below: &&BlockDevice| below.role.as_deref() != Some("cache");
-                let part = part.anywhere();
-                device.below.iter().filter(is_backing).for_each(|below| self.device(below, part.clone(), depth + 1));
-                if device.below.iter().any(|below| !is_backing(&below)) {
-                    self.unknown(&device.name, 0, "its cache may hold copies");
-                }
+                self.cached(device, part, depth, |below| below.role.as_deref() != Some("cache"));
             }
             _ => self.all_below(device, &part, depth),
         }
     }
 
-    /// Follows a part to the one device below; of several it is unknown to which.
+    /// Maps a part to the one device below; with several its device is unknown.
     fn all_below(&mut self, device: &BlockDevice, part: &Part, depth: usize) {
         match device.below.as_slice() {
             [only] => self.device(only, part.clone(), depth + 1),
             _ => self.unknown(&device.name, part.bytes, "it is unknown which of its members holds the data"),
+        }
+    }
+
+    /// Maps a part to the backing device of a cache, which has room for all blocks.
+    fn cached(&mut self, device: &BlockDevice, part: Part, depth: usize, is_backing: impl Fn(&BlockDevice) -> bool) {
+        let part = part.anywhere();
+        let (backing, caches): (Vec<&BlockDevice>, Vec<_>) = device.below.iter().partition(|below| is_backing(below));
+        for below in backing {
+            self.device(below, part.clone(), depth + 1);
+        }
+        if !caches.is_empty() {
+            self.unknown(&device.name, 0, "its cache may hold copies");
         }
     }
 
@@ -293,6 +300,9 @@ impl Walk<'_> {
             Err(_) if device.below.len() == 1 => return self.all_below(device, &part.anywhere(), depth),
             Err(error) => return self.unknown(&device.name, part.bytes, &why(&error)),
         };
+        if let Some(origin) = ranges::cached_origin(&table) {
+            return self.cached(device, part, depth, |below| below.number == Some(origin));
+        }
         match ranges::mapped(&table, &part) {
             Mapped::Parts(parts) => {
                 for (number, part) in parts {
@@ -304,7 +314,7 @@ impl Walk<'_> {
                     }
                 }
             }
-            // A thin volume, a snapshot and their kind map blocks as they like.
+            // Thin volumes, snapshots and the like map blocks dynamically.
             Mapped::Unknown => self.all_below(device, &part.anywhere(), depth),
         }
     }
@@ -325,7 +335,7 @@ impl Walk<'_> {
         }
     }
 
-    /// How many copies a RAID 10 keeps: near ones in the lowest byte of its layout, far ones in the next.
+    /// Number of copies in a RAID 10: near ones in the lowest byte of its layout, far ones in the next.
     fn copies(&self, device: &BlockDevice) -> u64 {
         let directory = place::directory(self.root, &device.name);
         let layout = directory.and_then(|directory| self.root.number(directory.join("md/layout"))).unwrap_or(0x102);
@@ -366,8 +376,9 @@ impl Walk<'_> {
             known.is_even |= part.is_even;
             return;
         }
+        let media = if is_disk { device.media_type() } else { MediaType::Unknown };
         let (device, bytes, is_even) = (device.name.clone(), part.bytes, part.is_even);
-        self.found.shares.push(DeviceShare { device, bytes, is_even, is_disk });
+        self.found.shares.push(DeviceShare { device, bytes, is_even, is_disk, media });
     }
 
     fn unknown(&mut self, below: &str, bytes: u64, reason: &str) {

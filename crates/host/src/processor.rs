@@ -1,10 +1,10 @@
-//! The processor: its name, how its frequency is governed, how fast CPUs run, and how often heat made them slower.
+//! The processor: its name, frequency governor, CPU frequencies, and counts of thermal throttling.
 
 use crate::root::{Root, cpu_directory};
 use crate::syntax::labelled;
 use model::kernel_counters::CpuCounters;
 
-/// The most that are looked at: some kernels take 10 ms for the clock of one that has nothing to do.
+/// The maximum number of CPUs that are read: some kernels take 10 ms for the frequency of an idle one.
 const CPUS_MAX: usize = 16;
 
 /// Implementer, part and name of widespread arm64 cores, which carry no name string.
@@ -44,8 +44,8 @@ const ARM_PARTS: [(u32, u32, &str); 31] = [
 
 /// The processor's name, blanks collapsed.
 ///
-/// x86 and others say it; arm64 gives numbers, which are translated, else the board's name is
-/// taken, else the numbers themselves.
+/// x86 and others report it; arm64 reports numbers, which are translated, else the board's name is used, else the
+/// numbers themselves.
 pub(crate) fn name(root: &Root) -> Option<String> {
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
     ["model name", "cpu model"]
@@ -82,7 +82,7 @@ pub(crate) fn power_scheme(root: &Root, first_cpu: u32) -> Option<String> {
         .or_else(|| root.word("/sys/firmware/acpi/platform_profile"))
 }
 
-/// Looks at `cpus`, at the first of them if they are many. Those of which nothing is told are left out.
+/// Reads the counters of `cpus`, of the first of them if they are many. CPUs without any are left out.
 pub fn cpu_counters(root: &Root, cpus: impl IntoIterator<Item = u32>) -> Vec<CpuCounters> {
     let counters = |cpu: u32| {
         let number = |file: &str| root.number(format!("{}/{file}", cpu_directory(cpu)));

@@ -1,14 +1,14 @@
-//! Where a path leads through symbolic links.
+//! Resolution of symbolic links.
 
 use crate::root::Root;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// As many links in a row as the kernel follows.
+/// The kernel's limit of links in a row.
 const LINKS_MAX: usize = 40;
 
-/// The place that `path` leads to, if it leads through any symbolic link; the place need not
-/// exist. `None` also if the kernel alone can follow the links (as of /dev/stdin to a pipe).
+/// The target of `path`, if it leads through any symbolic link; the target need not exist. `None` also if only the
+/// kernel can follow the links (as of /dev/stdin to a pipe).
 pub(crate) fn through_links(path: &Path) -> Option<PathBuf> {
     let is_link = |part: &Path| fs::symlink_metadata(part).is_ok_and(|metadata| metadata.is_symlink());
     if !path.ancestors().filter(|part| !part.as_os_str().is_empty()).any(is_link) {
@@ -31,8 +31,8 @@ pub(crate) fn through_links(path: &Path) -> Option<PathBuf> {
     Some(fs::canonicalize(directory).ok()?.join(rest))
 }
 
-/// The machine's name for what `path` leads to, which need not exist: absolute, and as far as it
-/// exists without symbolic links.
+/// The machine's path for the target of `path`, which need not exist: absolute, and as far as it exists without
+/// symbolic links.
 pub fn on_machine(root: &Root, path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let seen = root.path(&absolute);
@@ -44,8 +44,8 @@ pub fn on_machine(root: &Root, path: &Path) -> PathBuf {
     place.and_then(|place| root.on_machine(&place)).unwrap_or(absolute)
 }
 
-/// As [`on_machine`] for a path that is then opened: a confined process opens what it may by the paths that it knows, and
-/// follows no links that somebody put there since.
+/// As [`on_machine`] for a path that is then opened: a confined process opens its targets by the given paths, and
+/// follows no links that were put there since.
 pub(crate) fn to_open(root: &Root, path: &Path) -> PathBuf {
     if sys::confinement::covers(path) { path.to_owned() } else { on_machine(root, path) }
 }

@@ -1,22 +1,22 @@
-//! The directory under which /sys and /proc are read.
+//! The root directory of /sys and /proc.
 
 use crate::syntax;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel describes CPUs.
+/// Directory of the CPUs.
 pub(crate) const CPU_DIRECTORY: &str = "/sys/devices/system/cpu";
 
-/// Where the kernel describes `cpu`.
+/// Directory of `cpu`.
 pub(crate) fn cpu_directory(cpu: u32) -> String {
     format!("{CPU_DIRECTORY}/cpu{cpu}")
 }
 
-/// Most bytes read of one file: kernel files are small, and a recorded one may be anything.
+/// The maximum number of bytes read of one file: kernel files are small, and a recorded one may be anything.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// Where the machine is described: `/`, or a recorded tree.
+/// The root of a machine's description: `/`, or a recorded tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     directory: PathBuf,
@@ -34,12 +34,12 @@ impl Root {
         Self::recorded("/")
     }
 
-    /// A tree that holds copies of the kernel's files.
+    /// A tree with copies of the kernel's files.
     pub fn recorded(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
 
-    /// Where `path`, absolute on the machine, lies.
+    /// Path of the file that is at `path`, absolute on the machine.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.directory.join(path.strip_prefix("/").unwrap_or(path))
@@ -51,13 +51,13 @@ impl Root {
         Some(Path::new("/").join(place.strip_prefix(directory).ok()?))
     }
 
-    /// Where `path` leads through symbolic links, as the machine names it; `None` if nothing is
-    /// there, or it leads out of a recorded tree.
+    /// The target of `path` through symbolic links, as a path of the machine; `None` if it does not exist, or is
+    /// outside of a recorded tree.
     pub(crate) fn real(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         self.on_machine(&fs::canonicalize(self.path(path)).ok()?)
     }
 
-    /// Whether anything is at `path`, after symbolic links.
+    /// True if `path` exists, after symbolic links.
     pub(crate) fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.path(path).exists()
     }
@@ -69,13 +69,12 @@ impl Root {
         Some(bytes)
     }
 
-    /// The file's content; bytes that are no UTF-8 are replaced. `None` if it cannot be read.
+    /// The file's content; bytes that are not UTF-8 are replaced. `None` if it cannot be read.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         Some(String::from_utf8_lossy(&self.bytes(path)?).into_owned())
     }
 
-    /// The file's content without blanks, line ends and NULs around it; `None` if nothing is
-    /// left.
+    /// The file's content without surrounding blanks, line ends and NULs; `None` if the rest is empty.
     pub(crate) fn word(&self, path: impl AsRef<Path>) -> Option<String> {
         let text = self.text(path)?;
         let word = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -87,7 +86,7 @@ impl Root {
         self.word(path)?.parse().ok()
     }
 
-    /// The same, if it is a small one.
+    /// The same, if it fits into 32 bits.
     pub(crate) fn small_number(&self, path: impl AsRef<Path>) -> Option<u32> {
         self.word(path)?.parse().ok()
     }
@@ -117,7 +116,7 @@ impl Root {
         numbers
     }
 
-    /// Names in a directory, sorted; those that are no UTF-8, which no kernel gives, are left out.
+    /// Names in a directory, sorted; those that are not UTF-8, which no kernel creates, are left out.
     pub(crate) fn names(&self, directory: impl AsRef<Path>) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(directory)) else { return Vec::new() };
         let mut names: Vec<String> =

@@ -1,4 +1,4 @@
-//! What the kernel counts of mounted shares: NFS in /proc/self/mountstats, SMB in /proc/fs/cifs/Stats.
+//! The kernel's counters of mounted shares: NFS in /proc/self/mountstats, SMB in /proc/fs/cifs/Stats.
 
 use crate::root::Root;
 use crate::syntax::unescape;
@@ -14,13 +14,13 @@ const NFS: [&str; 2] = ["nfs", "nfs4"];
 /// File systems whose shares are in /proc/fs/cifs/Stats.
 const SMB: [&str; 2] = ["cifs", "smb3"];
 
-/// True if the kernel counts what is read from and written to such a file system.
+/// True if the kernel counts reads and writes of such a file system.
 pub fn counts_transfers(file_system: &MountedFileSystem) -> bool {
     let name = file_system.file_system.as_str();
     NFS.contains(&name) || SMB.contains(&name)
 }
 
-/// Reads the counters of these mounts; those that the kernel does not count are left out.
+/// Reads the counters of these mounts; those without counters are left out.
 pub fn share_counters(root: &Root, mounts: &[&MountedFileSystem]) -> Vec<ShareCounters> {
     let text_for = |names: &[&str], path: &str| {
         let is_used = mounts.iter().any(|mount| names.contains(&mount.file_system.as_str()));
@@ -43,7 +43,7 @@ pub fn share_counters(root: &Root, mounts: &[&MountedFileSystem]) -> Vec<ShareCo
 
 /// The mounts of NFS in /proc/self/mountstats (`nfs_show_stats` and `rpc_clnt_show_stats` in the kernel). A block
 /// begins with `device SOURCE mounted on POINT with fstype TYPE statvers=VERSION`; its `per-op statistics` have a line
-/// for each operation, of which `READ` and `WRITE` are told.
+/// for each operation, of which `READ` and `WRITE` are used.
 fn mount_statistics(text: &str) -> Vec<ShareCounters> {
     let mut mounts = Vec::new();
     let mut current: Option<ShareCounters> = None;
@@ -62,7 +62,7 @@ fn mount_statistics(text: &str) -> Vec<ShareCounters> {
         }
     }
     mounts.extend(current);
-    // Without the lines of operations nothing is known.
+    // Without the lines of operations there are no counters.
     mounts.retain(|mount| mount.read.rpc.is_some() && mount.write.rpc.is_some());
     mounts
 }
@@ -78,7 +78,7 @@ fn nfs_mount(line: &str) -> Option<ShareCounters> {
     })
 }
 
-/// Where the data of an operation goes.
+/// Direction of the data of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Sent,
@@ -101,7 +101,17 @@ fn transfers(numbers: &str, direction: Direction) -> Option<TransferCounters> {
     })
 }
 
-/// How /proc/fs/cifs/Stats names `//server/share/folder`: `\\server\share`.
+/// Counters of every NFS mount.
+pub(crate) fn nfs_mounts(root: &Root) -> Vec<ShareCounters> {
+    mount_statistics(&root.text("/proc/self/mountstats").unwrap_or_default())
+}
+
+/// Reads and writes of every SMB share, by name.
+pub(crate) fn smb_mounts(root: &Root) -> Vec<(String, TransferCounters, TransferCounters)> {
+    smb_shares(&root.text("/proc/fs/cifs/Stats").unwrap_or_default())
+}
+
+/// Name of `//server/share/folder` in /proc/fs/cifs/Stats: `\\server\share`.
 fn tree_name(source: &str) -> String {
     let mut parts = source.split(['/', '\\']).filter(|part| !part.is_empty());
     let (server, share) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -141,7 +151,7 @@ fn smb_shares(text: &str) -> Vec<(String, TransferCounters, TransferCounters)> {
 fn smb_share(line: &str) -> Option<&str> {
     let (number, name) = line.split_once(") ")?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    // The state follows a tab; names may hold blanks.
+    // The state follows a tab; names may contain blanks.
     let name = name.split('\t').next()?.trim_end();
     (is_number && name.starts_with(r"\\")).then_some(name)
 }

@@ -1,4 +1,4 @@
-//! The way down from a mount or a device to the disks.
+//! The storage stack from a mount or a device down to the disks.
 
 use crate::block::{self, members, place};
 use crate::mounts::{self, Mount};
@@ -11,29 +11,29 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Devices above one another that are followed. Deeper stacks are no stacks, but circles.
+/// The maximum depth of a stack. Deeper ones are cycles.
 const DEPTH_MAX: usize = 24;
-/// Devices that one walk describes at most, those that come up several times included.
+/// The maximum number of devices that one walk describes, with repetitions.
 const DEVICES_MAX: usize = 4096;
 
-/// File systems of other machines, and of the host of a virtual one.
+/// File systems of other machines, and of the host of a virtual machine.
 const REMOTE: [&str; 14] = [
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "9p", "virtiofs", "vboxsf", "lustre", "afs", "orangefs", "beegfs",
     "gpfs",
 ];
 
-/// A walk down one target's storage. It ends, whatever circles the descriptions may have.
+/// A walk down one target's storage. It ends even if the descriptions contain cycles.
 pub(crate) struct Walk<'a> {
     root: &'a Root,
     mounts: &'a [Mount],
-    /// Names of the devices, and mount points, that the walk is in.
+    /// Names of the devices, and mount points, above the current one.
     above: Vec<PathBuf>,
-    /// How many devices it may still describe.
+    /// Number of devices that it may still describe.
     devices_left: usize,
 }
 
 impl Mount {
-    /// As reports show it.
+    /// Description for reports.
     pub(crate) fn describe(&self) -> MountedFileSystem {
         let options = |list: &str| list.split(',').filter(|word| !word.is_empty()).map(unescaped).collect();
         MountedFileSystem {
@@ -60,7 +60,7 @@ impl<'a> Walk<'a> {
         self.mounts
     }
 
-    /// Goes one step down to `place`, unless the walk came from there or is deep enough.
+    /// Goes one step down to `place`, unless that is above the current one or the maximum depth is reached.
     fn step<T>(&mut self, place: &Path, go: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.above.len() >= DEPTH_MAX || self.above.iter().any(|other| other == place) {
             return None;
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
         Some(found)
     }
 
-    /// The device with this name, and all below it; `None` if /sys does not know it.
+    /// The device with this name, and all below it; `None` if it is not in /sys.
     pub(crate) fn device(&mut self, name: &str) -> Option<BlockDevice> {
         let directory = place::directory(self.root, name)?;
         self.devices_left = self.devices_left.checked_sub(1)?;
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
         device
     }
 
-    /// What is below `path`, if it can be seen from here.
+    /// Storage below `path`, if it is visible from here.
     fn backing_of_path(&mut self, path: &Path) -> Backing {
         let Some(place) = self.root.real(path) else { return Backing::Unknown };
         match mounts::holding(self.mounts, &place) {
@@ -109,15 +109,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The kind of the file system that holds `path`, if it can be seen from here.
+    /// The kind of the file system of `path`, if it is visible from here.
     fn file_system_of_path(&self, path: &Path) -> Option<String> {
         let mount = mounts::holding(self.mounts, &self.root.real(path)?)?;
         Some(mount.file_system.clone())
     }
 
-    /// What a mounted file system stands on.
+    /// Storage below a mounted file system.
     pub(crate) fn backing(&mut self, mount: &Mount) -> Backing {
-        // Not the point alone: one may be mounted over another.
+        // Not the mount point alone: one mount may hide another.
         let step = mount.point.join(format!("mount {}", mount.id));
         self.step(&step, |walk| walk.backing_in(mount)).unwrap_or_default()
     }
@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
 
     fn overlay(&mut self, mount: &Mount) -> Backing {
         let (upper, lower) = overlay_directories(&mount.super_options);
-        // A relative name is useless: it is relative to the directory in which the mount was made.
+        // A relative name is useless: it is relative to the directory in which the mount command ran.
         let directory = upper.as_ref().or(lower.first()).filter(|path| path.is_absolute()).cloned();
         let file_system = directory.as_ref().and_then(|path| self.file_system_of_path(path));
         let on = directory.map_or(Backing::Unknown, |path| self.backing_of_path(&path));
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What connects a namespace: what all its paths have in common.
+/// Connection of a namespace: the properties that all its paths share.
 fn common(paths: &[BlockDevice]) -> Connection {
     let mut connections = paths.iter().map(|path| path.connection.clone());
     let first = connections.next().unwrap_or_default();
@@ -187,8 +187,7 @@ fn common(paths: &[BlockDevice]) -> Connection {
     })
 }
 
-/// The devices that a file system is directly on; none if it is on no device or /sys does not
-/// know it.
+/// The devices that a file system is directly on; none if it is on no device or they are not in /sys.
 pub(crate) fn device_names(root: &Root, mount: &Mount) -> Vec<String> {
     let named = |source: &str| source.starts_with("/dev/").then(|| place::by_path(root, Path::new(source)))?;
     let (major, minor) = mount.device;
@@ -207,7 +206,7 @@ pub(crate) fn device_names(root: &Root, mount: &Mount) -> Vec<String> {
     }
 }
 
-/// Each btrfs that is in use: its UUID and its devices.
+/// Each mounted btrfs: its UUID and its devices.
 pub(crate) fn btrfs_devices(root: &Root) -> Vec<(String, Vec<String>)> {
     let devices = |uuid: String| {
         let mut names: Vec<String> =
@@ -218,12 +217,11 @@ pub(crate) fn btrfs_devices(root: &Root) -> Vec<(String, Vec<String>)> {
     root.names("/sys/fs/btrfs").into_iter().filter_map(devices).collect()
 }
 
-/// The device of a mount that /sys does not know, or that there is no /sys to ask about: its name
-/// and number at least.
+/// The device of a mount that is not in /sys, or without /sys: at least its name and number.
 fn unseen_device(mount: &Mount) -> Option<BlockDevice> {
     let (major, minor) = mount.device;
     let number = (major != 0).then_some(DeviceNumber { major, minor });
-    // The kernel's word for the first device, whatever it is.
+    // The kernel's name for the first device, whichever it is.
     let named = mount.source.strip_prefix("/dev/").filter(|name| *name != "root").map(str::to_owned);
     let name = named.or_else(|| number.map(|_| format!("{major}:{minor}")))?;
     Some(BlockDevice { name, number, ..BlockDevice::default() })

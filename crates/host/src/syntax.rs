@@ -1,9 +1,8 @@
-//! The few notations of kernel files: lists of CPUs, sizes, labelled lines, escaped names.
+//! Notations of kernel files: lists of CPUs, sizes, labelled lines, escaped names.
 
 use model::block_device::DeviceNumber;
 
-/// One past the highest CPU number that is believed. Linux itself stops at 8192; more in a file
-/// means that it is no list of CPUs.
+/// One past the highest valid CPU number. Linux itself stops at 8192; a file with more is no list of CPUs.
 pub(crate) const CPUS_MAX: u32 = 65_536;
 
 /// `0-3,7` as numbers; `None` if it is no ascending list. An empty list is one.
@@ -27,7 +26,7 @@ pub(crate) fn cpu_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// Digits and nothing else (`parse` alone would take a plus sign).
+/// Digits only (`parse` alone would accept a plus sign).
 fn number(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
@@ -62,7 +61,8 @@ pub(crate) fn labelled_kib(text: &str, label: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The words of a line of /proc/PID/stat behind the name, which is in parentheses and may hold blanks and parentheses itself.
+/// The words of a line of /proc/PID/stat after the name, which is in parentheses and may contain blanks and parentheses
+/// itself.
 pub(crate) fn words_behind_name(stat: &str) -> Option<std::str::SplitWhitespace<'_>> {
     Some(stat.rsplit_once(')')?.1.split_whitespace())
 }
@@ -89,7 +89,7 @@ pub(crate) fn in_natural_order(names: &mut [String]) {
     names.sort_by(|a, b| natural_key(a).cmp(&natural_key(b)));
 }
 
-/// Text and number by turns; numbers too long to be any are the last.
+/// Alternating text and numbers; overlong numbers sort last.
 fn natural_key(name: &str) -> Vec<(&str, u64)> {
     let mut key = Vec::new();
     let mut rest = name;
@@ -104,7 +104,7 @@ fn natural_key(name: &str) -> Vec<(&str, u64)> {
     key
 }
 
-/// A name in which the kernel wrote blanks, tabs, line ends and backslashes as `\040` and the like.
+/// A name in which the kernel escaped blanks, tabs, line ends and backslashes as `\040` and the like.
 pub(crate) fn unescape(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut name = Vec::with_capacity(bytes.len());

@@ -5,9 +5,10 @@ use crate::root::Root;
 use crate::{file_system, guard, mounts, openers, origin, resolve};
 use model::device_guard::FileIdentity;
 use model::facts::{
-    BlockFacts, CharacterDevice, FileSystem, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind,
-    TargetQuestion, UnwrittenPart,
+    AtomicWrites, BlockFacts, CharacterDevice, FileSystem, MissingFacts, Openers, Origin, RegularFacts, TargetFacts,
+    TargetKind, TargetQuestion, UnwrittenPart,
 };
+use model::rw_flags::RwFlags;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -17,13 +18,14 @@ use std::path::{Path, PathBuf};
 use sys::file_identity::FileState;
 use sys::folder::Folder;
 
-/// Looks at each distinct path once; questions about the same path are taken together.
+/// Inspects each distinct path once; questions about the same path are merged.
 pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, TargetFacts> {
     let mut merged: BTreeMap<&Path, TargetQuestion> = BTreeMap::new();
     for question in questions {
         let all = merged.entry(&question.path).or_insert_with(|| question.clone());
         all.writes |= question.writes;
         all.direct |= question.direct;
+        all.rw_flags |= question.rw_flags;
         all.shared |= question.shared;
         all.shared_run = all.shared_run.take().or_else(|| question.shared_run.clone());
         all.creates = all.creates.into_iter().chain(question.creates).max_by_key(|(size, _)| *size);
@@ -34,11 +36,41 @@ pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, T
 }
 
 fn look(root: &Root, file_systems: &mut FileSystems<'_>, question: &TargetQuestion) -> TargetFacts {
-    // A confined process follows no links below what it may open, and opens what it may by the paths that it knows.
+    // A confined process follows no links inside its directories, and opens its targets by the given paths.
     let is_confined = sys::confinement::covers(&question.path);
     let resolved = if is_confined { None } else { resolve::through_links(&question.path) };
     let place = resolved.as_deref().unwrap_or(&question.path);
-    TargetFacts { kind: kind(root, file_systems, place, question), resolved }
+    let kind = kind(root, file_systems, place, question);
+    let mut facts = TargetFacts { resolved: resolved.clone(), ..TargetFacts::new(kind) };
+    if !question.rw_flags.is_empty() {
+        look_at_flags(&mut facts, place, question.rw_flags);
+    }
+    facts
+}
+
+/// Flags that the kernel refuses at reads of the target, and its atomic writes. Flags that cannot be tested, as those
+/// of writes alone, count as not refused.
+fn look_at_flags(facts: &mut TargetFacts, place: &Path, asked: RwFlags) {
+    let file = match &facts.kind {
+        TargetKind::Missing(missing) if !missing.file_system.is_pseudo => {
+            Folder::open(&missing.existing_parent).and_then(|folder| folder.create_nameless())
+        }
+        TargetKind::Regular(_) | TargetKind::Block(_) => sys::file::open_to_look(place),
+        TargetKind::Character(_) => {
+            // Their drivers support none.
+            facts.refused_flags = asked;
+            return;
+        }
+        TargetKind::Missing(_) | TargetKind::Unusable { .. } | TargetKind::Inaccessible { .. } => return,
+    };
+    let Ok(file) = file else { return };
+    for flag in asked.iter().filter(|flag| flag.operation.is_none()).map(|flag| flag.flag) {
+        if sys::rw_flags::refuses_reads(&file, flag.bits()) {
+            facts.refused_flags |= flag;
+        }
+    }
+    let sizes = sys::direct_io::atomic_writes(&file);
+    facts.atomic_writes = sizes.map(|(min_bytes, max_bytes)| AtomicWrites { min_bytes, max_bytes });
 }
 
 fn inaccessible(reason: impl Into<String>) -> TargetKind {
@@ -49,7 +81,7 @@ fn kind(root: &Root, file_systems: &mut FileSystems<'_>, place: &Path, question:
     if place.as_os_str().is_empty() {
         return inaccessible("the path is empty");
     }
-    // The type comes first, without opening: merely opening some devices does something.
+    // The type comes first, without opening: merely opening some devices has side effects.
     let metadata = match fs::metadata(&question.path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return missing(root, file_systems, place, question),
@@ -130,7 +162,7 @@ fn missing(root: &Root, file_systems: &mut FileSystems<'_>, place: &Path, questi
     let parent_exists = place.parent() == Some(&existing);
     let existing_parent = if existing.as_os_str().is_empty() { PathBuf::from(".") } else { existing };
     let mut described = || -> io::Result<(u64, FileSystem)> {
-        // A directory that may be entered but not read cannot be opened; its metadata can be had.
+        // A directory with search but without read permission cannot be opened; its metadata can be read.
         let device = fs::metadata(&existing_parent)?.dev();
         let stat = sys::file::file_system(&sys::file::open_place(&existing_parent)?)?;
         Ok((device, file_systems.describe(device, stat)))
@@ -163,8 +195,8 @@ fn missing(root: &Root, file_systems: &mut FileSystems<'_>, place: &Path, questi
 }
 
 fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, question: &TargetQuestion) -> TargetKind {
-    // Facts are those of one opened file, whatever happens to its name meanwhile. A file that may
-    // only be written can still be a target.
+    // All facts are those of one opened file, whatever happens to its name meanwhile. A write-only file can still be a
+    // target.
     let opened = sys::file::open_to_look(path).or_else(|error| sys::file::open_to_try_writing(path).map_err(|_| error));
     let looked = || -> io::Result<(File, Metadata, FileState, sys::file::FileSystemStat)> {
         let file = opened?;
@@ -197,7 +229,7 @@ fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, questio
     TargetKind::Regular(facts)
 }
 
-/// The parts without data, and the form of the others. The last part stands for all that are left if there are many.
+/// The parts without data, and the form of the others. With too many parts, the last one covers the rest.
 fn look_at_layout(file: &File, facts: &mut RegularFacts) {
     const PARTS_MAX: usize = 256;
     let mut parts: Vec<UnwrittenPart> = Vec::new();
@@ -219,7 +251,7 @@ fn look_at_layout(file: &File, facts: &mut RegularFacts) {
     }
 }
 
-/// What must be known before anything is written to a file.
+/// Facts needed before anything is written to a file.
 fn look_for_owners(
     root: &Root,
     file: &File,
@@ -248,9 +280,8 @@ fn not_writable(path: &Path, facts: &RegularFacts) -> Option<String> {
         return Some("its file system is mounted read-only".to_owned());
     }
     let allowed = sys::file::may_write(path);
-    // Opening tells more (a program that is running, for one), but would break another user's
-    // lease on the file, and makes an overlay copy the whole file of somebody to its upper layer. While
-    // somebody uses it nothing is written anyway.
+    // Opening shows more (a program that is running, for one), but would break another user's lease on the file, and
+    // makes an overlay copy a foreign file to its upper layer. While another process uses it nothing is written anyway.
     let tried = match (&facts.openers, &facts.origin) {
         (Openers::Some { .. }, _) | (_, Origin::Foreign { .. }) => allowed,
         _ => allowed.and_then(|()| sys::file::open_to_try_writing(path).map(drop)),

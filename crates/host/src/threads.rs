@@ -1,21 +1,21 @@
-//! Threads of this process, as the kernel sees them.
+//! Threads of this process, from /proc.
 
 use crate::root::Root;
 
-/// What the kernel calls its own threads that do `io_uring` I/Os where these would have to wait
-/// (`create_io_worker` in `io_uring/io-wq.c`); they end after five idle seconds.
+/// The kernel's name for its own threads that execute `io_uring` I/Os that would block (`create_io_worker` in
+/// `io_uring/io-wq.c`); they end after five idle seconds.
 const IO_WORKER: &str = "iou-wrk-";
 
-/// A thread of the kernel that does I/Os for this process.
+/// A kernel thread that does I/Os for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoWorkerThread {
-    /// Its number.
+    /// Its thread ID.
     pub id: u32,
     /// Nanoseconds that it was on a CPU; `None` where the kernel does not count them.
     pub cpu_ns: Option<u64>,
 }
 
-/// The threads of the kernel that do I/Os for this process now; none where /proc does not tell.
+/// The kernel threads that do I/Os for this process now; none where /proc does not show them.
 pub fn io_worker_threads(root: &Root) -> Vec<IoWorkerThread> {
     const TASKS: &str = "/proc/self/task";
     let worker = |task: String| {
@@ -26,14 +26,14 @@ pub fn io_worker_threads(root: &Root) -> Vec<IoWorkerThread> {
     root.names(TASKS).into_iter().filter_map(worker).collect()
 }
 
-/// Nanoseconds that the calling thread waited for a CPU since it was started, and how often it got one; `None` where the
-/// kernel does not count them.
+/// Nanoseconds that the calling thread has waited for a CPU since its start, and the number of time slices; `None`
+/// where the kernel does not count them.
 pub fn cpu_wait(root: &Root) -> Option<(u64, u64)> {
     let text = root.text("/proc/thread-self/schedstat")?;
     number(&text, 1).zip(number(&text, 2))
 }
 
-/// Nanoseconds on a CPU, nanoseconds waiting for one, and number of turns
+/// Nanoseconds on a CPU, nanoseconds waiting for one, and number of time slices
 /// (Documentation/scheduler/sched-stats.rst).
 fn number(text: &str, at: usize) -> Option<u64> {
     text.split_ascii_whitespace().nth(at)?.parse().ok()

@@ -1,25 +1,25 @@
-//! Tracepoints of the kernel: their numbers, and where their fields lie.
+//! Tracepoints of the kernel: their IDs, and the offsets of their fields.
 
 use crate::root::Root;
 use std::collections::BTreeMap;
 
-/// Where tracefs is mounted: on its own, or below debugfs.
+/// Mount points of tracefs: on its own, or below debugfs.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// A tracepoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tracepoint {
-    /// Its number, as `perf_event_open(2)` takes it.
+    /// Its ID, for `perf_event_open(2)`.
     pub id: u64,
-    /// Where each field begins, in bytes.
+    /// Offset of each field, in bytes.
     pub offsets: BTreeMap<String, u32>,
 }
 
-/// Looks for a tracepoint such as `block/block_rq_issue`.
+/// Finds a tracepoint such as `block/block_rq_issue`.
 ///
 /// # Errors
 ///
-/// A sentence that says what is missing, and what would help.
+/// A sentence with the cause and the remedy.
 pub fn tracepoint(root: &Root, name: &str) -> Result<Tracepoint, String> {
     let is_mounted = |folder: &&&str| root.exists(format!("{folder}/events"));
     let folder = FOLDERS.iter().find(is_mounted).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! How much of a block device gives zeros.
+//! Share of a block device that reads as zeros.
 
 use crate::direct_reader::DirectReader;
 use model::facts::ZeroSample;
@@ -8,23 +8,23 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Blocks that are looked at.
+/// The maximum number of blocks in a sample.
 const BLOCKS: u64 = 1000;
 /// Bytes of each: a multiple of every sector size.
 const BLOCK_BYTES: usize = 4096;
-/// What a slow device may take.
+/// Time limit for a slow device.
 const TIME_MAX: Duration = Duration::from_secs(1);
-/// What one that hangs may take in addition.
+/// Additional time limit for one that hangs.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Fewer are not meaningful.
 const BLOCKS_MIN: u32 = 100;
 
-/// Reads 1000 blocks that are spread over `used`, past the page cache, or as many as can be read in a
-/// second. `None` if the device cannot be read, is too small, too slow or hangs.
+/// Reads 1000 blocks spread over `used`, past the page cache, or the number that can be read in a second. `None` if the
+/// device cannot be read, is too small, too slow or hangs.
 pub fn sampled_zeros(device: &Path, used: &Range<u64>) -> Option<ZeroSample> {
     let (told, heard) = mpsc::channel();
     let (device, used) = (device.to_owned(), used.clone());
-    // On a thread that can be left behind: the kernel interrupts no read of a device that hangs.
+    // On a thread that can be abandoned: the kernel interrupts no read of a device that hangs.
     let sample = move || told.send(sample(&device, &used));
     std::thread::Builder::new().spawn(sample).ok()?;
     let sample = heard.recv_timeout(TIME_MAX + PATIENCE).ok()?.ok()?;
@@ -47,10 +47,10 @@ fn sample(device: &Path, used: &Range<u64>) -> io::Result<ZeroSample> {
     Ok(sample)
 }
 
-/// One place in each of as many equal parts, in an order that jumps over the whole range: if time runs
-/// out, what was seen is of all of it.
+/// One offset in each of equal parts, in an order that strides over the whole range: at a timeout, the sample so far is
+/// of all of it.
 fn places(used: &Range<u64>) -> impl Iterator<Item = u64> + use<> {
-    /// Shares no factor with the number of blocks.
+    /// Coprime to the number of blocks.
     const STRIDE: u64 = 617;
     let block_bytes = BLOCK_BYTES as u64;
     let first = used.start.div_ceil(block_bytes);
@@ -59,7 +59,7 @@ fn places(used: &Range<u64>) -> impl Iterator<Item = u64> + use<> {
     let part = blocks / count.max(1);
     let numbers = (0..BLOCKS).map(|turn| turn * STRIDE % BLOCKS).filter(move |number| *number < count);
     numbers.map(move |number| {
-        // Not at the same place of each part, which may be that of a table or a stripe (Knuth's
+        // At a varying offset in each part, which could otherwise be that of a table or a stripe (Knuth's
         // multiplicative hash).
         let inside = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % part.max(1);
         (first + number * part + inside) * block_bytes

@@ -1,13 +1,13 @@
-//! ZFS pools: devices and state, as far as files in /proc and /sys show them.
+//! ZFS pools: devices and state, from files in /proc and /sys.
 
 use crate::nvlist::{self, List};
 use crate::root::Root;
 use model::environment::ZfsMember;
 use std::path::{Path, PathBuf};
 
-/// Where the configurations of the pools that are imported at boot are kept.
+/// Configurations of the pools that are imported at boot.
 const CACHE: &str = "/etc/zfs/zpool.cache";
-/// Groups within groups that are followed: a pool has three levels.
+/// The maximum depth of groups: a pool has three levels.
 const DEPTH_MAX: usize = 8;
 
 /// `ONLINE`, `DEGRADED` ...
@@ -17,7 +17,7 @@ pub(crate) fn state(root: &Root, pool: &str) -> Option<String> {
     root.word(is_name.then(|| format!("/proc/spl/kstat/zfs/{pool}/state"))?)
 }
 
-/// What `pool` consists of; `None` if its configuration cannot be read.
+/// Members of `pool`; `None` if its configuration cannot be read.
 pub(crate) fn members(root: &Root, pool: &str) -> Option<Vec<ZfsMember>> {
     let bytes = root.bytes(CACHE)?;
     let pools = nvlist::unpack(&bytes)?;
@@ -46,7 +46,7 @@ fn collect_paths(member: &ZfsMember, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// The members of the whole: those for data, then caches and spares, which are listed apart.
+/// Top-level members: those for data, then caches and spares, which are listed separately.
 fn top_members(tree: &List) -> Vec<ZfsMember> {
     let mut members: Vec<ZfsMember> = tree.lists("children").iter().map(|list| member(list, 0)).collect();
     for (name, role) in [("l2cache", "cache"), ("spares", "spare")] {

@@ -1,4 +1,4 @@
-//! What file systems stand on, on recorded machines.
+//! Storage below file systems, on recorded machines.
 
 #[allow(dead_code)]
 mod support;
@@ -135,7 +135,7 @@ fn the_devices_of_a_pool_without_a_configuration_are_unknown() {
     let dataset = zfs(&machine);
     assert_eq!((dataset.pool.as_str(), dataset.members), ("tank", None));
     assert!(environment(&machine, "/tank/data/file").disks().is_empty());
-    // Cut off, garbled, and of another pool.
+    // Truncated, invalid, and of another pool.
     let whole = zpool_cache();
     for content in [&b""[..], b"\x01", b"garbage that is no list", &whole[..whole.len() - 9]] {
         machine.write_bytes("etc/zfs/zpool.cache", content);

@@ -1,4 +1,4 @@
-//! Trouble between two moments, from a recorded tree.
+//! Faults between two moments, from a recorded tree.
 
 use host::{HealthWatch, Root};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Which CPUs the queues of disks interrupt, on recorded machines.
+//! CPUs that handle the interrupts of disks' queues, on recorded machines.
 
 #[allow(dead_code)]
 mod support;
@@ -7,7 +7,7 @@ use model::block_device::BlockDevice;
 use std::path::PathBuf;
 use support::Machine;
 
-/// What each disk below `path` says.
+/// CPUs of the queues of each disk below `path`.
 fn cpus_of(machine: &Machine, path: &str) -> Vec<Vec<u32>> {
     let path = PathBuf::from(path);
     let environments = host::target_environment(&machine.root(), std::slice::from_ref(&path));
@@ -19,7 +19,7 @@ fn cpus(machine: &Machine, path: &str) -> Vec<u32> {
     cpus_of(machine, path).remove(0)
 }
 
-/// A virtio disk with a partition; the two lines of interrupts are those of the machine that it was recorded on.
+/// A virtio disk with a partition; the two lines of interrupts are those of the recorded machine.
 const VIRTIO: &str = "
     block vda 254:0 pci0000:00/0000:00:02.0/virtio1/block/vda
     block vda1 254:1 pci0000:00/0000:00:02.0/virtio1/block/vda/vda1
@@ -38,7 +38,7 @@ fn a_virtio_disk_of_one_queue_interrupts_one_cpu() {
     let machine = Machine::new(VIRTIO);
     assert_eq!(cpus(&machine, "/dev/vda"), [1]);
     assert_eq!(cpus(&machine, "/dev/vda1"), [1], "its disk's");
-    // Where vectors are short.
+    // Where vectors are scarce.
     machine.write("sys/kernel/irq/36/actions", "virtio1-virtqueues");
     assert_eq!(cpus(&machine, "/dev/vda"), [1]);
 }
@@ -117,7 +117,7 @@ fn an_adapter_with_one_interrupt_needs_no_names() {
     };
     let adapter = "sys/devices/pci0000:00/0000:00:1c.0/0000:02:00.0";
     assert_eq!(cpus(&sata(&format!("{adapter}/msi_irqs/31 = msi")), "/dev/sda"), [2, 2]);
-    // That of the bridge above is not its own.
+    // The interrupts of the bridge above are not its own.
     assert_eq!(cpus(&sata(""), "/dev/sda"), [0; 0]);
     let two = format!("{adapter}/msi_irqs/31 = msi\n{adapter}/msi_irqs/32 = msi");
     assert_eq!(cpus(&sata(&two), "/dev/sda"), [0; 0]);

@@ -1,7 +1,7 @@
-//! Who else has a file open: the kernel's answer and the names that go with it.
+//! Other users of a file: the kernel's answer and the names of the users.
 //!
-//! Children inherit copies of all descriptors for a moment when they are started, which the
-//! kernel would report as users; so the tests here run one after the other.
+//! Children inherit copies of all descriptors for a moment when they are started, which the kernel would report as
+//! users; so the tests here run one after the other.
 
 use host::{Root, TargetQuestion};
 use model::device_guard::FileIdentity;
@@ -43,7 +43,7 @@ fn openers(path: &Path) -> Openers {
     openers_on(&Root::machine(), path)
 }
 
-/// Who it is, as one text.
+/// The users, as one text.
 fn users(openers: Openers) -> String {
     match openers {
         Openers::Some { who } => who.join(", "),
@@ -51,7 +51,7 @@ fn users(openers: Openers) -> String {
     }
 }
 
-/// False, with a printed reason, where the kernel gives no leases at all.
+/// False, with a printed reason, where the kernel grants no leases at all.
 fn leases_work(subject: &Subject) -> bool {
     let works = openers(&subject.path) == Openers::None;
     if !works {
@@ -128,7 +128,7 @@ fn a_process_that_only_maps_the_file_is_named() {
     fs::copy("/bin/sleep", &program).expect("copied");
     let mut running = Command::new(&program).arg("60").spawn().expect("runs");
     let id = running.id();
-    // A new process is let go before its program has been mapped.
+    // A new process continues before its program has been mapped.
     let is_mapped = || fs::read_to_string(format!("/proc/{id}/maps")).is_ok_and(|maps| maps.contains("/program"));
     while !is_mapped() {
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -244,7 +244,7 @@ fn recorded_lists_of_the_kernel_name_the_file_by_any_way_to_it() {
     symlink("mnt:[7]", machine.path().join("proc/11/ns/mnt")).expect("linked");
     symlink("/", machine.path().join("proc/11/root")).expect("linked");
     write("proc/11/mountinfo", &format!("30 1 0:50 / /image rw - erofs {name} ro\n"));
-    // Somebody must really have it open, or the kernel would say so first.
+    // Another process must really have it open, or the kernel would grant a lease.
     let child = holder(&["env"], "exec 3<\"$1\"", &subject.path);
     let found = openers_on(&Root::recorded(machine.path()), &subject.path);
     release(child);
@@ -265,7 +265,7 @@ fn users_of_several_files_are_found_at_once() {
         FileIdentity { device: metadata.dev(), inode: metadata.ino() }
     };
     let files = [(subject.path.clone(), identity(&subject.path)), (other.clone(), identity(&other))];
-    // What this process has open does not count.
+    // Files open in this process do not count.
     let _open = File::open(&subject.path).expect("opens");
     assert_eq!(host::users_of_files(&Root::machine(), &files), BTreeMap::new());
     let child = holder(&["env"], "exec 3<\"$1\"", &other);

@@ -1,4 +1,4 @@
-//! Where the bytes of a file lie, on recorded machines with tables and extents of their own.
+//! Locations of files on devices, on recorded machines with tables and extents of their own.
 
 #[allow(dead_code)]
 mod support;
@@ -9,16 +9,16 @@ use model::placement::Placement;
 use std::io;
 use std::path::{Path, PathBuf};
 use support::Machine;
-use support::recorded::two_nvme_disks;
+use support::recorded::{scsi_disk, two_nvme_disks};
 use sys::btrfs::{Chunk, ChunkLayout};
 use sys::device_mapper::MappedTarget;
 
 const MIB: u64 = 1 << 20;
 
-/// What the kernel of a recorded machine would say.
+/// Fake answers of the kernel of a recorded machine.
 #[derive(Default)]
 struct Recorded {
-    /// By the last name of a path: where in the file, how much, and where on the device.
+    /// By the last name of a path: offset in the file, length, and offset on the device.
     extents: Vec<(&'static str, u64, u64, u64)>,
     tables: Vec<(DeviceNumber, MappedTarget)>,
     chunks: Vec<Chunk>,
@@ -151,7 +151,7 @@ fn a_loop_device_is_followed_through_its_file_at_its_offset() {
          proc/self/mountinfo = 20 1 259:2 / / rw - ext4 /dev/nvme0n1p2 rw\\n21 20 7:3 / /mnt rw - xfs /dev/loop3 rw";
     let machine = Machine::new(&[two_nvme_disks(), table.to_owned()].concat());
     let source = Recorded {
-        // Of 4 MiB in the loop device the file holds 3: the first is a hole.
+        // Of 4 MiB in the loop device the file has 3: the first is a hole.
         extents: vec![("file", 0, 4 * MIB, 0), ("disk.img", 2 * MIB, 8 * MIB, 100 * MIB)],
         ..Recorded::default()
     };
@@ -226,4 +226,86 @@ fn btrfs_of_two_devices_is_followed_through_its_chunks() {
     source.is_root = false;
     let found = placement(&machine, "/data/file", &source);
     assert_eq!(found.words(), "unknown (needs root) (10MiB in 2 extents)");
+}
+
+/// A hard disk, a volume on it whose cache is a partition of an `NVMe` disk, and a file.
+fn cached_volume(table: &str) -> Machine {
+    let disk = scsi_disk("sda", "8:0", "pci0000:00/0000:00:17.0/ata3/host2/target2:0:0", "2:0:0:0");
+    let common = "data/file = x
+         proc/self/mountinfo = 21 20 252:0 / /data rw - ext4 /dev/cached rw
+         ";
+    Machine::new(&[two_nvme_disks(), disk, common.to_owned(), table.to_owned()].concat())
+}
+
+/// Bytes on each type of media.
+fn media(found: &Placement) -> Vec<(&'static str, u64)> {
+    found.bytes_by_media().into_iter().map(|(media, bytes)| (media.word(), bytes)).collect()
+}
+
+#[test]
+fn an_lvm_cache_keeps_a_file_on_its_origin_and_may_hold_copies() {
+    let table = "block dm-5 252:0 virtual/block/dm-5
+         block dm-2 252:2 virtual/block/dm-2
+         block dm-3 252:3 virtual/block/dm-3
+         block dm-4 252:4 virtual/block/dm-4
+         @dm-5/dm/name = vg0-data
+         @dm-5/slaves/dm-2 -> @dm-2
+         @dm-5/slaves/dm-3 -> @dm-3
+         @dm-5/slaves/dm-4 -> @dm-4
+         @dm-2/slaves/nvme0n1p1 -> @nvme0n1p1
+         @dm-3/slaves/nvme0n1p1 -> @nvme0n1p1
+         @dm-4/slaves/sda -> @sda";
+    let machine = cached_volume(table);
+    let target = |kind: &str, parameters: &str| {
+        let (number, target) = linear((252, 0), 0, 1 << 20, parameters);
+        (number, MappedTarget { kind: kind.to_owned(), ..target })
+    };
+    let extents = || vec![("file", 0, 4 * MIB, MIB)];
+    for (kind, parameters) in
+        [("cache", "252:2 252:3 252:4 128 2 metadata2 writethrough smq 0"), ("writecache", "s 252:4 252:3 4096 0")]
+    {
+        let tables = vec![target(kind, parameters), linear((252, 4), 0, 1 << 20, "8:0 2048")];
+        let source = Recorded { extents: extents(), tables, is_root: true, ..Recorded::default() };
+        let found = placement(&machine, "/data/file", &source);
+        assert_eq!(media(&found), [("hdd", 4 * MIB)], "{kind}");
+        let disks: Vec<&str> = found.shares.iter().map(|share| share.device.as_str()).collect();
+        assert_eq!(disks, ["dm-5", "dm-4", "sda"], "{kind}");
+        assert_eq!(found.unknown[0].words(), "below dm-5 unknown (its cache may hold copies)");
+    }
+    let unread = placement(&machine, "/data/file", &Recorded { extents: extents(), ..Recorded::default() });
+    assert_eq!(media(&unread), []);
+    assert_eq!(unread.words(), "below dm-5 unknown (needs root) (4MiB in 1 extent)");
+}
+
+#[test]
+fn a_bcache_keeps_a_file_on_its_backing_disk() {
+    let table = "block bcache0 252:0 virtual/block/bcache0
+         @bcache0/bcache -> @sda/bcache
+         @bcache0/slaves/sda -> @sda
+         @sda/bcache/cache_mode = [writeback]
+         @sda/bcache/cache -> /sys/fs/bcache/11111111-2222-3333-4444-555555555555
+         sys/fs/bcache/11111111-2222-3333-4444-555555555555/cache0 -> @nvme0n1p1/bcache
+         @nvme0n1p1/bcache/set -> /sys/fs/bcache/11111111-2222-3333-4444-555555555555";
+    let source = Recorded { extents: vec![("file", 0, 4 * MIB, MIB)], ..Recorded::default() };
+    let found = placement(&cached_volume(table), "/data/file", &source);
+    assert_eq!(media(&found), [("hdd", 4 * MIB)]);
+    assert_eq!(found.unknown[0].words(), "below bcache0 unknown (its cache may hold copies)");
+}
+
+#[test]
+fn a_volume_over_unlike_disks_has_bytes_on_each_type_of_media() {
+    let table = "block dm-5 252:0 virtual/block/dm-5
+         @dm-5/dm/name = vg0-data
+         @dm-5/slaves/nvme0n1p1 -> @nvme0n1p1
+         @dm-5/slaves/sda -> @sda
+         @nvme0n1p1/start = 2048";
+    let machine = cached_volume(table);
+    let source = Recorded {
+        extents: vec![("file", 0, 4 * MIB, 6 * MIB)],
+        // The first 8 MiB are on flash.
+        tables: vec![linear((252, 0), 0, 16_384, "259:1 0"), linear((252, 0), 16_384, 1 << 20, "8:0 0")],
+        is_root: true,
+        ..Recorded::default()
+    };
+    assert_eq!(media(&placement(&machine, "/data/file", &source)), [("nvme", 2 * MIB), ("hdd", 2 * MIB)]);
 }

@@ -1,4 +1,4 @@
-//! Block devices down to the disks, on recorded machines.
+//! Stacks of block devices down to the disks, on recorded machines.
 
 #[allow(dead_code)]
 mod support;
@@ -123,7 +123,7 @@ fn native_nvme_multipath_is_found_by_the_names_of_its_paths() {
         subsystem: Some("nqn.2014-08.org.example:subsystem".to_owned()),
     };
     assert_eq!(head.kind, expected);
-    // The paths have nothing in common, so nothing is said of the whole.
+    // The paths have nothing in common, so the connection of the whole is empty.
     assert_eq!(head.connection, model::block_device::Connection::default());
     let [first, second] = &head.below[..] else { panic!("two paths") };
     assert_eq!(first.number, None);
@@ -410,7 +410,7 @@ fn circles_and_towers_end() {
          @dm-1/slaves/dm-1 -> @dm-1",
     );
     assert_eq!(outline(&circle, "/dev/dm-0"), ["dm-0 dm", "  dm-1 dm"]);
-    // Each of 30 floors has two devices, and each stands on both of the next: a billion ways down.
+    // Each of 30 levels has two devices, and each is on both of the next: a billion paths down.
     let mut tower = Vec::new();
     for device in (0..60).rev() {
         tower.push(format!("block dm-{device} 253:{device} virtual/block/dm-{device}"));

@@ -42,7 +42,7 @@ fn hypervisors_are_told_apart() {
         (format!("{virtual_cpu} {clocks} = tsc hyperv_clocksource_tsc_page"), named("Hyper-V")),
         (format!("{virtual_cpu} sys/hypervisor/type = xen"), named("Xen")),
         (virtual_cpu.to_owned(), Some(Hypervisor::Unnamed)),
-        // A bare machine that a cloud rents out.
+        // A bare-metal machine of a cloud.
         (format!("{real_cpu} sys/class/dmi/id/sys_vendor = Amazon EC2"), Some(Hypervisor::None)),
         (real_cpu.to_owned(), Some(Hypervisor::None)),
         // arm64 has no such flag.

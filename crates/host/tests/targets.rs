@@ -1,4 +1,4 @@
-//! What is found at real paths: kinds, links, marks, alignment, and that looking changes nothing.
+//! Facts about real paths: kinds, links, marks, alignment, and that inspection changes nothing.
 
 #[allow(dead_code)]
 mod support;
@@ -59,7 +59,7 @@ fn missing(question: TargetQuestion) -> MissingFacts {
     }
 }
 
-/// False, with a printed reason, where files can carry no mark.
+/// False, with a printed reason, where files cannot have a mark.
 fn marked(path: &Path, text: &str) -> bool {
     let file = File::options().write(true).open(path).expect("opens");
     match sys::xattr::set(&file, ATTRIBUTE, text.as_bytes()) {
@@ -104,7 +104,7 @@ fn an_unmarked_file_is_foreign_and_looking_does_not_touch_it() {
     assert_eq!((before.mtime_nsec(), before.ctime_nsec()), (after.mtime_nsec(), after.ctime_nsec()));
 }
 
-/// The mark of a file as it is now.
+/// The mark that fits a file's current state.
 fn fitting_mark(path: &Path, content: Fill) -> Mark {
     let file = File::open(path).expect("opens");
     let state = sys::file_identity::state(&file).expect("a state");
@@ -289,7 +289,7 @@ fn a_tmpfs_at_dev_is_no_storage_and_elsewhere_it_is() {
     assert!(!at("/dev/shm"));
 }
 
-/// A mounted file system without extended attributes; unmounted when it goes.
+/// A mounted file system without extended attributes; unmounted when dropped.
 struct Unmarkable(tempfile::TempDir);
 
 impl Unmarkable {
@@ -308,7 +308,7 @@ impl Unmarkable {
 
 impl Drop for Unmarkable {
     fn drop(&mut self) {
-        // Nothing could be done about a failure here; the directory's removal would then fail too.
+        // A failure cannot be handled here; the removal of the directory would then fail too.
         let _ = Command::new("umount").arg(self.0.path()).status();
     }
 }

@@ -118,7 +118,7 @@ fn capacities_within_ten_percent_are_one_class() {
          cpu[5]/cpu_capacity = 1000",
     );
     assert_eq!(classes(&big_little), [0, 0, 0, 0, 1, 1]);
-    // Favoured cores of a uniform processor; capacity tells nothing, so performance is asked.
+    // Favoured cores of a uniform processor; capacity does not distinguish them, so performance is used.
     let favoured = topology(
         "sys/devices/system/cpu/online = 0-3
          cpu[0-3]/cpu_capacity = 1024

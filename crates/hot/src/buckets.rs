@@ -38,8 +38,8 @@ pub const fn upper_edge_ns(index: usize) -> u64 {
     lower_edge_ns(index) + ((1u64 << shift) - 1)
 }
 
-/// Coarse buckets are eight buckets each: at most 1/128 (0.8 %) of their lower edge wide, and 8 ns below
-/// 1 µs, where a look at the clock takes longer.
+/// Coarse buckets are eight buckets each: at most 1/128 (0.8 %) of their lower edge wide, and 8 ns below 1 µs, where
+/// reading the clock takes longer.
 const COARSE_BITS: u32 = 3;
 
 /// Number of coarse buckets that cover every `u64`.
@@ -68,8 +68,8 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// A table over `cells`, which must be zero; memory that was never touched will do, and stays
-    /// untouched until a latency falls into it.
+    /// A table over `cells`, which must be zero; untouched memory is sufficient, and stays untouched until a latency
+    /// falls into it.
     pub fn new(cells: Box<[AtomicU64; BUCKET_COUNT]>) -> Self {
         Self { cells }
     }

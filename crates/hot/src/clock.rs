@@ -1,4 +1,4 @@
-//! Time as the loop sees it.
+//! The clock of the I/O loop.
 
 /// A monotonic clock in nanoseconds from an arbitrary origin. Production reads the machine's,
 /// tests pass one that they set.

@@ -30,8 +30,8 @@ impl Counter {
     }
 }
 
-/// Cells of one tally: count, sum, sum of squares, minimum, and how far the maximum is above it. All are zero before
-/// the first I/O.
+/// Cells of one tally: count, sum, sum of squares, minimum, and maximum less minimum. All are zero before the first
+/// I/O.
 pub const TALLY_CELLS: usize = 5;
 
 /// Count and moments of latencies, in memory that other threads may read.
@@ -42,7 +42,7 @@ pub type TallyCells = [AtomicU64; TALLY_CELLS];
 pub struct TallyValues {
     /// Number of I/Os.
     pub count: u64,
-    /// Sum of latencies in nanoseconds. It holds 584 years of outstanding time.
+    /// Sum of latencies in nanoseconds. It overflows after 584 years of outstanding time.
     pub sum_ns: u64,
     /// Sum of squared latencies in square nanoseconds.
     pub sum_squares_ns2: f64,
@@ -53,7 +53,7 @@ pub struct TallyValues {
 }
 
 impl TallyValues {
-    /// Both together.
+    /// Sum of both tallies.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         match (self.count, other.count) {
@@ -85,7 +85,7 @@ pub fn record(tally: &TallyCells, latency_ns: u64) {
     }
 }
 
-/// A latency outside of the extremes, which was counted.
+/// Extends the extremes by a latency outside of them, which was counted.
 #[cold]
 fn extend([count, _, _, min, span]: &TallyCells, latency_ns: u64) {
     let (lowest, highest) = match count.load(Relaxed) {
@@ -109,7 +109,7 @@ pub fn values(tally: &TallyCells) -> TallyValues {
     }
 }
 
-/// Puts values in the place of what was there; only the owner may.
+/// Replaces the values; only the owner may.
 pub fn set(tally: &TallyCells, values: TallyValues) {
     let TallyValues { count, sum_ns, sum_squares_ns2, min_ns, max_ns } = values;
     let cells = [count, sum_ns, sum_squares_ns2.to_bits(), min_ns, max_ns - min_ns];

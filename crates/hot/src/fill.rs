@@ -1,4 +1,4 @@
-//! What buffers contain.
+//! Content of buffers.
 
 use crate::rng::Rng;
 

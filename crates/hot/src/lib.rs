@@ -1,7 +1,7 @@
-//! What runs once per I/O, or decides what does.
+//! Code that runs once per I/O, or decides what does.
 //!
-//! This crate imports nothing but the names of operations and laws, allocates nothing once its values are built, locks nothing, prints
-//! nothing and reads no clock: time comes in as a number.
+//! This crate imports nothing but the names of operations and laws, allocates nothing once its values are built, takes
+//! no lock, prints nothing and reads no clock: time is passed in as a number.
 
 pub mod buckets;
 pub mod clock;

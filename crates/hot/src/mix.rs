@@ -1,20 +1,20 @@
-//! What each I/O does.
+//! The operation of each I/O.
 
 use crate::rng::Rng;
 use crate::stream::percent_threshold;
 use model::operation::{Operation, Shares};
 
-/// Decides what each I/O does; the achieved shares are not corrected towards the wish.
+/// Draws the operation of each I/O; the achieved shares are not corrected towards the requested ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix(Kind);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    /// All do this.
+    /// One operation for all.
     Fixed(Operation),
-    /// They read or write.
+    /// Reads and writes.
     Transfers(Transfers),
-    /// Some discard or write zeroes.
+    /// Also discards or write-zeroes.
     Any(Any),
 }
 
@@ -83,12 +83,12 @@ impl Mix {
                 latest: Operation::Read,
             })
         });
-        // What a run that begins sequentially does.
+        // The operation of a run that begins sequentially.
         mix.next(false, rng);
         mix
     }
 
-    /// What all I/Os do, if it is one thing.
+    /// The operation of all I/Os, if there is only one.
     #[inline]
     pub fn fixed(&self) -> Option<Operation> {
         match self.0 {
@@ -97,7 +97,7 @@ impl Mix {
         }
     }
 
-    /// What the next I/O does. One that continues a sequential run does as the one before.
+    /// Operation of the next I/O. One that continues a sequential run has the operation of the one before.
     #[inline]
     pub fn next(&mut self, continues: bool, rng: &mut Rng) -> Operation {
         match &mut self.0 {

@@ -1,19 +1,19 @@
-//! When the next I/O may be issued: one absolute schedule per thread and target.
+//! Schedule of the starts of I/Os: one absolute schedule per thread and target.
 //!
-//! The schedule is kept in whole nanoseconds and an exact remainder, so that a rate does not
-//! drift however long the run; an I/O that starts late moves nothing behind it.
+//! The schedule is kept in whole nanoseconds and an exact remainder, so that a rate does not drift however long the
+//! run; an I/O that starts late delays none after it.
 
 use crate::rate_curve::Curve;
 use crate::rng::Rng;
 
-/// A meter: asked before each I/O, charged when it is issued.
+/// A pacer: queried before each I/O, charged when it is issued.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pacer {
     /// No limit.
     Unlimited,
     /// Evenly spaced starts.
     Throughput(Schedule),
-    /// Starts as far apart as the bytes before them say.
+    /// Starts spaced by the bytes before them.
     Bytes(ByteSchedule),
     /// Starts at random, independent times.
     Poisson(Arrivals),
@@ -57,7 +57,7 @@ pub struct Arrivals {
     mean_ns: f64,
     rng: Rng,
     due_ns: u64,
-    /// What `due_ns` lacks, below one nanosecond.
+    /// Fraction of `due_ns`, below one nanosecond.
     fraction_ns: f64,
 }
 
@@ -68,14 +68,14 @@ pub struct Varying {
     starts_before: f64,
     first: f64,
     every: f64,
-    /// `None` = every so many-th start; otherwise they come at random.
+    /// `None` = every `every`-th start of the curve; otherwise starts are random.
     rng: Option<Rng>,
     number: f64,
     begun_ns: u64,
     due_ns: u64,
 }
 
-/// So many starts at once, then a pause.
+/// A number of starts at once, then a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bursts {
     ios: u32,
@@ -119,8 +119,8 @@ impl Pacer {
         Self::Poisson(Arrivals { mean_ns, rng, due_ns: 0, fraction_ns: 0.0 })
     }
 
-    /// Of the starts of a curve that with the number `first` (from 1), and every so many-th after it; with a generator
-    /// they come at random, every so many-th in the mean.
+    /// Of the starts of a curve the one with the number `first` (from 1) and every `every`-th after it; with a
+    /// generator they are random, at the same mean rate.
     pub fn varying(curve: Curve, first: u32, every: u32, rng: Option<Rng>) -> Self {
         let starts_before = curve.starts_before();
         let (first, every) = (f64::from(first), f64::from(every));
@@ -196,8 +196,8 @@ impl Pacer {
         }
     }
 
-    /// Passes over the starts before `end_ns` as if they had been made; gives their number. Bursts,
-    /// which depend on completions, have none.
+    /// Skips the starts before `end_ns` as if they had been made; returns their number. Bursts, which depend on
+    /// completions, have none.
     pub fn pass(&mut self, end_ns: u64) -> u64 {
         match self {
             Self::Unlimited | Self::Bytes(_) | Self::Burst(_) => 0,
@@ -279,7 +279,7 @@ impl Varying {
 /// A number with an exponential distribution and the mean 1, by inverse transform: -ln(u) for u uniform in (0, 1]
 /// (Devroye, Non-Uniform Random Variate Generation, II.2.1, <https://luc.devroye.org/rnbookindex.html>).
 fn exponential(rng: &mut Rng) -> f64 {
-    // 53 random bits, as many as a double holds; never 0, whose logarithm has no end.
+    // 53 random bits, the precision of a double; never 0, whose logarithm is infinite.
     let uniform = ((rng.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
     -uniform.ln()
 }
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn bytes_of_several_sizes_are_paced_exactly() {
-        // 3 bytes per ns / 7: 2^32 - 1 and 512 bytes by turns.
+        // 3 bytes per ns / 7: 2^32 - 1 and 512 bytes alternately.
         let mut pacer = Pacer::bytes(&[512, u32::MAX], 7, 3);
         pacer.start(1000);
         let mut bytes = 0_u128;

@@ -1,4 +1,4 @@
-//! How many starts an open loop has intended by when, if its rate changes (`--rate=1000..50000`, bursts).
+//! Intended starts of an open loop over time, if its rate changes (`--rate=1000..50000`, bursts).
 //!
 //! The n-th start is where the sum of the rate over time reaches n. Both directions have formulas, so each start follows
 //! from its number and errors do not add up.
@@ -7,12 +7,12 @@ use model::plan::RateCurve;
 
 const NS_PER_S: f64 = 1e9;
 
-/// A rate over time, of all threads together. Times are in nanoseconds since the start of the measurement, and negative
-/// in the warm-up.
+/// A rate over time, of all threads together. Times are in nanoseconds since the start of the measurement, negative in
+/// the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     law: Law,
-    /// The warm-up.
+    /// Length of the warm-up.
     before_ns: f64,
 }
 
@@ -63,7 +63,7 @@ impl Curve {
         }
     }
 
-    /// When [`starts`](Self::starts) reaches a number.
+    /// Time at which [`starts`](Self::starts) reaches a number.
     fn time_of(&self, starts: f64) -> f64 {
         match self.law {
             Law::Ramp { from, .. } if starts < 0.0 => starts / from,
@@ -72,7 +72,7 @@ impl Curve {
                 if starts > of_ramp {
                     return over_ns + (starts - of_ramp) / to;
                 }
-                // The solution of the quadratic equation that loses no digits.
+                // The solution of the quadratic equation without cancellation.
                 let rate = (from * from + 2.0 * (to - from) * starts / over_ns).max(0.0).sqrt();
                 2.0 * starts / (from + rate)
             }
@@ -95,8 +95,8 @@ impl Curve {
         -self.starts(-self.before_ns)
     }
 
-    /// When the start with a number (from 1 at the start of load, fractions in between) is intended, in whole nanoseconds
-    /// since the start of load; `before` is [`starts_before`](Self::starts_before).
+    /// Intended time of the start with a number (from 1 at the start of load, fractions in between), in whole
+    /// nanoseconds since the start of load; `before` is [`starts_before`](Self::starts_before).
     #[inline]
     pub fn due_ns(&self, number: f64, before: f64) -> u64 {
         (self.before_ns + self.time_of(number - before)).max(0.0) as u64
@@ -120,7 +120,7 @@ mod tests {
         Curve::new(RateCurve::Bursts { iops, bursts, before_ns: 2 * S + 50 * MS })
     }
 
-    /// Starts by interval of so many nanoseconds, from the start of load.
+    /// Starts in each interval of `width_ns`, from the start of load.
     fn counts(curve: &Curve, width_ns: u64, intervals: usize) -> Vec<u64> {
         let (before, mut counts) = (curve.starts_before(), vec![0; intervals]);
         for number in 1.. {
@@ -145,7 +145,7 @@ mod tests {
                 };
                 assert!((*count as f64 - rate).abs() <= 1.0, "{from}..{to} second {second}: {count} for {rate}");
             }
-            // No error adds up.
+            // Errors do not add up.
             let measured: u64 = counts[2..12].iter().sum();
             assert!((measured as f64 - (from + to) * 5.0).abs() <= 1.0, "{measured}");
         }

@@ -14,11 +14,11 @@ const BLOCK_BYTES: usize = Reduction::BLOCK_BYTES as usize;
 /// Words of the table that a window may begin at; a power of two, 64 KiB.
 const WINDOWS: usize = 1 << 13;
 
-/// So many different blocks are repeated: few, so that even short runs repeat them, and more than a compressor looks
-/// back for.
+/// Number of different blocks that are repeated: few, so that even short runs repeat them, and more than the window of
+/// a compressor holds.
 pub const REPEATED_BLOCKS: u64 = 256;
 
-/// Bytes that zstd and LZ4 take for the zeros of a piece, between the two: LZ4 takes a byte more for each 255 zeros.
+/// Bytes that zstd and LZ4 need for the zeros of a piece, between the two: LZ4 needs another byte for each 255 zeros.
 const OVERHEAD_BYTES: f64 = 2.0;
 const BYTES_PER_OVERHEAD_BYTE: f64 = 400.0;
 
@@ -35,14 +35,14 @@ pub const SAMPLE_BLOCKS: usize = 1 << 14;
 #[derive(Clone, Debug)]
 pub struct Reducible {
     table: Box<[u64]>,
-    /// Part of a block that stays after compression.
+    /// Fraction of a block that remains after compression.
     share: f64,
     dedupe_percent: u64,
     repeated: Box<[u64]>,
 }
 
 impl Reducible {
-    /// Data that is reduced so far.
+    /// Content with this reduction.
     pub fn new(reduction: Reduction) -> Self {
         let mut rng = Rng::new(SEED);
         let mut draws = |count: usize| (0..count).map(|_| rng.next_u64()).collect();
@@ -71,19 +71,19 @@ impl Reducible {
         tail.copy_from_slice(&number.to_le_bytes()[..length]);
     }
 
-    /// How many of so many bytes are random.
+    /// Number of random bytes in a piece of `bytes` bytes.
     fn random_bytes(&self, bytes: usize) -> usize {
         if self.share >= 1.0 {
             return bytes;
         }
         let overhead = OVERHEAD_BYTES + bytes as f64 / BYTES_PER_OVERHEAD_BYTE;
         let random = (bytes as f64 * self.share - overhead).round() as usize;
-        // Enough of them to tell blocks apart.
+        // Enough of them to distinguish blocks.
         random.max(16).min(bytes)
     }
 }
 
-/// The beginning of what was written, to measure how far it reduces.
+/// The beginning of the written data, to measure its reduction.
 #[derive(Clone, Debug)]
 pub struct Sample {
     bytes: Vec<u8>,
@@ -103,7 +103,7 @@ impl Sample {
         self.block_hashes.len() < SAMPLE_BLOCKS
     }
 
-    /// Takes a block, or a shorter piece of a write, as far as there is room.
+    /// Adds a block, or a shorter piece of a write, as far as there is room.
     pub fn take(&mut self, block: &[u8]) {
         let room = SAMPLE_BYTES - self.bytes.len();
         self.bytes.extend_from_slice(&block[..block.len().min(room)]);

@@ -3,6 +3,14 @@
 //! Written here and not taken from a crate because the same seed must mean the same sequence of
 //! I/Os for years; the tests compare it with `rand_xoshiro`.
 
+/// The last step of splitmix64: a permutation of 64 bits whose result looks random.
+#[inline]
+pub const fn mix(value: u64) -> u64 {
+    let z = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
 /// One generator. Streams of different threads are 2^128 draws apart ([`Rng::stream`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
@@ -15,10 +23,7 @@ impl Rng {
         let mut filler = seed;
         let mut next = || {
             filler = filler.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mut z = filler;
-            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
+            mix(filler)
         };
         Self { state: [next(), next(), next(), next()] }
     }

@@ -1,12 +1,12 @@
 //! A fixed permutation of positions that looks random: the popular ranks of a skewed load lie anywhere on the target.
 //!
 //! A Feistel network over a grid of at least as many cells as there are positions. The low half of a number takes all
-//! values of so many bits, the high half as many values as the positions need, so fewer than one cell in the square
-//! root of the positions lies outside; what leads there is permuted again until it does not (cycle walking). Each round
-//! adds to one half what only depends on the other, which is a bijection whatever is added. What is added are the highest
-//! bits of a product, each of which depends on all bits of its factors; where it is the second product of two, neighbours
-//! have nothing in common. The last round has one product, by the golden ratio: multiples of a random key may lie close
-//! together, those of the golden ratio never do (Knuth, The Art of Computer Programming, volume 3, 6.4).
+//! values of its bits, the high half as many values as the positions need, so fewer than one cell in the square root of
+//! the positions lies outside; a result outside is permuted again until it is inside (cycle walking). Each round adds
+//! to one half a function of the other, which is a bijection for any function. The highest bits of a product are added,
+//! each of which depends on all bits of its factors; where it is the second product of two, neighbours are
+//! uncorrelated. The last round has one product, by the golden ratio: multiples of a random key may lie close together,
+//! those of the golden ratio never do (Knuth, The Art of Computer Programming, volume 3, 6.4).
 
 use crate::rng;
 
@@ -18,13 +18,14 @@ pub struct Scatter {
     low_mask: u64,
     /// Number of values of the high half.
     high: u64,
-    /// What the low half begins with: 0 would stay 0.
+    /// Combined with the low half by XOR before the first round: 0 would stay 0.
     start: u64,
     /// Odd: the first two are factors.
     keys: [u64; ROUNDS],
 }
 
-/// Rounds: with two, neighbours stay related. The hottest ranks are in the low half, so it is the first to be mixed in.
+/// Number of rounds: with two, neighbours stay correlated. The hottest ranks are in the low half, so it is mixed in
+/// first.
 const ROUNDS: usize = 3;
 
 /// 2^64 divided by the golden ratio.
@@ -51,12 +52,12 @@ impl Scatter {
         }
     }
 
-    /// How many positions there are.
+    /// Number of positions.
     pub fn positions(&self) -> u64 {
         self.positions
     }
 
-    /// Where `rank`, which is below the number of positions, lies.
+    /// Position of `rank`, which is below the number of positions.
     #[inline]
     pub fn position(&self, rank: u64) -> u64 {
         let mut at = rank;

@@ -1,4 +1,4 @@
-//! I/Os of several sizes: which one the next has, and where it falls.
+//! I/Os of several sizes: size and offset of the next one.
 //!
 //! The size is drawn before the offset, from the same random number. Nothing divides per I/O.
 
@@ -8,7 +8,7 @@ use model::operation::{ByOperation, Operation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How often each operation has which of the sizes.
+/// Shares of the sizes, by operation.
 #[derive(Clone, Debug)]
 pub struct SizeTable {
     /// The size of each hundredth of the random numbers.
@@ -37,7 +37,7 @@ impl SizeTable {
         Self { shares }
     }
 
-    /// The index of the size of the next I/O that does this, and what is left of 64 random bits: as random as they
+    /// The index of the size of the next I/O with this operation, and the rest of 64 random bits: as random as they
     /// were, in steps of 100 / 2^64.
     #[inline]
     fn draw(&self, operation: Operation, bits: u64) -> (u8, u64) {
@@ -46,7 +46,7 @@ impl SizeTable {
     }
 }
 
-/// Where I/Os of one size may fall.
+/// Offsets that I/Os of one size may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// The size.
@@ -83,7 +83,7 @@ pub struct SizedNext {
 pub struct SizedStream {
     table: SizeTable,
     base: u64,
-    /// Bytes of the area, which every size fits into.
+    /// Bytes of the area; no size is larger.
     size: u64,
     /// The largest size in bytes.
     largest: u64,
@@ -100,16 +100,16 @@ enum Kind {
     Mixed { jump_below: u64, next: u64 },
 }
 
-/// How the offsets of a [`SizedStream`] follow each other.
+/// The order of the offsets of a [`SizedStream`].
 #[derive(Clone, Debug)]
 pub enum Walk {
-    /// Each begins where the one before ended; at the end of the area, back to its beginning.
+    /// Each begins where the one before ended; at the end of the area it wraps around.
     Sequential,
     /// The same for several threads together.
     Interlocked(Arc<AtomicU64>),
     /// At random.
     Random,
-    /// Random jumps in so many percent, sequential runs between them.
+    /// Random jumps in this percentage of I/Os, sequential runs between them.
     Mixed(u32),
 }
 
@@ -138,15 +138,15 @@ impl SizedStream {
         self.places[usize::from(size)].bytes
     }
 
-    /// The draw behind them if all offsets of a size are equally likely: chosen once, so that a loop keeps it in
-    /// registers.
+    /// The draw of sizes and offsets if all offsets of a size are equally likely: chosen once, so that a loop keeps it
+    /// in registers.
     #[inline]
     pub fn uniform(&self) -> Option<UniformSizes<'_>> {
         let is_uniform = matches!(self.kind, Kind::Random { is_uniform: true });
         is_uniform.then_some(UniformSizes { table: &self.table, base: self.base, places: &self.places })
     }
 
-    /// True if the next I/O goes on from the one before in a mixed load; decided before its size is drawn.
+    /// True if the next I/O continues the one before in a mixed load; decided before its size is drawn.
     #[inline]
     pub fn continues(&self, rng: &mut Rng) -> bool {
         match self.kind {
@@ -156,7 +156,7 @@ impl SizedStream {
         }
     }
 
-    /// False if a sequential stream may go back to its start next: the largest size does not fit there.
+    /// False if a sequential stream may wrap to its start next: the largest size does not fit there.
     #[inline]
     pub fn has_room(&self) -> bool {
         match &self.kind {
@@ -165,14 +165,14 @@ impl SizedStream {
         }
     }
 
-    /// A sequential stream goes back to its start.
+    /// Resets a sequential stream to its start.
     pub fn rewind(&mut self) {
         if let Kind::Sequential { next } = &mut self.kind {
             *next = 0;
         }
     }
 
-    /// The next I/O, which does this.
+    /// The next I/O, with this operation.
     #[inline]
     pub fn next(&mut self, operation: Operation, continues: bool, rng: &mut Rng) -> SizedNext {
         let (size, bits) = self.table.draw(operation, rng.next_u64());
@@ -217,7 +217,7 @@ pub struct UniformSizes<'a> {
 }
 
 impl UniformSizes<'_> {
-    /// The next I/O, which does this.
+    /// The next I/O, with this operation.
     #[inline]
     pub fn next(&self, operation: Operation, rng: &mut Rng) -> SizedNext {
         let (size, bits) = self.table.draw(operation, rng.next_u64());
@@ -236,7 +236,7 @@ impl Place {
     }
 }
 
-/// Takes `next`, or 0 if no such I/O fits there, and moves on.
+/// Returns `next`, or 0 if no such I/O fits there, and advances it.
 #[inline]
 fn follow(next: &mut u64, bytes: u32, size: u64) -> u64 {
     let bytes = u64::from(bytes);

@@ -1,4 +1,4 @@
-//! Popularity that falls with rank: which position a skewed load touches next.
+//! Popularity that falls with rank: the next position of a skewed load.
 //!
 //! Ranks from 0 are grouped into strata: the hottest have one each, the others lie in groups that grow in proportion to
 //! their rank. A draw chooses a stratum by an alias table, a rank inside it uniformly, and keeps it with the probability
@@ -19,7 +19,7 @@ use crate::weighted::{Cells, Weighted};
 use model::profile::{Skew, SkewLaw};
 use std::sync::Arc;
 
-/// How much hotter a rank is than those after it.
+/// Distribution of popularity over ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
     /// The rank `k`, from 1, has the weight `k^-exponent`.
@@ -144,7 +144,7 @@ struct Stratum {
 }
 
 impl Strata {
-    /// The table over `positions`, at least 1; `None` if the law has parameters that it may not have.
+    /// The table over `positions`, at least 1; `None` if a parameter of the law is out of range.
     pub fn new(law: Law, positions: u64) -> Option<Self> {
         Self::with(law, positions, SINGLE, GROUPS)
     }
@@ -162,7 +162,7 @@ impl Strata {
         Some(Self { law, table: Weighted::new(&weights)?, groups: strata })
     }
 
-    /// What draws need of the table.
+    /// Parts of the table that draws need.
     #[inline]
     fn draws(&self) -> Draws<'_> {
         Draws { law: self.law, cells: self.table.cells(), groups: &self.groups }
@@ -196,7 +196,7 @@ impl Draws<'_> {
             let bits = rng.next_u64();
             let index = self.cells.pick(bits);
             let stratum = &self.groups[index];
-            // Uniform in the stratum; what is left of the draw decides whether it is kept. Its steps are `count` / 2^64.
+            // Uniform in the stratum; the rest of the draw decides whether it is kept. Its steps are `count` / 2^64.
             let product = u128::from(bits.wrapping_mul(GOLDEN)) * u128::from(stratum.count);
             let (rank, fraction) = (stratum.first + (product >> 64) as u64, product as u64);
             if fraction <= stratum.keeps_up_to || keeps(self.law, stratum, rank, fraction) {
@@ -206,7 +206,7 @@ impl Draws<'_> {
     }
 }
 
-/// Decides by the law itself.
+/// Decides by the law itself whether a rank is kept.
 #[cold]
 fn keeps(law: Law, stratum: &Stratum, rank: u64, fraction: u64) -> bool {
     fraction as f64 * stratum.weight < law.weight(rank) * TWO_TO_64
@@ -247,17 +247,17 @@ fn firsts(positions: u64, single: u64, groups: u64) -> Vec<u64> {
     firsts
 }
 
-/// A source of skewed positions, owned by one thread. It draws some ahead: a loop over many keeps in registers what a
-/// call for each would load.
+/// A source of skewed positions, owned by one thread. It draws ahead: a loop over many keeps in registers what a call
+/// for each would load.
 #[derive(Clone, Debug)]
 pub struct Skewed {
     strata: Arc<Strata>,
     /// `None` = the hottest position is the first, and so on.
     scattered: Option<Scattered>,
-    /// Draws of each stratum that were used, which others may read.
+    /// Used draws of each stratum; other threads may read them.
     drawn: Arc<[Counter]>,
     ahead: Box<[Draw; AHEAD]>,
-    /// Those from here on were not used.
+    /// Index of the first draw that was not used.
     next: usize,
 }
 
@@ -271,11 +271,11 @@ struct Draw {
 /// Draws made at once.
 const AHEAD: usize = 64;
 
-/// Where ranks lie.
+/// The permutation from ranks to positions.
 #[derive(Clone, Debug)]
 struct Scattered {
     scatter: Scatter,
-    /// Of the hottest ranks, which are drawn again and again: a look is cheaper than the permutation.
+    /// Positions of the hottest ranks, which are drawn often: a table look-up is cheaper than the permutation.
     hottest: Box<[u64]>,
 }
 

@@ -1,5 +1,5 @@
-//! Requests, and those that are free: the one that came back first goes out first, so that none is left behind where not
-//! all go out at once.
+//! Requests, and those that are free: the one that completed first is reused first, so that none starves where not all
+//! are in flight at once.
 
 use model::operation::Operation;
 use std::{mem, slice};
@@ -7,22 +7,22 @@ use std::{mem, slice};
 /// A request and its operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slot {
-    /// Index of the target that the operation goes to.
+    /// Index of the target of the operation.
     pub work: u32,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
     /// Index of its size, where there are several.
     pub size: u8,
-    /// Where in the target, in bytes.
+    /// Offset in the target, in bytes.
     pub offset: u64,
-    /// When it began.
+    /// Time of its start, in nanoseconds of the loop's clock.
     pub started_ns: u64,
-    /// When it was meant to start: when it was due, in an open loop; when the one before came back, in a closed loop.
+    /// Intended start: in an open loop its due time; in a closed loop the completion of the one before.
     pub intended_ns: u64,
 }
 
 impl Slot {
-    /// An operation begins.
+    /// Begins an operation.
     #[inline]
     pub fn begin(&mut self, operation: Operation, offset: u64, now_ns: u64) {
         self.operation = operation;
@@ -30,8 +30,8 @@ impl Slot {
         self.started_ns = now_ns;
     }
 
-    /// The operation came back at `now_ns`; gives when its time began. If waits count, that was when its request was
-    /// free, and the next one is meant to start now.
+    /// The operation completed at `now_ns`; returns the start of its latency. If waits count, that was when its request
+    /// was free, and the next one is intended to start now.
     #[inline]
     pub fn end(&mut self, waits_count: bool, now_ns: u64) -> u64 {
         if waits_count { mem::replace(&mut self.intended_ns, now_ns) } else { self.started_ns }
@@ -48,7 +48,7 @@ pub struct FreeSlots {
 }
 
 impl FreeSlots {
-    /// Slots `first .. first + count`, all free; the lowest goes out first.
+    /// Slots `first .. first + count`, all free; the lowest is taken first.
     pub fn new(first: u32, count: u32) -> Self {
         let end = count as usize;
         let mut queue = vec![0; 2 * end].into_boxed_slice();
@@ -66,17 +66,17 @@ impl FreeSlots {
         Some(slot)
     }
 
-    /// Takes the `count` slots that are first in line, in this order; fewer if there are fewer.
+    /// Takes the first `count` slots of the queue, in this order; fewer if there are fewer.
     #[inline]
     pub fn take_many(&mut self, count: usize) -> &[u32] {
         let (first, end) = (self.first, self.end);
         let taken = first..end.min(first + count);
-        // Mostly all go out, so that the next ones have room without being moved.
+        // Mostly all are taken, so that the next ones have room without being moved.
         (self.first, self.end) = if taken.end == end { (0, 0) } else { (taken.end, end) };
         &self.queue[taken]
     }
 
-    /// Gives one back.
+    /// Returns a slot to the queue.
     #[inline]
     pub fn give(&mut self, slot: u32) {
         debug_assert!(!self.queue[self.first..self.end].contains(&slot), "slot {slot} was freed twice");
@@ -89,14 +89,14 @@ impl FreeSlots {
         }
     }
 
-    /// A call of its own, so that `give` stays small.
+    /// A separate call, so that `give` stays small.
     #[cold]
     #[inline(never)]
     fn give_after_moving(&mut self, slot: u32) {
         self.give_many(|given| given.push(slot));
     }
 
-    /// Gives back those that `fill` pushes.
+    /// Returns the slots that `fill` pushes.
     #[inline]
     pub fn give_many(&mut self, fill: impl FnOnce(&mut Given)) {
         if self.queue.len() - self.end < self.used_count() {
@@ -121,19 +121,19 @@ impl FreeSlots {
         self.end - self.first
     }
 
-    /// Number of slots that are out.
+    /// Number of slots in use.
     #[inline]
     pub fn used_count(&self) -> usize {
         self.queue.len() / 2 - self.free_count()
     }
 }
 
-/// Slots that are given back.
+/// Slots to be returned.
 #[derive(Debug)]
 pub struct Given<'a>(slice::IterMut<'a, u32>);
 
 impl Given<'_> {
-    /// This one too; nothing if all are.
+    /// Adds a slot; no effect if all are free.
     #[inline]
     pub fn push(&mut self, slot: u32) {
         if let Some(place) = self.0.next() {

@@ -4,16 +4,16 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// An I/O as the heap keeps it.
+/// An entry of the heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlowIo {
     /// Its latency in nanoseconds.
     pub latency_ns: u64,
     /// When it completed, in nanoseconds of the clock.
     pub ended_ns: u64,
-    /// Where it was, in bytes.
+    /// Its offset, in bytes.
     pub offset: u64,
-    /// What else its thread knows of it.
+    /// Further facts in the thread's own encoding.
     pub tag: u64,
 }
 
@@ -34,21 +34,21 @@ impl Slowest {
         Self { floor_ns: AtomicU64::new(u64::MAX), kept: AtomicU64::new(0), cells }
     }
 
-    /// I/Os are kept from now on, but none without a latency. Only the owner may.
+    /// Begins to keep I/Os, but none without a latency. Only the owner may.
     pub fn open(&self) {
         if !self.cells.is_empty() {
             self.floor_ns.store(0, Relaxed);
         }
     }
 
-    /// True if an I/O of this latency is to be kept.
+    /// True if an I/O of this latency is among the slowest.
     #[inline]
     pub fn wants(&self, latency_ns: u64) -> bool {
         latency_ns > self.floor_ns.load(Relaxed)
     }
 
-    /// Keeps an I/O that is [wanted](Self::wants), instead of the fastest if there is no place left. Only
-    /// the owner may.
+    /// Keeps an I/O that is [among the slowest](Self::wants), instead of the fastest if the heap is full. Only the
+    /// owner may.
     #[cold]
     pub fn keep(&self, io: SlowIo) {
         let kept = self.kept.load(Relaxed) as usize;
@@ -63,13 +63,13 @@ impl Slowest {
         }
     }
 
-    /// Those that are kept, in no order.
+    /// The I/Os that are kept, in no order.
     pub fn kept(&self) -> Vec<SlowIo> {
         let kept = self.kept.load(Relaxed) as usize;
         self.cells.iter().take(kept).map(io).collect()
     }
 
-    /// Puts an I/O where a leaf is to be added.
+    /// Moves an I/O up from a new leaf.
     fn rise(&self, mut place: usize, io: SlowIo) {
         while place > 0 && self.latency_ns((place - 1) / 2) > io.latency_ns {
             self.copy((place - 1) / 2, place);
@@ -78,7 +78,7 @@ impl Slowest {
         self.put(place, io);
     }
 
-    /// Puts an I/O in the place of the root.
+    /// Moves an I/O down from the root.
     fn sink(&self, io: SlowIo) {
         let mut place = 0;
         loop {

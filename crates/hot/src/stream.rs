@@ -1,4 +1,4 @@
-//! Where the next I/O falls.
+//! Offset of the next I/O.
 //!
 //! Offsets come out absolute, base included. No pattern divides per I/O: sequences compare and
 //! wrap, random positions are drawn by multiplication.
@@ -33,7 +33,7 @@ pub struct Range {
     pub positions: u64,
 }
 
-/// An offset and whether it goes on from the one before (then a mixed load keeps its direction).
+/// An offset, and its relation to the one before (a mixed load keeps its operation while it continues).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
     /// Absolute offset in bytes.
@@ -100,7 +100,7 @@ impl Ranges {
 }
 
 impl OffsetStream {
-    /// Each call one alignment further; past the end back to `start` modulo the alignment.
+    /// Each call advances by one alignment; past the end it wraps to `start` modulo the alignment.
     pub fn sequential(grid: Grid, start: u64) -> Self {
         Self { grid, kind: Kind::Sequential { next: start, wrap: start % grid.alignment } }
     }
@@ -110,7 +110,7 @@ impl OffsetStream {
         Self { grid, kind: Kind::Interlocked { counter, lap: 0 } }
     }
 
-    /// Each of `requests` requests walks on its own from `start`.
+    /// Each of `requests` requests advances on its own from `start`.
     pub fn parallel(grid: Grid, start: u64, requests: usize) -> Self {
         let next = vec![start; requests].into_boxed_slice();
         Self { grid, kind: Kind::Parallel { next, wrap: start % grid.alignment } }
@@ -141,7 +141,7 @@ impl OffsetStream {
         Self { grid, kind: Kind::Mixed { jumps, jump_below: percent_threshold(random_percent), next } }
     }
 
-    /// False if a sequential stream goes back to its start next.
+    /// False if a sequential stream wraps to its start next.
     #[inline]
     pub fn has_room(&self) -> bool {
         match &self.kind {
@@ -150,15 +150,14 @@ impl OffsetStream {
         }
     }
 
-    /// A sequential stream goes back to its start.
+    /// Resets a sequential stream to its start.
     pub fn rewind(&mut self) {
         if let Kind::Sequential { next, wrap } = &mut self.kind {
             *next = *wrap;
         }
     }
 
-    /// The draw behind the offsets if they are uniform: chosen once, so that a loop keeps it in
-    /// registers.
+    /// The draw of the offsets if they are uniform: chosen once, so that a loop keeps it in registers.
     #[inline]
     pub fn uniform(&self) -> Option<Uniform> {
         let Grid { base, alignment, positions, .. } = self.grid;
@@ -246,7 +245,7 @@ fn uniform(rng: &mut Rng, positions: u64, alignment: u64) -> u64 {
     rng.below(positions) * alignment
 }
 
-/// Takes `next`, or `wrap` if no block fits there, and moves on.
+/// Returns `next`, or `wrap` if no block fits there, and advances it.
 #[inline]
 fn advance(next: &mut u64, wrap: u64, grid: &Grid) -> u64 {
     let offset = if *next > grid.last { wrap } else { *next };

@@ -1,16 +1,16 @@
-//! Bytes become text.
+//! Bytes to text.
 
 use model::note::Note;
 
-/// A text and what had to be done to it.
+/// A text and a note on its conversion.
 pub(super) struct Decoded {
     /// With line feeds only.
     pub(super) text: String,
-    /// What was lost.
+    /// A note on lost characters.
     pub(super) note: Option<Note>,
 }
 
-/// UTF-16 with a byte order mark (as `PowerShell` writes it), else UTF-8 with or without one.
+/// UTF-16 with a byte order mark (as written by `PowerShell`), else UTF-8 with or without one.
 ///
 /// Other bytes, such as names in the code page of a Windows console, become the replacement
 /// character.

@@ -1,4 +1,4 @@
-//! Effective distributions on the way to the lists of a result.
+//! Effective distributions during the read, before they become the lists of a result.
 
 use model::plan::{EffectiveDistribution, EffectiveRange};
 use model::result::{DistributionUse, DistributionUser, Row};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 /// Threads by path, in byte order of the paths.
 type Users = BTreeMap<Vec<u8>, (PathBuf, BTreeSet<u32>)>;
 
-/// More threads on targets than any run has; bounds the memory that a text can claim.
+/// More than the threads on targets of any run; bounds the memory that a text can claim.
 const USERS_MAX: usize = 1 << 22;
 
-/// Equal lists once, each with all its users.
+/// Distinct lists, each with all its users.
 #[derive(Default)]
 pub(super) struct Distributions {
     lists: BTreeMap<EffectiveDistribution, Users>,

@@ -1,19 +1,19 @@
-//! Why something could not be read.
+//! Reasons why something could not be read.
 
 use super::BYTES_MAX;
 use model::printable::clipped_error;
 use thiserror::Error;
 
-/// Why something could not be read as a result.
+/// The reason why something could not be read as a result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// It is larger than anything that is read.
+    /// It exceeds the size limit.
     #[error("{bytes} bytes is too large for a result (at most {BYTES_MAX})")]
     TooLarge {
         /// Its size.
         bytes: usize,
     },
-    /// It does not begin like one.
+    /// It does not begin like a result.
     #[error("not a DiskSpd result: there is no line '<Results>' or 'Command Line:'")]
     NotAResult,
     /// It is a text report of this program, which has only some of the figures, rounded.
@@ -22,14 +22,14 @@ pub enum ReadError {
          of the run (--json, --xml)"
     )]
     OwnText,
-    /// It begins like one and goes on like none.
+    /// It begins like a result, but is malformed.
     #[error("line {line}, column {column}: {}", clipped_error(reason))]
     Malformed {
         /// Line, from 1.
         line: u32,
         /// Column in characters, from 1.
         column: u32,
-        /// What is wrong, and what would be right.
+        /// The error, and the expected content.
         reason: String,
     },
 }

@@ -1,15 +1,16 @@
-//! What follows from what was read, alike for every form.
+//! Values that follow from the read ones, the same for every form.
 
 use model::affinity::AffinityEntry;
+use model::ending::Ending;
 use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
 use model::profile::{Profile, Target, TimeSpan};
-use model::result::{Ending, MixedCores, Row, RunResult, TimeSpanResult};
+use model::result::{MixedCores, Row, RunResult, TimeSpanResult};
 use model::topology::Topology;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Which target of the profile each row is about. Threads of their own tell it where no pool of threads serves all
-/// targets; else the second row of a thread on a path is about the second target with it.
+/// Assigns each row its target of the profile: by the thread number, if targets have threads of their own; with a pool
+/// of threads for all targets, the second row of a thread on a path is the second target with it.
 pub(super) fn number_targets(rows: &mut [Row], span: &TimeSpan) {
     let mut targets: BTreeMap<&PathBuf, Vec<usize>> = BTreeMap::new();
     for (index, target) in span.targets.iter().enumerate() {
@@ -38,7 +39,7 @@ pub(super) fn number_targets(rows: &mut [Row], span: &TimeSpan) {
     }
 }
 
-/// How a timespan ended, as far as it shows; `said` is what it has in place of figures.
+/// The ending of a timespan, as far as it shows; `said` is the text in place of figures.
 pub(super) fn ending(span_result: &TimeSpanResult, said: Option<&str>) -> Ending {
     match &span_result.measured {
         None if said.is_some_and(|said| said.starts_with("The test was not run.")) => Ending::NotRun,
@@ -49,12 +50,12 @@ pub(super) fn ending(span_result: &TimeSpanResult, said: Option<&str>) -> Ending
     }
 }
 
-/// The core types that were used, if the result says that they were mixed.
+/// The core types that were used, if the result reports mixed ones.
 pub(super) fn mixed_cores(affinity: Option<&[AffinityEntry]>, topology: &Topology) -> Option<MixedCores> {
     stats::mixed_cores(affinity?, topology)
 }
 
-/// A profile and its results have the same timespans.
+/// Gives a profile and its results the same number of timespans.
 pub(super) fn align(profile: &mut Profile, time_spans: &mut Vec<TimeSpanResult>) {
     let count = profile.time_spans.len().max(time_spans.len());
     profile.time_spans.resize_with(count, TimeSpan::default);
@@ -74,14 +75,14 @@ pub(super) fn totals(result: &mut RunResult) {
     result.totals = result.totals.or_else(|| stats::totals(&result.time_spans));
 }
 
-/// Latency of reads and writes together, where only each is known.
+/// Computes the latency of reads and writes together, if only each is known.
 pub(super) fn pool_total(figures: &mut Directions<Figures>) {
     if figures.total.latency.is_none() {
         figures.total.latency = stats::pooled_latency([figures.read, figures.write]);
     }
 }
 
-/// A distribution, if anything of it is known. Its extremes are the first and the last percentile.
+/// A distribution, if any part of it is known. Its extremes are the first and the last percentile.
 pub(super) fn distribution(
     count: u64,
     figures: Option<LatencyFigures>,

@@ -1,10 +1,9 @@
-//! Results that were saved: `DiskSpd`'s XML documents and text reports of versions 2.0.12 to 2.3, and our own
-//! documents ([`json`], XML, recordings of the monitor), JSON of fio ([`fio`]). Our own text reports have only some of the
-//! figures, rounded: [`read`] refuses them, [`read_rounded`] reads them for tables that say so.
+//! Saved results: `DiskSpd`'s XML documents and text reports of versions 2.0.12 to 2.3, our own documents ([`json`],
+//! XML, recordings of the monitor), JSON of fio ([`fio`]). Our own text reports have only some of the figures, rounded:
+//! [`read`] refuses them, [`read_rounded`] reads them for tables that mark them as rounded.
 //!
-//! What a form does not tell stays unknown and is noted; what it does tell is taken as it stands,
-//! never recomputed from rounded figures. Nothing that is read can make this panic, and what it
-//! may hold is limited.
+//! Data missing from a form stays unknown and is noted; existing data is taken unchanged, never recomputed from rounded
+//! figures. No input can make this panic, and its size is limited.
 
 mod decode;
 mod distributions;
@@ -24,7 +23,7 @@ use model::result::RunResult;
 /// Largest XML document or text report that is read.
 pub const BYTES_MAX: usize = 256 << 20;
 
-/// More CPUs than any machine has; it bounds the work on a document that was made up.
+/// More CPUs than any machine has; bounds the work on a forged document.
 const CPUS_MAX: usize = 8192;
 
 /// Reads a result: an XML document or a text report, in UTF-8 or with a byte order mark in UTF-16,
@@ -33,8 +32,8 @@ pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     read_with(bytes, text::read)
 }
 
-/// The same, and text reports of this program. Of those the verdict has names and severities only, and settings and figures that
-/// `DiskSpd` does not print are unknown.
+/// The same, and text reports of this program. Their verdict has names and severities only, and settings and figures
+/// that `DiskSpd` does not print are unknown.
 pub fn read_rounded(bytes: &[u8]) -> Result<RunResult, ReadError> {
     read_with(bytes, text::read_any)
 }
@@ -58,11 +57,11 @@ fn read_with(bytes: &[u8], read_text: fn(&str) -> Result<RunResult, ReadError>) 
     Ok(result)
 }
 
-/// What kind of result a text is.
+/// The form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Xml {
-        /// Where the document begins.
+        /// Offset of the document.
         starts_at: usize,
     },
     Text,

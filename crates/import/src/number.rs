@@ -12,7 +12,7 @@ pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     is_plain.then(|| text.parse().ok()).flatten().ok_or_else(|| format!("'{}' is not a whole number", shown(text)))
 }
 
-/// A number that is not negative. `None` for what C libraries print of a division by zero.
+/// A non-negative number. `None` for the output of C libraries for a division by zero.
 pub(super) fn real(text: &str) -> Result<Option<f64>, String> {
     let text = text.trim();
     let word = text.trim_start_matches('-').to_ascii_lowercase();
@@ -83,7 +83,7 @@ pub(super) fn size_bytes(text: &str) -> Result<u64, String> {
     Ok((real * (1u64 << shift) as f64).round() as u64)
 }
 
-/// Something that was read, in a message: not all of it, if it is long.
+/// An input for a message, shortened if it is long.
 pub(super) fn shown(text: &str) -> String {
     clipped(text, 60).into_owned()
 }

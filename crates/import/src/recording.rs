@@ -4,15 +4,15 @@ use model::device_interval::{Recording, WATCH_SCHEMA, WATCH_SCHEMA_VERSION, Watc
 use model::printable::clipped_error;
 use thiserror::Error;
 
-/// Why a text is not a recording.
+/// The reason why a text is not a recording.
 #[derive(Debug, Error)]
 pub enum NoRecording {
-    /// A line is not part of a recording.
+    /// A line does not belong to a recording.
     #[error("line {line}: not a line of a diskspd monitor recording: {}", clipped_error(reason))]
     Malformed {
         /// Its number, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// A newer program wrote it.
@@ -21,24 +21,25 @@ pub enum NoRecording {
         /// Its version.
         version: u32,
     },
-    /// Only what `--jsonl` prints, or nothing.
+    /// It is output of `--jsonl`, or empty.
     #[error("not a recording: diskspd monitor --record makes one")]
     NoBeginning,
 }
 
-/// True if a text begins like something that the monitor wrote, whether all of it is a recording or not.
+/// True if a text begins like output of the monitor, even if not all of it is a recording.
 pub fn is_recording(text: &[u8]) -> bool {
     let first = text.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
-    // As [`read`] reads it: a line that says something twice is one, too.
+    // As in [`read`]: a line with a duplicate field counts, too.
     let Some(Ok(marks)) = first.map(serde_json::from_slice::<serde_json::Value>) else { return false };
     match marks["schema"].as_str() {
         Some(schema) => schema == WATCH_SCHEMA,
-        // What --jsonl prints has only a kind; reading it gives the specific error. Live streams of version 1 have a form.
+        // The output of --jsonl has only a kind; reading it gives the specific error. Live streams of version 1 have a
+        // form.
         None => marks["kind"].is_string() && marks["form"].is_null(),
     }
 }
 
-/// Reads a recording. A last line that is not whole, as after a crash, is left out.
+/// Reads a recording. A truncated last line, as after a crash, is left out.
 pub fn read(text: &[u8]) -> Result<Recording, NoRecording> {
     let mut lines = text.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
     let (_, first) = lines.next().ok_or(NoRecording::NoBeginning)?;
@@ -68,7 +69,7 @@ fn beginning(first: &[u8]) -> Result<WatchBegin, NoRecording> {
     if let Some(version) = version.filter(|version| *version > WATCH_SCHEMA_VERSION.into()) {
         return Err(NoRecording::TooNew { version: u32::try_from(version).unwrap_or(u32::MAX) });
     }
-    // Of what was said twice the last counts, as for `is_recording`.
+    // Of duplicate fields the last counts, as in `is_recording`.
     match serde_json::from_str(&value.to_string()) {
         Ok(WatchLine::Begin(begin)) if begin.schema == WATCH_SCHEMA => Ok(begin),
         Ok(_) => Err(NoRecording::NoBeginning),
@@ -101,8 +102,8 @@ mod tests {
         assert!(!is_recording(b"{\"kind\":\"begin\",\"form\":\"diskspd-live/1\"}\n"));
     }
 
-    /// Found by fuzzing: such a line was read as a beginning, and the file not known as a recording, so that
-    /// `report` told that it is no result.
+    /// Found by fuzzing: such a line was read as a beginning, but the file not recognised as a recording, so that
+    /// `report` refused it as no result.
     #[test]
     fn whatever_can_be_read_is_known_as_a_recording() {
         for more in [r#","schema":"diskspd-monitor"}"#, r#","form":"x"}"#] {

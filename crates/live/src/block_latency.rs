@@ -1,8 +1,8 @@
 //! Latencies as the block layer sees them: two programs in the kernel time each request from its issue to its
 //! completion and count it in a bucket, by disk and direction.
 //!
-//! A request is told by its disk and first sector. Of two with the same that are in flight at once, which only reads
-//! of one place can be, the later one counts.
+//! A request is identified by its disk and first sector. Of two with the same that are in flight at once, which only
+//! reads of one place can be, the later one counts.
 
 mod program;
 mod text;
@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 use std::io;
 use sys::bpf::{Attached, HashTable, attach};
 
-/// Requests in flight at a time that are followed.
+/// Requests in flight at a time that are tracked.
 const REQUESTS_MAX: u32 = 65_536;
-/// Pairs of a disk and a bucket that ever hold something.
+/// Pairs of a disk and a bucket with any requests.
 const BUCKETS_MAX: u32 = 65_536;
 
 /// Both keys are two words of 32 bits and more: disk and sector, disk and bucket.
 const REQUEST_KEY_BYTES: usize = 16;
 const BUCKET_KEY_BYTES: usize = 8;
 
-/// How many requests each bucket holds, by the bucket's number.
+/// Requests in each bucket, by the bucket's number.
 pub type Counts = BTreeMap<u32, u64>;
 
 /// Requests of one disk since the watch began.
@@ -36,7 +36,7 @@ pub struct DiskLatencies {
 }
 
 impl DiskLatencies {
-    /// What was counted since `before`.
+    /// Requests since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let difference = |now: &Counts, before: &Counts| -> Counts {
@@ -49,7 +49,7 @@ impl DiskLatencies {
     }
 }
 
-/// The programs while they are in the kernel.
+/// The attached programs.
 #[derive(Debug)]
 pub struct BlockLatencyWatch {
     _programs: [Attached; 2],
@@ -58,11 +58,11 @@ pub struct BlockLatencyWatch {
 }
 
 impl BlockLatencyWatch {
-    /// Puts the programs into the kernel.
+    /// Loads and attaches the programs.
     ///
     /// # Errors
     ///
-    /// A sentence that says what is missing for it.
+    /// A sentence that names the missing privilege or feature.
     pub fn begin(root: &Root) -> Result<Self, String> {
         let (issue, complete) =
             (tracepoint(root, "block/block_rq_issue")?, tracepoint(root, "block/block_rq_complete")?);
@@ -70,13 +70,13 @@ impl BlockLatencyWatch {
         let buckets = HashTable::create(BUCKETS_MAX).map_err(|error| refused(&error))?;
         let begin = program::at_issue(&issue, requests.number())?;
         let end = program::at_completion(&complete, requests.number(), buckets.number())?;
-        // The later end first: a request that was not seen to begin is passed over.
+        // The later end first: a request whose issue was not seen is skipped.
         let end = attach(&end, complete.id).map_err(|error| refused(&error))?;
         let begin = attach(&begin, issue.id).map_err(|error| refused(&error))?;
         Ok(Self { _programs: [begin, end], _requests: requests, buckets })
     }
 
-    /// What was counted since it began, by the disks' numbers: major, minor.
+    /// Requests since the watch began, by the disks' numbers: major, minor.
     ///
     /// # Errors
     ///

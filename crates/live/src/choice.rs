@@ -1,16 +1,16 @@
-//! Which of the machine's devices are watched.
+//! Selection of the devices to watch.
 
 use model::block_device::{DeviceKind, DeviceRow};
+use model::counter_object::CounterObject;
 use model::kernel_counters::DeviceCounters;
-use model::performance_counter::CounterObject;
 
-/// Which devices are watched.
+/// Devices to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Whole disks, RAIDs and volumes with a medium; loop devices and memory that were used. Partitions are
-    /// seen in their disks.
+    /// Whole disks, RAIDs and volumes with a medium; loop devices and RAM disks that were used. Partitions are counted
+    /// in their disks.
     Usual,
-    /// The same with partitions, and those with these names whatever they are. Case does not matter.
+    /// The same with partitions, and those with these names of whatever kind. Case does not matter.
     Used(Vec<String>),
     /// Every one.
     All,
@@ -19,7 +19,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Whether a device is watched, given what it counted since it was found.
+    /// True if a device is watched, given its counters since it was found.
     pub fn takes(&self, device: &DeviceRow, counters: &DeviceCounters) -> bool {
         match self {
             Self::All => true,
@@ -45,7 +45,7 @@ fn is_worth_a_look(device: &DeviceRow, counters: &DeviceCounters) -> bool {
     }
 }
 
-/// What Windows would call a device: a disk, or something on one.
+/// The Windows object of a device: a disk, or a volume on one.
 pub fn object_of(kind: &DeviceKind) -> CounterObject {
     match kind {
         DeviceKind::Partition { .. }

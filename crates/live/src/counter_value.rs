@@ -23,7 +23,7 @@ pub(crate) fn value(counter: Counter, rates: &DeviceRates) -> f64 {
         Counter::ReadQueueLength => read.queue_length,
         Counter::WriteQueueLength => write.queue_length,
         Counter::CurrentQueueLength => rates.in_flight_count as f64,
-        // Windows adds up the times of requests here: ten at once for all of the interval are 1000 %.
+        // Windows adds up the times of requests here: ten outstanding throughout the interval are 1000 %.
         Counter::DiskTimePercent => (read.queue_length + write.queue_length) * 100.0,
         Counter::ReadTimePercent => read.queue_length * 100.0,
         Counter::WriteTimePercent => write.queue_length * 100.0,

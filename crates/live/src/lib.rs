@@ -1,12 +1,12 @@
-//! What is seen while it goes on: counters of devices, figures of a run, and the streams and sockets on
-//! which programs read them.
+//! Live views: counters of devices, results of a run so far, and the streams and sockets on which programs read them.
 //!
-//! Nothing here delays a run: lines that a reader does not take in time are dropped, counted and reported.
+//! Nothing here delays a run: lines that a reader does not read in time are dropped, counted and reported.
 
 #[cfg(feature = "ebpf")]
 pub mod block_latency;
 pub mod choice;
 mod counter_value;
+mod device_column;
 pub mod metrics;
 #[cfg(feature = "screens")]
 pub mod screen;
@@ -16,3 +16,5 @@ mod testing;
 pub mod ticks;
 pub mod watch;
 pub mod watch_lines;
+pub mod watch_table;
+mod words;

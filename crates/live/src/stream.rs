@@ -1,5 +1,5 @@
-//! Lines for a program that reads along. A thread of its own writes them, so that a reader that is slow or gone
-//! keeps nobody waiting: lines for which there is no room are dropped and counted.
+//! Lines for a program that reads them during the run. A thread of its own writes them, so that a reader that is slow
+//! or gone delays nobody: lines for which there is no room are dropped and counted.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,10 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use sys::readiness::writable;
 
-/// Lines that wait for the reader at most; the longest are the first and the last.
+/// The maximum number of lines that wait for the reader; the longest are the first and the last.
 const LINES_MAX: usize = 64;
 
-/// What the reader gets to take the rest once the run is over.
+/// Time that the reader has for the rest once the run is over.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A stream and the thread that writes it.
@@ -23,12 +23,12 @@ pub struct Stream {
     dropped_lines: u64,
 }
 
-/// What became of a stream.
+/// Result of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamEnd {
     /// Lines that its reader did not get.
     pub dropped_lines: u64,
-    /// Why it ended before the run did.
+    /// The reason why it ended before the run did.
     pub reason: Option<String>,
 }
 
@@ -37,12 +37,12 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// If there can be no thread for it.
+    /// If its thread cannot be started.
     pub fn start(out: OwnedFd) -> io::Result<Self> {
         let (lines, received) = sync_channel(LINES_MAX);
         let (end, ended) = channel();
         thread::Builder::new().name("live stream".to_owned()).spawn(move || {
-            // Nobody listens if the run did not wait for it.
+            // Nobody receives if the run did not wait for it.
             let _ = end.send(write(&File::from(out), &received));
         })?;
         Ok(Self { lines, ended, dropped_lines: 0 })
@@ -53,7 +53,7 @@ impl Stream {
         self.dropped_lines
     }
 
-    /// Sends a line, which has no line feed yet, or drops it.
+    /// Sends a line, without its line feed, or drops it.
     pub fn send(&mut self, mut line: Vec<u8>) {
         line.push(b'\n');
         if self.lines.try_send(line).is_err() {
@@ -61,7 +61,7 @@ impl Stream {
         }
     }
 
-    /// Sends the last line and waits for a while until the reader has it.
+    /// Sends the last line and waits up to a limit until the reader has it.
     pub fn finish(mut self, mut last: Vec<u8>) -> StreamEnd {
         last.push(b'\n');
         let until = Instant::now() + PATIENCE;

@@ -1,8 +1,8 @@
 //! Devices and intervals for tests.
 
 use crate::watch::Device;
+use model::counter_object::CounterObject;
 use model::device_interval::{DeviceInterval, DeviceRates, FlushRates, RequestRates, WatchedDevice};
-use model::performance_counter::CounterObject;
 
 /// A device with this name.
 pub(crate) fn device(name: &str, object: CounterObject) -> Device {
@@ -17,8 +17,8 @@ pub(crate) fn device(name: &str, object: CounterObject) -> Device {
     Device::watched(facts, object)
 }
 
-/// The interval of one second with this number, in which devices did so many reads of 4 KiB and half as many
-/// writes of 64 KiB.
+/// The interval of one second with this number, in which devices did the given number of reads of 4 KiB and half as
+/// many writes of 64 KiB.
 pub(crate) fn interval(number: u64, devices: &[(&str, f64)]) -> DeviceInterval {
     let ended_at_unix_ns = 1_800_000_000_000_000_000 + i64::try_from(number).unwrap() * 1_000_000_000;
     DeviceInterval {
@@ -27,6 +27,7 @@ pub(crate) fn interval(number: u64, devices: &[(&str, f64)]) -> DeviceInterval {
         end_ns: number * 1_000_000_000,
         interval_ns: 1_000_000_000,
         devices: devices.iter().map(|(name, reads)| ((*name).to_owned(), rates(*reads))).collect(),
+        system: [].into(),
     }
 }
 

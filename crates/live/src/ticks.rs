@@ -1,11 +1,11 @@
-//! When intervals end: at the start and whole multiples of the interval, so that nothing drifts.
+//! Ends of intervals: at whole multiples of the interval after the start, so that nothing drifts.
 
-/// Times on a clock that nobody sets, in nanoseconds.
+/// Ticks on a monotonic clock, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
     start_ns: u64,
     interval_ns: u64,
-    /// The number of the tick that comes next, from 1.
+    /// Number of the next tick, from 1.
     next: u64,
     missed_count: u64,
 }
@@ -16,13 +16,13 @@ impl Ticks {
         Self { start_ns, interval_ns: interval_ns.max(1), next: 1, missed_count: 0 }
     }
 
-    /// When the next tick is.
+    /// Time of the next tick.
     pub fn next_ns(&self) -> u64 {
         self.start_ns.saturating_add(self.interval_ns.saturating_mul(self.next))
     }
 
-    /// The number of the tick that is due at `now_ns`; later ones that have passed too, as on a machine that
-    /// slept, are missed and not made up for. `None` if none is due.
+    /// The number of the tick that is due at `now_ns`; later ones that have passed too, as on a machine that was
+    /// suspended, are missed and not made up for. `None` if none is due.
     pub fn due(&mut self, now_ns: u64) -> Option<u64> {
         let passed = now_ns.saturating_sub(self.start_ns) / self.interval_ns;
         if passed < self.next {
@@ -33,7 +33,7 @@ impl Ticks {
         Some(passed)
     }
 
-    /// How many ticks passed unseen.
+    /// Number of ticks that were missed.
     pub fn missed_count(&self) -> u64 {
         self.missed_count
     }

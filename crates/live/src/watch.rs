@@ -3,10 +3,10 @@
 use crate::choice::{Choice, object_of};
 use host::Root;
 use model::block_device::{DeviceKind, DeviceRow, Transport};
+use model::counter_object::{CounterObject, TOTAL_INSTANCE};
 use model::device_interval::{
     CountedDevice, DeviceInterval, DeviceReading, WATCH_SCHEMA, WATCH_SCHEMA_VERSION, WatchBegin, WatchedDevice,
 };
-use model::performance_counter::CounterObject;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Devices that are watched, and their counters at the last reading.
@@ -16,21 +16,33 @@ pub struct Watch {
     choice: Choice,
     begun: DeviceReading,
     before: DeviceReading,
-    /// Names and numbers at the last look at what devices are; another look when they change.
+    /// Names and numbers at the last scan of the devices; another scan when they change.
     seen: BTreeSet<(String, u32, u32)>,
     devices: BTreeMap<String, Device>,
+    /// Names of CPUs in Processor Information, with those in Processor.
+    processors: BTreeMap<String, String>,
 }
 
-/// A device as far as the kernel describes it.
+/// An instance of a system-wide object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemInstance {
+    /// Its name in columns.
+    pub name: String,
+    /// Its object and instance in intervals.
+    pub object: CounterObject,
+    pub key: String,
+}
+
+/// A device as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// For people.
+    /// Its description for users.
     pub facts: WatchedDevice,
-    /// What Windows would call it.
+    /// Its Windows object.
     pub object: CounterObject,
     /// A file system on it is mounted.
     is_mounted: bool,
-    /// Whether it is watched.
+    /// It is watched.
     is_chosen: bool,
 }
 
@@ -46,7 +58,7 @@ impl Device {
 }
 
 impl Device {
-    /// The objects that it is an instance of: a whole disk with a mounted file system is both a disk and a volume.
+    /// The objects of which it is an instance: a whole disk with a mounted file system is both a disk and a volume.
     pub fn objects(&self) -> impl Iterator<Item = CounterObject> {
         let volume =
             (self.is_mounted && self.object == CounterObject::PhysicalDisk).then_some(CounterObject::LogicalDisk);
@@ -59,6 +71,7 @@ impl Watch {
     pub fn begin(root: Root, choice: Choice) -> Option<Self> {
         let reading = host::device_reading(&root)?;
         let mut watch = Self {
+            processors: host::processor_names(&root),
             root,
             choice,
             begun: reading.clone(),
@@ -70,17 +83,32 @@ impl Watch {
         Some(watch)
     }
 
-    /// When it began, on the clock that nobody sets.
+    /// When it began, on the monotonic clock.
     pub fn begun_ns(&self) -> u64 {
         self.begun.monotonic_ns
     }
 
-    /// The devices that are watched at this moment, by name.
+    /// The devices that are watched now, by name.
     pub fn devices(&self) -> impl Iterator<Item = (&str, &Device)> {
         self.devices.iter().filter(|(_, device)| device.is_chosen).map(|(name, device)| (name.as_str(), device))
     }
 
-    /// What a recording begins with.
+    /// The instances of a system-wide object now, the total last.
+    pub fn system_instances(&self, object: CounterObject) -> Vec<SystemInstance> {
+        let read = if object == CounterObject::ProcessorInformation { CounterObject::Processor } else { object };
+        let Some(instances) = self.before.system.get(&read) else { return Vec::new() };
+        let mut names: Vec<(String, String)> = match object {
+            CounterObject::ProcessorInformation => self.processors.clone().into_iter().collect(),
+            _ => instances.keys().map(|name| (name.clone(), name.clone())).collect(),
+        };
+        names.retain(|(_, key)| instances.contains_key(key) && key != TOTAL_INSTANCE);
+        // 2 before 10.
+        names.sort_by_key(|(name, _)| (name.len(), name.clone()));
+        names.push((TOTAL_INSTANCE.to_owned(), TOTAL_INSTANCE.to_owned()));
+        names.into_iter().map(|(name, key)| SystemInstance { name, object: read, key }).collect()
+    }
+
+    /// The first line of a recording.
     pub fn facts(&self, host: String, interval_ns: u64) -> WatchBegin {
         WatchBegin {
             schema: WATCH_SCHEMA.to_owned(),
@@ -94,8 +122,8 @@ impl Watch {
         }
     }
 
-    /// Reads the counters again: what the watched devices did since the last time. `None` if no time passed or
-    /// the kernel showed nothing; what happened is in the next interval then.
+    /// Reads the counters again: I/O of the watched devices since the last reading. `None` if no time passed or the
+    /// kernel showed nothing; the I/O is in the next interval then.
     pub fn read(&mut self, number: u64) -> Option<DeviceInterval> {
         let after = host::device_reading(&self.root)?;
         self.look(&after);
@@ -105,8 +133,8 @@ impl Watch {
         Some(interval)
     }
 
-    /// Finds out what the devices of a reading are. Only what is new is worth the many files; a device that
-    /// lay idle may begin to be of interest, too.
+    /// Identifies the devices of a reading. Only new devices are worth reading the many files; a device that was idle
+    /// may become one to watch, too.
     fn look(&mut self, reading: &DeviceReading) {
         let seen: BTreeSet<_> = reading
             .devices
@@ -185,19 +213,19 @@ mod tests {
         counters(root, &[line("sda", 0, 10), line("sdb", 16, 5)]);
         let mut watch = Watch::begin(Root::recorded(root), Choice::Usual).expect("two devices");
         assert_eq!(watch.facts("host".to_owned(), 1).devices.len(), 2);
-        // sdb goes, sdc comes.
+        // sdb is removed, sdc is added.
         fs::remove_dir_all(root.join("sys/class/block/sdb")).unwrap();
         device(root, "sdc", 32);
         counters(root, &[line("sda", 0, 17), line("sdc", 32, 900)]);
         let first = watch.read(1).expect("time passed");
         assert_eq!(first.devices.keys().collect::<Vec<_>>(), ["sda"]);
         assert_eq!((first.devices["sda"].read.count, first.devices["sda"].read.bytes), (7, 7 * 4096));
-        // sdc has two readings now; sda was made anew meanwhile.
+        // sdc has two readings now; sda was recreated meanwhile.
         counters(root, &[line("sda", 0, 3), line("sdc", 32, 905)]);
         let second = watch.read(2).expect("time passed");
         assert_eq!(second.devices.keys().collect::<Vec<_>>(), ["sdc"]);
         assert_eq!(second.devices["sdc"].read.count, 5);
-        // Nothing to read once; the next interval has what happened.
+        // One reading fails; the next interval contains its I/O.
         fs::remove_file(root.join("proc/diskstats")).unwrap();
         assert_eq!(watch.read(3), None);
         counters(root, &[line("sda", 0, 4), line("sdc", 32, 906)]);

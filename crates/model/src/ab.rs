@@ -3,7 +3,7 @@
 use crate::metric::{Metric, Scope, ScopedMetric};
 use serde::{Deserialize, Serialize};
 
-/// What the pairs say together.
+/// Combined result of the pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbAnswer {
@@ -46,7 +46,7 @@ pub struct AbFigure {
     pub low_percent: f64,
     /// Upper end.
     pub high_percent: f64,
-    /// What that means.
+    /// Meaning of the difference.
     pub verdict: AbVerdict,
     /// True if the difference lies within the margin, whether it is significant or not.
     pub is_within_margin: bool,
@@ -65,7 +65,7 @@ impl AbFigure {
     }
 }
 
-/// What a difference between the sides means.
+/// Meaning of a difference between the sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,6 +1,6 @@
 //! Block devices and the devices below each of them.
 //!
-//! `None` means that the kernel does not tell, or that the device has no such property.
+//! `None` means that the kernel does not report it, or that the device has no such property.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +44,8 @@ pub struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// This device and all below it, each before those it stands on. A device that carries
-    /// several others comes up once for each of them.
+    /// This device and all below it, each before those it stands on. A device that carries several others appears once
+    /// for each of them.
     pub fn walk(&self) -> Vec<&Self> {
         let mut all = vec![self];
         for device in &self.below {
@@ -54,9 +54,43 @@ impl BlockDevice {
         all
     }
 
-    /// The disks that it stands on in the end, each once, in the order of the walk. The paths of
-    /// a native `NVMe` multipath are one disk; those of a dm multipath are disks to the kernel, and
-    /// here.
+    /// True if it stands on no other device. Paths of `NVMe` are parts of a disk.
+    pub fn is_disk(&self) -> bool {
+        self.below.is_empty() || matches!(self.kind, DeviceKind::NvmeMultipath { .. })
+    }
+
+    /// The type of its media, for a device that stands on no other one, as far as the kernel reports it.
+    pub fn media_type(&self) -> MediaType {
+        match &self.kind {
+            DeviceKind::Zram { .. } => MediaType::Zram,
+            DeviceKind::Ram => MediaType::Memory,
+            DeviceKind::Loop { file_system: Some(name), .. } if matches!(name.as_str(), "tmpfs" | "ramfs") => {
+                MediaType::Memory
+            }
+            DeviceKind::Network => MediaType::Network,
+            DeviceKind::Disk | DeviceKind::NvmeMultipath { .. } | DeviceKind::NvmePath { .. } => self.disk_media_type(),
+            _ => MediaType::Unknown,
+        }
+    }
+
+    /// How it is attached comes first: hypervisors and arrays report any volume as rotational or not.
+    fn disk_media_type(&self) -> MediaType {
+        match &self.connection.transport {
+            Some(Transport::Virtio | Transport::Vmbus | Transport::Xen) => MediaType::Virtual,
+            Some(Transport::Iscsi | Transport::FibreChannel | Transport::NvmeOver(_)) => MediaType::Network,
+            _ if self.identity.is_virtual() => MediaType::Virtual,
+            Some(Transport::Nvdimm) => MediaType::Memory,
+            Some(Transport::Nvme) => MediaType::Nvme,
+            _ => match self.queue.rotational {
+                Some(true) => MediaType::Hdd,
+                Some(false) => MediaType::Ssd,
+                None => MediaType::Unknown,
+            },
+        }
+    }
+
+    /// The disks that it stands on in the end, each once, in the order of the walk. The paths of a native `NVMe`
+    /// multipath are one disk; those of a dm multipath are disks, as in the kernel.
     pub fn disks(&self) -> Vec<&Self> {
         let mut disks: Vec<&Self> = Vec::new();
         for device in self.walk() {
@@ -69,7 +103,52 @@ impl BlockDevice {
     }
 }
 
-/// What sort of block device it is.
+/// Type of the media that a disk keeps its data on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MediaType {
+    /// Flash that is attached by `NVMe`.
+    Nvme,
+    /// Other flash: the kernel reports the disk as not rotational.
+    Ssd,
+    /// A hard disk: the kernel reports it as rotational.
+    Hdd,
+    /// Compressed memory.
+    Zram,
+    /// Memory, also persistent memory.
+    Memory,
+    /// A disk of an array or a server, of unknown media.
+    Network,
+    /// A disk of a hypervisor or a cloud, of unknown media.
+    Virtual,
+    /// The kernel does not report it.
+    #[default]
+    Unknown,
+}
+
+impl MediaType {
+    /// One word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Nvme => "nvme",
+            Self::Ssd => "ssd",
+            Self::Hdd => "hdd",
+            Self::Zram => "zram",
+            Self::Memory => "memory",
+            Self::Network => "network",
+            Self::Virtual => "virtual",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// True if the media may be of any type.
+    pub const fn is_opaque(self) -> bool {
+        matches!(self, Self::Network | Self::Virtual | Self::Unknown)
+    }
+}
+
+/// Kind of a block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -168,7 +247,7 @@ impl DeviceKind {
     }
 }
 
-/// Who made a device of the device mapper.
+/// Software that created a device of the device mapper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -222,7 +301,7 @@ pub struct Raid {
 pub struct Identity {
     /// Vendor. `NVMe` disks have it in the model.
     pub vendor: Option<String>,
-    /// What it is.
+    /// Model name.
     pub model: Option<String>,
     /// Its serial number.
     pub serial: Option<String>,
@@ -230,6 +309,17 @@ pub struct Identity {
     pub firmware: Option<String>,
     /// Its globally unique name, with the kind of name as a prefix: `eui.`, `nvme.`, `naa.`, `uuid.`, `t10.`.
     pub wwid: Option<String>,
+}
+
+impl Identity {
+    /// True if the vendor and model are those of a disk of a hypervisor or a cloud.
+    pub fn is_virtual(&self) -> bool {
+        let words =
+            [&self.vendor, &self.model].map(|word| word.as_deref().unwrap_or_default()).join(" ").to_lowercase();
+        ["qemu", "vmware", "vbox", "virtual disk", "elastic block store", "persistentdisk"]
+            .iter()
+            .any(|known| words.contains(known))
+    }
 }
 
 /// How the kernel passes requests to a device.
@@ -249,7 +339,7 @@ pub struct Queue {
     /// For each of these queues, the CPU that handles its completion interrupts; empty = unknown.
     #[serde(default)]
     pub interrupt_cpus: Vec<u32>,
-    /// Whether written data may stay in the device's cache.
+    /// Mode of the device's write cache: written data may stay in it, or not.
     pub write_cache: Option<WriteCache>,
     /// True if single writes can bypass that cache (FUA).
     pub fua: Option<bool>,
@@ -277,14 +367,14 @@ pub struct Queue {
     pub zoned: Option<String>,
 }
 
-/// The CPU that all queues of a disk interrupt, of the CPUs that each of them does; `None` if there are several,
-/// or it is unknown.
+/// The one CPU that all queues of a disk interrupt, from the CPU of each queue; `None` if there are several, or it is
+/// unknown.
 pub fn only_interrupt_cpu(interrupt_cpus: &[u32]) -> Option<u32> {
     let (first, others) = interrupt_cpus.split_first()?;
     others.iter().all(|cpu| cpu == first).then_some(*first)
 }
 
-/// Whether written data may stay in a device's cache.
+/// Mode of a device's write cache: written data may stay in it, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -400,8 +490,8 @@ pub struct DeviceRow {
     pub size_bytes: Option<u64>,
     /// Vendor and model.
     pub model: Option<String>,
-    /// What identifies it: wwid, else serial number, else the name or UUID that its
-    /// maker (LVM, md) gave it, else the file of a loop device.
+    /// Its identity: wwid, else serial number, else the name or UUID that its maker (LVM, md) gave it, else the file of
+    /// a loop device.
     pub identity: Option<String>,
     /// The kind of device.
     pub kind: DeviceKind,
@@ -412,10 +502,9 @@ pub struct DeviceRow {
     /// The I/O scheduler in use; of the disk, for a partition.
     pub scheduler: Option<String>,
     /// Every place where its file system is mounted, in the order of mounting.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
+    #[serde(with = "crate::path::Several")]
     pub mounted: Vec<std::path::PathBuf>,
-    /// Who else uses it.
+    /// Other users of it.
     pub used_by: Vec<DeviceUse>,
 }
 
@@ -456,6 +545,39 @@ mod tests {
 
     fn device(name: &str, kind: DeviceKind, below: Vec<BlockDevice>) -> BlockDevice {
         BlockDevice { name: name.to_owned(), kind, below, ..BlockDevice::default() }
+    }
+
+    #[test]
+    fn media_follow_from_the_attachment_and_then_from_rotation() {
+        let disk = |transport, model: &str, rotational| {
+            let mut disk = device("d", DeviceKind::Disk, Vec::new());
+            disk.connection.transport = transport;
+            disk.identity.model = Some(model.to_owned());
+            disk.queue.rotational = rotational;
+            disk.media_type()
+        };
+        for (transport, model, rotational, media) in [
+            (Some(Transport::Nvme), "EXAMPLE SSD", Some(false), MediaType::Nvme),
+            (Some(Transport::Nvme), "Amazon Elastic Block Store", Some(false), MediaType::Virtual),
+            (Some(Transport::NvmeOver("tcp".to_owned())), "", Some(false), MediaType::Network),
+            (Some(Transport::Sata), "EXAMPLE HDD", Some(true), MediaType::Hdd),
+            (Some(Transport::Sas), "EXAMPLE SSD", Some(false), MediaType::Ssd),
+            (Some(Transport::Iscsi), "", Some(true), MediaType::Network),
+            (Some(Transport::Virtio), "", Some(true), MediaType::Virtual),
+            (Some(Transport::Scsi), "QEMU HARDDISK", Some(true), MediaType::Virtual),
+            (None, "", None, MediaType::Unknown),
+        ] {
+            assert_eq!(disk(transport.clone(), model, rotational), media, "{transport:?} {model}");
+        }
+        let on = |file_system: &str| DeviceKind::Loop {
+            file: None,
+            offset_bytes: None,
+            direct: None,
+            file_system: Some(file_system.to_owned()),
+        };
+        let media = |kind| device("d", kind, Vec::new()).media_type();
+        assert_eq!((media(on("tmpfs")), media(on("nfs4"))), (MediaType::Memory, MediaType::Unknown));
+        assert_eq!(media(DeviceKind::Zram { algorithm: None }), MediaType::Zram);
     }
 
     #[test]

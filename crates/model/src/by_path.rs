@@ -1,11 +1,11 @@
-//! Values by path, for as many questions as there are targets and rules about them.
+//! Values by path, for a lookup per target and rule.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A map that is asked often: a path is looked for by its bytes first, as comparing paths takes hundreds of instructions
-/// for each step down the tree.
+/// A map for frequent lookups: a path is looked up by its bytes first, as comparing paths takes hundreds of
+/// instructions for each step down the tree.
 #[derive(Clone, Debug)]
 pub struct ByPath<'a, T> {
     by_bytes: HashMap<&'a OsStr, &'a T>,

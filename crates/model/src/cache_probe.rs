@@ -1,4 +1,4 @@
-//! What reads of the same blocks at different times tell of a cache below a target.
+//! Probe for a cache below a target: reads of the same blocks at different times.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

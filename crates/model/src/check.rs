@@ -5,6 +5,7 @@ use crate::facts::{SystemFacts, TargetFacts};
 use crate::finding::{Finding, Severity};
 use crate::kernel_counters::DeviceCounters;
 use crate::record::CpuTimes;
+use crate::system_counter::KernelValues;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +31,10 @@ pub struct CheckFacts {
     pub workload: Workload,
     /// Size in bytes that each target would be created with (`-c`).
     pub create_bytes: Option<u64>,
+    /// Copies of each file that the free space must hold (`--copies`).
+    pub copies: u32,
+    /// How long the load will take, in seconds; at least an hour unless the user states a time.
+    pub window_s: u64,
     /// The machine.
     pub system: SystemFacts,
     /// Its environment.
@@ -40,9 +45,9 @@ pub struct CheckFacts {
     pub devices: BTreeMap<String, DeviceState>,
     /// The processors.
     pub processors: ProcessorState,
-    /// When systemd's timers are due next.
-    pub timers: Known<Vec<Timer>>,
-    /// Names of running programs that are known to work on whole disks or file systems.
+    /// Jobs of systemd timers, cron and anacron.
+    pub scheduled: ScheduledJobs,
+    /// Names of running programs that are known to work on whole disks or file systems, or to make backups.
     pub housekeeping: Vec<String>,
     /// Activity over a short period without a load from diskspd.
     pub activity: Activity,
@@ -53,12 +58,23 @@ pub struct CheckFacts {
 pub struct CheckedTarget {
     /// As the user wrote it.
     pub path: PathBuf,
-    /// What is there.
+    /// The file or device at the path.
     pub facts: TargetFacts,
-    /// What is below.
+    /// The storage below it.
     pub environment: TargetEnvironment,
     /// Its file system; meaningless for a block device.
     pub file_system: FileSystemState,
+    /// The network paths to the servers of its share or network disk; empty = it is on neither.
+    pub network: Vec<NetworkPath>,
+}
+
+/// A network path to a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkPath {
+    /// The server's address, or the source of the mount if it is unknown.
+    pub server: String,
+    /// The network interface that the kernel sends through.
+    pub interface: Known<String>,
 }
 
 /// State of a file system.
@@ -124,11 +140,11 @@ pub struct Temperature {
 /// CPU power management and distances between NUMA nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorState {
-    /// Frequency governors of the CPUs that may be used, and how many have each; empty if the kernel tells none.
+    /// Frequency governors of the CPUs that may be used, and how many have each; empty if the kernel reports none.
     pub governors: BTreeMap<String, u32>,
     /// Idle states that are switched on, of the first of these CPUs; empty if the kernel manages none.
     pub idle_states: Vec<IdleState>,
-    /// Whether this process could forbid them (`/dev/cpu_dma_latency`).
+    /// True if this process could forbid them (`/dev/cpu_dma_latency`).
     pub may_hold_latency: bool,
     /// The kernel's distance from each memory node to each; 10 = the same node.
     pub node_distances: BTreeMap<u32, BTreeMap<u32, u32>>,
@@ -143,27 +159,133 @@ pub struct IdleState {
     pub name: String,
 }
 
-/// A timer of systemd.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Timer {
-    /// `fstrim.timer`
-    pub unit: String,
-    /// Seconds until it is due; `None` = not scheduled.
+/// Jobs that the machine starts on its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScheduledJobs {
+    /// In any order.
+    pub jobs: Vec<ScheduledJob>,
+    /// Why others, if there are any, are unknown.
+    pub unread: Vec<String>,
+}
+
+/// A job of a systemd timer, of cron or of anacron.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScheduledJob {
+    /// `fstrim.timer`, `/etc/cron.d/sysstat`, `/etc/cron.daily/man-db` ...
+    pub name: String,
+    /// The command or script that it runs; of a timer, the unit that it activates.
+    pub command: String,
+    /// Seconds until it is due; `None` = not scheduled, or later than the examined period.
     pub due_in_s: Option<u64>,
 }
 
-/// What happened on an otherwise idle machine.
+/// A program that makes backups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackupProgram {
+    /// Its name, or its name and the argument that makes it copy.
+    pub name: &'static str,
+    /// True if its process always runs and waits for a server to start a backup.
+    pub is_service: bool,
+}
+
+/// The backup programs that are known by name.
+pub const BACKUP_PROGRAMS: [BackupProgram; 36] = [
+    backup("restic"),
+    backup("borg"),
+    backup("borgmatic"),
+    backup("kopia"),
+    backup("duplicity"),
+    backup("duplicati"),
+    backup("rsnapshot"),
+    backup("rdiff-backup"),
+    backup("rsync"),
+    backup("rclone"),
+    backup("timeshift"),
+    backup("snapper"),
+    backup("btrbk"),
+    backup("sanoid"),
+    backup("syncoid"),
+    backup("zfs send"),
+    backup("btrfs send"),
+    backup("xfsdump"),
+    backup("pg_dump"),
+    backup("pg_dumpall"),
+    backup("pg_basebackup"),
+    backup("pgbackrest"),
+    backup("barman"),
+    backup("wal-g"),
+    backup("mysqldump"),
+    backup("mariadb-dump"),
+    backup("mariabackup"),
+    backup("mariadb-backup"),
+    backup("xtrabackup"),
+    backup("mongodump"),
+    backup("veeamagent"),
+    backup("veeamjobman"),
+    service("veeamservice"),
+    service("bareos-fd"),
+    service("bacula-fd"),
+    service("dsmcad"),
+];
+
+const fn backup(name: &'static str) -> BackupProgram {
+    BackupProgram { name, is_service: false }
+}
+
+const fn service(name: &'static str) -> BackupProgram {
+    BackupProgram { name, is_service: true }
+}
+
+/// Activity on an otherwise idle machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
     /// Length of the observation in milliseconds.
     pub duration_ms: u64,
-    /// What the devices did; those that keep no counters are missing.
+    /// Counters of the devices; those that keep none are missing.
     pub devices: BTreeMap<String, DeviceCounters>,
-    /// What the CPUs did.
+    /// Times of the CPUs.
     pub cpus: Vec<CpuTimes>,
+    /// Activity of the network interfaces.
+    pub interfaces: BTreeMap<String, InterfaceActivity>,
 }
 
-/// What `schema` says in every document of answers.
+/// Activity of a network interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceActivity {
+    /// Speed of the link in Mbit/s; virtual interfaces have none.
+    pub link_mbit_per_s: Option<u64>,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Errors in both directions.
+    pub error_count: u64,
+    /// Dropped packets in both directions.
+    pub drop_count: u64,
+    /// Errors since the interface exists.
+    pub error_total: u64,
+    /// Dropped packets since then.
+    pub drop_total: u64,
+}
+
+impl InterfaceActivity {
+    /// The difference of two readings of the kernel's counters.
+    pub fn between(before: &KernelValues, after: &KernelValues) -> Self {
+        let value = |values: &KernelValues, name: &str| values.get(name).copied().unwrap_or(0);
+        let since = |name: &str| value(after, name).saturating_sub(value(before, name));
+        Self {
+            link_mbit_per_s: after.get("speed").copied().filter(|speed| *speed > 0),
+            received_bytes: since("rx_bytes"),
+            sent_bytes: since("tx_bytes"),
+            error_count: since("rx_errors") + since("tx_errors"),
+            drop_count: since("rx_dropped") + since("tx_dropped"),
+            error_total: value(after, "rx_errors") + value(after, "tx_errors"),
+            drop_total: value(after, "rx_dropped") + value(after, "tx_dropped"),
+        }
+    }
+}
+
+/// Value of `schema` in every document of answers.
 pub const CHECK_SCHEMA: &str = "diskspd-check";
 
 /// Version of these documents.
@@ -192,7 +314,7 @@ impl CheckReport {
     }
 }
 
-/// A finding in the words of this document.
+/// A finding with the field names of this document.
 #[derive(Serialize)]
 struct Answer<'a> {
     check: &'a str,

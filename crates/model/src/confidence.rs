@@ -1,4 +1,4 @@
-//! How far the figures of a timespan may be off, and whether they were the same all the time.
+//! Confidence intervals of the figures of a timespan, and their steadiness.
 
 use crate::change::{BriefChange, CompletionGap, Level, PeriodicStalls};
 use serde::{Deserialize, Serialize};
@@ -49,19 +49,19 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// The same in another unit.
+    /// The interval in another unit.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self { low: self.low * factor, high: self.high * factor }
     }
 
-    /// That of a figure in a file of an earlier version.
+    /// The interval of a figure in a file of an earlier version.
     pub fn around(figure: f64, half_width: f64) -> Self {
         Self { low: (figure - half_width).max(0.0), high: figure + half_width }
     }
 }
 
-/// Shorter runs do not show what a device does in the long run, in seconds.
+/// Length in seconds from which a run shows the long-term behaviour of a device.
 pub const LASTING_S: f64 = 60.0;
 
 /// Why a figure of a run has no confidence interval.
@@ -109,7 +109,7 @@ pub struct FigureSteadiness {
     pub completion_gaps: Vec<CompletionGap>,
 }
 
-/// Whether a figure was the same from the start of the measurement to its end.
+/// Stability of a figure from the start of the measurement to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,8 +1,8 @@
-//! What can be wrong with data that was read back.
+//! Kinds of corruption of data that was read back.
 
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with a unit of data that was read back (`--verify`).
+/// Kind of corruption of a unit of data that was read back (`--verify`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -27,7 +27,8 @@ pub enum CorruptionClass {
     Unreadable,
 }
 
-/// True for error numbers by which storage says that it cannot return data: `EIO`, `ENODATA`, `EBADMSG` and `EILSEQ`.
+/// True for error numbers by which storage reports that it cannot return data: `EIO`, `ENODATA`, `EBADMSG` and
+/// `EILSEQ`.
 pub const fn is_unreadable(errno: i32) -> bool {
     matches!(errno, 5 | 61 | 74 | 84)
 }
@@ -61,7 +62,7 @@ impl CorruptionClass {
         }
     }
 
-    /// What it means, as a clause about a unit.
+    /// Its meaning, as a clause about a unit.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Lost => "an acknowledged write is missing; the older data is still there",

@@ -4,8 +4,8 @@ use crate::figures::LatencyFigures;
 use crate::packed_counts::PackedCounts;
 use serde::{Deserialize, Serialize};
 
-/// What all threads did to all targets in equal parts of the measurement, in order, empty parts included. A
-/// last part that was not reached whole is left out.
+/// I/O of all threads on all targets in equal parts of the measurement, in order, empty parts included. A last part
+/// that was not reached whole is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
@@ -29,7 +29,7 @@ pub struct SeriesCounts {
     pub latency_sum_ns: Vec<u64>,
 }
 
-/// What all online CPUs together did in each part of the measurement, one number per part: a second, or more in long
+/// Usage of all online CPUs together in each part of the measurement, one number per part: a second, or more in long
 /// runs. The parts follow each other without gaps, the first from the start. What is missing to 100 % is idle time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -44,8 +44,8 @@ pub struct CpuCourse {
     pub steal_percent: Vec<f64>,
 }
 
-/// What all threads did to all targets in one part of the measurement. Sections follow each other without
-/// gaps, from its start to its end.
+/// I/O of all threads on all targets in one part of the measurement. Sections follow each other without gaps, from its
+/// start to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Section {

@@ -1,4 +1,4 @@
-//! Who had the CPUs during a measurement.
+//! Shares of programs, kernel threads and interrupts in the CPU time of a measurement.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct CpuShares {
     pub others_percent: f64,
     /// The kernel's own threads, which may work for this program; `None` = not known apart from other kernel time.
     pub kernel_threads_percent: Option<f64>,
-    /// Interrupts and what follows them, which may be for this program; `None` as above.
+    /// Interrupts and softirqs, which may be for this program; `None` as above.
     pub interrupts_percent: Option<f64>,
     /// All other time that was used: of programs that ended, or, where kernel threads are not known apart, the kernel
     /// outside this program.

@@ -1,4 +1,4 @@
-//! What must be known about a block device before anything is written to it.
+//! Facts about a block device that must be known before anything is written to it.
 
 use crate::block_device::DeviceKind;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct DeviceGuard {
     pub identities: Vec<String>,
     /// Sequence number of this use of the device's name since boot; if it changes, the name refers to another device.
     pub disk_sequence: Option<u64>,
-    /// What it stands on, if it is a loop device.
+    /// Its backing, if it is a loop device.
     #[serde(default)]
     pub backing: Option<LoopBacking>,
     /// The devices below it that must not change during a run.
@@ -31,17 +31,17 @@ pub struct DeviceGuard {
     pub claim: Claim,
     /// Volumes that share blocks with this one, or the reason why this is unknown, as a phrase.
     pub shares_blocks: Option<String>,
-    /// What is on it.
+    /// Its content.
     pub content: DeviceContent,
     /// A network that other hosts may reach it by: "iSCSI".
     pub network: Option<String>,
-    /// Whether this machine's list of scratch disks names it.
+    /// Its status in this machine's list of scratch disks.
     pub scratch: Scratch,
     /// Why this process cannot write to it, if it cannot.
     pub not_writable: Option<String>,
 }
 
-/// What a loop device stands on, as its driver says (`LOOP_GET_STATUS64`).
+/// Backing of a loop device, as its driver reports it (`LOOP_GET_STATUS64`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopBacking {
@@ -61,16 +61,15 @@ pub struct LoopBacking {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceBelow {
     /// Its node.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// Its device number.
     pub device: u64,
     /// Sequence number of this use of its name since boot.
     pub disk_sequence: Option<u64>,
-    /// What it stands on, if it is a loop device.
+    /// Its backing, if it is a loop device.
     pub backing: Option<LoopBacking>,
-    /// Whether the run claims it exclusively. Members of a device are already claimed by that device; a loop device
+    /// True if the run claims it exclusively. Members of a device are already claimed by that device; a loop device
     /// claims nothing.
     pub claim: bool,
 }
@@ -94,7 +93,7 @@ pub enum Claim {
     },
 }
 
-/// What is on a device.
+/// Content of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -121,7 +120,7 @@ pub enum DeviceContent {
     },
 }
 
-/// Whether this machine's list of scratch disks names a device.
+/// Status of a device in this machine's list of scratch disks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

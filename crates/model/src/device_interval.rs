@@ -1,8 +1,9 @@
-//! What block devices did in an interval.
+//! Activity of block devices in an interval.
 
 use crate::block_device::DeviceNumber;
 use crate::environment::Environment;
 use crate::kernel_counters::DeviceCounters;
+use crate::system_counter::{SystemFigures, SystemReading};
 use crate::units::UnixTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,21 +11,22 @@ use std::collections::BTreeMap;
 /// The counters of all devices, read at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceReading {
-    /// When, by a clock that nobody sets, in nanoseconds since some moment.
+    /// Time of the reading by a monotonic clock, in nanoseconds since some moment.
     pub monotonic_ns: u64,
-    /// When, by the clock on the wall.
+    /// Time of the reading by the wall clock.
     pub at: UnixTime,
-    /// What each device counted, by the kernel's name.
+    /// Counters of each device, by the kernel's name.
     pub devices: BTreeMap<String, CountedDevice>,
+    /// The kernel's values of processors, memory, network, shares and caches.
+    pub system: SystemReading,
 }
 
-/// A device and its counters. A device that comes in place of another may have its name or its number, but
-/// seldom both.
+/// A device and its counters. A device that replaces another may have its name or its number, but seldom both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountedDevice {
     /// Its number.
     pub number: DeviceNumber,
-    /// What it counted since it was found.
+    /// Its counters since it was found.
     pub counters: DeviceCounters,
 }
 
@@ -43,12 +45,16 @@ pub struct DeviceInterval {
     /// Rates of each device, by the kernel's name. Devices that appeared or disappeared during the interval, or whose
     /// counters went backwards, are missing.
     pub devices: BTreeMap<String, DeviceRates>,
+    /// Counters of processors, memory, network interfaces, shares and caches, in `docs/monitor.md`: by object, instance
+    /// and name. Empty in older recordings. `_Total` is all instances of an object, and the only one of memory.
+    #[serde(default)]
+    pub system: SystemFigures,
 }
 
-/// What a device did in an interval, as the kernel counted it.
+/// Activity of a device in an interval, as the kernel counted it.
 ///
-/// A mean of nothing is `None`. Rates are per second of the interval as it was measured. The kernel tells sums
-/// of times in whole milliseconds, so a mean is good to a millisecond by the number of requests.
+/// A mean of nothing is `None`. Rates are per second of the interval as it was measured. The kernel reports sums of
+/// times in whole milliseconds, so a mean is good to a millisecond by the number of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceRates {
@@ -123,7 +129,7 @@ pub enum WatchLine {
     End(WatchEnd),
 }
 
-/// What `schema` says in every recording.
+/// Value of `schema` in every recording.
 pub const WATCH_SCHEMA: &str = "diskspd-monitor";
 
 /// Version of the recordings that are written, and the newest that is read.
@@ -184,7 +190,7 @@ pub struct WatchedDevice {
     /// The I/O scheduler in use; null in older recordings.
     #[serde(default)]
     pub scheduler: Option<String>,
-    /// Whether the kernel reports it as rotational; null in older recordings.
+    /// True if the kernel reports it as rotational; null in older recordings.
     #[serde(default)]
     pub rotational: Option<bool>,
 }
@@ -199,12 +205,12 @@ pub struct WatchEnd {
     pub missed_count: u64,
 }
 
-/// What a monitor kept.
+/// A recording of a monitor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     /// Its first line.
     pub begin: WatchBegin,
-    /// What it saw, in order.
+    /// Its intervals, in order.
     pub intervals: Vec<DeviceInterval>,
     /// Its last line; `None` if it was cut off.
     pub end: Option<WatchEnd>,

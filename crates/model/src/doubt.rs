@@ -1,23 +1,23 @@
-//! What the verdicts of several runs say together.
+//! The verdicts of several runs, taken together.
 
 use crate::finding::Severity;
 use crate::headline::Headline;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Why some runs cannot be relied on: the warnings, and what is graver, of their verdicts.
+/// Why some runs cannot be relied on: the warnings and more severe findings of their verdicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The most severe verdict; a warning at least.
     pub worst: Severity,
     /// All runs.
     pub runs: usize,
-    /// Those with a warning or something graver.
+    /// Those with a warning or a more severe finding.
     pub warned: usize,
     /// Those whose results are invalid.
     pub invalid: usize,
-    /// Names of the findings, each with the number of its runs: what makes runs INVALID first, then the most frequent.
-    /// Older documents do not tell.
+    /// Names of the findings, each with the number of its runs: those that make runs INVALID first, then the most
+    /// frequent. Older documents do not name them.
     pub causes: Vec<(String, usize)>,
 }
 
@@ -28,7 +28,7 @@ impl Doubt {
         let count = |least: Severity| runs.iter().filter(|run| run.severity >= Some(least)).count();
         let worst = runs.iter().filter_map(|run| run.severity).max().filter(|worst| *worst >= Severity::Warn)?;
         let mut counts = BTreeMap::<&str, usize>::new();
-        // A verdict has its gravest finding first.
+        // A verdict has its most severe finding first.
         let gravest = |name: &str| {
             let mut invalid = runs.iter().filter(|run| run.severity >= Some(Severity::Invalid));
             invalid.any(|run| run.warnings.first().is_some_and(|first| first == name))
@@ -48,7 +48,8 @@ impl Doubt {
 const NAMED_MAX: usize = 2;
 
 impl Doubt {
-    /// `measured in runs with warnings (steal, drift and 2 more)`, for what rests on no sound run; `None` if one is sound.
+    /// `measured in runs with warnings (steal, drift and 2 more)`, for results without a sound run; `None` if one is
+    /// sound.
     pub fn of_all(&self) -> Option<String> {
         if self.warned < self.runs {
             return None;
@@ -86,8 +87,7 @@ impl fmt::Display for Which<'_> {
 }
 
 impl Doubt {
-    /// The same of runs that are only some of those made: `which` says of which, as in `all 3 runs of oltp have
-    /// warnings`.
+    /// The same for some of the runs: `which` names them, as in `all 3 runs of oltp have warnings`.
     pub fn of_which(&self, which: &str) -> String {
         Which(self, &format!(" {which}")).to_string()
     }
@@ -123,7 +123,7 @@ impl Doubt {
 pub struct NotedRuns {
     /// All runs.
     pub runs: usize,
-    /// Names of the notes, each with the number of its runs, the most frequent first. Older documents do not tell.
+    /// Names of the notes, each with the number of its runs, the most frequent first. Older documents do not name them.
     pub notes: Vec<(String, usize)>,
 }
 

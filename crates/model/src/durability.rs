@@ -1,4 +1,4 @@
-//! What makes a write durable.
+//! Mechanisms that make a write durable.
 
 use serde::{Deserialize, Serialize};
 

@@ -34,7 +34,7 @@ impl EngineKind {
     /// Every engine.
     pub const ALL: [Self; 5] = [Self::IoUring, Self::LinuxAio, Self::Synchronous, Self::MemoryMapped, Self::Null];
 
-    /// True if it does one operation after the other, however many are to be outstanding.
+    /// True if it does one operation after the other, whatever the queue depth.
     pub const fn is_one_at_a_time(self) -> bool {
         matches!(self, Self::Synchronous | Self::MemoryMapped)
     }

@@ -1,9 +1,10 @@
-//! What a run stands on, for reports: the system around it, and the storage below each target.
+//! Environment of a run, for reports: the system, and the storage below each target.
 //!
-//! Nothing here decides anything about a run. `None` means unknown: the kernel does not tell, or
-//! not to this process.
+//! Nothing here decides anything about a run. `None` means unknown: the kernel does not report it, or not to this
+//! process.
 
 use crate::block_device::{BlockDevice, DeviceKind, DeviceNumber};
+use crate::kernel_counters::ZFS_CACHE;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ pub struct Environment {
     pub kernel_version: Option<String>,
     /// The distribution's full name (`PRETTY_NAME` of os-release).
     pub distribution: Option<String>,
-    /// What the system runs on.
+    /// Hardware or hypervisor that the system runs on.
     pub hypervisor: Option<Hypervisor>,
     /// Total memory managed by the kernel, in bytes.
     pub memory_bytes: Option<u64>,
@@ -33,7 +34,7 @@ impl Environment {
     }
 }
 
-/// What a system runs on.
+/// Hardware or hypervisor that a system runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -62,16 +63,15 @@ impl Hypervisor {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CgroupLimit {
     /// The cgroup, from the top of the hierarchy as this process sees it: `/user.slice/job`.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub cgroup: PathBuf,
     /// The kernel's file with this limit: `io.max`, `cpu.cfs_quota_us`.
     pub file: String,
-    /// What it limits, and to what.
+    /// The limited resource, and the limit.
     pub limit: Limit,
 }
 
-/// What a cgroup limits.
+/// A resource that a cgroup limits, and the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -137,7 +137,7 @@ pub struct IoRates {
     pub write_ios_per_s: Option<u64>,
 }
 
-/// What a target stands on.
+/// The storage below a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetEnvironment {
@@ -153,7 +153,7 @@ pub fn device_names(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTre
     devices.map(|device| device.name.clone()).collect()
 }
 
-/// Those of them that requests wait at: partitions have no queue of their own.
+/// Those of them with a request queue: partitions have none of their own.
 pub fn queue_device_names(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeSet<String> {
     let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(BlockDevice::walk);
     let has_queue = devices.filter(|device| !matches!(device.kind, DeviceKind::Partition { .. }));
@@ -161,6 +161,18 @@ pub fn queue_device_names(environments: &BTreeMap<PathBuf, TargetEnvironment>) -
 }
 
 impl TargetEnvironment {
+    /// True if a cache with this name, as in counters of caches, is below it.
+    pub fn stands_on_cache(&self, cache: &str) -> bool {
+        let mut devices = self.devices().into_iter().flat_map(BlockDevice::walk);
+        match cache {
+            ZFS_CACHE => {
+                let is_volume = |device: &BlockDevice| device.kind == DeviceKind::ZfsVolume;
+                matches!(self.backing, Backing::Zfs(_)) || devices.any(is_volume)
+            }
+            name => devices.any(|device| device.name == name),
+        }
+    }
+
     /// The block devices directly below it.
     pub fn devices(&self) -> Vec<&BlockDevice> {
         self.backing.devices()
@@ -188,12 +200,10 @@ pub struct MountedFileSystem {
     /// device.
     pub source: String,
     /// Which directory of the file system is mounted: `/`, or that of a bind mount or subvolume.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub directory: PathBuf,
     /// The mount point.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub point: PathBuf,
     /// Options of the mount: `rw`, `noatime` ...
     pub mount_options: Vec<String>,
@@ -232,14 +242,13 @@ pub enum Backing {
         #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
         upper: Option<PathBuf>,
         /// The directories that unmodified files are read from, the topmost first.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
+        #[serde(with = "crate::path::Several")]
         lower: Vec<PathBuf>,
         /// The file system of the upper directory (or the topmost lower one): `ext4`, `xfs` ...
         #[serde(default)]
         file_system: Option<String>,
-        /// What the upper directory (or the topmost lower one) stands on. Unknown in most
-        /// containers, which do not see these directories.
+        /// Storage below the upper directory (or the topmost lower one). Unknown in most containers, which do not see
+        /// these directories.
         on: Box<Backing>,
     },
 }

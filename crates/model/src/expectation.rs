@@ -17,13 +17,19 @@ pub struct Stated {
     pub drive_read_bytes_per_s: Option<u64>,
     /// Sequential write throughput of one drive.
     pub drive_write_bytes_per_s: Option<u64>,
-    /// Small random I/Os per second of one drive.
+    /// Small random I/Os per second of one drive, reads and writes alike.
     pub drive_iops: Option<u64>,
+    /// Small random reads per second of one drive, where they differ from writes.
+    pub drive_read_iops: Option<u64>,
+    /// Small random writes per second of one drive.
+    pub drive_write_iops: Option<u64>,
     /// I/Os per second that the hypervisor or cloud allows a virtual machine.
     pub vm_iops: Option<u64>,
     /// The same limit in bytes per second.
     pub vm_bytes_per_s: Option<u64>,
-    /// I/Os per second that the cloud allows a volume.
+    /// Number of volumes that the load is striped over.
+    pub volumes: Option<u32>,
+    /// I/Os per second that the cloud allows one volume.
     pub volume_iops: Option<u64>,
     /// The same limit in bytes per second.
     pub volume_bytes_per_s: Option<u64>,
@@ -60,7 +66,7 @@ impl RaidLevel {
         }
     }
 
-    /// The fewest drives that make one.
+    /// The fewest drives that such an array needs.
     pub const fn drives_min(self) -> u32 {
         match self {
             Self::Zero => 1,
@@ -83,13 +89,20 @@ pub struct Expectation {
     pub findings: Vec<Finding>,
 }
 
+impl Expectation {
+    /// The ceiling with the least headroom.
+    pub fn nearest(&self) -> Option<&Ceiling> {
+        self.ceilings.iter().find(|ceiling| ceiling.name == self.binding)
+    }
+}
+
 /// An upper limit on a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ceiling {
     /// Lower-case words joined by hyphens. A name never changes.
     pub name: String,
-    /// What is counted.
+    /// Unit of the limit and of the measured value.
     pub unit: CeilingUnit,
     /// The ceiling.
     pub limit: f64,
@@ -99,9 +112,16 @@ pub struct Ceiling {
     pub share_percent: f64,
     /// True if it is based on the rule of thumb for small random writes to a RAID.
     pub is_estimate: bool,
+    /// Number of volumes or drives that have the limit together.
+    #[serde(default = "one")]
+    pub parts: u32,
 }
 
-/// What a ceiling counts.
+const fn one() -> u32 {
+    1
+}
+
+/// Unit of a ceiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -131,7 +151,7 @@ impl CeilingUnit {
         }
     }
 
-    /// How many of what is counted are one of the unit in reports.
+    /// I/Os or bytes per second in one unit of the reports.
     pub const fn scale(self) -> f64 {
         match self {
             Self::IosPerSecond => 1.0,

@@ -1,7 +1,8 @@
-//! What the machine is: read once by `host`, then plain data.
+//! Facts about the machine: read once by `host`, then plain data.
 
 use crate::device_guard::{DeviceGuard, FileIdentity};
 use crate::profile::Reduction;
+use crate::rw_flags::RwFlags;
 use crate::topology::Topology;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,8 @@ pub struct TargetQuestion {
     pub creates: Option<(Bytes, Fill)>,
     /// True if it is opened past the cache (`-Su`), so that its alignment matters.
     pub direct: bool,
+    /// Flags that I/Os of the profile have (`--dontcache`).
+    pub rw_flags: RwFlags,
     /// True if several hosts use the file together (`--shared`): processes of this same program that have it open are no
     /// users.
     pub shared: bool,
@@ -70,7 +73,7 @@ pub struct SystemFacts {
     /// The CPU writes cache lines back on request (`-Nn`, `-Ni`).
     #[serde(default)]
     pub cache_line_write_back: bool,
-    /// Whether rings can be made.
+    /// Availability of `io_uring`.
     pub io_uring: IoUring,
     /// Memory that a run may use, and limits on it.
     pub memory: Memory,
@@ -86,13 +89,13 @@ impl SystemFacts {
         let page_bytes = if self.page_size_bytes > 0 { self.page_size_bytes } else { 4096 };
         let largest_line = self.topology.caches.iter().map(|cache| cache.line_bytes).max().unwrap_or(0);
         let line_bytes = if largest_line > 0 { u64::from(largest_line) } else { 64 };
-        // What one page of page-table entries maps.
+        // Bytes that one page of page-table entries maps.
         let reach_bytes = (page_bytes / ENTRY_BYTES).saturating_mul(page_bytes);
         (line_bytes / ENTRY_BYTES).saturating_mul(reach_bytes)
     }
 }
 
-/// Whether `io_uring_setup` works here.
+/// Availability of `io_uring_setup` on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -102,7 +105,7 @@ pub enum IoUring {
     Available,
     /// It does not.
     Unavailable {
-        /// What the kernel answered and the likely cause, as a sentence without a full stop.
+        /// The kernel's answer and the likely cause, as a sentence without a full stop.
         cause: String,
     },
 }
@@ -120,7 +123,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What a run may count on.
+    /// Memory that a run can use, in bytes.
     pub fn free_bytes(&self) -> u64 {
         self.cgroup_left_bytes.map_or(self.available_bytes, |left| left.min(self.available_bytes))
     }
@@ -134,8 +137,31 @@ pub struct TargetFacts {
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub resolved: Option<PathBuf>,
-    /// What is there.
+    /// The kind of file at the path.
     pub kind: TargetKind,
+    /// Flags that the profile sets on reads and writes and that the kernel refuses: the bits of its `RWF_*`.
+    #[serde(default)]
+    pub refused_flags: RwFlags,
+    /// Sizes of atomic writes; `None` = it has none, or the profile does not ask for them.
+    #[serde(default)]
+    pub atomic_writes: Option<AtomicWrites>,
+}
+
+/// Sizes of writes that a target makes as a whole or not at all: powers of two, at multiples of themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AtomicWrites {
+    /// The smallest, in bytes.
+    pub min_bytes: u32,
+    /// The largest, in bytes.
+    pub max_bytes: u32,
+}
+
+impl TargetFacts {
+    /// Facts of a path without symbolic links.
+    pub const fn new(kind: TargetKind) -> Self {
+        Self { resolved: None, kind, refused_flags: RwFlags::NONE, atomic_writes: None }
+    }
 }
 
 /// The kind of file at a path.
@@ -164,7 +190,7 @@ pub enum TargetKind {
 }
 
 impl TargetKind {
-    /// Whether completions of its I/O can be polled for (`--iopoll`); `None` if nobody tells.
+    /// True if completions of its I/O can be polled for (`--iopoll`); `None` = not reported.
     pub fn completion_polling(&self) -> Option<bool> {
         match self {
             Self::Missing(missing) => missing.file_system.completion_polling,
@@ -181,8 +207,7 @@ impl TargetKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingFacts {
     /// The nearest directory above that exists.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub existing_parent: PathBuf,
     /// Device number of that directory: files of one device share its free space.
     pub device: u64,
@@ -220,8 +245,7 @@ impl MissingFacts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewDirectory {
     /// The directory.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// Name of the file system that it is created on.
     pub file_system: String,
@@ -316,7 +340,7 @@ pub struct FileStamp {
 }
 
 impl RegularFacts {
-    /// The file as it was looked at.
+    /// Identity, length and modification time of the file when it was examined.
     pub const fn stamp(&self) -> FileStamp {
         FileStamp { identity: self.identity, size_bytes: self.size_bytes, modified_ns: self.modified_ns }
     }
@@ -334,13 +358,13 @@ pub struct FileSystem {
     pub free_bytes: u64,
     /// True if mounted read-only.
     pub read_only: bool,
-    /// Whether completions can be polled for at the device below it; `None` if there is none, or the kernel does not
+    /// True if completions can be polled for at the device below it; `None` if there is none, or the kernel does not
     /// report it.
     #[serde(default)]
     pub completion_polling: Option<bool>,
 }
 
-/// What direct I/O (`O_DIRECT`) needs.
+/// Alignment that direct I/O (`O_DIRECT`) needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -359,7 +383,7 @@ pub enum DirectIo {
     },
 }
 
-/// Who made a file.
+/// The creator of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -386,7 +410,7 @@ pub enum Origin {
     },
 }
 
-/// What a created file is filled with.
+/// Data that a created file is filled with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -423,7 +447,7 @@ impl Fill {
     }
 }
 
-/// Who else has a file open.
+/// Other users that have a file open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -456,7 +480,7 @@ pub struct BlockFacts {
     pub size_bytes: u64,
     /// Logical sector size.
     pub logical_block_bytes: u32,
-    /// Whether completions can be polled for, as `queue/io_poll` in /sys says; `None` if it does not.
+    /// True if completions can be polled for, from `queue/io_poll` in /sys; `None` = not reported.
     #[serde(default)]
     pub completion_polling: Option<bool>,
     /// The largest discard that it takes, in bytes; 0 = it takes none; `None` = unknown.

@@ -102,7 +102,7 @@ pub struct Percentile {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationFigures {
-    /// What they do.
+    /// Their operation.
     pub operation: Operation,
     /// Volumes and rates; bytes are those that were discarded or zeroed.
     pub figures: Figures,
@@ -114,7 +114,7 @@ pub struct OperationFigures {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeFigures {
-    /// What they do.
+    /// Their operation.
     pub operation: Operation,
     /// Their size in bytes.
     pub size_bytes: u64,
@@ -183,9 +183,9 @@ pub struct CommitFigures {
 pub struct RotationFigures {
     /// Rotations of all threads that ended during the measurement.
     pub count: u64,
-    /// What they took together, in nanoseconds.
+    /// Their total time, in nanoseconds.
     pub total_ns: u64,
-    /// What the longest took, in nanoseconds; null = there were none.
+    /// Time of the longest, in nanoseconds; null = there were none.
     pub max_ns: Option<u64>,
     /// Percent of the measured time of the threads that append, in which they did nothing else.
     pub time_percent: f64,

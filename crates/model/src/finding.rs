@@ -1,4 +1,4 @@
-//! What a rule found: in a result, or before a run. Made by `rules`.
+//! Findings of rules: in a result, or before a run. Made by `rules`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,7 +18,7 @@ pub struct Finding {
     pub figure: String,
     /// The figure as a number, in the unit given in the rule's description; `None` = there is none.
     pub value: Option<f64>,
-    /// What to do about it; empty = nothing.
+    /// Recommended action; empty = none.
     pub advice: String,
     /// Where the bound of a requirement comes from, as the preset states it; empty = there is no such bound, or it is
     /// the user's own.

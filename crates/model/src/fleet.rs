@@ -1,8 +1,9 @@
 //! Several hosts that carry out one load together (`--on`).
 
+use crate::ending::Ending;
 use crate::facts::SystemFacts;
 use crate::headline::Headline;
-use crate::result::Ending;
+use crate::host_timing::HostTiming;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -21,20 +22,6 @@ pub struct ClockOffset {
     pub drift_ppb: Option<i64>,
     /// The shortest round trip, in nanoseconds.
     pub round_trip_ns: u64,
-}
-
-/// When a host did what, by its own monotonic clock, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HostTiming {
-    /// When the load was to start, warm-up included.
-    pub planned_start_ns: u64,
-    /// When the last of its threads began to submit I/Os.
-    pub started_ns: u64,
-    /// When the measurement began; null = it did not.
-    pub measured_from_ns: Option<u64>,
-    /// When the measurement ended; null = it did not begin.
-    pub measured_to_ns: Option<u64>,
 }
 
 /// The hosts of one load and what is known of each. Times are on the common axis, which is the controller's monotonic
@@ -68,7 +55,7 @@ impl Fleet {
     }
 }
 
-/// Hosts that a sentence names.
+/// Most hosts that a sentence names.
 const NAMES_MAX: usize = 8;
 
 /// `h1, h2`; of more than eight the first: `h1, …, h8 and 14 more`.
@@ -123,7 +110,7 @@ pub enum HostEnding {
     },
     /// It no longer answered.
     Lost {
-        /// What is known of it.
+        /// The reason, as far as it is known.
         reason: String,
     },
 }
@@ -185,7 +172,7 @@ pub struct CommonWindow {
     pub iops_uncertainty: f64,
 }
 
-/// What one host did in a timespan, by its own measured time.
+/// Results of one host in a timespan, by its own measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostTimeSpan {

@@ -64,7 +64,7 @@ impl GateEntry {
         self.verdict.as_deref() == Some(Level::Invalid.word())
     }
 
-    /// A metric by its full name; `None` if it was not measured or is 0.
+    /// Value of a metric by its full name; `None` if it was not measured or is 0.
     pub fn value(&self, name: &MetricName) -> Option<f64> {
         self.metrics.get(&name.to_string()).copied().filter(|value| value.is_finite() && *value > 0.0)
     }

@@ -66,7 +66,7 @@ pub struct Headline {
     /// The figure of each of these findings, in the same order; empty in older documents.
     #[serde(default)]
     pub warning_figures: Vec<String>,
-    /// What to do about each of them, in the same order; empty in older documents.
+    /// Advice for each of them, in the same order; empty in older documents.
     #[serde(default)]
     pub warning_advice: Vec<String>,
     /// The value of each of them, in the unit of its rule, in the same order; null = it has none; empty in older documents.
@@ -78,7 +78,7 @@ pub struct Headline {
     /// The figure of each note, in the same order; empty in older documents.
     #[serde(default)]
     pub note_figures: Vec<String>,
-    /// What to do about each note, in the same order; empty in older documents.
+    /// Advice for each note, in the same order; empty in older documents.
     #[serde(default)]
     pub note_advice: Vec<String>,
     /// The value of each note, in the same order; null = it has none; empty in older documents.
@@ -123,34 +123,34 @@ impl Headline {
         self.iops > 0.0 && self.bytes_per_s >= LARGE_BLOCK_BYTES * self.iops
     }
 
-    /// Names of all findings of the verdict, the gravest first.
+    /// Names of all findings of the verdict, the most severe first.
     pub fn finding_names(&self) -> impl Iterator<Item = &str> {
         self.warnings.iter().chain(&self.notes).map(String::as_str)
     }
 
-    /// The figure of a finding of this name, if it has one and the document tells it.
+    /// The figure of a finding of this name, if it has one and the document includes it.
     pub fn finding_figure(&self, name: &str) -> Option<&str> {
         self.warning_figure(name).or_else(|| beside(name, &self.notes, &self.note_figures).map(String::as_str))
     }
 
-    /// What to do about a finding of this name, if the document tells it.
+    /// The advice for a finding of this name, if the document includes it.
     pub fn finding_advice(&self, name: &str) -> Option<&str> {
         let of_warning = beside(name, &self.warnings, &self.warning_advice);
         of_warning.or_else(|| beside(name, &self.notes, &self.note_advice)).map(String::as_str)
     }
 
-    /// The value of a finding of this name, if it has one and the document tells it.
+    /// The value of a finding of this name, if it has one and the document includes it.
     pub fn finding_value(&self, name: &str) -> Option<f64> {
         let of_warning = beside(name, &self.warnings, &self.warning_values);
         of_warning.or_else(|| beside(name, &self.notes, &self.note_values)).copied().flatten()
     }
 
-    /// The figure of a warning of this name, if it has one and the document tells it.
+    /// The figure of a warning of this name, if it has one and the document includes it.
     pub fn warning_figure(&self, name: &str) -> Option<&str> {
         beside(name, &self.warnings, &self.warning_figures).map(String::as_str)
     }
 
-    /// The same without warnings of these names, where something else than the run is their cause.
+    /// The same without warnings of these names, whose cause lies outside the run.
     #[must_use]
     pub fn without_warnings(&self, names: &[&str]) -> Self {
         let mut kept = self.clone();
@@ -198,7 +198,7 @@ impl Headline {
         }
     }
 
-    /// The scopes of what the application waits for; none if runs differ in it.
+    /// The scopes that the application waits for; none if runs differ in them.
     pub fn scopes<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Vec<Scope> {
         let mut runs = runs.into_iter();
         let scopes = |run: &Self| -> Vec<Scope> { run.waited_for.iter().map(|of| of.scope).collect() };
@@ -210,13 +210,13 @@ impl Headline {
         }
     }
 
-    /// Metrics of these runs, where latencies are of what the application waits for; none if that differs: the copy into the
-    /// page cache is not compared with a commit.
+    /// Metrics of these runs, with latencies of the scopes that the application waits for; none if those differ: the
+    /// copy into the page cache is not compared with a commit.
     pub fn scoped_metrics<'a>(metrics: &[Metric], runs: impl IntoIterator<Item = &'a Self>) -> Vec<ScopedMetric> {
         metric::scoped(metrics, &Self::scopes(runs))
     }
 
-    /// The same for a table, in which latencies are those of all reads and writes if runs differ in what is waited for.
+    /// The same for a table: latencies are those of all reads and writes if runs differ in the scopes waited for.
     pub fn shown_metrics<'a>(metrics: &[Metric], runs: impl IntoIterator<Item = &'a Self>) -> Vec<ScopedMetric> {
         let scoped = Self::scoped_metrics(metrics, runs);
         if scoped.iter().any(|(_, metric)| metric.needs_latency()) {
@@ -238,7 +238,7 @@ impl Headline {
     }
 }
 
-/// That of `all` at the place of a name; older documents may lack it.
+/// The element of `all` at the index of a name; older documents may lack it.
 fn beside<'a, T>(name: &str, names: &[String], all: &'a [T]) -> Option<&'a T> {
     all.get(names.iter().position(|found| found == name)?)
 }

@@ -1,9 +1,8 @@
 //! Latency histograms in documents, as every `HdrHistogram` library reads them: version 2, deflated, in base64.
 //!
-//! A table of counts of `hot::buckets` keeps the highest 11 bits of a latency. So does an
-//! `HdrHistogram` with three significant digits and a lowest value of 1; its counts stand in the
-//! same order under the same numbers, so nothing is lost on the way. Coarse buckets are in the same way
-//! those of two digits and a lowest value of 8.
+//! A table of counts of `hot::buckets` keeps the highest 11 bits of a latency. So does an `HdrHistogram` with three
+//! significant digits and a lowest value of 1; its counts are in the same order under the same numbers, so nothing is
+//! lost in conversion. Coarse buckets are in the same way those of two digits and a lowest value of 8.
 //!
 //! Fields that hold buckets name this module in `#[serde(with = "crate::histogram")]`.
 
@@ -22,7 +21,7 @@ use std::io::Read as _;
 const SUB_BITS: u32 = 10;
 /// Number of buckets that cover every `u64`.
 const BUCKET_COUNT: u64 = ((64 - SUB_BITS as u64) + 1) << SUB_BITS;
-/// Coarse buckets are so many bits wider.
+/// Bits by which coarse buckets are wider.
 const COARSE_BITS: u32 = 3;
 
 /// Of the deflated form, of the form inside it, and of the headers of both.
@@ -33,8 +32,8 @@ const HEADER_BYTES: usize = 40;
 /// A number takes at most nine bytes.
 const INFLATED_BYTES_MAX: u64 = HEADER_BYTES as u64 + 9 * BUCKET_COUNT;
 
-/// For `#[serde(with)]`: latency buckets that are not empty, ascending, with index (`hot::buckets`) and count.
-/// None at all is written as null.
+/// For `#[serde(with)]`: latency buckets that are not empty, ascending, with index (`hot::buckets`) and count. An empty
+/// list is written as null.
 pub(crate) fn serialize<S: Serializer>(buckets: &[(u32, u64)], serializer: S) -> Result<S::Ok, S::Error> {
     serialize_as(Resolution::Fine, buckets, serializer)
 }
@@ -44,7 +43,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserialize_as(Resolution::Fine, deserializer)
 }
 
-/// Coarse buckets (`hot::buckets::coarse`). None at all is written as null.
+/// Coarse buckets (`hot::buckets::coarse`). An empty list is written as null.
 impl Serialize for PackedCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_as(Resolution::Coarse, &self.iter().collect::<Vec<_>>(), serializer)
@@ -89,7 +88,7 @@ impl schemars::JsonSchema for PackedCounts {
     }
 }
 
-/// The schema of a histogram's text, and what is special to its resolution.
+/// The schema of a histogram's text; `resolution` describes its digits and buckets.
 #[cfg(feature = "schema")]
 fn schema_of(resolution: &str) -> schemars::Schema {
     schemars::json_schema!({
@@ -197,8 +196,8 @@ fn encode(buckets: &[(u32, u64)], resolution: Resolution) -> Result<String, Hist
     Ok(STANDARD.encode(bytes))
 }
 
-/// The buckets in a text. Done here rather than by the library, which trusts what it reads: it
-/// allocates what a header asks for, and negates without a check.
+/// The buckets in a text. Not left to the library, which trusts its input: it allocates the size in a header, and
+/// negates without a check.
 fn decode(text: &str, resolution: Resolution) -> Result<Vec<(u32, u64)>, HistogramError> {
     let bytes = STANDARD.decode(text)?;
     let (header, deflated) = bytes.split_at_checked(DEFLATED_HEADER_BYTES).ok_or(HistogramError::Form)?;
@@ -247,8 +246,7 @@ fn decode_counts(mut bytes: &[u8], resolution: Resolution) -> Result<Vec<(u32, u
     Ok(buckets)
 }
 
-/// Seven bits a byte, the lowest first, the highest bit telling whether more follow; a ninth byte
-/// has eight.
+/// Seven bits a byte, the lowest first, the highest bit set if more follow; a ninth byte has eight.
 fn variable_length(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for position in 0..9 {

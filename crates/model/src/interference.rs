@@ -1,4 +1,4 @@
-//! Streams alone and together, and what they do to each other.
+//! Streams alone and together, and their interference.
 
 use crate::profile::StreamName;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct StreamInRun {
     pub figures: StreamHeadline,
 }
 
-/// What the streams of a load do to each other.
+/// Interference between the streams of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interference {
@@ -41,7 +41,7 @@ pub struct Interference {
     pub streams: Vec<StreamInterference>,
 }
 
-/// What the others do to a stream. Figures are medians over the rounds.
+/// Effect of the others on a stream. Figures are medians over the rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamInterference {

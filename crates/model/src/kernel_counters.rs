@@ -55,8 +55,8 @@ pub struct KernelCountersAround {
 }
 
 impl KernelCounters {
-    /// What was counted since `before`; devices that one of the two lacks are left out. What is no
-    /// count is that of now.
+    /// Counts since `before`; devices that one of the two lacks are left out. Values that are not counts are those of
+    /// now.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let difference = |(name, now): (&String, &DeviceCounters)| {
@@ -122,7 +122,7 @@ pub struct OtherBytes {
 }
 
 impl OtherBytes {
-    /// What was counted since `before`; `None` if a device came, went or counts anew.
+    /// Counts since `before`; `None` if a device came, went or restarted its counters.
     fn since(&self, before: &Self) -> Option<Self> {
         let elsewhere = |(name, now): (&String, &u64)| {
             let then = before.elsewhere_read_bytes.get(name)?;
@@ -193,7 +193,7 @@ pub struct DeviceCounters {
 }
 
 impl DeviceCounters {
-    /// What was counted since `before`; requests in flight are those of now.
+    /// Counts since `before`; requests in flight are those of now.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -221,7 +221,7 @@ pub struct FlushCounters {
     pub time_ms: u64,
 }
 
-/// What [`KernelCounters::caches`] calls the cache of all ZFS pools in memory.
+/// Name of the cache of all ZFS pools in memory in [`KernelCounters::caches`].
 pub const ZFS_CACHE: &str = "ZFS ARC";
 
 /// Reads that came to a cache.
@@ -232,26 +232,40 @@ pub struct CacheCounters {
     pub read_hits: u64,
     /// Misses, and reads ahead of demand.
     pub read_misses: u64,
+    /// Writes to blocks that it holds; `None` = it counts no writes.
+    #[serde(default)]
+    pub write_hits: Option<u64>,
+    /// Writes to other blocks.
+    #[serde(default)]
+    pub write_misses: Option<u64>,
+    /// Reads that went past it, such as sequential ones; `None` = it does not count them.
+    #[serde(default)]
+    pub bypassed_reads: Option<u64>,
 }
 
 impl CacheCounters {
-    fn since(&self, before: &Self) -> Self {
+    /// Counts since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let count = |now: Option<u64>, then: Option<u64>| now.zip(then).map(|(now, then)| now.saturating_sub(then));
         Self {
             read_hits: self.read_hits.saturating_sub(before.read_hits),
             read_misses: self.read_misses.saturating_sub(before.read_misses),
+            write_hits: count(self.write_hits, before.write_hits),
+            write_misses: count(self.write_misses, before.write_misses),
+            bypassed_reads: count(self.bypassed_reads, before.bypassed_reads),
         }
     }
 }
 
-/// What a mounted share transferred since it was mounted.
+/// Transfers of a mounted share since it was mounted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShareCounters {
     /// Where it is mounted.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub mount_point: PathBuf,
-    /// What is mounted: `server:/export`, `//server/share`.
+    /// The mounted source: `server:/export`, `//server/share`.
     pub source: String,
     /// Requests to read.
     pub read: TransferCounters,
@@ -265,13 +279,13 @@ impl ShareCounters {
         reading.iter().find(|other| other.mount_point == self.mount_point && other.source == self.source)
     }
 
-    /// What was counted since `before`.
+    /// Counts since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self { read: self.read.since(&before.read), write: self.write.since(&before.write), ..self.clone() }
     }
 
-    /// True if a counter is less than it was: the share was mounted anew.
+    /// True if a counter is less than it was: the share was mounted again.
     pub fn went_backwards(&self, before: &Self) -> bool {
         self.read.went_backwards(&before.read) || self.write.went_backwards(&before.write)
     }
@@ -285,7 +299,7 @@ pub struct TransferCounters {
     pub count: u64,
     /// Bytes transferred, of NFS with the headers of the RPCs.
     pub bytes: u64,
-    /// What the RPC client counts (NFS); null = the file system does not count it (SMB).
+    /// Counters of the RPC client (NFS); null = the file system does not count them (SMB).
     pub rpc: Option<RpcCounters>,
 }
 
@@ -316,7 +330,7 @@ impl TransferCounters {
     }
 }
 
-/// What the RPC client counts of one kind of request. Sums of times are in whole milliseconds.
+/// Counters of the RPC client for one kind of request. Sums of times are in whole milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RpcCounters {
@@ -417,7 +431,7 @@ impl CpuCounters {
     }
 }
 
-/// What this process did since it began.
+/// Activity of this process since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessCounters {
@@ -444,7 +458,7 @@ pub struct ProcessCounters {
 }
 
 impl ProcessCounters {
-    /// What was counted since `before`.
+    /// Counts since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let spent = |now: Option<u64>, then: Option<u64>| now.zip(then).map(|(now, then)| now.saturating_sub(then));

@@ -1,4 +1,4 @@
-//! What the kernel counted over a measurement (`-e`).
+//! Kernel events counted over a measurement (`-e`).
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ impl EventKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventCount {
-    /// What was counted.
+    /// The counted event.
     pub event: KernelEvent,
     /// How often it happened.
     pub count: u64,
@@ -123,8 +123,7 @@ impl KernelEvent {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoStack {
     /// The targets, in byte order.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
+    #[serde(with = "crate::path::Several")]
     pub targets: Vec<PathBuf>,
     /// This program first, then each device before those below it.
     pub levels: Vec<IoLevel>,

@@ -1,4 +1,4 @@
-//! The kernel's log: its messages, and what they say about a device.
+//! Messages of the kernel's log, and the device faults that they report.
 
 use serde::{Deserialize, Serialize};
 

@@ -13,7 +13,7 @@ pub enum BandKind {
     Log,
 }
 
-/// What a device keeps its data on.
+/// The medium that a device stores its data on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// Flash.
@@ -38,7 +38,7 @@ impl BandKind {
         }
     }
 
-    /// What is judged.
+    /// The latency that is judged.
     pub const fn figure(self) -> &'static str {
         match self {
             Self::Data => "mean latency",
@@ -54,18 +54,18 @@ pub struct LatencyBands {
     pub ideal_ms: u32,
     /// Up to here it has some impact.
     pub impact_ms: u32,
-    /// For which medium the limits are; empty for all.
+    /// The medium that the limits are for; empty for all.
     pub medium: &'static str,
 }
 
-/// A band.
+/// Rating of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatencyBand {
-    /// Ideal.
+    /// Up to the first limit.
     Ideal,
-    /// Some impact.
+    /// Up to the second limit.
     SomeImpact,
-    /// Impacted.
+    /// Above both.
     Impacted,
 }
 

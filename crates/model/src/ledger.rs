@@ -1,4 +1,4 @@
-//! Bytes that were asked for, and bytes that reached storage.
+//! Bytes requested, and bytes that reached storage.
 
 use crate::operation::Operation;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
-    /// What was asked for and what reached storage, by operation, use of caches and storage.
+    /// Bytes requested and bytes that reached storage, by operation, use of caches and storage.
     pub accounts: Vec<Account>,
-    /// What each level counted, of all programs: this program first, the lowest devices last.
+    /// Bytes that each level counted, of all programs: this program first, the lowest devices last.
     pub levels: Vec<Level>,
 }
 
@@ -20,7 +20,7 @@ pub struct Ledger {
 pub struct Account {
     /// Read or write.
     pub operation: Operation,
-    /// Whether these I/Os were to reach the device before they completed.
+    /// Use of caches: states if these I/Os were to reach the device before they completed.
     pub cache_use: CacheUse,
     /// The devices directly below the targets, the share, or the kind of file system.
     pub storage: String,
@@ -45,7 +45,7 @@ pub struct Account {
     pub dirty_left_bytes: Option<u64>,
 }
 
-/// Whether I/Os were to reach the device before they complete.
+/// Use of caches: states if I/Os were to reach the device before they complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -80,7 +80,7 @@ pub struct Level {
 }
 
 impl Account {
-    /// What was asked for, in two words.
+    /// Cache use and operation, in two words.
     pub const fn words(&self) -> &'static str {
         match (self.operation, self.cache_use) {
             (Operation::Read, CacheUse::Direct) => "direct reads",

@@ -1,10 +1,9 @@
-//! The nouns of diskspd: what a user asks for ([`profile`]), what the machine is ([`facts`],
-//! [`topology`]), what will be done ([`plan`]), what happened ([`record`]) and what it means
-//! ([`result`]).
+//! The data types of diskspd: the request ([`profile`]), the machine ([`facts`], [`topology`]), the plan ([`plan`]),
+//! the raw record of a run ([`record`]) and its results ([`result`]).
 //!
-//! Pure data, and the validation of what needs no machine ([`validate`]). This crate does no I/O,
-//! reads no clock and no environment, and knows no file format but how serde writes its types; everything
-//! else may import it and it imports nothing of ours.
+//! Pure data, and the checks that need no machine ([`validate`]). This crate does no I/O, reads no clock and no
+//! environment, and knows no file format except how serde writes its types; everything else may import it and it
+//! imports nothing of ours.
 
 pub mod ab;
 pub mod affinity;
@@ -15,12 +14,14 @@ pub mod change;
 pub mod check;
 pub mod confidence;
 pub mod corruption;
+pub mod counter_object;
 pub mod course;
 pub mod cpu_shares;
 pub mod device_guard;
 pub mod device_interval;
 pub mod doubt;
 pub mod durability;
+pub mod ending;
 pub mod engine_kind;
 pub mod environment;
 pub mod expectation;
@@ -31,6 +32,7 @@ pub mod fleet;
 pub mod gate;
 pub mod headline;
 mod histogram;
+pub mod host_timing;
 pub mod interference;
 pub mod kernel_counters;
 pub mod kernel_events;
@@ -57,14 +59,18 @@ pub mod profile;
 pub mod record;
 pub mod requirement;
 pub mod result;
+pub mod rw_flags;
 pub mod shell;
 pub mod storage_course;
 pub mod suggest;
 pub mod sweep;
+pub mod system_counter;
 pub mod targets_found;
+pub mod tier;
 pub mod topology;
 pub mod units;
 pub mod validate;
+pub mod varint;
 pub mod verdict;
 pub mod verification;
 pub mod version;

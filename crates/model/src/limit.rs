@@ -31,7 +31,7 @@ impl Limit {
     ///
     /// # Errors
     ///
-    /// What the load lacks to have the metric.
+    /// A sentence with the requirement of the metric that the load does not meet.
     pub fn resolve(self, span: &TimeSpan) -> Result<Vec<Self>, String> {
         let names = MetricName { stream: None, scope: self.scope, metric: self.figure }.resolve(span)?;
         Ok(names.into_iter().map(|name| Self { scope: name.scope, ..self }).collect())
@@ -42,10 +42,10 @@ impl Limit {
         (self.scope, self.figure)
     }
 
-    /// What a run has of the metric.
+    /// Value of the metric in a run.
     pub fn value(&self, run: &Headline) -> Option<f64> {
         match self.metric() {
-            // Runs of earlier versions have these alone.
+            // Runs of earlier versions have only these.
             (_, Metric::Cpu | Metric::IoCpu) | (Scope::Response, _) => run.response_value(self.figure),
             metric => run.scoped_value(metric),
         }
@@ -62,7 +62,7 @@ impl Limit {
     }
 }
 
-/// What one run says of the limits.
+/// Result of one run against the limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitSample {

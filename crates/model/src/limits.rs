@@ -1,4 +1,4 @@
-//! Every maximum in one place, so that a user hears of a limit by its name.
+//! Every maximum in one place, so that errors name the limit.
 
 /// Largest block size: one below 2^32 - 1, which `DiskSpd` reserves.
 pub const BLOCK_SIZE_BYTES_MAX: u64 = 0xFFFF_FFFE;
@@ -47,7 +47,7 @@ pub const SERIES_WIDTH_NS: u64 = 100_000_000;
 /// Most cells of the series of counts: 7 hours of 100 ms.
 pub const SERIES_CELLS_MAX: u64 = 262_144;
 
-/// Most cells of the series that a result tells: above, its cells are twice as wide until they are few enough.
+/// Most cells of the series in a result: above, its cells are twice as wide until they are few enough.
 pub const RESULT_SERIES_MAX: usize = 10_000;
 
 /// Most sections of a measurement with a latency histogram of their own.
@@ -86,7 +86,7 @@ pub const fn uncommitted_max(after_writes: u32, slots: u32) -> u64 {
 /// The slowest I/Os of a measurement that are kept, of each thread and of all.
 pub const SLOWEST_IOS: usize = 100;
 
-/// The most messages of the kernel that are told beside them.
+/// Most kernel messages that are reported with them.
 pub const KERNEL_MESSAGES: usize = 100;
 
 /// Share of the available memory that a plan may use, in percent.

@@ -1,19 +1,19 @@
-//! What a run did so far, told while it goes on.
+//! Progress of a run, reported while it lasts.
 
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What `schema` says in the first line of a stream.
+/// Value of `schema` in the first line of a stream.
 pub const LIVE_SCHEMA: &str = "diskspd-live";
 
 /// Version of the streams that are written.
 pub const LIVE_SCHEMA_VERSION: u32 = 2;
 
-/// What marked streams of version 1 instead, in the field `form`.
+/// Marker of streams of version 1, in the field `form` instead.
 pub const LIVE_FORM_1: &str = "diskspd-live/1";
 
-/// How a run is shown while it goes on.
+/// Outputs of a run while it lasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveOptions {
     /// On a full screen.
@@ -33,7 +33,7 @@ impl Default for LiveOptions {
 }
 
 impl LiveOptions {
-    /// The options of those that were asked for.
+    /// Options of the requested outputs.
     pub fn asked(&self) -> impl Iterator<Item = &'static str> {
         let asked =
             [(self.screen, "--live"), (self.stream.is_some(), "--live-json"), (self.metrics.is_some(), "--metrics")];
@@ -48,7 +48,7 @@ pub enum StreamTarget {
     File(PathBuf),
     /// A descriptor that the program was started with.
     Descriptor(u32),
-    /// A socket on which somebody listens.
+    /// A socket with a listener.
     Socket(PathBuf),
 }
 
@@ -74,20 +74,20 @@ impl LivePhase {
     }
 }
 
-/// What all threads did in a phase up to one moment of it.
+/// Counts of all threads in a phase up to one moment of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveCounts {
-    /// Which phase.
+    /// Warm-up or measurement.
     pub phase: LivePhase,
     /// How long it has lasted.
     pub elapsed_ns: u64,
-    /// How long it still lasts.
+    /// Time left to its planned end.
     pub left_ns: u64,
     /// By thread and target.
     pub rows: Vec<LiveRow>,
 }
 
-/// What one thread did on one target.
+/// Counts of one thread on one target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveRow {
     /// Number of the thread.

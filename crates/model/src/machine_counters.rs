@@ -1,6 +1,6 @@
 //! The kernel's own counters of what is not I/O, read before and after a measurement (`-e`).
 //!
-//! Each is `None` where the kernel does not tell it.
+//! Each is `None` where the kernel does not report it.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct MachineCounters {
 }
 
 impl MachineCounters {
-    /// What was counted since `before`.
+    /// Counts since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let faults = |now: Option<FaultCounters>, then: Option<FaultCounters>| {

@@ -16,26 +16,26 @@ pub const ATTRIBUTE: &str = "user.diskspd";
 /// Name of the extended attribute with the run of several hosts that the file was made ready for (`--shared`).
 pub const RUN_ATTRIBUTE: &str = "user.diskspd.run";
 
-/// Times of the last change that are given to files, in seconds since 1970: 1985 to 1999. No clock of a machine
-/// that writes to a file gives such a time, so that any later write changes it.
+/// Modification times that are set on files, in seconds since 1970: 1985 to 1999. No clock of a machine that writes to
+/// a file gives such a time, so that any later write changes it.
 pub const MODIFIED_SECONDS: std::ops::Range<i64> = 473_385_600..946_684_800;
 
-/// What is known of a file that was made by this tool.
+/// Properties of a file that was made by this tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Whether a run writes to it.
+    /// In use by a run, or closed.
     pub state: MarkState,
     /// Its length.
     pub size_bytes: u64,
     /// Its content.
     pub fill: Fill,
-    /// When its contents were last changed, in nanoseconds since 1970: chosen when the run ended.
+    /// Its modification time in nanoseconds since 1970: chosen when the run ended.
     pub modified_ns: i64,
-    /// What no other file has, copies of this one included.
+    /// Its identity, which no other file has, copies of this one included.
     pub file: String,
 }
 
-/// Whether a run writes to a marked file.
+/// State of a marked file: in use by a run, or closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkState {
     /// A run began to write to it and has not closed it: it goes on, or was killed.
@@ -44,23 +44,23 @@ pub enum MarkState {
     Closed,
 }
 
-/// What a marked file is now.
+/// Present state of a marked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen<'a> {
     /// Its length.
     pub size_bytes: u64,
-    /// When its contents were last changed, in nanoseconds since 1970.
+    /// Its modification time in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// What no other file has.
+    /// Its identity, which no other file has.
     pub file: &'a str,
 }
 
 /// Why a mark does not prove that a file holds nobody's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// The text is no mark of a version that we know.
+    /// The text is not a mark of a known version.
     NotAMark,
-    /// The file was marked by a version that kept too little.
+    /// The file was marked by a version that recorded too little.
     OldVersion,
     /// The mark is that of another file.
     Copied,
@@ -123,8 +123,8 @@ impl Mark {
         Ok(mark)
     }
 
-    /// The mark of a file that was marked as open for several hosts before they use it, if this is that file. Whether it was
-    /// written to since then shows its time of the last change alone ([`Mark::modified_ns`]).
+    /// The mark of a file that was marked as open for several hosts before they use it, if this is that file. Only its
+    /// modification time ([`Mark::modified_ns`]) shows if it was written to since then.
     pub fn open(value: &[u8], seen: Seen<'_>) -> Option<Self> {
         let mark: Self = std::str::from_utf8(value).ok()?.parse().ok()?;
         let is_it = mark.state == MarkState::Open && mark.file == seen.file && mark.size_bytes == seen.size_bytes;

@@ -43,7 +43,7 @@ pub enum Metric {
     IoCpu,
 }
 
-/// What the values of a metric are.
+/// Unit of a metric's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricUnit {
     /// I/Os per second.
@@ -235,7 +235,7 @@ pub enum Scope {
     WriteResponse,
 }
 
-/// What the name of a stream needs.
+/// Requirement of a metric with the name of a stream.
 const STREAM_NEEDS: &str = "a stream of this name (--stream)";
 
 /// A row of the table of scopes.
@@ -371,7 +371,7 @@ impl Scope {
         }
     }
 
-    /// What an application waits for that does the I/Os of a load: what a latency without a scope means. Several if it
+    /// The I/Os that an application with this load waits for: the meaning of a latency without a scope. Several if it
     /// waits for different things.
     pub fn waited_for(span: &TimeSpan) -> Vec<Self> {
         let (is_mixed, has_commits) = (is_mixed(span), Self::Commit.is_in(span));
@@ -401,7 +401,7 @@ fn is_mixed(span: &TimeSpan) -> bool {
     span.targets.iter().any(Target::reads) && span.targets.iter().any(Target::writes)
 }
 
-/// True if what the target writes is durable once the write has ended.
+/// True if writes to the target are durable once they have ended.
 fn is_durable(span: &TimeSpan, target: &Target) -> bool {
     let is_synced = target.memory_mapped && target.flush == Some(FlushMode::ViewOfFile) && !target.write_through;
     !target.writes() || OpenPlan::new(span, target).write_through || is_synced
@@ -456,11 +456,11 @@ impl MetricName {
         Err(format!("unknown metric '{name}' (expected: {expected})"))
     }
 
-    /// What it means in a load: a latency without a scope is that of each part that the application waits for.
+    /// Its meaning in a load: a latency without a scope is that of each part that the application waits for.
     ///
     /// # Errors
     ///
-    /// What the load lacks to have it.
+    /// A sentence with the requirement of the metric that the load does not meet.
     pub fn resolve(&self, span: &TimeSpan) -> Result<Vec<Self>, String> {
         let lacks = |needs: &str| Err(format!("the load has no {self}: it needs {needs}"));
         if self.stream.is_some() {

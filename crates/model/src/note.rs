@@ -22,7 +22,7 @@ pub(crate) struct Remark<'a> {
     note: Cow<'a, Note>,
 }
 
-/// Notes in documents, each with what it says; for `#[serde(serialize_with)]`.
+/// Notes in documents, each with its text; for `#[serde(serialize_with)]`.
 pub(crate) fn with_messages<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error> {
     let remark = |note| Remark { message: Note::to_string(note), note: Cow::Borrowed(note) };
     serializer.collect_seq(notes.iter().map(remark))
@@ -61,14 +61,13 @@ pub enum Note {
     },
     /// A ring setup flag was left out because this kernel does not support it.
     RingFlagsReduced {
-        /// What is missing.
+        /// The missing flags.
         missing: String,
     },
     /// The target is smaller than the requested maximum offset.
     TargetBelowMaximum {
         /// Which target.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
         /// Its size in bytes.
         size_bytes: u64,
@@ -78,8 +77,7 @@ pub enum Note {
     /// The size of a target is no multiple of its blocks: its end is neither read nor written.
     EndNotReached {
         /// Which target.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
         /// Bytes at its end.
         bytes: u64,
@@ -87,8 +85,7 @@ pub enum Note {
     /// The alignment required for direct I/O is unknown.
     AlignmentAssumed {
         /// Which target.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
         /// The alignment assumed, in bytes.
         alignment_bytes: u64,
@@ -96,8 +93,7 @@ pub enum Note {
     /// Other processes could only be searched in /proc.
     OpenersSearchedInProc {
         /// Which target.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
         /// Why a lease could not be used.
         reason: String,
@@ -110,12 +106,11 @@ pub enum Note {
     /// A block device was written to: its previous contents are lost.
     DeviceWritten {
         /// Which target.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
         /// The persistent identifier of the device.
         identity: String,
-        /// What allowed it: an option or a file.
+        /// Option or file that allowed it.
         allowed_by: String,
         /// Its previous contents, as a phrase.
         content: String,
@@ -196,7 +191,7 @@ pub enum Note {
     },
     /// The map of verified units is too large for the memory.
     VerificationWithoutMap {
-        /// What it would take, in bytes.
+        /// Memory that it needs, in bytes.
         needed_bytes: u64,
         /// The memory that is available, in bytes.
         available_bytes: u64,
@@ -230,8 +225,7 @@ pub enum Note {
     /// A target is not deleted (`--delete-after`).
     NotDeleted {
         /// Which target.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
         /// Why it is not deleted.
         reason: String,
@@ -292,8 +286,7 @@ pub enum Note {
     /// Transfers shorter than the block.
     ShortTransfers {
         /// Which target.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
         /// How many.
         count: u64,
@@ -314,8 +307,7 @@ pub enum Note {
     /// How writes with `-Sw` became durable is unknown.
     DurabilityUnknown {
         /// Which target.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
         /// The reason, as a clause.
         reason: String,
@@ -345,7 +337,7 @@ pub enum Note {
     NotInSource {
         /// Where it was read from: "text of `DiskSpd` 2.0.17".
         source: String,
-        /// What is missing, as a list in words.
+        /// The missing data, as a list in words.
         missing: String,
     },
     /// An imported result has only some settings of the load.
@@ -363,11 +355,11 @@ pub enum Note {
 }
 
 impl Note {
-    /// True of a note that a finding of the verdict tells, or that explains how figures came about: reports without details
-    /// leave it out.
+    /// True of a note that a finding of the verdict repeats, or that explains how figures came about: reports without
+    /// details leave it out.
     pub fn is_detail(&self) -> bool {
         match self {
-            // Less than nine tenths of the depth is not what was asked for.
+            // Below nine tenths, the depth is not the requested one.
             Self::InFlight { depth, mean_hundredths, .. } => *mean_hundredths >= 90 * u64::from(*depth),
             Self::RingFlagsReduced { .. }
             | Self::CpuStolen { .. }

@@ -1,9 +1,9 @@
-//! What an I/O does to its target.
+//! Operations of I/Os on a target.
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
-/// What an I/O does to its target.
+/// Operation of an I/O on its target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -20,7 +20,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// How many there are.
+    /// Number of operations.
     pub const COUNT: usize = Self::ALL.len();
 
     /// All of them, in the order of [`ByOperation`] and of reports.
@@ -81,7 +81,7 @@ impl Operation {
     }
 }
 
-/// How many I/Os do what.
+/// Shares of the operations in all I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
     /// Percent of all I/Os.
@@ -131,12 +131,12 @@ impl Shares {
     }
 }
 
-/// Something of each operation.
+/// One value for each operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByOperation<T>(pub [T; Operation::COUNT]);
 
 impl<T> ByOperation<T> {
-    /// What `of` gives for each.
+    /// The result of `of` for each operation.
     pub fn new(of: impl FnMut(Operation) -> T) -> Self {
         Self(Operation::ALL.map(of))
     }

@@ -1,5 +1,6 @@
-//! Counts by bucket, packed: what a histogram of an interval takes in memory.
+//! Counts by bucket, packed: the histogram of an interval in memory.
 
+use crate::varint::{put, take};
 use std::sync::Arc;
 
 /// Buckets that are not empty, ascending: index and count.
@@ -16,8 +17,8 @@ impl PackedCounts {
         let mut next = 0u32;
         for (index, count) in buckets.into_iter().filter(|&(_, count)| count > 0) {
             debug_assert!(index >= next, "buckets ascend");
-            push(&mut bytes, u64::from(index.saturating_sub(next)));
-            push(&mut bytes, count);
+            put(&mut bytes, u64::from(index.saturating_sub(next)));
+            put(&mut bytes, count);
             next = index.saturating_add(1);
         }
         Self((!bytes.is_empty()).then(|| bytes.into()))
@@ -53,29 +54,6 @@ impl PackedCounts {
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
-    }
-}
-
-/// Seven bits a byte, the lowest first; the highest bit tells whether more follow.
-fn push(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
-fn take(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    let mut shift = 0;
-    loop {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-        shift += 7;
     }
 }
 

@@ -1,11 +1,15 @@
 //! Paths in documents: text where they are text, and their exact bytes beside it where not.
 //!
-//! Fields that hold paths name this module in `#[serde(with = "crate::path")]`.
+//! Fields that hold paths name [`One`] or [`Several`] in `#[serde(with)]`, which is their schema, too; those that may be missing
+//! name this module, and their schema beside it.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+#[cfg(feature = "schema")]
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::marker::PhantomData;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -104,6 +108,47 @@ impl Paths for Vec<PathBuf> {
 
     fn from_written(written: Vec<Written>) -> Result<Self, NotHexadecimal> {
         written.into_iter().map(Paths::from_written).collect()
+    }
+}
+
+/// For `#[serde(with)]`: paths as documents and their schema have them.
+#[derive(Debug)]
+pub struct Documented<P>(PhantomData<P>);
+
+/// A path.
+pub type One = Documented<PathBuf>;
+
+/// A list of paths.
+pub type Several = Documented<Vec<PathBuf>>;
+
+impl<P: Paths> Documented<P> {
+    /// For serde.
+    pub fn serialize<S: Serializer>(paths: &P, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(paths, serializer)
+    }
+
+    /// For serde.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<P, D::Error> {
+        deserialize(deserializer)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl<P: Paths<Written: schemars::JsonSchema>> schemars::JsonSchema for Documented<P> {
+    fn inline_schema() -> bool {
+        P::Written::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        P::Written::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        P::Written::schema_id()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        P::Written::json_schema(generator)
     }
 }
 

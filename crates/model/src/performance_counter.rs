@@ -1,35 +1,50 @@
-//! Performance counters of disks by the names that Windows gives them.
+//! Performance counters by the names that Windows gives them.
 
+use crate::counter_object::CounterObject;
+use crate::system_counter::{SystemCounter, counters_of};
 use std::fmt;
 
-/// What a counter is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CounterObject {
-    /// Devices without a device below them: disks.
-    PhysicalDisk,
-    /// Devices on other devices and files: partitions, volumes, RAIDs, loop devices.
-    LogicalDisk,
-}
-
 impl CounterObject {
-    pub const ALL: [Self; 2] = [Self::PhysicalDisk, Self::LogicalDisk];
+    /// Its counters, in the order of columns.
+    pub fn counters(self) -> Vec<NamedCounter> {
+        if self.is_disk() {
+            Counter::ALL.map(NamedCounter::Disk).to_vec()
+        } else {
+            counters_of(self).map(NamedCounter::System).collect()
+        }
+    }
 
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PhysicalDisk => "PhysicalDisk",
-            Self::LogicalDisk => "LogicalDisk",
+    /// A counter as typeperf writes it; `instance` may be a pattern.
+    pub fn path(self, instance: &str, counter: NamedCounter) -> String {
+        let (object, counter) = (self.name(), counter.name());
+        if self.has_instances() {
+            format!("\\{object}({instance})\\{counter}")
+        } else {
+            format!("\\{object}\\{counter}")
         }
     }
 }
 
-/// What the first cell of typeperf's comma-separated values begins with.
+/// A counter of a disk or of the system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NamedCounter {
+    Disk(Counter),
+    System(&'static SystemCounter),
+}
+
+impl NamedCounter {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Disk(counter) => counter.name(),
+            Self::System(counter) => counter.name,
+        }
+    }
+}
+
+/// Start of the first cell of typeperf's comma-separated values.
 pub const TYPEPERF_TITLE: &str = "(PDH-CSV 4.0)";
 
-/// The instance that stands for all of an object together.
-pub const TOTAL_INSTANCE: &str = "_Total";
-
-/// What is counted.
+/// A counter of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
     ReadsPerSecond,
@@ -79,7 +94,7 @@ impl Counter {
         Self::IdleTimePercent,
     ];
 
-    /// What is shown if no counter is asked for.
+    /// The counters that are shown if none is requested.
     pub const USUAL: [Self; 10] = [
         Self::ReadsPerSecond,
         Self::WritesPerSecond,
@@ -120,25 +135,26 @@ impl Counter {
     }
 }
 
-/// Counters that are asked for: `\LogicalDisk(dm-*)\Avg. Disk sec/Read`. Every part but the object may hold `*`
-/// for any characters, and case does not matter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Requested counters: `\LogicalDisk(dm-*)\Avg. Disk sec/Read`. Every part but the object may hold `*` for any
+/// characters, and case does not matter.
+#[derive(Clone, Debug, PartialEq)]
 pub struct CounterPattern {
-    /// Of what.
+    /// The object that has them.
     pub object: CounterObject,
-    /// Of which instances: names of devices, and [`TOTAL_INSTANCE`].
+    /// The instances: names, and [`TOTAL_INSTANCE`](crate::counter_object::TOTAL_INSTANCE); of disks also a mount point
+    /// or file.
     pub instance: String,
-    /// Which, at least one, in the order of columns.
-    pub counters: Vec<Counter>,
+    /// The counters, at least one, in the order of columns.
+    pub counters: Vec<NamedCounter>,
 }
 
 impl CounterPattern {
-    /// True if the instance with this name is asked for.
+    /// True if the pattern covers the instance with this name.
     pub fn takes_instance(&self, name: &str) -> bool {
         matches(&self.instance, name)
     }
 
-    /// True if the instance is named as it is, without a `*`.
+    /// True if the name of the instance is without a `*`.
     pub fn names_one_instance(&self) -> bool {
         !self.instance.contains('*')
     }
@@ -194,9 +210,12 @@ mod tests {
 
     #[test]
     fn every_counter_has_a_name_of_its_own() {
-        let mut names: Vec<&str> = Counter::ALL.map(Counter::name).to_vec();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), Counter::ALL.len());
+        for object in CounterObject::ALL {
+            let mut names: Vec<&str> = object.counters().into_iter().map(NamedCounter::name).collect();
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert!(count > 0 && names.len() == count, "{object:?}");
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Where the bytes of a file lie: on which of the devices below its file system.
 
+use crate::block_device::MediaType;
 use crate::units::{Bytes, counted};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The bytes of a file, on each of the devices below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +35,9 @@ pub struct DeviceShare {
     pub is_even: bool,
     /// True if it stands on no other device.
     pub is_disk: bool,
+    /// The type of the media of a disk.
+    #[serde(default)]
+    pub media: MediaType,
 }
 
 /// Where a piece of a target begins on a device below it.
@@ -63,6 +68,16 @@ impl Placement {
     /// The part of the file that lies on a device, in percent.
     pub fn percent(&self, share: &DeviceShare) -> f64 {
         if self.placed_bytes == 0 { 0.0 } else { share.bytes as f64 / self.placed_bytes as f64 * 100.0 }
+    }
+
+    /// Bytes on each type of media. Copies on several disks count on each of them.
+    pub fn bytes_by_media(&self) -> BTreeMap<MediaType, u64> {
+        let mut bytes = BTreeMap::new();
+        for share in self.shares.iter().filter(|share| share.is_disk) {
+            let of_media: &mut u64 = bytes.entry(share.media).or_default();
+            *of_media = of_media.saturating_add(share.bytes);
+        }
+        bytes
     }
 
     /// `1GiB in 3 extents, 512MiB of it compressed or encrypted`
@@ -106,8 +121,13 @@ mod tests {
 
     #[test]
     fn one_line_names_disks_and_what_is_unknown() {
-        let share =
-            |device: &str, bytes, is_even, is_disk| DeviceShare { device: device.to_owned(), bytes, is_even, is_disk };
+        let share = |device: &str, bytes, is_even, is_disk| DeviceShare {
+            device: device.to_owned(),
+            bytes,
+            is_even,
+            is_disk,
+            media: if device == "sda" { MediaType::Nvme } else { MediaType::Hdd },
+        };
         let mut placement = Placement {
             placed_bytes: 4096,
             encoded_bytes: 0,

@@ -1,4 +1,4 @@
-//! What will be done, decided before anything is: every thread, range, buffer and engine.
+//! The decisions about a run, made before it starts: every thread, range, buffer and engine.
 //!
 //! A plan is plain data. `plan` creates it, `--plan` prints it, `run` executes it.
 
@@ -14,6 +14,7 @@ use crate::limits::{COUNTER_READINGS_MAX, COUNTER_STEP_NS_MIN, STORAGE_COUNTERS_
 use crate::note::Note;
 use crate::operation::{Operation, Shares};
 use crate::profile::{EndAfter, FlushCall, FlushMode, IoPriority, RateBursts, Reduction, StreamName};
+use crate::rw_flags::RwFlags;
 use crate::verification::VerificationPlan;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -32,15 +33,14 @@ pub struct Plan {
     /// In order of execution.
     pub time_spans: Vec<TimeSpanPlan>,
     /// Files that are deleted after the last timespan (`--delete-after`).
-    #[serde(default, with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
+    #[serde(default, with = "crate::path::Several")]
     pub delete_after: Vec<PathBuf>,
     /// Notes on the decisions.
     pub notes: Vec<Note>,
 }
 
 impl Plan {
-    /// What is made, in any timespan or before.
+    /// Files that are made, in any timespan or before.
     pub fn creations(&self) -> impl Iterator<Item = &Creation> {
         let targets = self.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
         self.precreate.iter().chain(targets).filter_map(|step| match step {
@@ -64,7 +64,7 @@ pub struct TimeSpanPlan {
     pub measure_latency: bool,
     /// Width and number of the intervals of `-D`.
     pub intervals: Option<Intervals>,
-    /// What is read is compared with what was written (`--verify`); null = not.
+    /// Comparison of the data read with the data written (`--verify`); null = none.
     #[serde(default)]
     pub verification: Option<VerificationPlan>,
     /// Drop the targets' cached pages before the warm-up (`--cold`).
@@ -105,7 +105,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// How often the kernel's counters are read during a measurement, with those of so many devices and shares: at the
+    /// How often the kernel's counters are read during a measurement, for this number of devices and shares: at the
     /// intervals of `-D`, or once per second; less often if intervals are short or the run is long.
     pub fn of_counters(duration_ns: u64, intervals: Option<Self>, counted: usize) -> Self {
         const SECOND_NS: u64 = 1_000_000_000;
@@ -160,8 +160,7 @@ impl MemoryPlan {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetPlan {
     /// As the user wrote it: the name in reports.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// The stream that it belongs to; null = none.
     #[serde(default)]
@@ -192,7 +191,7 @@ impl TargetPlan {
     }
 }
 
-/// What must be found when a target is opened.
+/// State of a target that is expected when it is opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -219,7 +218,7 @@ pub enum Expected {
     Character,
 }
 
-/// What happens to a target before its timespan.
+/// Preparation of a target before its timespan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -231,8 +230,7 @@ pub enum Preparation {
     /// The file already has the right size and contents; the plan states this, and nothing is done.
     Reuse {
         /// Which file.
-        #[serde(with = "crate::path")]
-        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        #[serde(with = "crate::path::One")]
         path: PathBuf,
     },
     /// Make it.
@@ -244,12 +242,11 @@ pub enum Preparation {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Creation {
     /// Path of the file.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// How long, in bytes; for [`Blocks::None`], how long threads will make it.
     pub size_bytes: u64,
-    /// What it is filled with.
+    /// The data that it is filled with.
     pub fill: Fill,
     /// How much of it is there before the threads begin.
     #[serde(default)]
@@ -264,7 +261,7 @@ pub struct Creation {
     pub direct_alignment_bytes: Option<u64>,
 }
 
-/// What a created file has before threads write to it.
+/// Blocks that a created file has before threads write to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -378,7 +375,7 @@ pub enum Assignment {
     Weighted,
 }
 
-/// What one thread does to one target.
+/// I/O of one thread on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerTarget {
@@ -405,7 +402,7 @@ pub struct WorkerTarget {
     /// Percent of write-zeroes, of all I/Os (`--write-zeroes`).
     #[serde(default)]
     pub write_zeroes_percent: u32,
-    /// What writes contain.
+    /// Content of writes.
     pub content: Content,
     /// When I/Os may be issued.
     pub pace: Pace,
@@ -413,6 +410,9 @@ pub struct WorkerTarget {
     pub mapped: Option<MappedPlan>,
     /// Priority given to the kernel's I/O scheduler (`-I`).
     pub priority: IoPriority,
+    /// Flags of each read and write: the bits of the kernel's `RWF_*`.
+    #[serde(default)]
+    pub rw_flags: RwFlags,
     /// I/O buffers in huge pages (`-l`).
     pub large_pages: bool,
     /// The effective distribution, for the report; `None` = uniform or sequential.
@@ -469,18 +469,41 @@ impl SizesPlan {
 }
 
 impl WorkerTarget {
+    /// A target for tests: one request reads blocks of 4 KiB in sequence.
+    pub fn example(area: Area) -> Self {
+        Self {
+            target: 0,
+            relative_thread: 0,
+            slots: 1,
+            weight: 1,
+            block_bytes: 4096,
+            sizes: None,
+            pattern: Pattern::Sequential { area, start_bytes: 0 },
+            write_percent: 0,
+            discard_percent: 0,
+            write_zeroes_percent: 0,
+            content: Content::Ramp,
+            pace: Pace::Unlimited,
+            mapped: None,
+            priority: IoPriority::Normal,
+            rw_flags: RwFlags::NONE,
+            large_pages: false,
+            effective_distribution: None,
+        }
+    }
+
     /// The mean size in bytes of I/Os of a kind.
     pub fn mean_bytes(&self, operation: Operation) -> f64 {
         self.sizes.as_ref().map_or(self.block_bytes as f64, |sizes| sizes.mean_bytes(operation))
     }
 
-    /// How many I/Os do what.
+    /// Shares of the operations in all I/Os.
     pub const fn shares(&self) -> Shares {
         let Self { discard_percent, write_zeroes_percent, write_percent, .. } = *self;
         Shares { discard_percent, write_zeroes_percent, write_percent }
     }
 
-    /// True if any I/O may do this.
+    /// True if any I/O may be of this operation.
     pub const fn does(&self, operation: Operation) -> bool {
         self.shares().does(operation)
     }
@@ -501,7 +524,7 @@ pub struct MappedPlan {
     pub flush: Option<FlushMode>,
 }
 
-/// What writes contain, by precedence.
+/// Content of writes, by precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,6 +1,8 @@
 //! Presets: named loads that belong together, and how they are shown and judged.
 
+use crate::finding::Severity;
 use crate::latency_band::BandKind;
+use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// Which preset a run was made from.
@@ -38,8 +40,13 @@ impl PresetRun {
         self.bands.get(index).copied().flatten().or(of_all)
     }
 
-    /// How far it has come when a timespan, counted from 1, begins: `3 of 8, run 2 of 5: RND4K Q32T1`; `None` if there is
-    /// only one.
+    /// True if the verdict of a load makes its PASS doubtful. Acceptances have `UNKNOWN` for it.
+    pub fn is_unproven(&self, verdict: Option<&Verdict>) -> bool {
+        !self.is_acceptance && verdict.and_then(Verdict::severity) >= Some(Severity::Warn)
+    }
+
+    /// Progress when a timespan, counted from 1, begins: `3 of 8, run 2 of 5: RND4K Q32T1`; `None` if there is only
+    /// one.
     pub fn progress(&self, number: usize) -> Option<String> {
         let name = self.loads.get(number.checked_sub(1)?).filter(|_| self.loads.len() > 1)?;
         let repeats = self.repeats.max(1) as usize;

@@ -34,8 +34,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// Most characters of a text from outside that a message repeats.
 pub const REPEATED_CHARACTERS_MAX: usize = 200;
 
-/// A text with `…` in place of its middle if it has more than that many characters. The end of an error of a parser says
-/// what is expected, and where.
+/// A text with `…` in place of its middle if it has more than `characters_max` characters. The end of an error of a
+/// parser states what is expected, and where.
 pub fn clipped(text: &str, characters_max: usize) -> Cow<'_, str> {
     if text.char_indices().nth(characters_max).is_none() {
         return Cow::Borrowed(text);
@@ -46,17 +46,19 @@ pub fn clipped(text: &str, characters_max: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…{}", &text[..start], &text[end..]))
 }
 
-/// Breaks a text into lines of at most so many characters, between words; a longer word has a line to itself.
+/// Breaks a text at blanks into lines of at most `columns` characters; a longer word has a line to itself. Blanks
+/// within a line stay: they may be those of a name.
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in text.trim_end().split_inclusive(' ') {
+        let length = word.trim_end().chars().count();
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
+            Some(line) if line.chars().count() + length <= columns => line.push_str(word),
             _ => lines.push(word.to_owned()),
         }
+    }
+    for line in &mut lines {
+        line.truncate(line.trim_end().len());
     }
     lines
 }
@@ -116,12 +118,12 @@ pub fn printable_json(bytes: &[u8]) -> Cow<'_, [u8]> {
     escaped(bytes, |character| character >= '\u{7f}' && is_unprintable(character), json_escape)
 }
 
-/// How a JSON string holds an unprintable character.
+/// Escape of an unprintable character in a JSON string.
 pub fn json_escape(character: char) -> String {
     format!("\\u{:04x}", u32::from(character))
 }
 
-/// How a content of XML holds an unprintable character.
+/// Escape of an unprintable character in content of XML.
 pub fn xml_escape(character: char) -> String {
     format!("&#x{:x};", u32::from(character))
 }
@@ -166,6 +168,9 @@ mod tests {
         assert_eq!(wrapped("aa bb cc", 5), ["aa bb", "cc"]);
         assert_eq!(wrapped("aaaaaaa b", 3), ["aaaaaaa", "b"]);
         assert_eq!(wrapped("", 3), Vec::<String>::new());
+        assert_eq!(wrapped("ERROR: one two three", 10), ["ERROR: one", "two three"]);
+        assert_eq!(wrapped("to allow: --destroy=/a/long/name; x", 12), ["to allow:", "--destroy=/a/long/name;", "x"]);
+        assert_eq!(wrapped("'a  b'  c", 80), ["'a  b'  c"]);
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! The profile: what a user asks for, in the words of `DiskSpd`.
+//! The profile: the load that a user requests, in the terms of `DiskSpd`.
 //!
-//! The one description that the command line, XML profiles and the planner share. It holds what
-//! was *said*, contradictions included; the module `validate` finds those, and the plan holds what
-//! will be *done*.
+//! The one description that the command line, XML profiles and the planner share. It holds the request as given,
+//! contradictions included; the module `validate` finds those, and the plan holds the decisions.
 
 mod append;
 mod rate;
@@ -236,7 +235,7 @@ impl FlushCall {
         }
     }
 
-    /// The option that asks for it.
+    /// The option that requests it.
     pub const fn option(self) -> &'static str {
         match self {
             Self::Fdatasync => "--fdatasync-every",
@@ -252,12 +251,13 @@ impl TimeSpan {
         call(self.flush_after_writes, FlushCall::Fdatasync).or_else(|| call(self.fsync_after_writes, FlushCall::Fsync))
     }
 
-    /// True if more I/Os are meant to start at one time than at another.
+    /// True if the intended rate of starts varies over time.
     pub fn varies_rate(&self) -> bool {
         self.rate_iops.is_some_and(OfferedRate::is_ramp) || matches!(self.rate_process, Some(RateProcess::Bursts(_)))
     }
 
-    /// What results of versions before 2.3 do not say, because those knew nothing else; the rest is as by default.
+    /// Settings that results of versions before 2.3 leave out, as those versions had only one value for them; the rest
+    /// is as by default.
     pub fn of_results() -> Self {
         Self {
             buffer_separation: BufferSeparation::SystemDefault,
@@ -266,7 +266,7 @@ impl TimeSpan {
         }
     }
 
-    /// True if threads pick the target of each I/O anew (`-F` with `-O`).
+    /// True if threads pick the target of each I/O again (`-F` with `-O`).
     pub fn is_pool_with_requests(&self) -> bool {
         self.thread_count > 0 && self.request_count > 0
     }
@@ -298,7 +298,7 @@ impl TimeSpan {
         streams
     }
 
-    /// Why there are too many targets to look at any, if there are.
+    /// The error if there are too many targets to check any of them.
     pub fn too_many_targets(&self) -> Option<String> {
         let targets = self.targets.len();
         (targets > TARGETS_MAX).then(|| {

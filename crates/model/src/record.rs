@@ -1,8 +1,8 @@
-//! What happened, raw: counts, buckets, intervals, CPU times. Figures are made from it by `stats`.
+//! Raw data of a run: counts, buckets, intervals, CPU times. `stats` computes figures from it.
 //!
 //! Records of several runs merge by adding counts and buckets and aligning intervals by index.
 
-use crate::fleet::HostTiming;
+use crate::host_timing::HostTiming;
 use crate::kernel_counters::{DeviceCounters, KernelCountersAround, ShareCounters};
 use crate::kernel_log::KernelMessage;
 use crate::note::Note;
@@ -20,7 +20,7 @@ pub struct Record {
     pub started_at: UnixTime,
     /// One per timespan of the profile, those that were not run included.
     pub time_spans: Vec<TimeSpanRecord>,
-    /// What the kernel logged meanwhile, by `CLOCK_MONOTONIC`.
+    /// Kernel messages logged during the run, by `CLOCK_MONOTONIC`.
     pub kernel_messages: Vec<KernelMessage>,
     /// Notes on the whole run.
     pub notes: Vec<Note>,
@@ -49,7 +49,7 @@ pub struct TimeSpanRecord {
     pub counted_from_ns: u64,
     /// Counters of the kernel from the start of the measurement to its end, ascending.
     pub readings: Vec<CounterReading>,
-    /// What verification found; `None` without `--verify`.
+    /// Results of verification; `None` without `--verify`.
     pub verification: Option<VerificationFigures>,
     /// When its threads were started, in nanoseconds of `CLOCK_MONOTONIC`: times of verification count from here.
     pub verified_from_ns: u64,
@@ -64,7 +64,7 @@ pub struct TimeSpanRecord {
 pub struct CounterReading {
     /// When they were read, in nanoseconds since the start of the measurement.
     pub at_ns: u64,
-    /// What all online CPUs together spent since the start, about once per second; `None` in between, and if it is
+    /// Time of all online CPUs together since the start, about once per second; `None` in between, and if it is
     /// unknown.
     pub cpus: Option<CpuTimes>,
     /// Block devices below the targets, partitions left out, by the kernel's name; none without `-L` and `-D`.
@@ -90,7 +90,7 @@ pub enum Outcome {
     },
 }
 
-/// What one thread did to one target.
+/// I/O of one thread on one target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowRecord {
     /// Thread number.
@@ -111,11 +111,11 @@ pub struct RowRecord {
     pub open_loop: Option<OpenLoopRecord>,
     /// Random offsets drawn while measuring, by stratum of the skew (`hot::skew`); empty without `--skew`.
     pub skew_draws: Vec<u64>,
-    /// What was written first, warm-up included; `None` unless data that reduces is written (`--compress`, `--dedupe`).
+    /// The first data written, warm-up included; `None` unless data that reduces is written (`--compress`, `--dedupe`).
     pub written: Option<WrittenSample>,
 }
 
-/// The beginning of what one thread wrote to one target.
+/// The first data that one thread wrote to one target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrittenSample {
     /// Write by write.
@@ -127,7 +127,7 @@ pub struct WrittenSample {
 /// I/Os of one kind of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperationRecord {
-    /// What they do.
+    /// Their operation.
     pub operation: Operation,
     /// How many, and their latencies; their bytes are those that were discarded or zeroed.
     pub record: DirectionRecord,
@@ -144,7 +144,7 @@ impl RowRecord {
 /// I/Os of one kind and size of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeRecord {
-    /// What they do.
+    /// Their operation.
     pub operation: Operation,
     /// Their size.
     pub size_bytes: u64,
@@ -183,7 +183,7 @@ pub struct TimesRecord {
 /// Flushes of one thread that ended during the measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlushRecord {
-    /// What they took.
+    /// Their times.
     pub times: TimesRecord,
     /// Writes that they covered.
     pub covered_writes: u64,
@@ -247,7 +247,7 @@ pub struct ThreadRecord {
 pub struct CpuWait {
     /// Nanoseconds spent waiting for a CPU.
     pub wait_ns: u64,
-    /// Out of so many.
+    /// Time from the start of load to its end, in nanoseconds.
     pub of_ns: u64,
     /// How often it got a CPU.
     pub turns: u64,
@@ -296,8 +296,8 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// What was spent between two readings; CPUs that were not there in both are left out. A counter
-    /// that went backwards (iowait may) counts as standing still.
+    /// Time spent between two readings; CPUs that were not there in both are left out. A counter that went backwards
+    /// (iowait may) counts as standing still.
     pub fn spent(before: &[Self], after: &[Self]) -> Vec<Self> {
         let spent = |after: &Self| {
             let before = before.iter().find(|before| before.cpu == after.cpu)?;
@@ -346,8 +346,8 @@ impl Tally {
     }
 }
 
-/// What all threads did to all targets in equal parts of the measurement, in order, empty parts included.
-/// A last part that was not reached whole is left out.
+/// I/O of all threads on all targets in equal parts of the measurement, in order, empty parts included. A last part
+/// that was not reached whole is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesRecord {
     /// Width of a cell in nanoseconds: 100 ms, doubled until there are at most
@@ -373,12 +373,12 @@ pub struct CellCounts {
     pub ios: u64,
     /// Bytes transferred.
     pub bytes: u64,
-    /// Sum of their latencies in nanoseconds; says something with `-L` and `-D` only.
+    /// Sum of their latencies in nanoseconds; meaningful with `-L` and `-D` only.
     pub latency_sum_ns: u64,
 }
 
-/// What all threads did to all targets in one part of the measurement, with its latencies. Sections follow
-/// each other without gaps from the start of the measurement to its end; the last may be shorter.
+/// I/O of all threads on all targets in one part of the measurement, with its latencies. Sections follow each other
+/// without gaps from the start of the measurement to its end; the last may be shorter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SectionRecord {
     /// Where it begins, in nanoseconds since the start of the measurement.
@@ -418,7 +418,7 @@ pub struct SlowIo {
     pub target: usize,
     /// True for a write.
     pub is_write: bool,
-    /// What it did; null in results of versions that knew reads and writes only.
+    /// Its operation; null in results of versions that knew reads and writes only.
     #[serde(default)]
     pub operation: Option<Operation>,
     /// Its offset in the target.
@@ -428,7 +428,7 @@ pub struct SlowIo {
 }
 
 impl SlowIo {
-    /// What it did.
+    /// Its operation.
     pub fn operation(&self) -> Operation {
         self.operation.unwrap_or(if self.is_write { Operation::Write } else { Operation::Read })
     }

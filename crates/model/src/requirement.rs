@@ -9,9 +9,9 @@ use std::fmt;
 pub struct Requirement {
     /// As it was typed: `p99 < 10ms`.
     pub typed: String,
-    /// What is bounded.
+    /// The bounded metric.
     pub name: MetricName,
-    /// How.
+    /// How a value is compared with the bound.
     pub operator: Operator,
     /// In the metric's unit.
     pub bound: f64,
@@ -25,17 +25,17 @@ pub struct Requirement {
 impl Eq for Requirement {}
 
 impl Requirement {
-    /// The bounds that it stands for in a load, whose names say which I/Os they are about.
+    /// The bounds that it stands for in a load, whose names state their I/Os.
     ///
     /// # Errors
     ///
-    /// What the load lacks to have the metric.
+    /// A sentence with the requirement of the metric that the load does not meet.
     pub fn resolve(&self, span: &TimeSpan) -> Result<Vec<Self>, String> {
         let names = self.name.resolve(span)?;
         Ok(names.into_iter().map(|name| Self { name, ..self.clone() }).collect())
     }
 
-    /// Why the loads of a profile cannot be held to it, if they cannot.
+    /// The error if a load of a profile does not have its metric.
     pub fn refusal(&self, profile: &Profile) -> Option<String> {
         let reason = profile.time_spans.iter().find_map(|span| self.name.resolve(span).err())?;
         let place = if self.basis.is_empty() { "--require" } else { "[[require]] of the preset:" };

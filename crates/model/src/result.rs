@@ -1,4 +1,4 @@
-//! What a run means: every figure that any report shows.
+//! Results of a run: every figure that any report shows.
 //!
 //! Made by `stats` from a record; renderers print it and compute nothing. These types are the JSON result, too:
 //! their fields, in this order, are its keys, and their comments the descriptions in its schema.
@@ -6,6 +6,7 @@
 use crate::affinity::AffinityEntry;
 use crate::confidence::{FigureSteadiness, HalfWidths};
 use crate::course::{CpuCourse, Section, Series};
+use crate::ending::Ending;
 use crate::engine_kind::EngineKind;
 use crate::environment::Environment;
 use crate::expectation::Expectation;
@@ -15,7 +16,8 @@ use crate::figures::{
     SizeFigures, Summary,
 };
 use crate::finding::Finding;
-use crate::fleet::{Fleet, HostTiming};
+use crate::fleet::Fleet;
+use crate::host_timing::HostTiming;
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
 use crate::kernel_log::KernelMessage;
@@ -25,7 +27,7 @@ use crate::plan::{EffectiveDistribution, Plan};
 use crate::preset::PresetRun;
 use crate::profile::{OfferedRate, Profile, RateProcess, Reduction, Skew, StreamName};
 use crate::record::{SlowIo, WaitCounts};
-use crate::storage_course::{DeviceCourse, ShareCourse};
+use crate::storage_course::{CacheFigures, DeviceCourse, ShareCourse};
 use crate::targets_found::TargetsFound;
 use crate::units::UnixTime;
 use crate::verdict::Verdict;
@@ -35,7 +37,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What `schema` says in every JSON result.
+/// Value of `schema` in every JSON result.
 pub const RESULT_SCHEMA: &str = "diskspd-result";
 
 /// Version of the JSON results that are written, and the newest that is read. Fields may be added to
@@ -52,7 +54,7 @@ pub struct RunResult {
     pub tool: Tool,
     /// The command line, arguments joined by single blanks, program name first.
     pub command_line: String,
-    /// What `--label` gave, in that order.
+    /// Labels that `--label` gave, in that order.
     #[serde(with = "crate::label")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::label::Label>"))]
     pub labels: Vec<(String, String)>,
@@ -64,7 +66,7 @@ pub struct RunResult {
     #[serde(rename = "started_at_unix_ns")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i128>"))]
     pub started_at: UnixTime,
-    /// What was asked for.
+    /// The requested load.
     pub profile: Profile,
     /// The machine.
     pub system: SystemFacts,
@@ -183,7 +185,7 @@ pub struct TimeSpanResult {
     /// Kernel events by class, and I/O at each level of storage (`-e`); null = not asked for.
     #[serde(default)]
     pub kernel_events: Option<KernelEvents>,
-    /// What verification found; null = not asked for (`--verify`).
+    /// Results of verification; null = not asked for (`--verify`).
     #[serde(default)]
     pub verification: Option<VerificationFigures>,
     /// Conditions that invalidate or bias the results; null = there are no results, or another program measured them.
@@ -199,28 +201,12 @@ pub struct TimeSpanResult {
 }
 
 impl TimeSpanResult {
-    /// All that was found, by whichever rules.
+    /// Findings of all rules.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         let verdict = self.verdict.iter().flat_map(|verdict| &verdict.findings);
         let expectation = self.expectation.iter().flat_map(|expectation| &expectation.findings);
         verdict.chain(expectation).chain(&self.requirements)
     }
-}
-
-/// How a timespan ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// It was not run, because an earlier one failed or the run was stopped or refused.
-    #[default]
-    NotRun,
-    /// As planned.
-    Completed,
-    /// The user or an event ended it; there are results if the measurement had begun.
-    Stopped,
-    /// An error ended it.
-    Failed,
 }
 
 /// The figures of a timespan.
@@ -265,7 +251,7 @@ pub struct Measured {
     pub submissions: Option<Submissions>,
     /// How each thread waited; empty without `-vs`.
     pub waits: Vec<ThreadWaits>,
-    /// What decided when I/Os started; null = unknown.
+    /// The trigger of the I/O starts: completions or a schedule; null = unknown.
     #[serde(default)]
     pub load_loop: Option<LoadLoop>,
     /// Flushes; null = none were requested (`--fdatasync-every`).
@@ -288,20 +274,20 @@ pub struct Measured {
     /// I/Os by kind and size; empty without `--sizes`.
     #[serde(default)]
     pub sizes: Vec<SizeFigures>,
-    /// What was drawn with `--skew`, by target; empty if none was asked for.
+    /// Distribution of the I/Os drawn with `--skew`, by target; empty if none was asked for.
     #[serde(default)]
     pub skews: Vec<SkewFigures>,
     /// Figures of each stream (`--stream`), in the order of the profile; empty without streams.
     #[serde(default)]
     pub streams: Vec<StreamFigures>,
-    /// What was measured of the data written with `--compress` or `--dedupe`, by target; empty if none was asked for.
+    /// Measured reduction of the data written with `--compress` or `--dedupe`, by target; empty if none was asked for.
     #[serde(default)]
     pub reductions: Vec<ReductionFigures>,
     /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
     /// the series has fewer than ten whole cells.
     #[serde(default)]
     pub confidence: Option<Directions<Option<HalfWidths>>>,
-    /// Whether the rates and latencies were stable over the measurement.
+    /// Stability of the rates and latencies over the measurement.
     #[serde(default)]
     pub steadiness: FigureSteadiness,
     /// Counts per 100 ms over all threads and targets; long runs have wider cells.
@@ -318,6 +304,9 @@ pub struct Measured {
     /// The shares (NFS, SMB) that targets are on, in the same steps.
     #[serde(default)]
     pub shares: Vec<ShareCourse>,
+    /// The caches below the targets (bcache, dm-cache, dm-writecache, ZFS), as they count hits and misses themselves.
+    #[serde(default)]
+    pub caches: Vec<CacheFigures>,
     /// The slowest I/Os, at most 100, the slowest first; empty without `-L` and `-D`.
     #[serde(default)]
     pub slowest: Vec<SlowIo>,
@@ -333,7 +322,7 @@ impl Measured {
     }
 }
 
-/// What decides when I/Os start.
+/// The trigger of I/O starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -402,14 +391,13 @@ pub struct RampInterval {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetLatencies {
     /// The target's path.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// By direction; null = there were no such I/Os.
     pub latency: Directions<Option<LatencyDistribution>>,
 }
 
-/// What the threads of one stream did, all its targets together.
+/// I/O of the threads of one stream, all its targets together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamFigures {
@@ -430,10 +418,9 @@ pub struct SkewFigures {
     /// Index of the target in the timespan.
     pub target: usize,
     /// Its path.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
-    /// What was asked for.
+    /// The requested skew.
     pub skew: Skew,
     /// Positions at which random I/Os can start.
     pub positions: u64,
@@ -469,10 +456,9 @@ pub struct ReductionFigures {
     /// Index of the target in the timespan.
     pub target: usize,
     /// Its path.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
-    /// What was asked for.
+    /// The requested reduction.
     pub asked: Reduction,
     /// Bytes that were compressed: the first writes of each thread.
     pub sample_bytes: u64,
@@ -527,14 +513,13 @@ pub struct DistributionUse {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributionUser {
     /// The target's path.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// Thread numbers, ascending.
     pub threads: Vec<u32>,
 }
 
-/// What one thread did to one target.
+/// I/O of one thread on one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
@@ -543,8 +528,7 @@ pub struct Row {
     /// Index of the target in the timespan.
     pub target: usize,
     /// Its path.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// Size of the whole target in bytes.
     pub target_size_bytes: u64,

@@ -1,4 +1,4 @@
-//! What the storage below the targets did over a measurement, as the kernel counted it.
+//! Activity of the storage below the targets over a measurement, as the kernel counted it.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -26,11 +26,11 @@ pub struct DeviceStep {
     pub start_ns: u64,
     /// When they were read again.
     pub end_ns: u64,
-    /// What the device did meanwhile.
+    /// Activity of the device meanwhile.
     pub figures: DeviceFigures,
 }
 
-/// What a device did in some time.
+/// Activity of a device in some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceFigures {
@@ -59,15 +59,40 @@ pub struct DeviceRequests {
     pub latency_mean_ns: Option<f64>,
 }
 
+/// A cache below the targets over the measurement: I/Os of all programs, as the cache counts them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CacheFigures {
+    /// The kernel's name of the cached device, or `ZFS ARC`.
+    pub cache: String,
+    /// Reads.
+    pub read: CacheHits,
+    /// Writes; null = the cache counts none.
+    pub write: Option<CacheHits>,
+    /// Reads that went past the cache; null = it does not count them.
+    pub bypassed_reads: Option<u64>,
+}
+
+/// I/Os that a cache served, and those that went to the device behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CacheHits {
+    /// I/Os that it served.
+    pub hits: u64,
+    /// I/Os that it did not serve.
+    pub misses: u64,
+    /// Hits of both, in percent; null = there were neither.
+    pub hit_percent: Option<f64>,
+}
+
 /// A share (NFS, SMB) that targets are on, over the measurement: requests of all programs of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShareCourse {
     /// Where it is mounted.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub mount_point: PathBuf,
-    /// What is mounted: `server:/export`, `//server/share`.
+    /// The mounted source: `server:/export`, `//server/share`.
     pub source: String,
     /// Over the whole measurement.
     pub mean: ShareFigures,
@@ -86,11 +111,11 @@ pub struct ShareStep {
     pub start_ns: u64,
     /// When they were read again.
     pub end_ns: u64,
-    /// What was transferred meanwhile.
+    /// Transfers meanwhile.
     pub figures: ShareFigures,
 }
 
-/// What was transferred from and to a share in some time.
+/// Transfers from and to a share in some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShareFigures {

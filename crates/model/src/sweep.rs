@@ -1,4 +1,4 @@
-//! A sweep: many runs of one profile that differ in a few options, and what they say together.
+//! A sweep: many runs of one profile that differ in a few options, and their combined results.
 //!
 //! This is also the form of `sweep.json`; additions do not change the meaning of what is there.
 
@@ -10,13 +10,13 @@ use crate::limit::{LimitFound, LimitSample};
 use crate::metric::{Metric, Scope};
 use serde::{Deserialize, Serialize};
 
-/// What `schema` says in every file of a sweep or repeat.
+/// Value of `schema` in every file of a sweep or repeat.
 pub const SWEEP_SCHEMA: &str = "diskspd-sweep";
 
 /// Version of the files that are written.
 pub const SWEEP_SCHEMA_VERSION: u32 = 2;
 
-/// What marked files of version 1 instead, in the field `form`.
+/// Marker of files of version 1, in the field `form` instead.
 pub const SWEEP_FORM_1: &str = "diskspd-sweep/1";
 
 /// One option with one value: `o`, `8`.
@@ -30,9 +30,9 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The name of what stands for a side of `ab`, whose options may be any.
+    /// Name of the setting that stands for a side of `ab`, whose options may be any.
     pub const SIDE: &str = "side";
-    /// The name of what stands for the streams of a run of `interference`.
+    /// Name of the setting that stands for the streams of a run of `interference`.
     pub const STREAM: &str = "stream";
     /// Where I/Os fall: `seq`, `random` or `interlocked`.
     pub const PATTERN: &str = "pattern";
@@ -48,7 +48,7 @@ impl Setting {
     /// The value of an option without values that is given.
     pub const ON: &str = "on";
 
-    /// The option without a value, as it is typed: `-o`, `-rs`, `--rate`; of what is no option the name alone.
+    /// The option without a value, as it is typed: `-o`, `-rs`, `--rate`; the name alone if it is not an option.
     pub fn dashed(name: &str) -> String {
         if [Self::SIDE, Self::STREAM, Self::PATTERN, Self::TARGET, Self::TARGETS].contains(&name) {
             name.to_owned()
@@ -59,7 +59,16 @@ impl Setting {
         }
     }
 
-    /// As it is typed: `-o8`, `-rs50`, `--rate=8`; of what is no option `target=a.dat`.
+    /// The difference of a side of `ab`, as it is typed: hosts, options and target, as far as they were given.
+    pub fn typed_side(hosts: Option<&str>, options: Option<&str>, target: Option<&str>) -> String {
+        let named = |name: &str, value: &str| Self { name: name.to_owned(), value: value.to_owned() }.typed();
+        let hosts = hosts.map(|hosts| named("on", hosts));
+        let target = target.map(|target| named(Self::TARGET, target));
+        let options = options.filter(|options| !options.is_empty()).map(str::to_owned);
+        [hosts, options, target].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// As it is typed: `-o8`, `-rs50`, `--rate=8`; `target=a.dat` if it is not an option.
     pub fn typed(&self) -> String {
         let Self { name, value } = self;
         let dashed = Self::dashed(name);
@@ -80,7 +89,7 @@ impl Setting {
         settings.iter().map(Self::typed).collect::<Vec<_>>().join(" ")
     }
 
-    /// True if the option makes depth.
+    /// True if the option sets the queue depth or the number of threads.
     pub fn is_depth(&self) -> bool {
         ["o", "O", "t", "F"].contains(&self.name.as_str())
     }
@@ -94,19 +103,19 @@ pub struct Point {
     pub settings: Vec<Setting>,
 }
 
-/// In which order points are run.
+/// Order in which points are run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// As they were given.
     #[default]
     Given,
-    /// Shuffled, each round anew.
+    /// Shuffled again for each round.
     Random,
     /// Forth and back in turn.
     Abba,
 }
 
-/// How far a sweep goes.
+/// When a sweep ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Extent {
     /// All points.
@@ -116,7 +125,7 @@ pub enum Extent {
     UntilFlat,
     /// Runs of one point until the mean of a figure is known to within this share of it.
     UntilSure {
-        /// Of which I/Os a latency is; all = of each part that the application waits for.
+        /// The I/Os of a latency; all = each part that the application waits for.
         scope: Scope,
         /// The figure.
         figure: Metric,
@@ -125,12 +134,12 @@ pub enum Extent {
     },
     /// Rounds of one point until it is in a steady state.
     UntilSteady,
-    /// Rounds over points of which each is a stream alone, but the last all together.
+    /// Rounds over points: each is a stream alone, but the last all together.
     Streams,
     /// Pairs of runs of two points, in random order, until their difference is decided, at most as many as there
     /// are runs of a point.
     Pairs {
-        /// True: all pairs, whatever they say.
+        /// True: all pairs, whatever their results.
         is_fixed: bool,
         /// Relative difference within which the two count as equivalent.
         margin: f64,
@@ -168,7 +177,7 @@ pub struct Visit {
     pub purpose: Purpose,
     /// How it went.
     pub outcome: VisitOutcome,
-    /// What it says of the limits of a search.
+    /// Its result against the limits of a search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitSample>,
     /// I/Os per second of the last third of a run without a rate (purpose `capacity`).
@@ -214,7 +223,7 @@ impl Visit {
     }
 }
 
-/// What a sweep was asked to do and what came of it.
+/// The request of a sweep, and its results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
@@ -245,13 +254,13 @@ pub struct Sweep {
     /// The highest rate that meets the limits, if it was searched for and the search has ended.
     #[serde(default)]
     pub limit: Option<LimitFound>,
-    /// Whether the rounds reached a steady state; null unless requested and ended.
+    /// Steady state of the rounds, reached or not; null unless requested and ended.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
-    /// What the pairs of two sides say, if there were any.
+    /// Result of the pairs of two sides, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ab: Option<AbAnswer>,
-    /// What streams alone and together say, if that was looked for.
+    /// Result of running streams alone and together, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,
     /// Points that no other point of the same load (-w, patterns) beats in IOPS (MiB/s for blocks of 128 KiB and more, or of
@@ -326,7 +335,7 @@ pub struct DeviceCount {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepthSeries {
-    /// What they share.
+    /// The settings that they share.
     pub settings: Vec<Setting>,
     /// The points, by rising depth.
     pub points: Vec<usize>,
@@ -341,7 +350,7 @@ pub struct DepthSeries {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockSeries {
-    /// What they share.
+    /// The settings that they share.
     pub settings: Vec<Setting>,
     /// The points, by rising block size.
     pub points: Vec<usize>,
@@ -456,7 +465,7 @@ impl SeriesKind {
         }
     }
 
-    /// The file that says how far it has come.
+    /// The file with the progress of the series.
     pub fn file(self) -> String {
         format!("{}.json", self.name())
     }

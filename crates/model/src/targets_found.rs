@@ -1,4 +1,4 @@
-//! What stood at the paths of a run's targets.
+//! Files and devices at the paths of a run's targets.
 
 use crate::cache_probe::CacheProbe;
 use crate::environment::TargetEnvironment;
@@ -9,16 +9,16 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// What stood at each distinct target path before a run. In documents it is one list.
+/// Files and devices at each distinct target path before a run. In documents it is one list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetsFound {
-    /// What was there, if it was looked at.
+    /// Facts about them, if they were examined.
     pub facts: BTreeMap<PathBuf, TargetFacts>,
-    /// What each target stands on, if it was looked at.
+    /// The storage below each target, if it was examined.
     pub environments: BTreeMap<PathBuf, TargetEnvironment>,
     /// Results of the probe for caches below each target (`--probe-host-cache`).
     pub cache_probes: BTreeMap<PathBuf, CacheProbe>,
-    /// Where the bytes of each file lay after the run, if the file system tells.
+    /// Where the bytes of each file lay after the run, if the file system reports it.
     pub placements: BTreeMap<PathBuf, Placement>,
 }
 
@@ -27,10 +27,9 @@ pub struct TargetsFound {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct TargetFound<'a> {
     /// The path, as the user wrote it.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     path: PathBuf,
-    /// What was there; null = unknown.
+    /// Facts about it; null = unknown.
     facts: Option<Cow<'a, TargetFacts>>,
     /// The mount and the devices below it; null = not examined.
     environment: Option<Cow<'a, TargetEnvironment>>,

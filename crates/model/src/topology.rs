@@ -60,7 +60,7 @@ impl Cpu {
 pub struct Cache {
     /// 1, 2, 3 ...
     pub level: u32,
-    /// What it holds.
+    /// Its content.
     pub kind: CacheKind,
     /// 0 = unknown.
     pub size_bytes: u64,
@@ -72,7 +72,7 @@ pub struct Cache {
     pub cpus: Vec<u32>,
 }
 
-/// What a cache holds.
+/// Content of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

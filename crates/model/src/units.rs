@@ -64,11 +64,11 @@ pub fn short_size(bytes: u64) -> String {
     unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-/// A share in percent with so many decimals, rounded down: `100.0` is all of it.
+/// A share in percent with this number of decimals, rounded down: `100.0` is all of it.
 pub fn percent_rounded_down(percent: f64, decimals: u32) -> String {
     let scale = 10_f64.powi(decimals.cast_signed());
     let nearest = (percent * scale).round();
-    // The product may be below a number that the decimals can say.
+    // The product may be below a number that the decimals can express.
     let scaled = if nearest / scale > percent { nearest - 1.0 } else { nearest };
     format!("{:.*}", decimals as usize, scaled / scale)
 }

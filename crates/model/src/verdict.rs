@@ -1,4 +1,4 @@
-//! Whether the figures of a timespan are what they claim to be.
+//! Validity of the figures of a timespan.
 //!
 //! Made by `rules` from a result; the rules and their names are listed in docs/verdict.md.
 
@@ -6,16 +6,15 @@ use crate::finding::{Finding, Severity};
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// What was found, the gravest first. Without findings nothing was seen that would make the
-/// figures wrong.
+/// The findings of a timespan, the most severe first. Without any, nothing was found that would make the figures wrong.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Verdict {
-    /// Each rule's at most once for each target or device.
+    /// At most one per rule for each target or device.
     pub findings: Vec<Finding>,
 }
 
 impl Verdict {
-    /// The gravest of the findings; `None` if there are none.
+    /// The highest severity of the findings; `None` if there are none.
     pub fn severity(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }

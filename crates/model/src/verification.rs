@@ -1,9 +1,88 @@
-//! Verification of the data that a load writes and reads (`--verify`): what is planned, and what came out.
+//! Verification of the data that a load writes and reads (`--verify`): plan and results.
 
 use crate::corruption::CorruptionClass;
 use crate::placement::DevicePlace;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// The result of a verification of targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// All that could be checked is right.
+    Good,
+    /// Something is corrupt.
+    Corrupt,
+    /// Nothing is corrupt; a target could not be read.
+    Failed,
+    /// Nothing is corrupt, and not everything could be checked.
+    CannotTell,
+}
+
+/// The findings after one cut (`verify --cycles`), over all targets.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cycle {
+    /// From 1.
+    pub number: u32,
+    /// From the first logged write of the load to the cut.
+    pub cut_after_ns: u64,
+    /// `good`, `corrupt` or `cannot_tell`.
+    pub outcome: Outcome,
+    /// False: the load ended well in spite of the cut, and its map was compared.
+    pub was_cut_off: bool,
+    /// Changes in the logs.
+    pub logged_changes: u64,
+    /// Flushes in the logs that completed.
+    pub logged_flushes: u64,
+    /// The last records of a log may be missing.
+    pub journal_ends_early: bool,
+    /// Units of which something is durable.
+    pub durable_units: u64,
+    /// Units whose last completed write was not flushed, and is gone.
+    pub unflushed_units: u64,
+    /// Units that hold part of a write that was not durable.
+    pub torn_units: u64,
+    /// Units that lack what is durable.
+    pub corrupt_units: u64,
+}
+
+/// A series of cycles.
+#[derive(Debug, Serialize)]
+pub struct CycleSeries {
+    /// True: the form of the document may change.
+    pub experimental: bool,
+    /// That of the worst cycle; `cannot_tell` if it was interrupted.
+    pub outcome: Outcome,
+    /// Requested cycles.
+    pub planned_cycles: u32,
+    /// Cycles that were run.
+    pub cycles: Vec<Cycle>,
+}
+
+impl CycleSeries {
+    /// A series before its first cycle.
+    pub fn new(planned_cycles: u32) -> Self {
+        Self { experimental: true, outcome: Outcome::CannotTell, planned_cycles, cycles: Vec::new() }
+    }
+
+    /// Adds a cycle; true if the series must end.
+    pub fn add(&mut self, cycle: Cycle) -> bool {
+        let outcome = cycle.outcome;
+        self.cycles.push(cycle);
+        let is_whole = self.cycles.len() == self.planned_cycles as usize;
+        self.outcome = match outcome {
+            Outcome::Corrupt => Outcome::Corrupt,
+            _ if is_whole && self.count(Outcome::Good) == self.cycles.len() => Outcome::Good,
+            _ => Outcome::CannotTell,
+        };
+        outcome == Outcome::Corrupt
+    }
+
+    /// Cycles with this outcome.
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.cycles.iter().filter(|cycle| cycle.outcome == outcome).count()
+    }
+}
 
 /// How a timespan verifies its data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +99,7 @@ pub struct VerificationPlan {
     pub stop_after: Option<u64>,
 }
 
-/// What verification found in a timespan, warm-up and cool-down included.
+/// Results of verification in a timespan, warm-up and cool-down included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerificationFigures {
@@ -49,7 +128,7 @@ pub struct VerificationFigures {
 impl VerificationFigures {
     /// Corrupt units of all classes.
     pub fn corrupt_units(&self) -> u64 {
-        self.corrupt.iter().map(|class| class.units).sum()
+        self.corrupt.iter().map(|class| class.units).fold(0, u64::saturating_add)
     }
 }
 
@@ -68,20 +147,19 @@ pub struct CorruptUnits {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CorruptUnit {
     /// The target's path.
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// Offset of the unit on the target, in bytes.
     pub offset_bytes: u64,
-    /// What is wrong with it.
+    /// The kind of corruption.
     pub class: CorruptionClass,
     /// When it was read, in nanoseconds since the threads were started.
     pub at_ns: u64,
     /// Thread that read it.
     pub thread: u32,
-    /// What the unit must hold.
+    /// The content that the unit must have.
     pub expected: ExpectedContent,
-    /// What its header says; null = it has none.
+    /// Content of its header; null = it has none.
     pub found: Option<UnitHeader>,
     /// Its first 64 bytes in hexadecimal.
     pub first_bytes: String,
@@ -91,7 +169,7 @@ pub struct CorruptUnit {
     /// Where the unit is on the devices below its target, after the run; empty = unknown.
     #[serde(default)]
     pub places: Vec<DevicePlace>,
-    /// What the kernel logged within 5 s of the read, the nearest 5 messages in the order of time.
+    /// Kernel messages within 5 s of the read, the nearest 5 messages in the order of time.
     #[serde(default)]
     pub kernel_messages: Vec<NearMessage>,
 }
@@ -120,7 +198,7 @@ pub fn places_words(places: &[DevicePlace]) -> String {
     places.iter().map(place).collect::<Vec<_>>().join(", ")
 }
 
-/// What a unit must hold.
+/// Content that a unit must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -133,7 +211,7 @@ pub enum ExpectedContent {
     Unknown,
 }
 
-/// What a second read of a corrupt unit returned.
+/// Result of a second read of a corrupt unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -160,7 +238,7 @@ impl SecondRead {
     }
 }
 
-/// What the header of a unit says.
+/// Content of the header of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitHeader {
@@ -168,7 +246,7 @@ pub struct UnitHeader {
     pub is_intact: bool,
     /// True if this run wrote it.
     pub is_of_this_run: bool,
-    /// What it was written as.
+    /// The write that the header records.
     #[serde(flatten)]
     pub write: UnitWrite,
 }
@@ -197,7 +275,7 @@ pub struct UnitWrite {
 }
 
 impl UnitWrite {
-    /// Where, when and by which I/O; `run` is its number if it is to be told.
+    /// Place, time and I/O of the write; `run` is the number of its run, if it is to be printed.
     pub fn words(&self, run: Option<&str>) -> String {
         let Self { target, offset_bytes, number, written_ns, thread, sequence, io_offset_bytes, io_length_bytes } =
             self;

@@ -1,4 +1,4 @@
-//! Which `DiskSpd` this program behaves like. Its own version is the package's.
+//! Version of `DiskSpd` that this program behaves like. Its own version is the package's.
 
 /// Version of `DiskSpd` whose behaviour is the model.
 pub const DISKSPD_VERSION: &str = "2.3.0";

@@ -1,4 +1,4 @@
-//! A chart is drawn, on any back end.
+//! Drawing of a chart, on any back end.
 
 use super::labels::{
     Anchor, LINE_PX, Label, Labels, Spot, TEXT_PX, broken, extent_across, extent_up, shortened, spread, ticks_apart,
@@ -16,19 +16,19 @@ use report::chart::{Cell, Chart, Interval, Marker, Marks, Series};
 use report::quantity::Quantity;
 use report::role::Role;
 
-/// How large, and in how many units of the back end for each pixel.
+/// The size, and the units of the back end per pixel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     pub(super) width_px: u32,
     pub(super) height_px: u32,
     pub(super) units_per_px: f64,
-    /// What the back end divides the size of a font by.
+    /// The divisor of font sizes in the back end.
     pub(super) font_divisor: f64,
     /// True if the chart's title is above it.
     pub(super) is_titled: bool,
 }
 
-/// Where the marks of a chart are, in units of the back end.
+/// The area of the marks of a chart, in units of the back end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plane {
     pub(super) left: i32,
@@ -41,11 +41,11 @@ type Area<DB> = DrawingArea<DB, Shift>;
 type Context<'a, DB> = ChartContext<'a, DB, Cartesian2d<Ruler, Ruler>>;
 type Outcome<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
-/// Between a text and the edge of the chart, or its axis.
+/// Distance between a text and the edge of the chart, or its axis.
 const MARGIN_PX: f64 = 8.0;
-/// The share of the width that marks of a vertical axis take at most.
+/// Maximum share of the width for the tick labels of a vertical axis.
 const TICKS_MAX: f64 = 0.32;
-/// The same of names of series.
+/// The same for names of series.
 const NAMES_MAX: f64 = 0.34;
 
 /// Marks of the axes.
@@ -53,7 +53,7 @@ const NAMES_MAX: f64 = 0.34;
 struct Ticks {
     x: Vec<Tick>,
     y: Vec<Tick>,
-    /// Of the right axis.
+    /// Those of the right axis.
     right: Vec<Tick>,
 }
 
@@ -74,9 +74,9 @@ pub(super) struct Drawing<'a> {
     head_px: f64,
     ticks: Ticks,
     sides: Sides,
-    /// All texts.
+    /// All placed texts.
     labels: Labels,
-    /// The name of each series among the labels.
+    /// The index of the name of each series among the labels.
     names: Vec<Option<usize>>,
     pub(super) plane: Plane,
 }
@@ -86,7 +86,7 @@ impl<'a> Drawing<'a> {
         Self::titled(chart, size, &[])
     }
 
-    /// With lines below its title, broken where they are longer than the chart is wide.
+    /// With lines below its title, wrapped to the width of the chart.
     pub(super) fn titled(chart: &'a Chart, size: Size, about: &[String]) -> Self {
         let (width_px, height_px) = (f64::from(size.width_px), f64::from(size.height_px));
         let about: Vec<String> = about.iter().flat_map(|line| broken(line, width_px - 2.0 * MARGIN_PX)).collect();
@@ -96,7 +96,8 @@ impl<'a> Drawing<'a> {
             bottom: height_px - if chart.x.label.is_empty() { 24.0 } else { 40.0 },
             ..Sides::default()
         };
-        // Heights are known before widths: how wide the marks of the vertical axes are decides where the plane begins.
+        // Heights are known before widths: the width of the tick labels of the vertical axes decides where the plane
+        // begins.
         let line_px = if chart.y.is_named() { 18.0 } else { 45.0 };
         let wanted = (height_px / line_px) as usize;
         let up = |axis: &Axis| {
@@ -107,7 +108,7 @@ impl<'a> Drawing<'a> {
         ticks.right = chart.right.as_ref().map(|right| up(&right.axis)).unwrap_or_default();
         let names = chart.series.iter().filter(|series| is_named_at_end(series) || is_named_on_top(series));
         let names_px = longest(names.map(|series| series.name.as_str())).min(width_px * NAMES_MAX);
-        // Room for the marks of a part of the chart, which may have more digits than those of all of it.
+        // Room for the tick labels of a zoomed part, which may have more digits.
         let zoomed_px = width_px_of(if chart.y.quantity == Quantity::LatencyNs { "99.5 ms" } else { "0.25" });
         let zoomed_px = if chart.y.is_named() { 0.0 } else { zoomed_px };
         sides.left = 2.0 * MARGIN_PX + longest(texts(&ticks.y)).max(zoomed_px);
@@ -131,7 +132,7 @@ impl<'a> Drawing<'a> {
         drawing
     }
 
-    /// Places all texts, those first that may not be missed.
+    /// Places all texts, the essential ones first.
     fn place_texts(&mut self, about: &[String]) {
         let chart = self.chart;
         let width_px = f64::from(self.size.width_px);
@@ -144,7 +145,7 @@ impl<'a> Drawing<'a> {
                 self.labels.place(Layer::Title, Role::Muted, line, [spot(MARGIN_PX, y, Anchor::Start)]);
             }
         }
-        // Lying words are read with less effort than standing ones.
+        // Horizontal text is easier to read than vertical text.
         let y = self.head_px + 11.0;
         let half_px = width_px / 2.0 - 2.0 * MARGIN_PX;
         let label = |axis: &Axis| shortened(&axis.label, half_px);
@@ -167,7 +168,7 @@ impl<'a> Drawing<'a> {
         self.place_peaks();
     }
 
-    /// Each in a line of its own above the plane, beside its place and away from the others.
+    /// Each on a line of its own above the plane, beside its place and away from the others.
     fn place_markers(&mut self) {
         let width_px = f64::from(self.size.width_px);
         let places: Vec<f64> = self.chart.markers.iter().map(|marker| self.across_px(marker.x)).collect();
@@ -176,7 +177,7 @@ impl<'a> Drawing<'a> {
             let text = shortened(&marker.label, width_px - 2.0 * MARGIN_PX);
             let width = width_px_of(&text);
             let mut starts = vec![x + 5.0, x - 5.0 - width, (x + 5.0).min(width_px - MARGIN_PX - width), MARGIN_PX];
-            // Lines of those above go through this line of text.
+            // Lines of the markers above cross this line of text.
             let crossed = |start: &f64| {
                 let is_over = |at: &&f64| **at > *start - 2.0 && **at < *start + width + 2.0;
                 places[..index].iter().filter(is_over).count()
@@ -187,7 +188,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Names of lines stand at their ends, those of what has no end at the top.
+    /// Names of lines are at their ends, those of other series at the top.
     fn place_names(&mut self) {
         let mut names: Vec<(f64, usize)> = Vec::new();
         for (index, series) in self.chart.series.iter().enumerate() {
@@ -210,7 +211,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Marks of which the text finds no room are left out.
+    /// Tick marks whose text has no room are left out.
     fn place_ticks(&mut self) {
         let Ticks { x: across, y: up, right } = std::mem::take(&mut self.ticks);
         let Sides { left, right: edge, top, bottom } = self.sides;
@@ -241,7 +242,7 @@ impl<'a> Drawing<'a> {
         });
     }
 
-    /// All cells have their labels or none.
+    /// Labels all cells or none.
     fn place_cells(&mut self, series: usize, cells: &[Cell]) {
         let Chart { x, y, .. } = self.chart;
         let sides = self.sides;
@@ -269,7 +270,7 @@ impl<'a> Drawing<'a> {
         self.labels.place_all(Layer::Series(series), Role::Ink, &texts);
     }
 
-    /// Names of peaks stand above them, or at another height where others are in the way.
+    /// Names of peaks are above them, or at another height if others are in the way.
     fn place_peaks(&mut self) {
         let mut peaks: Vec<(f64, f64, usize)> = Vec::new();
         for (index, series) in self.chart.series.iter().enumerate() {
@@ -292,18 +293,18 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The middle of the line of text of a marker.
+    /// The vertical middle of the text of a marker.
     fn marker_px(&self, index: usize) -> f64 {
         self.head_px + 20.0 + LINE_PX * index as f64 + LINE_PX / 2.0
     }
 
-    /// Where the name of a series is among the texts of its layer.
+    /// The index of the name of a series among the texts of its layer.
     pub(super) fn name_of(&self, series: usize) -> Option<usize> {
         let name = self.names.get(series).copied().flatten()?;
         self.labels.of(Layer::Names).position(|(index, _)| index == name)
     }
 
-    /// Where a value of the horizontal axis is, in pixels.
+    /// The position of a value of the horizontal axis, in pixels.
     fn across_px(&self, x: f64) -> f64 {
         self.across_place_px(self.chart.x.place_inside(x))
     }
@@ -312,12 +313,12 @@ impl<'a> Drawing<'a> {
         between(self.sides.left, self.sides.right, share(&self.chart.x, place))
     }
 
-    /// Where a place of the left axis is, in pixels.
+    /// The position of a place of the left axis, in pixels.
     fn up_px(&self, place: f64) -> f64 {
         between(self.sides.bottom, self.sides.top, share(&self.chart.y, place))
     }
 
-    /// All of it, from the back to the front.
+    /// All layers, from back to front.
     pub(super) fn layers(&self) -> Vec<Layer> {
         let series = (0..self.chart.series.len()).map(Layer::Series);
         let title = self.size.is_titled.then_some(Layer::Title);
@@ -329,7 +330,7 @@ impl<'a> Drawing<'a> {
             .collect()
     }
 
-    /// In units of the back end.
+    /// The size in units of the back end.
     pub(super) fn extent(&self) -> (u32, u32) {
         let units = |px: u32| self.units(px.into()) as u32;
         (units(self.size.width_px), units(self.size.height_px))
@@ -370,7 +371,7 @@ impl<'a> Drawing<'a> {
         self.labels.of(layer).try_for_each(|(_, label)| self.label(area, label))
     }
 
-    /// The only place that writes a text.
+    /// The only function that writes a text.
     fn label<DB: DrawingBackend>(&self, area: &Area<DB>, label: &Label) -> Outcome<DB> {
         let anchor = match label.spot.anchor {
             Anchor::Start => HPos::Left,
@@ -396,7 +397,7 @@ impl<'a> Drawing<'a> {
     }
 
     fn up_axis<DB: DrawingBackend>(&self, area: &Area<DB>) -> Outcome<DB> {
-        // Lines across would run through what is written in cells.
+        // Horizontal lines would cross the text in cells.
         let is_written = |series: &Series| matches!(&series.marks, Marks::Cells(cells) if cells.iter().any(|cell| !cell.label.is_empty()));
         if self.chart.series.iter().any(is_written) {
             return Ok(());
@@ -416,7 +417,7 @@ impl<'a> Drawing<'a> {
         match &series.marks {
             Marks::Line(values) => {
                 self.lines(context, index, values, line)?;
-                // A line of one point is not seen.
+                // A line of one point is invisible.
                 let alone = self.placed(index, values).into_iter().filter(|run| run.len() == 1).flatten();
                 context.draw_series(alone.map(dot(2.4))).map(drop)
             }
@@ -460,7 +461,7 @@ impl<'a> Drawing<'a> {
             .collect()
     }
 
-    /// The place of a value of a series on the left axis, which all are drawn on.
+    /// The place of a value of a series on the left axis, on which all are drawn.
     fn up(&self, series: usize, y: f64) -> f64 {
         let (from, to) = self.chart.y.ends();
         let axis = self.chart.axis_of(series);
@@ -491,7 +492,7 @@ impl<'a> Drawing<'a> {
         if let Some((low, high)) = bounds {
             let line = ink(*role).stroke_width(self.line_width(3.0));
             context.draw_series([PathElement::new(vec![place(*low), place(*high)], line)])?;
-            // It goes on beyond the axis.
+            // It extends beyond the axis.
             let half = self.units(6.0);
             let arrow = |end: f64, tip: i32| {
                 let shape = vec![(0, -half), (tip, 0), (0, half)];
@@ -518,7 +519,7 @@ impl<'a> Drawing<'a> {
         area.draw(&PathElement::new(vec![(at, self.units(name_px)), (at, bottom)], line))
     }
 
-    /// Where a value of the chart is, in units of the back end.
+    /// The position of a value of the chart, in units of the back end.
     pub(super) fn position(&self, series: usize, (x, y): (f64, f64)) -> Option<(i32, i32)> {
         let known =
             |axis: &Axis, value: f64| (!axis.place(value).is_nan()).then(|| share(axis, axis.place_inside(value)));
@@ -619,7 +620,7 @@ mod tests {
             let from = before.rfind(&format!(" {attribute}=\"")).expect("the attribute") + attribute.len() + 3;
             before[from..].split('"').next().expect("it ends").to_owned()
         };
-        // The higher peak has its name on the right, the other one on the left.
+        // The higher peak has its name on the right, the other on the left.
         let anchors = ["reads", "writes"].map(|name| attribute(name, "text-anchor"));
         assert_eq!(anchors, ["start", "end"]);
         assert!(

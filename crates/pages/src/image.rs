@@ -12,19 +12,19 @@ use report::role::Role;
 use std::fmt::{Debug, Write as _};
 use std::io;
 
-/// Units for each pixel of SVG, whose back end knows whole units only.
+/// Units per pixel of SVG, whose back end only has whole units.
 const SVG_UNITS_PER_PX: f64 = 10.0;
-/// So that text is sharp on screens with small pixels and on paper.
+/// Units per pixel of PNG, for sharp text on high-resolution screens and on paper.
 const PNG_UNITS_PER_PX: f64 = 2.0;
 
-/// For which room a chart of a page is drawn.
+/// The room for which a chart of a page is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     /// A window.
     Full,
     /// Half a window, or a page of paper.
     Wide,
-    /// A telephone.
+    /// A phone.
     Narrow,
 }
 
@@ -44,11 +44,10 @@ const fn vectors(width_px: u32, height_px: u32, is_titled: bool) -> Size {
     Size { width_px, height_px, units_per_px: SVG_UNITS_PER_PX, font_divisor: 1.24, is_titled }
 }
 
-/// On its own.
+/// Size of a chart on its own, in pixels.
 const ALONE: (u32, u32) = (900, 420);
 
-/// The chart as an element of a page: without colours of its own but those that the page's rules swap, and with
-/// its values as attributes.
+/// The chart as an element of a page: only with colours that the page's rules swap, and with its values as attributes.
 pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
     let drawing = Drawing::new(chart, room.size());
     let (width, height) = drawing.extent();
@@ -76,7 +75,7 @@ pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
         };
         push(&mut svg, format_args!("<g class=\"{class}\""));
         let marks = drawn(&drawing, &[layer], None)?;
-        // Axes are drawn again, mark by mark, when a page is zoomed: their marks stand in no group.
+        // Axes are redrawn, mark by mark, when a page is zoomed: their marks are in no group.
         if let Layer::Series(index) = layer {
             attributes(&mut svg, chart, &drawing, index, room);
             push(&mut svg, format_args!(">\n{}", grouped(&marks)));
@@ -148,16 +147,16 @@ fn drawn(drawing: &Drawing<'_>, layers: &[Layer], ground: Option<Role>) -> io::R
         layers.iter().try_for_each(|layer| drawing.draw(&area, *layer)).map_err(failed)?;
         area.present().map_err(failed)?;
     }
-    // The back end writes a document; what is inside of it is wanted.
+    // The back end writes a document; only its content is needed.
     let inside = svg.find('>').map_or(0, |end| end + 1)..svg.rfind("</svg>").unwrap_or(svg.len());
-    // It is thorough: an opacity of 1 and no outline are so anyway.
+    // The back end also writes defaults: an opacity of 1 and no outline.
     let slim = svg[inside].replace(" opacity=\"1\"", "").replace(" stroke=\"none\"", "");
     let slim = slim.replace(" font-family=\"sans-serif\"", "").replace("\n</text>", "</text>");
-    // What divides the size of a font does not divide it evenly.
+    // The divisor of font sizes leaves a remainder.
     Ok(slim.replace("font-size=\"119.99999999999999\"", "font-size=\"120\""))
 }
 
-/// What all texts of a layer are written with, for the layer, and its marks without that.
+/// Attributes that all texts of a layer share, for the layer, and its marks without these.
 fn of_texts(mut marks: String) -> (String, String) {
     let mut style = String::new();
     for key in [" font-size=\"", " fill=\""] {
@@ -175,10 +174,10 @@ fn of_texts(mut marks: String) -> (String, String) {
     (style, marks)
 }
 
-/// Attributes that a group hands down to the marks in it.
+/// Attributes that the marks in a group inherit.
 const HANDED_DOWN: [&str; 5] = ["fill", "stroke", "stroke-width", "fill-opacity", "stroke-opacity"];
 
-/// Marks of a series, in groups that have once what all of their marks are drawn with: a page has tens of thousands.
+/// Marks of a series, in groups that have the common attributes once: a page has tens of thousands of marks.
 fn grouped(marks: &str) -> String {
     let mut svg = String::with_capacity(marks.len());
     let mut open: Option<String> = None;
@@ -199,7 +198,7 @@ fn grouped(marks: &str) -> String {
     svg
 }
 
-/// What a mark shares with others, and what is left of it; `None` if it shares nothing.
+/// Attributes that a mark can share with others, and the rest of it; `None` if it shares nothing.
 fn split(line: &str) -> Option<(String, String)> {
     let (name, attributes) = line.strip_prefix('<')?.strip_suffix("/>")?.split_once(' ')?;
     let is_line = name == "polyline" && attributes.starts_with("fill=\"none\"");
@@ -211,7 +210,7 @@ fn split(line: &str) -> Option<(String, String)> {
     for attribute in attributes.split_inclusive('"').collect::<Vec<_>>().chunks(2) {
         let [key, value] = attribute else { continue };
         let key = key.trim_start().trim_end_matches("=\"");
-        // A group that is half transparent differs from marks that are: where they overlap.
+        // A semi-transparent group differs from semi-transparent marks where they overlap.
         let key = match key {
             "opacity" if is_line => "stroke-opacity",
             "opacity" => "fill-opacity",
@@ -232,9 +231,9 @@ fn failed(error: impl Debug) -> io::Error {
     io::Error::other(format!("a chart cannot be drawn: {error:?}"))
 }
 
-/// The values of a series for those who look closely, and for tests: where each is, and what it says.
+/// The values of a series for the tooltips and for tests: the position and text of each.
 ///
-/// A chart is drawn twice; what does not depend on the room is only in the wide drawing.
+/// A chart is drawn twice; data that does not depend on the room is only in the wide drawing.
 fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, index: usize, room: Room) {
     let series = &chart.series[index];
     let quantity = chart.axis_of(index).quantity;
@@ -291,12 +290,12 @@ fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, index: usi
     svg.push('"');
 }
 
-/// Six significant digits: what a picture shows, and more.
+/// Six significant digits: more than a picture shows.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// Writing to a string cannot fail.
+/// Appends to the text; writing to a string cannot fail.
 fn push(svg: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = svg.write_fmt(text);
 }

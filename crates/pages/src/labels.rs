@@ -1,10 +1,10 @@
-//! Where the texts of a chart stand. Every text of a chart is placed here, so that none lies over another or beyond the
-//! chart, whatever the values are: what does not fit is moved, shortened or left out.
+//! Placement of the texts of a chart. Every text is placed here, so that none overlaps another or leaves the chart, for
+//! any values: text that does not fit is moved, shortened or left out.
 //!
-//! The texts, in the order in which they find their places: the title and the lines below it; what is on the axes; names of
-//! markers; names of lines at their ends and of other series at the top; marks of the left, the right and the horizontal
-//! axis; numbers in cells; names of peaks. `draw` writes nothing else. Where a page draws axes and names again, for a part
-//! of the time or without some series, `report.js` follows the same rules (`ticksApart`, `spread`).
+//! The texts, in the order of placement: the title and the lines below it; labels of the axes; names of markers; names
+//! of lines at their ends and of other series at the top; tick labels of the left, the right and the horizontal axis;
+//! numbers in cells; names of peaks. `draw` writes no other text. Where a page redraws axes and names, for a part of
+//! the time or without some series, `report.js` follows the same rules (`ticksApart`, `spread`).
 
 use super::layer::Layer;
 use plotters::style::{FontStyle, IntoFont, register_font};
@@ -16,16 +16,16 @@ use std::sync::Once;
 pub(super) const TEXT_PX: f64 = 12.0;
 /// Distance of lines of text.
 pub(super) const LINE_PX: f64 = 14.0;
-/// Between texts of a line.
+/// Distance between texts of a line.
 const GAP_PX: f64 = 6.0;
-/// Above the middle of a text.
+/// Height above the middle of a text.
 const ASCENT_PX: f64 = 7.5;
-/// Below it.
+/// Height below the middle of a text.
 const DESCENT_PX: f64 = 6.5;
-/// Texts of which less is left say nothing.
+/// Least length of a shortened text; a shorter one is useless.
 const CHARACTERS_MIN: usize = 3;
 
-/// Which part of a text is at its place.
+/// The part of a text that is at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -42,7 +42,7 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// From left to right.
+    /// The extent from left to right.
     fn extent(self, width_px: f64) -> (f64, f64) {
         let from = match self.anchor {
             Anchor::Start => self.x,
@@ -60,7 +60,7 @@ pub(super) struct Label {
     pub(super) role: Role,
     pub(super) text: String,
     pub(super) spot: Spot,
-    /// From left to right.
+    /// The extent from left to right.
     across: (f64, f64),
 }
 
@@ -73,12 +73,12 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// Of a chart of this size.
+    /// The labels of a chart of this size.
     pub(super) fn new(width_px: f64, height_px: f64) -> Self {
         Self { width_px, height_px, placed: Vec::new() }
     }
 
-    /// Places a text at the first of some spots where it fits, and returns its index. Without such a spot it is left out.
+    /// Places a text at the first spot where it fits, and returns its index. Without such a spot it is left out.
     pub(super) fn place(
         &mut self,
         layer: Layer,
@@ -107,7 +107,7 @@ impl Labels {
 
     fn is_free(&self, (from, to): (f64, f64), y: f64) -> bool {
         let is_inside = from >= 0.0 && to <= self.width_px && y >= ASCENT_PX && y <= self.height_px - DESCENT_PX;
-        // Places are sums that are rounded.
+        // Places are rounded sums.
         let is_apart = |other: &Label| {
             (y - other.spot.y).abs() >= LINE_PX - 0.01
                 || to + GAP_PX <= other.across.0
@@ -116,25 +116,24 @@ impl Labels {
         is_inside && self.placed.iter().all(is_apart)
     }
 
-    /// Where a text that is centred at a place stands inside the chart.
+    /// The spot of a text centred at a place, moved into the chart.
     pub(super) fn inside(&self, x: f64, y: f64, text: &str) -> Spot {
         let half = width_px(text) / 2.0;
         Spot { x: x.min(self.width_px - half - 1.0).max(half + 1.0), y, anchor: Anchor::Middle }
     }
 
-    /// Those of a layer, in the order in which they are drawn.
+    /// The labels of a layer, in the order of drawing.
     pub(super) fn of(&self, layer: Layer) -> impl Iterator<Item = (usize, &Label)> {
         self.placed.iter().enumerate().filter(move |(_, label)| label.layer == layer)
     }
 }
 
-/// The marks of an axis of which none lies over another: as many as fit of those that are equally far apart, and if that
-/// is only one, those of the finest that fit. `extent` is the room that a mark takes along the axis; names are no wider
-/// than `max_px`.
+/// The tick marks of an axis without overlaps: as many equidistant ones as fit, and if that is only one, the finest
+/// that fit. `extent` is the room of a mark along the axis; names are no wider than `max_px`.
 pub(super) fn ticks_apart(axis: &Axis, wanted: usize, max_px: f64, extent: impl Fn(&Tick) -> (f64, f64)) -> Vec<Tick> {
     let short = |count: usize| {
         let ticks = axis.ticks(count).into_iter();
-        // A part of a number would be another number.
+        // A truncated number would be another number.
         let cut =
             |tick: Tick| if axis.is_named() { Tick { text: shortened(&tick.text, max_px), ..tick } } else { tick };
         ticks.map(cut).collect::<Vec<_>>()
@@ -151,7 +150,7 @@ pub(super) fn ticks_apart(axis: &Axis, wanted: usize, max_px: f64, extent: impl 
         };
         ticks.into_iter().filter(is_kept).collect::<Vec<_>>()
     };
-    // Round values may be so far apart that only finer marks are two.
+    // Round values may be so far apart that only finer steps give two.
     for count in (2..=wanted).rev().chain(wanted + 1..=wanted + 6) {
         let found = short(count);
         let all = found.len();
@@ -163,19 +162,19 @@ pub(super) fn ticks_apart(axis: &Axis, wanted: usize, max_px: f64, extent: impl 
     apart(short(wanted.max(4)))
 }
 
-/// The room that a mark on a horizontal axis takes.
+/// The room of a mark on a horizontal axis.
 pub(super) fn extent_across(labels: &Labels, x: f64, text: &str) -> (f64, f64) {
     let (from, to) = labels.inside(x, 0.0, text).extent(width_px(text));
     (from - GAP_PX / 2.0, to + GAP_PX / 2.0)
 }
 
-/// The room that a mark on a vertical axis takes.
+/// The room of a mark on a vertical axis.
 pub(super) fn extent_up(y: f64) -> (f64, f64) {
     (y - LINE_PX / 2.0 - 1.0, y + LINE_PX / 2.0 + 1.0)
 }
 
-/// Moves places up and down so far that texts at them do not lie over each other. Of more than there is room for, the last
-/// ones are left out.
+/// Moves places up and down until texts at them do not overlap. If there is too little room, the last ones are left
+/// out.
 pub(super) fn spread<T>(mut places: Vec<(f64, T)>, top: f64, bottom: f64) -> Vec<(f64, T)> {
     places.truncate(((bottom - top) / LINE_PX).max(0.0) as usize + 1);
     places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -192,10 +191,9 @@ pub(super) fn spread<T>(mut places: Vec<(f64, T)>, top: f64, bottom: f64) -> Vec
     places
 }
 
-/// Width of a text in the widest of the fonts that pages are shown in, `DejaVu Sans`; other fonts have the characters that
-/// it lacks.
+/// Width of a text in the widest of the fonts of pages, `DejaVu Sans`; other fonts have the characters that it lacks.
 pub(super) fn width_px(text: &str) -> f64 {
-    // The library takes the distance of lines for the size.
+    // The library takes the line distance for the size.
     const EM: f64 = 1000.0;
     const LINE: f64 = 1.164;
     register();
@@ -206,12 +204,12 @@ pub(super) fn width_px(text: &str) -> f64 {
     (ems + others) * TEXT_PX * 1.02
 }
 
-/// True of characters as wide as a line is high: ideographs, pictures.
+/// True for characters as wide as a line is high: ideographs, pictures.
 fn is_wide(character: char) -> bool {
     matches!(character as u32, 0x1100..=0x1dff | 0x2c00..)
 }
 
-/// A text that fits: with its beginning and its end if it is longer.
+/// A text that fits: if it is longer, only its beginning and its end.
 pub(super) fn shortened(text: &str, max_px: f64) -> String {
     if width_px(text) <= max_px {
         return text.to_owned();
@@ -227,7 +225,7 @@ pub(super) fn shortened(text: &str, max_px: f64) -> String {
     fitting.unwrap_or_else(|| cut(CHARACTERS_MIN.min(characters.len())))
 }
 
-/// A line broken at blanks into lines that are no wider, if its words are not.
+/// A line wrapped at blanks to this width, unless a word is wider.
 pub(super) fn broken(line: &str, max_px: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in line.split(' ') {
@@ -242,11 +240,11 @@ pub(super) fn broken(line: &str, max_px: f64) -> Vec<String> {
     lines
 }
 
-/// Makes known what charts are written in: text is measured with it in every format, and drawn with it in bitmaps.
+/// Registers the font of charts: text is measured with it in every format, and drawn with it in bitmaps.
 pub(super) fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // It is part of the program: were it no font, every test of charts would fail.
+        // The font is embedded: if it were invalid, every test of charts would fail.
         let _ = register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular());
     });
 }

@@ -1,5 +1,5 @@
-//! Whatever the values of a chart are, none of its texts lies over another or beyond the chart, and what may not be missed is
-//! there. Charts are random, in every room and format; more of them: `LABELS_CASES=100000 cargo test -p pages --lib random`.
+//! For any values of a chart, no text overlaps another or leaves the chart, and the essential texts exist. Charts are
+//! random, in every room and format; for more of them: `LABELS_CASES=100000 cargo test -p pages --lib random`.
 
 use super::image::{Room, svg_alone, svg_for_page};
 use super::labels::width_px;
@@ -13,7 +13,7 @@ use report::role::Role;
 /// Cases of the suite.
 const CASES: u32 = 200;
 
-/// A text as it is written: its box in pixels.
+/// A written text: its box in pixels.
 #[derive(Debug)]
 struct Written {
     text: String,
@@ -48,7 +48,8 @@ fn texts(svg: &str) -> Vec<Written> {
             "middle" => x - width / 2.0,
             _ => x - width,
         };
-        // Of DejaVu Sans: where half the height of an x is above the base line, so are 0.928 em, and 0.236 em below it.
+        // For DejaVu Sans: the middle is half an x-height above the base line, with 0.928 em above and 0.236 em below
+        // the base line.
         let base = y + 0.5 * 0.547 * 12.0;
         let layer = layer.clone();
         found.push(Written {
@@ -61,7 +62,7 @@ fn texts(svg: &str) -> Vec<Written> {
     found
 }
 
-/// Pairs of texts that lie over each other, and texts that are cut off.
+/// Pairs of overlapping texts, and texts that are cut off.
 fn faults(texts: &[Written], (width, height): (f64, f64)) -> Vec<String> {
     let mut faults = Vec::new();
     for (index, one) in texts.iter().enumerate() {
@@ -86,7 +87,7 @@ fn quantity() -> impl Strategy<Value = Quantity> {
     prop::sample::select(vec![Iops, MibPerS, LatencyNs, TimeS, Count, Percent, Change, Nines])
 }
 
-/// Magnitudes from next to nothing to more than any device has.
+/// Magnitudes from almost zero to beyond any device.
 fn magnitude() -> impl Strategy<Value = f64> {
     prop_oneof![
         (-3.0..11.0f64).prop_map(|power| 10f64.powf(power)),
@@ -100,7 +101,7 @@ fn ends() -> impl Strategy<Value = (f64, f64)> {
         .prop_map(|(low, factor)| (low, low * factor))
 }
 
-/// Names from short to longer than a chart is wide.
+/// Names from short to longer than the width of a chart.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => prop::sample::select(vec!["total", "reads", "writes", "99.9th", "plateau", "diskspd", "kernel"]).prop_map(str::to_owned),
@@ -196,7 +197,8 @@ fn chart() -> impl Strategy<Value = Chart> {
     )
 }
 
-/// What may not be missed: two marks of each axis of numbers, and a name for every series as far as there are lines for them.
+/// Missing essential texts: two marks of each axis of numbers, and a name for every series as far as there are lines
+/// for them.
 fn missing(chart: &Chart, svg: &str, texts: &[Written]) -> Vec<String> {
     let plane = svg.split("data-plane=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a plane");
     let plane: Vec<f64> = plane.split(' ').map(|side| side.parse::<f64>().expect("a number") / 10.0).collect();
@@ -204,7 +206,7 @@ fn missing(chart: &Chart, svg: &str, texts: &[Written]) -> Vec<String> {
     let mut missing = Vec::new();
     let count = |layer: &str| texts.iter().filter(|text| text.layer == layer).count();
     for (layer, axis) in [("across", &chart.x), ("up", &chart.y)] {
-        // Two long ones may not fit beside each other.
+        // Two long ones may not fit side by side.
         let ticks = axis.ticks(4);
         let is_short = ticks.iter().all(|tick| width_px(&tick.text) < 40.0);
         let least = if is_short && plane_px > 140.0 { 2 } else { 1 };

@@ -1,6 +1,6 @@
-//! In which order a chart is drawn.
+//! The drawing order of a chart.
 
-/// A part of a chart that is drawn at a time.
+/// A part of a chart that is drawn in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
     /// The horizontal axis.
@@ -11,7 +11,7 @@ pub(super) enum Layer {
     Units,
     /// One series.
     Series(usize),
-    /// Places that matter, and names of series.
+    /// Markers, and names of series.
     Names,
     /// The chart's title.
     Title,

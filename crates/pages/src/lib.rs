@@ -1,7 +1,7 @@
-//! Reports to look at: a page of HTML that needs nothing else, and single charts as SVG and PNG.
+//! Reports for viewing: a self-contained HTML page, and single charts as SVG and PNG.
 //!
-//! [`page`] adds to a [`Report`] what only pages have, and the template gives each kind of block its form; [`draw`] draws
-//! charts, [`image`] puts them into a format.
+//! [`page`] adds to a [`Report`] the data that only pages have, and the template defines the form of each kind of
+//! block; [`draw`] draws charts, [`image`] writes them in a format.
 
 mod draw;
 mod image;
@@ -24,21 +24,21 @@ use thiserror::Error;
 /// Formats of a single chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChartFormat {
-    /// Vectors.
+    /// Vector graphics.
     Svg,
-    /// Pixels.
+    /// A bitmap.
     Png,
 }
 
-/// Why there is no chart.
+/// The reason why there is no chart.
 #[derive(Debug, Error)]
 pub enum NoChart {
-    /// There is none of this name.
+    /// There is none with this name.
     #[error("unknown chart '{name}' (available: {})", known.join(", "))]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The available ones.
         known: Vec<&'static str>,
     },
     /// There is none at all.
@@ -72,11 +72,11 @@ fn filled(page: Page) -> Result<String, minijinja::Error> {
     environment.get_template("report.html")?.render(Serde(page))
 }
 
-/// One chart; without a name the first that there is.
+/// One chart; without a name the first one.
 ///
 /// # Errors
 ///
-/// There is none of this name, none at all, or it cannot be drawn.
+/// There is none with this name, none at all, or it cannot be drawn.
 pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> Result<Vec<u8>, NoChart> {
     let shown = subject.charts();
     let reasons: Vec<String> =

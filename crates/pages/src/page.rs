@@ -1,4 +1,4 @@
-//! A report as a page: drawn charts, links to the parts, and names by which tables are told apart.
+//! A report as a page: drawn charts, links to the parts, and distinct names of tables.
 
 use super::image::{Room, svg_for_page};
 use super::palette::{self, Swatch};
@@ -15,7 +15,7 @@ pub(super) struct Page {
     method: String,
     load: String,
     subtitle: String,
-    lead: Vec<Block>,
+    lead: Vec<Shown>,
     /// The chart below the figures, for the whole width.
     hero: Option<Hero>,
     before_use: Vec<Block>,
@@ -38,7 +38,8 @@ impl Page {
         let mut sections = sections.into_iter().map(PageSection::new).collect::<io::Result<Vec<_>>>()?;
         sections.retain(|section| !section.blocks.is_empty());
         let contents = contents(&mut sections);
-        name_tables(&mut sections);
+        let mut lead = lead.into_iter().map(Shown::new).collect::<io::Result<Vec<_>>>()?;
+        name_tables(&mut lead, &mut sections);
         Ok(Self {
             title,
             method,
@@ -57,13 +58,13 @@ impl Page {
     }
 }
 
-/// A section with what only pages have.
+/// A section with the data that only pages have.
 #[derive(Debug, Serialize)]
 struct PageSection {
     heading: String,
     time: usize,
     is_part: bool,
-    /// Where links to it lead; empty without a heading.
+    /// Target of links to it; empty without a heading.
     id: String,
     blocks: Vec<Shown>,
 }
@@ -75,7 +76,7 @@ impl PageSection {
     }
 }
 
-/// A block with what only pages have.
+/// A block with the data that only pages have.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Shown {
@@ -115,7 +116,7 @@ struct Named {
 #[derive(Debug, Serialize)]
 struct Hero {
     chart: Picture,
-    /// The time of its section.
+    /// Index of the time axis of its section.
     time: usize,
 }
 
@@ -138,7 +139,7 @@ impl Hero {
     }
 }
 
-/// Headings that a page has at least for a list of them.
+/// Least number of headings of a page with a table of contents.
 const HEADINGS_MIN: usize = 4;
 
 /// A line of the contents.
@@ -146,11 +147,11 @@ const HEADINGS_MIN: usize = 4;
 struct Entry {
     id: String,
     heading: String,
-    /// Parts of this part.
+    /// Subsections.
     parts: Vec<Entry>,
 }
 
-/// The headings, each of which becomes a place to go to.
+/// The table of contents; gives each heading an anchor.
 fn contents(sections: &mut [PageSection]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let headed = sections.iter_mut().filter(|section| !section.heading.is_empty());
@@ -167,16 +168,19 @@ fn contents(sections: &mut [PageSection]) -> Vec<Entry> {
     if count < HEADINGS_MIN { Vec::new() } else { entries }
 }
 
-/// Names tables, after their part of the page too where several have one heading: what scrolls is a landmark, and landmarks
-/// of one name cannot be told apart.
-fn name_tables(sections: &mut [PageSection]) {
+/// Names tables, with the name of their part if several share a heading: a scrollable area is a landmark, and landmarks
+/// must have distinct names.
+fn name_tables(lead: &mut [Shown], sections: &mut [PageSection]) {
     let mut known = BTreeSet::new();
     let mut whole = String::new();
-    for section in sections {
-        if !section.heading.is_empty() && !section.is_part {
-            whole.clone_from(&section.heading);
+    let of_sections = sections
+        .iter_mut()
+        .map(|section| (Some(&section.heading).filter(|_| !section.is_part), &mut section.blocks[..]));
+    for (heading, blocks) in [(None, lead)].into_iter().chain(of_sections) {
+        if let Some(heading) = heading.filter(|heading| !heading.is_empty()) {
+            whole.clone_from(heading);
         }
-        for block in &mut section.blocks {
+        for block in blocks {
             let Shown::Table(Named { table, name: shown, .. }) = block else { continue };
             let name = if table.heading.is_empty() { table.label.to_owned() } else { table.heading.clone() };
             let in_whole = [name.clone(), format!("{name}, {whole}")].into_iter();
@@ -186,7 +190,7 @@ fn name_tables(sections: &mut [PageSection]) {
     }
 }
 
-/// A chart, drawn.
+/// A drawn chart.
 #[derive(Debug, Serialize)]
 struct Picture {
     name: &'static str,
@@ -213,15 +217,15 @@ impl Picture {
     }
 }
 
-/// Columns that telephones have no room for.
+/// Columns that phones have no room for.
 const COLUMNS_STACKED: usize = 5;
-/// Columns of words, of which each takes more room.
+/// Columns of words that phones have no room for: they are wider.
 const WORDS_STACKED: usize = 3;
 
-/// Characters of columns of numbers together, such as intervals.
+/// Total characters of columns of numbers, such as intervals, that phones have no room for.
 const CHARACTERS_STACKED: usize = 40;
 
-/// Each row is read by itself, and it is known by its name. Rows known by a number are compared column by column.
+/// True if each row is read by itself, and known by its name. Rows known by a number are compared column by column.
 fn is_of_named_rows_and_wide(table: &Table) -> bool {
     let words = table.columns.iter().filter(|column| !column.is_number).count();
     let numbers = table.columns.iter().enumerate().filter(|(_, column)| column.is_number);

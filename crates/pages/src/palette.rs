@@ -1,10 +1,10 @@
 //! Colours by meaning.
 //!
-//! Charts are drawn in the colours of light surroundings; a page swaps them by rules on these very colours, so
-//! each must be there once. Reads and writes are Okabe and Ito's blue and vermilion, which people of every
-//! colour vision tell apart ("Color Universal Design", 2008), the latter dark enough for text; lines have their
-//! names beside them all the same. Throughput and percentiles of one chart are chosen so that they are also told apart
-//! without red or green cones, by lightness where not by hue.
+//! Charts are drawn in the colours of the light theme; a page swaps them by rules on these exact colours, so each must
+//! occur only once. Reads and writes are Okabe and Ito's blue and vermilion, which are distinguishable with every
+//! colour vision ("Color Universal Design", 2008), the latter dark enough for text; lines also have their names beside
+//! them. Throughput and percentiles of one chart are chosen to be distinguishable without red or green cones, by
+//! lightness if not by hue.
 
 use report::role::Role;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Red, green and blue.
 pub(crate) type Rgb = (u8, u8, u8);
 
-/// On a light ground.
+/// The colour in the light theme.
 pub(crate) const fn light(role: Role) -> Rgb {
     match role {
         Role::Ink => (0x1c, 0x23, 0x2b),
@@ -35,7 +35,7 @@ pub(crate) const fn light(role: Role) -> Rgb {
     }
 }
 
-/// On a dark ground.
+/// The colour in the dark theme.
 pub(crate) const fn dark(role: Role) -> Rgb {
     match role {
         Role::Ink => (0xe8, 0xed, 0xf2),
@@ -58,7 +58,7 @@ pub(crate) const fn dark(role: Role) -> Rgb {
     }
 }
 
-/// In style sheets: `--read`.
+/// The name in style sheets: `--read`.
 pub(crate) const fn variable(role: Role) -> &'static str {
     match role {
         Role::Ink => "ink",
@@ -118,7 +118,7 @@ mod tests {
         if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
     }
 
-    /// The part of linear red, green and blue that is seen.
+    /// Matrix from linear red, green and blue to the perceived ones.
     type Vision = [[f64; 3]; 3];
 
     const USUAL: Vision = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -146,7 +146,7 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
-    /// CIE 1976; 2.3 is just noticed.
+    /// CIE 1976; 2.3 is just noticeable.
     fn distance(a: Rgb, b: Rgb, vision: &Vision) -> f64 {
         lab(a, vision).iter().zip(lab(b, vision)).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// The weakest cells of heat maps were 4 from the ground.
+    /// The weakest cells of heat maps were 4 from the background.
     #[test]
     fn the_weakest_cell_is_seen_on_the_ground_of_both_themes() {
         for (heat, (red, green, blue)) in

@@ -1,4 +1,4 @@
-//! An axis as the drawing library knows it.
+//! An axis for the drawing library.
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use report::axis::Axis;

@@ -1,33 +1,34 @@
-//! What direct I/O demands of sizes and offsets, checked before the first one fails.
+//! Alignment requirements of direct I/O on sizes and offsets, checked before the first I/O fails.
 
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
-use model::facts::DirectIo;
+use model::facts::{AtomicWrites, DirectIo};
 use model::note::Note;
 use model::profile::{Distribution, Target};
-use model::units::counted;
+use model::rw_flags::RwFlags;
+use model::units::{Bytes, counted};
 
-/// Upper and lower limit of the assumption where the kernel reports no value.
+/// Upper and lower limit of the assumed alignment, if the kernel reports none.
 const ASSUMED_BYTES_MAX: u64 = 4096;
 const ASSUMED_BYTES_MIN: u64 = 512;
 
-/// What buffers and offsets must be multiples of.
+/// Required alignment of buffers and offsets, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alignment {
-    /// Of buffer addresses.
+    /// For buffer addresses.
     pub(crate) memory_bytes: u64,
-    /// Of offsets and lengths.
+    /// For offsets and lengths.
     pub(crate) offset_bytes: u64,
 }
 
 impl Alignment {
-    /// Blocks follow each other in one buffer, so they must be multiples of both.
+    /// Alignment of blocks, which are adjacent in one buffer and so must meet both.
     fn block_bytes(self) -> u64 {
         self.memory_bytes.max(self.offset_bytes)
     }
 }
 
-/// The alignment of a target that is opened past the cache; `None` after a refusal.
+/// The alignment of a target that is opened for direct I/O; `None` after a refusal.
 pub(crate) fn check(
     target: &Target,
     direct_io: DirectIo,
@@ -58,8 +59,8 @@ pub(crate) fn check(
     met(target, needed, "direct I/O (-Su, -Sh) needs", findings).then_some(needed)
 }
 
-/// Discards and write-zeroes of a block device are in whole logical blocks, through the page cache too: the kernel
-/// refuses others (`blk_ioctl_discard`, `blkdev_fallocate`), when the ones before have changed the data. False after a
+/// Discards and write-zeroes of a block device must cover whole logical blocks, through the page cache too: the kernel
+/// refuses others (`blk_ioctl_discard`, `blkdev_fallocate`), after earlier ones have changed the data. False after a
 /// refusal.
 pub(crate) fn check_without_data(target: &Target, direct_io: DirectIo, findings: &mut Findings) -> bool {
     let bytes = match direct_io {
@@ -70,7 +71,35 @@ pub(crate) fn check_without_data(target: &Target, direct_io: DirectIo, findings:
     met(target, needed, "--discard and --write-zeroes on a block device need", findings)
 }
 
-/// True if sizes and offsets are multiples of what is needed; refuses the target if not.
+/// False after a refusal of atomic writes (`--atomic`): the kernel supports only some sizes, each at a multiple of its
+/// size, and refuses others after earlier ones have changed the data.
+pub(crate) fn check_atomic(target: &Target, found: Option<AtomicWrites>, findings: &mut Findings) -> bool {
+    let Some(flag) = (RwFlags::from_target(target) & RwFlags::ATOMIC).iter().next() else { return true };
+    let (option, path, block) = (flag.option, target.path.display(), target.block_size);
+    let Some(AtomicWrites { min_bytes, max_bytes }) = found else {
+        let message = format!("{option}: '{path}' has no atomic writes; they need {}", flag.needs);
+        findings.refuse_file(RefusalKind::Impossible, message);
+        return false;
+    };
+    if let Some(sizes) = target.sizes_option() {
+        let message = format!("{option} cannot be used with {sizes}: all I/Os must have one size (-b)");
+        findings.refuse(RefusalKind::Invalid, message);
+        return false;
+    }
+    let is_size = (u64::from(min_bytes)..=u64::from(max_bytes)).contains(&block.get());
+    if !is_size || !block.get().is_power_of_two() {
+        let (min, max) = (Bytes(min_bytes.into()), Bytes(max_bytes.into()));
+        let message = format!(
+            "{option}: '{path}' supports atomic writes of {min} to {max}, in powers of two; the block size (-b) is {block}"
+        );
+        findings.refuse(RefusalKind::Invalid, message);
+        return false;
+    }
+    let needed = Alignment { memory_bytes: 1, offset_bytes: block.get() };
+    met(target, needed, "atomic writes (--atomic) of this block size (-b) need", findings)
+}
+
+/// True if sizes and offsets have the needed alignment; refuses the target if not.
 fn met(target: &Target, needed: Alignment, what_needs: &str, findings: &mut Findings) -> bool {
     let wrong: Vec<String> = values(target, needed)
         .into_iter()
@@ -88,7 +117,7 @@ fn met(target: &Target, needed: Alignment, what_needs: &str, findings: &mut Find
     false
 }
 
-/// A size or offset of the profile that direct I/O cares about.
+/// A size or offset of the profile with an alignment requirement.
 struct Value {
     name: String,
     bytes: u64,
@@ -102,7 +131,7 @@ fn values(target: &Target, needed: Alignment) -> Vec<Value> {
     let name = target.sizes_option().map_or("block size (-b)".to_owned(), |option| format!("size ({option})"));
     let mut values: Vec<Value> =
         sizes.iter().map(|&bytes| Value { name: name.clone(), bytes, needed_bytes: needed.block_bytes() }).collect();
-    // An unset stride is the block size, which would be blamed twice.
+    // An unset stride is the block size, which would be reported twice.
     if !sizes.contains(&target.effective_alignment().get()) && target.stated_alignment().get() > 0 {
         let bytes = target.effective_alignment().get();
         values.push(Value { name: stride.to_owned(), bytes, needed_bytes: offset });
@@ -130,14 +159,14 @@ fn values(target: &Target, needed: Alignment) -> Vec<Value> {
     values
 }
 
-/// The largest plausible alignment that the profile keeps anyway.
+/// The largest plausible alignment that the profile meets.
 fn assumed_bytes(target: &Target) -> u64 {
     let any = Alignment { memory_bytes: 1, offset_bytes: 1 };
     let bits = values(target, any).iter().fold(ASSUMED_BYTES_MAX, |bits, value| bits | value.bytes);
     (1 << bits.trailing_zeros()).max(ASSUMED_BYTES_MIN)
 }
 
-/// How a created file is written past the cache; `None` = through it.
+/// Alignment of direct writes to a created file, in bytes; `None` = buffered writes.
 pub(crate) fn of_creation(direct_io: DirectIo) -> Option<u64> {
     match direct_io {
         DirectIo::Aligned { memory_bytes, offset_bytes } => Some(u64::from(memory_bytes.max(offset_bytes))),
@@ -211,6 +240,30 @@ mod tests {
         let (alignment, refusals) = refusal(&target, DirectIo::Aligned { memory_bytes: 4096, offset_bytes: 512 });
         assert_eq!(alignment, None);
         assert!(refusals[0].1.contains("multiples of 4096 bytes"), "{}", refusals[0].1);
+    }
+
+    #[test]
+    fn atomic_writes_need_a_size_that_the_target_has_at_multiples_of_itself() {
+        let refused = |target: &Target, found: Option<AtomicWrites>| {
+            let mut findings = Findings::default();
+            let is_sound = check_atomic(target, found, &mut findings);
+            let messages: Vec<String> = findings.refusals().iter().map(|refusal| refusal.message.clone()).collect();
+            assert_eq!(is_sound, messages.is_empty());
+            messages.join("; ")
+        };
+        let found = Some(AtomicWrites { min_bytes: 4096, max_bytes: 16_384 });
+        let target = |block| Target { atomic_writes: true, block_size: Bytes(block), ..Target::new("a") };
+        assert_eq!(refused(&Target::new("a"), None), "");
+        assert_eq!(refused(&target(4096), found), "");
+        assert_eq!(refused(&target(16_384), found), "");
+        insta::assert_snapshot!(refused(&target(4096), None), @"--atomic: 'a' has no atomic writes; they need Linux 6.11 or later (files on ext4 and xfs: 6.13) and a device with atomic writes");
+        insta::assert_snapshot!(refused(&target(65_536), found), @"--atomic: 'a' supports atomic writes of 4KiB to 16KiB, in powers of two; the block size (-b) is 64KiB");
+        insta::assert_snapshot!(refused(&target(12_288), found), @"--atomic: 'a' supports atomic writes of 4KiB to 16KiB, in powers of two; the block size (-b) is 12KiB");
+        insta::assert_snapshot!(refused(&target(2048), found), @"--atomic: 'a' supports atomic writes of 4KiB to 16KiB, in powers of two; the block size (-b) is 2KiB");
+        let odd = Target { base_offset: Bytes(4096), ..target(16_384) };
+        insta::assert_snapshot!(refused(&odd, found), @"'a': atomic writes (--atomic) of this block size (-b) need multiples of 16384 bytes, but the base offset (-B) is 4096 bytes");
+        let random = Target { random_percent: 100, alignment: Some(Bytes(4096)), ..target(16_384) };
+        insta::assert_snapshot!(refused(&random, found), @"'a': atomic writes (--atomic) of this block size (-b) need multiples of 16384 bytes, but the alignment (-r) is 4096 bytes");
     }
 
     #[test]

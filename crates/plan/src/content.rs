@@ -1,4 +1,4 @@
-//! What writes contain, and what a created file is filled with.
+//! Content of writes and of created files.
 
 use crate::alignment::Alignment;
 use model::facts::Fill;
@@ -9,7 +9,7 @@ use model::profile::{Target, TimeSpan};
 /// Pieces of a `-Z<size>` source start at multiples of this if the cache is off, as in `DiskSpd`.
 const DIRECT_SOURCE_STEP_BYTES: u64 = 512;
 
-/// What writes contain: `-Z<size>` before `-Z` before `-Zr` before the pattern; data that reduces excludes the others.
+/// Content of writes: `-Z<size>` before `-Z` before `-Zr` before the pattern; reducible data excludes the others.
 pub(crate) fn content(time_span: &TimeSpan, target: &Target) -> Content {
     if let Some(reduction) = target.reduction() {
         Content::Reducible(reduction)
@@ -26,7 +26,7 @@ pub(crate) fn content(time_span: &TimeSpan, target: &Target) -> Content {
     }
 }
 
-/// What a target holds after the threads' I/Os.
+/// Content of a target after the threads' I/Os.
 pub(crate) fn left(time_span: &TimeSpan, target: &Target) -> Fill {
     let shares = target.shares();
     let is_verified = time_span.verify && shares.does(Operation::Write);
@@ -37,7 +37,7 @@ pub(crate) fn left(time_span: &TimeSpan, target: &Target) -> Fill {
     }
 }
 
-/// What the file is filled with when it is created: like what is going to be written to it.
+/// Initial content of a created file: like the later writes to it.
 pub(crate) fn fill(time_span: &TimeSpan, target: &Target) -> Fill {
     match content(time_span, target) {
         Content::Source | Content::RandomEach => Fill::Random,

@@ -1,4 +1,4 @@
-//! Which files are deleted after the run (`--delete-after`): those that it makes or reuses.
+//! Files to delete after the run (`--delete-after`): those that it makes or reuses.
 
 use crate::files::Files;
 use crate::findings::Findings;
@@ -8,7 +8,7 @@ use model::profile::Profile;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The targets to be deleted, in the profile's order; a note for each that stays.
+/// The targets to delete, in the profile's order; a note for each that is kept.
 pub(crate) fn plan(profile: &Profile, files: &Files<'_>, findings: &mut Findings) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.path);

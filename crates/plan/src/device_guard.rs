@@ -1,7 +1,7 @@
-//! Other people's disks: which block devices may be written to.
+//! Protection of foreign disks: the block devices that may be written to.
 //!
-//! Nobody may use it, and it must be named: by `--destroy`, or by this machine's list of scratch
-//! disks as long as nothing is found on it. Reading needs nothing.
+//! The device must be unused and named: by `--destroy`, or by this machine's list of scratch disks if the disk is
+//! empty. Reading needs no permission.
 
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
@@ -13,7 +13,7 @@ use model::shell;
 use model::suggest::near;
 use std::path::Path;
 
-/// True if a block device may be used so. `destroy` are the names that the user has given up.
+/// True if a block device may be used for this. `destroy` are the devices that the user has released.
 pub(crate) fn may_use(
     name: &str,
     path: &Path,
@@ -50,8 +50,8 @@ pub(crate) fn may_use(
     true
 }
 
-/// The name under which the list of scratch disks may take up a block device, or every reason why it
-/// may not: those against writing to it, and anything that is found on it.
+/// The name for a block device in the list of scratch disks, or every reason against it: those against writing to it,
+/// and any content found on it.
 pub fn scratch_name<'a>(path: &Path, target: &'a TargetFacts) -> Result<&'a str, Vec<String>> {
     let name = words::path(path, target);
     let TargetKind::Block(BlockFacts { guard: Some(guard), .. }) = &target.kind else {
@@ -63,7 +63,7 @@ pub fn scratch_name<'a>(path: &Path, target: &'a TargetFacts) -> Result<&'a str,
     match &guard.content {
         DeviceContent::Blank | DeviceContent::Unsigned { .. } => {}
         DeviceContent::Signed { what } => {
-            // To empty a disk is no advice while it is in use.
+            // Erasing a disk is no advice while it is in use.
             let advice = if is_free { "; wipefs -a (util-linux) erases the signatures" } else { "" };
             reasons.push(format!("{name} is not empty: {}{advice}", words::list(what)));
         }
@@ -120,7 +120,7 @@ fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
     reasons.is_empty() && unknown.is_none() && guard.shares_blocks.is_none()
 }
 
-/// What allows overwriting the device; refuses with the required option if nothing does.
+/// The option or list that allows overwriting the device; refuses with the required option if there is none.
 fn allowed_by(
     name: &str,
     guard: &DeviceGuard,
@@ -161,7 +161,7 @@ fn allowed_by(
     None
 }
 
-/// What is wrong with a name given to `--destroy` that is not the device's; `None` if it may be that of another target.
+/// The error in a name given to `--destroy` that is not the device's; `None` if it may be that of another target.
 fn wrong_name(given: &str, guard: &DeviceGuard) -> Option<String> {
     if given.strip_prefix("/dev/").unwrap_or(given) == guard.name {
         return Some(format!("{given} is a kernel name, which can change"));
@@ -317,7 +317,7 @@ mod tests {
     fn only_a_free_disk_that_can_be_read_is_to_be_emptied() {
         let reasons = |guard: DeviceGuard| {
             let device = BlockFacts { guard: Some(Box::new(guard)), ..BlockFacts::default() };
-            let target = TargetFacts { kind: TargetKind::Block(device), resolved: None };
+            let target = TargetFacts::new(TargetKind::Block(device));
             scratch_name(Path::new("/dev/sdb"), &target).map(str::to_owned).map_err(|reasons| reasons.join("\n"))
         };
         let refused = |guard| reasons(guard).expect_err("not empty");

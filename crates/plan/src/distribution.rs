@@ -1,10 +1,9 @@
-//! `-rd`: weighted ranges of a target, first as reports show them, then as offsets are drawn.
+//! `-rd`: weighted ranges of a target, first as in reports, then as positions to draw offsets from.
 
 use model::plan::{Area, EffectiveDistribution, EffectiveRange, WeightedRange};
 use model::profile::{Distribution, DistributionRange};
 
-/// The effective list of a distribution on an area; `None` = nothing could be placed, so offsets
-/// are uniform.
+/// The effective list of a distribution on an area; `None` = no range has a position, so offsets are uniform.
 pub(crate) fn effective(distribution: &Distribution, area: &Area, block_bytes: u64) -> Option<EffectiveDistribution> {
     let ranges = match distribution {
         Distribution::Percent(ranges) => by_percent(ranges, area),
@@ -14,7 +13,7 @@ pub(crate) fn effective(distribution: &Distribution, area: &Area, block_bytes: u
     (io_span > 0).then_some(EffectiveDistribution { io_span, ranges })
 }
 
-/// The same in positions: every one lies in its range, and a whole block fits behind it.
+/// The same in positions: each lies in its range, with room for a whole block.
 pub(crate) fn weighted(effective: &EffectiveDistribution, area: &Area, block_bytes: u64) -> Vec<WeightedRange> {
     let last_start = area.size_bytes.saturating_sub(block_bytes);
     let in_positions = |range: &EffectiveRange| {
@@ -46,11 +45,11 @@ fn by_percent(ranges: &[DistributionRange], area: &Area) -> Vec<EffectiveRange> 
     placing.finish()
 }
 
-/// The list while it grows. Bounds are in positions of the grid, not in bytes.
+/// The list under construction. Bounds are in positions of the grid, not in bytes.
 struct Placing<'a> {
     area: &'a Area,
     placed: Vec<Placed>,
-    /// Share of ranges that found no position of their own yet.
+    /// Share of ranges without a position of their own yet.
     carry: u32,
     /// The position below the first of them.
     carried_at: u64,
@@ -68,8 +67,8 @@ impl Placing<'_> {
         let (floor, exact) = self.grid(start_percent);
         let mut first = floor;
         let end = if end_percent >= 100 { positions } else { self.end(start_percent, end_percent) };
-        // No grid point between its real bounds. (Two empty ranges at one point exist where a
-        // percent is less than a byte.)
+        // No grid point between its real bounds. (Two empty ranges at one point occur if a percent is less than a
+        // byte.)
         let is_second_here = end == first && self.placed.last().is_some_and(|previous| previous.first == first);
         if end < first || (end == first && !exact) || is_second_here {
             match self.placed.last_mut() {
@@ -78,7 +77,7 @@ impl Placing<'_> {
             }
             return;
         }
-        // The previous range was shorter than a step, so both begin at one point: it keeps that.
+        // The previous range was shorter than a step, so both begin at one point, which it keeps.
         if let Some(previous) = self.placed.last_mut()
             && first < end
             && previous.first == first
@@ -149,7 +148,7 @@ impl Placing<'_> {
         self.placed.into_iter().map(in_bytes).collect()
     }
 
-    /// `percent` of the aligned size: the position at or below it, and whether it is exactly that.
+    /// `percent` of the aligned size: the position at or below it, and true if it is exact.
     fn grid(&self, percent: u64) -> (u64, bool) {
         let bytes = self.share(percent);
         let alignment = u128::from(self.area.alignment_bytes);
@@ -158,7 +157,7 @@ impl Placing<'_> {
 
     /// End of a range that does not reach the end of the area.
     fn end(&self, start_percent: u64, end_percent: u64) -> u64 {
-        // Two truncated products, as DiskSpd adds them, not one.
+        // Two truncated products, added as in DiskSpd, not one.
         let bytes = self.share(start_percent) + self.share(end_percent - start_percent);
         (bytes / u128::from(self.area.alignment_bytes)) as u64
     }
@@ -169,7 +168,7 @@ impl Placing<'_> {
     }
 }
 
-/// Lengths in bytes: what lies behind the end is cut off.
+/// Lengths in bytes: parts beyond the end are cut off.
 fn by_bytes(ranges: &[DistributionRange], size_bytes: u64, block_bytes: u64) -> Vec<EffectiveRange> {
     let mut placed = Vec::new();
     let mut io_start = 0;
@@ -208,7 +207,7 @@ mod tests {
         Area { base_bytes: 0, size_bytes, alignment_bytes, positions }
     }
 
-    /// Pairs of IO percent and length, with the automatic tail.
+    /// Pairs of I/O percent and length, with the automatic tail.
     fn list(pairs: &[(u32, u64)], tail: Option<u64>) -> Vec<DistributionRange> {
         let missing = 100 - pairs.iter().map(|pair| pair.0).sum::<u32>();
         let tail = tail.filter(|_| missing > 0).map(|length| (missing, length));

@@ -1,4 +1,4 @@
-//! How a thread does I/O, and why.
+//! The I/O engine of a thread, and the reason.
 
 use model::engine_kind::EngineKind;
 use model::facts::IoUring;
@@ -6,30 +6,30 @@ use model::note::Note;
 use model::plan::{EnginePlan, RingPlan};
 use model::profile::{IoRing, IoRingBatch, TimeSpan};
 
-/// What decides about one thread's engine.
+/// The facts that decide one thread's engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thread<'a> {
     pub(crate) time_span: &'a TimeSpan,
     /// Requests that it keeps outstanding.
     pub(crate) slots: u32,
-    /// Every target it serves is memory mapped.
+    /// True if all its targets are memory mapped.
     pub(crate) all_mapped: bool,
     /// The option by which it discards or writes zeroes.
     pub(crate) without_data: Option<&'static str>,
-    /// It writes through to a block device, where a synchronous write costs two flushes.
+    /// True if it writes through to a block device, where a synchronous write costs two flushes.
     pub(crate) writes_through_to_device: bool,
 }
 
-/// Why a thread has no engine.
+/// The reason why a thread has no engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoEngine {
     /// Two choices exclude each other.
     Contradiction(String),
-    /// This machine does not have it.
+    /// This machine lacks it.
     Unavailable(String),
 }
 
-/// The engine of a thread, with a note if it is not the one that was wanted.
+/// The engine of a thread, with a note if it is not the preferred one.
 pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePlan, Option<Note>), NoEngine> {
     let time_span = thread.time_span;
     let (kind, reason, required) = wanted(thread)?;
@@ -66,7 +66,7 @@ pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePl
     }
 }
 
-/// The engine, a clause that says why, and whether no other may take its place.
+/// The engine, the reason as a clause, and true if no other may replace it.
 fn wanted(thread: Thread<'_>) -> Result<(EngineKind, &'static str, bool), NoEngine> {
     let Thread { time_span, slots, all_mapped, writes_through_to_device, .. } = thread;
     if let Some(kind) = time_span.engine {
@@ -87,7 +87,7 @@ fn wanted(thread: Thread<'_>) -> Result<(EngineKind, &'static str, bool), NoEngi
     })
 }
 
-/// What `--engine` cannot stand beside.
+/// Refuses options that conflict with `--engine`.
 fn explicit(time_span: &TimeSpan, kind: EngineKind, all_mapped: bool) -> Result<(), NoEngine> {
     let name = format!("--engine {}", kind.option());
     if time_span.io_ring.is_some() && kind != EngineKind::IoUring {

@@ -1,5 +1,4 @@
-//! The files of a run as they will stand when their turn comes: facts, and what the plan has made
-//! of them so far.
+//! The files of a run in their state at each step: facts, and the changes by the plan so far.
 
 use crate::alignment;
 use crate::device_guard;
@@ -20,12 +19,12 @@ use model::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// What the user chose outside the profile.
+/// The user's choices outside the profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// `--overwrite`: other people's files may be replaced and written to.
+    /// `--overwrite`: foreign files may be replaced and written to.
     pub overwrite: bool,
-    /// Which files of ours are good as they are.
+    /// Our own files that are reused.
     pub reuse: Reuse,
     /// `--delete-after`: files that the run makes or reuses are deleted once it is over.
     pub delete_after: bool,
@@ -44,64 +43,64 @@ pub struct SharedFiles {
     pub paths: BTreeSet<PathBuf>,
     /// The run of all hosts, whose first host marks the files.
     pub run: String,
-    /// What this host does with them.
+    /// The role of this host.
     pub stage: SharedStage,
 }
 
-/// What a host does with files that several hosts use together.
+/// The role of a host for files that several hosts share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SharedStage {
-    /// It creates them, as a host alone does: the first host.
+    /// It creates them, like a single host: the first host.
     #[default]
     Creates,
     /// It waits until the first host has created them: the other hosts, before that.
     Waits,
-    /// It finds them as the first host made them.
+    /// It uses them as created by the first host.
     Uses,
 }
 
 impl SharedFiles {
-    /// True if the file of this path was made by the first host, or will be.
+    /// True if the first host made the file of this path, or will make it.
     fn is_of_another_host(&self, path: &Path) -> bool {
         self.stage != SharedStage::Creates && self.paths.contains(path)
     }
 
-    /// The run that a file is written to by, if other hosts write to it, too.
+    /// The shared run whose hosts write to the file, if other hosts do.
     pub(crate) fn shared_run(&self, path: &Path) -> Option<String> {
         (self.stage == SharedStage::Uses && self.paths.contains(path)).then(|| self.run.clone())
     }
 }
 
-/// Which files that this tool made, of the size that `-c` wants, are reused.
+/// The files of this program with the size of `-c` that are reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reuse {
     /// None: they are recreated (`--recreate`).
     Nothing,
-    /// Those that still have the content that they were made with.
+    /// Those with their initial content.
     #[default]
     AsMade,
-    /// Also those that tests have written over since, as between the points of a sweep.
+    /// Also those that tests have overwritten since, as between the points of a sweep.
     WrittenOver,
 }
 
-/// Which file a path stands for.
+/// Identity of the file of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FileKey {
     Existing(FileIdentity),
     New(PathBuf),
 }
 
-/// A file as `-c` or `--append` wants it.
+/// A file as requested by `-c` or `--append`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) size_bytes: u64,
     pub(crate) fill: Fill,
     pub(crate) blocks: Blocks,
-    /// Which of the two, for messages.
+    /// The option, for messages.
     pub(crate) option: &'static str,
 }
 
-/// The option whose files threads make longer.
+/// The option for files that threads append to.
 const APPEND: &str = "--append";
 
 impl Wanted {
@@ -110,9 +109,9 @@ impl Wanted {
         Self { size_bytes, fill, blocks: Blocks::Written, option: "-c" }
     }
 
-    /// As the only thread of a target wants the file that it appends to; a recycled one gets `fill`.
+    /// The file that the only thread of a target appends to; a recycled one gets `fill`.
     pub(crate) const fn log(append: Append, fill: Fill) -> Self {
-        // What a file holds that is emptied again and again is not known beforehand.
+        // The content of a file that is truncated repeatedly is unknown beforehand.
         let (blocks, fill) = match append.rotation {
             Rotation::Truncate => (Blocks::None, Fill::Mixed),
             Rotation::Preallocate => (Blocks::Reserved, Fill::Mixed),
@@ -121,32 +120,32 @@ impl Wanted {
         Self { size_bytes: append.size.get(), fill, blocks, option: APPEND }
     }
 
-    /// True if a file that was made for the first may be used for the second.
+    /// True if a file that was made for the first request may be used for the second.
     fn is_as_good_as(self, other: Self) -> bool {
         let Self { size_bytes, fill, blocks, option: _ } = other;
         blocks == Blocks::Written && (self.size_bytes, self.fill, self.blocks) == (size_bytes, fill, blocks)
     }
 }
 
-/// A file that an entry of the plan makes or takes over.
+/// A file that an entry of the plan makes or reuses.
 #[derive(Clone, Copy, Debug)]
 struct Made {
     wanted: Wanted,
-    /// A test has written something else over it since.
+    /// True if a test has written other content to it since.
     is_mixed: bool,
-    /// It was good as it is, and is not written from start to end.
+    /// True if it is reused, and not written from start to end.
     is_reused: bool,
 }
 
-/// What threads will find when they open a target.
+/// The state of a target when threads open it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) size_bytes: u64,
     pub(crate) expect: Expected,
     pub(crate) direct_io: DirectIo,
-    /// Its file system, or what it is instead of a file.
+    /// Its file system, or its kind if it is not a file.
     pub(crate) place: String,
-    /// What happens to it before, if it does not create itself.
+    /// Preparation before that, if this target does not create it.
     pub(crate) preparation: Preparation,
 }
 
@@ -177,7 +176,7 @@ impl<'a> Files<'a> {
         self.facts
     }
 
-    /// What is known of a target.
+    /// Known facts of a target.
     pub(crate) fn target_facts(&self, path: &Path) -> Option<&'a TargetFacts> {
         self.targets.get(path)
     }
@@ -187,12 +186,12 @@ impl<'a> Files<'a> {
         self.choices.shared.shared_run(path)
     }
 
-    /// Refuses creations that do not fit together.
+    /// Refuses creations that do not fit into the free space together.
     pub(crate) fn check_space(&self, findings: &mut Findings) {
         self.space.check(findings);
     }
 
-    /// Targets of this path are not created again before their timespan.
+    /// Prevents targets of this path from being created again before their timespan.
     pub(crate) fn mark_precreated(&mut self, path: &Path) {
         self.precreated.insert(path.to_owned());
     }
@@ -206,7 +205,7 @@ impl<'a> Files<'a> {
         guard::check_name(path, target, findings).then_some(target)
     }
 
-    /// True if an entry of the plan makes the file of this path or takes it over.
+    /// True if an entry of the plan makes or reuses the file of this path.
     pub(crate) fn makes(&self, path: &Path) -> bool {
         self.facts
             .targets
@@ -215,7 +214,7 @@ impl<'a> Files<'a> {
             .is_some_and(|key| self.made.contains_key(&key))
     }
 
-    /// What `-c` comes to on this path. `None` = refused.
+    /// The effect of `-c` on this path. `None` = refused.
     pub(crate) fn create(&mut self, path: &Path, wanted: Wanted, findings: &mut Findings) -> Option<Preparation> {
         if self.precreated.contains(path) {
             return Some(Preparation::MadeBefore);
@@ -252,7 +251,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// What `-c` comes to where the first of several hosts makes the file for all.
+    /// The effect of `-c` if the first of several hosts makes the file for all.
     fn create_shared(
         &mut self,
         path: &Path,
@@ -301,7 +300,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Creates a file where none is.
+    /// Creates a missing file.
     fn make(
         &mut self,
         path: &Path,
@@ -314,7 +313,7 @@ impl<'a> Files<'a> {
         if self.is_made(&key, wanted) {
             return Some(Preparation::MadeBefore);
         }
-        // Known from here on, even if refused: who uses it next is not told that it is missing.
+        // Known from here on, even if refused: later uses do not report it as missing.
         self.made.insert(key, Made::new(wanted, false));
         let name = words::path(path, target);
         if !guard::may_make(&name, path, missing, findings) {
@@ -339,7 +338,7 @@ impl<'a> Files<'a> {
         }))
     }
 
-    /// Reuses the existing file, or rewrites it.
+    /// Reuses or rewrites the existing file.
     fn remake(
         &mut self,
         path: &Path,
@@ -378,7 +377,7 @@ impl<'a> Files<'a> {
         self.made.get(key).is_some_and(|made| made.wanted.is_as_good_as(wanted) && !made.is_mixed)
     }
 
-    /// Remembers that threads write to `path`, `content`.
+    /// Records that threads write `content` to `path`.
     pub(crate) fn mark_written(&mut self, path: &Path, content: Fill) {
         let Some(target) = self.target_facts(path) else { return };
         let Some(key) = file_key(path, target) else { return };
@@ -387,7 +386,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// What the threads of a timespan find at `path`, after its creations. `None` = refused.
+    /// The state of `path` for the threads of a timespan, after its creations. `None` = refused.
     pub(crate) fn standing(
         &self,
         path: &Path,
@@ -452,7 +451,7 @@ impl<'a> Files<'a> {
         findings: &mut Findings,
     ) -> Option<Standing> {
         let made = self.made.get(&FileKey::Existing(file.identity));
-        // A file that the plan writes anew was judged when that was decided.
+        // A file that the plan rewrites was checked when that was decided.
         let is_judged = made.is_some_and(|made| !made.is_reused);
         if let Some(by) = change.filter(|_| !is_judged)
             && !guard::may_touch(name, path, file, Touch::Change(by), self.choices.overwrite, findings)
@@ -472,8 +471,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// A file that existed before keeps its identity when it is written anew, so that other names of
-/// it lead there too.
+/// A rewritten file keeps its identity, so that its other names still refer to it.
 fn made_standing(made: &Made, expect: Expected, direct_io: DirectIo, file_system: &str) -> Standing {
     Standing {
         size_bytes: made.wanted.size_bytes,
@@ -500,7 +498,7 @@ fn character(
     })
 }
 
-/// True if the file need not be made anew.
+/// True if the file need not be rewritten.
 fn is_good(file: &RegularFacts, wanted: Wanted, reuse: Reuse) -> bool {
     let Wanted { size_bytes, fill, .. } = wanted;
     let is_content_good = match reuse {
@@ -519,7 +517,7 @@ fn file_key(path: &Path, target: &TargetFacts) -> Option<FileKey> {
     }
 }
 
-/// A file that is not there yet is known by its path, without the parts that lead nowhere.
+/// A missing file is identified by its path, without `.` components.
 fn new_key(path: &Path, target: &TargetFacts) -> FileKey {
     let path = target.resolved.as_deref().unwrap_or(path);
     FileKey::New(path.components().filter(|part| *part != Component::CurDir).collect())

@@ -1,4 +1,4 @@
-//! What planning finds: refusals, all of them, and notes.
+//! Results of planning: all refusals, and notes.
 
 use model::note::Note;
 use model::plan::Plan;
@@ -7,9 +7,9 @@ use std::fmt;
 /// A reason why a profile cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Whose fault it is: decides the exit status.
+    /// Cause, which determines the exit status.
     pub kind: RefusalKind,
-    /// What is wrong, where, and what would be right; no full stop.
+    /// The error, its place, and the correct value; no full stop.
     pub message: String,
 }
 
@@ -22,9 +22,9 @@ impl fmt::Display for Refusal {
 /// The two kinds of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// What was asked for is wrong or unsafe here (exit status 3).
+    /// The request is wrong or unsafe here (exit status 3).
     Invalid,
-    /// It is meaningful, and this machine cannot do it (exit status 1).
+    /// The request is valid, but this machine cannot execute it (exit status 1).
     Impossible,
 }
 
@@ -33,7 +33,7 @@ pub enum RefusalKind {
 pub(crate) struct Findings {
     refusals: Vec<Refusal>,
     notes: Vec<Note>,
-    /// Current timespan, numbered from 1; 0 before the first that is being planned, where there are several.
+    /// Current timespan, numbered from 1; 0 before the first one; `None` if there is only one.
     time_span: Option<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Findings {
         self.time_span = time_span;
     }
 
-    /// Refuses something that a timespan asks for.
+    /// Refuses a request of a timespan.
     pub(crate) fn refuse(&mut self, kind: RefusalKind, message: impl Into<String>) {
         let message = message.into();
         let message = match self.time_span {
@@ -53,7 +53,7 @@ impl Findings {
         self.keep(Refusal { kind, message });
     }
 
-    /// Refuses something about a file, whichever timespans use it.
+    /// Refuses a request for a file, regardless of the timespans that use it.
     pub(crate) fn refuse_file(&mut self, kind: RefusalKind, message: impl Into<String>) {
         self.keep(Refusal { kind, message: message.into() });
     }
@@ -76,7 +76,7 @@ impl Findings {
         if self.refusals.is_empty() { Ok(plan(self.notes)) } else { Err(self.refusals) }
     }
 
-    /// Everything that was refused.
+    /// All refusals.
     pub(crate) fn into_refusals(self) -> Vec<Refusal> {
         self.refusals
     }

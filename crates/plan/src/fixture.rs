@@ -1,4 +1,4 @@
-//! Facts for tests: a machine with four CPUs and whatever targets a test needs.
+//! Facts for tests: a machine with four CPUs, and the targets of a test.
 
 use crate::{Choices, Refusal, RefusalKind};
 use model::device_guard::FileIdentity;
@@ -12,7 +12,7 @@ use model::topology::{Cpu, Topology};
 
 /// Facts with these targets.
 pub(crate) fn facts<'a>(targets: impl IntoIterator<Item = (&'a str, TargetKind)>) -> Facts {
-    let with_kind = |(path, kind): (&str, TargetKind)| (path.into(), TargetFacts { resolved: None, kind });
+    let with_kind = |(path, kind): (&str, TargetKind)| (path.into(), TargetFacts::new(kind));
     Facts { system: system(4), targets: targets.into_iter().map(with_kind).collect(), ..Facts::default() }
 }
 
@@ -34,7 +34,7 @@ fn file_system() -> FileSystem {
 
 const DIRECT_IO: DirectIo = DirectIo::Aligned { memory_bytes: 512, offset_bytes: 512 };
 
-/// Nothing, in a directory that exists.
+/// A missing file in an existing directory.
 pub(crate) fn missing() -> TargetKind {
     TargetKind::Missing(MissingFacts {
         existing_parent: ".".into(),
@@ -89,7 +89,7 @@ pub(crate) fn target(path: &str, change: impl FnOnce(&mut Target)) -> Target {
     target
 }
 
-/// The refusals, each as its exit status and message.
+/// The refusals, each with its exit status and message.
 pub(crate) fn refusals(profile: &Profile, facts: &Facts, choices: &Choices) -> Vec<(u8, String)> {
     let status = |refusal: Refusal| match refusal.kind {
         RefusalKind::Invalid => (3, refusal.message),
@@ -98,7 +98,7 @@ pub(crate) fn refusals(profile: &Profile, facts: &Facts, choices: &Choices) -> V
     crate::plan(profile, facts, choices).err().unwrap_or_default().into_iter().map(status).collect()
 }
 
-/// The plan of a profile that must have one.
+/// The plan of a profile that must be valid.
 pub(crate) fn planned(profile: &Profile, facts: &Facts) -> Plan {
     crate::plan(profile, facts, &Choices::default()).unwrap_or_else(|refusals| panic!("{refusals:#?}"))
 }

@@ -1,7 +1,7 @@
-//! Other people's files: who may be created, replaced and written to.
+//! Protection of foreign files: creation, replacement and writes.
 //!
-//! `DiskSpd` overwrites silently. Here an existing file is touched only if this tool made it and nothing has
-//! written to it since, or `--overwrite` is given; and never while another process that can be seen has it open.
+//! `DiskSpd` overwrites silently. Here an existing file is changed only if this program made it and it has not been
+//! written to since, or with `--overwrite`; and never while another visible process has it open.
 
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
@@ -12,16 +12,16 @@ use model::note::Note;
 use model::operation::Operation;
 use std::path::Path;
 
-/// What would happen to an existing file.
+/// The planned change of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
-    /// This option makes it anew.
+    /// This option rewrites it.
     Replace(&'static str),
-    /// I/Os that do this change it.
+    /// I/Os of this kind change it.
     Change(Operation),
 }
 
-/// Names that only Windows understands.
+/// Refuses names that only Windows understands.
 pub(crate) fn check_name(path: &Path, facts: &TargetFacts, findings: &mut Findings) -> bool {
     let is_missing = matches!(facts.kind, TargetKind::Missing(_) | TargetKind::Inaccessible { .. });
     let what = match path.as_os_str().as_encoded_bytes() {
@@ -44,7 +44,7 @@ pub(crate) fn check_name(path: &Path, facts: &TargetFacts, findings: &mut Findin
     false
 }
 
-/// True if a new file may be made there.
+/// True if a new file may be created there.
 pub(crate) fn may_make(name: &str, path: &Path, place: &MissingFacts, findings: &mut Findings) -> bool {
     let file_system = &place.file_system;
     if file_system.is_pseudo {
@@ -88,7 +88,7 @@ pub(crate) fn may_make_directory(name: &str, directory: &NewDirectory, strict: b
     !strict
 }
 
-/// True if an existing regular file may be touched.
+/// True if an existing regular file may be changed.
 pub(crate) fn may_touch(
     name: &str,
     path: &Path,
@@ -128,7 +128,7 @@ pub(crate) fn may_touch(
     foreign.is_none() && users.is_none() && obstacle.is_none()
 }
 
-/// Why a file may hold somebody's data; `None` = it does not.
+/// Reason why a file may contain foreign data; `None` = it does not.
 pub(crate) fn foreign(origin: &Origin) -> Option<String> {
     match origin {
         Origin::Ours { .. } | Origin::Empty => None,
@@ -137,7 +137,7 @@ pub(crate) fn foreign(origin: &Origin) -> Option<String> {
     }
 }
 
-/// Who else has the file open; notes how far that could be found out.
+/// Other processes that have the file open; notes the limits of the search.
 fn users(path: &Path, openers: &Openers, findings: &mut Findings) -> Option<String> {
     match openers {
         Openers::None => None,
@@ -150,7 +150,7 @@ fn users(path: &Path, openers: &Openers, findings: &mut Findings) -> Option<Stri
     }
 }
 
-/// Why the kernel would refuse to open it for writing.
+/// Reason why the kernel would refuse to open it for writing.
 fn obstacle(file: &RegularFacts) -> Option<String> {
     if file.file_system.read_only {
         return Some(format!("its file system ({}) is mounted read-only", file.file_system.name));
@@ -320,8 +320,8 @@ mod tests {
 
     #[test]
     fn names_of_windows_are_answered_with_those_of_linux() {
-        let missing = TargetFacts { resolved: None, kind: TargetKind::Missing(MissingFacts::default()) };
-        let there = TargetFacts { resolved: None, kind: TargetKind::Regular(RegularFacts::default()) };
+        let missing = TargetFacts::new(TargetKind::Missing(MissingFacts::default()));
+        let there = TargetFacts::new(TargetKind::Regular(RegularFacts::default()));
         let accepted = |path: &str, facts| check_name(Path::new(path), facts, &mut Findings::default());
         assert!(!accepted("#1", &missing) && !accepted("#1", &there));
         let windows =

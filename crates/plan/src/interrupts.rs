@@ -1,4 +1,4 @@
-//! Threads where the disk interrupts: docs/decisions/0014-placement.md.
+//! Threads on the CPUs of the disk's interrupts: docs/decisions/0014-placement.md.
 
 use model::block_device::only_interrupt_cpu;
 use model::facts::Facts;
@@ -6,15 +6,15 @@ use model::profile::{Affinity, EfficiencyOrder, GroupSpan, TimeSpan, Traversal};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The CPUs that the queues of each disk below these targets interrupt, where that is known, by its name.
+/// The interrupt CPUs of the queues of each disk below these targets, if known, by its name.
 pub(crate) fn disks<'a>(targets: impl Iterator<Item = &'a Path>, facts: &'a Facts) -> BTreeMap<&'a str, &'a [u32]> {
     let disks = targets.filter_map(|path| facts.disks.get(path)).flatten();
     let known = disks.filter(|disk| !disk.interrupt_cpus.is_empty());
     known.map(|disk| (disk.name.as_str(), disk.interrupt_cpus.as_slice())).collect()
 }
 
-/// The order in which threads take CPUs, with the one first that all known disks interrupt, unless the user
-/// named CPUs or an order. Performance cores still come before others.
+/// The order in which threads take CPUs, beginning with the CPU that all known disks interrupt, unless the user named
+/// CPUs or an order. Performance cores still come before others.
 pub(crate) fn first(mut order: Vec<u32>, time_span: &TimeSpan, facts: &Facts) -> Vec<u32> {
     let class = |cpu| facts.system.topology.cpu(cpu).map(|cpu| cpu.class);
     let cpu = if is_default(&time_span.affinity) { interrupted(time_span, facts) } else { None };
@@ -49,7 +49,7 @@ mod tests {
     use model::facts::{DiskFacts, Facts, TargetKind};
     use model::profile::{EfficiencyOrder, TimeSpan, Traversal};
 
-    /// Four CPUs; the files are on disks whose queues interrupt these.
+    /// Four CPUs; the files are on disks whose queues interrupt these CPUs.
     fn machine(disks: &[(&str, &[u32])]) -> Facts {
         let file = |(path, _): &(&'static str, _)| (*path, TargetKind::Regular(theirs(1, 1 << 30)));
         let mut facts = facts([("a", 0), ("b", 0), ("c", 0)].iter().map(file));
@@ -61,7 +61,7 @@ mod tests {
         facts
     }
 
-    /// Where two threads for each target run.
+    /// The CPUs of two threads for each target.
     fn cpus(change: impl FnOnce(&mut TimeSpan), facts: &Facts, paths: &[&str]) -> Vec<Option<u32>> {
         let mut time_span = span(paths.iter().map(|path| target(path, |target| target.threads = 2)));
         change(&mut time_span);
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(on(group), [Some(0), Some(1)]);
         assert_eq!(on(|span| span.affinity.traversal = Some(Traversal::CoreAware)), [Some(0), Some(1)]);
         assert_eq!(on(|span| span.affinity.disabled = true), [None, None]);
-        // What profiles write of the default.
+        // The default as written in profiles.
         let said = |span: &mut TimeSpan| {
             span.affinity.traversal = Some(Traversal::Cpu);
             span.affinity.efficiency = Some(EfficiencyOrder::PerformanceFirst);

@@ -1,4 +1,4 @@
-//! Where on a target I/Os fall: bounds, grid of offsets, starts of threads, pattern.
+//! Positions of I/Os on a target: bounds, grid of offsets, starts of threads, pattern.
 
 use crate::distribution;
 use crate::words;
@@ -7,7 +7,7 @@ use model::plan::{Area, EffectiveDistribution, Pattern, SizePlan, SizesPlan, Wei
 use model::profile::{Rotation, Skew, Target, Throughput};
 use model::units::counted;
 
-/// The layout of a target, before it is handed to its threads.
+/// The layout of a target, before its assignment to threads.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
     pub(crate) area: Area,
@@ -28,10 +28,9 @@ pub(crate) enum Shape {
     Mixed { ranges: Vec<WeightedRange>, skew: Option<Skew>, random_percent: u32 },
 }
 
-/// Lays out `target`, which has `size_bytes`; `threads` are the relative numbers of its threads.
+/// Lays out `target` of `size_bytes` bytes; `threads` are the relative numbers of its threads.
 ///
-/// `counters` counts the shared counters handed out so far: one for each interlocked target,
-/// whichever threads serve it.
+/// `counters` counts the assigned shared counters: one for each interlocked target, regardless of its threads.
 pub(crate) fn layout(
     target: &Target,
     size_bytes: u64,
@@ -75,7 +74,7 @@ fn area(target: &Target, size_bytes: u64) -> Result<Area, String> {
     }
     let size = end - base;
     if block > size {
-        // Only the limits that were given are named.
+        // Only explicit limits are named.
         let range = match (base > 0, end < size_bytes) {
             (false, false) => "the target",
             (true, false) => "its range (-B)",
@@ -97,7 +96,7 @@ fn alignment(target: &Target, bytes: u64) -> u64 {
     }
 }
 
-/// Where I/Os of each size may fall; the largest fits into the area.
+/// Positions of I/Os of each size; the largest fits into the area.
 fn sizes(target: &Target, area: &Area) -> SizesPlan {
     let size = |bytes: u64| {
         let alignment_bytes = alignment(target, bytes);
@@ -144,7 +143,7 @@ fn shape(target: &Target, ranges: Vec<WeightedRange>, counters: &mut usize) -> S
     }
 }
 
-/// Each thread's first block must fit.
+/// Refuses starts of threads without room for their first block.
 fn check_starts(target: &Target, area: &Area, size_bytes: u64, stride: u64, threads: &[u32]) -> Result<(), String> {
     let block = target.largest_io_bytes();
     // The caller has checked that one block fits.
@@ -169,7 +168,7 @@ fn check_starts(target: &Target, area: &Area, size_bytes: u64, stride: u64, thre
 }
 
 impl Layout {
-    /// Bytes at the end of the area that no block reaches, where blocks reach everything before them.
+    /// Bytes at the end of the area that no block reaches, if blocks cover everything before them.
     pub(crate) fn end_not_reached(&self, target: &Target) -> u64 {
         let stride = match self.shape {
             Shape::Append { .. } => return 0,
@@ -178,7 +177,7 @@ impl Layout {
         };
         let sizes = target.io_sizes().into_iter();
         let steps = sizes.map(|bytes| (bytes, alignment(target, bytes)));
-        // Blocks that are further apart than they are long, or begin elsewhere in each thread, leave gaps on purpose.
+        // Blocks with a distance above their length, or with other starts in each thread, leave gaps on purpose.
         if steps.clone().any(|(bytes, step)| step > bytes || !stride.is_multiple_of(step)) {
             return 0;
         }
@@ -311,7 +310,7 @@ mod tests {
                 let last = |range: &WeightedRange| range.start_bytes + (range.positions - 1) * area.alignment_bytes;
                 ranges.iter().map(last).max().unwrap_or_else(|| on_grid(area, 0))
             }
-            // Sequential walks check each step; what is planned is where they begin.
+            // Sequential walks check each step; the plan only has their start.
             Pattern::Sequential { start_bytes, .. } | Pattern::Parallel { start_bytes, .. } => *start_bytes,
         }
     }
@@ -348,7 +347,7 @@ mod tests {
                 let block = target.block_size.get();
                 prop_assert!(area.positions >= 1);
                 prop_assert_eq!(area.base_bytes + area.size_bytes, size);
-                // One more position would not fit: every possible offset is used.
+                // One more position would not fit: all possible offsets are used.
                 let next = u128::from(area.positions) * u128::from(area.alignment_bytes);
                 prop_assert!(next + u128::from(block) > u128::from(area.size_bytes));
                 for &thread in &threads {

@@ -1,8 +1,8 @@
-//! Profile and facts to a plan, or to every reason why there can be none.
+//! From profile and facts to a plan, or to every reason against it.
 //!
-//! All decisions are made here, as data: who may be overwritten ([`plan()`] asks `guard`), which
-//! thread runs where, which offsets it may touch, how fast, with which engine and how much memory.
-//! This crate makes no system call, reads no clock, and draws no random number.
+//! All decisions are made here, as data: files that may be overwritten ([`plan()`] asks `guard`), the CPU of each
+//! thread, its offsets, pace, engine and memory. This crate makes no system call, reads no clock, and draws no random
+//! number.
 
 mod alignment;
 mod content;

@@ -8,8 +8,8 @@ use model::plan::Intervals;
 use model::profile::{Profile, Target, TimeSpan};
 use model::units::counted;
 
-/// Descriptors that the process has open beside those of its threads: the standard streams, what
-/// the control thread reads, the files of the threads being started.
+/// Descriptors of the process beside those of its threads: the standard streams, the inputs of the control thread, the
+/// files of the threads being started.
 const DESCRIPTORS_BESIDE: u64 = 32;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -31,7 +31,7 @@ pub(crate) fn thread_count(time_span: &TimeSpan) -> u64 {
     }
 }
 
-/// False if no thread will have a ring: all have one request at a time, or another engine was asked for.
+/// False if no thread will have a ring: all have one request at a time, or another engine is requested.
 fn may_need_rings(time_span: &TimeSpan) -> bool {
     let polls = time_span.submission_polling || time_span.completion_polling;
     let is_single = |target: &Target| target.outstanding == 1 && !target.write_through;
@@ -42,7 +42,7 @@ fn may_need_rings(time_span: &TimeSpan) -> bool {
     }
 }
 
-/// What is too large in a profile, whatever its targets are: known before anybody looks at those.
+/// Refuses sizes in a profile that are too large for any target: known before targets are examined.
 pub fn check_size(profile: &Profile, system: &SystemFacts) -> Vec<Refusal> {
     let mut findings = Findings::default();
     let several = profile.time_spans.len() > 1;
@@ -64,8 +64,8 @@ pub(crate) fn check(time_span: &TimeSpan, system: &SystemFacts, findings: &mut F
         messages
             .push((RefusalKind::Invalid, format!("{threads} threads; the maximum in one timespan is {THREADS_MAX}")));
     }
-    // One descriptor for each target of each thread, another one if it is mapped, one for its ring, and one for each file
-    // that is kept an eye on until it is written to.
+    // One descriptor for each target of each thread, another one if it is mapped, one for its ring, and one for each
+    // file that is watched until it is written to.
     let written = time_span.targets.iter().filter(|target| target.writes()).count() as u64;
     let rings = if may_need_rings(time_span) { threads } else { 0 };
     let mapped = if time_span.targets.iter().any(|target| target.memory_mapped) { pair_count(time_span) } else { 0 };

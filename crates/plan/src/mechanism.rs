@@ -1,4 +1,4 @@
-//! Ways to reach a target that not every target, file system or CPU has.
+//! Mechanisms that not every target, file system or CPU supports.
 
 use crate::files::Standing;
 use crate::findings::{Findings, RefusalKind};
@@ -7,12 +7,13 @@ use model::note::Note;
 use model::operation::Operation;
 use model::plan::Expected;
 use model::profile::{BypassIo, CacheMode, FlushMode, Target};
+use model::rw_flags::RwFlags;
 use std::path::Path;
 
-/// File systems whose servers have a cache of their own, by the names that statfs numbers have.
+/// File systems whose servers have a cache of their own, by the names of their statfs numbers.
 const NETWORK_FILE_SYSTEMS: [&str; 8] = ["nfs", "nfs4", "cifs", "smb2", "smb3", "ceph", "9p", "afs"];
 
-/// False if something was refused.
+/// False after a refusal.
 pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, findings: &mut Findings) -> bool {
     let name = target.path.display();
     let mut sound = true;
@@ -56,13 +57,13 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
     sound
 }
 
-/// File systems that make no holes in files.
+/// File systems that do not support holes in files.
 const WITHOUT_HOLES: [&str; 8] = ["vfat", "msdos", "exfat", "ramfs", "9p", "hfsplus", "udf", "ntfs"];
 
 /// Others that cannot zero a range.
 const WITHOUT_ZERO_RANGE: [&str; 3] = ["tmpfs", "gfs2", "ceph"];
 
-/// False, and refused, if a target cannot be discarded, or zeroed without data, as the load does.
+/// False, with a refusal, if a target does not support the discards or write-zeroes of the load.
 pub(crate) fn may_change_without_data(
     target: &Target,
     standing: &Standing,
@@ -95,8 +96,33 @@ pub(crate) fn may_change_without_data(
     may
 }
 
-/// False, and refused, if completions cannot be polled for at a target's device. `polling` is what the
-/// kernel says of it.
+/// False, with a refusal, if the kernel or the target's file system does not support flags of its reads and writes.
+pub(crate) fn may_set_flags(
+    target: &Target,
+    standing: &Standing,
+    refused: RwFlags,
+    system: &SystemFacts,
+    findings: &mut Findings,
+) -> bool {
+    let refused = refused & RwFlags::from_target(target);
+    for flag in refused.iter() {
+        findings.refuse_file(
+            RefusalKind::Impossible,
+            format!(
+                "{} cannot be used on '{}': {} of Linux {} has no {}; it needs {}",
+                flag.option,
+                target.path.display(),
+                standing.place,
+                system.kernel_release,
+                flag.name,
+                flag.needs
+            ),
+        );
+    }
+    refused.is_empty()
+}
+
+/// False, with a refusal, if completions cannot be polled for at a target's device. `polling` is the kernel's report.
 pub(crate) fn may_poll(path: &Path, polling: Option<bool>, findings: &mut Findings) -> bool {
     if polling == Some(false) {
         findings.refuse_file(

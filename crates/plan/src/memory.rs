@@ -1,4 +1,4 @@
-//! Memory of a timespan, by kind, before any of it is taken.
+//! Memory of a timespan, by kind, computed before any of it is allocated.
 
 use crate::findings::{Findings, RefusalKind};
 use hot::counters::TallyCells;
@@ -16,35 +16,35 @@ use model::profile::BufferSeparation;
 use model::record::{CounterReading, IntervalRecord, SectionCounts, SeriesCell};
 use model::units::Bytes;
 
-/// Kinds of memory that `--plan` says more about.
+/// Kinds of memory with further details in `--plan`.
 pub(crate) const BUFFERS: &str = "I/O buffers";
 /// See [`BUFFERS`].
 pub(crate) const LATENCY_BUCKETS: &str = "latency buckets";
 
-/// Stack, recorder and the like that a thread touches.
+/// Stack, recorder and other memory that a thread touches.
 const THREAD_BYTES: u64 = 64 << 10;
 
-/// What a thread keeps of a request: what the engine prepared, its state, and its number among those that are free.
+/// Memory of a thread per request: the entry prepared by the engine, its state, and its number in the free list.
 const REQUEST_BYTES: u64 = PREPARED_BYTES + (size_of::<Slot>() + size_of::<u32>()) as u64;
 
-/// What the kernel keeps of each entry of a ring, of which there is a power of two: the entry and its number, and two
+/// Memory of the kernel per entry of a ring, rounded up to a power of two: the entry and its number, and two
 /// completions.
 const RING_ENTRY_BYTES: u64 = 64 + 4 + 2 * 16;
 
-/// What one row counts in an interval of `-D`, and what is recorded of it at the end.
+/// Memory of one row in an interval of `-D`: its counters, and its record at the end.
 const INTERVAL_BYTES: u64 = (Operation::COUNT * size_of::<TallyCells>() + size_of::<IntervalRecord>()) as u64;
 
-/// What is counted in a cell of the series, three words for each operation, and what is recorded of it at the end.
+/// Memory of a cell of the series: three words of counters for each operation, and its record at the end.
 const SERIES_CELL_BYTES: u64 = (Operation::COUNT * 3 * 8 + size_of::<SeriesCell>()) as u64;
 
-/// What a skewed target takes in each thread: its table, which threads may share, and two counters per stratum.
+/// Memory of a skewed target in each thread: its table, which threads may share, and two counters per stratum.
 const SKEW_BYTES: u64 = 69 * hot::skew::STRATA_MAX as u64;
 
-/// What a target with data that reduces takes in each thread: its table, and the sample of what was written.
+/// Memory of a target with reducible data in each thread: its table, and the sample of written data.
 const REDUCIBLE_BYTES: u64 = (72 << 10) + (SAMPLE_BYTES + 8 * SAMPLE_BLOCKS) as u64;
 
-/// What one table of latency buckets really takes. Latencies of one target and direction lie
-/// within a few powers of two of each other, and each of those is two pages of the table.
+/// Touched memory of a table of latency buckets. Latencies of one target and direction lie within a few powers of two,
+/// each of which is two pages of the table.
 const TOUCHED_BUCKET_BYTES: u64 = 64 << 10;
 
 /// Alignment of I/O buffers so that no two share a cache line of page-directory entries; 0 = none.
@@ -64,20 +64,20 @@ const SECTION_BYTES: u64 =
 /// (`model::packed_counts`): latencies over a few powers of two.
 const SECTION_BUCKETS: u64 = 700;
 
-/// What the control thread keeps of a section of all threads: reads and writes.
+/// Memory of the control thread for a section of all threads: reads and writes.
 const SECTION_SUM_BYTES: u64 = 2 * (size_of::<SectionCounts>() as u64 + 2 * SECTION_BUCKETS);
 
-/// The counters of a device or share in one reading, with its name; shares have about as many.
+/// The counters of a device or share in one reading, with its name; shares have a similar size.
 const STORAGE_COUNTER_BYTES: u64 = 64 + size_of::<DeviceCounters>() as u64;
 
-/// What is measured, and for how long.
+/// The measured data, and the length of the measurement.
 pub(crate) struct Measured {
     pub(crate) duration_ns: u64,
-    /// Of `-D`.
+    /// `-D`
     pub(crate) intervals: Option<Intervals>,
-    /// `-L`.
+    /// `-L`
     pub(crate) latency: bool,
-    /// Response times over a rate that rises or falls.
+    /// Response times over a rising or falling rate.
     pub(crate) ramp: bool,
     /// `--fdatasync-every`, `--fsync-every`: writes between flushes.
     pub(crate) flush_after_writes: Option<u32>,
@@ -110,17 +110,17 @@ impl Measured {
         }
         let counted = (2 * self.disks).max(1);
         let readings = Intervals::of_counters(self.duration_ns, self.intervals, counted);
-        // One at the start, too.
+        // Plus one at the start.
         (readings.count + 1) * (size_of::<CounterReading>() as u64 + counted as u64 * STORAGE_COUNTER_BYTES)
     }
 
-    /// What one thread keeps of the section that it is in.
+    /// Memory of one thread for its current section.
     fn section_bytes(&self) -> u64 {
         if self.latency || self.ramp || self.intervals.is_some() { SECTION_BYTES } else { 0 }
     }
 }
 
-/// Adds up what the threads of a timespan take.
+/// Adds up the memory of the threads of a timespan.
 pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Measured, page_bytes: u64) -> MemoryPlan {
     let interval_count = measured.intervals.map_or(0, |intervals| intervals.count);
     let shared = measured.series_bytes() + measured.section_sums_bytes() + measured.storage_bytes();
@@ -169,26 +169,26 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
     memory
 }
 
-/// Read half and write half, as far as they are used, in whole pages; and the page of page-table
-/// entries that a separated buffer has for itself.
+/// Read half and write half, as far as they are used, in whole pages; and the page of page-table entries of a separated
+/// buffer.
 fn buffer_bytes(target: &WorkerTarget, page_bytes: u64) -> u64 {
     let half = target.block_bytes.saturating_mul(u64::from(target.slots));
-    // What is written may come from the source instead of a buffer.
+    // Writes may use the source instead of a buffer.
     let own_writes = target.does(Operation::Write) && target.content != Content::Source;
     let halves = u64::from(target.does(Operation::Read)) + u64::from(own_writes);
     let pages = half.saturating_mul(halves).div_ceil(page_bytes);
     pages.saturating_add(1).saturating_mul(page_bytes)
 }
 
-/// How many kinds of I/O a target gets.
+/// Number of kinds of I/O of a target.
 fn operations(target: &WorkerTarget) -> u64 {
     Operation::ALL.into_iter().filter(|&operation| target.does(operation)).count() as u64
 }
 
-/// Refuses a timespan that would use up the machine.
+/// Refuses a timespan that would exhaust the memory of the machine.
 pub(crate) fn check(memory: &MemoryPlan, system: &SystemFacts, findings: &mut Findings) {
     let free = system.memory.free_bytes();
-    // Buckets are mapped and not touched; counting all of them would refuse what runs well.
+    // Buckets are mapped but mostly untouched; counting all of them would refuse valid runs.
     let touched_buckets = memory.latency_buckets / hot::buckets::TABLE_BYTES * TOUCHED_BUCKET_BYTES;
     let expected = MemoryPlan { latency_buckets: touched_buckets, ..*memory };
     let most = (u128::from(free) * u128::from(MEMORY_PERCENT_MAX) / 100) as u64;
@@ -208,7 +208,7 @@ pub(crate) fn check(memory: &MemoryPlan, system: &SystemFacts, findings: &mut Fi
     );
 }
 
-/// The kinds that are there, each with its name.
+/// The kinds in use, each with its name.
 pub(crate) fn kinds(memory: &MemoryPlan) -> impl Iterator<Item = (&'static str, u64)> {
     [
         (BUFFERS, memory.buffers),
@@ -261,7 +261,7 @@ mod tests {
         };
         assert_eq!(sums(None, false), 0);
         assert_eq!(sums(None, true), 20 * SECTION_SUM_BYTES);
-        // A day of seconds takes what a test of reports counts of one.
+        // A day of seconds takes the memory that a test of reports measures for one.
         assert!((240 << 20..280 << 20).contains(&sums(Some(86_400), true)), "{}", sums(Some(86_400), true));
         assert_eq!(sums(Some(1 << 40), true), 200_000 * SECTION_SUM_BYTES);
     }

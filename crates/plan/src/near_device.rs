@@ -7,7 +7,7 @@ use model::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Hands out CPUs, those of each set of nodes round robin in the order of `-a`.
+/// Assigns CPUs, those of each set of nodes round robin in the order of `-a`.
 #[derive(Debug)]
 pub(crate) struct NearDevice<'a> {
     facts: &'a Facts,
@@ -16,13 +16,13 @@ pub(crate) struct NearDevice<'a> {
 }
 
 impl<'a> NearDevice<'a> {
-    /// From `cpus`, which must not be empty.
+    /// With these CPUs, which must not be empty.
     pub(crate) fn new(facts: &'a Facts, cpus: &'a [u32]) -> Self {
         Self { facts, cpus, handed_out: BTreeMap::new() }
     }
 
-    /// The CPU of the next thread with these targets. Where no node is known, or no CPU of it may be
-    /// used, it is any; a note says so.
+    /// The CPU of the next thread with these targets. If no node is known, or none of its CPUs is allowed, it is any
+    /// CPU, with a note.
     pub(crate) fn next<'t>(&mut self, targets: impl Iterator<Item = &'t Path>, findings: &mut Findings) -> u32 {
         let mut nodes = BTreeSet::new();
         for path in targets {

@@ -1,4 +1,4 @@
-//! When I/Os may be issued: `-g`, `-i`, `-j`, `--rate`.
+//! Pace of I/Os: `-g`, `-i`, `-j`, `--rate`.
 
 use model::plan::{Pace, RateCurve};
 use model::profile::{OfferedRate, RateProcess, Target, Throughput, TimeSpan};
@@ -6,10 +6,10 @@ use model::profile::{OfferedRate, RateProcess, Target, Throughput, TimeSpan};
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// One of the rows, threads times their targets, among which the rate of an open loop is divided.
+/// One of the rows (threads times their targets) that share the rate of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// From 0.
+    /// Index, from 0.
     pub(crate) row: u32,
     pub(crate) rows: u32,
 }
@@ -34,13 +34,13 @@ pub(crate) fn pace(time_span: &TimeSpan, target: &Target, share: Share) -> Pace 
     }
 }
 
-/// True if the target has both a rate and bursts, of which the rate wins.
+/// True if the target has both a rate and bursts: the rate is used.
 pub(crate) fn ignores_bursts(target: &Target) -> bool {
     target.throughput != Throughput::Unlimited && (target.burst_ios.is_some() || target.think_time_ms.is_some())
 }
 
-/// Of all intended starts, one every 1 / `rate` seconds, a row makes every `rows`-th: so rows, and
-/// with them threads, are out of phase. The first is due one such distance after the start of load.
+/// Of all intended starts, one every 1 / `rate` seconds, a row makes every `rows`-th: so rows, and with them threads,
+/// are out of phase. The first is due one such distance after the start of load.
 fn open_loop(time_span: &TimeSpan, rate: OfferedRate, Share { row, rows }: Share) -> Pace {
     let process = time_span.rate_process.unwrap_or_default();
     let before_ns = u64::from(time_span.warm_up_s) * NS_PER_S;
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(ios_in(of(Throughput::BytesPerMs(80), 4096), 10_000), 195);
         // 10 I/Os per second, where DiskSpd's 1310 bytes per millisecond give 9.99 at 128 KiB.
         assert_eq!(ios_in(of(Throughput::Iops(10), 131_072), 1_000_000), 10_000);
-        // 1 I/O per second of 512 bytes is no limit at all in DiskSpd.
+        // 1 I/O per second of 512 bytes is unlimited in DiskSpd.
         assert_eq!(ios_in(of(Throughput::Iops(1), 512), 5_000), 5);
         // 100,000 I/Os per second at 64 KiB wraps in DiskSpd.
         assert_eq!(ios_in(of(Throughput::Iops(100_000), 65_536), 1_000), 100_000);

@@ -13,7 +13,7 @@ struct Place {
     cpu: u32,
     group: u16,
     class: u32,
-    /// Which turn of its physical core this is.
+    /// Index of this CPU among the CPUs of its physical core.
     pass: usize,
 }
 
@@ -40,21 +40,21 @@ pub(crate) fn cpu_order(affinity: &Affinity, topology: &Topology, findings: &mut
     Some(cpus)
 }
 
-/// What is wrong with the CPUs that a profile lists, on this machine: one message per entry. For
-/// callers that report these beside other faults of the profile; [`crate::plan`] finds them too.
+/// Errors in the CPUs that a profile lists, on this machine: one message per entry. For callers that report these with
+/// other errors of the profile; [`crate::plan`] finds them too.
 pub fn check_affinity(profile: &Profile, topology: &Topology) -> Vec<String> {
     let several = profile.time_spans.len() > 1;
     let mut findings = Findings::default();
     for (index, time_span) in profile.time_spans.iter().enumerate() {
         findings.enter(several.then_some(index + 1));
-        // Even with -n, which excludes a list: all errors are reported at once.
+        // Also with -n, which excludes a list: all errors are reported at once.
         let faults = time_span.affinity.listed.iter().filter_map(|&entry| check(entry, topology).err());
         faults.for_each(|message| findings.refuse(RefusalKind::Invalid, message));
     }
     findings.into_messages(RefusalKind::Invalid)
 }
 
-/// The CPUs of the first round of threads as reports show them: compacted.
+/// The CPUs of the first round of threads as in reports: compacted.
 pub(crate) fn effective(cpus: impl Iterator<Item = u32>) -> Vec<AffinityEntry> {
     affinity::compact(cpus.map(split))
 }
@@ -63,7 +63,7 @@ const fn split(cpu: u32) -> (u16, u32) {
     ((cpu / CPUS_PER_GROUP) as u16, cpu % CPUS_PER_GROUP)
 }
 
-/// What is wrong with one listed entry on this machine.
+/// The error in one listed entry on this machine.
 fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
     let group = entry.group;
     let groups = topology.group_count();
@@ -123,7 +123,7 @@ fn ordered(affinity: &Affinity, topology: &Topology) -> Vec<u32> {
     places.into_iter().map(|place| place.cpu).collect()
 }
 
-/// CPUs as listed, or all that may be used.
+/// CPUs as listed, or all allowed ones.
 fn source(affinity: &Affinity, topology: &Topology) -> Vec<u32> {
     if affinity.listed.is_empty() {
         return topology.cpus.iter().filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect();
@@ -136,7 +136,7 @@ fn source(affinity: &Affinity, topology: &Topology) -> Vec<u32> {
     affinity.listed.iter().flat_map(expand).collect()
 }
 
-/// What places are sorted by, the most important first.
+/// Sort key of a place, most significant part first.
 fn sort_key(place: Place, span: GroupSpan, efficiency: EfficiencyOrder) -> (u64, u64, u64) {
     let group = u64::from(place.group);
     let pass = place.pass as u64;
@@ -177,7 +177,7 @@ mod tests {
         topology
     }
 
-    /// Reads switches as the command line does, far enough for these tests.
+    /// Parses switches like the command line, as far as these tests need.
     fn switches(text: &str) -> Affinity {
         let mut affinity = Affinity::default();
         for word in text.split_whitespace() {
@@ -219,8 +219,8 @@ mod tests {
         order.unwrap_or_else(|| panic!("{text}: {:?}", findings.refusals()))
     }
 
-    /// The rows of a table: alternatives of switches, separated by commas and blanks, and the order, with
-    /// `group/cpu` where there are several groups.
+    /// The rows of a table: alternatives of switches, separated by commas and blanks, and the order, with `group/cpu`
+    /// if there are several groups.
     fn check_rows(topology: &Topology, rows: &[(&[&str], &str)]) {
         for (alternatives, expected) in rows {
             for text in *alternatives {

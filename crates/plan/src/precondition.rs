@@ -1,4 +1,4 @@
-//! `--precondition`: what is written before a load is measured.
+//! `--precondition`: writes before the measurement of a load.
 
 use model::plan::Plan;
 use model::profile::{CacheMode, EndAfter, Profile, Target, Throughput, TimeSpan, WriteSource};
@@ -6,17 +6,17 @@ use model::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Every target is written so many times over.
+/// Number of passes over every target.
 const PASSES: u64 = 2;
 /// Bytes of each write.
 const BLOCK_BYTES: u64 = 128 << 10;
-/// Random data that is written again and again: what compresses or repeats would not fill a device.
+/// Random data that is reused: compressible or repeating data would not fill a device.
 const SOURCE_BYTES: u64 = 16 << 20;
-/// Nothing takes longer: a week.
+/// Time limit: a week.
 const TIME_MAX_S: u32 = 7 * 24 * 3600;
 
-/// A profile that writes every target of a planned one twice, in sequence, a timespan for each; and the bytes that
-/// this takes.
+/// A profile that writes every target of a planned one twice, in sequence, a timespan for each; and its number of
+/// bytes.
 pub fn precondition(profile: &Profile, plan: &Plan) -> (Profile, u64) {
     let sizes: BTreeMap<PathBuf, u64> =
         plan.time_spans.iter().flat_map(|span| &span.targets).map(|t| (t.path.clone(), t.size_bytes)).collect();
@@ -27,7 +27,7 @@ pub fn precondition(profile: &Profile, plan: &Plan) -> (Profile, u64) {
         let found = spans.flat_map(|span| span.targets.iter().map(move |t| (span, t))).find(|(_, t)| t.path == path);
         let Some((span, target)) = found else { continue };
         let block_bytes = BLOCK_BYTES.min(size_bytes);
-        // Whole blocks: two passes end where the second one has written the last.
+        // Whole blocks: two passes end with the last block of the second one.
         let bytes = size_bytes / block_bytes.max(1) * block_bytes * PASSES;
         bytes_all = bytes_all.saturating_add(bytes);
         let target = Target {

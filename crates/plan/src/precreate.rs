@@ -1,4 +1,4 @@
-//! XML `PrecreateFiles`: files made before the first timespan.
+//! XML `PrecreateFiles`: files created before the first timespan.
 
 use crate::content;
 use crate::files::{Files, Wanted};
@@ -11,21 +11,21 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What all targets of one path say about its creation.
+/// The requests of all targets of one path for its creation.
 #[derive(Debug, Default)]
 struct Wishes {
-    /// Creation sizes; 0 = none asked for.
+    /// Creation sizes; 0 = none requested.
     sizes: Vec<u64>,
     /// `-Z` of each target, created or not.
     zeros: Vec<bool>,
-    /// Fills of those that are created.
+    /// Fills of the created ones.
     fills: Vec<Fill>,
 }
 
-/// Makes the files that the mode asks for; their targets will find them made.
+/// Makes the files of the mode; their targets will find them created.
 pub(crate) fn plan(profile: &Profile, files: &mut Files, findings: &mut Findings) -> Vec<Preparation> {
     let Some(mode) = profile.precreate_files else { return Vec::new() };
-    // Keyed by bytes: paths are made in their order.
+    // Keyed by bytes: files are created in this order.
     let mut paths: BTreeMap<&OsStr, Wishes> = BTreeMap::new();
     for time_span in &profile.time_spans {
         for target in &time_span.targets {
@@ -48,7 +48,7 @@ pub(crate) fn plan(profile: &Profile, files: &mut Files, findings: &mut Findings
     preparations
 }
 
-/// The size and fill of a path that is made up front.
+/// The size and fill of a path that is created in advance.
 fn agreed(mode: PrecreateFiles, wishes: &Wishes) -> Option<Wanted> {
     let largest = *wishes.sizes.iter().max()?;
     let fill = *wishes.fills.first()?;

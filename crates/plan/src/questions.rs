@@ -1,8 +1,9 @@
-//! What must be known about the targets before anything can be planned.
+//! Facts about the targets that planning needs.
 
 use crate::content;
 use model::facts::TargetQuestion;
 use model::profile::{CacheMode, Profile};
+use model::rw_flags::RwFlags;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -19,6 +20,7 @@ pub fn questions(profile: &Profile) -> Vec<TargetQuestion> {
             let question = &mut questions[place];
             question.writes |= target.writes();
             question.direct |= target.cache_mode != CacheMode::Cached;
+            question.rw_flags |= RwFlags::from_target(target);
             if let Some(size) = target.size_to_create()
                 && question.creates.is_none_or(|(largest, _)| size > largest)
             {

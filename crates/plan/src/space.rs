@@ -1,4 +1,4 @@
-//! Free space, counted before anything is written.
+//! Free space, checked before anything is written.
 
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
@@ -6,7 +6,7 @@ use model::facts::FileSystem;
 use model::units::{Bytes, counted};
 use std::collections::BTreeMap;
 
-/// What the files that will be made need, by file system.
+/// Space that new files need, by file system.
 #[derive(Debug, Default)]
 pub(crate) struct Space {
     devices: BTreeMap<u64, Device>,
@@ -16,26 +16,26 @@ pub(crate) struct Space {
 struct Device {
     file_system: String,
     free_bytes: u64,
-    /// By name; a file that is made twice counts with its largest size.
+    /// By name; a file that is created twice counts with its largest size.
     files: BTreeMap<String, u64>,
 }
 
-/// A file that would be made, or grow.
+/// A file that would be created, or grow.
 #[derive(Clone, Debug)]
 pub struct NewFile<'a> {
     /// Number of the device of its file system.
     pub device: u64,
     /// Its file system.
     pub file_system: &'a FileSystem,
-    /// As messages name it.
+    /// Name in messages.
     pub name: String,
     /// Its size in bytes.
     pub size_bytes: u64,
-    /// How many of them are allocated already.
+    /// Bytes already allocated.
     pub allocated_bytes: u64,
 }
 
-/// What does not fit: a message for each file system.
+/// A message for each file system without enough space.
 pub fn shortages<'a>(files: impl IntoIterator<Item = NewFile<'a>>) -> Vec<String> {
     let mut space = Space::default();
     for NewFile { device, file_system, name, size_bytes, allocated_bytes } in files {
@@ -45,7 +45,7 @@ pub fn shortages<'a>(files: impl IntoIterator<Item = NewFile<'a>>) -> Vec<String
 }
 
 impl Space {
-    /// Counts a file of `size_bytes`, of which `allocated_bytes` are allocated already.
+    /// Adds a file of `size_bytes`, of which `allocated_bytes` are already allocated.
     pub(crate) fn add(
         &mut self,
         device: u64,
@@ -64,7 +64,7 @@ impl Space {
         *known = more.max(*known);
     }
 
-    /// Refuses what does not fit.
+    /// Refuses files that do not fit.
     pub(crate) fn check(&self, findings: &mut Findings) {
         self.shortages().for_each(|shortage| findings.refuse_file(RefusalKind::Impossible, shortage));
     }

@@ -1,4 +1,4 @@
-//! One target of a timespan: what happens to it first, how it is opened, where I/Os fall.
+//! One target of a timespan: its preparation, its open flags, the positions of I/Os.
 
 use crate::alignment;
 use crate::content;
@@ -11,6 +11,7 @@ use model::facts::TargetKind;
 use model::note::Note;
 use model::plan::{Expected, OpenPlan, Preparation, TargetPlan};
 use model::profile::{Target, TimeSpan};
+use model::rw_flags::RwFlags;
 
 /// A target and its layout.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// As one that other hosts write to, too, if this one does.
+    /// Marks the target as one that other hosts write to, too, if this one writes to it.
     fn shared_run(mut self, run: Option<String>) -> Self {
         self.plan.shared_run = run.filter(|_| self.plan.open.write);
         self
@@ -35,7 +36,7 @@ pub(crate) fn plan_all(
     files: &mut Files,
     findings: &mut Findings,
 ) -> Option<(Vec<Planned>, usize)> {
-    // All creations come first, as they do in the run: a target may use what a later one creates.
+    // All creations come first, as in the run: a target may use a file that a later one creates.
     let created: Vec<Creating> = time_span.targets.iter().map(|t| create(time_span, t, files, findings)).collect();
     let mut counters = 0;
     let mut planned = Vec::with_capacity(time_span.targets.len());
@@ -50,11 +51,15 @@ pub(crate) fn plan_all(
             continue;
         };
         let facts = files.facts();
-        let kind = files.target_facts(&target.path).map(|target| &target.kind);
+        let found = files.target_facts(&target.path);
+        let kind = found.map(|found| &found.kind);
+        let refused_flags = found.map_or(RwFlags::NONE, |found| found.refused_flags);
+        let can_set = mechanism::may_set_flags(target, &standing, refused_flags, &facts.system, findings)
+            && alignment::check_atomic(target, found.and_then(|found| found.atomic_writes), findings);
         let polling = kind.and_then(TargetKind::completion_polling);
         let can_poll = !time_span.completion_polling || mechanism::may_poll(&target.path, polling, findings);
         let can_change = mechanism::may_change_without_data(target, &standing, kind, findings);
-        if mechanism::check(target, &standing, &facts.system, findings) && can_poll && can_change {
+        if mechanism::check(target, &standing, &facts.system, findings) && can_poll && can_change && can_set {
             let shared_run = files.shared_run(&target.path);
             let more = plan(time_span, target, standing, preparation, threads, &mut counters, findings);
             planned.extend(more.map(|planned| planned.shared_run(shared_run)));
@@ -87,7 +92,7 @@ fn create(time_span: &TimeSpan, target: &Target, files: &mut Files, findings: &m
     files.create(&target.path, wanted, findings).map_or(Creating::Refused, Creating::Decided)
 }
 
-/// Refuses a log that other targets use too: its length would not be what their plans count on.
+/// Refuses a log that other targets use too: its length would differ from their plans.
 fn is_alone(time_span: &TimeSpan, target: &Target, findings: &mut Findings) -> bool {
     let users = time_span.targets.iter().filter(|other| other.path == target.path).count();
     if users > 1 {
@@ -126,7 +131,7 @@ fn plan(
     if bytes > 0 && layout.area.base_bytes + layout.area.size_bytes == size_bytes {
         findings.note(Note::EndNotReached { path: target.path.clone(), bytes });
     }
-    // A refused alignment ends it only here, so that both problems are heard of.
+    // A refused alignment returns only here, so that both errors are reported.
     let direct = match aligned {
         Some(refused_or_not) => Some(refused_or_not?),
         None => None,
@@ -145,7 +150,7 @@ fn plan(
     Some(Planned { plan, layout })
 }
 
-/// Says which options have no effect here.
+/// Notes options without effect here.
 fn note_ignored(target: &Target, findings: &mut Findings) {
     if target.temporary_hint {
         let reason = "Linux has no attribute for temporary files".to_owned();

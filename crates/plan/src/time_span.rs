@@ -86,7 +86,7 @@ pub(crate) fn plan(
     })
 }
 
-/// A flush after fewer writes than requests could write at once is a lower depth of writes.
+/// Notes a flush interval below the number of outstanding requests: it lowers the depth of writes.
 fn note_write_depth(time_span: &TimeSpan, workers: &[WorkerPlan], findings: &mut Findings) {
     let Some((writes, call)) = time_span.flushes() else { return };
     let depth = workers.iter().map(WorkerPlan::writing_slots).max().unwrap_or(0);
@@ -95,7 +95,7 @@ fn note_write_depth(time_span: &TimeSpan, workers: &[WorkerPlan], findings: &mut
     }
 }
 
-/// How many disks the targets are on.
+/// Number of disks of the targets.
 fn disks(facts: &Facts) -> usize {
     facts.disks.values().flatten().map(|disk| disk.name.as_str()).collect::<BTreeSet<_>>().len()
 }

@@ -1,10 +1,10 @@
-//! What of `-e` means nothing on Linux.
+//! Switches of `-e` without a meaning on Linux.
 
 use crate::findings::Findings;
 use model::note::Note;
 use model::profile::Tracing;
 
-/// Notes every switch that counts nothing here.
+/// Notes every switch without counters here.
 pub(crate) fn note(tracing: Tracing, findings: &mut Findings) {
     let no_images = "Linux has no such event: programs and libraries are mapped like any file";
     let counters = "no events are collected or buffered: kernel counters are read instead";

@@ -9,10 +9,10 @@ use model::verification::VerificationPlan;
 use verify::map::GenerationMap;
 use verify::unit::UnitSize;
 
-/// The share of the free memory that the map may take.
+/// Divisor of the free memory that limits the map.
 const MEMORY_SHARE: u64 = 2;
 
-/// The share that it takes if it cannot have an entry for each unit.
+/// Divisor of the free memory for the map if it cannot have an entry for each unit.
 const SHARED_MEMORY_SHARE: u64 = 8;
 
 /// Plans the verification of a timespan, with the memory of the map; `None` = refused.
@@ -60,7 +60,7 @@ pub(crate) fn plan(
     Some((plan, targets.iter().map(taken).fold(0, u64::saturating_add)))
 }
 
-/// Sizes of I/Os, and what all of their offsets are sums of multiples of.
+/// Sizes of I/Os, and the values whose multiples sum up to all of their offsets.
 fn places(work: &WorkerTarget) -> Vec<u64> {
     let area = work.pattern.area();
     let mut places = vec![work.block_bytes, area.base_bytes, area.alignment_bytes];

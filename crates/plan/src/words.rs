@@ -1,4 +1,4 @@
-//! How messages word quantities, lists and paths.
+//! Wording of quantities, lists and paths in messages.
 
 use model::facts::TargetFacts;
 use model::operation::Operation;
@@ -7,7 +7,7 @@ use model::profile::Reduction;
 use model::units::counted;
 use std::path::Path;
 
-/// A size without rounding, in the largest unit that holds it whole: `1280KiB`.
+/// A size without rounding, in the largest unit with a whole number: `1280KiB`.
 pub(crate) fn exact(bytes: u64) -> String {
     const UNITS: [(u32, &str); 5] = [(50, "PiB"), (40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     match UNITS.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift) {
@@ -16,12 +16,12 @@ pub(crate) fn exact(bytes: u64) -> String {
     }
 }
 
-/// A size that is a place: zero has no unit.
+/// A size as a position: zero has no unit.
 pub(crate) fn offset(bytes: u64) -> String {
     if bytes == 0 { "0".to_owned() } else { exact(bytes) }
 }
 
-/// What I/Os do that change a target, and the option that asks for them, at the beginning of a sentence.
+/// The action of I/Os that change a target, with its option, at the beginning of a sentence.
 pub(crate) fn changing(operation: Operation) -> &'static str {
     match operation {
         Operation::Read => "Reading",
@@ -31,7 +31,7 @@ pub(crate) fn changing(operation: Operation) -> &'static str {
     }
 }
 
-/// "a", "a and b", "a, b and c".
+/// "a", "a and b", "a, b and c"
 pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -46,7 +46,7 @@ pub(crate) fn target(target: &TargetPlan) -> String {
     format!("{stream}'{}'", target.path.display())
 }
 
-/// A path in quotes, and where it leads if that is elsewhere.
+/// A path in quotes, and the target of a symbolic link.
 pub fn path(path: &Path, facts: &TargetFacts) -> String {
     match &facts.resolved {
         Some(resolved) => format!("'{}' (a symbolic link to '{}')", path.display(), resolved.display()),
@@ -54,7 +54,7 @@ pub fn path(path: &Path, facts: &TargetFacts) -> String {
     }
 }
 
-/// Data that storage can make smaller.
+/// Data that storage can reduce, in words.
 pub(crate) fn reducible(reduction: Reduction) -> String {
     let Reduction { compress_ratio, dedupe_percent } = reduction;
     let compressible = format!("newly generated data that compresses {compress_ratio}:1");

@@ -1,4 +1,4 @@
-//! Threads and what each does to each of its targets.
+//! Threads and their work on each target.
 
 use crate::content;
 use crate::engine_choice::{self, NoEngine, Thread};
@@ -13,8 +13,9 @@ use model::limits::OUTSTANDING_MAX;
 use model::operation::Operation;
 use model::plan::{Assignment, Content, Expected, MappedPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
+use model::rw_flags::RwFlags;
 
-/// Which targets each thread serves, and as which of the target's threads.
+/// The targets of each thread, and its relative number on each.
 #[derive(Debug)]
 pub(crate) struct ThreadAssignments {
     /// By thread.
@@ -30,7 +31,7 @@ pub(crate) struct ThreadAssignment {
     relative_thread: u32,
 }
 
-/// Hands out the targets. The number of threads has been checked.
+/// Assigns the targets. The number of threads has been checked.
 pub(crate) fn assignments(time_span: &TimeSpan) -> ThreadAssignments {
     let mut by_thread: Vec<Vec<ThreadAssignment>> = Vec::new();
     if time_span.thread_count > 0 {
@@ -191,12 +192,13 @@ fn worker_target(
             flush: target.flush.filter(|_| !target.write_through),
         }),
         priority: target.io_priority,
+        rw_flags: RwFlags::from_target(target),
         large_pages: target.large_pages,
         effective_distribution: planned.layout.effective_distribution.clone(),
     }
 }
 
-/// Why a target cannot be discarded through `io_uring`, if it cannot.
+/// Reason why a target cannot be discarded through `io_uring`, if any.
 fn no_ring_discards(settings: &model::profile::Target, plan: &TargetPlan, files: &Files) -> Option<String> {
     let release = &files.facts().system.kernel_release;
     let is_discarded = settings.shares().does(Operation::Discard) && matches!(plan.expect, Expected::Block { .. });
@@ -209,21 +211,21 @@ fn no_ring_discards(settings: &model::profile::Target, plan: &TargetPlan, files:
     })
 }
 
-/// True if a kernel of this release takes discards of block devices on rings.
+/// True if a kernel of this release supports discards of block devices on rings.
 fn has_ring_discards(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|digits| digits.parse().unwrap_or(0));
     let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     version >= (6, 12)
 }
 
-/// The option by which a target gets I/Os that transfer no data, if it does.
+/// The option for I/Os of a target that transfer no data, if it has some.
 fn without_data(target: &model::profile::Target) -> Option<&'static str> {
     let shares = target.shares();
     let options = [("--discard", Operation::Discard), ("--write-zeroes", Operation::WriteZeroes)];
     options.into_iter().find(|(_, operation)| shares.does(*operation)).map(|(option, _)| option)
 }
 
-/// Nothing is made for writes that never happen.
+/// Content of writes; nothing is generated for a target without writes.
 fn content_of(time_span: &TimeSpan, target: &model::profile::Target) -> Content {
     if target.shares().does(Operation::Write) { content::content(time_span, target) } else { Content::Ramp }
 }

@@ -1,4 +1,4 @@
-//! The end of a preset that states bounds: each with its outcome and source, then PASS or FAIL of all.
+//! The end of the report of a preset with bounds: each with its outcome and source, then the overall PASS or FAIL.
 
 use crate::foreign;
 use crate::report_text::sentence;
@@ -27,7 +27,7 @@ pub(crate) fn block(preset: &PresetRun, result: &RunResult, out: &mut dyn Write)
     writeln!(out, ": {words}")
 }
 
-/// The outcome of all requirements together, in a few words. A run that failed does not pass by the figures it has.
+/// The joint outcome of all requirements, in a few words. A failed run does not pass, even if its figures do.
 fn outcome(result: &RunResult) -> (Severity, String) {
     let has_failed = !result.errors.is_empty() || result.time_spans.iter().any(|span| !span.errors.is_empty());
     if has_failed {

@@ -4,11 +4,11 @@ use model::affinity::{AffinityEntry, list_text};
 use model::limits::CPUS_PER_GROUP;
 use model::topology::{Cache, CacheKind, Topology};
 use model::units::Bytes;
-use report::words::numbers::ranges;
+use report::numbers::ranges;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// What the CPUs of a cache have in common.
+/// Level at which the CPUs of a cache match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Group,
@@ -26,7 +26,7 @@ struct Row<'a> {
     members: usize,
 }
 
-/// The table with the empty lines and the heading before it; nothing without caches.
+/// The table with the empty lines and the heading before it; empty without caches.
 pub(crate) fn block(out: &mut dyn Write, topology: &Topology) -> io::Result<()> {
     if topology.caches.is_empty() {
         return Ok(());

@@ -1,33 +1,41 @@
-//! `diskspd check`: a table of answers, and what to do.
+//! `diskspd check`: a table of findings, and advice.
 
 use crate::foreign;
-use crate::table_text::lines_of_any_width;
+use crate::table_text::{COLUMNS, lines};
 use model::check::CheckReport;
 use model::finding::{Finding, Severity};
+use model::printable::wrapped;
 use report::{Column, Table};
 use std::io::{self, Write};
 
-/// What checks answer, the most severe first.
-const OUTCOMES: [Severity; 4] = [Severity::Fail, Severity::Warn, Severity::Unknown, Severity::Pass];
+/// Outcomes of checks, the most severe first.
+const OUTCOMES: [Severity; 5] = [Severity::Fail, Severity::Warn, Severity::Note, Severity::Unknown, Severity::Pass];
 
-/// Writes all of it.
+/// Indent of the further lines of an advice.
+const FURTHER: &str = "    ";
+
+/// Writes the whole report.
 pub fn text(report: &CheckReport, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::with_columns(["RESULT", "CHECK", "OF", "FOUND"].map(Column::text));
+    let columns = ["RESULT", "CHECK"].map(Column::text).into_iter().chain(["OF", "FOUND"].map(Column::words));
+    let mut table = Table::with_columns(columns);
     for finding in &report.findings {
         let Finding { name, subject, severity, figure, .. } = finding;
         table.rows.push(vec![severity.name().to_owned(), name.clone(), shown(subject)?, shown(figure)?]);
     }
-    for line in lines_of_any_width(&table) {
-        writeln!(out, "{}", line.trim_start())?;
+    for line in lines(&table) {
+        writeln!(out, "{}", line.strip_prefix(' ').unwrap_or(&line))?;
     }
     let advised: Vec<&Finding> = report.findings.iter().filter(|finding| !finding.advice.is_empty()).collect();
     if !advised.is_empty() {
         writeln!(out, "\nWhat to do:")?;
     }
-    for wanted in [Severity::Fail, Severity::Warn] {
+    for wanted in [Severity::Fail, Severity::Warn, Severity::Note] {
         for finding in advised.iter().filter(|finding| finding.severity == wanted) {
             let Finding { name, subject, severity, advice, .. } = finding;
-            writeln!(out, "  {} {name} of {}: {advice}", severity.name(), shown(subject)?)?;
+            let words = format!("{} {name} of {}: {advice}", severity.name(), shown(subject)?);
+            for (index, line) in wrapped(&words, COLUMNS - FURTHER.len()).iter().enumerate() {
+                writeln!(out, "{}{line}", if index == 0 { "  " } else { FURTHER })?;
+            }
         }
     }
     let counts: Vec<String> =
@@ -35,7 +43,7 @@ pub fn text(report: &CheckReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}", counts.join(", "))
 }
 
-/// A path or message, which may hold anything, on one line.
+/// A path or message, which may contain anything, on one line.
 fn shown(text: &str) -> io::Result<String> {
     let mut bytes = Vec::new();
     foreign::write_bytes(&mut bytes, text.as_bytes())?;
@@ -63,7 +71,14 @@ mod tests {
         let findings = vec![
             finding("target", "a\n.dat", Severity::Pass, "a file", ""),
             finding("scheduler", "sda", Severity::Warn, "bfq", "use none"),
-            finding("raid", "md0", Severity::Fail, "degraded", "mend it"),
+            finding(
+                "raid",
+                "md0",
+                Severity::Fail,
+                "degraded: one of its drives is missing, and reads are rebuilt from the others",
+                "replace the drive that is missing, and wait until the array has been rebuilt before you measure",
+            ),
+            finding("lun-count", "a.dat", Severity::Note, "one LUN", "stripe it"),
             finding("smart", "sda", Severity::Unknown, "only root may ask", ""),
         ];
         let report = CheckReport {
@@ -79,14 +94,18 @@ mod tests {
         RESULT   CHECK      OF         FOUND
         pass     target     a\x0a.dat  a file
         warn     scheduler  sda        bfq
-        fail     raid       md0        degraded
+        fail     raid       md0        degraded: one of its drives is missing, and
+                                       reads are rebuilt from the others
+        note     lun-count  a.dat      one LUN
         unknown  smart      sda        only root may ask
 
         What to do:
-          fail raid of md0: mend it
+          fail raid of md0: replace the drive that is missing, and wait until the
+            array has been rebuilt before you measure
           warn scheduler of sda: use none
+          note lun-count of a.dat: stripe it
 
-        1 fail, 1 warn, 1 unknown, 1 pass
+        1 fail, 1 warn, 1 note, 1 unknown, 1 pass
         ");
     }
 }

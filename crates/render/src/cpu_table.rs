@@ -60,7 +60,7 @@ impl Column {
     }
 }
 
-/// The table, beginning with an empty line; nothing if an imported result has neither usage nor CPUs.
+/// The table, beginning with an empty line; empty if an imported result has neither usage nor CPUs.
 pub(crate) fn table(out: &mut dyn Write, measured: &Measured, topology: &Topology) -> io::Result<()> {
     if !measured.has_cpu_usage() && topology.cpus.is_empty() {
         return Ok(());

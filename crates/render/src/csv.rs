@@ -32,7 +32,7 @@ const COLUMNS: [&str; 16] = [
     "latency_max_ns",
 ];
 
-/// Percentiles: those of the text report.
+/// Percentiles, the same as in the text report.
 const PERCENTILES: [(&str, u64); 13] = [
     ("latency_p25_ns", 250_000_000),
     ("latency_p50_ns", 500_000_000),
@@ -58,8 +58,8 @@ pub(crate) fn header() -> String {
     columns().collect::<Vec<_>>().join(",")
 }
 
-/// Writes a header and every figure of the run. An empty cell is a figure that is unknown or that
-/// does not belong to the line.
+/// Writes a header and every figure of the run. An empty cell is a figure that is unknown or does not belong to the
+/// line.
 pub fn csv(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
     writer.write_record(columns())?;
@@ -73,7 +73,7 @@ pub fn csv(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     scope: &'static str,
@@ -99,7 +99,7 @@ fn time_span(writer: &mut Output<'_, '_>, number: u32, span_result: &TimeSpanRes
         let line = Line {
             thread: Some(row.thread),
             target: Some(&row.path),
-            // Results of fio do not have it.
+            // Results of fio lack it.
             target_size_bytes: Some(row.target_size_bytes).filter(|bytes| *bytes > 0),
             ..line("thread")
         };
@@ -127,8 +127,7 @@ fn time_span(writer: &mut Output<'_, '_>, number: u32, span_result: &TimeSpanRes
     Ok(())
 }
 
-/// Latencies without volumes and rates: those of a path, where there are several, and the response
-/// times of an open loop.
+/// Latencies without volumes and rates: those of a path, if there are several, and the response times of an open loop.
 fn latencies_only(
     writer: &mut Output<'_, '_>,
     line: &Line<'_>,
@@ -189,13 +188,13 @@ fn one_direction(
 enum Cell<'a> {
     Empty,
     Word(&'a str),
-    /// Not every path is UTF-8.
+    /// Paths need not be UTF-8.
     Path(&'a Path),
     Whole(u64),
     Real(f64),
 }
 
-/// What is not a number is unknown.
+/// A cell of a number; NaN and infinities are unknown.
 fn real<'a>(number: f64) -> Cell<'a> {
     if number.is_finite() { Cell::Real(number) } else { Cell::Empty }
 }
@@ -237,7 +236,7 @@ fn write_cells(writer: &mut Output<'_, '_>, cells: Vec<Cell<'_>>) -> io::Result<
             Cell::Word(word) => writer.write_field(word)?,
             Cell::Path(path) => writer.write_field(foreign::cell(path.as_os_str().as_encoded_bytes()))?,
             Cell::Whole(number) => writer.write_field(number.to_string())?,
-            // The shortest digits that mean this very number.
+            // The shortest digits that are exact.
             Cell::Real(number) => writer.write_field(number.to_string())?,
         }
     }

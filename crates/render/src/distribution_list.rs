@@ -1,13 +1,13 @@
-//! Effective distributions: where random I/Os really fell.
+//! Effective distributions: the actual targets of random I/Os.
 
 use crate::foreign;
 use model::plan::EffectiveDistribution;
 use model::result::{DistributionUse, DistributionUser};
-use report::words::numbers::{range_bytes, range_start};
+use report::numbers::{range_bytes, range_start};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// All lists, beginning with an empty line; nothing if none was used.
+/// All lists, beginning with an empty line; empty if no distribution was used.
 pub(crate) fn block(out: &mut dyn Write, uses: &[DistributionUse]) -> io::Result<()> {
     if uses.is_empty() {
         return Ok(());

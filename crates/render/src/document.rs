@@ -1,7 +1,7 @@
-//! Kinds of documents that this program writes, and how each is recognised by its beginning.
+//! Kinds of documents that this program writes, and their recognition by their beginning.
 //!
-//! A document that exists is replaced only by one of its kind, so a beginning that is not exactly what
-//! this program writes is somebody else's.
+//! An existing document is replaced only by one of its kind, so a beginning that differs from this program's output
+//! belongs to another program.
 
 use crate::fio::VERSION_PREFIX;
 use crate::open_metrics::PREFIX;
@@ -15,13 +15,13 @@ use model::result::RESULT_SCHEMA;
 use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA};
 use model::version::IMPLEMENTATION;
 
-/// The schema of what `verify --json` prints.
+/// The schema of the output of `verify --json`.
 pub const VERIFY_SCHEMA: &str = "diskspd-verify";
 
-/// How the Markdown of `gate --summary` begins.
+/// The beginning of the Markdown of `gate --summary`.
 pub const GATE_SUMMARY_TITLE: &str = "## diskspd gate: ";
 
-/// How the XML of `gate --junit` begins.
+/// The beginning of the XML of `gate --junit`.
 pub const JUNIT_BEGINNING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"diskspd gate\"";
 
 /// The line that `load.txt` of a cycle begins with, around the number of the cycle.
@@ -36,7 +36,7 @@ pub fn cycle_load_title(cycle: u32) -> String {
 /// Bytes needed to detect a document's kind, unless [`is_text_report`] says that all are needed.
 pub const HEAD_BYTES: usize = 64 << 10;
 
-/// Largest text report that is looked through.
+/// Largest text report that is searched.
 pub const TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// A kind of document.
@@ -92,124 +92,78 @@ pub enum DocumentKind {
     Png,
 }
 
-/// What a kind is called, with its article, and whether a document begins like one.
+/// The name of a kind, with its article, and the test of a document's beginning.
 struct Row {
     kind: DocumentKind,
     name: &'static str,
     begins: fn(&[u8]) -> bool,
 }
 
+const fn row(kind: DocumentKind, name: &'static str, begins: fn(&[u8]) -> bool) -> Row {
+    Row { kind, name, begins }
+}
+
 /// Every kind, once.
 const TABLE: [Row; 24] = [
-    Row {
-        kind: DocumentKind::ResultJson,
-        name: "a JSON result",
-        begins: |head| begins_with_member(head, &["schema"], RESULT_SCHEMA),
-    },
-    Row { kind: DocumentKind::ResultXml, name: "an XML result", begins: begins_as_xml },
-    Row { kind: DocumentKind::ResultText, name: "a text report", begins: begins_as_text },
-    Row {
-        kind: DocumentKind::ResultCsv,
-        name: "a CSV result",
-        begins: |head| first_line(head).is_some_and(|line| line == csv::header().as_bytes()),
-    },
-    Row {
-        kind: DocumentKind::FioJson,
-        name: "a result in the form of fio's JSON",
-        begins: |head| {
-            let version =
-                take(head, "{").and_then(|rest| take(rest, "\"fio version\"")).and_then(|rest| take(rest, ":"));
-            version.is_some_and(|rest| take(rest, &format!("\"{VERSION_PREFIX}")).is_some())
-        },
-    },
-    Row {
-        kind: DocumentKind::LiveStream,
-        name: "a live stream",
-        begins: |head| {
-            begins_with_member(head, &["kind", "begin", "schema"], LIVE_SCHEMA)
-                || begins_with_member(head, &["kind", "begin", "form"], LIVE_FORM_1)
-        },
-    },
-    Row {
-        kind: DocumentKind::MonitorRecording,
-        name: "a monitor recording",
-        begins: |head| begins_with_member(head, &["kind", "begin", "schema"], WATCH_SCHEMA),
-    },
-    Row { kind: DocumentKind::MonitorJsonLines, name: "a monitor stream", begins: begins_as_interval },
-    Row { kind: DocumentKind::MonitorCsv, name: "a monitor CSV", begins: begins_as_counters },
-    Row {
-        kind: DocumentKind::Check,
-        name: "a check report",
-        begins: |head| {
-            begins_with_member(head, &["schema"], CHECK_SCHEMA)
-                || begins_with_member(head, &["form"], "diskspd-check/1")
-        },
-    },
-    Row {
-        kind: DocumentKind::Sweep,
-        name: "a sweep record",
-        begins: |head| {
-            begins_with_member(head, &["schema"], SWEEP_SCHEMA) || begins_with_member(head, &["form"], SWEEP_FORM_1)
-        },
-    },
-    Row {
-        kind: DocumentKind::SweepTable,
-        name: "a sweep table",
-        begins: |head| {
-            let line = first_line(head).and_then(|line| std::str::from_utf8(line).ok());
-            line.is_some_and(sweep_csv::is_heading)
-        },
-    },
-    Row {
-        kind: DocumentKind::RunsTable,
-        name: "a table of runs",
-        begins: |head| first_line(head).is_some_and(|line| line == runs_csv::runs_header().as_bytes()),
-    },
-    // Nothing at its beginning names the program: a mark beside the file does.
-    Row { kind: DocumentKind::Workbook, name: "a workbook", begins: |_| false },
-    Row {
-        kind: DocumentKind::Verification,
-        name: "a verification report",
-        begins: |head| begins_with_member(head, &["schema"], VERIFY_SCHEMA),
-    },
-    Row {
-        kind: DocumentKind::CycleLoad,
-        name: "the output of the load of a cycle",
-        begins: |head| {
-            let [before, behind] = CYCLE_LOAD_TITLE.map(str::as_bytes);
-            first_line(head).is_some_and(|line| line.starts_with(before) && line.ends_with(behind))
-        },
-    },
-    // Users write and edit them: none is known to be the program's own.
-    Row { kind: DocumentKind::Job, name: "a job file", begins: |_| false },
-    Row {
-        kind: DocumentKind::GateIndex,
-        name: "a gate index",
-        begins: |head| begins_with_member(head, &["schema"], GATE_SCHEMA),
-    },
-    Row {
-        kind: DocumentKind::GateSummary,
-        name: "a gate summary",
-        begins: |head| head.starts_with(GATE_SUMMARY_TITLE.as_bytes()),
-    },
-    Row {
-        kind: DocumentKind::JUnit,
-        name: "a JUnit file",
-        begins: |head| head.starts_with(JUNIT_BEGINNING.as_bytes()),
-    },
-    Row { kind: DocumentKind::Metrics, name: "a metrics file", begins: begins_as_metrics },
-    Row { kind: DocumentKind::Page, name: "a report page", begins: begins_as_page },
-    Row { kind: DocumentKind::Svg, name: "an SVG chart", begins: begins_as_svg },
-    Row { kind: DocumentKind::Png, name: "a PNG chart", begins: begins_as_png },
+    row(DocumentKind::ResultJson, "a JSON result", |head| begins_with_member(head, &["schema"], RESULT_SCHEMA)),
+    row(DocumentKind::ResultXml, "an XML result", begins_as_xml),
+    row(DocumentKind::ResultText, "a text report", begins_as_text),
+    row(DocumentKind::ResultCsv, "a CSV result", |head| {
+        first_line(head).is_some_and(|line| line == csv::header().as_bytes())
+    }),
+    row(DocumentKind::FioJson, "a result in the form of fio's JSON", |head| {
+        let version = take(head, "{").and_then(|rest| take(rest, "\"fio version\"")).and_then(|rest| take(rest, ":"));
+        version.is_some_and(|rest| take(rest, &format!("\"{VERSION_PREFIX}")).is_some())
+    }),
+    row(DocumentKind::LiveStream, "a live stream", |head| {
+        begins_with_member(head, &["kind", "begin", "schema"], LIVE_SCHEMA)
+            || begins_with_member(head, &["kind", "begin", "form"], LIVE_FORM_1)
+    }),
+    row(DocumentKind::MonitorRecording, "a monitor recording", |head| {
+        begins_with_member(head, &["kind", "begin", "schema"], WATCH_SCHEMA)
+    }),
+    row(DocumentKind::MonitorJsonLines, "a monitor stream", begins_as_interval),
+    row(DocumentKind::MonitorCsv, "a monitor CSV", begins_as_counters),
+    row(DocumentKind::Check, "a check report", |head| {
+        begins_with_member(head, &["schema"], CHECK_SCHEMA) || begins_with_member(head, &["form"], "diskspd-check/1")
+    }),
+    row(DocumentKind::Sweep, "a sweep record", |head| {
+        begins_with_member(head, &["schema"], SWEEP_SCHEMA) || begins_with_member(head, &["form"], SWEEP_FORM_1)
+    }),
+    row(DocumentKind::SweepTable, "a sweep table", |head| {
+        let line = first_line(head).and_then(|line| std::str::from_utf8(line).ok());
+        line.is_some_and(sweep_csv::is_heading)
+    }),
+    row(DocumentKind::RunsTable, "a table of runs", |head| {
+        first_line(head).is_some_and(|line| line == runs_csv::runs_header().as_bytes())
+    }),
+    // Its beginning does not name the program; a mark beside the file does.
+    row(DocumentKind::Workbook, "a workbook", |_| false),
+    row(DocumentKind::Verification, "a verification report", |head| {
+        begins_with_member(head, &["schema"], VERIFY_SCHEMA)
+    }),
+    row(DocumentKind::CycleLoad, "the output of the load of a cycle", |head| {
+        let [before, behind] = CYCLE_LOAD_TITLE.map(str::as_bytes);
+        first_line(head).is_some_and(|line| line.starts_with(before) && line.ends_with(behind))
+    }),
+    // Users write and edit them: none is known to be of this program.
+    row(DocumentKind::Job, "a job file", |_| false),
+    row(DocumentKind::GateIndex, "a gate index", |head| begins_with_member(head, &["schema"], GATE_SCHEMA)),
+    row(DocumentKind::GateSummary, "a gate summary", |head| head.starts_with(GATE_SUMMARY_TITLE.as_bytes())),
+    row(DocumentKind::JUnit, "a JUnit file", |head| head.starts_with(JUNIT_BEGINNING.as_bytes())),
+    row(DocumentKind::Metrics, "a metrics file", begins_as_metrics),
+    row(DocumentKind::Page, "a report page", begins_as_page),
+    row(DocumentKind::Svg, "an SVG chart", begins_as_svg),
+    row(DocumentKind::Png, "a PNG chart", begins_as_png),
 ];
 
 impl DocumentKind {
-    /// What it is called, with its article.
+    /// Its name, with its article.
     pub fn name(self) -> &'static str {
         TABLE.iter().find(|row| row.kind == self).map_or("", |row| row.name)
     }
 
-    /// The kind of a document with this beginning; `None` = this program did not write it.
+    /// The kind of a document with this beginning; `None` = not written by this program.
     pub fn of(head: &[u8]) -> Option<Self> {
         TABLE.iter().find(|row| (row.begins)(head)).map(|row| row.kind)
     }
@@ -225,13 +179,13 @@ fn first_line(head: &[u8]) -> Option<&[u8]> {
     head.iter().position(|byte| *byte == b'\n').map(|end| &head[..end])
 }
 
-/// Takes `part` off the beginning of `rest`, white space before it included.
+/// Strips `part`, and white space before it, from the beginning of `rest`.
 fn take<'a>(rest: &'a [u8], part: &str) -> Option<&'a [u8]> {
     rest.trim_ascii_start().strip_prefix(part.as_bytes())
 }
 
-/// True if it is an object of JSON whose first member has this value. `path` is the name of the member;
-/// names and values of members before it come before that.
+/// True for a JSON object whose first member has this value. `path` is the name of the member, preceded by the names
+/// and values of the members before it.
 fn begins_with_member(head: &[u8], path: &[&str], value: &str) -> bool {
     let mut rest = take(head, "{");
     for (index, word) in path.iter().chain(std::iter::once(&value)).enumerate() {
@@ -245,7 +199,7 @@ fn begins_with_member(head: &[u8], path: &[&str], value: &str) -> bool {
     rest.is_some()
 }
 
-/// Of a result the implementation stands in `Tool`; `DiskSpd` itself names none.
+/// In a result, `Tool` contains the implementation; `DiskSpd` itself names none.
 fn begins_as_xml(head: &[u8]) -> bool {
     let Some(rest) = take(head, "<Results>").and_then(|rest| take(rest, "<System>")) else { return false };
     let text = String::from_utf8_lossy(rest);
@@ -253,8 +207,8 @@ fn begins_as_xml(head: &[u8]) -> bool {
     tool.is_some_and(|(tool, _)| tool.contains(&format!("<Implementation Name=\"{IMPLEMENTATION}\"")))
 }
 
-/// A text report is `DiskSpd`'s up to the figures: which loop it was, the verdict and errors among the
-/// results are in ours alone.
+/// A text report equals `DiskSpd`'s up to the figures: only ours has the kind of loop, the verdict and errors among the
+/// results.
 fn begins_as_text(text: &[u8]) -> bool {
     const OURS: [&[u8]; 4] = [b"closed loop, depth ", b"open loop, ", b"Verdict: ", b"ERROR: "];
     let mut lines = text.split(|byte| *byte == b'\n');
@@ -274,10 +228,10 @@ fn begins_as_interval(head: &[u8]) -> bool {
     begins.is_some_and(digits(",\"ended_at_unix_ns\":"))
 }
 
-/// As typeperf has it, but with the line ends of this system, which typeperf never writes.
+/// As in typeperf, but with the line ends of this system, which typeperf never writes.
 fn begins_as_counters(head: &[u8]) -> bool {
     let titled = head.strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(TYPEPERF_TITLE.as_bytes()));
-    // Of very many columns the line may be longer than what was read.
+    // With very many columns, the line may be longer than the part that was read.
     let line = first_line(head).unwrap_or(head);
     titled.is_some_and(|rest| rest.starts_with(b" (")) && !line.ends_with(b"\r")
 }

@@ -1,4 +1,4 @@
-//! What was asked for: the command line and the input parameters of each timespan.
+//! The echo of the input: the command line and the input parameters of each timespan.
 
 use crate::echo_target::{self, Mechanism, Platform};
 use crate::foreign;
@@ -12,19 +12,19 @@ use model::units::Bytes;
 use report::words::time::known;
 use std::io::{self, Write};
 
-/// What the echo shows beyond the profile.
+/// Settings of the echo beyond the profile.
 pub(crate) struct Decisions {
     pub(crate) platform: Platform,
     /// One per target.
     pub(crate) mechanisms: Vec<Mechanism>,
     /// 0 = system default.
     pub(crate) buffer_separation_bytes: u64,
-    /// The machine has more than one processor group.
+    /// True if the machine has more than one processor group.
     pub(crate) several_groups: bool,
 }
 
 impl Decisions {
-    /// What was decided; what would have been, if the run ended before it was planned.
+    /// The decisions of the plan, or the expected ones if the run ended before it was planned.
     pub(crate) fn made(
         span: &TimeSpan,
         span_result: Option<&TimeSpanResult>,
@@ -51,7 +51,7 @@ impl Decisions {
         }
     }
 
-    /// What planning would decide without restrictions of the system.
+    /// The decisions of planning on a system without restrictions.
     pub(crate) fn expected(span: &TimeSpan, system: &SystemFacts) -> Self {
         Self {
             platform: Platform::Linux,

@@ -1,4 +1,4 @@
-//! What was asked of one target.
+//! The echo of one target.
 
 use crate::foreign;
 use model::engine_kind::EngineKind;
@@ -6,15 +6,15 @@ use model::profile::{
     BypassIo, CacheMode, Distribution, FlushMode, IoPriority, Target, Throughput, TimeSpan, WriteSource,
 };
 use model::units::Bytes;
-use report::words::numbers::{range_bytes, range_start};
+use report::numbers::{range_bytes, range_start};
 use std::io::{self, Write};
 
-/// How the I/O of a target's threads is done, as far as its echo shows it.
+/// The I/O mechanism of a target's threads, as far as the echo shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mechanism {
-    /// One I/O at a time: nothing is said.
+    /// One I/O at a time: nothing is printed.
     OneAtATime,
-    /// That of an engine.
+    /// An I/O engine.
     Engine(EngineKind),
     /// Windows: completion ports.
     CompletionPorts,
@@ -23,12 +23,12 @@ pub(crate) enum Mechanism {
 }
 
 impl Mechanism {
-    /// That of an engine which was chosen.
+    /// The mechanism of the chosen engine.
     pub(crate) const fn of(engine: EngineKind) -> Self {
         if engine.is_one_at_a_time() { Self::OneAtATime } else { Self::Engine(engine) }
     }
 
-    /// The result of a profile if nothing has to be changed.
+    /// The mechanism of a profile if nothing has to be changed.
     pub(crate) fn expected(span: &TimeSpan, target: &Target) -> Self {
         if target.memory_mapped || target.outstanding <= 1 {
             Self::OneAtATime
@@ -39,7 +39,7 @@ impl Mechanism {
         }
     }
 
-    /// What `DiskSpd` does on Windows.
+    /// The mechanism of `DiskSpd` on Windows.
     pub(crate) fn on_windows(span: &TimeSpan, target: &Target) -> Self {
         match (target.outstanding, span.completion_routines) {
             (0 | 1, _) => Self::OneAtATime,
@@ -49,7 +49,7 @@ impl Mechanism {
     }
 }
 
-/// Where a profile was run: it decides the words for what the system does.
+/// The system that a profile was run on: it determines the wording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Platform {
     Linux,
@@ -139,8 +139,8 @@ fn path(out: &mut dyn Write, target: &Target) -> io::Result<()> {
     writeln!(out, "'")
 }
 
-/// The line on the device's cache says what was asked for: what the device did is found out by
-/// counting, and is in the results.
+/// The line on the device's cache prints the request: the effect on the device is measured by counters, and is in the
+/// results.
 fn caching(out: &mut dyn Write, target: &Target, platform: Platform) -> io::Result<()> {
     let software = match target.cache_mode {
         CacheMode::Cached => "using software cache",
@@ -210,7 +210,7 @@ fn depth(out: &mut dyn Write, span: &TimeSpan, target: &Target) -> io::Result<()
     }
 }
 
-/// What the hints for the cache do; a temporary file means nothing to Linux.
+/// The effect of the cache hints; a temporary file has none on Linux.
 fn hints(out: &mut dyn Write, target: &Target, platform: Platform) -> io::Result<()> {
     let [sequential, random, temporary] = match platform {
         Platform::Linux => {
@@ -246,7 +246,7 @@ fn mechanism(out: &mut dyn Write, mechanism: Mechanism) -> io::Result<()> {
     }
 }
 
-/// The list as it was given, holes and the automatic last range included.
+/// The list as given, holes and the automatic last range included.
 fn distribution(out: &mut dyn Write, distribution: &Distribution) -> io::Result<()> {
     writeln!(out, "      IO Distribution:")?;
     let mut start = 0u64;

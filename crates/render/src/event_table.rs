@@ -3,7 +3,7 @@
 use model::kernel_events::KernelEvents;
 use std::io::{self, Write};
 
-/// The counters, beginning with empty lines; nothing without them.
+/// The counters, beginning with empty lines; empty without counters.
 pub(crate) fn block(out: &mut dyn Write, events: &KernelEvents) -> io::Result<()> {
     if !events.classes.is_empty() {
         writeln!(out, "\n\n\nETW:\n----\n")?;

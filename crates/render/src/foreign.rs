@@ -1,16 +1,16 @@
-//! Text that comes from outside, in cells and lines.
+//! Text from outside, in cells and lines.
 
 use model::printable::printable_bytes;
 use std::io::{self, Write};
 
-/// Writes bytes as they are, so that scripts find the very path they gave, but unprintable characters
-/// as `\xNN`: a line break in a file's name must not start a line of the report.
+/// Writes bytes unchanged, so that scripts find the path as given, but unprintable characters as `\xNN`: a line break
+/// in a file name must not start a line of the report.
 pub(crate) fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     out.write_all(&printable_bytes(bytes))
 }
 
-/// A text cell of comma-separated values: printable, and with an apostrophe before what a spreadsheet would take for
-/// a formula. Never for numbers.
+/// A text cell of comma-separated values: printable, and with an apostrophe before a text that a spreadsheet would read
+/// as a formula. Never for numbers.
 pub(crate) fn cell(text: &[u8]) -> Vec<u8> {
     let apostrophe: &[u8] =
         if matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r')) { b"'" } else { b"" };

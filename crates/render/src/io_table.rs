@@ -4,11 +4,11 @@ use crate::foreign;
 use model::figures::{Directions, Figures};
 use model::result::Measured;
 use model::units::{Bytes, mib};
-use report::words::numbers::ms;
+use report::numbers::ms;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Which I/Os a table counts.
+/// The I/Os that a table counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Total,
@@ -59,7 +59,7 @@ pub(crate) fn table(out: &mut dyn Write, measured: &Measured, kind: Kind, column
         write!(out, "{:6} | {} | ", row.thread, cells(kind.of(&row.figures), columns))?;
         foreign::write_path(out, &row.path)?;
         match row.target_size_bytes {
-            // Results of fio do not have it; no target of this program is empty.
+            // Results of fio lack it; no target of this program is empty.
             0 => writeln!(out)?,
             bytes => writeln!(out, " ({})", Bytes(bytes))?,
         }

@@ -4,10 +4,10 @@ use crate::foreign;
 use model::figures::{Directions, LatencyDistribution};
 use model::result::{Measured, TargetLatencies};
 use report::NAMED_PERCENTILES;
-use report::words::numbers::ms;
+use report::numbers::ms;
 use std::io::{self, Write};
 
-/// A table per path, if there are several, and the table of all; nothing without `-L`.
+/// A table per path, if there are several, and the table of all; empty without `-L`.
 pub(crate) fn tables(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
     for TargetLatencies { path, latency } in &measured.target_latencies {
         write!(out, "\nLatency distribution: ")?;
@@ -35,8 +35,8 @@ pub(crate) fn table(out: &mut dyn Write, latencies: &Directions<Option<LatencyDi
     row(out, "max", latencies, |latencies| latencies.figures.max_ns)
 }
 
-/// Without samples, reads and writes show `N/A`, and the total shows zero. A percentile that an imported result does not
-/// have is `N/A` everywhere.
+/// Without samples, reads and writes show `N/A`, and the total shows zero. A percentile missing from an imported result
+/// is `N/A` everywhere.
 fn row(
     out: &mut dyn Write,
     label: &str,

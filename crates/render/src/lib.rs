@@ -1,8 +1,7 @@
 //! Results become documents: text (`DiskSpd`'s report in the layout of version 2.3), XML, JSON and CSV.
 //!
-//! Pure functions of what they are given; nothing is computed here, no file, clock or environment
-//! is read. Scripts cut these lines apart by prefix, by `|` and by position, so blanks, tabs and
-//! the order of lines are part of the contract.
+//! Pure functions of their arguments; nothing is computed here, no file, clock or environment is read. Scripts split
+//! these lines by prefix, by `|` and by position, so blanks, tabs and the order of lines are part of the contract.
 
 mod acceptance;
 mod cache_table;
@@ -57,12 +56,12 @@ use model::units::UnixTime;
 use report::closing_line;
 use std::io::{self, Write};
 
-/// How much a report says beside what `DiskSpd` prints.
+/// Extent of a report beyond the output of `DiskSpd`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Figures with their intervals, devices, warnings and what to do, and the result on the last line.
+    /// Figures with their intervals, devices, warnings and advice, and the result on the last line.
     Short,
-    /// All there is.
+    /// Everything.
     Full,
 }
 
@@ -90,7 +89,7 @@ pub fn text(result: &RunResult, detail: Detail, out: &mut dyn Write) -> io::Resu
     }
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let Some(span) = result.profile.time_spans.get(index) else { break };
-        // Notes of the plan belong to the one timespan there is, else to the end of the report.
+        // Notes of the plan belong to the only timespan, or else to the end of the report.
         let run_notes = if result.time_spans.len() == 1 { &result.notes[..] } else { &[] };
         let shown = time_span::Shown {
             number: index + 1,
@@ -116,15 +115,14 @@ pub fn text(result: &RunResult, detail: Detail, out: &mut dyn Write) -> io::Resu
     line.map_or(Ok(()), |line| writeln!(out, "{}", printable(&line)))
 }
 
-/// Writes the figures, the findings and what came out, in a few lines.
+/// Writes the figures, the findings and the outcome, in a few lines.
 pub fn brief(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     short::brief(result, out)?;
     closing_line(result).map_or(Ok(()), |line| writeln!(out, "{}", printable(&line)))
 }
 
-/// Writes the profile alone (`-Rptext`): the command line and the input parameters, as far as
-/// they follow from the profile and the machine. Nothing was planned, so it tells which mechanism
-/// would be used.
+/// Writes the profile alone (`-Rptext`): the command line and the input parameters, as far as they follow from the
+/// profile and the machine. Nothing was planned, so it prints the expected mechanism.
 pub fn profile_text(
     command_line: &str,
     profile: &Profile,

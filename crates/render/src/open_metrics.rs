@@ -1,6 +1,6 @@
-//! Figures as `OpenMetrics` text, in a file as the textfile collector of Prometheus' `node_exporter` takes it.
+//! Figures as `OpenMetrics` text, in a file for the textfile collector of Prometheus' `node_exporter`.
 //!
-//! All of them are gauges and histograms, which stand alike in `OpenMetrics` and in Prometheus' older text.
+//! All of them are gauges and histograms, which are the same in `OpenMetrics` and in Prometheus' older text format.
 
 use model::figures::{Directions, Figures, Summary};
 use model::metric::MetricName;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
-/// What every name begins with; those of a run that goes on (`--metrics`) begin with `diskspd` alone.
+/// The prefix of all names; those of a run in progress (`--metrics`) begin with `diskspd` alone.
 pub(crate) const PREFIX: &str = "diskspd_result";
 
 /// Writes the figures of a result.
@@ -42,7 +42,7 @@ struct Gauges {
     samples: Vec<(Labels, f64)>,
 }
 
-/// What is in the file, in its order.
+/// The content of the file, in its order.
 #[derive(Debug)]
 struct Families {
     gauges: Vec<Gauges>,
@@ -95,7 +95,7 @@ impl Families {
     }
 }
 
-/// What is known of the run as a whole.
+/// Known facts of the whole run.
 fn about(result: &RunResult) -> Vec<Gauges> {
     let Tool { version, implementation, .. } = &result.tool;
     let version = implementation.as_ref().map_or(version, |implementation| &implementation.version);
@@ -124,7 +124,7 @@ fn about(result: &RunResult) -> Vec<Gauges> {
     ]
 }
 
-/// Samples of a figure of reads, writes and both, where it is known.
+/// Samples of a figure of reads, writes and both, if known.
 fn samples(
     summaries: &[(&str, &Directions<Summary>)],
     more: &[(&'static str, &str)],
@@ -180,7 +180,7 @@ fn latencies(summaries: &[(&str, &Directions<Summary>)]) -> [Gauges; 3] {
     ]
 }
 
-/// Latencies by their full names, as `--require` has them.
+/// Latencies by their full names, as in `--require`.
 fn by_name(spans: &[(String, &TimeSpanResult, &Measured)]) -> Gauges {
     let is_latency = |name: &str| MetricName::parse(name).is_ok_and(|name| name.metric.needs_latency());
     let samples = spans.iter().flat_map(|(number, span, _)| {
@@ -195,7 +195,7 @@ fn by_name(spans: &[(String, &TimeSpanResult, &Measured)]) -> Gauges {
     }
 }
 
-/// What was done to one path in one direction.
+/// Sums of the I/O to one path in one direction.
 #[derive(Default)]
 struct TargetSum {
     ios: u64,

@@ -2,11 +2,11 @@
 
 use model::figures::{Directions, Figures};
 use model::units::mib;
-use report::words::numbers::ms;
+use report::numbers::ms;
 use report::{NAMED_PERCENTILES, Part};
 use std::io::{self, Write};
 
-/// The part of a timespan, which has a number if there are several.
+/// The part of a timespan, which is numbered if there are several.
 pub fn part(time_span: Option<usize>, part: &Part, out: &mut dyn Write) -> io::Result<()> {
     let of = time_span.map(|number| format!(" of timespan {number}")).unwrap_or_default();
     let s = |ns: u64| ns as f64 / 1e9;
@@ -39,7 +39,7 @@ fn row<T>(
     writeln!(out, "{label:>10} | {read:>15} | {write:>15} | {total:>15}")
 }
 
-/// As the report names it, or in percent.
+/// The name as in the report, or the rank in percent.
 fn name(rank_ppb: u64) -> String {
     let named = NAMED_PERCENTILES.iter().find(|(_, rank)| *rank == rank_ppb);
     named.map_or_else(|| format!("{}%", rank_ppb as f64 / 1e7), |(name, _)| (*name).to_owned())

@@ -1,4 +1,4 @@
-//! What lies under a path, for people: the mount, the layers down to the disks, and the bytes of the file on each.
+//! The storage below a path, for people: the mount, the layers down to the disks, and the bytes of the file on each.
 
 use crate::table_text::lines_of_any_width;
 use model::block_device::{BlockDevice, DeviceKind};
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What is printed where nothing is known.
+/// Printed for an unknown value.
 const UNKNOWN: &str = "-";
 
-/// What lies under one path.
+/// The storage below one path.
 pub fn text(path: &Path, environment: &TargetEnvironment, placement: Option<&Placement>) -> String {
     let mut text = format!("{}\n", shown(path));
     // Writing to a String cannot fail, here and below.
@@ -28,13 +28,18 @@ pub fn text(path: &Path, environment: &TargetEnvironment, placement: Option<&Pla
     }
     let devices = environment.devices();
     if !devices.is_empty() {
-        let [layer, kind, model] = ["LAYER", "KIND", "MODEL"].map(Column::text);
+        let [layer, kind, media, model] = ["LAYER", "KIND", "MEDIA", "MODEL"].map(Column::text);
         let [size, bytes, share] = ["SIZE", "BYTES", "SHARE"].map(Column::number);
-        let mut table = Table::with_columns([layer, kind, size, model, bytes, share]);
+        let mut table = Table::with_columns([layer, kind, media, size, model, bytes, share]);
         for device in devices {
             add(&mut table, device, 0, placement);
         }
         text.extend(lines_of_any_width(&table).iter().map(|line| format!("  {line}\n")));
+    }
+    let media = placement.map(Placement::bytes_by_media).filter(|media| media.len() > 1).unwrap_or_default();
+    if !media.is_empty() {
+        let on = media.iter().map(|(media, bytes)| format!("{} on {}", Bytes(*bytes), media.word()));
+        let _ = writeln!(text, "  {}", on.collect::<Vec<_>>().join(", "));
     }
     for unknown in placement.iter().flat_map(|placement| &placement.unknown) {
         let _ = writeln!(text, "  {}", unknown.words());
@@ -42,7 +47,7 @@ pub fn text(path: &Path, environment: &TargetEnvironment, placement: Option<&Pla
     text
 }
 
-/// Where the bytes of a run's targets lie, for its plan; nothing if no file system tells.
+/// The location of the bytes of a run's targets, for its plan; empty if no file system reports it.
 pub fn of_targets(placements: &BTreeMap<PathBuf, Placement>) -> String {
     if placements.is_empty() {
         return String::new();
@@ -84,6 +89,7 @@ fn add(table: &mut Table, device: &BlockDevice, depth: usize, placement: Option<
     table.rows.push(vec![
         format!("{}{}{}", "  ".repeat(depth), device.name, name_of(device)),
         device.kind.word() + &role,
+        known(device.is_disk().then(|| device.media_type().word().to_owned())),
         known(device.size_bytes.map(|bytes| Bytes(bytes).to_string())),
         known(Some(model).filter(|model| !model.is_empty())),
         known(share.map(|share| Bytes(share.bytes).to_string())),
@@ -94,7 +100,7 @@ fn add(table: &mut Table, device: &BlockDevice, depth: usize, placement: Option<
     }
 }
 
-/// What people call it, if that is not its name.
+/// Its common name, if that is not its device name.
 fn name_of(device: &BlockDevice) -> String {
     let name = match &device.kind {
         DeviceKind::Mapper { name, .. } => name.clone(),
@@ -107,6 +113,7 @@ fn name_of(device: &BlockDevice) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::block_device::MediaType;
     use model::environment::MountedFileSystem;
     use model::placement::UnknownPlace;
 
@@ -138,6 +145,7 @@ mod tests {
             bytes,
             is_even,
             is_disk: device == "sda",
+            media: MediaType::Unknown,
         };
         let placement = Placement {
             placed_bytes: 8192,
@@ -150,9 +158,9 @@ mod tests {
         /data/f
           xfs from /dev/mapper/vg-data, mounted at /data (rw,noatime)
           8KiB in 2 extents, compressed or encrypted
-           LAYER         KIND  SIZE  MODEL  BYTES         SHARE
-           dm-0 vg-data  dm    1GiB  -       8KiB       100.0 %
-             sda         disk  1TiB  -       4KiB  about 50.0 %
+           LAYER         KIND  MEDIA    SIZE  MODEL  BYTES         SHARE
+           dm-0 vg-data  dm    -        1GiB  -       8KiB       100.0 %
+             sda         disk  unknown  1TiB  -       4KiB  about 50.0 %
           below dm-0 unknown (needs root)
         ");
         let targets = BTreeMap::from([(PathBuf::from("/data/f"), placement)]);

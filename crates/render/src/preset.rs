@@ -1,10 +1,10 @@
-//! The loads of a preset: their table, and what makes its figures doubtful.
+//! The loads of a preset: their table, and conditions that make its figures doubtful.
 
 use crate::{Detail, acceptance, report_text};
 use model::result::RunResult;
 use std::io::{self, Write};
 
-/// The report of the run's preset; nothing of a run without one.
+/// The report of the run's preset; empty for a run without one.
 pub fn table(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let Some(preset) = &result.preset else { return Ok(()) };
     report_text::sentence(out, &preset.title)?;

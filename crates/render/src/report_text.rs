@@ -1,24 +1,24 @@
-//! A report for a terminal: the answer, tables, what to know before the figures are used, what to do next.
+//! A report for a terminal: the answer, tables, findings to know before use, the next step.
 
 use crate::Detail;
 use crate::table_text::{COLUMNS, lines};
 use model::finding::{Finding, Severity};
 use model::printable::{printable, wrapped};
-use report::words::numbers::grouped;
+use report::numbers::grouped;
 use report::{Answer, Banner, Block, Brief, Found, Report, Section, Table, Tile, Tone};
 use std::io::{self, Write};
 
-/// The column that the texts of labelled lines begin at.
+/// The column at which the texts of labelled lines begin.
 const TEXT_COLUMN: usize = 10;
 
-/// The beginning of lines of a headline after the first.
+/// Indent of the further lines of a headline.
 const FURTHER: &str = "  ";
 
 /// Findings of one name that a verdict without details shows; the others are counted.
 const ALIKE_MAX: usize = 3;
 
-/// Writes a report in lines of 80 columns; tables leave out columns that have no room. Without details each
-/// warning takes a line, and sections of details are left out.
+/// Writes a report in lines of 80 columns; tables omit columns that do not fit. Without details each warning takes a
+/// line, and sections of details are omitted.
 pub fn report_text(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     let Report { load, lead, before_use, brief, sections, .. } = report;
     labelled(out, "Load", load)?;
@@ -34,16 +34,12 @@ pub fn report_text(report: &Report, detail: Detail, out: &mut dyn Write) -> io::
     details.into_iter().try_for_each(|section| self::section(out, section, detail))
 }
 
-/// Writes the answers of a report alone, each with the sentence that has its figures, below what it is about, and in a
-/// sentence whether they can be trusted.
+/// Writes only the answers of a report, each with the sentence that has its figures, below `about`, and a sentence on
+/// their trust.
 pub fn answers(about: &str, report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     sentence(out, about)?;
-    let answers = report.lead.iter().filter_map(|block| match block {
-        Block::Answers { answers } => Some(answers),
-        _ => None,
-    });
-    for answer in answers.flatten() {
+    for answer in report.answers() {
         let of = if answer.about().is_empty() { String::new() } else { format!("{}: ", answer.about()) };
         labelled(out, "Answer", &format!("{of}{}", answer.headline()))?;
         answer.sentences().first().map_or(Ok(()), |words| labelled(out, "", words))?;
@@ -82,7 +78,7 @@ pub(crate) fn block(out: &mut dyn Write, block: &Block, detail: Detail) -> io::R
             labelled(out, "Figures", &tiles.iter().map(figure).collect::<Vec<_>>().join(", "))?;
             sentence(out, note)
         }
-        // Pictures.
+        // Charts are not text.
         Block::Charts { .. } | Block::Absent { .. } => Ok(()),
         Block::Table(table) => self::table(out, table),
         Block::Facts { facts } => facts.iter().try_for_each(|fact| labelled(out, fact.name, &fact.value)),
@@ -105,7 +101,7 @@ fn answer(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
     answer.sentences().iter().try_for_each(|words| labelled(out, "", words))
 }
 
-/// The headline in a line of its own, then the findings with what to do.
+/// The headline on a line of its own, then the findings with advice.
 pub(crate) fn banner(out: &mut dyn Write, headline: &str, banner: &Banner, detail: Detail) -> io::Result<()> {
     let lines = wrapped(headline, COLUMNS - FURTHER.len()).into_iter();
     let mut lines = lines.zip([""].into_iter().chain(std::iter::repeat(FURTHER)));
@@ -113,8 +109,8 @@ pub(crate) fn banner(out: &mut dyn Write, headline: &str, banner: &Banner, detai
     findings(out, banner, detail, FURTHER)
 }
 
-/// A line for each warning and, with details, for each note; else the names of all notes share one. Indented ones have
-/// what to do.
+/// A line for each warning and, with details, for each note; otherwise the names of all notes share one. Indented lines
+/// contain the advice.
 pub(crate) fn findings(out: &mut dyn Write, banner: &Banner, detail: Detail, indent: &str) -> io::Result<()> {
     let is_full = detail == Detail::Full;
     let is_listed = |found: &&Found| is_full || found.tone > Tone::Good;
@@ -154,7 +150,7 @@ pub(crate) fn sentence(out: &mut dyn Write, words: &str) -> io::Result<()> {
     wrapped(words, COLUMNS).iter().try_for_each(|line| writeln!(out, "{}", printable(line)))
 }
 
-/// `Next      Run it again: ...`; the lines after the first begin below its text.
+/// `Next      Run it again: ...`; the further lines begin below its text.
 pub(crate) fn labelled(out: &mut dyn Write, label: &str, words: &str) -> io::Result<()> {
     let mut label = format!("{label} ");
     for line in wrapped(words, COLUMNS - TEXT_COLUMN.max(label.chars().count())) {

@@ -1,4 +1,4 @@
-//! A line for each run of a series, in the form that `DiskSpd`'s guides print.
+//! A line for each run of a series, in the form of `DiskSpd`'s guides.
 
 use model::headline::Headline;
 use model::metric::Metric;
@@ -6,14 +6,13 @@ use model::profile::Profile;
 use model::sweep::{Point, Purpose, Setting, Sweep, Visit, VisitOutcome};
 use model::units::mib;
 use report::Repeats;
-use report::words::numbers::ms;
+use report::numbers::ms;
 use std::io::{self, Write};
 
-/// One run, in the form that `DiskSpd`'s guides print:
-/// `Param -o 8 -t 1, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
+/// One run, in the form of `DiskSpd`'s guides: `Param -o 8 -t 1, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
 pub fn sweep_line(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "Param")?;
-    // A run for the capacity is of no rate.
+    // A run for the capacity has no rate.
     let none = Point::default();
     let point = if visit.purpose == Purpose::Capacity { &none } else { point };
     for setting in shown(profile, point) {
@@ -23,7 +22,7 @@ pub fn sweep_line(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn
     writeln!(out, "{}", why(visit.purpose))
 }
 
-/// `, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`, or why there are none.
+/// `, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`, or the reason why there are none.
 fn figures_of_line(outcome: &VisitOutcome, out: &mut dyn Write) -> io::Result<()> {
     match outcome {
         VisitOutcome::Measured { headline, .. } => {
@@ -53,7 +52,7 @@ fn why(purpose: Purpose) -> &'static str {
     }
 }
 
-/// Depth and threads, which the guides always print, and what else varies.
+/// Depth and threads, which the guides always print, and the other varied settings.
 fn shown(profile: &Profile, point: &Point) -> Vec<Setting> {
     let setting = |name: &str, value: u32| Setting { name: name.to_owned(), value: value.to_string() };
     let target = profile.time_spans.first().and_then(|span| Some((span, span.targets.first()?)));

@@ -18,7 +18,7 @@ pub fn runs_csv(table: &RunsTable, out: &mut dyn Write) -> io::Result<()> {
     runs_csv_rows(table, out)
 }
 
-/// Writes a line for each run, to go below a header.
+/// Writes a line for each run, without a header.
 pub fn runs_csv_rows(table: &RunsTable, out: &mut dyn Write) -> io::Result<()> {
     let mut writer: Writer<&mut dyn Write> = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
     for row in table.rows() {

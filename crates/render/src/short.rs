@@ -1,6 +1,7 @@
-//! What follows `DiskSpd`'s tables in a report without details: intervals, devices, remarks and findings, a line each.
+//! The part after `DiskSpd`'s tables in a report without details: intervals, devices, remarks and findings, a line
+//! each.
 //!
-//! Lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
+//! Lines begin unlike any line of `DiskSpd`, so that scripts ignore them.
 
 use crate::foreign;
 use crate::report_text::{self, labelled};
@@ -8,15 +9,17 @@ use model::finding::{Finding, Severity};
 use model::note::Note;
 use model::printable::printable;
 use model::result::{Measured, RunResult, TimeSpanResult};
-use model::storage_course::{DeviceCourse, DeviceFigures, DeviceRequests, ShareCourse, ShareFigures};
+use model::storage_course::{
+    CacheFigures, CacheHits, DeviceCourse, DeviceFigures, DeviceRequests, ShareCourse, ShareFigures,
+};
 use model::units::mib;
 use report::closing_line;
 use report::intervals::{self, digits};
-use report::words::numbers::{grouped, ms};
+use report::numbers::{grouped, ms};
 
 use std::io::{self, Write};
 
-/// Devices and shares that are shown; those beyond are the least busy.
+/// Devices and shares that are shown; the others are the least busy.
 const DEVICES_MAX: usize = 4;
 
 /// Figures with their intervals, and devices; the first line is empty.
@@ -24,12 +27,13 @@ pub(crate) fn figures(out: &mut dyn Write, measured: &Measured) -> io::Result<()
     writeln!(out)?;
     intervals::in_short(measured, false).map_or(Ok(()), |table| report_text::table(out, &table))?;
     report::no_intervals(measured).map_or(Ok(()), |words| report_text::sentence(out, &words))?;
-    let Measured { devices, shares, .. } = measured;
+    let Measured { devices, shares, caches, .. } = measured;
     devices.iter().take(DEVICES_MAX).try_for_each(|device| writeln!(out, "{}", printable(&of_device(device))))?;
-    shares.iter().take(DEVICES_MAX).try_for_each(|share| writeln!(out, "{}", printable(&of_share(share))))
+    shares.iter().take(DEVICES_MAX).try_for_each(|share| writeln!(out, "{}", printable(&of_share(share))))?;
+    caches.iter().take(DEVICES_MAX).try_for_each(|cache| report_text::sentence(out, &printable(&of_cache(cache))))
 }
 
-/// All figures and findings of a result; of several timespans a line for each.
+/// All figures and findings of a result; for several timespans a line for each.
 pub(crate) fn brief(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     if let [only] = &result.time_spans[..] {
         let measured = only.measured.iter();
@@ -69,7 +73,21 @@ fn of_share(ShareCourse { source, mean, .. }: &ShareCourse) -> String {
     format!("{source}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// Errors, and notes that no finding tells.
+/// `cache bcache0: 93.1 % of reads hit (931 of 1,000), 12 reads bypassed it`
+fn of_cache(CacheFigures { cache, read, write, bypassed_reads }: &CacheFigures) -> String {
+    let of = |what: &str, of: &CacheHits| {
+        let share = of.hit_percent?;
+        let (hits, all) = (of.hits as f64, of.hits.saturating_add(of.misses) as f64);
+        Some(format!("{share:.1} % of {what} hit ({} of {})", grouped(hits), grouped(all)))
+    };
+    let bypassed = bypassed_reads.filter(|reads| *reads > 0);
+    let bypassed = bypassed.map(|reads| format!("{} reads bypassed it", grouped(reads as f64)));
+    let parts = [of("reads", read), write.as_ref().and_then(|write| of("writes", write)), bypassed];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("cache {cache}: {}", if parts.is_empty() { "no I/O counted".to_owned() } else { parts.join(", ") })
+}
+
+/// Errors, and notes that no finding reports.
 pub(crate) fn remarks(out: &mut dyn Write, run_notes: &[Note], span_result: &TimeSpanResult) -> io::Result<()> {
     for error in &span_result.errors {
         foreign::remark(out, "ERROR", error)?;

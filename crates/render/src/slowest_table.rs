@@ -1,11 +1,11 @@
-//! The slowest I/Os of a measurement, and what the kernel said meanwhile.
+//! The slowest I/Os of a measurement, and the kernel messages of that time.
 
 use crate::report_text::table;
 use model::result::Measured;
 use report::Table;
 use std::io::{self, Write};
 
-/// Those of a timespan, which has a number if there are several.
+/// The slowest I/Os of a timespan, which is numbered if there are several.
 pub fn slowest(time_span: Option<usize>, measured: &Measured, out: &mut dyn Write) -> io::Result<()> {
     let of = time_span.map(|number| format!(" of timespan {number}")).unwrap_or_default();
     let slowest = report::slowest(measured, usize::MAX);

@@ -36,13 +36,13 @@ pub(crate) const COLUMNS: [&str; 23] = [
     "error",
 ];
 
-/// True for the first line of such a table; those of earlier versions have no commits.
+/// True for the first line of such a table; those of earlier versions lack commits.
 pub(crate) fn is_heading(line: &str) -> bool {
     let of_earlier: Vec<&str> = COLUMNS.into_iter().filter(|name| !name.starts_with("commit_")).collect();
     [&COLUMNS[..], &of_earlier].iter().any(|columns| line.ends_with(&columns.join(",")))
 }
 
-/// All runs, one a line, in the order in which they were made. Empty cells are unknown.
+/// All runs, one a line, in the order of execution. Empty cells are unknown.
 pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
     let names = names(sweep);

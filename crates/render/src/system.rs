@@ -21,7 +21,7 @@ pub(crate) fn block(out: &mut dyn Write, system: &SystemFacts, started_at: UnixT
     cache_table::block(out, topology)
 }
 
-/// That of several hosts: what they have in common, and how many CPUs they have together.
+/// The block of several hosts: their common facts, and their total number of CPUs.
 pub(crate) fn fleet_block(
     out: &mut dyn Write,
     system: &SystemFacts,

@@ -1,14 +1,14 @@
-//! Tables as text: columns without lines between them, as wide as a terminal has room for.
+//! Tables as text: columns without lines between them, at most as wide as a terminal.
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
 use model::printable::{printable, wrapped};
 use report::{Column, Table};
 
-/// Columns of a line, if its words allow it.
+/// Columns of a line, unless a word is longer.
 pub(crate) const COLUMNS: usize = 80;
 
-/// Most characters of a line of a heading, of a line of words, and of one of numbers, such as intervals, tried in this
+/// Maximum characters per line of a heading, of a text cell, and of a number cell, such as an interval, tried in this
 /// order.
 const LINES_OF_CELLS: [(usize, usize, usize); 9] = [
     (MAX, MAX, MAX),
@@ -22,18 +22,18 @@ const LINES_OF_CELLS: [(usize, usize, usize); 9] = [
     (8, 16, MAX),
 ];
 
-/// The same where numbers and intervals are broken, too: if even without spare columns there is no room.
+/// The same with numbers and intervals broken, too: if there is no room even without spare columns.
 const BROKEN_NUMBERS: (usize, usize, usize) = (8, 16, 13);
 
 const MAX: usize = usize::MAX;
 
-/// Its lines, without blanks at their ends: as wide as its cells need.
+/// Its lines, without trailing blanks: as wide as its cells need.
 pub fn lines_of_any_width(table: &Table) -> Vec<String> {
     shown(table, &[], LINES_OF_CELLS[0])
 }
 
-/// Its lines in 80 columns: headings and words are wrapped, then spare columns are left out one by one, and the last line names
-/// them. Numbers and words are never cut.
+/// Its lines in 80 columns: headings and words are wrapped, then spare columns are omitted one by one, and the last
+/// line names them. Numbers and words are never truncated.
 pub fn lines(table: &Table) -> Vec<String> {
     let spare = table.columns.iter().enumerate().filter_map(|(index, column)| Some((column.spare?, index)));
     let mut spare: Vec<(usize, usize)> = spare.collect();
@@ -62,7 +62,7 @@ fn shown(
     let kept: Vec<usize> = (0..columns.len()).filter(|column| !left_out.contains(column)).collect();
     let mut text = comfy_table::Table::new();
     text.load_style(NOTHING);
-    // Units, such as fdatasync/s, stay whole; names of files may be long.
+    // Units, such as fdatasync/s, stay whole; file names may be long.
     let heading = |column: &usize| {
         let lines = wrapped(&printable(&columns[*column].name), heading_max);
         lines.iter().flat_map(|line| pieces(line, heading_max.max(NAME_MAX))).collect::<Vec<_>>().join("\n")
@@ -83,7 +83,7 @@ fn shown(
     text.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// The columns that are not shown, in the order of the table, and what has them.
+/// The note on omitted columns, in the order of the table, and where to find them.
 fn left_out_words(table: &Table, left_out: &[usize]) -> Vec<String> {
     let names = table.columns.iter().enumerate().filter(|(column, _)| left_out.contains(column));
     let names: Vec<&str> = names.map(|(_, column)| column.name.as_str()).collect();
@@ -93,22 +93,22 @@ fn left_out_words(table: &Table, left_out: &[usize]) -> Vec<String> {
     }
 }
 
-/// The beginning of the line on the columns that are left out.
+/// The prefix of the note on omitted columns.
 const NOT_SHOWN: &str = "not shown for lack of room: ";
 
-/// Where the columns that are left out are found.
-const WHERE: &str = "the JSON result and pages of --output have all figures";
+/// The source of the omitted columns.
+const WHERE: &str = "JSON results and pages of --output have all figures";
 
-/// Most characters of a name on a line, where there is little room.
+/// Maximum characters of a name on a line, if there is little room.
 const NAME_MAX: usize = 24;
 
-/// A word in pieces of at most so many characters.
+/// A word in pieces of at most `characters_max` characters.
 fn pieces(word: &str, characters_max: usize) -> Vec<String> {
     let characters: Vec<char> = word.chars().collect();
     characters.chunks(characters_max).map(|piece| piece.iter().collect()).collect()
 }
 
-/// A text with line feeds between its words, then behind `/`, `-`, `_` and `,`, so that few lines have more characters
+/// A text with line feeds between its words, then after `/`, `-`, `_` and `,`, so that few lines have more characters
 /// than that.
 fn broken(text: &str, characters_max: usize) -> String {
     if text.chars().count() <= characters_max {
@@ -140,7 +140,8 @@ mod tests {
         lines(table).into_iter().map(|line| line + "\n").collect()
     }
 
-    /// Numbers from the third column on, or the second of two; `spare` are the places of columns, the first to go first.
+    /// Numbers from the third column on, or the second of two; `spare` are the indices of columns, in order of
+    /// omission.
     fn table(names: &[&str], first_number: usize, spare: &[usize], rows: &[&[&str]]) -> Table {
         let column = |(index, name): (usize, &&str)| Column {
             spare: spare.iter().position(|place| *place == index),
@@ -185,7 +186,7 @@ mod tests {
         assert!(shown.lines().all(|line| line.chars().count() <= COLUMNS), "{shown}");
         assert!(shown.contains("aaaaaaaaaaaaaaaaa") && shown.contains("ccccccccccccccccc"), "{shown}");
         let last =
-            "not shown for lack of room: bbbbbbbbbbbbbbbbb (the JSON result and pages of\n--output have all figures)\n";
+            "not shown for lack of room: bbbbbbbbbbbbbbbbb (JSON results and pages of\n--output have all figures)\n";
         assert!(shown.ends_with(last), "{shown}");
         for word in cells[0].split(' ').chain(cells[1].split(' ')) {
             assert!(shown.contains(word), "{word} was cut: {shown}");

@@ -4,10 +4,11 @@ use crate::io_table::{Columns, Kind};
 use crate::report_text;
 use crate::{Detail, cpu_table, distribution_list, event_table, foreign, io_table, latency_table, short, wait_table};
 use model::affinity::list_text;
+use model::ending::Ending;
 use model::finding::Severity;
 use model::note::Note;
 use model::profile::TimeSpan;
-use model::result::{Ending, Measured, MixedCores, TimeSpanResult};
+use model::result::{Measured, MixedCores, TimeSpanResult};
 use model::topology::Topology;
 use model::verdict::Verdict;
 use report::words::verdict::sum_up;
@@ -15,7 +16,7 @@ use report::{Section, Table};
 
 use std::io::{self, Write};
 
-/// A timespan and what is shown with it.
+/// A timespan and the data shown with it.
 pub(crate) struct Shown<'a> {
     /// From 1.
     pub(crate) number: usize,
@@ -25,7 +26,7 @@ pub(crate) struct Shown<'a> {
     /// Notes on the whole run that are shown here.
     pub(crate) run_notes: &'a [Note],
     pub(crate) topology: &'a Topology,
-    /// The hosts that carried it out, then their notes; nothing of one machine.
+    /// The hosts that ran it, then their notes; empty for one machine.
     pub(crate) hosts: Vec<Section>,
 }
 
@@ -88,7 +89,7 @@ fn verdict(out: &mut dyn Write, verdict: &Verdict, detail: Detail) -> io::Result
     report_text::banner(out, &format!("Verdict: {head}"), &banner, detail)
 }
 
-/// Why a timespan has no figures. Of one that was stopped, this is what `DiskSpd` says, for which scripts look.
+/// The reason why a timespan has no figures. For a stopped one it is `DiskSpd`'s text, which scripts search for.
 pub(crate) const fn without_figures(ending: Ending) -> &'static str {
     match ending {
         Ending::Stopped | Ending::Completed => {
@@ -99,7 +100,7 @@ pub(crate) const fn without_figures(ending: Ending) -> &'static str {
     }
 }
 
-/// Says of a failed timespan that its figures are not what was asked for.
+/// Marks the figures of a failed timespan as not those requested.
 fn mark(out: &mut dyn Write, span_result: &TimeSpanResult, measured: &Measured) -> io::Result<()> {
     if span_result.errors.is_empty() {
         return Ok(());
@@ -135,7 +136,7 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     for kind in [Kind::Total, Kind::Read, Kind::Write] {
         io_table::table(out, measured, kind, columns)?;
     }
-    // DiskSpd counts them on its rings alone.
+    // DiskSpd counts them only on its rings.
     if let (Some(_), Some(submissions)) = (&shown.span.io_ring, &measured.submissions) {
         wait_table::submissions(out, submissions)?;
     }
@@ -153,7 +154,7 @@ fn mixed_cores(out: &mut dyn Write, mixed: &MixedCores, several_groups: bool) ->
     writeln!(out, "      E-core cpus: {}", list_text(&mixed.efficiency, several_groups))
 }
 
-/// Errors and notes, beginning with an empty line; nothing if there are none.
+/// Errors and notes, beginning with an empty line; empty if there are none.
 pub(crate) fn remarks(out: &mut dyn Write, errors: &[String], notes: &[Note]) -> io::Result<()> {
     if errors.is_empty() && notes.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! How threads handed over their I/Os and waited for them.
+//! Submissions and waits of the threads.
 
 use model::result::{Submissions, ThreadSubmissions, ThreadWaits};
 use std::io::{self, Write};
@@ -13,8 +13,8 @@ pub(crate) fn submissions(out: &mut dyn Write, submissions: &Submissions) -> io:
     writeln!(out, "{rule}\ntotal: | {:11.2}", submissions.total_per_s)
 }
 
-/// Wait statistics (`-vs`), beginning with an empty line. Only runs that measure latencies or
-/// intervals look for completions without waiting.
+/// Wait statistics (`-vs`), beginning with an empty line. Only runs that measure latencies or intervals poll for
+/// completions without waiting.
 pub(crate) fn waits(out: &mut dyn Write, threads: &[ThreadWaits], is_latency_run: bool) -> io::Result<()> {
     let throttled = threads.iter().any(|thread| thread.throttled);
     let (throttle_header, dashes) = if throttled { (" throttle wait  -  sleep |", 74) } else { ("", 48) };

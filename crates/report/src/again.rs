@@ -6,20 +6,20 @@ use model::printable::{command_line, words_of};
 use model::result::RunResult;
 use model::sweep::Sweep;
 
-/// Options that only say where results and live figures go.
+/// Options that only set the destination of results and live figures.
 const OUTPUTS: [&str; 8] =
     ["--json", "--xml", "--text", "--csv", "--label", "--live-json", "--metrics", "--live-interval"];
 
-/// Those of them without a value.
+/// The output options without a value.
 const OUTPUT_FLAGS: [&str; 3] = ["--replace-output", "--live", "-Rxml"];
 
-/// How long runs are not called short.
+/// Shortest run length that is not reported as short.
 const LONG: &str = "-d60";
 
-/// What was typed, without what says where results go.
+/// The command line as typed, without its output options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Again {
-    /// `repeat`, `preset run NAME`; empty of a load.
+    /// `repeat`, `preset run NAME`; empty for a plain load.
     command: Vec<String>,
     /// The options of a method.
     own: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Again {
 }
 
 impl Again {
-    /// `None` if it is not known how to type it, or another program was run.
+    /// `None` if the command line is not known, or another program was run.
     pub(crate) fn of(result: &RunResult) -> Option<Self> {
         if !result.tool.is_ours() {
             return None;
@@ -68,12 +68,12 @@ impl Again {
         Self { command: Vec::new(), own: Vec::new(), ..Self::of_method("", sweep) }
     }
 
-    /// What to type.
+    /// The command line to type.
     pub(crate) fn command(&self) -> String {
         let is_method = !self.command.is_empty() && self.command[0] != "preset";
         let end = is_method.then(|| "--".to_owned());
         let words = self.command.iter().chain(&self.own).chain(&end).chain(&self.load);
-        let words: Vec<String> = words.map(|word| text(word.as_bytes())).collect();
+        let words: Vec<String> = words.map(|word| text(word)).collect();
         command_line(std::iter::once("diskspd").chain(words.iter().map(String::as_str)))
     }
 
@@ -88,8 +88,8 @@ impl Again {
         self
     }
 
-    /// With these options of the load, each in place of one that is there; `None` if a profile or a number of I/Os
-    /// decides.
+    /// With these options of the load, each replacing the one of the same name; `None` for a load with a profile or a
+    /// fixed number of I/Os.
     pub(crate) fn with(mut self, options: &[&str]) -> Option<Self> {
         let is_fixed = |word: &String| word.starts_with("-X") || word.starts_with("--max-ios");
         if self.load.is_empty() || self.load.iter().any(is_fixed) {
@@ -106,7 +106,8 @@ impl Again {
         Some(self)
     }
 
-    /// With runs of a minute if these were short and the load can be longer, and whether it is longer.
+    /// With runs of a minute if these were short and the load can be longer; true in the second field if it was made
+    /// longer.
     pub(crate) fn of_a_minute<'a>(self, runs: impl IntoIterator<Item = &'a Headline>) -> (Self, bool) {
         let is_short = runs.into_iter().any(|run| run.finding_names().any(|name| name == "short-run"));
         let longer = if is_short { self.clone().with(&[LONG]) } else { None };
@@ -123,14 +124,14 @@ impl Again {
         self.clone().with(&[LONG]).unwrap_or(self)
     }
 
-    /// Several runs of a load with these options of the method; presets are not repeated.
+    /// `repeat` of a load with these options; `None` for a preset, which is not repeated.
     pub(crate) fn repeated(self, own: &[&str]) -> Option<Self> {
         let own = own.iter().map(|&word| word.to_owned()).collect();
         self.command.is_empty().then(|| Self { command: vec!["repeat".to_owned()], own, ..self })
     }
 
-    /// Both loads in pairs, each run a minute long if it can be; `None` if they differ in more than options that are
-    /// one word each.
+    /// Both loads in pairs, each run a minute long if possible; `None` if they differ in more than options of one
+    /// argument each.
     pub(crate) fn in_pairs(&self, other: &Self) -> Option<Self> {
         let (a, b) = (self.only(other), other.only(self));
         let is_other = |word: &String| !word.starts_with('-');
@@ -149,8 +150,8 @@ impl Again {
         self.command == other.command && self.only(other).is_empty() && other.only(self).is_empty()
     }
 
-    /// The words of the load that the other one does not have, without the seed of random numbers (-z): each of several runs of a
-    /// load has its own.
+    /// The arguments of this load that the other one lacks, without the random seed (-z), which differs between runs of
+    /// the same load.
     fn only(&self, other: &Self) -> Vec<String> {
         let is_own = |word: &&String| !other.load.contains(word) && !word.starts_with("-z");
         self.load.iter().filter(is_own).cloned().collect()
@@ -161,13 +162,13 @@ impl Again {
         &self.load
     }
 
-    /// True if no option of the load begins with this.
+    /// True if no option of the load has this prefix.
     pub(crate) fn lacks(&self, option: &str) -> bool {
         !self.load.iter().any(|word| word.starts_with(option))
     }
 }
 
-/// `-d` of `-d60`, `--rate=` of `--rate=5000`: two words with the same name set the same.
+/// `-d` of `-d60`, `--rate=` of `--rate=5000`: two arguments with the same name set the same option.
 fn name_of(word: &str) -> &str {
     let end = match word.strip_prefix("--") {
         Some(_) => word.find('=').map(|at| at + 1),

@@ -1,4 +1,4 @@
-//! Answers, with which a report begins.
+//! Answers: the first part of a report.
 
 use super::block::Tone;
 use super::foreign_text::text;
@@ -6,23 +6,31 @@ use crate::block::Answer;
 use model::doubt::Doubt;
 use model::headline::Headline;
 
-/// The answer to what the measurement was made for, if its runs can be relied on.
+/// The answer to the question of the measurement, if its runs can be relied on.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) tone: Tone,
-    /// What it belongs to; may be empty.
+    /// The setting or the sides that it applies to; may be empty.
     pub(crate) about: String,
     pub(crate) headline: String,
     pub(crate) sentences: Vec<String>,
 }
 
+impl Statement {
+    /// An answer that applies to the whole measurement.
+    pub(crate) fn new(tone: Tone, headline: impl Into<String>, sentences: impl IntoIterator<Item = String>) -> Self {
+        let sentences = sentences.into_iter().collect();
+        Self { tone, about: String::new(), headline: headline.into(), sentences }
+    }
+}
+
 impl Answer {
-    /// The only way to an answer: no report can leave out the verdicts.
+    /// An answer with the verdicts of its runs: the only constructor, so no report can omit them.
     pub(crate) fn resting_on<'a>(runs: impl IntoIterator<Item = &'a Headline>, statement: Statement) -> Self {
         Self::resting_on_some(runs, "", statement)
     }
 
-    /// The same of runs that are only some of those made: `which` says of which, as in `that decide`.
+    /// The same for some of the runs only: `which` names them, as in `that decide`.
     pub(crate) fn resting_on_some<'a>(
         runs: impl IntoIterator<Item = &'a Headline>,
         which: &str,
@@ -32,7 +40,7 @@ impl Answer {
         Self::new(&runs, which, &runs, statement)
     }
 
-    /// The same of an answer whose headline names something: `named` are the runs of that.
+    /// The same for a headline that names something: `named` are its runs.
     pub(crate) fn naming<'a>(
         named: impl IntoIterator<Item = &'a Headline>,
         runs: impl IntoIterator<Item = &'a Headline>,
@@ -46,11 +54,11 @@ impl Answer {
     fn new(runs: &[&Headline], which: &str, named: &[&Headline], statement: Statement) -> Self {
         let Statement { tone, about, mut headline, mut sentences } = statement;
         let Some(doubt) = Doubt::of(runs.iter().copied()) else { return Self { tone, about, headline, sentences } };
-        // Printed in black and white, colours say nothing.
+        // Colours are lost in black-and-white print.
         if let Some(words) = Doubt::of(named.iter().copied()).and_then(|doubt| doubt.of_all()) {
-            headline = format!("{headline}, {}", text(words.as_bytes()));
+            headline = format!("{headline}, {}", text(&words));
         }
-        // What the headline says of all runs is not said again.
+        // A doubt that covers all runs is in the headline and not repeated.
         let is_told = doubt.of_all().is_some() && [0, doubt.runs].contains(&doubt.invalid) && named.len() == runs.len();
         if !is_told || !which.is_empty() {
             let words = if which.is_empty() { doubt.to_string() } else { doubt.of_which(which) };
@@ -75,7 +83,7 @@ pub(crate) fn lower(sentence: &str) -> String {
 pub(crate) fn capitalised(words: &str) -> String {
     let mut characters = words.chars();
     let first = characters.next().map(|first| first.to_ascii_uppercase());
-    text(first.into_iter().chain(characters).collect::<String>().as_bytes())
+    text(&first.into_iter().chain(characters).collect::<String>())
 }
 
 #[cfg(test)]
@@ -89,7 +97,7 @@ mod tests {
             .map(|severity| Headline { severity: *severity, warnings: vec!["steal".to_owned()], ..Headline::default() })
             .collect();
         let sentences = vec!["The median of the runs.".to_owned()];
-        Answer::resting_on(&runs, Statement { tone, about: String::new(), headline: "Use -o8".to_owned(), sentences })
+        Answer::resting_on(&runs, Statement::new(tone, "Use -o8", sentences))
     }
 
     #[test]
@@ -115,14 +123,13 @@ mod tests {
         });
         let naming = |named| {
             let headline = "Use -o8".to_owned();
-            let statement = Statement { tone: Tone::Good, about: String::new(), headline, sentences: Vec::new() };
+            let statement = Statement::new(Tone::Good, headline, Vec::new());
             Answer::naming([named], [&warned, &sound], statement).headline
         };
         assert_eq!(naming(&warned), "Use -o8, measured in a run with warnings (steal)", "another run is sound");
         assert_eq!(naming(&sound), "Use -o8");
         let noted = Headline { notes: vec!["short-run".to_owned()], ..Headline::default() };
-        let statement =
-            Statement { tone: Tone::Good, about: String::new(), headline: "Use -o8".to_owned(), sentences: Vec::new() };
+        let statement = Statement::new(Tone::Good, "Use -o8", []);
         let found = Answer::resting_on([&noted, &Headline::default()], statement);
         assert_eq!((found.tone, found.sentences), (Tone::Good, Vec::new()), "notes stand in the brief and the banner");
     }

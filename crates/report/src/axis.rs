@@ -5,13 +5,13 @@ use super::quantity::Quantity;
 /// One axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What is on it; may be empty where the marks say it.
+    /// Label; may be empty where the tick marks are self-explanatory.
     pub label: String,
     pub quantity: Quantity,
     scale: Scale,
-    /// Where it begins, as a place.
+    /// Start of the axis, as a place.
     from: f64,
-    /// Where it ends, as a place; beyond `from`.
+    /// End of the axis, as a place; beyond `from`.
     to: f64,
 }
 
@@ -170,7 +170,7 @@ fn logs(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// The next larger step that people count in.
+/// The next larger round step.
 fn nice_step(step: f64, quantity: Quantity) -> f64 {
     const OF_TIME_S: [f64; 11] = [10.0, 15.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0];
     if quantity == Quantity::TimeS
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(texts(&wide, 6), "100 µs, 1 ms, 10 ms, 100 ms");
         let narrow = Axis::log("", Quantity::LatencyNs, [20e3, 90e3].into_iter());
         assert_eq!(texts(&narrow, 6), "20 µs, 40 µs, 60 µs, 80 µs, 100 µs");
-        // One mark alone, 10 ms, told no height of the others.
+        // A single mark, at 10 ms, did not show the height of the others.
         let narrower = Axis::log("", Quantity::LatencyNs, [5e6, 9e6].into_iter());
         assert_eq!(texts(&narrower, 3), "6 ms, 8 ms, 10 ms");
         let depths = Axis::powers("", Quantity::Count, [1.0, 32.0].into_iter());

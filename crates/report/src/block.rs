@@ -4,16 +4,16 @@ use super::chart::{Absent, Chart, Shown};
 use model::finding::Severity;
 use serde::Serialize;
 
-/// All that is told of a result.
+/// The whole report of a result.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// The name of what is shown: a label, a file or a directory.
+    /// The label, file or directory of the result.
     pub title: String,
-    /// The method by which the load was run: `Sweep`, the title of a preset; empty of another run.
+    /// The method by which the load was run: `Sweep`, the title of a preset; empty for any other run.
     pub method: String,
-    /// The load on a line; may be empty.
+    /// The load in one line; may be empty.
     pub load: String,
-    /// When and where it was measured, on a line.
+    /// Machine and time, in one line.
     pub subtitle: String,
     /// The beginning: answers, findings that make the figures worthless, and the figures.
     pub lead: Vec<Block>,
@@ -21,11 +21,20 @@ pub struct Report {
     pub before_use: Vec<Block>,
     /// The four answers.
     pub brief: Brief,
-    /// All else.
+    /// The rest.
     pub sections: Vec<Section>,
 }
 
 impl Report {
+    /// Its answers.
+    pub fn answers(&self) -> impl Iterator<Item = &Answer> {
+        let of_blocks = self.lead.iter().filter_map(|block| match block {
+            Block::Answers { answers } => Some(answers),
+            _ => None,
+        });
+        of_blocks.flatten()
+    }
+
     pub(crate) fn new(title: String, load: String, subtitle: String, brief: Brief, mut sections: Vec<Section>) -> Self {
         let (begin, before_use) = sections.first_mut().map(take_beginning).unwrap_or_default();
         sections.retain(|section| !section.blocks.is_empty());
@@ -37,21 +46,24 @@ impl Report {
         self.lead.iter().any(|block| matches!(block, Block::Answers { .. }))
     }
 
-    /// The report with what was done with its load.
+    /// The report with the method of its load.
     pub(crate) fn of_method(self, method: &str) -> Self {
         Self { method: method.to_owned(), ..self }
     }
 }
 
-/// Takes what a report begins with from its first section, and what is to be known before use.
+/// Moves the lead of a report, and the findings to know before use, out of its first section.
 fn take_beginning(first: &mut Section) -> (Vec<Block>, Vec<Block>) {
     let has_answers = first.blocks.iter().any(|block| matches!(block, Block::Answers { .. }));
     if !has_answers && !first.heading.is_empty() {
-        // One of several timespans.
+        // The section of one of several timespans.
         return (Vec::new(), Vec::new());
     }
+    let has_heading = !first.heading.is_empty();
     let is_first = |block: &mut Block| match block {
         Block::Answers { .. } | Block::Tiles { .. } => true,
+        // The figures, which are not in tiles.
+        Block::Table(_) => has_heading,
         Block::Verdict(banner) => banner.tone == Tone::Bad,
         _ => false,
     };
@@ -63,19 +75,19 @@ fn take_beginning(first: &mut Section) -> (Vec<Block>, Vec<Block>) {
 /// The four answers. Sentences end with a full stop.
 #[derive(Debug, Default, Serialize)]
 pub struct Brief {
-    /// How long, how often, by what means, and what came out.
+    /// Length, number of runs, I/O engines and results.
     pub measured: String,
-    /// The target, what it stands on, and the machine.
+    /// Target, underlying storage, and machine.
     pub on: String,
-    /// How far the figures can be used.
+    /// Extent to which the figures can be used.
     pub trust: Trust,
     /// The next step: what to do with the answer, or for a better one.
     pub next: String,
-    /// The command line for it; may be empty.
+    /// The command line for the next step; may be empty.
     pub command: String,
 }
 
-/// How far figures can be used, and why not further.
+/// Extent to which figures can be used, with the reason for its limits.
 #[derive(Debug, Default, Serialize)]
 pub struct Trust {
     pub tone: Tone,
@@ -87,11 +99,11 @@ pub struct Trust {
 pub struct Section {
     /// May be empty.
     pub heading: String,
-    /// Charts over time of sections with the same number have one crosshair and one zoom.
+    /// Index of the time axis: charts over time of sections with the same index share one crosshair and one zoom.
     pub time: usize,
-    /// True if it belongs to the part before it.
+    /// True for a subsection of the section before it.
     pub is_part: bool,
-    /// True of what text leaves out unless it is asked for all.
+    /// True if text omits it unless all details are requested.
     pub is_detail: bool,
     /// Its parts.
     pub blocks: Vec<Block>,
@@ -102,12 +114,12 @@ impl Section {
         Self { heading: heading.to_owned(), time: 0, is_part: false, is_detail: false, blocks }
     }
 
-    /// A section that text leaves out unless it is asked for all.
+    /// A section that text omits unless all details are requested.
     pub(crate) fn of_details(heading: &str, blocks: Vec<Block>) -> Self {
         Self { is_detail: true, ..Self::new(heading, blocks) }
     }
 
-    /// The section with another time.
+    /// The section with another time axis.
     pub(crate) fn of_time(self, time: usize) -> Self {
         Self { time, ..self }
     }
@@ -117,7 +129,7 @@ impl Section {
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Block {
-    /// The answers to what the measurement was made for.
+    /// The answers to the question of the measurement.
     Answers { answers: Vec<Answer> },
     /// Findings on the figures.
     Verdict(Banner),
@@ -129,10 +141,10 @@ pub enum Block {
         /// A note on all of them; may be empty.
         note: String,
     },
-    /// Charts beside each other.
+    /// Charts side by side.
     #[serde(skip)]
     Charts { charts: Vec<Chart> },
-    /// Charts that there is no data for.
+    /// Charts without data.
     Absent { charts: Vec<Missing> },
     /// Rows and columns.
     Table(Table),
@@ -144,8 +156,15 @@ pub enum Block {
     Notes { heading: String, sentences: Vec<String> },
 }
 
-/// A statement that is coloured no better than the verdicts of its runs, and says why.
-#[derive(Debug, Serialize)]
+impl Block {
+    /// Sentences without a heading.
+    pub(crate) fn notes(sentences: impl IntoIterator<Item = String>) -> Self {
+        Self::Notes { heading: String::new(), sentences: sentences.into_iter().collect() }
+    }
+}
+
+/// A statement whose colour is no better than the verdicts of its runs, and which gives the reason.
+#[derive(Clone, Debug, Serialize)]
 pub struct Answer {
     pub(crate) tone: Tone,
     pub(crate) about: String,
@@ -154,7 +173,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The setting or the sides that it is about; may be empty.
+    /// The setting or the sides that it applies to; may be empty.
     pub fn about(&self) -> &str {
         &self.about
     }
@@ -170,7 +189,7 @@ impl Answer {
     }
 }
 
-/// A verdict, or what is like one.
+/// A verdict, or a block of the same form.
 #[derive(Debug, Serialize)]
 pub struct Banner {
     pub tone: Tone,
@@ -178,7 +197,7 @@ pub struct Banner {
     pub findings: Vec<Found>,
 }
 
-/// How a block is coloured, the mildest first.
+/// Tone of a block, mildest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
@@ -207,7 +226,7 @@ pub struct Found {
     /// May be empty.
     pub name: String,
     pub figure: String,
-    /// The rest of the figure, which is folded; may be empty.
+    /// The rest of the figure, collapsed; may be empty.
     pub more: String,
     /// May be empty.
     pub meaning: String,
@@ -227,15 +246,15 @@ pub struct Tile {
     pub is_weak: bool,
 }
 
-/// A chart that is not there.
+/// A chart without data.
 #[derive(Debug, Serialize)]
 pub struct Missing {
     pub title: &'static str,
-    /// Why, as a sentence without its full stop.
+    /// Reason, as a sentence without its full stop.
     pub reason: String,
 }
 
-/// Those that are there, then those that are not.
+/// The charts with data, then those without.
 pub(crate) fn charts(shown: Vec<Shown>) -> Vec<Block> {
     let (mut charts, mut missing) = (Vec::new(), Vec::new());
     for shown in shown {
@@ -267,7 +286,7 @@ pub struct Table {
     pub note: String,
 }
 
-/// The cell of what is not known.
+/// The cell of an unknown value.
 pub(crate) fn dash() -> String {
     "-".to_owned()
 }
@@ -288,7 +307,7 @@ pub struct Column {
     pub is_number: bool,
     /// True if its words take several lines where there is little room.
     pub is_wrapped: bool,
-    /// Where there is no room, the column with the least number is left out first; `None` = never.
+    /// Order of omission if there is no room: the column with the least number is left out first; `None` = never.
     pub spare: Option<usize>,
 }
 
@@ -320,7 +339,7 @@ pub struct Fact {
 
 #[cfg(test)]
 impl Report {
-    /// All that it says, each sentence, cell and finding on a line of its own.
+    /// All text of the block, each sentence, cell and finding on a line of its own.
     pub(crate) fn words(&self) -> String {
         let Brief { measured, on, trust, next, command } = &self.brief;
         let of_sections = self.sections.iter().flat_map(|section| &section.blocks);

@@ -20,19 +20,19 @@ use std::path::PathBuf;
 /// Findings of one run that are named; the others are counted.
 pub(crate) const FINDINGS_MAX: usize = 4;
 
-/// The same of several runs.
+/// The same for several runs.
 const OF_RUNS_MAX: usize = 4;
 
-/// Findings whose advice is given; that of the others is below.
+/// Findings whose advice is shown here; the advice of the others is below.
 const REMEDIES_MAX: usize = 2;
 
 /// Targets that are named; the others are counted.
 const TARGETS_MAX: usize = 2;
 
-/// Facts of a machine that stand on the line of what was measured on, in this order; the others are in the section of the environment.
+/// Facts of a machine that are shown in the brief, in this order; the others are in the section of the environment.
 const MACHINE_FACTS: [&str; 6] = ["virtual machine", "processor", "CPUs", "memory", "system", "kernel"];
 
-/// What figures with these notes do not show. These notes are named first.
+/// By note, the limits of the figures. These notes are named first.
 const NOT_SHOWN: [(&str, &str); 4] = [
     ("volatile-cache", "the speed of durable writes (needs -Sh or --fdatasync-every)"),
     ("small-for-host", "how fast the storage behind the virtual disk is (see --probe-host-cache)"),
@@ -40,10 +40,11 @@ const NOT_SHOWN: [(&str, &str); 4] = [
     ("weak-percentiles", "the highest percentiles"),
 ];
 
-/// Findings of CPU time and I/O that others took: what was done was done, and no less would have been done without them.
+/// Findings of CPU time and I/O that others took: the measured work was done, and would not have been less without
+/// them.
 const DISTURBANCES: [&str; 6] = ["cpu-contention", "steal", "cpu-limited", "cpu-bound", "process-paused", "other-io"];
 
-/// Those of them whose figure is a share of the time of the run's own threads or CPUs, which bounds what it changed.
+/// Those whose figure is a share of the time of the run's own threads or CPUs, which bounds the effect.
 const SHARES: [&str; 2] = ["cpu-contention", "steal"];
 
 /// Percent below which such a share changes means by little.
@@ -53,7 +54,7 @@ const SMALL_PERCENT: f64 = 5.0;
 const CACHES: [&str; 3] = ["served-from-memory", "served-from-cache", "writes-in-memory"];
 
 impl Brief {
-    /// Of the runs of a method: `example` is the result of one of them.
+    /// The brief for the runs of a method: `example` is the result of one of them.
     pub(crate) fn of_runs(sweep: &Sweep, example: Option<&RunResult>) -> Self {
         Self {
             measured: format!("{}{}.", counted(sweep.measured().count(), "run"), each(example)),
@@ -65,7 +66,7 @@ impl Brief {
     }
 }
 
-/// How long each of several runs was, and by what means: `, each 5 s after a warm-up of 1 s, I/O by io_uring`.
+/// Length and I/O engine of each of several runs: `, each 5 s after a warm-up of 1 s, I/O by io_uring`.
 pub(crate) fn each(example: Option<&RunResult>) -> String {
     let length = example.and_then(|result| result.profile.time_spans.first()).map(load_line::length);
     let length = length.map(|length| format!("each {length}"));
@@ -74,7 +75,7 @@ pub(crate) fn each(example: Option<&RunResult>) -> String {
 }
 
 impl Trust {
-    /// In the figures of one or several runs.
+    /// Trust in the figures of one or several runs.
     pub(crate) fn in_runs<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Self {
         Self::of(&found_in(runs))
     }
@@ -91,10 +92,10 @@ impl Trust {
                 "Yes: no condition was found that invalidates or biases the figures.".to_owned()
             }
         };
-        Self { tone: Tone::of(*severity), words: text(words.as_bytes()) }
+        Self { tone: Tone::of(*severity), words: text(&words) }
     }
 
-    /// In what several runs say together: `basis` is what it rests on or, if that is not enough, what is missing.
+    /// Trust in the joint answer of several runs: `basis` is the evidence or, if that is not enough, the missing part.
     pub(crate) fn in_answer<'a>(runs: impl IntoIterator<Item = &'a Headline>, is_enough: bool, basis: &str) -> Self {
         let found = found_in(runs);
         let trust = Self::of(&found);
@@ -104,15 +105,15 @@ impl Trust {
         let FoundInRuns { causes, still_true: (_, still_true), limits, not_shown, .. } = found;
         if trust.tone > Tone::Good {
             let words = format!("Only in part: {basis}. Warnings of the runs: {causes}.{still_true}{not_shown}");
-            return Self { words: text(words.as_bytes()), ..trust };
+            return Self { words: text(&words), ..trust };
         }
         let limits = if limits.is_empty() { limits } else { format!(" Limits of the runs: {limits}.{not_shown}") };
         let (tone, head) = if is_enough { (Tone::Good, "Yes") } else { (Tone::Warn, "Only in part") };
-        Self { tone, words: text(format!("{head}: {basis}.{limits}").as_bytes()) }
+        Self { tone, words: text(&format!("{head}: {basis}.{limits}")) }
     }
 
-    /// In the figures of runs that nothing in them can confirm: `head` and `reservation` say how far and why not; `beside` is
-    /// what else is told, and begins with a space if it is not empty.
+    /// Trust in runs that cannot confirm their own figures: `head` and `reservation` give the extent and the reason;
+    /// `beside` is additional text that is empty or begins with a space.
     pub(crate) fn with_reservation<'a>(
         runs: impl IntoIterator<Item = &'a Headline>,
         beside: &str,
@@ -125,21 +126,22 @@ impl Trust {
         }
         let FoundInRuns { limits, not_shown, .. } = found;
         let limits = if limits.is_empty() { limits } else { format!(" Further limits: {limits}.{not_shown}") };
-        Self { tone: Tone::Plain, words: format!("{head}: {reservation}.{}{beside}", text(limits.as_bytes())) }
+        Self { tone: Tone::Plain, words: format!("{head}: {reservation}.{}{beside}", text(&limits)) }
     }
 }
 
-/// What was found in runs, in words.
+/// Findings of runs, in words.
 struct FoundInRuns {
     /// The worst.
     severity: Option<Severity>,
     /// Warnings and worse.
     causes: String,
-    /// How far they leave the figures usable, and what these say in spite of them; the latter may be empty, else it begins with a space.
+    /// Extent to which they leave the figures usable, and the conclusions that still hold; the latter is empty or
+    /// begins with a space.
     still_true: (&'static str, &'static str),
     /// Notes.
     limits: String,
-    /// What the figures do not show because of notes; may be empty, else it begins with a space.
+    /// Limits of the figures because of notes; empty or begins with a space.
     not_shown: String,
 }
 
@@ -168,7 +170,8 @@ fn are_mostly_sound(runs: &[&Headline]) -> bool {
     warned.clone().all(|run| run.severity == Some(Severity::Warn)) && 2 * warned.count() < runs.len()
 }
 
-/// How far warnings leave the figures usable, and what these say all the same, if all that was found leaves the same.
+/// Extent to which warnings leave the figures usable, and the conclusions that still hold, if all findings are of one
+/// kind.
 fn still_true(names: &[&str], runs: &[&Headline]) -> (&'static str, &'static str) {
     let are_all = |known: &[&str]| !names.is_empty() && names.iter().all(|name| known.contains(name));
     if !names.is_empty() && names.iter().all(|name| is_small_share(runs, name)) {
@@ -199,7 +202,7 @@ pub(crate) fn is_small_share(runs: &[&Headline], name: &str) -> bool {
     SHARES.contains(&name) && !are_open(runs) && affected.all(is_small)
 }
 
-/// True if runs had a rate that was given.
+/// True if the runs had an offered rate.
 fn are_open(runs: &[&Headline]) -> bool {
     runs.iter().any(|run| run.response_mean_ns.is_some())
 }
@@ -225,7 +228,7 @@ pub(crate) fn listed(mut parts: Vec<String>, most: usize) -> String {
     parts.join(", ")
 }
 
-/// What the first of the findings above a note ask for, each for all loads that have it; `None` if there are none.
+/// The advice of the first findings above a note, one for each finding across all loads; `None` if there is none.
 pub(crate) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>, explain: Explain) -> Option<String> {
     let mut grave: Vec<(&Finding, Vec<&str>)> = Vec::new();
     for finding in findings.into_iter().filter(|finding| finding.severity > Severity::Note) {
@@ -243,12 +246,13 @@ pub(crate) fn remedy<'a>(findings: impl IntoIterator<Item = &'a Finding>, explai
     (!advice.is_empty()).then(|| advice.join(" "))
 }
 
-/// What to do about the most frequent causes of doubt in runs, without small shares of CPU time; `None` if most runs are sound.
+/// The advice on the most frequent causes of doubt in runs, without small shares of CPU time; `None` if most runs are
+/// sound.
 pub(crate) fn remedy_of_runs(runs: &[&Headline], explain: Explain) -> Option<String> {
     if are_mostly_sound(runs) { None } else { remedy_of_any(runs, explain) }
 }
 
-/// The same where one run may decide; `None` without a cause of doubt.
+/// The same if a single run may decide; `None` without a cause of doubt.
 pub(crate) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<String> {
     let mut causes = Doubt::of(runs.iter().copied())?.causes;
     causes.retain(|(name, _)| !is_small_share(runs, name));
@@ -264,7 +268,7 @@ pub(crate) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<Stri
     (!remedies.is_empty()).then(|| remedies.join(" "))
 }
 
-/// What to do after a remedy, if there is one; options that it names belong in the command that follows.
+/// The next step, after a remedy if there is one; options in the remedy are to be added to the next command.
 pub(crate) fn after(remedy: Option<&str>, next: &str) -> String {
     let Some(remedy) = remedy else { return next.to_owned() };
     let then = if names_option(remedy) { "Then, with any of these options added," } else { "Then" };
@@ -276,7 +280,7 @@ pub(crate) fn names_option(remedy: &str) -> bool {
     remedy.as_bytes().windows(3).any(|at| at[0] == b'(' && at[1] == b'-' && at[2] != b'-')
 }
 
-/// Which of two sides to take, by the figures in which the second is better and worse; these may be empty.
+/// Advice on the better of two sides, by the metrics in which the second is better and worse; these may be empty.
 pub(crate) fn choice([first, second]: [&str; 2], better: &str, worse: &str) -> String {
     match (better, worse) {
         ("", "") => "Take either: they are equivalent.".to_owned(),
@@ -286,8 +290,8 @@ pub(crate) fn choice([first, second]: [&str; 2], better: &str, worse: &str) -> S
     }
 }
 
-/// Targets and hosts that the runs of a series have in turn: `a.dat, b.dat, one at a time; of these `; nothing if all have
-/// the same.
+/// Targets and hosts that differ between the runs of a series: `a.dat, b.dat, one at a time; of these `; empty if all
+/// runs have the same.
 fn in_turn(sweep: &Sweep) -> String {
     let of_points = sweep.points.iter().flat_map(|point| &point.settings);
     let is_place = |setting: &&Setting| [Setting::TARGET, "on"].contains(&setting.name.as_str());
@@ -297,15 +301,15 @@ fn in_turn(sweep: &Sweep) -> String {
     places.extend(words.filter_map(|word| of_sides.iter().find_map(|side| word.strip_prefix(side))).map(str::to_owned));
     places.sort();
     places.dedup();
-    let places: Vec<String> = places.iter().map(|place| text(place.as_bytes())).collect();
+    let places: Vec<String> = places.iter().map(|place| text(place)).collect();
     if places.len() < 2 { String::new() } else { format!("{}, one at a time; of these ", places.join(", ")) }
 }
 
-/// The targets of a result, what they stand on, and the machine.
+/// The targets of a result, the underlying storage, and the machine.
 pub(crate) fn place(result: &RunResult) -> String {
     let target = |(path, environment): (&PathBuf, &TargetEnvironment)| {
         let on = load_line::storage(environment).map(|on| format!(" {on}")).unwrap_or_default();
-        format!("{}{}", text_of_path(path), text(on.as_bytes()))
+        format!("{}{}", text_of_path(path), text(&on))
     };
     let mut targets: Vec<String> = result.targets.environments.iter().map(target).collect();
     if targets.is_empty() {
@@ -328,11 +332,11 @@ pub(crate) fn place(result: &RunResult) -> String {
 pub(crate) fn machine(facts: &[Fact], computer: &str) -> String {
     let known = |name| facts.iter().find(|fact| fact.name == name).map(|fact| told(name, &fact.value));
     let known: Vec<String> = MACHINE_FACTS.into_iter().filter_map(known).collect();
-    let computer = text(computer.as_bytes());
+    let computer = text(computer);
     if known.is_empty() { computer } else { format!("{computer}: {}", known.join(", ")) }
 }
 
-/// A fact without its name and details, where the value does not say what it is.
+/// A fact without its name and details, unless the value needs the name.
 fn told(name: &str, value: &str) -> String {
     let first = |end: &str| value.split(end).next().unwrap_or_default().to_owned();
     match name {
@@ -361,7 +365,7 @@ mod tests {
         (0..warned).map(|_| run(Severity::Warn)).chain((0..sound).map(|_| run(Severity::Note))).collect()
     }
 
-    /// One run of six with a warning headed the answer as if all had it, and its advice came before all else.
+    /// One run of six with a warning headed the answer as if all had it, and its advice came first.
     #[test]
     fn few_warned_runs_among_many_leave_the_answer_mostly_trusted() {
         for (warned, sound, words, is_advised) in [

@@ -1,4 +1,4 @@
-//! Charts as data: what is shown, without how large or in which format.
+//! Charts as data: content without size or format.
 
 use super::axis::Axis;
 use super::role::Role;
@@ -10,14 +10,14 @@ pub struct Chart {
     pub name: &'static str,
     /// Its heading.
     pub title: String,
-    /// How to read it, in a sentence or two; may be empty.
+    /// Explanation of the chart, in a sentence or two; may be empty.
     pub caption: String,
     pub x: Axis,
     pub y: Axis,
     /// A second vertical axis, on the right.
     pub right: Option<RightAxis>,
     pub series: Vec<Series>,
-    /// Places on the x axis that matter.
+    /// Marked places on the x axis.
     pub markers: Vec<Marker>,
 }
 
@@ -47,7 +47,7 @@ pub struct Series {
 /// Values of x and y.
 pub type Points = Vec<(f64, f64)>;
 
-/// How values are drawn.
+/// Drawing style of values.
 #[derive(Clone, Debug)]
 pub enum Marks {
     /// A line; NaN for y breaks it. Its name is shown at its end.
@@ -58,7 +58,7 @@ pub enum Marks {
     Area(Points),
     /// Dots.
     Dots(Points),
-    /// Dots, each with a line from where it began; those that overlap are seen through each other.
+    /// Dots, each with a line from its start; overlapping ones are translucent.
     Events(Vec<Event>),
     /// Rectangles.
     Cells(Vec<Cell>),
@@ -89,15 +89,15 @@ pub struct Cell {
     pub y: (f64, f64),
     /// The number that it shows.
     pub value: f64,
-    /// How much colour it has, from 0 to 1.
+    /// Colour strength, from 0 to 1.
     pub strength: f64,
-    /// What is written in it; may be empty.
+    /// The text in it; may be empty.
     pub label: String,
     /// The text shown for it.
     pub text: String,
 }
 
-/// Something that took time.
+/// An event with a duration.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub began: f64,
@@ -136,10 +136,10 @@ impl Marker {
     }
 }
 
-/// A chart, or why there is none.
+/// A chart, or the reason for its absence.
 pub type Shown = Result<Chart, Absent>;
 
-/// A chart that there is no data for.
+/// A chart without data.
 #[derive(Clone, Debug)]
 pub struct Absent {
     pub title: &'static str,

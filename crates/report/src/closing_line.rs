@@ -1,7 +1,7 @@
-//! What came out of a run, on the last line of its report.
+//! The outcome of a run, as the last line of its report.
 
+use crate::numbers::{grouped, ms, significant_grouped};
 use crate::words::load_line;
-use crate::words::numbers::{grouped, ms, significant_grouped};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::metric::{Metric, MetricName, Scope};
@@ -13,14 +13,14 @@ use std::collections::BTreeSet;
 /// Findings that are named; the others are counted.
 const NAMES_MAX: usize = 3;
 
-/// `8 KiB random 70/30 read/write, QD 16: 43,253 IOPS, 338 MiB/s, mean 0.370 ms, p99 1.201 ms; WARN steal`; `None` if nothing
-/// was measured.
+/// `8 KiB random 70/30 read/write, QD 16: 43,253 IOPS, 338 MiB/s, mean 0.370 ms, p99 1.201 ms; WARN steal`; `None` if
+/// nothing was measured.
 pub fn closing_line(result: &RunResult) -> Option<String> {
     let mut lines = (0..result.time_spans.len()).filter_map(|index| of_time_span(result, index));
     let first = lines.next()?;
     match lines.count() {
         0 => Some(first),
-        // Loads that differ have no figure in common.
+        // Different loads have no figure in common.
         others => Some(format!("{} timespans measured; {}", others + 1, verdict(&result.time_spans))),
     }
 }
@@ -54,7 +54,7 @@ fn verdict(span_results: &[TimeSpanResult]) -> String {
     }
 }
 
-/// What cannot be told matters as much as what is wrong.
+/// An unknown outcome matters as much as a bad one.
 fn is_told(severity: Severity) -> bool {
     severity == Severity::Unknown || severity > Severity::Note
 }
@@ -72,7 +72,7 @@ fn listed(names: &BTreeSet<&str>) -> String {
     shown.join(", ")
 }
 
-/// Latencies are those that the application waits for. If these are not those of the tables, both say which they are.
+/// Latencies are those that the application waits for, qualified if the tables have others.
 fn figures(headline: &Headline, span: Option<&TimeSpan>, span_result: &TimeSpanResult) -> String {
     let waited_for = span.map_or_else(|| vec![Scope::All], Scope::waited_for);
     // Flushes are in no table of writes.

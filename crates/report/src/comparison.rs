@@ -1,8 +1,8 @@
-//! The report of results beside each other.
+//! The report of results side by side.
 
 use super::again::Again;
 use super::answer::{Statement, capitalised, sentence};
-use super::block::{Block, Column, Fact, Report, Section, Table, Tone, charts};
+use super::block::{Block, Column, Fact, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self, place, remedy_of_runs};
 use super::chart::Chart;
 use super::charts::{differences, overlays};
@@ -10,7 +10,8 @@ use super::engines::engines;
 use super::environment::{command, facts, place_time_tool};
 use super::figures::{name_in_words, shown};
 use super::foreign_text::text;
-use super::quantity::size;
+use super::quantity::{change, interval_of_change, size};
+use super::rpcs;
 use super::warnings::{Explain, NamedRun, banner, warnings_of_repeats};
 use crate::block::{Answer, Brief, Trust};
 use crate::chart::Shown;
@@ -31,9 +32,9 @@ use stats::compare::{
     Basis, ComparisonVerdict, Difference, EQUAL_PERCENT, compare_with, left_out, median, without_ios,
 };
 
-/// What is said first of sides that differ in nothing, if a rate of their own limits both.
+/// The headline of sides without differences, if a rate of their own limits both.
 pub(crate) const LIMITED_HEADLINE: &str = "Throughput is limited by the rate of both sides, not by the storage";
-/// Before the metrics that are.
+/// Prefix of the metrics that a rate limits.
 pub(crate) const LIMITED: &str = "Limited by their rate";
 
 /// One side of a comparison.
@@ -45,15 +46,39 @@ pub struct Side {
     pub results: Vec<RunResult>,
 }
 
+/// The sides, and their differences from the first.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    pub(crate) sides: Vec<Side>,
+    /// The differences of each side but the first.
+    pub(crate) found: Vec<Vec<Difference>>,
+}
+
+impl Comparison {
+    /// Compares two sides or more; `more` are metrics in addition to the usual ones.
+    pub fn new(sides: Vec<Side>, more: &[ScopedMetric]) -> Self {
+        let against = |first: &Side| {
+            let others = sides.iter().skip(1);
+            others.map(|other| compare_with(&first.results, &other.results, more)).collect()
+        };
+        let found = sides.first().map(against).unwrap_or_default();
+        Self { sides, found }
+    }
+
+    /// The differences of the second side.
+    pub fn differences(&self) -> &[Difference] {
+        self.found.first().map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
 /// Each side beside the first.
-pub(crate) fn report(sides: &[Side], more: &[ScopedMetric], explain: Explain) -> Report {
+pub(crate) fn report(Comparison { sides, found }: &Comparison, explain: Explain) -> Report {
     let Some((first, others)) = sides.split_first() else {
         return Report { title: "Nothing to compare".to_owned(), ..Report::default() };
     };
     let environments = environments(sides);
     let differing = varied(&environments, sides);
-    let found: Vec<(&Side, Vec<Difference>)> =
-        others.iter().map(|other| (other, compare_with(&first.results, &other.results, more))).collect();
+    let found: Vec<(&Side, &[Difference])> = others.iter().zip(found.iter().map(Vec::as_slice)).collect();
     let headlines: Vec<(String, Headline)> = sides.iter().flat_map(named_headlines).collect();
     let all_runs: Vec<NamedRun<'_>> = headlines.iter().map(|(name, headline)| (name.clone(), headline)).collect();
     let names_both = others.len() > 1;
@@ -81,10 +106,10 @@ pub(crate) fn report(sides: &[Side], more: &[ScopedMetric], explain: Explain) ->
     Report::new(names.join(" / "), load(sides).join(" / "), subtitle(sides), brief, sections).of_method("Comparison")
 }
 
-/// Sides whose changes are told at the head of the report.
+/// Sides whose changes are stated at the head of the report.
 const OTHERS_MAX: usize = 2;
 
-fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, explain: Explain) -> Brief {
+fn brief(sides: &[Side], found: &[(&Side, &[Difference])], differing: &str, explain: Explain) -> Brief {
     let Some(first) = sides.first() else { return Brief::default() };
     let counts = sides.iter().map(|side| format!("{} ({})", side.name, counted(side.results.len(), "run")));
     let engines: Vec<String> =
@@ -97,7 +122,7 @@ fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, ex
     let changes = found.iter().take(OTHERS_MAX).filter_map(|(other, found)| {
         let told = found.iter().filter(|found| [Metric::Iops, Metric::Mean, Metric::P99].contains(&found.figure));
         let told: Vec<String> = told
-            .map(|found| format!("{} {:+.1} %", found.scope.label(&name_in_words(found.figure)), found.percent))
+            .map(|found| format!("{} {}", found.scope.label(&name_in_words(found.figure)), change(found.percent)))
             .collect();
         let has_several = first.results.len() > 1 || other.results.len() > 1;
         let means = if has_several { ", by geometric means" } else { "" };
@@ -126,11 +151,11 @@ fn brief(sides: &[Side], found: &[(&Side, Vec<Difference>)], differing: &str, ex
     let trust = Trust::in_answer(runs.iter().copied(), doubts.is_empty(), &basis);
     let (next, command) = next(first, found, doubts.is_empty());
     let next = brief::after(remedy_of_runs(&runs, explain).as_deref(), &next);
-    Brief { measured: text(measured.as_bytes()), on: text(on.as_bytes()), trust, next: text(next.as_bytes()), command }
+    Brief { measured: text(&measured), on: text(&on), trust, next: text(&next), command }
 }
 
-/// Why the results of both sides cannot tell.
-fn doubts(first: &Side, found: &[(&Side, Vec<Difference>)]) -> Vec<String> {
+/// Reasons why the results of the sides are inconclusive.
+fn doubts(first: &Side, found: &[(&Side, &[Difference])]) -> Vec<String> {
     let mut doubts = Vec::new();
     let sides: Vec<&Side> = std::iter::once(first).chain(found.iter().map(|(other, _)| *other)).collect();
     for (other, found) in found {
@@ -174,8 +199,8 @@ fn single_runs(sides: &[&Side]) -> Option<String> {
     }
 }
 
-/// What to do, and what to type for it.
-fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (String, String) {
+/// The next step, and the command for it.
+fn next(first: &Side, found: &[(&Side, &[Difference])], is_sure: bool) -> (String, String) {
     let Some((second, differences)) = found.first() else { return Default::default() };
     if matches!(SameRuns::of(&first.results, &second.results), Some(SameRuns::All { .. })) {
         return ("Give the results of two different runs.".to_owned(), String::new());
@@ -217,7 +242,7 @@ fn next(first: &Side, found: &[(&Side, Vec<Difference>)], is_sure: bool) -> (Str
     (next, command)
 }
 
-/// Which side to take.
+/// The recommended side.
 fn choice(first: &Side, second: &Side, found: &[Difference]) -> String {
     let of =
         |verdict: ComparisonVerdict| listed(&found.iter().filter(|found| found.verdict == verdict).collect::<Vec<_>>());
@@ -236,7 +261,7 @@ pub(crate) fn subtitle(sides: &[Side]) -> String {
     [0, 1, 2].map(of_all).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// What is not the same on all sides: what was varied, as far as results tell.
+/// Facts that differ between sides: what was varied, as far as results show it.
 fn varied(environments: &Table, sides: &[Side]) -> String {
     let loads = load(sides);
     let mut found = if loads.len() > 1 { vec!["the load, as above".to_owned()] } else { Vec::new() };
@@ -256,16 +281,16 @@ fn varied(environments: &Table, sides: &[Side]) -> String {
 /// Differences that are named at the head.
 const VARIED_MAX: usize = 4;
 
-/// The mark of what is not the same.
+/// The mark of a fact that differs.
 const DIFFERS: &str = "differs";
-/// The mark of what is rarely the same, so that its difference means little.
+/// The mark of a fact that rarely is the same, so that its difference means little.
 const VARIES: &str = "varies";
 
 /// A row for each run, and one for the median of a side with several.
 fn runs(sides: &[Side]) -> Table {
     const FIGURES: [Metric; 6] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P50, Metric::P99, Metric::Cpu];
     let mut rows = Vec::new();
-    let cell = |value: Option<f64>, figure| value.map_or_else(|| "-".to_owned(), |value| shown(figure, value));
+    let cell = |value: Option<f64>, figure| value.map_or_else(dash, |value| shown(figure, value));
     for side in sides {
         for (number, result) in (1..).zip(&side.results) {
             let headline = result.time_spans.first().and_then(stats::headline);
@@ -327,16 +352,19 @@ fn comparison((first, second): (&Side, &Side), found: &[Difference], names_both:
     {
         let load = load_differences(a, b);
         if !load.is_empty() {
-            let sentences = load.iter().map(|words| text(words.as_bytes())).collect();
-            sections.push(Section::new("The loads differ", vec![Block::Notes { heading: String::new(), sentences }]));
+            let sentences = load.iter().map(|words| text(words));
+            sections.push(Section::new("The loads differ", vec![Block::notes(sentences)]));
         }
     }
-    // What is left without IOPS is the CPU usage, which makes no chart.
+    // Without IOPS only the CPU usage is left, which makes no chart.
     let chart = if lacks_iops(found, first, second) { None } else { differences(found) };
     let mut blocks = chart.map_or_else(Vec::new, |chart| charts(vec![Ok(chart)]));
     let table = table(found, first, second);
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
+        let rpcs: Vec<String> =
+            [first, second].into_iter().filter_map(|side| rpcs::of_latency(&side.name, &side.results)).collect();
+        blocks.extend((!rpcs.is_empty()).then(|| Block::notes(rpcs)));
         let heading = if names_both { against(first, second) } else { "Differences".to_owned() };
         sections.push(Section::new(&heading, blocks));
     }
@@ -381,7 +409,7 @@ pub(crate) fn overlaid(sides: &[Side]) -> Vec<Shown> {
     overlays(&known).into_iter().map(with_caption).map(Ok).collect()
 }
 
-/// Which runs the lines of a chart are.
+/// The runs that the lines of a chart show.
 fn one_run_of_each(sides: &[Side]) -> String {
     let several: Vec<String> = sides
         .iter()
@@ -406,7 +434,7 @@ fn environments(sides: &[Side]) -> Table {
     for (name, number) in of_sides.iter().flat_map(|facts| numbered(facts)).map(|(name, number, _)| (name, number)) {
         let value = |facts: &Vec<Fact>| {
             let found = numbered(facts).find(|known| (known.0, known.1) == (name, number));
-            found.map_or_else(|| "-".to_owned(), |(.., value)| value.to_owned())
+            found.map_or_else(dash, |(.., value)| value.to_owned())
         };
         let label = if number == 0 { name.trim().to_owned() } else { format!("{} {}", name.trim(), number + 1) };
         if rows.iter().all(|row| row[0] != label) {
@@ -420,7 +448,7 @@ fn environments(sides: &[Side]) -> Table {
             false if VARYING.contains(&row[0].as_str()) => VARIES,
             false => DIFFERS,
         };
-        // Values are long: what is marked is seen without scrolling.
+        // Values are long: the mark is visible without scrolling.
         row.insert(1, mark.to_owned());
     }
     rows.sort_by_key(|row| [DIFFERS, VARIES, ""].iter().position(|mark| *mark == row[1]));
@@ -429,14 +457,14 @@ fn environments(sides: &[Side]) -> Table {
     Table { label: "Environment", columns, rows, ..Table::default() }
 }
 
-/// Each fact with how many of its name came before it.
+/// Each fact with the number of earlier facts of the same name.
 fn numbered(facts: &[Fact]) -> impl Iterator<Item = (&'static str, usize, &str)> {
     facts.iter().enumerate().map(|(index, fact)| {
         (fact.name, facts[..index].iter().filter(|other| other.name == fact.name).count(), fact.value.as_str())
     })
 }
 
-/// What else is not as in the first side: settings that do not change the load, and details of machine and program.
+/// Other differences from the first side: settings that do not change the load, and details of machine and program.
 fn other_differences(sides: &[Side]) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let Some(first) = sides.first().and_then(|side| side.results.first()) else { return rows };
@@ -451,14 +479,14 @@ fn other_differences(sides: &[Side]) -> Vec<Vec<String>> {
         for [name, a, b] in settings.chain(system_differences(first, other)) {
             let mut row = vec![String::new(); sides.len() + 1];
             let (name, [a, b]) = readable(&name, [&a, &b]);
-            (row[0], row[1], row[number + 1]) = (text(name.as_bytes()), text(a.as_bytes()), text(b.as_bytes()));
+            (row[0], row[1], row[number + 1]) = (text(&name), text(&a), text(&b));
             rows.push(row);
         }
     }
     rows
 }
 
-/// A place in a result and its values, in words and units where it is one that often differs.
+/// A place in a result and its values, in words and units for places that often differ.
 fn readable(name: &str, values: [&str; 2]) -> (String, [String; 2]) {
     if name != AVAILABLE_MEMORY {
         return (name.to_owned(), values.map(str::to_owned));
@@ -484,16 +512,15 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     let by_single = single.as_ref().map(|single| format!(", as far as {single} shows")).unwrap_or_default();
     let headline = match (better.is_empty(), worse.is_empty()) {
         _ if matches!(same, Some(SameRuns::All { .. })) => {
-            return Statement {
-                tone: Tone::Warn,
-                about: String::new(),
-                headline: told.unwrap_or_default().trim_end_matches('.').to_owned(),
-                sentences: vec!["Nothing is compared: give the results of two different runs.".to_owned()],
-            };
+            return Statement::new(
+                Tone::Warn,
+                told.unwrap_or_default().trim_end_matches('.'),
+                ["Nothing is compared: give the results of two different runs.".to_owned()],
+            );
         }
         _ if found.is_empty() => "No metrics in common".to_owned(),
         _ if lacks_iops => match &stalled {
-            Some(stalled) => format!("Cannot tell: {}", text(stalled.as_bytes())),
+            Some(stalled) => format!("Cannot tell: {}", text(stalled)),
             None => "Cannot tell: IOPS cannot be compared".to_owned(),
         },
         (false, true) => format!("{} is better in {}{by_single}", second.name, listed(&better)),
@@ -513,10 +540,10 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
         (false, false) | (true, true) => Tone::Warn,
     };
     let with_interval = |found: &Difference| {
-        let interval = found.interval.map(|(low, high)| format!(" (95 % interval {low:+.1} % to {high:+.1} %)"));
-        format!("{} {:+.1} %{}", named_of(found), found.percent, interval.unwrap_or_default())
+        let interval = found.interval.map(|ends| format!(" (95 % interval {})", interval_of_change(ends)));
+        format!("{} {}{}", named_of(found), change(found.percent), interval.unwrap_or_default())
     };
-    let change = |found: &Difference| format!("{} {:+.1} %", named_of(found), found.percent);
+    let named_change = |found: &Difference| format!("{} {}", named_of(found), change(found.percent));
     let mut sentences: Vec<String> = incomplete.iter().map(|words| sentence(words)).collect();
     let mut add = |heading: &str, of: &[&Difference], words: &dyn Fn(&Difference) -> String| {
         if !of.is_empty() {
@@ -524,15 +551,15 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
             sentences.push(format!("{heading}: {}.", words.join(", ")));
         }
     };
-    add("Better", &better, &change);
-    add("Worse", &worse, &change);
+    add("Better", &better, &named_change);
+    add("Worse", &worse, &named_change);
     add(&equal(), &equivalent, &named_of);
     add(LIMITED, &limited, &named_of);
     let (noisy, unknown): (Vec<_>, Vec<_>) = open.iter().partition(|found| found.interval.is_some());
     add("Cannot tell, within the noise", &noisy, &with_interval);
     add("Cannot tell, no 95 % interval", &unknown, &with_interval);
     sentences.extend(told);
-    Statement { tone, about: String::new(), headline, sentences }
+    Statement::new(tone, headline, sentences)
 }
 
 /// `IOPS, mean and p99`; MiB/s goes with IOPS.
@@ -546,7 +573,7 @@ fn listed(found: &[&Difference]) -> String {
     }
 }
 
-/// The name of a figure, with the I/Os that it is of.
+/// The name of a metric, with its scope.
 fn named_of(found: &Difference) -> String {
     found.scope.label(name(found.figure))
 }
@@ -556,16 +583,16 @@ fn equal() -> String {
     equivalent(EQUAL_PERCENT).replacen('e', "E", 1)
 }
 
-/// That nothing was found is not that there is nothing.
+/// A difference that was not found may still exist.
 fn cannot_tell(open: &Difference, single_runs: Option<String>) -> String {
     let figure = named_of(open);
     let is_single = open.interval.is_none() || open.basis == Basis::OneRun;
     match (open.interval, single_runs.filter(|_| is_single)) {
         (_, Some(single)) => {
             format!(
-                "{}: cannot tell a difference in {figure} ({:+.1} %) from the variation between runs",
+                "{}: cannot tell a difference in {figure} ({}) from the variation between runs",
                 capitalised(&single),
-                open.percent
+                change(open.percent)
             )
         }
         (Some(_), None) => {
@@ -581,17 +608,16 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
         vec![
             named_of(difference),
             word(verdict),
-            format!("{percent:+.1} %"),
-            interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:+.1} % to {high:+.1} %")),
+            change(percent),
+            interval.map_or_else(dash, interval_of_change),
             shown(figure, first),
             shown(figure, second),
         ]
     };
     let left_out = left_out(&first.results, &second.results).into_iter().map(|(scope, metric)| {
-        let [a, b] = [first, second].map(|side| {
-            median(&side.results, (scope, metric)).map_or_else(|| "-".to_owned(), |value| shown(metric, value))
-        });
-        vec![scope.label(name(metric)), NOT_COMPARED.to_owned(), "-".to_owned(), "-".to_owned(), a, b]
+        let [a, b] = [first, second]
+            .map(|side| median(&side.results, (scope, metric)).map_or_else(dash, |value| shown(metric, value)));
+        vec![scope.label(name(metric)), NOT_COMPARED.to_owned(), dash(), dash(), a, b]
     });
     let rows = found.iter().map(row).chain(left_out).collect();
     let runs = |side: &Side| match side.results.len() {
@@ -614,7 +640,7 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
     Table { columns, rows, label: "Differences", note, ..Table::default() }
 }
 
-/// How long the runs of the sides were.
+/// The run lengths of the sides.
 fn lengths(sides: &[Side]) -> String {
     let length = |side: &Side| Some(load_line::length(side.results.first()?.profile.time_spans.first()?));
     let known: Vec<(&str, String)> =
@@ -738,7 +764,7 @@ mod tests {
             result.command_line = "diskspd -b4K -z1 a.dat".to_owned();
         });
         assert!(words(&seeds).contains("only the random seed (-z): load, other settings,"), "{}", words(&seeds));
-        let (next, command) = next(&seeds[0], &[(&seeds[1], Vec::new())], false);
+        let (next, command) = next(&seeds[0], &[(&seeds[1], &[])], false);
         assert!(next.starts_with("Measure each side 10 times") && !command.contains("-z"), "{next}: {command}");
         let lengths = sides(|result| result.profile.time_spans[0].duration_s = 60);
         assert_eq!(words(&lengths), "setting (-d10 / -d60)");

@@ -11,11 +11,11 @@ use model::verification::{NearMessage, places_words};
 pub struct CorruptUnitText<'a> {
     pub class: CorruptionClass,
     pub offset_bytes: u64,
-    /// The file and the read, behind the offset; may be empty.
+    /// The file and the read, shown after the offset; may be empty.
     pub place: String,
-    /// Why it could not be read; then there is nothing else to tell of its bytes.
+    /// The read error, if it could not be read; nothing else is then known of its bytes.
     pub error: Option<&'a str>,
-    /// The name and the value of what it must hold.
+    /// The name and the value of its expected content.
     pub expected: Option<(&'static str, String)>,
     /// Its header.
     pub found: Option<String>,
@@ -46,7 +46,7 @@ impl CorruptUnitText<'_> {
         let places = (!self.places.is_empty()).then(|| ("on", format!("{} (bytes)", places_words(self.places))));
         let messages = self.kernel_messages.iter().map(|message| ("log", message.words()));
         let facts = of_bytes.into_iter().chain(places).chain(messages);
-        let facts = facts.map(|(name, value)| Fact { name, value: text(value.as_bytes()) }).collect();
-        [Block::Notes { heading: text(heading.as_bytes()), sentences: Vec::new() }, Block::Facts { facts }]
+        let facts = facts.map(|(name, value)| Fact { name, value: text(&value) }).collect();
+        [Block::Notes { heading: text(&heading), sentences: Vec::new() }, Block::Facts { facts }]
     }
 }

@@ -1,11 +1,11 @@
-//! In which ways runs did I/O, in words.
+//! The I/O engines of runs, in words.
 
 use model::engine_kind::EngineKind;
 use model::headline::Headline;
 use model::result::TimeSpanResult;
 use model::sweep::{Setting, Sweep};
 
-/// Settings that tell points with another engine from the others; more are not listed.
+/// Settings that distinguish points with another engine from the others; more are not listed.
 const SETTINGS_MAX: usize = 3;
 
 /// `I/O by io_uring`, `synchronous I/O`
@@ -23,7 +23,7 @@ fn named(engines: &[EngineKind]) -> Option<String> {
     })
 }
 
-/// Those of the points of a sweep.
+/// Engines of the points of a sweep.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum OfPoints {
     /// Older documents do not have them.
@@ -34,7 +34,7 @@ pub(crate) enum OfPoints {
     Mixed(String),
 }
 
-/// Those of points with figures; points that differ from most are named by the setting that makes the difference.
+/// The engines of points with figures; points that differ from most are named by the distinguishing setting.
 pub(crate) fn of_points(sweep: &Sweep, points: &[usize]) -> OfPoints {
     let mut kinds: Vec<(String, Vec<usize>)> = Vec::new();
     let known = points.iter().filter_map(|point| Some((*point, stats::sweep::figures(sweep, *point)?)));
@@ -45,7 +45,7 @@ pub(crate) fn of_points(sweep: &Sweep, points: &[usize]) -> OfPoints {
             None => kinds.push((words, vec![point])),
         }
     }
-    // Of kinds with as many points, the last is that of the larger depths.
+    // On a tie, the last kind, which is that of the larger depths.
     let Some(most) = (0..kinds.len()).max_by_key(|kind| kinds[*kind].1.len()) else { return OfPoints::Unknown };
     let (words, of_most) = kinds.remove(most);
     if kinds.is_empty() {
@@ -63,7 +63,8 @@ fn points_beside<'a>(kinds: &'a [(String, Vec<usize>)], points: &'a [usize]) -> 
     kinds.iter().map(|(_, others)| others).filter(move |others| *others != points).flatten().copied()
 }
 
-/// The settings that all of some points have, and none of the others: `-o1`, `-o1 or -o2`; `None` if no option tells them.
+/// The settings that all of some points have, and none of the others: `-o1`, `-o1 or -o2`; `None` if no option
+/// distinguishes them.
 fn told_by(sweep: &Sweep, points: &[usize], others: &[usize]) -> Option<String> {
     let settings = |point: usize| &sweep.points[point].settings;
     let by = |index: usize| {

@@ -1,4 +1,4 @@
-//! Where a result comes from, and how to get it again.
+//! The environment of a result, and the command that repeats it.
 
 use super::block::{Block, Fact, Section};
 use super::foreign_text::{text, text_of_path};
@@ -24,7 +24,7 @@ pub(crate) fn subtitle_of_runs(example: &RunResult) -> String {
 /// Machine, time and program; `started` is the time if it is not that of the result.
 pub(crate) fn place_time_tool(result: &RunResult, started: Option<String>) -> [String; 3] {
     let started = started.unwrap_or_else(|| utc(result.started_at));
-    [text(known(Some(&result.system.computer_name)).as_bytes()), started, tool(&result.tool)]
+    [text(known(Some(&result.system.computer_name))), started, tool(&result.tool)]
 }
 
 /// The machine, its storage and the program.
@@ -32,7 +32,7 @@ pub(crate) fn environment(result: &RunResult) -> Section {
     Section::of_details("Environment", vec![Block::Facts { facts: facts(result) }])
 }
 
-/// What is known of the machine, its storage and the program.
+/// Known facts of the machine, its storage and the program.
 pub(crate) fn facts(result: &RunResult) -> Vec<Fact> {
     let mut facts = machine(result);
     for (path, environment) in &result.targets.environments {
@@ -41,12 +41,12 @@ pub(crate) fn facts(result: &RunResult) -> Vec<Fact> {
     facts
 }
 
-/// What to type to repeat it.
+/// The command that repeats the run.
 pub(crate) fn command(result: &RunResult) -> Section {
     if result.command_line.trim().is_empty() {
         return profile(result);
     }
-    let words = text(result.command_line.as_bytes());
+    let words = text(&result.command_line);
     let hint = if result.tool.implementation.is_none() {
         "What the file says that was typed. The load in the heading is read from the settings that DiskSpd printed into the \
          file, which are those of the run."
@@ -69,8 +69,8 @@ fn profile(result: &RunResult) -> Section {
 
 fn tool(tool: &Tool) -> String {
     match &tool.implementation {
-        Some(implementation) => text(format!("{} {}", implementation.name, implementation.version).as_bytes()),
-        None => text(format!("DiskSpd {}", tool.version).as_bytes()),
+        Some(implementation) => text(&format!("{} {}", implementation.name, implementation.version)),
+        None => text(&format!("DiskSpd {}", tool.version)),
     }
 }
 
@@ -78,13 +78,13 @@ fn fact(name: &'static str, value: String) -> Fact {
     Fact { name, value }
 }
 
-/// What is known of a machine.
+/// Known facts of a machine.
 pub(crate) struct Machine<'a> {
     pub(crate) computer: &'a str,
     pub(crate) processor: Option<&'a str>,
     pub(crate) cpus: Option<String>,
     pub(crate) environment: Option<&'a Environment>,
-    /// If the environment lacks it.
+    /// Used if the environment lacks it.
     pub(crate) kernel_release: Option<&'a str>,
     pub(crate) power: Option<&'a str>,
     pub(crate) tool: String,
@@ -110,7 +110,7 @@ pub(crate) fn of_machine(machine: &Machine<'_>) -> Vec<Fact> {
     let nothing = Environment::default();
     let environment = machine.environment.unwrap_or(&nothing);
     let named = |name: &'static str, value: Option<&str>| {
-        value.filter(|value| !value.is_empty()).map(|value| fact(name, text(value.as_bytes())))
+        value.filter(|value| !value.is_empty()).map(|value| fact(name, text(value)))
     };
     [
         named("computer", Some(machine.computer)),
@@ -145,17 +145,17 @@ fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> V
         Backing::Zfs(dataset) => Some(format!("ZFS, {}", dataset.dataset)),
         Backing::Unknown | Backing::Devices(_) | Backing::Overlay { .. } => None,
     };
-    facts.extend(place.map(|place| fact("\u{2003}on", text(place.as_bytes()))));
+    facts.extend(place.map(|place| fact("\u{2003}on", text(&place))));
     let is_virtual = stats::latency_band::is_virtual(result);
     facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk, is_virtual))));
     let placement = result.targets.placements.get(path);
-    facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(spaced(&placement.words()).as_bytes()))));
+    facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(&spaced(&placement.words())))));
     facts
 }
 
 fn mounted(mount: &MountedFileSystem) -> String {
     let options = mount.mount_options.join(",");
-    text(format!("{} from {}, {options}", mount.file_system, mount.source).as_bytes())
+    text(&format!("{} from {}, {options}", mount.file_system, mount.source))
 }
 
 /// `nvme0n1, Some Model, 1.9TiB, scheduler none, the kernel reports it as not rotational`
@@ -169,10 +169,10 @@ fn described(disk: &BlockDevice, is_virtual: bool) -> String {
         disk.queue.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
         disk.queue.rotational.map(|is_rotational| rotational(is_rotational, is_virtual)),
     ];
-    text(parts.into_iter().flatten().collect::<Vec<_>>().join(", ").as_bytes())
+    text(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// The kernel's word: of a virtual disk it knows nothing but a flag that the hypervisor may leave as it is.
+/// The kernel's report: for a virtual disk it is only a flag that the hypervisor may not set.
 pub(crate) fn rotational(is_rotational: bool, is_virtual: bool) -> String {
     let not = if is_rotational { "" } else { "not " };
     if is_virtual {

@@ -4,7 +4,7 @@ use super::quantity::{Quantity, latency};
 use crate::words::figure_words::name;
 use model::metric::{Metric, MetricUnit};
 
-/// In a sentence, where a mean is of nothing in particular.
+/// The name in a sentence, where a plain mean would be ambiguous.
 pub(crate) fn name_in_words(figure: Metric) -> String {
     match figure {
         Metric::Mean | Metric::P50 | Metric::P99 | Metric::P999 => format!("{} latency", name(figure)),

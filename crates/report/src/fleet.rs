@@ -12,7 +12,7 @@ use crate::words::hosts::{notes, table};
 use model::fleet::{FleetTimeSpan, HostTimeSpan};
 use model::result::RunResult;
 
-/// More lines cannot be told apart.
+/// Lines of a chart; more could not be distinguished.
 const LINES_MAX: usize = 8;
 
 /// The hosts of a timespan, by its index; nothing for one machine.
@@ -25,9 +25,9 @@ pub fn sections(result: &RunResult, index: usize) -> Vec<Section> {
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(charts(shown(time_span)));
     let mut sections = vec![Section::new("Hosts", blocks)];
-    let sentences: Vec<String> = notes(time_span).iter().map(|note| text(note.as_bytes())).collect();
+    let sentences: Vec<String> = notes(time_span).iter().map(|note| text(note)).collect();
     if !sentences.is_empty() {
-        sections.push(Section::new("Notes of the hosts", vec![Block::Notes { heading: String::new(), sentences }]));
+        sections.push(Section::new("Notes of the hosts", vec![Block::notes(sentences)]));
     }
     sections
 }
@@ -37,7 +37,7 @@ pub(crate) fn shown(time_span: &FleetTimeSpan) -> Vec<Shown> {
     [over_time(time_span), cpus(time_span)].into_iter().flatten().map(Ok).collect()
 }
 
-/// Each host has CPUs of its own: those of one machine are no part that a page of many could lack.
+/// Removes the missing CPU charts of one machine: each host has CPUs of its own.
 pub(crate) fn without_cpus_of_one_machine(section: &mut Section) {
     for block in &mut section.blocks {
         if let Block::Absent { charts } = block {
@@ -49,7 +49,7 @@ pub(crate) fn without_cpus_of_one_machine(section: &mut Section) {
 
 /// CPU usage of each host.
 fn cpus(time_span: &FleetTimeSpan) -> Option<Chart> {
-    let known = |host: &HostTimeSpan| Some((text(host.host.as_bytes()), host.headline.as_ref()?.cpu_percent));
+    let known = |host: &HostTimeSpan| Some((text(&host.host), host.headline.as_ref()?.cpu_percent));
     let hosts: Vec<(String, f64)> = time_span.hosts.iter().filter_map(known).collect();
     let cell = |(index, (name, percent)): (usize, &(String, f64))| {
         let middle = index as f64 + 1.0;
@@ -79,7 +79,7 @@ fn cpus(time_span: &FleetTimeSpan) -> Option<Chart> {
     })
 }
 
-/// I/Os per second of each host; of many hosts the lowest, the median and the highest at each time.
+/// I/Os per second of each host; for many hosts the lowest, the median and the highest at each time.
 fn over_time(time_span: &FleetTimeSpan) -> Option<Chart> {
     let hosts: Vec<(&HostTimeSpan, Points)> =
         time_span.hosts.iter().map(|host| (host, points(host))).filter(|(_, points)| !points.is_empty()).collect();
@@ -90,11 +90,7 @@ fn over_time(time_span: &FleetTimeSpan) -> Option<Chart> {
     };
     let is_few = hosts.len() <= LINES_MAX;
     let series: Vec<Series> = if is_few {
-        hosts
-            .iter()
-            .enumerate()
-            .map(|(index, (host, points))| line(index, &text(host.host.as_bytes()), points.clone()))
-            .collect()
+        hosts.iter().enumerate().map(|(index, (host, points))| line(index, &text(&host.host), points.clone())).collect()
     } else {
         let of_hosts: Vec<&Points> = hosts.iter().map(|(_, points)| points).collect();
         band(&of_hosts)
@@ -136,8 +132,8 @@ fn points(host: &HostTimeSpan) -> Points {
     host.series.ios.iter().enumerate().map(point).collect()
 }
 
-/// The lowest, the median and the highest of all hosts in each part, as far as all of them reach. They begin within a
-/// small part of one of each other.
+/// The lowest, the median and the highest of all hosts in each part, as far as all of them reach. They start within a
+/// small fraction of a part of one another.
 fn band(hosts: &[&Points]) -> [Points; 3] {
     let mut band: [Points; 3] = Default::default();
     let count = hosts.iter().map(|points| points.len()).min().unwrap_or(0);

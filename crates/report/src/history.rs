@@ -20,8 +20,8 @@ pub fn report(histories: &[History<'_>], name: &str) -> Report {
         let mut blocks = charts(shown);
         blocks.push(Block::Table(history(one)));
         let parts = one.runs.iter().rev().take(1).flat_map(|run| &run.fingerprint);
-        let sentences = parts.map(|(name, value)| text(format!("{name}: {value}").as_bytes())).collect();
-        blocks.push(Block::Notes { heading: String::new(), sentences });
+        let sentences = parts.map(|(name, value)| text(&format!("{name}: {value}")));
+        blocks.push(Block::notes(sentences));
         sections.push(Section::new(&format!("History {number}"), blocks));
     }
     let runs: usize = histories.iter().map(|one| one.runs.len()).sum();
@@ -46,7 +46,7 @@ pub fn report(histories: &[History<'_>], name: &str) -> Report {
         next: "Find out what changed at the change points.".to_owned(),
         command: String::new(),
     };
-    let title = format!("Gate history: {}", text(name.as_bytes()));
+    let title = format!("Gate history: {}", text(name));
     Report::new(title, String::new(), format!("latest run: {newest}"), brief, sections)
 }
 
@@ -64,7 +64,7 @@ fn chart(one: &History<'_>, name: &MetricName) -> Chart {
         Marker { x, bounds: (x, x), role: Role::Bad, label: "change".to_owned() }
     };
     let count = one.runs.len();
-    // As many numbers as fit.
+    // As many numbers as there is room for.
     let step = count.div_ceil(20).max(1);
     let marks = (1..=count).step_by(step).map(|number| (number as f64, number.to_string())).collect();
     Chart {

@@ -1,13 +1,13 @@
-//! The report of streams alone and together: what they do to each other.
+//! The report of streams alone and together, and of their interference.
 
 use super::again::Again;
 use super::answer::{Statement, sentence};
-use super::block::{Block, Column, Report, Section, Table, Tone, charts};
+use super::block::{Block, Column, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self, each, remedy_of_runs};
 use super::charts::streams;
 use super::environment::environment;
 use super::foreign_text::text;
-use super::quantity::{Quantity, grouped, latency};
+use super::quantity::{Quantity, grouped, latency, significant_grouped};
 use super::series::{command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
@@ -26,7 +26,7 @@ use model::units::{counted, mib};
 pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> Report {
     let streams = sweep.interference.as_ref().map(|found| &found.streams[..]).unwrap_or_default();
     let rounds = sweep.interference.as_ref().map_or(0, |found| found.rounds);
-    // Runs of other streams alone say nothing of a stream.
+    // Runs of other streams alone contain nothing about a stream.
     let runs_of = |name: &StreamName| {
         let has_it = |visit: &&Visit| visit.streams.iter().any(|stream| stream.name == *name);
         sweep.visits.iter().filter(has_it).filter_map(Visit::headline).collect::<Vec<_>>()
@@ -36,12 +36,11 @@ pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, name: &str, exp
     };
     let mut answers: Vec<Answer> = streams.iter().map(answer).collect();
     if answers.is_empty() {
-        let statement = Statement {
-            tone: Tone::Warn,
-            about: String::new(),
-            headline: "No round is complete".to_owned(),
-            sentences: vec!["An answer needs a run of each stream alone, and one of all together.".to_owned()],
-        };
+        let statement = Statement::new(
+            Tone::Warn,
+            "No round is complete",
+            ["An answer needs a run of each stream alone, and one of all together.".to_owned()],
+        );
         answers.push(Answer::resting_on(sweep.visits.iter().filter_map(Visit::headline), statement));
     }
     let mut first = vec![Block::Answers { answers }];
@@ -75,7 +74,7 @@ pub(crate) fn shown(sweep: &Sweep) -> Vec<Shown> {
     sweep.interference.as_ref().and_then(streams).map(Ok).into_iter().collect()
 }
 
-/// Streams whose share is told at the head of the report.
+/// Streams whose share is stated at the head of the report.
 const STREAMS_MAX: usize = 4;
 
 /// Rounds that are advised where there were fewer than enough.
@@ -136,7 +135,7 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
     Brief { measured, on: on.collect::<Vec<_>>().join(" "), trust, next, command: again.command() }
 }
 
-/// What warnings do to the shares, if only runs of streams alone or only those of all together have some.
+/// The effect of warnings on the shares, if only runs of streams alone or only those of all together have some.
 fn one_sided(sweep: &Sweep) -> Option<&'static str> {
     let is_warned = |visit: &&Visit| visit.headline().is_some_and(|run| run.severity > Some(Severity::Note));
     let mut are_alone = sweep.visits.iter().filter(is_warned).map(|visit| visit.streams.len() == 1);
@@ -148,7 +147,7 @@ fn one_sided(sweep: &Sweep) -> Option<&'static str> {
     })
 }
 
-/// What is left of the IOPS of a stream beside the others, in percent.
+/// Share of its IOPS that a stream keeps beside the others, in percent.
 fn kept(of: &StreamInterference) -> f64 {
     of.iops_share_percent.unwrap_or(f64::INFINITY)
 }
@@ -156,7 +155,7 @@ fn kept(of: &StreamInterference) -> f64 {
 /// A row for each stream.
 fn of_streams(found: &Interference) -> Table {
     let row = |of: &StreamInterference| {
-        let unknown = || "-".to_owned();
+        let unknown = dash;
         let time = |ns: Option<f64>| ns.map_or_else(unknown, latency);
         let factor = |times: Option<f64>| times.map_or_else(unknown, factor);
         vec![
@@ -172,7 +171,7 @@ fn of_streams(found: &Interference) -> Table {
             factor(of.p99_factor),
         ]
     };
-    // Telephones show each figure below its name alone.
+    // Phones show each figure below its own name.
     let numbers = ["IOPS", "mean", "p99"].map(|figure| {
         let last = if figure == "IOPS" { "share" } else { "factor" };
         ["alone", "together", last].map(|word| format!("{figure} {word}"))
@@ -194,54 +193,48 @@ fn statement(sweep: &Sweep, of: &StreamInterference, rounds: u32) -> Statement {
     let StreamInterference { name, .. } = of;
     let spread = stats::interference::spread(sweep, name).as_ref().and_then(crate::words::interference::spread);
     let one_round = if rounds == 1 { ", in one round" } else { "" };
-    Statement {
-        tone: if rounds == 1 { Tone::Warn } else { Tone::Plain },
-        about: String::new(),
-        headline: format!("{}{one_round}", crate::words::interference::headline(of)),
-        sentences: spread
-            .map(|words| format!("In single rounds: {words}."))
-            .into_iter()
-            .chain(few_samples(sweep, name).map(|words| sentence(&words)))
-            .collect(),
-    }
+    let tone = if rounds == 1 { Tone::Warn } else { Tone::Plain };
+    let headline = format!("{}{one_round}", crate::words::interference::headline(of));
+    let spread = spread.map(|words| format!("In single rounds: {words}."));
+    Statement::new(tone, headline, spread.into_iter().chain(few_samples(sweep, name).map(|words| sentence(&words))))
 }
 
-/// That a run had too few I/Os of a stream for its 99th percentile.
+/// The note on a run with too few I/Os of a stream for its 99th percentile.
 fn few_samples(sweep: &Sweep, name: &StreamName) -> Option<String> {
     let ios = |visit: &Visit| {
         let run = visit.headline().filter(|run| run.ios > 0 && run.iops > 0.0)?;
         let stream = visit.streams.iter().find(|stream| stream.name == *name)?;
         Some((stream.figures.iops * run.ios as f64 / run.iops).round() as u64)
     };
-    let fewest = sweep.visits.iter().filter_map(ios).min().filter(|ios| weak::is_weak(*ios, weak::P99_PPB))?;
+    let fewest = sweep.visits.iter().filter_map(ios).min().filter(|ios| weak::is_weak(*ios, stats::ranks::P99_PPB))?;
     let ios = counted(fewest, "I/O");
     Some(format!("few samples: a run with {ios} of {name} has fewer than ten beyond the 99th percentile"))
 }
 
-/// The number of a run's round, and what it was of: `round 2, oltp alone`, `round 2, oltp+backup`.
+/// Round and streams of a run: `round 2, oltp alone`, `round 2, oltp+backup`.
 fn run_of_round(sweep: &Sweep, visit: &Visit) -> String {
     let alone = if visit.streams.len() == 1 { " alone" } else { "" };
     format!("round {}, {}{alone}", visit.run + 1, run(sweep, visit))
 }
 
-/// What a run was of: the name of a stream, or all of them.
+/// The streams of a run: the name of one, or all of them.
 fn run(sweep: &Sweep, visit: &Visit) -> String {
     let settings = sweep.points.get(visit.point).map(|point| &point.settings[..]).unwrap_or_default();
-    text(settings.first().map_or("", |setting| setting.value.as_str()).as_bytes())
+    text(settings.first().map_or("", |setting| setting.value.as_str()))
 }
 
 /// Each stream in each run; `together` is a run of all streams.
 fn runs(sweep: &Sweep, together: Option<&RunResult>) -> Table {
     let rows_of = |visit: &Visit| {
-        let cpu = visit.headline().map_or_else(|| "-".to_owned(), |run| Quantity::Percent.value(run.cpu_percent));
+        let cpu = visit.headline().map_or_else(dash, |run| Quantity::Percent.value(run.cpu_percent));
         let row = |StreamInRun { name: stream, figures }: &StreamInRun| {
-            let shown = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), latency);
+            let shown = |ns: Option<f64>| ns.map_or_else(dash, latency);
             vec![
                 (visit.run + 1).to_string(),
                 run(sweep, visit),
                 stream.to_string(),
                 grouped(figures.iops),
-                Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
+                significant_grouped(mib(figures.bytes_per_s)),
                 shown(figures.mean_ns),
                 shown(figures.p50_ns),
                 shown(figures.p99_ns),
@@ -271,7 +264,7 @@ mod tests {
     use model::interference::StreamHeadline;
     use model::sweep::{Purpose, VisitOutcome};
 
-    /// The page headed a 99th percentile of 234 I/Os, of which two lay beyond it.
+    /// The page showed a 99th percentile of 234 I/Os, only two of which lay beyond it.
     #[test]
     fn a_percentile_of_few_ios_of_a_stream_is_doubtful() {
         let name = |name: &str| StreamName::parse(name).expect("a name");

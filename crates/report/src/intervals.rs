@@ -1,16 +1,16 @@
 //! Figures with their 95 % intervals.
 
-use crate::block::{Column, Table};
-use crate::weak::P99_PPB;
+use crate::block::{Column, Table, dash};
+use crate::numbers::{grouped, ms};
 use crate::words::confidence::{WithoutInterval, of_bytes, of_iops, of_mean_latency, without_interval};
-use crate::words::numbers::{grouped, ms};
 use model::confidence::{HalfWidths, Interval};
 use model::figures::{Figures, LatencyDistribution};
 use model::result::{LoadLoop, Measured};
 use model::units::mib;
 use stats::NAMED_PERCENTILES;
+use stats::ranks::P99_PPB;
 
-/// The I/Os that figures are of.
+/// The I/Os that figures describe.
 struct Ios<'a> {
     name: &'static str,
     /// None of response times.
@@ -102,8 +102,8 @@ fn has_interval(ios: &Ios<'_>, figure: Figure) -> bool {
     figure.value(ios).is_some_and(|(_, interval)| interval.is_some())
 }
 
-/// Rates, mean and 99th percentile of each direction; `None` if none has an interval and other tables have all of them,
-/// unless there are no other tables.
+/// Rates, mean and 99th percentile of each direction; `None` if none has an interval and other tables show all of them
+/// (`is_alone`: there are no other tables).
 pub fn in_short(measured: &Measured, is_alone: bool) -> Option<Table> {
     let figures = [Figure::Iops, Figure::Mean, Figure::Percentile("p99", P99_PPB)];
     let all = all(measured);
@@ -142,7 +142,7 @@ pub(crate) fn table(measured: &Measured) -> Option<Table> {
     })
 }
 
-/// The extent of the intervals, and why some figures have none.
+/// The coverage of the intervals, and the reason why some figures have none.
 fn note(measured: &Measured) -> String {
     let missing = match without_interval(measured, None, measured.total.total.ios) {
         Some(WithoutInterval::Withheld { why, remedy }) => {
@@ -159,7 +159,7 @@ fn note(measured: &Measured) -> String {
 /// `43,253 [42,118-44,388]`
 fn cell(value: Option<(f64, Option<Interval>)>) -> String {
     match value {
-        None => "-".to_owned(),
+        None => dash(),
         Some((value, None)) => digits(value),
         Some((value, Some(Interval { low, high }))) => {
             format!("{} [{}-{}]", digits(value), digits(low), digits(high))

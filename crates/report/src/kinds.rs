@@ -1,16 +1,17 @@
 //! Tables of I/Os by stream, by size, of those that transfer no data, and of rotations of logs.
 
-use crate::block::{Block, Column, Table};
+use crate::block::{Block, Column, Table, dash};
 use crate::corrupt_unit::CorruptUnitText;
 use crate::foreign_text::text_of_path;
-use crate::quantity::{Quantity, grouped, latency, size};
+use crate::quantity::{grouped, latency, significant_grouped, size};
 use model::figures::{Figures, LatencyDistribution, OperationFigures, RotationFigures, SizeFigures};
 use model::result::{Measured, StreamFigures, TimeSpanResult};
 use model::units::{mib, percent_rounded_down};
 use model::verification::{CorruptUnit, CorruptUnits, SecondRead, UnitHeader};
+use stats::ranks::{P50_PPB, P99_PPB, P999_PPB};
 
-/// Of the percentiles that are shown, in parts per billion.
-const RANKS_PPB: [u64; 3] = [500_000_000, 990_000_000, 999_000_000];
+/// Ranks of the percentiles shown, in parts per billion.
+const RANKS_PPB: [u64; 3] = [P50_PPB, P99_PPB, P999_PPB];
 
 /// By kind and size; `None` if all I/Os have one size.
 pub(crate) fn sizes(measured: &Measured) -> Option<Table> {
@@ -86,7 +87,7 @@ pub(crate) fn without_data(measured: &Measured) -> Option<Table> {
 /// Rotations of the files that threads append to; `None` if no file was to be rotated.
 pub(crate) fn rotations(measured: &Measured) -> Option<Table> {
     let RotationFigures { count, total_ns, max_ns, time_percent } = measured.rotations?;
-    let longest = max_ns.map_or_else(|| "-".to_owned(), |ns| latency(ns as f64));
+    let longest = max_ns.map_or_else(dash, |ns| latency(ns as f64));
     let cells = [grouped(count as f64), latency(total_ns as f64), longest, format!("{time_percent:.2} %")];
     Some(Table {
         heading: "Log rotations".to_owned(),
@@ -165,7 +166,7 @@ fn figure_columns() -> impl Iterator<Item = Column> {
 }
 
 fn rates(figures: &Figures) -> [String; 4] {
-    let per_s = Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", "");
+    let per_s = significant_grouped(mib(figures.bytes_per_s));
     [grouped(figures.bytes as f64), grouped(figures.ios as f64), grouped(figures.iops), per_s]
 }
 
@@ -173,7 +174,7 @@ fn times(figures: &Figures, percentiles_ns: [Option<u64>; 3]) -> impl Iterator<I
     let measured = figures.latency;
     let whole = percentiles_ns.into_iter().chain([measured.and_then(|latency| latency.max_ns)]);
     let mean = measured.map(|latency| latency.mean_ns);
-    let shown = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), latency);
+    let shown = |ns: Option<f64>| ns.map_or_else(dash, latency);
     std::iter::once(mean).chain(whole.map(|ns| ns.map(|ns| ns as f64))).map(shown)
 }
 
@@ -239,7 +240,7 @@ mod tests {
         assert!(sizes(&Measured::default()).is_none() && without_data(&Measured::default()).is_none());
     }
 
-    /// All that the blocks say.
+    /// All text of the blocks.
     fn lines_of_blocks(figures: VerificationFigures) -> String {
         let span_result = TimeSpanResult { verification: Some(figures), ..TimeSpanResult::default() };
         let lines = verification(&span_result).expect("figures").into_iter().flat_map(|block| match block {

@@ -1,14 +1,14 @@
-//! Bytes asked for and bytes at each level of storage.
+//! Requested bytes, and bytes at each level of storage.
 
-use crate::block::{Column, Table};
+use crate::block::{Column, Table, dash};
 use model::ledger::{Account, Ledger, Level};
 use model::units::mib;
 
-/// Bytes of the program and of each level below it, and how many of them reached storage.
+/// Bytes of the program and of each level below it, and the number that reached storage.
 pub(crate) fn table(Ledger { accounts, levels }: &Ledger) -> Option<Table> {
     let has_others = levels.iter().any(|level| level.other_read_bytes.is_some());
     let shown = |bytes: u64| format!("{:.2}", mib(bytes as f64));
-    let known = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), shown);
+    let known = |bytes: Option<u64>| bytes.map_or_else(dash, shown);
     let row = |level: &Level| {
         let mut cells = vec![
             level.name.clone(),

@@ -1,8 +1,8 @@
 //! Reports of results as data: answers, findings, tables, and charts that are not drawn yet.
 //!
 //! [`Subject::report`] makes a [`Report`]; `render` prints it as text, `pages` as HTML. [`run`], [`sweep`], [`repeat`],
-//! [`pairs`] and the like say what is told of their kind of result and in which order; [`words`] has the sentences and tables that
-//! reports have in common.
+//! [`pairs`] and the like decide the content and order for their kind of result; [`words`] has the sentences and tables
+//! that reports have in common.
 
 mod again;
 mod answer;
@@ -14,6 +14,7 @@ mod charts;
 pub mod closing_line;
 mod comparison;
 mod corrupt_unit;
+mod cycles;
 mod engines;
 mod environment;
 mod figures;
@@ -25,12 +26,15 @@ pub mod intervals;
 mod kinds;
 mod ledger;
 mod load_loop;
+pub mod numbers;
 mod pairs;
 mod preset;
+mod procedure;
 pub mod quantity;
 mod recording;
 mod repeat;
 pub mod role;
+mod rpcs;
 mod run;
 mod run_brief;
 pub mod runs_table;
@@ -48,13 +52,17 @@ pub use block::{
 };
 pub use chart::{Absent, Shown};
 pub use closing_line::closing_line;
-pub use comparison::Side;
+pub use comparison::{Comparison, Side};
 pub use corrupt_unit::CorruptUnitText;
+pub use cycles::{cycle, cycles};
 pub use fleet::sections as hosts;
 pub use history::report as history;
 pub use load_loop::flushes;
 pub use preset::preset;
-pub use run::{beside_diskspd, expectation, kernel_messages, no_intervals, requirements, slowest, verdict};
+pub use procedure::procedure;
+pub use run::{
+    beside_diskspd, expectation, kernel_messages, lowest_limit, no_intervals, requirements, slowest, verdict,
+};
 pub use run_brief::brief as brief_of_run;
 pub use scaling::scaling;
 pub use verified::{VerifiedTarget, verification};
@@ -68,7 +76,6 @@ pub use stats::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, Part, fio_form};
 use crate::runs_table::RunsTable;
 use crate::words::load_line;
 use model::device_interval::Recording;
-use model::metric::ScopedMetric;
 use model::result::RunResult;
 use model::sweep::{SeriesKind, Sweep};
 
@@ -99,20 +106,15 @@ pub enum Subject<'a> {
         name: &'a str,
         /// The runs.
         sweep: &'a Sweep,
-        /// The result of one of them, if it can be had: of a sweep that of the point that is
-        /// [worth a look](stats::sweep::recommended).
+        /// The result of one of them, if available; for a sweep that of the [recommended](stats::sweep::recommended)
+        /// point.
         example: Option<&'a RunResult>,
     },
     /// Results beside the first of them.
-    Comparison {
-        /// Two or more.
-        sides: &'a [Side],
-        /// Metrics that are compared beside the usual ones.
-        more: &'a [ScopedMetric],
-    },
+    Comparison(&'a Comparison),
     /// Runs of any loads, a row each.
     Runs {
-        /// What they are called together.
+        /// Their collective name.
         name: &'a str,
         /// The runs.
         table: &'a RunsTable,
@@ -120,7 +122,7 @@ pub enum Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Its report; `explain` knows what the findings of its runs mean.
+    /// Its report; `explain` has the documentation of the findings of its runs.
     pub fn report(&self, explain: Explain) -> Report {
         match *self {
             Self::Run { name, result, devices } => run::report(result, name, devices, explain),
@@ -134,12 +136,12 @@ impl Subject<'_> {
                 };
                 report(sweep, example, name, explain)
             }
-            Self::Comparison { sides, more } => comparison::report(sides, more, explain),
+            Self::Comparison(compared) => comparison::report(compared, explain),
             Self::Runs { name, table } => runs_table::report(table, name, explain),
         }
     }
 
-    /// The lines below the title of a chart in a file of its own: the load, and where and when it was measured.
+    /// The lines below the title of a chart in a file of its own: load, machine and time.
     pub fn about(&self) -> Vec<String> {
         let (mut lines, place) = match *self {
             Subject::Run { result, .. } => (vec![load_line::of_result(result)], Some(environment::subtitle(result))),
@@ -147,7 +149,7 @@ impl Subject<'_> {
             Subject::Series { sweep, example, .. } => {
                 (vec![load_line::of_runs(sweep, example)], example.map(environment::subtitle_of_runs))
             }
-            Subject::Comparison { sides, .. } => {
+            Subject::Comparison(Comparison { sides, .. }) => {
                 let place = sides.iter().any(|side| !side.results.is_empty()).then(|| comparison::subtitle(sides));
                 (comparison::load(sides), place)
             }
@@ -183,11 +185,10 @@ impl Subject<'_> {
                     .into_iter()
                     .collect()
             }
-            Subject::Comparison { sides: sides @ [first, second, ..], .. } => {
-                let found = stats::compare::compare(&first.results, &second.results);
-                charts::differences(&found).map(Ok).into_iter().chain(comparison::overlaid(sides)).collect()
+            Subject::Comparison(Comparison { sides, found }) => {
+                let found = found.first().and_then(|found| charts::differences(found));
+                found.map(Ok).into_iter().chain(comparison::overlaid(sides)).collect()
             }
-            Subject::Comparison { .. } => Vec::new(),
             Subject::Runs { table, .. } => runs_table::charts(table, table.curve().as_ref()),
         }
     }
@@ -222,7 +223,14 @@ mod tests {
             let devices =
                 [("sda".to_owned(), DeviceRates { read, busy_percent: 50.0, ..DeviceRates::default() })].into();
             let end_ns = number * 1_000_000_000;
-            DeviceInterval { number, ended_at_unix_ns: 0, end_ns, interval_ns: 1_000_000_000, devices }
+            DeviceInterval {
+                number,
+                ended_at_unix_ns: 0,
+                end_ns,
+                interval_ns: 1_000_000_000,
+                devices,
+                system: [].into(),
+            }
         };
         Recording { begin, intervals: (1..).zip(counts).map(interval).collect(), end: None }
     }
@@ -247,7 +255,7 @@ mod tests {
             "vm".clone_into(&mut result.system.computer_name);
             Side { name: name.to_owned(), results: vec![result] }
         };
-        let sides = [side("a"), side("b")];
+        let compared = Comparison::new(vec![side("a"), side("b")], &[]);
         let (none, few, many) = (Sweep::default(), runs(3), runs(8));
         let (idle, busy) = (recording(&[0, 0]), recording(&[0, 5, 9]));
         let subjects = [&none, &few, &many].into_iter().flat_map(|sweep| {
@@ -258,7 +266,7 @@ mod tests {
             ]
         });
         let recordings = [&idle, &busy].map(|recording| Subject::Recording { name, recording });
-        for subject in subjects.chain(recordings).chain([Subject::Comparison { sides: &sides, more: &[] }]) {
+        for subject in subjects.chain(recordings).chain([Subject::Comparison(&compared)]) {
             let rows = brief(&subject);
             assert!(rows.len() == 4 && rows.iter().all(|row| row.len() > 1), "{subject:?}: {rows:?}");
         }

@@ -1,4 +1,4 @@
-//! What decided when I/Os started, and the flushes between them.
+//! The cause of I/O starts (closed or open loop), and the flushes between I/Os.
 
 use crate::block::{Block, Column, Table, dash};
 use crate::quantity::{grouped, latency, significant, significant_grouped};
@@ -6,7 +6,7 @@ use model::figures::{CommitFigures, FlushFigures};
 use model::profile::{Target, Throughput, TimeSpan};
 use model::result::{LoadLoop, Measured, OpenLoop, RampInterval, TimeSpanResult};
 
-/// Options that keep a closed loop below its depth by their meaning.
+/// Options that by design keep a closed loop below its depth.
 fn below_depth(span: &TimeSpan) -> Vec<&'static str> {
     let any = |of: fn(&Target) -> bool| span.targets.iter().any(of);
     let options = [
@@ -29,7 +29,7 @@ pub(crate) fn is_plain(span: Option<&TimeSpan>, measured: &Measured) -> bool {
     matches!(measured.load_loop, Some(LoadLoop::Closed { .. })) && span.is_none_or(|span| below_depth(span).is_empty())
 }
 
-/// The loop, the depth, and what became of intended starts.
+/// The loop, the depth, and the outcome of intended starts.
 pub(crate) fn block(span: Option<&TimeSpan>, span_result: &TimeSpanResult) -> Option<Block> {
     let outstanding = span_result.summary.and_then(|summary| summary.total.outstanding);
     Some(match span_result.measured.as_ref()?.load_loop.as_ref()? {
@@ -41,7 +41,7 @@ pub(crate) fn block(span: Option<&TimeSpan>, span_result: &TimeSpanResult) -> Op
                 format!("closed loop, depth at most {depth} ({})", options.join(", "))
             };
             let mean = outstanding.map(|mean| format!("; average outstanding {mean:.2}")).unwrap_or_default();
-            Block::Notes { heading: String::new(), sentences: vec![depth + &mean] }
+            Block::notes([depth + &mean])
         }
         LoadLoop::Open(open) => Block::Table(open_loop(open, outstanding)),
     })

@@ -1,15 +1,15 @@
-//! The report of two loads in pairs: whether one is better.
+//! The report of two loads in pairs: which one is better, if any.
 
 use super::again::Again;
 use super::answer::{Statement, sentence};
-use super::block::{Block, Column, Report, Section, Table, Tone, charts};
+use super::block::{Block, Column, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self, each, remedy_of_runs};
 use super::charts::pairs;
 use super::comparison::{LIMITED, LIMITED_HEADLINE};
 use super::environment::environment;
 use super::figures::{name_in_words, shown as value};
 use super::foreign_text::text;
-use super::quantity::{grouped, latency};
+use super::quantity::{change, grouped, latency};
 use super::series::{command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use crate::block::{Answer, Brief, Trust};
@@ -58,18 +58,9 @@ fn name_of_run(_: &Sweep, visit: &Visit) -> String {
     format!("pair {} {}", visit.run + 1, if visit.point == 0 { "A" } else { "B" })
 }
 
-/// Options of a side, as typed; nothing if there are none.
-fn word(sweep: &Sweep, option: &str) -> String {
-    sweep.own_words().filter_map(|word| word.strip_prefix(option)).last().unwrap_or_default().to_owned()
-}
-
-/// Differences of a side: hosts, options and target, as far as they were given.
-fn of_words(sweep: &Sweep, side: &str) -> String {
-    let parts = [("--on-", "--on="), ("--", ""), ("--target-", "target=")].map(|(option, shown)| {
-        let value = word(sweep, &format!("{option}{side}="));
-        if value.is_empty() { value } else { format!("{shown}{value}") }
-    });
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+/// The value of an option of the series, as typed.
+fn word<'a>(sweep: &'a Sweep, option: &str) -> Option<&'a str> {
+    sweep.own_words().filter_map(|word| word.strip_prefix(option)).last()
 }
 
 /// The chart of the pairs.
@@ -83,10 +74,13 @@ fn sides(sweep: &Sweep) -> [String; 2] {
     let typed = |point: usize| {
         let settings = sweep.points.get(point).map(|point| &point.settings[..]).unwrap_or_default();
         let typed = match settings {
-            [Setting { name, .. }] if name == Setting::SIDE => of_words(sweep, ["a", "b"][point]),
+            [Setting { name, .. }] if name == Setting::SIDE => {
+                let of = |option: &str| word(sweep, &format!("--{option}{}=", ["a", "b"][point]));
+                Setting::typed_side(of("on-"), of(""), of("target-"))
+            }
             settings => Setting::typed_all(settings),
         };
-        text(typed.as_bytes())
+        text(&typed)
     };
     let (a, b) = (typed(0), typed(1));
     if a == b {
@@ -108,7 +102,7 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
     };
     let of = |verdict: AbVerdict| found.figures.iter().filter(move |figure| figure.verdict == verdict);
     let listed = |verdict: AbVerdict| {
-        let figures = of(verdict).map(|figure| format!("{} ({:+.1} %)", name_of(figure.metric()), figure.percent));
+        let figures = of(verdict).map(|figure| format!("{} ({})", name_of(figure.metric()), change(figure.percent)));
         figures.collect::<Vec<_>>().join(" and ")
     };
     let (better, worse) = (listed(AbVerdict::Better), listed(AbVerdict::Worse));
@@ -147,11 +141,11 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
 /// Pairs from which there is an answer.
 const PAIRS_MIN: usize = 3;
 
-/// What to do with pairs of the same load.
+/// Advice for pairs of the same load.
 const ALIKE: &str = "Both sides are the same load: these pairs show the noise floor. Compare two loads (--a, --b) with as many \
                      pairs or more";
 
-/// Pairs that `ab` makes at most unless told otherwise.
+/// Default of the maximum number of pairs of `ab`.
 const PAIRS_MAX: usize = 20;
 
 fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief {
@@ -165,7 +159,7 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
         let change = |found: &AbFigure| {
             let AbFigure { percent, low_percent, high_percent, .. } = found;
             let figure = found.scope.label(&name_in_words(found.figure));
-            format!("{figure} {percent:+.1} % (95 % interval {} to {})", end(*low_percent), end(*high_percent))
+            format!("{figure} {} (95 % interval {} to {})", change(*percent), end(*low_percent), end(*high_percent))
         };
         format!(". B relative to A: {}", answer.figures.iter().map(change).collect::<Vec<_>>().join(", "))
     });
@@ -196,7 +190,7 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
     Brief { measured, trust, next: next.join(" "), command, ..Brief::of_runs(sweep, example) }
 }
 
-/// Whether pairs tell all figures apart, and what that rests on.
+/// True if the pairs decide all figures, and the basis of that.
 fn basis(answer: Option<&AbAnswer>, pairs: &[(&Headline, &Headline)]) -> (bool, String) {
     let count = counted(pairs.len(), "complete pair");
     let Some(answer) = answer else {
@@ -219,7 +213,7 @@ fn basis(answer: Option<&AbAnswer>, pairs: &[(&Headline, &Headline)]) -> (bool, 
     }
 }
 
-/// Which side to take for what.
+/// The recommended side for each figure.
 fn choice(answer: &AbAnswer, [a, b]: &[String; 2]) -> String {
     let of = |verdict: AbVerdict| {
         let figures = answer.figures.iter().filter(|found| found.verdict == verdict);
@@ -232,7 +226,7 @@ fn choice(answer: &AbAnswer, [a, b]: &[String; 2]) -> String {
 /// `A (-o4)` and `B (-o16)`
 fn sides_in_words(sweep: &Sweep) -> [String; 2] {
     let sides = sides(sweep);
-    let before = ["--before-a=", "--before-b="].map(|option| text(word(sweep, option).as_bytes()));
+    let before = ["--before-a=", "--before-b="].map(|option| text(word(sweep, option).unwrap_or_default()));
     let mut words = sides.iter().zip(before).map(|(side, before)| match side.split_once(": ") {
         Some((letter, typed)) => format!("{letter} ({typed})"),
         None if !before.is_empty() => format!("{side} (after {before})"),
@@ -249,7 +243,7 @@ pub(crate) fn figures(answer: &AbAnswer, [a, b]: &[String; 2]) -> Table {
             verdict(found, answer.margin),
             value(found.figure, found.a),
             value(found.figure, found.b),
-            format!("{:+.1} %", found.percent),
+            change(found.percent),
             format!("{} to {}", end(found.low_percent), end(found.high_percent)),
         ]
     };
@@ -274,8 +268,8 @@ fn table(found: &[(&Headline, &Headline)], [a, b]: &[String; 2]) -> Table {
         columns.extend([a, b].map(|side| Column::number(&format!("{side}, {figure}"))));
     }
     let row = |(index, (a, b)): (usize, &(&Headline, &Headline))| {
-        let change = stats::sweep::beside(b, a).map(|beside| format!("{:+.1} %", beside.iops_percent - 100.0));
-        let change = change.unwrap_or_else(|| "-".to_owned());
+        let change = stats::sweep::beside(b, a).map(|beside| change(beside.iops_percent - 100.0));
+        let change = change.unwrap_or_else(dash);
         let mut cells = vec![(index + 1).to_string(), change, grouped(a.iops), grouped(b.iops)];
         if has_latency {
             cells.extend([a.mean_ns, b.mean_ns].map(|ns| ns.map(latency).unwrap_or_default()));

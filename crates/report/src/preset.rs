@@ -1,4 +1,4 @@
-//! The beginning of the report of a preset: how many of its loads pass, which of them can be trusted, and their figures.
+//! The beginning of the report of a preset: how many of its loads pass, which can be trusted, and their figures.
 
 use super::answer::{Statement, sentence};
 use super::block::{Banner, Block, Column, Section, Table, Tone, dash};
@@ -7,8 +7,9 @@ use super::quantity::{Quantity, grouped, latency, significant_grouped};
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
 use super::weak;
 use crate::block::{Answer, Found};
+use crate::numbers::ms;
 use crate::words::figure_words::shown_figure;
-use crate::words::numbers::ms;
+use model::expectation::{Ceiling, Expectation};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::interference::StreamHeadline;
@@ -19,29 +20,28 @@ use model::result::{RunResult, TimeSpanResult};
 use model::units::{counted, mib};
 use stats::latency_band::Judgement;
 use stats::preset_rows::RunsOfLoad;
+use stats::ranks::{P99_PPB, P999_PPB};
 
-/// Ranks in parts per billion.
-const P99_PPB: u64 = weak::P99_PPB;
-const P999_PPB: u64 = 999_000_000;
-
-/// Said of a load without limits beside loads that have some.
+/// The outcome of a load without limits beside loads that have some.
 const NOT_JUDGED: &str = "not judged";
 
 /// The rule of latency bands.
 const BAND_RULE: &str = "latency-band";
 
-/// What a preset's loads say together; `None` if the result is of none.
+/// The joint answer of a preset's loads; `None` if the result is of none.
 pub(crate) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     let preset = result.preset.as_ref()?;
     let table = table(preset, result);
     let headlines = headlines(preset, result);
     let runs: Vec<NamedRun<'_>> =
-        headlines.iter().filter_map(|(name, headline)| Some((text(name.as_bytes()), headline.as_ref()?))).collect();
-    let requirements = requirements(result);
+        headlines.iter().filter_map(|(name, headline)| Some((text(name), headline.as_ref()?))).collect();
+    let requirements = requirements(preset, result);
     let loads = counted(if preset.table == PresetTable::Loads { headlines.len() } else { table.rows.len() }, "load");
-    let answer = requirements.map(|requirements| {
-        Answer::resting_on(runs.iter().map(|(_, run)| *run), statement(&loads, &requirements, &runs))
-    });
+    let statement = match requirements {
+        Some(requirements) => Some(statement(&loads, &requirements, &runs)),
+        None => answer(preset, result).map(|answer| Statement::new(Tone::Good, format!("{loads}: {answer}"), [])),
+    };
+    let answer = statement.map(|statement| Answer::resting_on(runs.iter().map(|(_, run)| *run), statement));
     let busy = busy_cpus(runs.iter().map(|(_, run)| *run));
     let about = busy.into_iter().chain(about_commits(result)).map(|words| sentence(&words));
     let notes = [runs_of_rows(preset)].into_iter().chain(about).chain([table.note.clone()]);
@@ -54,7 +54,7 @@ pub(crate) fn section(result: &RunResult, explain: Explain) -> Option<Section> {
     Some(Section::new("All loads", blocks))
 }
 
-/// The same for text, without its heading, and the requirements that are not known to be met, each with its loads.
+/// The same for text, without its heading, with the requirements that are not known to be met, each with its loads.
 pub fn preset(result: &RunResult) -> Vec<Block> {
     let Some((preset, section)) = result.preset.as_ref().zip(section(result, |_| None)) else { return Vec::new() };
     let mut unmet: Vec<(&Finding, Vec<&str>)> = Vec::new();
@@ -70,16 +70,20 @@ pub fn preset(result: &RunResult) -> Vec<Block> {
     let found = |(finding, loads): &(&Finding, Vec<&str>)| Found {
         tone: Tone::of(Some(finding.severity)),
         word: finding.severity.word().to_owned(),
-        name: text(format!("{} ({})", finding.subject, loads.join("; ")).as_bytes()),
-        figure: text(finding.figure.as_bytes()),
+        name: text(&format!("{} ({})", finding.subject, loads.join("; "))),
+        figure: text(&finding.figure),
         ..Found::default()
     };
     let findings: Vec<Found> = unmet.iter().map(found).collect();
-    // Those of an acceptance are all listed behind it.
+    // Those of an acceptance are all listed after it.
     let unmet = (!findings.is_empty() && !preset.is_acceptance)
         .then(|| Block::Verdict(Banner { tone: Tone::Bad, headline: String::new(), findings }));
     let (findings, mut blocks): (Vec<Block>, Vec<Block>) =
         section.blocks.into_iter().partition(|block| matches!(block, Block::Verdict(_)));
+    if requirements(preset, result).is_none() {
+        // The table has the figures.
+        blocks.retain(|block| !matches!(block, Block::Answers { .. }));
+    }
     for block in &mut blocks {
         if let Block::Table(table) = block {
             table.note = table.note.replace(CHARTS_BELOW, "");
@@ -90,10 +94,10 @@ pub fn preset(result: &RunResult) -> Vec<Block> {
     blocks
 }
 
-/// Of pages alone.
+/// On pages only.
 const CHARTS_BELOW: &str = " Of these runs, the one with the median throughput has charts below.";
 
-/// What the figures of a row are of; how long each run was stands above.
+/// The basis of the figures of a row; the run length is stated above.
 fn runs_of_rows(preset: &PresetRun) -> String {
     match preset.repeats {
         0 | 1 => String::new(),
@@ -117,7 +121,7 @@ pub(crate) fn runs_of_loads(preset: &PresetRun, result: &RunResult) -> String {
     format!("{}{runs}", counted(loads, "load"))
 }
 
-/// What its loads say together, in a sentence without a full stop; `None` if nothing was measured.
+/// The joint answer of its loads, in a sentence without a full stop; `None` if nothing was measured.
 pub(crate) fn answer(preset: &PresetRun, result: &RunResult) -> Option<String> {
     let judged = judged(preset, result);
     if !judged.is_empty() {
@@ -131,14 +135,13 @@ pub(crate) fn answer(preset: &PresetRun, result: &RunResult) -> Option<String> {
             let named = ["reads", "writes"].into_iter().zip(runs);
             let told: Vec<String> =
                 named.filter_map(|(kind, runs)| Some(format!("{kind} {} MB/s", mb_per_s(runs.as_ref()?)))).collect();
-            format!("{} {}", text(name.as_bytes()), told.join(", "))
+            format!("{} {}", text(name), told.join(", "))
         };
         let rows: Vec<String> = stats::preset_rows::reads_and_writes(preset, result).iter().map(row).collect();
         return (!rows.is_empty()).then(|| rows.join("; "));
     }
     runs.sort_by(|(_, one), (_, other)| one.iops.total_cmp(&other.iops));
-    let told =
-        |(name, run): &(&str, Headline)| format!("{} ({})", Quantity::Iops.value(run.iops), text(name.as_bytes()));
+    let told = |(name, run): &(&str, Headline)| format!("{} ({})", Quantity::Iops.value(run.iops), text(name));
     match &runs[..] {
         [] => None,
         [only] => Some(told(only)),
@@ -146,7 +149,8 @@ pub(crate) fn answer(preset: &PresetRun, result: &RunResult) -> Option<String> {
     }
 }
 
-/// How its latencies were judged: `mean commits of 86 µs to 117 µs: 6 ideal for a hard disk and flash, 1 of them doubtful (WARN)`.
+/// Ratings of its latencies: `mean commits of 86 µs to 117 µs: 6 ideal for a hard disk and flash, 1 of them doubtful
+/// (WARN)`.
 fn judged(preset: &PresetRun, result: &RunResult) -> Vec<String> {
     let medium = stats::latency_band::medium(result);
     let of_kind = |(kind, what): (BandKind, &str)| {
@@ -184,7 +188,7 @@ fn judged(preset: &PresetRun, result: &RunResult) -> Vec<String> {
     if preset.has_latency_bands { kinds.into_iter().filter_map(of_kind).collect() } else { Vec::new() }
 }
 
-/// What became of requirements, which verdicts may put into doubt.
+/// The outcome of requirements, which verdicts may put into doubt.
 fn statement(loads: &str, (worst, words): &(Severity, String), runs: &[NamedRun<'_>]) -> Statement {
     let is_doubtful = runs.iter().any(|(_, run)| run.severity >= Some(Severity::Warn));
     let doubt = is_doubtful.then(|| {
@@ -192,27 +196,35 @@ fn statement(loads: &str, (worst, words): &(Severity, String), runs: &[NamedRun<
          INVALID verdict of the run, even a PASS is not proven."
             .to_owned()
     });
-    Statement {
-        tone: Tone::of(Some(*worst)),
-        about: String::new(),
-        headline: format!("{loads}: {words}"),
-        sentences: doubt.into_iter().collect(),
-    }
+    Statement::new(Tone::of(Some(*worst)), format!("{loads}: {words}"), doubt)
 }
+
+/// A PASS of a load whose verdict puts it into doubt.
+const UNPROVEN: &str = "PASS, unproven";
 
 /// The outcome of all requirements of a preset's loads: the worst, and how many there are of each kind and
 /// loads without any; `None` if no load has one.
-fn requirements(result: &RunResult) -> Option<(Severity, String)> {
-    let of_all = || result.time_spans.iter().flat_map(|span_result| &span_result.requirements);
-    let count = |wanted| of_all().filter(|finding| finding.severity == wanted).count();
-    let kinds = [Severity::Pass, Severity::Unknown, Severity::Fail];
-    let worst = kinds.into_iter().rev().find(|kind| count(*kind) > 0)?;
-    let parts = kinds.map(|kind| (count(kind), kind)).into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts.map(|(count, kind)| format!("{count} {kind}")).collect();
-    // Another part of them may have no limits.
-    let without = result.time_spans.iter().filter(|span_result| span_result.requirements.is_empty()).count();
-    let without = (without > 0).then(|| format!("{without} not judged"));
-    Some((worst, parts.into_iter().chain(without).collect::<Vec<_>>().join(", ")))
+fn requirements(preset: &PresetRun, result: &RunResult) -> Option<(Severity, String)> {
+    let of_span = |span_result: &TimeSpanResult| {
+        let is_unproven = preset.is_unproven(span_result.verdict.as_ref());
+        span_result.requirements.iter().map(|of| (of.severity, is_unproven)).collect::<Vec<_>>()
+    };
+    let all: Vec<(Severity, bool)> = result.time_spans.iter().flat_map(of_span).collect();
+    let worst = [Severity::Fail, Severity::Unknown, Severity::Pass];
+    let worst = worst.into_iter().find(|kind| all.iter().any(|(severity, _)| severity == kind))?;
+    let count = |wanted: Severity, is_wanted: fn(bool) -> bool| {
+        all.iter().filter(|(severity, is_unproven)| *severity == wanted && is_wanted(*is_unproven)).count()
+    };
+    let kinds = [
+        (count(Severity::Pass, |is_unproven| !is_unproven), Severity::Pass.word()),
+        (count(Severity::Pass, |is_unproven| is_unproven), UNPROVEN),
+        (count(Severity::Unknown, |_| true), Severity::Unknown.word()),
+        (count(Severity::Fail, |_| true), Severity::Fail.word()),
+        // Another part of them may have no limits.
+        (result.time_spans.iter().filter(|span_result| span_result.requirements.is_empty()).count(), NOT_JUDGED),
+    ];
+    let parts = kinds.into_iter().filter(|(count, _)| *count > 0).map(|(count, kind)| format!("{count} {kind}"));
+    Some((worst, parts.collect::<Vec<_>>().join(", ")))
 }
 
 /// The outcome of the bands of a load.
@@ -237,20 +249,21 @@ fn verdict_word(severity: Option<Severity>) -> String {
     severity.filter(|worst| *worst >= Severity::Note).map_or("ok", Severity::word).to_owned()
 }
 
-/// A latency in milliseconds of so many I/Os, and its rank.
+/// A latency of `ios` I/Os in milliseconds, marked if it is a percentile of too few.
 fn in_ms(ns: Option<f64>, ios: u64, rank_ppb: Option<u64>) -> String {
     let is_weak = rank_ppb.is_some_and(|rank_ppb| weak::is_weak(ios, rank_ppb));
     ns.map_or_else(dash, |ns| format!("{:.3}{}", ms(ns), if is_weak { weak::MARK } else { "" }))
 }
 
-/// A cell of each column; `None` of columns that the preset has not.
-type Cells = [Option<String>; 13];
+/// A cell of each column; `None` for columns that the preset lacks.
+type Cells = [Option<String>; 14];
 
-/// The columns that not every preset has.
+/// The table of loads, with the columns that not every preset has.
 struct LoadTable<'a> {
     preset: &'a PresetRun,
     has_flushes: bool,
     has_commits: bool,
+    has_limits: bool,
     medium: Medium,
 }
 
@@ -259,6 +272,7 @@ fn of_loads(preset: &PresetRun, result: &RunResult) -> Table {
         preset,
         has_flushes: has_flushes(result),
         has_commits: (0..preset.loads.len()).any(|index| preset.band(index) == Some(BandKind::Log)),
+        has_limits: result.time_spans.iter().any(|span_result| span_result.expectation.is_some()),
         medium: stats::latency_band::medium(result),
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -266,7 +280,7 @@ fn of_loads(preset: &PresetRun, result: &RunResult) -> Table {
     for (index, (name, span_result)) in preset.loads.iter().zip(&result.time_spans).enumerate() {
         let headline = stats::headline(span_result);
         let verdict = verdict_word(headline.as_ref().and_then(|headline| headline.severity));
-        add(of.load(index, [text(name.as_bytes()), verdict.clone()], headline.as_ref(), span_result));
+        add(of.load(index, [text(name), verdict.clone()], headline.as_ref(), span_result));
         if let Some(measured) = &span_result.measured {
             for (stream, figures) in stats::interference::streams(measured).iter().zip(&measured.streams) {
                 let ios = figures.figures.total.ios;
@@ -279,7 +293,7 @@ fn of_loads(preset: &PresetRun, result: &RunResult) -> Table {
 }
 
 impl LoadTable<'_> {
-    /// What was judged comes first.
+    /// The columns that were judged come first.
     fn columns(&self) -> Vec<Column> {
         let spare = |column: Column, place: usize| Column { spare: Some(place), ..column };
         let figure = |metric: Metric| Column::number(metric.heading());
@@ -290,6 +304,7 @@ impl LoadTable<'_> {
             self.has_commits.then(|| Column::number("commit ms")),
             Some(figure(Metric::Mean)),
             Some(figure(Metric::Iops)),
+            self.has_limits.then(|| Column::words("of the limit")),
             Some(spare(figure(Metric::MibPerS), 7)),
             self.has_commits.then(|| spare(Column::number("commit p99 ms"), 6)),
             Some(spare(figure(Metric::P99), 5)),
@@ -316,12 +331,7 @@ impl LoadTable<'_> {
         };
         let ios = headline.ios;
         let kind = self.preset.band(index);
-        let rating = || {
-            let judgement = kind.and_then(|kind| stats::latency_band::judge(span_result, kind, self.medium));
-            let judged = band_finding(span_result).filter(|_| self.preset.is_judged);
-            let severity = judged.map(|finding| format!("{} ", finding.severity)).unwrap_or_default();
-            severity + &judgement.map_or_else(|| NOT_JUDGED.to_owned(), |judgement| judgement.words)
-        };
+        let limit = span_result.expectation.as_ref().and_then(Expectation::nearest);
         let commit = stats::latency_band::commit(span_result).filter(|_| kind == Some(BandKind::Log));
         let commit_p99 = commit.as_ref().and_then(|commit| commit.p99_ns).map(|ns| ns as f64);
         let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes);
@@ -329,10 +339,11 @@ impl LoadTable<'_> {
         [
             Some(name),
             Some(verdict),
-            self.preset.has_latency_bands.then(rating),
+            self.preset.has_latency_bands.then(|| self.rating(kind, span_result)),
             self.has_commits.then(|| in_ms(commit.as_ref().map(|commit| commit.mean_ns), ios, None)),
             Some(in_ms(headline.mean_ns, ios, None)),
             Some(significant_grouped(headline.iops)),
+            self.has_limits.then(|| limit.map_or_else(dash, of_limit)),
             Some(significant_grouped(mib(headline.bytes_per_s))),
             self.has_commits.then(|| in_ms(commit_p99, ios, Some(P99_PPB))),
             Some(in_ms(headline.p99_ns.map(|ns| ns as f64), ios, Some(P99_PPB))),
@@ -341,6 +352,20 @@ impl LoadTable<'_> {
             self.has_flushes.then(|| flushes.map_or_else(dash, |flushes| significant_grouped(flushes.per_s))),
             self.has_flushes.then(|| in_ms(flush_mean, ios, None)),
         ]
+    }
+
+    /// The rating by its band, after the outcome where the preset judges.
+    fn rating(&self, kind: Option<BandKind>, span_result: &TimeSpanResult) -> String {
+        let judgement = kind.and_then(|kind| stats::latency_band::judge(span_result, kind, self.medium));
+        let Some(Judgement { words, .. }) = judgement else { return NOT_JUDGED.to_owned() };
+        match band_finding(span_result).filter(|_| self.preset.is_judged).map(|finding| finding.severity) {
+            None => words,
+            Some(Severity::Pass) if self.preset.is_unproven(span_result.verdict.as_ref()) => {
+                // The band without its doubt.
+                format!("{UNPROVEN}: {}", words.split("; ").next().unwrap_or_default())
+            }
+            Some(severity) => format!("{severity} {words}"),
+        }
     }
 
     /// Figures of a stream, below those of its load.
@@ -352,6 +377,7 @@ impl LoadTable<'_> {
             Some(dash()),
             Some(in_ms(of.mean_ns, ios, None)),
             Some(significant_grouped(of.iops)),
+            Some(dash()),
             Some(significant_grouped(mib(of.bytes_per_s))),
             Some(dash()),
             Some(in_ms(of.p99_ns, ios, Some(P99_PPB))),
@@ -365,8 +391,9 @@ impl LoadTable<'_> {
         let mut first = first.into_iter();
         let has = |place| match place {
             2 => self.preset.has_latency_bands,
-            3 | 7 => self.has_commits,
-            11 | 12 => self.has_flushes,
+            3 | 8 => self.has_commits,
+            6 => self.has_limits,
+            12 | 13 => self.has_flushes,
             _ => true,
         };
         std::array::from_fn(|place| {
@@ -374,6 +401,11 @@ impl LoadTable<'_> {
             has(place).then_some(cell)
         })
     }
+}
+
+/// `37.2 % of vm-iops`: the limit with the least headroom.
+fn of_limit(ceiling: &Ceiling) -> String {
+    format!("{:.1} % of {}", ceiling.share_percent, ceiling.name)
 }
 
 /// Loads of one name share a row: reads, then writes, in MB (10^6 bytes) per second.
@@ -402,7 +434,7 @@ fn desktop(preset: &PresetRun, result: &RunResult) -> Table {
                 runs.median_latency_ns.map_or_else(dash, latency),
             ],
         });
-        [text(name.as_bytes()), verdict_word(worst)].into_iter().chain(cells).collect()
+        [text(name), verdict_word(worst)].into_iter().chain(cells).collect()
     };
     let verdict = Column { spare: Some(2), ..Column::text("run verdict") };
     Table {
@@ -414,10 +446,11 @@ fn desktop(preset: &PresetRun, result: &RunResult) -> Table {
     }
 }
 
-/// From this usage of all CPUs on they may be what limits a load.
+/// CPU usage from which the CPUs may limit a load.
 const BUSY_PERCENT: f64 = 95.0;
 
-/// How many runs left the machine no CPU time: `the CPUs of the machine were busy for 95 % of the time or more in 3 of 13 runs`.
+/// The number of runs that left the machine no CPU time: `the CPUs of the machine were busy for 95 % of the time or
+/// more in 3 of 13 runs`.
 fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<String> {
     let runs: Vec<&Headline> = runs.into_iter().collect();
     let busy: Vec<&Headline> = runs.iter().copied().filter(|run| run.cpu_percent >= BUSY_PERCENT).collect();
@@ -432,7 +465,8 @@ fn busy_cpus<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<String>
     })
 }
 
-/// The definition of a commit, and the limits by which commits were rated: in a virtual machine the kernel does not know the disks.
+/// The definition of a commit, and the limits by which commits were rated: in a virtual machine the kernel does not
+/// know the disks.
 fn about_commits(result: &RunResult) -> Vec<String> {
     let Some(preset) = result.preset.as_ref().filter(|preset| preset.has_latency_bands) else { return Vec::new() };
     if (0..preset.loads.len()).all(|index| preset.band(index) != Some(BandKind::Log)) {

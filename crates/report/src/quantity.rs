@@ -1,9 +1,9 @@
 //! Figures with their units, short enough for axes and tiles.
 
-pub use crate::words::numbers::{grouped, latency, significant, significant_grouped, trimmed};
+pub use crate::numbers::{change, grouped, interval_of_change, latency, significant, significant_grouped, trimmed};
 use model::units::Bytes;
 
-/// What a number counts.
+/// The dimension of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// I/Os per second.
@@ -39,7 +39,7 @@ impl Quantity {
         }
     }
 
-    /// A value, as exact as it is worth reading.
+    /// A value with no more digits than are significant.
     pub fn value(self, value: f64) -> String {
         match self {
             Self::Iops if value < 100.0 => format!("{} IOPS", significant(value)),
@@ -49,12 +49,12 @@ impl Quantity {
             Self::TimeS => format!("{} s", trimmed(value, 3)),
             Self::Count => grouped(value),
             Self::Percent => format!("{} %", significant(value)),
-            Self::Change => format!("{value:+.1} %"),
+            Self::Change => change(value),
             Self::Nines => format!("{}th", trimmed((1.0 - 10f64.powf(-value)) * 100.0, 7)),
         }
     }
 
-    /// A value on an axis, where `step` apart is the next.
+    /// A tick label of an axis with this step.
     pub fn tick(self, value: f64, step: f64) -> String {
         let decimals = decimals_of(step);
         match self {
@@ -74,7 +74,7 @@ pub fn size(bytes: u64) -> String {
     spaced(&Bytes(bytes).to_string())
 }
 
-/// Words of the text report with a space before each binary unit, as everywhere on pages.
+/// Words of the text report with a space before each binary unit, as on pages.
 pub fn spaced(words: &str) -> String {
     let mut text = String::with_capacity(words.len() + 4);
     for (index, character) in words.char_indices() {
@@ -88,7 +88,7 @@ pub fn spaced(words: &str) -> String {
     text
 }
 
-/// `12k`, `1.5M`.
+/// `12k`, `1.5M`
 fn thousands(value: f64) -> String {
     let (value, unit) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),

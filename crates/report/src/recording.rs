@@ -1,12 +1,12 @@
 //! The report of a recording of the monitor, and its devices under a run.
 
 use super::answer::{Statement, sentence};
-use super::block::{Block, Column, Fact, Report, Section, Table, Tone, charts};
+use super::block::{Block, Column, Fact, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self};
 use super::charts::device::{self, Span};
 use super::environment::{self, Machine};
 use super::foreign_text::text;
-use super::quantity::{Quantity, grouped, latency, significant, size};
+use super::quantity::{Quantity, grouped, latency, significant, significant_grouped, size};
 use crate::block::{Answer, Brief, Trust};
 use crate::chart::Shown;
 use crate::words::time::utc;
@@ -14,8 +14,10 @@ use model::device_interval::Recording;
 use model::device_interval::{DeviceInterval, DeviceRates, WatchedDevice};
 use model::result::{Measured, RunResult};
 use model::shell::quoted;
+use model::system_counter::{Rule, SystemCounter};
 use model::units::{self, UnixTime, counted};
 use stats::device_course::{Activity, BUSY_PERCENT, active_devices, activity, course};
+use stats::system_rates::{SystemCourse, system_courses};
 
 /// Active devices that are named at the head of the report.
 const DEVICES_NAMED: usize = 3;
@@ -23,7 +25,7 @@ const DEVICES_NAMED: usize = 3;
 /// Devices that have charts; a machine may have hundreds.
 const DEVICES_MAX: usize = 12;
 
-/// Everything about a recording.
+/// The report of a recording.
 pub(crate) fn report(recording: &Recording, name: &str) -> Report {
     let mut first = vec![Block::Answers { answers: vec![Answer::resting_on([], statement(recording, name))] }];
     first.extend(overview(recording));
@@ -39,14 +41,14 @@ pub(crate) fn report(recording: &Recording, name: &str) -> Report {
     )
 }
 
-/// How much of a recording may be untypical of the machine: less than this, in seconds.
+/// Length in seconds below which a recording may not be typical of the machine.
 const TYPICAL_S: f64 = 60.0;
 
-/// What a recording cannot tell.
+/// A limit of recordings.
 const WHOSE: &str = "the counts of the kernel are of all programs together: they do not say which program, or which load, \
                      caused the requests";
 
-/// The device with the most requests, and what it did.
+/// The device with the most requests, and its activity.
 fn busiest(recording: &Recording) -> Option<(&str, Activity)> {
     let (device, _) = active_devices(&recording.intervals).into_iter().next()?;
     Some((device, activity(&recording.intervals, device)?))
@@ -82,7 +84,7 @@ fn brief(recording: &Recording, name: &str) -> Brief {
         time(begin.interval_ns as f64 / 1e9)
     );
     let found = busiest(recording);
-    let came_out = found.map(|(device, found)| format!("{} did most, {}", text(device.as_bytes()), averages(&found)));
+    let came_out = found.map(|(device, found)| format!("{} did most, {}", text(device), averages(&found)));
     let came_out = came_out.unwrap_or_else(|| "no device had a request".to_owned());
     let devices: Vec<String> = active_devices(&recording.intervals)
         .iter()
@@ -107,7 +109,7 @@ fn brief(recording: &Recording, name: &str) -> Brief {
     let (next, command) = match found {
         None => (
             "Record again while the programs that you look for are running.".to_owned(),
-            format!("diskspd monitor --record {}", text(quoted(name).as_bytes())),
+            format!("diskspd monitor --record {}", text(&quoted(name))),
         ),
         Some((_, found)) => (
             format!(
@@ -123,7 +125,7 @@ fn brief(recording: &Recording, name: &str) -> Brief {
                 if length_s < TYPICAL_S { " To record (Ctrl+C ends it):" } else { "" }
             ),
             if length_s < TYPICAL_S {
-                format!("diskspd monitor --record {}", text(quoted(&format!("{name}-2")).as_bytes()))
+                format!("diskspd monitor --record {}", text(&quoted(&format!("{name}-2"))))
             } else {
                 String::new()
             },
@@ -139,18 +141,13 @@ fn brief(recording: &Recording, name: &str) -> Brief {
     }
 }
 
-/// What the busiest device did, and whether it was at its limit.
+/// The activity of the busiest device, and its saturation.
 fn statement(recording: &Recording, name: &str) -> Statement {
     let Some((device, found)) = busiest(recording) else {
-        return Statement {
-            tone: Tone::Plain,
-            about: String::new(),
-            headline: "No device had a request".to_owned(),
-            sentences: Vec::new(),
-        };
+        return Statement::new(Tone::Plain, "No device had a request", []);
     };
     let at = |began_ns: u64| Quantity::TimeS.value(began_ns as f64 / 1e9);
-    let device = text(device.as_bytes());
+    let device = text(device);
     let headline = format!(
         "{device} did most: {} on average, at most {} ({})",
         requests(&found.mean),
@@ -177,9 +174,9 @@ fn statement(recording: &Recording, name: &str) -> Statement {
     sentences.push(format!(
         "If a result of diskspd was measured meanwhile, diskspd report RESULT.json --monitor {} --output page.html shows both \
          on one time axis.",
-        text(quoted(name).as_bytes())
+        text(&quoted(name))
     ));
-    Statement { tone: Tone::Plain, about: String::new(), headline, sentences }
+    Statement::new(Tone::Plain, headline, sentences)
 }
 
 fn mean_request_bytes(rates: &DeviceRates) -> f64 {
@@ -191,7 +188,7 @@ fn block_bytes(mean_bytes: f64) -> u64 {
     mean_bytes.clamp(512.0, 1_048_576.0).log2().round().exp2() as u64
 }
 
-/// Whether a device was at its limit, as far as its counters tell.
+/// The saturation of a device, as far as its counters show it.
 fn saturation(device: &str, found: &Activity) -> String {
     let Activity { busy_intervals, intervals, .. } = *found;
     let queue = significant(found.queue_max);
@@ -215,7 +212,7 @@ fn saturation(device: &str, found: &Activity) -> String {
 pub(crate) fn subtitle(recording: &Recording) -> String {
     let begin = &recording.begin;
     let started = utc(UnixTime(begin.started_at_unix_ns.into()));
-    format!("{} · {started} · diskspd monitor", text(begin.host.as_bytes()))
+    format!("{} · {started} · diskspd monitor", text(&begin.host))
 }
 
 /// The machine, as far as the recording has it.
@@ -229,7 +226,7 @@ fn facts_of_machine(recording: &Recording) -> Vec<Fact> {
         environment: machine.map(|machine| &machine.environment),
         kernel_release: None,
         power: None,
-        tool: format!("diskspd monitor {}", text(begin.tool_version.as_bytes())),
+        tool: format!("diskspd monitor {}", text(&begin.tool_version)),
     })
 }
 
@@ -240,7 +237,7 @@ fn facts(recording: &Recording) -> Vec<Fact> {
     let is_virtual = begin.machine.as_deref().is_some_and(|machine| machine.environment.virtual_machine().is_some());
     let active = active_devices(&recording.intervals);
     for device in begin.devices.iter().filter(|device| active.iter().any(|(name, _)| *name == device.name)) {
-        let scheduler = device.scheduler.as_ref().map(|scheduler| format!("scheduler {}", text(scheduler.as_bytes())));
+        let scheduler = device.scheduler.as_ref().map(|scheduler| format!("scheduler {}", text(scheduler)));
         let rotational = device.rotational.map(|is_rotational| environment::rotational(is_rotational, is_virtual));
         let parts = [Some(described(recording, &device.name)), scheduler, rotational];
         facts.push(Fact { name: "device", value: parts.into_iter().flatten().collect::<Vec<_>>().join(", ") });
@@ -248,13 +245,13 @@ fn facts(recording: &Recording) -> Vec<Fact> {
     facts
 }
 
-/// The charts of the device that did most.
+/// The charts of the busiest device.
 pub(crate) fn shown(recording: &Recording) -> Vec<Shown> {
     let busiest = active_devices(&recording.intervals).into_iter().next();
     busiest.map(|(name, _)| device::charts(&recording.intervals, name, whole(recording))).unwrap_or_default()
 }
 
-/// What devices did during a timespan of a run, on its time axis; nothing if the recording is of another time.
+/// The activity of devices during a timespan of a run, on its time axis; empty if the recording is of another time.
 pub(crate) fn during(recording: &Recording, result: &RunResult, measured: &Measured) -> Vec<Section> {
     let warm_up_s = result.profile.time_spans.first().map_or(0, |span| span.warm_up_s);
     let started = i64::try_from(result.started_at.0).unwrap_or(i64::MAX);
@@ -270,7 +267,7 @@ pub(crate) fn during(recording: &Recording, result: &RunResult, measured: &Measu
         "No recorded device was active during the measurement. Check that the recording belongs to this run."
             .to_owned(),
     ];
-    vec![Section::new("Devices", vec![Block::Notes { heading: String::new(), sentences }])]
+    vec![Section::new("Devices", vec![Block::notes(sentences)])]
 }
 
 fn whole(recording: &Recording) -> Span {
@@ -278,7 +275,7 @@ fn whole(recording: &Recording) -> Span {
     Span { start_unix_ns: recording.begin.started_at_unix_ns, length_ns }
 }
 
-/// A section for each device that did anything in the time.
+/// A section for each device that was active in the time.
 fn of_devices(recording: &Recording, span: Span, prefix: &str) -> Vec<Section> {
     let inside: Vec<DeviceInterval> =
         recording.intervals.iter().filter(|interval| span.holds(interval)).cloned().collect();
@@ -301,28 +298,62 @@ fn described(recording: &Recording, name: &str) -> String {
         facts.model.clone(),
         facts.size_bytes.map(size),
     ];
-    text(parts.into_iter().flatten().collect::<Vec<_>>().join(", ").as_bytes())
+    text(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn overview(recording: &Recording) -> Vec<Block> {
     let mut blocks = vec![Block::Table(table(recording))];
+    blocks.extend(system_table(recording).map(Block::Table));
     let mut sentences = Vec::new();
     let active = active_devices(&recording.intervals).len();
     if active > DEVICES_MAX {
         sentences.push(format!("Charts show the {DEVICES_MAX} busiest of {active} devices."));
     }
     if !sentences.is_empty() {
-        blocks.push(Block::Notes { heading: String::new(), sentences });
+        blocks.push(Block::notes(sentences));
     }
     blocks
 }
 
-/// The means of all of it.
+/// The usual counters of the system that were ever more than 0, with their means.
+fn system_table(recording: &Recording) -> Option<Table> {
+    let courses = system_courses(&recording.intervals);
+    let row = |course: &SystemCourse<'_>| {
+        let object = course.counter.object;
+        let instance = if object.has_instances() { format!("({})", course.instance) } else { String::new() };
+        let value = |value: f64| system_value(course.counter, value);
+        let subject = text(&format!("{}{instance}", object.name()));
+        let name = course.counter.name.to_owned();
+        vec![subject, name, value(course.mean), value(course.min), value(course.max)]
+    };
+    let rows: Vec<Vec<String>> = courses.iter().filter(|course| course.max > 0.0).map(row).collect();
+    let texts = ["object", "counter"].map(Column::text);
+    (!rows.is_empty()).then(|| Table {
+        columns: texts.into_iter().chain(["mean", "least", "most"].map(Column::number)).collect(),
+        rows,
+        note: "Counters that stayed 0 are left out.".to_owned(),
+        label: "System",
+        ..Table::default()
+    })
+}
+
+fn system_value(counter: &SystemCounter, value: f64) -> String {
+    let is_of_bytes = counter.name.contains("Bytes");
+    match counter.rule {
+        Rule::Percent(..) => Quantity::Percent.value(value),
+        Rule::MeanSeconds(..) => latency(value * 1e9),
+        Rule::Rate(_) if is_of_bytes => Quantity::MibPerS.value(units::mib(value)),
+        Rule::Level(..) if is_of_bytes => size(value as u64),
+        Rule::Rate(_) | Rule::Level(..) => grouped(value),
+    }
+}
+
+/// The means of all devices over the recording.
 fn table(recording: &Recording) -> Table {
     let row = |(name, _): (&str, u64)| {
         let rates = course(&recording.intervals, name, 1).pop()?.rates?;
-        let known = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), latency);
-        let mib = |bytes_per_s: f64| Quantity::MibPerS.value(units::mib(bytes_per_s)).replace(" MiB/s", "");
+        let known = |ns: Option<f64>| ns.map_or_else(dash, latency);
+        let mib = |bytes_per_s: f64| significant_grouped(units::mib(bytes_per_s));
         Some(vec![
             described(recording, name),
             grouped(rates.read.per_s),

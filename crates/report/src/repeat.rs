@@ -2,7 +2,7 @@
 
 use super::again::Again;
 use super::answer::Statement;
-use super::block::{Block, Column, Report, Section, Table, Tone, charts};
+use super::block::{Block, Column, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self, each, remedy_of_runs};
 use super::charts::runs;
 use super::environment::environment;
@@ -46,7 +46,7 @@ pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, name: &str, exp
     report_of_runs("Repeated runs", name, sweep, example, brief, sections)
 }
 
-/// By what it was reached or not, and what it is not.
+/// The rule by which it was reached or not, and its limits.
 fn steady_state(found: &SteadyState) -> Block {
     let SteadyState { is_reached, rounds: (first, last), mean_iops, range_percent, rise_percent, missing } = found;
     let what = if *is_reached { "Steady state by the SNIA criteria" } else { "No steady state" };
@@ -56,17 +56,12 @@ fn steady_state(found: &SteadyState) -> Block {
         Quantity::Iops.value(*mean_iops)
     );
     let missing = missing.iter().map(|words| format!("Deviation from the SNIA specification: {words}."));
-    Block::Notes { heading: String::new(), sentences: [reached].into_iter().chain(missing).collect() }
+    Block::notes([reached].into_iter().chain(missing))
 }
 
 fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statement {
     let Some(found) = found else {
-        return Statement {
-            tone: Tone::Bad,
-            about: String::new(),
-            headline: "No run has results".to_owned(),
-            sentences: Vec::new(),
-        };
+        return Statement::new(Tone::Bad, "No run has results", []);
     };
     let iops = &found.iops;
     let sentences = vec![format!(
@@ -75,13 +70,13 @@ fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statem
         iops.deviation_percent
     )];
     let tone = if has_findings { Tone::Warn } else { Tone::Good };
-    Statement { tone, about: String::new(), headline: Quantity::Iops.value(iops.median), sentences }
+    Statement::new(tone, Quantity::Iops.value(iops.median), sentences)
 }
 
-/// What `repeat` makes unless told otherwise.
+/// Default number of runs of `repeat`.
 const RUNS: usize = 10;
 
-/// Runs from which there can be an interval of the median.
+/// Runs from which the median can have an interval.
 const RUNS_FOR_INTERVAL: usize = 6;
 
 fn brief(
@@ -152,7 +147,7 @@ fn brief(
     Brief { measured, trust, next, command, ..common }
 }
 
-/// What the median rests on or, if that is not enough, what is missing.
+/// The basis of the median or, if that is not enough, the missing part.
 fn basis(found: &Repeats, count: usize) -> String {
     let spread = format!("IOPS: standard deviation {:.1} % of the mean", found.iops.deviation_percent);
     match found.iops.interval {
@@ -220,7 +215,7 @@ fn each_run(sweep: &Sweep) -> Table {
 
 fn row(metric: ScopedMetric, spread: &Spread) -> Vec<String> {
     let shown = |value: f64| shown(metric.1, value);
-    let interval = spread.interval.map_or_else(|| "-".to_owned(), |(low, high)| range(&shown(low), &shown(high)));
+    let interval = spread.interval.map_or_else(dash, |(low, high)| range(&shown(low), &shown(high)));
     vec![
         name_of(metric),
         shown(spread.median),
@@ -238,54 +233,46 @@ mod tests {
     use model::finding::Severity;
     use model::sweep::{Purpose, SeriesKind, VisitOutcome};
 
-    #[test]
-    fn runs_that_all_have_warnings_say_what_their_interval_covers() {
-        let told = |severity: Severity, count: u32| {
-            let visit = |run: u32| {
-                let headline = Headline { iops: 100.0, severity: Some(severity), ..Headline::default() };
-                let outcome = VisitOutcome::Measured { file: String::new(), headline };
-                let purpose = Purpose::Measure;
-                Visit { point: 0, run, purpose, outcome, limit: None, sustained_iops: None, streams: Vec::new() }
-            };
-            let sweep = Sweep { visits: (0..count).map(visit).collect(), ..Sweep::default() };
-            let found = repeats(&sweep.measured().collect::<Vec<_>>());
-            let Brief { measured, trust, .. } = brief(&sweep, None, found.as_ref(), ("d", |_| None));
-            (measured, trust.words)
+    /// Runs of which the first `sound` have no warning.
+    fn sweep(severity: Severity, sound: u32, count: u32) -> Sweep {
+        let visit = |run: u32| {
+            let severity = Some(severity).filter(|_| run >= sound);
+            let headline = Headline { iops: 100.0 + f64::from(run * 7 % 5), severity, ..Headline::default() };
+            let outcome = VisitOutcome::Measured { file: String::new(), headline };
+            let purpose = Purpose::Measure;
+            Visit { point: 0, run, purpose, outcome, limit: None, sustained_iops: None, streams: Vec::new() }
         };
-        let (measured, trust) = told(Severity::Warn, 8);
-        assert!(measured.contains("(95 % confidence interval 100 IOPS to 100 IOPS)"), "{measured}");
-        assert!(trust.contains("Every run has a warning: the 95 % confidence intervals cover "), "{trust}");
-        let (_, trust) = told(Severity::Note, 8);
-        assert_eq!(
-            trust,
-            "Yes: the interval covers the variation between 8 runs (IOPS: standard deviation 0.0 % of the mean)."
-        );
-        let (measured, trust) = told(Severity::Warn, 3);
-        assert!(!measured.contains("95 %") && trust.contains("6 are needed."), "{measured} {trust}");
+        Sweep { visits: (0..count).map(visit).collect(), ..Sweep::default() }
     }
 
-    /// There was no interval of such runs, while `ab` printed its own without a word.
+    /// Such runs had no interval, while `ab` printed its own without comment.
     #[test]
-    fn runs_that_all_have_warnings_have_intervals_that_say_what_they_cover() {
-        let told = |sound: usize| {
-            let visit = |run: u32| {
-                let severity = (run as usize >= sound).then_some(Severity::Warn);
-                let headline = Headline { iops: 100.0 + f64::from(run * 7 % 5), severity, ..Headline::default() };
-                let outcome = VisitOutcome::Measured { file: String::new(), headline };
-                let purpose = Purpose::Measure;
-                Visit { point: 0, run, purpose, outcome, limit: None, sustained_iops: None, streams: Vec::new() }
-            };
-            let sweep = Sweep { visits: (0..8).map(visit).collect(), ..Sweep::default() };
-            crate::Subject::Series { kind: SeriesKind::Repeat, name: "d", sweep: &sweep, example: None }
-                .report(|_| None)
-                .words()
+    fn runs_that_all_have_warnings_say_what_their_interval_covers() {
+        let told = |severity: Severity, sound: u32, count: u32| {
+            let (name, example) = ("d", None);
+            let sweep = sweep(severity, sound, count);
+            let report =
+                crate::Subject::Series { kind: SeriesKind::Repeat, name, sweep: &sweep, example }.report(|_| None);
+            (report.words(), report.brief)
         };
-        let (warned, mixed) = (told(0), told(1));
+        let (warned, Brief { measured, trust, .. }) = told(Severity::Warn, 0, 8);
+        assert!(measured.contains("(95 % confidence interval 100 IOPS to 104 IOPS)"), "{measured}");
+        assert!(
+            trust.words.contains("Every run has a warning: the 95 % confidence intervals cover "),
+            "{}",
+            trust.words
+        );
+        let (mixed, _) = told(Severity::Warn, 1, 8);
         for text in [&warned, &mixed] {
             assert!(text.contains(" 100 to 104 IOPS "), "{text}");
         }
         // A sentence begins with a capital letter.
         let words = &EVERY_RUN_WARNED[1..];
         assert!(warned.contains(words) && !mixed.contains(words), "{warned}{mixed}");
+        let (_, Brief { trust, .. }) = told(Severity::Note, 0, 8);
+        let sure = "Yes: the interval covers the variation between 8 runs (IOPS: standard deviation ";
+        assert!(trust.words.starts_with(sure), "{}", trust.words);
+        let (_, Brief { measured, trust, .. }) = told(Severity::Warn, 0, 3);
+        assert!(!measured.contains("95 %") && trust.words.contains("6 are needed."), "{measured} {}", trust.words);
     }
 }

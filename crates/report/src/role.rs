@@ -17,7 +17,7 @@ pub enum Role {
     Write,
     /// Reads and writes together.
     Total,
-    /// The median, and percentiles that are ever further out.
+    /// The median; the percentiles below are ever further out.
     Half,
     /// The 90th.
     Tenth,
@@ -31,19 +31,19 @@ pub enum Role {
     Kernel,
     /// Time of programs.
     User,
-    /// The efficient depth; something better.
+    /// The efficient depth; an improvement.
     Good,
     /// The saturation depth.
     Edge,
-    /// Something worse.
+    /// A regression.
     Bad,
 }
 
-/// The least share of colour of a cell that is not empty: it is seen on the ground of either theme.
+/// The least colour strength of a cell that is not empty: visible on the background of either theme.
 pub const HEAT_MIN: f64 = 0.16;
 
 impl Role {
-    /// The colour of one of several lines that differ in a setting; the first comes again after the last.
+    /// The colour of one of several lines that differ in a setting; repeats from the first after the last.
     pub const fn of_line(index: usize) -> Self {
         const LINES: [Role; 8] = [
             Role::Read,

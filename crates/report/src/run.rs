@@ -1,6 +1,6 @@
 //! The report of one result.
 
-use super::block::{Banner, Block, Column, Found, Report, Section, Table, Tile, Tone, charts};
+use super::block::{Banner, Block, Column, Found, Report, Section, Table, Tile, Tone, charts, dash};
 use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::fleet;
@@ -10,7 +10,7 @@ use super::kinds;
 use super::ledger;
 use super::load_loop;
 use super::preset;
-use super::quantity::{Quantity, grouped, latency, significant, size};
+use super::quantity::{Quantity, grouped, latency, significant, significant_grouped, size};
 use super::recording;
 use super::run_brief::brief;
 use super::run_brief::ended;
@@ -21,7 +21,7 @@ use crate::words::load_line;
 use crate::words::verdict::{requirements_summary, sum_up};
 use model::confidence::{HalfWidths, Interval};
 use model::device_interval::Recording;
-use model::expectation::{Ceiling, Expectation};
+use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
 use model::kernel_events::{IoLevel, IoStack, LevelFigures};
@@ -32,6 +32,7 @@ use model::verdict::Verdict;
 use model::verification::VerificationFigures;
 use stats::latency_band::Commit;
 use stats::overview::Stall;
+use stats::ranks::{P50_PPB, P99_PPB, P999_PPB};
 use stats::{NAMED_PERCENTILES, ordinal};
 
 /// Rows of the table of stalls.
@@ -39,18 +40,20 @@ const STALL_ROWS: usize = 20;
 /// Rows of the table of slowest I/Os.
 const SLOWEST_ROWS: usize = 20;
 
-/// Everything about a result.
+/// The report of a result.
 pub(crate) fn report(result: &RunResult, name: &str, devices: Option<&Recording>, explain: Explain) -> Report {
     let mut sections = Vec::new();
     if !result.errors.is_empty() {
         sections.push(Section::new("", vec![failure("Nothing was run", &result.errors)]));
     }
     let several = result.time_spans.len() > 1;
-    sections.extend(preset::section(result, explain));
+    if several {
+        sections.extend(preset::section(result, explain));
+    }
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let heading = heading(result, index, several);
         let is_imported = is_imported(result, span_result);
-        // What can be found in the figures of another program is not a verdict.
+        // Findings on the figures of another program are not a verdict.
         let (found, without_verdict);
         let span_result = if is_imported {
             found = span_result.verdict.clone().unwrap_or_default();
@@ -72,8 +75,8 @@ pub(crate) fn report(result: &RunResult, name: &str, devices: Option<&Recording>
         if let Some(first) = of_span.first_mut().filter(|_| is_imported) {
             first.blocks.splice(0..0, shown_by_figures(&found));
         }
-        // The table of a preset's loads has the meanings.
-        if let Some(first) = of_span.first_mut().filter(|_| result.preset.is_none()) {
+        // The table of a preset's loads explains the findings.
+        if let Some(first) = of_span.first_mut().filter(|_| result.preset.is_none() || !several) {
             first.blocks.iter_mut().for_each(|block| add_meanings(block, explain));
         }
         if let Some(first) = of_span.first_mut().filter(|_| several) {
@@ -84,7 +87,7 @@ pub(crate) fn report(result: &RunResult, name: &str, devices: Option<&Recording>
         let of_span = of_span.into_iter().chain(fleet::sections(result, index)).chain(rest);
         sections.extend(of_span.map(|section| section.of_time(index)));
     }
-    // Only the first timespan's beginning is known.
+    // Only the beginning of the first timespan is known.
     let first = result.time_spans.first().and_then(|span_result| span_result.measured.as_ref());
     if let Some((recording, measured)) = devices.zip(first) {
         sections.extend(recording::during(recording, result, measured));
@@ -92,22 +95,22 @@ pub(crate) fn report(result: &RunResult, name: &str, devices: Option<&Recording>
     sections.extend(remarks(result));
     sections.push(environment(result));
     sections.push(command(result));
-    let preset = result.preset.as_ref().map(|preset| text(preset.title.as_bytes())).unwrap_or_default();
+    let preset = result.preset.as_ref().map(|preset| text(&preset.title)).unwrap_or_default();
     Report::new(title(result, name), load_line::of_result(result), subtitle(result), brief(result, explain), sections)
         .of_method(&preset)
 }
 
-/// `Timespan 2`, with the name of its load in a preset; nothing if there is one and it has no name.
+/// `Timespan 2`, with the name of its load in a preset; empty if there is only one.
 fn heading(result: &RunResult, index: usize, several: bool) -> String {
-    let name = result.preset.as_ref().and_then(|preset| preset.loads.get(index)).map(|name| text(name.as_bytes()));
+    let name = result.preset.as_ref().and_then(|preset| preset.loads.get(index)).map(|name| text(name));
     match (several, name) {
         (true, Some(name)) => format!("Timespan {}: {name}{}", index + 1, which_run(result, index)),
         (true, None) => format!("Timespan {}", index + 1),
-        (false, name) => name.unwrap_or_default(),
+        (false, _) => String::new(),
     }
 }
 
-/// `, write, run 2 of 5`: which of the timespans of one name this is; nothing of a name of its own.
+/// `, write, run 2 of 5`: the position among timespans of one name; empty for a unique name.
 fn which_run(result: &RunResult, index: usize) -> String {
     let kind = |index: usize| {
         let total = &result.time_spans.get(index)?.measured.as_ref()?.total;
@@ -130,7 +133,7 @@ fn which_run(result: &RunResult, index: usize) -> String {
 
 /// The first label, or the name of the file.
 pub(crate) fn title(result: &RunResult, name: &str) -> String {
-    let label = result.labels.first().map(|(key, value)| text(format!("{key}: {value}").as_bytes()));
+    let label = result.labels.first().map(|(key, value)| text(&format!("{key}: {value}")));
     label.unwrap_or_else(|| name.to_owned())
 }
 
@@ -151,7 +154,7 @@ pub(crate) fn time_span(span: Option<&TimeSpan>, span_result: &TimeSpanResult, h
         }
         return vec![Section::new(heading, first)];
     };
-    first.extend(span_result.verification.as_ref().map(verified));
+    first.extend(span_result.verification.as_ref().and_then(not_verified));
     first.push(Block::Tiles { tiles: tiles(span_result, measured), note: no_intervals(measured).unwrap_or_default() });
     first.push(Block::Table(totals(measured)));
     first.extend(intervals::table(measured).map(Block::Table));
@@ -171,8 +174,8 @@ pub(crate) fn time_span(span: Option<&TimeSpan>, span_result: &TimeSpanResult, h
         sections.push(Section::new("Tables", tables));
     }
     if !span_result.notes.is_empty() {
-        let sentences = span_result.notes.iter().map(|note| text(note.to_string().as_bytes())).collect();
-        sections.push(Section::new("Notes", vec![Block::Notes { heading: String::new(), sentences }]));
+        let sentences = span_result.notes.iter().map(|note| text(&note.to_string()));
+        sections.push(Section::new("Notes", vec![Block::notes(sentences)]));
     }
     for section in sections.iter_mut().skip(1) {
         section.is_part = !heading.is_empty();
@@ -184,14 +187,14 @@ fn of_table(table: Table, heading: &str) -> Section {
     Section::new(heading, vec![Block::Table(table)])
 }
 
-/// That no figure has an interval, and the remedy.
+/// The note that no figure has an interval, and the remedy.
 pub fn no_intervals(measured: &Measured) -> Option<String> {
     let is_any = intervals::table(measured).is_some();
     let without = without_interval(measured, None, measured.total.total.ios).filter(|_| !is_any)?;
     Some(format!("No 95 % intervals: {}.", reason(without)))
 }
 
-/// Tables of what an option asked for, beside streams and verification.
+/// Tables requested by options, beside streams and verification.
 fn tables_of_options(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Table> {
     let of_streams = measured.streams.iter().filter(|_| measured.streams.len() > 1);
     let of_streams = of_streams
@@ -207,7 +210,7 @@ fn tables_of_options(span_result: &TimeSpanResult, measured: &Measured) -> Vec<T
     of_streams.chain(others).flatten().chain(skews(measured)).chain(levels(span_result)).collect()
 }
 
-/// All else that is known of a measurement.
+/// All other known facts of a measurement.
 fn details(span: Option<&TimeSpan>, span_result: &TimeSpanResult, measured: &Measured) -> Vec<Block> {
     let responses = match &measured.load_loop {
         Some(LoadLoop::Open(open)) => percentiles(
@@ -227,15 +230,14 @@ fn details(span: Option<&TimeSpan>, span_result: &TimeSpanResult, measured: &Mea
     load_loop::block(span, span_result).into_iter().chain(tables).collect()
 }
 
-/// The blocks of a timespan behind `DiskSpd`'s tables: those that options asked for and, if asked, all else.
+/// The blocks of a timespan after `DiskSpd`'s tables: those that options requested and, on request, the rest.
 pub fn beside_diskspd(span: Option<&TimeSpan>, span_result: &TimeSpanResult, has_details: bool) -> Vec<Block> {
     let verification = kinds::verification(span_result).into_iter().flatten();
     let Some(measured) = &span_result.measured else { return verification.collect() };
     let tables = kinds::streams(measured).into_iter().chain(tables_of_options(span_result, measured));
     let blocks: Vec<Block> = tables.map(Block::Table).chain(verification).collect();
     if has_details {
-        let none =
-            || no_intervals(measured).map(|words| Block::Notes { heading: String::new(), sentences: vec![words] });
+        let none = || no_intervals(measured).map(|words| Block::notes([words]));
         let intervals = intervals::table(measured).map(Block::Table).or_else(none);
         return blocks.into_iter().chain(details(span, span_result, measured)).chain(intervals).collect();
     }
@@ -244,12 +246,8 @@ pub fn beside_diskspd(span: Option<&TimeSpan>, span_result: &TimeSpanResult, has
 }
 
 fn failure(headline: &str, reasons: &[String]) -> Block {
-    let found = |reason: &String| Found {
-        tone: Tone::Bad,
-        word: "ERROR".to_owned(),
-        figure: text(reason.as_bytes()),
-        ..Found::default()
-    };
+    let found =
+        |reason: &String| Found { tone: Tone::Bad, word: "ERROR".to_owned(), figure: text(reason), ..Found::default() };
     Block::Verdict(Banner {
         tone: Tone::Bad,
         headline: headline.to_owned(),
@@ -262,7 +260,7 @@ fn is_imported(result: &RunResult, span_result: &TimeSpanResult) -> bool {
     span_result.measured.is_some() && !result.tool.is_ours()
 }
 
-/// What the figures of another program show, if they show anything.
+/// Findings on the figures of another program, if there are any.
 fn shown_by_figures(found: &Verdict) -> Option<Block> {
     let tone = found.severity().map(|severity| match severity {
         Severity::Note => Tone::Plain,
@@ -287,9 +285,9 @@ pub fn verdict(verdict: &Verdict) -> Banner {
 
 /// Results against the stated limits (`--expect`).
 pub fn expectation(expectation: &Expectation) -> (Banner, Table) {
-    let Expectation { binding, ceilings, findings } = expectation;
+    let Expectation { ceilings, findings, .. } = expectation;
     let row = |ceiling: &Ceiling| {
-        let Ceiling { name, unit, limit, reached, share_percent, is_estimate } = ceiling;
+        let Ceiling { name, unit, limit, reached, share_percent, is_estimate, parts: _ } = ceiling;
         let (limit, reached) = (limit / unit.scale(), reached / unit.scale());
         vec![
             format!("{name}{}", if *is_estimate { " (estimate for small random writes)" } else { "" }),
@@ -299,7 +297,7 @@ pub fn expectation(expectation: &Expectation) -> (Banner, Table) {
         ]
     };
     let tone = findings.iter().map(|finding| Tone::of(Some(finding.severity))).max().unwrap_or(Tone::Plain);
-    let headline = format!("Expectation: the limit with the least headroom is {binding}");
+    let headline = lowest_limit(expectation);
     let findings = findings.iter().map(|finding| found(finding, &finding.name)).collect();
     let numbers = ["reached", "limit", "share"].map(Column::number);
     let table = Table {
@@ -311,24 +309,52 @@ pub fn expectation(expectation: &Expectation) -> (Banner, Table) {
     (Banner { tone, headline, findings }, table)
 }
 
-/// What verification found, in a sentence.
-fn verified(found: &VerificationFigures) -> Block {
-    let (checked, corrupt) = (grouped(found.checked_units as f64), found.corrupt_units());
-    let (tone, headline) = match (found.checked_units, corrupt) {
-        (0, 0) => (Tone::Warn, "Data verification: nothing could be checked".to_owned()),
-        (_, 0) => {
-            let units = pluralized(found.checked_units, "unit");
-            (Tone::Good, format!("Data verification: {checked} {units} checked, none corrupt"))
-        }
-        _ => {
-            let units = pluralized(corrupt, "corrupt unit");
-            (Tone::Bad, format!("Data verification: {} {units}", grouped(corrupt as f64)))
-        }
+/// Names the limit that the load meets first, and the next one of another part of the storage.
+pub fn lowest_limit(Expectation { ceilings, binding, .. }: &Expectation) -> String {
+    let lead = "Expectation: lowest limit is";
+    let Some(lowest) = ceilings.iter().find(|ceiling| ceiling.name == *binding) else {
+        return format!("{lead} {binding}");
     };
-    Block::Verdict(Banner { tone, headline, findings: Vec::new() })
+    let amount = |ceiling: &Ceiling| match ceiling.unit {
+        CeilingUnit::IosPerSecond => grouped(ceiling.limit),
+        CeilingUnit::BytesPerSecond => significant_grouped(ceiling.limit / ceiling.unit.scale()),
+    };
+    let unit = |ceiling: &Ceiling| match ceiling.unit {
+        CeilingUnit::IosPerSecond => "IOPS",
+        CeilingUnit::BytesPerSecond => "MB/s",
+    };
+    let others = ceilings.iter().filter(|ceiling| owner(ceiling) != owner(lowest));
+    let next = others.max_by(|a, b| a.share_percent.total_cmp(&b.share_percent)).map(|next| {
+        let unit = if next.unit == lowest.unit { String::new() } else { format!(" {}", unit(next)) };
+        format!(", before the {} {}{unit}", owner(next), amount(next))
+    });
+    let next = next.unwrap_or_default();
+    format!("{lead} the {} {} {}{next}", owner(lowest), amount(lowest), unit(lowest))
 }
 
-/// What became of the requirements, if there were any.
+/// The part of the storage that has the limit, in the genitive.
+fn owner(Ceiling { name, parts, .. }: &Ceiling) -> &'static str {
+    match (name.split('-').next(), parts) {
+        (Some("vm"), _) => "VM's",
+        (Some("volume"), 1) => "volume's",
+        (Some("volume"), _) => "volumes'",
+        (Some("hba"), _) => "adapter's",
+        (_, 1) => "drive's",
+        (_, _) => "drives'",
+    }
+}
+
+/// A warning, where the data is corrupt or none of it could be checked.
+fn not_verified(found: &VerificationFigures) -> Option<Block> {
+    let (tone, words) = match (found.checked_units, found.corrupt_units()) {
+        (0, 0) => (Tone::Warn, "nothing could be checked".to_owned()),
+        (_, 0) => return None,
+        (_, corrupt) => (Tone::Bad, format!("{} {}", grouped(corrupt as f64), pluralized(corrupt, "corrupt unit"))),
+    };
+    Some(Block::Verdict(Banner { tone, headline: format!("Data verification: {words}"), findings: Vec::new() }))
+}
+
+/// The outcome of the requirements, if there were any.
 pub fn requirements(requirements: &[Finding]) -> Option<Banner> {
     let tone = requirements.iter().map(|finding| Tone::of(Some(finding.severity))).max()?;
     let headline = format!("Requirements: {}", requirements_summary(requirements));
@@ -336,7 +362,7 @@ pub fn requirements(requirements: &[Finding]) -> Option<Banner> {
     Some(Banner { tone, headline, findings })
 }
 
-/// What each finding means, as far as its documentation says it.
+/// Adds the meaning of each finding, as far as it is documented.
 fn add_meanings(block: &mut Block, explain: Explain) {
     let Block::Verdict(banner) = block else { return };
     for found in &mut banner.findings {
@@ -356,10 +382,10 @@ fn found(finding: &Finding, name: &str) -> Found {
             graver => Tone::of(Some(graver)),
         },
         word: finding.severity.word().to_owned(),
-        name: text(name.as_bytes()),
-        figure: text(figure.as_bytes()),
-        more: text(more.as_bytes()),
-        advice: text(finding.advice.as_bytes()),
+        name: text(name),
+        figure: text(figure),
+        more: text(more),
+        advice: text(&finding.advice),
         ..Found::default()
     }
 }
@@ -374,11 +400,11 @@ fn latency_tile(label: &str, ns: f64, beside: String, is_weak: bool) -> Tile {
     Tile { is_weak, ..tile(label, value.to_owned(), unit, beside) }
 }
 
-/// What writes took until they were durable; `call` flushes.
+/// Times from writes to their durability; `call` flushes.
 fn commit_tiles(commit: &Commit, call: &str) -> Vec<Tile> {
     let beside = || format!("write + {call}");
     let p99 = commit.p99_ns.map(|ns| {
-        let is_weak = stats::is_weak(commit.count, 990_000_000);
+        let is_weak = stats::is_weak(commit.count, P99_PPB);
         latency_tile("99th percentile of commits", ns as f64, beside(), is_weak)
     });
     [Some(latency_tile("Mean commit", commit.mean_ns, beside(), false)), p99].into_iter().flatten().collect()
@@ -402,7 +428,7 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
     let between = |found: Option<Interval>, rank_ppb: Option<u64>, shown: fn(f64) -> String| match found {
         Some(found) => format!("95 % interval: {} to {}", shown(found.low), shown(found.high)),
         None => match without_interval(measured, rank_ppb, count) {
-            // The reason for all is told once.
+            // A common reason is stated once.
             Some(without)
                 if rank_ppb.is_some() && without_interval(measured, None, count).as_ref() != Some(&without) =>
             {
@@ -420,12 +446,12 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         ),
         tile(
             "Throughput",
-            Quantity::MibPerS.value(mib(headline.bytes_per_s)).replace(" MiB/s", ""),
+            significant_grouped(mib(headline.bytes_per_s)),
             "MiB/s",
             between(confidence.and_then(|found| of_bytes(figures, found)), None, |bytes| significant(mib(bytes))),
         ),
     ];
-    // What a transaction waits for comes before its parts.
+    // The commit, which a transaction waits for, comes before its parts.
     let commit = stats::latency_band::commit(span_result).filter(|commit| commit.has_flush);
     let call = measured.flushes.map_or("flush", |flushes| flushes.call.name());
     tiles.extend(commit.iter().flat_map(|commit| commit_tiles(commit, call)));
@@ -447,8 +473,8 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
     };
     let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), None, latency);
     add_latency("Mean latency", headline.mean_ns, alone(mean), false);
-    let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
-    for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
+    let named = [("Median", headline.p50_ns, P50_PPB), ("99th percentile", headline.p99_ns, P99_PPB)];
+    for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, P999_PPB)]) {
         let is_weak = stats::is_weak(count, rank_ppb);
         add_latency(label, ns.map(|ns| ns as f64), alone(rank(rank_ppb, ns)), is_weak);
     }
@@ -460,7 +486,7 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         "99th pct. response time",
         headline.response_p99_ns.map(|ns| ns as f64),
         "from the intended start".to_owned(),
-        stats::is_weak(responses, 990_000_000),
+        stats::is_weak(responses, P99_PPB),
     );
     tiles.extend(cpu_tile(span_result, headline.cpu_percent));
     tiles
@@ -474,7 +500,7 @@ fn cpu_tile(span_result: &TimeSpanResult, percent: f64) -> Option<Tile> {
     Some(tile("CPU of the machine", significant(percent), "%", beside))
 }
 
-/// What decides when I/Os start.
+/// The cause of I/O starts.
 fn load(measured: &Measured) -> String {
     match &measured.load_loop {
         Some(LoadLoop::Closed { depth }) => format!(", {} outstanding (closed loop)", counted(*depth as usize, "I/O")),
@@ -496,7 +522,7 @@ fn totals(measured: &Measured) -> Table {
     let Directions { read, write, total } = &measured.total;
     let distributions = measured.total_latency.as_ref();
     let row = |name: &str, figures: &model::figures::Figures| {
-        let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), latency);
+        let known = |value: Option<f64>| value.map_or_else(dash, latency);
         let latencies = figures.latency;
         // Results of DiskSpd have it only beside the percentiles.
         let distribution = distributions.and_then(|of| match name {
@@ -508,7 +534,7 @@ fn totals(measured: &Measured) -> Table {
         vec![
             name.to_owned(),
             grouped(figures.iops),
-            Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
+            significant_grouped(mib(figures.bytes_per_s)),
             known(latencies.map(|latency| latency.mean_ns)),
             known(max_ns.map(|ns| ns as f64)),
             known(latencies.map(|latency| latency.std_dev_ns)),
@@ -543,12 +569,12 @@ fn short_ordinal(rank_ppb: u64) -> String {
     if nines > 4 { format!("{nines} nines") } else { name }
 }
 
-/// The percentiles that reports show, with those named that are weaker than their sample.
+/// The percentiles of reports, marked if they have too few samples.
 fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistribution>>) -> Option<Table> {
     let sides = [("reads", &latencies.read), ("writes", &latencies.write), ("total", &latencies.total)];
     let mut sides: Vec<(&str, &LatencyDistribution)> =
         sides.into_iter().filter_map(|(name, side)| Some((name, side.as_ref()?))).collect();
-    // A total of reads alone is that of the reads.
+    // The total of reads alone equals the reads.
     if let [(_, one), (_, total)] = sides[..]
         && one.count == total.count
     {
@@ -559,14 +585,13 @@ fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistributio
         let found = side.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
         let is_weak = stats::is_weak(side.count, rank_ppb);
         is_any_weak |= is_weak && found.is_some();
-        found.map_or_else(
-            || "-".to_owned(),
-            |percentile| format!("{}{}", latency(percentile.value_ns as f64), if is_weak { " *" } else { "" }),
-        )
+        found.map_or_else(dash, |percentile| {
+            format!("{}{}", latency(percentile.value_ns as f64), if is_weak { " *" } else { "" })
+        })
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
     let extreme = |side: &LatencyDistribution, of: fn(&LatencyDistribution) -> Option<u64>| {
-        of(side).map_or_else(|| "-".to_owned(), |ns| latency(ns as f64))
+        of(side).map_or_else(dash, |ns| latency(ns as f64))
     };
     let row = |name: &str, cells: Vec<String>| [name.to_owned()].into_iter().chain(cells).collect();
     rows.push(row("min", sides.iter().map(|(_, side)| extreme(side, |side| side.figures.min_ns)).collect()));
@@ -588,8 +613,8 @@ fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistributio
     })
 }
 
-/// I/Os at each level of storage (`-eDISK_IO`). A kind is told at every level if it is there at any: that a level had none
-/// of it tells something too.
+/// I/Os at each level of storage (`-eDISK_IO`). A kind is shown at every level if any level has it: its absence at a
+/// level is informative too.
 fn levels(span_result: &TimeSpanResult) -> Vec<Table> {
     type Side = fn(&IoLevel) -> &LevelFigures;
     let sides: [(&str, Side); 2] = [("read", |level| &level.read), ("write", |level| &level.write)];
@@ -598,12 +623,12 @@ fn levels(span_result: &TimeSpanResult) -> Vec<Table> {
             let indent = "\u{2003}".repeat(level.depth as usize);
             let name = level.device.as_deref().unwrap_or("diskspd");
             vec![
-                format!("{indent}{}", text(name.as_bytes())),
+                format!("{indent}{}", text(name)),
                 kind.to_owned(),
                 grouped(figures.ios as f64),
                 grouped(figures.iops),
-                Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
-                figures.latency_mean_ns.map_or_else(|| "-".to_owned(), latency),
+                significant_grouped(mib(figures.bytes_per_s)),
+                figures.latency_mean_ns.map_or_else(dash, latency),
             ]
         };
         let sides = sides.into_iter().filter(|(_, side)| stack.levels.iter().any(|level| side(level).ios > 0));
@@ -632,7 +657,7 @@ fn skews(measured: &Measured) -> Vec<Table> {
             format!("{} %", share.positions_percent),
             grouped(share.positions as f64),
             percent(share.law_percent),
-            share.drawn_percent.map_or_else(|| "-".to_owned(), percent),
+            share.drawn_percent.map_or_else(dash, percent),
         ]
     };
     let table = |figures: &SkewFigures| {
@@ -665,10 +690,9 @@ fn skews(measured: &Measured) -> Vec<Table> {
     measured.skews.iter().filter(|skew| !skew.hottest.is_empty()).map(table).collect()
 }
 
-/// How far what was written reduces (`--compress`, `--dedupe`).
+/// The reduction of written data (`--compress`, `--dedupe`).
 fn reductions(measured: &Measured) -> Option<Table> {
-    let or_dash =
-        |value: Option<f64>, unit: &str| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}{unit}"));
+    let or_dash = |value: Option<f64>, unit: &str| value.map_or_else(dash, |value| format!("{value:.2}{unit}"));
     let row = |figures: &ReductionFigures| {
         vec![
             text_of_path(&figures.path),
@@ -694,11 +718,10 @@ fn reductions(measured: &Measured) -> Option<Table> {
     })
 }
 
-/// The longest latency of a stall is at least so many times the median.
+/// The least ratio of the longest latency of a stall to the median.
 const STALL_TIMES_MEDIAN: u64 = 10;
-const P50_PPB: u64 = 500_000_000;
 
-/// The slowest I/Os by what they waited for together.
+/// The slowest I/Os, grouped by the stall that they waited for.
 fn stalls(measured: &Measured) -> Option<Table> {
     let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
     stalls_beside(measured, latencies.and_then(|latencies| latencies.at(P50_PPB)).unwrap_or(0))
@@ -707,11 +730,11 @@ fn stalls(measured: &Measured) -> Option<Table> {
 /// The same beside a median latency.
 fn stalls_beside(measured: &Measured, median_ns: u64) -> Option<Table> {
     let found = stats::overview::stalls(&measured.slowest);
-    // Where most I/Os take nearly as long, the slowest are no stall.
+    // If most I/Os take nearly as long, the slowest are no stall.
     let is_stall = |stall: &&Stall| stall.ios() > 1 && stall.longest_ns >= STALL_TIMES_MEDIAN * median_ns;
     let together: Vec<&Stall> = found.iter().filter(is_stall).collect();
     let row = |stall: &&Stall| {
-        let counted = |count: usize| if count == 0 { "-".to_owned() } else { count.to_string() };
+        let counted = |count: usize| if count == 0 { dash() } else { count.to_string() };
         let threads: Vec<String> = stall.threads.iter().map(u32::to_string).collect();
         let paths = measured.rows.iter().filter(|row| stall.targets.contains(&row.target));
         let mut paths: Vec<String> = paths.map(|row| text_of_path(&row.path)).collect();
@@ -771,7 +794,7 @@ fn stalled(stalls: &[&Stall]) -> String {
     }
 }
 
-/// The slowest I/Os, so many of them at most.
+/// The slowest I/Os, at most `rows_max` of them.
 pub fn slowest(measured: &Measured, rows_max: usize) -> Option<Table> {
     let row = |io: &model::record::SlowIo| {
         let path = measured.rows.iter().find(|row| row.target == io.target).map(|row| text_of_path(&row.path));
@@ -803,11 +826,11 @@ pub fn slowest(measured: &Measured, rows_max: usize) -> Option<Table> {
     })
 }
 
-/// What the kernel logged while the slowest I/Os were under way, or within a second of it.
+/// Kernel messages logged while the slowest I/Os were in flight, or within a second of that.
 pub fn kernel_messages(measured: &Measured) -> Option<Table> {
     let messages = measured.kernel_messages.iter();
     let row = |message: &model::kernel_log::KernelMessage| {
-        vec![format!("{:.3} s", message.at_ns as f64 / 1e9), text(message.text.as_bytes())]
+        vec![format!("{:.3} s", message.at_ns as f64 / 1e9), text(&message.text)]
     };
     let rows: Vec<Vec<String>> = messages.map(row).collect();
     (!rows.is_empty()).then(|| Table {
@@ -820,10 +843,10 @@ pub fn kernel_messages(measured: &Measured) -> Option<Table> {
 
 /// Notes of the plan, and warnings.
 fn remarks(result: &RunResult) -> Option<Section> {
-    let notes = result.notes.iter().map(|note| text(note.to_string().as_bytes()));
-    let warnings = result.warnings.iter().map(|warning| text(warning.as_bytes()));
+    let notes = result.notes.iter().map(|note| text(&note.to_string()));
+    let warnings = result.warnings.iter().map(|warning| text(warning));
     let sentences: Vec<String> = warnings.chain(notes).collect();
-    let block = Block::Notes { heading: String::new(), sentences };
+    let block = Block::notes(sentences);
     (!result.notes.is_empty() || !result.warnings.is_empty()).then(|| Section::new("Warnings and notes", vec![block]))
 }
 
@@ -832,7 +855,7 @@ mod tests {
     use super::*;
     use model::figures::{CommitFigures, Figures, FlushFigures, LatencyFigures};
 
-    /// The slowest I/Os of a queue that is always full were called stalls.
+    /// The slowest I/Os of an always full queue were called stalls.
     #[test]
     fn a_stall_is_longer_than_most_ios_take() {
         let io = |latency_ns| model::record::SlowIo {

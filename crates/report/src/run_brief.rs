@@ -7,24 +7,24 @@ use super::brief::{FINDINGS_MAX, is_small_share, listed, names_option, place, re
 use super::engines::engines;
 use super::foreign_text::{text, text_of_path};
 use super::preset;
-use super::quantity::{Quantity, latency, significant};
+use super::quantity::{Quantity, grouped, latency, significant};
 use super::storage;
 use super::warnings::{Explain, NamedRun};
 use crate::block::{Brief, Trust};
 use crate::words::load_line;
+use model::ending::Ending;
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::preset::PresetRun;
 use model::printable::words_of;
 use model::profile::{CacheMode, Target, TimeSpan};
-use model::result::Ending;
 use model::result::{Measured, RunResult, TimeSpanResult};
-use model::units::{counted, mib};
+use model::units::{counted, mib, pluralized};
 
-/// Timespans whose figures are told; the others are in their sections.
+/// Timespans whose figures are in the brief; the others are in their sections.
 const TOLD_MAX: usize = 4;
 
-/// What results of DiskSpd do not contain.
+/// Facts missing from results of DiskSpd.
 const UNSAID: &str = "The file does not say: the build of Windows, the memory, the disk and the file system, and whether other \
                       programs used the CPUs or the disk meanwhile.";
 
@@ -32,19 +32,19 @@ const UNSAID: &str = "The file does not say: the build of Windows, the memory, t
 const UNSAID_BY_OTHERS: &str = "The file does not say: the machine, its memory and disks, and whether other programs used the \
                                 CPUs or the disk meanwhile.";
 
-/// What to do with a result of DiskSpd that shows nothing to mend.
+/// Advice for a result of DiskSpd that shows nothing to fix.
 const COMPARE: &str = "Repeat the run a few times with the same load and see how much it varies: diskspd compare shows the \
                        differences between results of DiskSpd and of this program.";
 
-/// Where what is advised for a load of an XML profile is set.
+/// The place for changes to a load of an XML profile.
 const IN_PROFILE: &str = "The load was in an XML profile (-X): make the changes there (-Sh is DisableOSCache and WriteThrough, -d \
                           Duration, -g Throughput), and run it again:";
 
-/// Why a flush in a virtual machine proves little.
+/// The reason why a flush in a virtual machine proves little.
 const OF_THE_HOST: &str = "a flush ends when the host of this virtual machine says so, and its cache mode, which the guest \
                            cannot see, decides whether the data is then durable";
 
-/// What to do about that.
+/// The remedy.
 const ON_THE_HOST: &str = "Find out on the host how it treats flushes of this disk: QEMU with cache=unsafe, for one, ignores \
                            them.";
 
@@ -77,7 +77,7 @@ fn nothing(result: &RunResult, again: Option<&Again>) -> Brief {
     let errors = result.errors.iter().chain(of_spans.clone().flat_map(|span_result| &span_result.errors));
     let reason =
         errors.into_iter().next().cloned().or_else(|| of_spans.map(|span| ended(span.outcome).to_owned()).next());
-    let reason = reason.map(|reason| format!(": {}", text(reason.as_bytes()))).unwrap_or_default();
+    let reason = reason.map(|reason| format!(": {}", text(&reason))).unwrap_or_default();
     let cause = if reason.is_empty() { "Run it again." } else { "Remove the cause and run it again." };
     Brief {
         measured: format!("Nothing{reason}."),
@@ -131,7 +131,7 @@ fn targets_of_each(spans: &[TimeSpan]) -> Vec<String> {
     if names.len() == spans.len() && differ { names } else { Vec::new() }
 }
 
-/// How long each timespan was to last, if all were to last as long.
+/// The planned length of each timespan, if it is the same for all.
 fn length(spans: &[TimeSpan]) -> Option<String> {
     let mut lengths = spans.iter().map(load_line::length);
     lengths.next().filter(|first| lengths.all(|length| length == *first))
@@ -170,29 +170,37 @@ fn figures(span_result: &TimeSpanResult) -> String {
     let both = (total.read.ios > 0 && total.write.ios > 0).then(|| {
         format!(", reads and writes together ({} % reads)", significant(100.0 * (1.0 - headline.write_share)))
     });
-    [Some(rate), commit, mean, p99, both].into_iter().flatten().collect()
+    let verified = span_result.verification.as_ref().map(|found| {
+        let units = pluralized(found.checked_units, "unit");
+        let checked = format!("{} {units}", grouped(found.checked_units as f64));
+        match found.corrupt_units() {
+            0 => format!(", {checked} of data verified, none corrupt"),
+            corrupt => format!(", {} of {checked} of data corrupt", grouped(corrupt as f64)),
+        }
+    });
+    [Some(rate), commit, mean, p99, both, verified].into_iter().flatten().collect()
 }
 
 /// The program that measured.
 fn program(result: &RunResult) -> String {
     let implementation = result.tool.implementation.as_ref();
-    implementation.map_or_else(|| "DiskSpd".to_owned(), |implementation| text(implementation.name.as_bytes()))
+    implementation.map_or_else(|| "DiskSpd".to_owned(), |implementation| text(&implementation.name))
 }
 
 /// `, by DiskSpd 2.2; the file system's cache was in use, without write-through`
 fn of_imported(result: &RunResult) -> String {
     if let Some(implementation) = &result.tool.implementation {
-        let version = text(implementation.version.as_bytes());
+        let version = text(&implementation.version);
         return if result.tool.is_ours() { String::new() } else { format!(", by {} {version}", program(result)) };
     }
     let mut caches: Vec<&str> =
         result.profile.time_spans.iter().flat_map(|span| &span.targets).map(cache_words).collect();
     caches.dedup();
     let caches = if caches.is_empty() { String::new() } else { format!("; {}", caches.join("; ")) };
-    format!(", by DiskSpd {}{caches}", text(result.tool.version.as_bytes()))
+    format!(", by DiskSpd {}{caches}", text(&result.tool.version))
 }
 
-/// Which caches of Windows an I/O went through.
+/// The Windows caches that an I/O passes through.
 const fn cache_words(target: &Target) -> &'static str {
     match (target.cache_mode, target.write_through) {
         (CacheMode::Unbuffered, true) => "caches bypassed, with write-through (-Sh)",
@@ -202,7 +210,7 @@ const fn cache_words(target: &Target) -> &'static str {
     }
 }
 
-/// Of all timespans together.
+/// Trust in all timespans together.
 fn trust(result: &RunResult) -> Trust {
     let spans = &result.time_spans;
     if spans.iter().all(|span_result| span_result.verdict.is_none()) {
@@ -212,20 +220,19 @@ fn trust(result: &RunResult) -> Trust {
     let loads = result.preset.as_ref().map(|preset| &preset.loads[..]).unwrap_or_default();
     let name = |index: usize| loads.get(index).map_or_else(|| format!("timespan {}", index + 1), Clone::clone);
     let named = headlines.iter().enumerate();
-    let runs: Vec<NamedRun<'_>> =
-        named.filter_map(|(index, run)| Some((text(name(index).as_bytes()), run.as_ref()?))).collect();
+    let runs: Vec<NamedRun<'_>> = named.filter_map(|(index, run)| Some((text(&name(index)), run.as_ref()?))).collect();
     let spread = result.preset.as_ref().and_then(|preset| spread(preset, result));
     let which = which(&runs).into_iter().chain(spread).fold(String::new(), |all, words| all + " " + &words);
     let runs = runs.iter().map(|(_, run)| *run);
     if is_durable_in_guest(result) {
-        // What nothing in the guest can show comes before what was looked for and not found.
+        // The limit that nothing in the guest can show comes before checks without findings.
         return Trust::with_reservation(runs, &which, ["Only as latencies of this virtual disk", OF_THE_HOST]);
     }
     let Trust { tone, words } = Trust::in_runs(runs);
     Trust { tone, words: format!("{words}{which}") }
 }
 
-/// How far runs of the same load are apart, of the load where that is most; `None` where each was run once.
+/// The largest spread between runs of the same load; `None` if each was run once.
 fn spread(preset: &PresetRun, result: &RunResult) -> Option<String> {
     let rows = stats::preset_rows::reads_and_writes(preset, result);
     let each = rows.iter().flat_map(|(name, runs)| ["reads", "writes"].into_iter().zip(runs).map(move |of| (name, of)));
@@ -234,11 +241,11 @@ fn spread(preset: &PresetRun, result: &RunResult) -> Option<String> {
         Some((name, kind, (runs.best_bytes_per_s - runs.lowest_bytes_per_s) / runs.median_bytes_per_s))
     });
     let (name, kind, share) = apart.max_by(|one, other| one.2.total_cmp(&other.2))?;
-    let name = text(name.as_bytes());
+    let name = text(name);
     Some(format!("Runs of the same load differ by up to {:.0} % of their median ({name} {kind}).", share * 100.0))
 }
 
-/// Which loads have warnings, if some have none; the shorter list is read.
+/// The loads with warnings, if some have none, or those without: the shorter list.
 fn which(runs: &[NamedRun<'_>]) -> Option<String> {
     let mut doubtful: Vec<&str> = Vec::new();
     let mut sound: Vec<&str> = Vec::new();
@@ -260,7 +267,7 @@ fn which(runs: &[NamedRun<'_>]) -> Option<String> {
     })
 }
 
-/// True if writes were to be durable, and a host decides whether they are.
+/// True if writes were to be durable, and a host decides if they are.
 fn is_durable_in_guest(result: &RunResult) -> bool {
     let flushes = |(index, span_result): (usize, &TimeSpanResult)| {
         let span = result.profile.time_spans.get(index);
@@ -269,17 +276,17 @@ fn is_durable_in_guest(result: &RunResult) -> bool {
     stats::latency_band::is_virtual(result) && result.time_spans.iter().enumerate().any(flushes)
 }
 
-/// Of all timespans.
+/// Findings of all timespans.
 fn findings<'a>(spans: impl IntoIterator<Item = &'a TimeSpanResult>) -> impl Iterator<Item = &'a Finding> {
     spans.into_iter().filter_map(|span| span.verdict.as_ref()).flat_map(|verdict| &verdict.findings)
 }
 
-/// What can be found in the figures of another program is not a verdict.
+/// Trust in another program's result: findings on its figures are not a verdict.
 fn unjudged(program: &str, spans: &[&TimeSpanResult]) -> Trust {
     let findings = || findings(spans.iter().copied());
     let of_span = |(number, span): (usize, &&TimeSpanResult)| {
         let which = if spans.len() > 1 { format!(", timespan {number}") } else { String::new() };
-        let told = move |finding: &Finding| format!("{} ({}{which})", text(finding.figure.as_bytes()), finding.name);
+        let told = move |finding: &Finding| format!("{} ({}{which})", text(&finding.figure), finding.name);
         self::findings([*span]).map(told).collect::<Vec<_>>()
     };
     let shown: Vec<String> = (1..).zip(spans).flat_map(of_span).collect();
@@ -297,7 +304,7 @@ fn unjudged(program: &str, spans: &[&TimeSpanResult]) -> Trust {
     }
 }
 
-/// What to do next, and what was typed on Windows if that is to be run again.
+/// The next step and, if the run is to be repeated, the command line as typed on Windows.
 fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult], explain: Explain) -> (String, String) {
     let findings = || findings(spans.iter().copied());
     let notes = findings().filter(|finding| ["imported-rate", "short-run"].contains(&finding.name.as_str()));
@@ -305,7 +312,7 @@ fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult], explain: Expl
         notes.filter(|finding| finding.severity == Severity::Note).map(|note| sentence(Finding::action(&note.advice)));
     let mut advice: Vec<String> = remedy(findings(), explain).into_iter().collect();
     for note in notes {
-        // Of several timespans, which may have the same.
+        // Several timespans may have the same advice.
         if !advice.contains(&note) {
             advice.push(note);
         }
@@ -315,7 +322,7 @@ fn next_of_imported(result: &RunResult, spans: &[&TimeSpanResult], explain: Expl
     }
     let has_profile = words_of(&result.command_line).is_some_and(|words| words.iter().any(|word| is_profile(word)));
     advice.push(if has_profile { IN_PROFILE } else { "Run it with these changes:" }.to_owned());
-    (advice.join(" "), text(result.command_line.as_bytes()))
+    (advice.join(" "), text(&result.command_line))
 }
 
 /// True for `-Xload.xml`, which Windows also takes as `/X`.
@@ -323,7 +330,7 @@ fn is_profile(word: &str) -> bool {
     word.starts_with("-X") || word.starts_with("/X")
 }
 
-/// What to do next, and what to type for it.
+/// The next step, and the command for it.
 fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String, String) {
     let mut findings: Vec<&Finding> = findings(&result.time_spans).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -333,7 +340,7 @@ fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String,
     let is_cached = again.is_some_and(|again| again.lacks("-S") && again.lacks("-h"));
     // Loads that a preset runs several times are short so that all of them take minutes, not hours.
     let is_repeated = result.preset.as_ref().is_some_and(|preset| preset.repeats > 1);
-    // A longer run, or one that says more, is the same with another option.
+    // A longer or more informative run is the same command with another option.
     let known = [
         ("served-from-memory", "-Su", "past the page cache", is_cached),
         ("short-run", longer.as_str(), how_long.as_str(), !is_repeated),
@@ -353,7 +360,7 @@ fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String,
     let runs: Vec<&Headline> = headlines.iter().collect();
     let grave = findings.iter().copied().filter(|finding| !is_small_share(&runs, &finding.name));
     if let Some(remedy) = remedy(grave, explain) {
-        // The command has what an option can do about the gravest finding.
+        // The command includes the option against the gravest finding.
         let is_in_command =
             asking.iter().any(|finding| findings.first().is_some_and(|first| first.name == finding.name));
         let then = match (is_in_command, names_option(&remedy)) {
@@ -380,7 +387,7 @@ fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String,
     (compare.to_owned(), same())
 }
 
-/// Why there are no figures.
+/// The reason why there are no figures.
 pub(crate) const fn ended(outcome: Ending) -> &'static str {
     match outcome {
         Ending::NotRun => "this timespan was not run, because an earlier one failed or the run was stopped",
@@ -427,7 +434,7 @@ mod tests {
         [measured, on, trust.words, next, command]
     }
 
-    /// What a guest cannot see came last, behind `Yes`.
+    /// The limit that a guest cannot see came last, after `Yes`.
     #[test]
     fn durable_writes_of_a_virtual_disk_are_trusted_as_latencies_only() {
         let trust = |findings: Vec<Finding>| {
@@ -457,7 +464,7 @@ mod tests {
         );
     }
 
-    /// What other kinds of results have on their pages, too.
+    /// Contents that other kinds of results share on their pages.
     fn kinds() -> Vec<RunResult> {
         let warned = || span(2000.0, vec![finding("steal", Severity::Warn), finding("short-run", Severity::Note)]);
         let sound = || span(1000.0, Vec::new());

@@ -1,4 +1,4 @@
-//! How results of many drives scale from one drive.
+//! Scaling of results of many drives from those of one drive.
 
 use crate::block::{Block, Report};
 use crate::words::figure_words::shown_figure;
@@ -17,6 +17,6 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32) -> Report {
             "{heading}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of linear scaling to {drives} drives"
         )
     });
-    let block = Block::Notes { heading: String::new(), sentences: sentences.collect() };
+    let block = Block::notes(sentences);
     Report { lead: vec![block], ..Report::default() }
 }

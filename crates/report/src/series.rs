@@ -12,7 +12,7 @@ use model::printable::command_line;
 use model::result::RunResult;
 use model::sweep::{Sweep, Visit, VisitOutcome};
 
-/// Said of the intervals of runs that all have warnings.
+/// The note on intervals of runs that all have warnings.
 pub(crate) const EVERY_RUN_WARNED: &str = "every run has a warning: the 95 % confidence intervals cover the variation between the \
                                     runs, not errors that all of them share";
 
@@ -25,19 +25,19 @@ pub(crate) fn report_of_runs(
     brief: Brief,
     sections: Vec<Section>,
 ) -> Report {
-    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle_of_runs);
+    let subtitle = example.map_or_else(|| text(&sweep.program), subtitle_of_runs);
     Report::new(name.to_owned(), load_line::of_runs(sweep, example), subtitle, brief, sections).of_method(method)
 }
 
 /// The command line as it was typed.
 pub(crate) fn command(subcommand: &str, sweep: &Sweep) -> Section {
-    let words: Vec<String> = sweep.words.iter().map(|word| text(word.as_bytes())).collect();
+    let words: Vec<String> = sweep.words.iter().map(|word| text(word)).collect();
     let words = format!("diskspd {subcommand} {}", command_line(words.iter().map(String::as_str)));
-    let hint = format!("Measured with {}.", text(sweep.program.as_bytes()));
+    let hint = format!("Measured with {}.", text(&sweep.program));
     Section::of_details("Command line", vec![Block::Command { words, hint }])
 }
 
-/// Runs that failed, the warnings of the others, and what they say together; `name` is that of a run.
+/// Runs that failed, the warnings of the others, and the findings of the series; `name` is that of a run.
 pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit) -> String) -> Option<Block> {
     let mut findings = Vec::new();
     for visit in &sweep.visits {
@@ -46,7 +46,7 @@ pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
                 tone: Tone::Bad,
                 word: "FAILED".to_owned(),
                 name: name(sweep, visit),
-                figure: text(reasons.join("; ").as_bytes()),
+                figure: text(&reasons.join("; ")),
                 ..Found::default()
             });
         }
@@ -70,14 +70,14 @@ pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
         }
         None => warnings_of_repeats(&all, explain),
     };
-    // What says that there are warnings is needed only where older documents do not name them.
+    // The finding that there are warnings is needed only for older documents, which do not name them.
     let others = sweep.findings.iter().filter(|finding| each.is_empty() || finding.name != "warned-runs");
     let others = others.map(|finding| Found {
         tone: Tone::of(Some(finding.severity)),
         word: finding.severity.word().to_owned(),
-        name: text(finding.name.as_bytes()),
-        figure: text(finding.figure.as_bytes()),
-        advice: text(finding.advice.as_bytes()),
+        name: text(&finding.name),
+        figure: text(&finding.figure),
+        advice: text(&finding.advice),
         ..Found::default()
     });
     let others: Vec<Found> = others.collect();
@@ -86,7 +86,7 @@ pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     banner(findings)
 }
 
-/// In a search the program chooses the rates, and other options set the lengths of the runs.
+/// Sets the advice for a search, where the program chooses the rates and other options set the run lengths.
 pub(crate) fn advise(found: &mut Found) {
     if let Some(advice) = crate::words::limit::advice(&found.name) {
         found.advise(advice);

@@ -6,15 +6,17 @@ use super::quantity::{Quantity, grouped, latency, significant};
 use model::plan::OpenPlan;
 use model::profile::{Target, TimeSpan};
 use model::result::Measured;
-use model::storage_course::{DeviceCourse, DeviceFigures, RpcFigures, ShareCourse, ShareFigures};
+use model::storage_course::{
+    CacheFigures, CacheHits, DeviceCourse, DeviceFigures, RpcFigures, ShareCourse, ShareFigures,
+};
 use model::units::mib;
 
-/// Both, as far as the result has them.
-pub(crate) fn tables(span: Option<&TimeSpan>, measured: &Measured) -> [Option<Table>; 2] {
-    [devices(measured, flushes(span, measured)), shares(measured)]
+/// All tables, as far as the result has them.
+pub(crate) fn tables(span: Option<&TimeSpan>, measured: &Measured) -> [Option<Table>; 3] {
+    [devices(measured, flushes(span, measured)), caches(measured), shares(measured)]
 }
 
-/// Why a device has more writes than the run that flushes them.
+/// Explains why a device has more writes than a run that flushes them.
 pub(crate) const FLUSHES_COUNT: &str = " This run flushes what it writes: the kernel counts flushes of a device's cache, and \
                                         the journal of the file system, as writes of the device, and \
                                         in its depth.";
@@ -32,7 +34,7 @@ fn devices(measured: &Measured, flushes: bool) -> Option<Table> {
         let DeviceFigures { read, write, total, queue_depth, busy_percent } = figures;
         let time = |ns: Option<f64>| ns.map_or_else(dash, latency);
         vec![
-            text(device.as_bytes()),
+            text(device),
             figure.to_owned(),
             rate(read.iops),
             rate(write.iops),
@@ -59,6 +61,28 @@ fn devices(measured: &Measured, flushes: bool) -> Option<Table> {
     })
 }
 
+/// The caches over the measurement.
+fn caches(measured: &Measured) -> Option<Table> {
+    let row = |cache: &str, kind: &str, hits: Option<&CacheHits>, bypassed: Option<u64>| {
+        let count = |of: fn(&CacheHits) -> u64| hits.map_or_else(dash, |hits| grouped(of(hits) as f64));
+        let share = hits.and_then(|hits| hits.hit_percent).map_or_else(dash, |share| Quantity::Percent.value(share));
+        let bypassed = bypassed.map_or_else(dash, |reads| grouped(reads as f64));
+        vec![text(cache), kind.to_owned(), count(|hits| hits.hits), count(|hits| hits.misses), bypassed, share]
+    };
+    let rows_of = |CacheFigures { cache, read, write, bypassed_reads }: &CacheFigures| {
+        let writes = write.as_ref().map(|write| row(cache, "writes", Some(write), None));
+        [Some(row(cache, "reads", Some(read), *bypassed_reads)), writes].into_iter().flatten()
+    };
+    let numbers = ["hits", "misses", "bypassed", "hit rate"].map(Column::number);
+    (!measured.caches.is_empty()).then(|| Table {
+        heading: "Caches over the measurement".to_owned(),
+        columns: ["cache", "kind"].map(Column::text).into_iter().chain(numbers).collect(),
+        rows: measured.caches.iter().flat_map(rows_of).collect(),
+        note: "I/Os of all programs, as the caches count them (bcache adds to its counters every 14 s).".to_owned(),
+        ..Table::default()
+    })
+}
+
 fn rate(per_s: f64) -> String {
     if per_s >= 1000.0 { grouped(per_s) } else { significant(per_s) }
 }
@@ -68,13 +92,8 @@ fn shares(measured: &Measured) -> Option<Table> {
     let has_times = measured.shares.iter().any(|share| share.mean.total.rpc.is_some());
     let row = |source: &str, figure: &str, ShareFigures { read, write, total }: &ShareFigures| {
         let time = |of: fn(&RpcFigures) -> Option<f64>| total.rpc.as_ref().and_then(of).map_or_else(dash, latency);
-        let mut cells = vec![
-            text(source.as_bytes()),
-            figure.to_owned(),
-            rate(read.iops),
-            rate(write.iops),
-            rate(mib(total.bytes_per_s)),
-        ];
+        let mut cells =
+            vec![text(source), figure.to_owned(), rate(read.iops), rate(write.iops), rate(mib(total.bytes_per_s))];
         if has_times {
             cells.extend([
                 time(|rpc| rpc.round_trip_mean_ns),
@@ -123,7 +142,7 @@ mod tests {
         let max = DeviceFigures { queue_depth: 9.0, ..mean };
         let course = DeviceCourse { device: "nvme0n1".to_owned(), mean, max, steps: vec![DeviceStep::default(); 60] };
         let measured = Measured { devices: vec![course], ..Measured::default() };
-        let [devices, shares] = tables(None, &measured);
+        let [devices, caches, shares] = tables(None, &measured);
         let devices = devices.expect("a table");
         assert_eq!(
             rows(&devices),
@@ -133,6 +152,31 @@ mod tests {
             ]
         );
         assert!(devices.note.ends_with("; mean and highest of 60 steps.") && shares.is_none(), "{}", devices.note);
+        assert!(caches.is_none());
+    }
+
+    #[test]
+    fn caches_have_a_row_for_reads_and_one_for_writes_that_they_count() {
+        let hits = |hits, misses, hit_percent| CacheHits { hits, misses, hit_percent };
+        let cache = |cache: &str, read, write, bypassed_reads| CacheFigures {
+            cache: cache.to_owned(),
+            read,
+            write,
+            bypassed_reads,
+        };
+        let caches = vec![
+            cache("bcache0", hits(9000, 1000, Some(90.0)), None, Some(12)),
+            cache("dm-3", hits(0, 0, None), Some(hits(3, 1, Some(75.0))), None),
+        ];
+        let [_, found, _] = tables(None, &Measured { caches, ..Measured::default() });
+        assert_eq!(
+            rows(&found.expect("a table")),
+            [
+                "bcache0 | reads | 9,000 | 1,000 | 12 | 90 %",
+                "dm-3 | reads | 0 | 0 | - | -",
+                "dm-3 | writes | 3 | 1 | - | 75 %"
+            ]
+        );
     }
 
     #[test]

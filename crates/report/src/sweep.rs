@@ -1,9 +1,9 @@
-//! The report of a sweep: which setting to use, and why.
+//! The report of a sweep: the recommended setting, and the reason.
 
 mod in_brief;
 
 use super::answer::{Statement, sentence};
-use super::block::{Block, Column, Report, Section, Table, Tone, charts};
+use super::block::{Block, Column, Report, Section, Table, Tone, charts, dash};
 use super::charts::{grids, over_depth, over_settings};
 use super::environment::environment;
 use super::foreign_text::text;
@@ -47,9 +47,9 @@ pub(crate) fn report(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, expl
     let shown = stats::sweep::shown(sweep).filter(|_| !crate::words::limit::is_unfinished(sweep));
     if let (Some(result), Some((point, why))) = (chosen, shown) {
         let settings = Setting::typed_all(&sweep.points[point].settings);
-        let mut why = Some(Block::Notes { heading: String::new(), sentences: vec![why_shown(sweep, point, why)] });
+        let mut why = Some(Block::notes([why_shown(sweep, point, why)]));
         for (index, span_result) in result.time_spans.iter().enumerate() {
-            let heading = format!("The run with {}", text(settings.as_bytes()));
+            let heading = format!("The run with {}", text(&settings));
             let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading);
             if sweep.limit.is_some() {
                 let blocks = of_span.iter_mut().flat_map(|section| &mut section.blocks);
@@ -70,7 +70,7 @@ pub(crate) fn report(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, expl
     report_of_runs("Sweep", name, sweep, chosen, in_brief(sweep, chosen, (name, explain)), sections)
 }
 
-/// Why this point has a section, and which of its runs is shown.
+/// The reason why this point has a section, and the run that is shown.
 fn why_shown(sweep: &Sweep, point: usize, why: Why) -> String {
     let why = match why {
         Why::Together => "these are all streams together",
@@ -113,7 +113,7 @@ fn answers(sweep: &Sweep) -> Vec<Answer> {
     }
     if crate::words::limit::is_unfinished(sweep) && sweep.measured().next().is_some() {
         let headline = headline_of(crate::words::limit::UNFINISHED);
-        let statement = Statement { tone: Tone::Warn, about: String::new(), headline, sentences: Vec::new() };
+        let statement = Statement::new(Tone::Warn, headline, []);
         return vec![Answer::resting_on(sweep.measured(), statement)];
     }
     let of_points = |points: &[usize], named: Option<usize>, statement: Statement| {
@@ -146,52 +146,43 @@ fn answers(sweep: &Sweep) -> Vec<Answer> {
     }
 }
 
-/// The runs that stand for some points.
+/// The runs that represent some points.
 fn runs_of<'a>(sweep: &'a Sweep, points: &[usize]) -> Vec<&'a Headline> {
     points.iter().flat_map(|point| stats::sweep::runs(sweep, *point)).filter_map(Visit::headline).collect()
 }
 
-/// The sweep ended before its first point.
+/// For a sweep that ended before its first point.
 fn nothing() -> Statement {
-    Statement {
-        tone: Tone::Warn,
-        about: String::new(),
-        headline: "No point was measured".to_owned(),
-        sentences: Vec::new(),
-    }
+    Statement::new(Tone::Warn, "No point was measured", [])
 }
 
-/// What was measured, where no value is better than another.
+/// The measured range, for options where no value is better than another.
 fn of_load(range: Range) -> Statement {
     let Range { options, least, most, unit } = range;
-    let [options, least, most] = [options, least, most].map(|words| text(words.as_bytes()));
-    Statement {
-        tone: Tone::Plain,
-        about: String::new(),
-        headline: format!("{unit}: {least} to {most}"),
-        sentences: vec![format!("{options} is part of the load, so no value of it is recommended.")],
-    }
+    let [options, least, most] = [options, least, most].map(|words| text(&words));
+    let why = format!("{options} is part of the load, so no value of it is recommended.");
+    Statement::new(Tone::Plain, format!("{unit}: {least} to {most}"), [why])
 }
 
-/// Where block sizes and depths vary together: which block size to use, and the points that the headline names.
+/// The recommended block size where block sizes and depths vary together, and the points that the headline names.
 fn of_all_blocks(sweep: &Sweep) -> Option<(Vec<usize>, Statement)> {
     let headline = across_blocks(sweep)?;
     let AcrossBlocks { most_bytes, most_iops } = stats::sweep::across_blocks(sweep)?;
     let figures = |point: usize| {
         let figures = stats::sweep::figures(sweep, point)?;
-        let typed = text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+        let typed = text(&Setting::typed_all(&sweep.points[point].settings));
         let bytes = Quantity::MibPerS.value(mib(figures.bytes_per_s));
         Some(format!("{typed}: {bytes}, {}.", rate_and_latency(figures)))
     };
     let mut points = vec![most_bytes, most_iops];
     points.dedup();
     let edge = edge_of_depths(sweep, &points);
-    let sentences = points.iter().copied().filter_map(figures).chain(edge).chain([sentence(ACROSS_BLOCKS)]).collect();
-    let headline = headline_of(&headline);
-    Some((points, Statement { tone: Tone::Plain, about: String::new(), headline, sentences }))
+    let sentences = points.iter().copied().filter_map(figures).chain(edge).chain([sentence(ACROSS_BLOCKS)]);
+    let statement = Statement::new(Tone::Plain, headline_of(&headline), sentences);
+    Some((points, statement))
 }
 
-/// That points are at the end of the range of depths tried.
+/// The note that points are at the end of the range of depths tried.
 fn edge_of_depths(sweep: &Sweep, points: &[usize]) -> Option<String> {
     let is_last = |point: &&usize| sweep.depths.iter().any(|series| series.points.last() == Some(*point));
     let largest =
@@ -199,16 +190,16 @@ fn edge_of_depths(sweep: &Sweep, points: &[usize]) -> Option<String> {
     Some(format!("Depth {largest} is the largest one tried: throughput may still rise."))
 }
 
-/// `with -b4K`; nothing where nothing else varies.
+/// `with -b4K`; empty if nothing else varies.
 fn about(settings: &[Setting]) -> String {
-    let typed = text(Setting::typed_all(settings).as_bytes());
+    let typed = text(&Setting::typed_all(settings));
     if typed.is_empty() { typed } else { format!("with {typed}") }
 }
 
-/// The point that the headline names, and what is said.
+/// The point that the headline names, and the statement.
 fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) {
     let about = about(&series.settings);
-    let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+    let typed = |point: usize| text(&Setting::typed_all(&sweep.points[point].settings));
     let is_doubtful = series.knee.is_some() && stats::sweep::is_doubtful(sweep, &series.points);
     let most = most(sweep, &series.points);
     let best = most.as_ref().map(|(_, best)| *best);
@@ -237,7 +228,7 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
         ),
         None => (
             Tone::Plain,
-            most.map(|(words, _)| headline_of(&text(words.as_bytes()))).unwrap_or_default(),
+            most.map(|(words, _)| headline_of(&text(&words))).unwrap_or_default(),
             format!("To find where throughput stops growing, at least {} block sizes are needed.", stats::DEPTHS_MIN),
         ),
     };
@@ -253,7 +244,7 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
     (named, Statement { tone, about, headline, sentences })
 }
 
-/// What the text says.
+/// The same statement as in text.
 fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
     let headline = crate::words::limit::headline(sweep, found);
     let details = crate::words::limit::details(sweep, found);
@@ -263,8 +254,8 @@ fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
         (true, Some(_)) => Tone::Good,
         (true, None) => Tone::Bad,
     };
-    let sentences = details.iter().map(|line| sentence(line)).collect();
-    Statement { tone, about: String::new(), headline: headline_of(&headline), sentences }
+    let sentences = details.iter().map(|line| sentence(line));
+    Statement::new(tone, headline_of(&headline), sentences)
 }
 
 /// The words of a line as a headline.
@@ -272,7 +263,7 @@ fn headline_of(words: &str) -> String {
     sentence(words).trim_end_matches('.').to_owned()
 }
 
-/// The point that the headline names, and what is said.
+/// The point that the headline names, and the statement.
 fn of_depths(sweep: &Sweep, series: &DepthSeries) -> (Option<usize>, Statement) {
     let about = about(&series.settings);
     let Some(Knee { efficient, saturation }) = &series.knee else {
@@ -309,7 +300,7 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> (Option<usize>, Statement) 
         sentences.push(sentence(NOT_FIRM));
         not_firm(&named)
     } else {
-        // That of the only series is with what is said of trust.
+        // For a single series, trust has its certainty.
         let is_only = sweep.depths.len() == 1;
         sentences.extend(how_sure(sweep, series, efficient, saturation).filter(|_| !is_only));
         let DepthEstimate { low, high, .. } = efficient;
@@ -325,12 +316,12 @@ fn of_depths(sweep: &Sweep, series: &DepthSeries) -> (Option<usize>, Statement) 
     (series.recommended, Statement { tone: Tone::Good, about, headline, sentences })
 }
 
-/// What is not recommended, because every run has a warning.
+/// The headline without a recommendation, because every run has a warning.
 fn not_firm(named: &str) -> String {
     format!("No firm answer: {named} looks best")
 }
 
-/// Too few depths for a best one: what was measured.
+/// The measured figures, where there are too few depths for a best one.
 fn of_few_depths(sweep: &Sweep, series: &DepthSeries, about: String) -> (Option<usize>, Statement) {
     let needed = format!("Too few queue depths to find the best one: at least {} are needed.", stats::DEPTHS_MIN);
     let figures = |point: &usize| Some((*point, stats::sweep::figures(sweep, *point)?));
@@ -351,17 +342,17 @@ fn of_few_depths(sweep: &Sweep, series: &DepthSeries, about: String) -> (Option<
     (Some(point), Statement { tone: Tone::Plain, about, headline, sentences })
 }
 
-/// A plateau is a mean: single points may lie above it.
+/// The highest single point above a plateau, which is a mean.
 fn highest_measured(sweep: &Sweep, point: usize, rate: &str) -> String {
-    let typed = text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+    let typed = text(&Setting::typed_all(&sweep.points[point].settings));
     format!("Highest measured: {rate} with {typed}, above the plateau, which is the mean of several points.")
 }
 
-/// Why another point is to be used than that of the efficient depth.
+/// The reason to use another point than that of the efficient depth.
 fn instead(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> Option<String> {
     let beaten = stats::sweep::point_at(sweep, series, efficient.depth)?;
     let point = series.recommended.filter(|point| *point != beaten)?;
-    let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+    let typed = |point: usize| text(&Setting::typed_all(&sweep.points[point].settings));
     Some(format!(
         "{} had no less throughput, no higher mean latency and no more CPU usage than {}.",
         typed(point),
@@ -377,7 +368,7 @@ fn named(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> Strin
 fn depth_named(sweep: &Sweep, depth: u32, point: Option<usize>) -> String {
     let typed = |point: usize| {
         let settings: Vec<Setting> = sweep.points[point].settings.iter().filter(|s| s.is_depth()).cloned().collect();
-        format!(" ({})", text(Setting::typed_all(&settings).as_bytes()))
+        format!(" ({})", text(&Setting::typed_all(&settings)))
     };
     format!("depth {depth}{}", point.map(typed).unwrap_or_default())
 }
@@ -428,23 +419,23 @@ fn how_sure(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate, satu
     (!ranges.is_empty()).then(|| format!("With 95 % confidence {}, {basis}.", ranges.join(", and ")))
 }
 
-/// The point with the most throughput, and what is said of it.
+/// The point with the most throughput, and the statement.
 fn best(sweep: &Sweep) -> Option<(usize, Statement)> {
     let (words, point) = most(sweep, &stats::sweep::compared_points(sweep))?;
     let figures = stats::sweep::figures(sweep, point)?;
-    let headline = headline_of(&text(words.as_bytes()));
-    let typed = text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+    let headline = headline_of(&text(&words));
+    let typed = text(&Setting::typed_all(&sweep.points[point].settings));
     let sentences = vec![format!("{typed}: {}.", rate_and_latency(figures))];
-    Some((point, Statement { tone: Tone::Plain, about: String::new(), headline, sentences }))
+    Some((point, Statement::new(Tone::Plain, headline, sentences)))
 }
 
-/// What a run of a point was made with.
+/// The settings of a run.
 fn settings_of(sweep: &Sweep, visit: &Visit) -> String {
     let typed = sweep.points.get(visit.point).map(|point| Setting::typed_all(&point.settings)).unwrap_or_default();
-    if typed.is_empty() { format!("run {}", visit.run + 1) } else { text(typed.as_bytes()) }
+    if typed.is_empty() { format!("run {}", visit.run + 1) } else { text(&typed) }
 }
 
-/// What the column of this name means, or why there is none.
+/// The meaning of the column of the Pareto front, or the reason why there is none.
 fn of_front(sweep: &Sweep) -> String {
     if let Some(words) = none_beaten(sweep) {
         return sentence(&words);
@@ -453,19 +444,19 @@ fn of_front(sweep: &Sweep) -> String {
     format!("Pareto front: no other point{which} beats this one in {}.", compared(sweep))
 }
 
-/// True if the table says which points are on the Pareto front: not where all are.
+/// True if the table marks the points on the Pareto front: not where all are.
 fn has_front(sweep: &Sweep) -> bool {
     !sweep.front.is_empty() && none_beaten(sweep).is_none()
 }
 const MEDIANS: &str = "Each row is one run: of several runs with the same settings, the one with the median IOPS.";
 
-/// Which runs a row of a search has.
+/// The runs behind a row of a search.
 const SEARCHED: &str = "Response times count from the intended start of an I/O, other latencies from its actual start. \
                         Where a rate has confirming runs, only these count, else all of its runs. A run also misses the limit \
                         if too many of its I/Os had not started at its end. Response times are those of all runs that count, \
                         other figures those of the one of them with the median IOPS.";
 
-/// How many runs a search made, and of what.
+/// The number of runs of a search, and their kind.
 fn made(sweep: &Sweep) -> String {
     let measured = || sweep.visits.iter().filter(|visit| visit.headline().is_some());
     let (of_rates, all) = (measured().filter(|visit| visit.is_of_point()).count(), measured().count());
@@ -486,7 +477,7 @@ fn response(limit: &Limit) -> String {
     }
 }
 
-/// Whether the runs at a rate meet the limits, their response times, and how many were made.
+/// For the runs at a rate: met or missed limits, response times, and their number.
 fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<String>) {
     let Met { met, runs } = met(sweep, found, point);
     let word = match (met, runs) {
@@ -495,7 +486,7 @@ fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<St
         (met, runs) => format!("in {met} of {runs} runs"),
     };
     let runs = runs_of(sweep, &[point]);
-    let times = |limit: &Limit| crate::words::limit::range(limit, &runs).unwrap_or_else(|| "-".to_owned());
+    let times = |limit: &Limit| crate::words::limit::range(limit, &runs).unwrap_or_else(dash);
     let of_rate = sweep.visits.iter().filter(|visit| visit.point == point && visit.is_of_point());
     let all = of_rate.filter(|visit| visit.headline().is_some()).count();
     (word, response_limits(found).map(times).chain([all.to_string()]).collect())
@@ -505,8 +496,8 @@ fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<St
 const LATENCIES: [Metric; 2] = [Metric::Mean, Metric::P99];
 
 fn table(sweep: &Sweep) -> Table {
-    let settings = names(sweep).into_iter().map(|name| Column::number(&text(dashed(&name).as_bytes())));
-    // What decides stands where small screens show it.
+    let settings = names(sweep).into_iter().map(|name| Column::number(&text(&dashed(&name))));
+    // Deciding columns come first: small screens show them.
     let latencies = Headline::shown_metrics(&LATENCIES, sweep.measured());
     let mut figures = vec!["IOPS".to_owned()];
     figures.extend(latencies.iter().copied().map(name_of));
@@ -522,7 +513,7 @@ fn table(sweep: &Sweep) -> Table {
     if has_front(sweep) {
         judged.push(Column::text("Pareto front"));
     }
-    // What a search decides by.
+    // The metrics that decide a search.
     let mut searched = Vec::new();
     if let Some(found) = &sweep.limit {
         judged.push(Column::text("within the limit"));
@@ -552,7 +543,7 @@ fn table(sweep: &Sweep) -> Table {
     Table { columns, rows, note, label: "Points", ..Table::default() }
 }
 
-/// Columns that are left out first: what follows from others, then figures that the answer does not rest on.
+/// Columns to leave out first: derived ones, then figures that are not the basis of the answer.
 fn spare(name: &str) -> Option<usize> {
     const LEAST_FIRST: [&str; 7] = ["MiB/s/SSD", "depth/SSD", "IOPS/SSD", "amplification", "CPU", "MiB/s", "depth"];
     let of_parts = ["p99 (response)", "mean (response)", "p99 (commit)", "mean (commit)"];
@@ -561,15 +552,15 @@ fn spare(name: &str) -> Option<usize> {
 
 fn row(sweep: &Sweep, point: usize, latencies: &[ScopedMetric]) -> Vec<String> {
     let mut cells: Vec<String> = match &sweep.limit {
-        Some(_) => vec![text(crate::words::limit::rate(sweep, point).as_bytes())],
-        None => sweep.points[point].settings.iter().map(|setting| text(setting.value.as_bytes())).collect(),
+        Some(_) => vec![text(&crate::words::limit::rate(sweep, point))],
+        None => sweep.points[point].settings.iter().map(|setting| text(&setting.value)).collect(),
     };
     let Some(figures) = stats::sweep::figures(sweep, point) else {
         cells.push("failed".to_owned());
         return cells;
     };
-    let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    // As the findings above count them.
+    let known = |value: Option<String>| value.unwrap_or_else(dash);
+    // Counted like the findings above.
     let severity = match &sweep.limit {
         Some(found) => without_overload(found, point, figures).severity,
         None => figures.severity,
@@ -608,7 +599,7 @@ mod tests {
     use model::sweep::VisitOutcome;
     use model::sweep::{Point, Purpose};
 
-    /// A run of a point with these settings, of blocks of so many bytes, so many of them outstanding.
+    /// A run of a point with these settings, with this block size in bytes and this number of outstanding I/Os.
     pub(crate) fn add(
         sweep: &mut Sweep,
         settings: &[(&str, &str)],
@@ -767,8 +758,8 @@ mod tests {
         assert!(columns(&sweep).contains(&"Pareto front".to_owned()), "{:?}", columns(&sweep));
     }
 
-    /// The page named a rate as the highest within the limit that met it in 1 of 4 runs, and the table added up to other runs
-    /// than the sentence above it.
+    /// The page named a rate as the highest within the limit that met it in 1 of 4 runs, and the table and the sentence
+    /// above it counted different runs.
     #[test]
     fn a_rate_that_is_not_confirmed_is_an_estimate() {
         let mut sweep = Sweep::default();
@@ -806,7 +797,7 @@ mod tests {
         assert!(shown.rows.iter().all(|row| row.len() == names.len()));
         let why = why_shown(&sweep, 1, Why::Estimate);
         assert!(why.contains("estimate of the highest rate"), "{why}");
-        // One that is confirmed is no estimate, but rests on runs with warnings.
+        // A confirmed rate is no estimate, but has runs with warnings.
         sweep.limit.as_mut().expect("a limit").is_confirmed = true;
         let confirmed = "No firm answer: highest rate that meets 99th percentile of the response time <= 20 ms: 2,000 I/Os per \
                          second";
@@ -823,7 +814,8 @@ mod tests {
         assert_eq!((tone, headline), (Tone::Good, firm));
     }
 
-    /// The page began the range at a rate that all runs met, ended it below rates that some met, and named an estimate in it.
+    /// The page began the range at a rate that all runs met, ended it below rates that some met, and named an estimate
+    /// within it.
     #[test]
     fn where_noise_decides_the_page_names_the_range_and_what_is_below_and_above() {
         let mut sweep = Sweep::default();

@@ -1,4 +1,4 @@
-//! The report of targets that were read back: `diskspd verify` with a map, without one, and after a cut.
+//! The report of targets that were read back: `diskspd verify` with a map, without one, and after a crash.
 
 use crate::block::{Block, Fact, Report, Section};
 use crate::corrupt_unit::CorruptUnitText;
@@ -17,16 +17,16 @@ const SHOWN_MAX: usize = 10;
 pub struct VerifiedTarget<'a> {
     pub path: &'a Path,
     pub size_bytes: u64,
-    /// What its units were compared with.
+    /// The reference that its units were compared with.
     pub compared_with: &'static str,
-    /// What else is to be known of the reading.
+    /// Notes on the reading.
     pub notes: Vec<String>,
-    /// How many units were checked, and how many were not.
+    /// Numbers of checked and unchecked units.
     pub counts: Vec<(&'static str, String)>,
     pub corrupt_units: u64,
     pub by_class: &'a BTreeMap<&'static str, u64>,
     pub class_words: fn(CorruptionClass) -> &'static str,
-    /// What the order of what is there and of what is not says.
+    /// The conclusion from the order of present and missing units.
     pub order: Option<String>,
     /// The first of the corrupt units.
     pub first: Vec<CorruptUnitText<'a>>,
@@ -44,22 +44,21 @@ impl VerifiedTarget<'_> {
             .chain([("corrupt", counted(self.corrupt_units, "unit"))])
             .chain(classes)
             .chain(self.order.map(|order| ("order", order)));
-        let facts = facts.map(|(name, value)| Fact { name, value: text(value.as_bytes()) }).collect();
+        let facts = facts.map(|(name, value)| Fact { name, value: text(&value) }).collect();
         let left = self.first.len().saturating_sub(SHOWN_MAX);
         let left = (left > 0).then(|| format!("{left} more corrupt units are in the JSON report (--json)"));
         let units = self.first.into_iter().take(SHOWN_MAX).flat_map(CorruptUnitText::blocks);
-        let left = left.map(|words| Block::Notes { heading: String::new(), sentences: vec![words] });
+        let left = left.map(|words| Block::notes([words]));
         let blocks = std::iter::once(Block::Facts { facts }).chain(units).chain(left).collect();
         Section::new(&format!("'{}', {}", text_of_path(self.path), size(self.size_bytes)), blocks)
     }
 }
 
-/// Of all targets: first what is told of all of them, and at the end what came out.
+/// The report of all targets: `lead` applies to all of them, `conclusion` is the outcome.
 pub fn verification(lead: Vec<String>, targets: Vec<VerifiedTarget<'_>>, conclusion: String) -> Report {
-    let notes = |sentences: Vec<String>| Block::Notes { heading: String::new(), sentences };
     Report {
-        lead: vec![notes(lead)],
-        before_use: vec![notes(vec![conclusion])],
+        lead: vec![Block::notes(lead)],
+        before_use: vec![Block::notes([conclusion])],
         sections: targets.into_iter().map(VerifiedTarget::section).collect(),
         ..Report::default()
     }

@@ -10,24 +10,24 @@ use model::headline::Headline;
 /// Runs that are named for a warning at most.
 const NAMED_MAX: usize = 6;
 
-/// Before what to do about a finding of several runs.
+/// Prefix of the advice on a finding of several runs.
 const WHAT_TO_DO: &str = "What to do: ";
 
-/// What a finding of this name means.
+/// The documentation of a finding.
 #[derive(Clone, Copy, Debug)]
 pub struct Meaning {
     /// The severity of its rule.
     pub severity: Severity,
     /// The unit of the values of its findings; may be empty.
     pub unit: &'static str,
-    /// From when on it is reported.
+    /// The threshold from which it is reported.
     pub computed_from: &'static str,
-    /// What to do.
+    /// The advice.
     pub advice: &'static str,
 }
 
 impl Found {
-    /// Gives another advice.
+    /// Replaces the advice.
     pub(crate) fn advise(&mut self, advice: &str) {
         let advice = plain(advice);
         let is_whole = self.advice.starts_with(WHAT_TO_DO);
@@ -56,7 +56,7 @@ pub(crate) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
     let is_warning = |name: &String| causes.iter().any(|(cause, _)| cause == name);
     let of = |name: &str, kind| warning(name, &having(name, runs, kind), runs.len(), explain);
     let warned = causes.iter().map(|(name, _)| of(name, |run| &run.warnings));
-    // What is a warning in other runs stands there.
+    // A finding that is a warning in other runs is listed there.
     let milder = notes.iter().filter(|(name, _)| !is_warning(name)).map(|(name, _)| {
         let (tone, word) = (Tone::Plain, Severity::Note.word().to_owned());
         Found { tone, word, ..of(name, |run| &run.notes) }
@@ -64,7 +64,7 @@ pub(crate) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
     warned.chain(milder).collect()
 }
 
-/// [`warnings`] where intervals come from the differences between runs: no run need be long enough for one of its own.
+/// [`warnings`] for intervals from the differences between runs: no run need be long enough for an interval of its own.
 pub(crate) fn warnings_of_repeats(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
     let mut all = warnings(runs, explain);
     if let Some((short, meaning)) = all.iter_mut().find(|found| found.name == "short-run").zip(explain("short-run")) {
@@ -73,7 +73,7 @@ pub(crate) fn warnings_of_repeats(runs: &[NamedRun<'_>], explain: Explain) -> Ve
     all
 }
 
-/// What was found in several runs, if anything was.
+/// The findings of several runs, if there are any.
 pub(crate) fn banner(findings: Vec<Found>) -> Option<Block> {
     let tone = findings.iter().map(|found| found.tone).max()?;
     let headline = match tone {
@@ -89,11 +89,11 @@ fn having<'a>(name: &str, runs: &[NamedRun<'a>], kind: fn(&Headline) -> &[String
     runs.iter().filter(|(_, run)| kind(run).iter().any(|found| found == name)).cloned().collect()
 }
 
-/// `all`: how many runs there are beside those `affected`.
+/// `all`: the number of runs, including those `affected`.
 fn warning(name: &str, affected: &[NamedRun<'_>], all: usize, explain: Explain) -> Found {
     let count = affected.len();
     let affected = || affected.iter();
-    // The rule may be graver than what it found.
+    // The rule may be graver than its finding.
     let worst = affected().filter_map(|(_, run)| run.severity).max().unwrap_or(Severity::Warn);
     let meaning = explain(name);
     let severity = meaning.map_or(worst, |meaning| meaning.severity.clamp(Severity::Warn, worst.max(Severity::Warn)));
@@ -113,7 +113,7 @@ fn warning(name: &str, affected: &[NamedRun<'_>], all: usize, explain: Explain) 
         let more = names.len().saturating_sub(NAMED_MAX);
         names.truncate(NAMED_MAX);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        // Names of loads have commas in them.
+        // Names of loads contain commas.
         format!("in {count} of {all} runs: {}{more}", names.join("; "))
     };
     let advice = advice_for_all(affected().filter_map(|(_, run)| run.finding_advice(name)), meaning);
@@ -121,15 +121,15 @@ fn warning(name: &str, affected: &[NamedRun<'_>], all: usize, explain: Explain) 
     Found {
         tone: Tone::of(Some(severity)),
         word: severity.word().to_owned(),
-        name: text(name.as_bytes()),
+        name: text(name),
         figure: spread.as_ref().map_or_else(|| which.clone(), |Spread { words, .. }| format!("{words}, {which}")),
-        more: spread.map(|Spread { largest, .. }| text(largest.as_bytes())).unwrap_or_default(),
+        more: spread.map(|Spread { largest, .. }| text(&largest)).unwrap_or_default(),
         meaning: meaning.map(|meaning| meaning.sentence()).unwrap_or_default(),
-        advice: advice.map(|advice| format!("{WHAT_TO_DO}{}.", text(plain(advice).as_bytes()))).unwrap_or_default(),
+        advice: advice.map(|advice| format!("{WHAT_TO_DO}{}.", text(&plain(advice)))).unwrap_or_default(),
     }
 }
 
-/// What to do about a finding that several runs or loads have: of advice with different numbers that with the largest; where the
+/// The advice on a finding of several runs or loads: of advice with different numbers, that with the largest; if the
 /// words differ, that of the rule.
 pub(crate) fn advice_for_all<'a>(own: impl IntoIterator<Item = &'a str>, meaning: Option<Meaning>) -> Option<&'a str> {
     let own: Vec<&str> = own.into_iter().filter(|advice| !advice.is_empty()).collect();
@@ -163,13 +163,13 @@ impl Spread {
         let is_range = |ends: &[Option<f64>; 2]| ends[0].map(of_unit) != ends[1].map(of_unit);
         let Some([Some(low), Some(high)]) = ends.filter(is_range) else {
             let (head, rest) = Finding::parts(figure);
-            let words = text(head.as_bytes());
+            let words = text(head);
             return (!words.is_empty()).then(|| Self { words, largest: rest.to_owned() });
         };
         let is_grave = meaning.is_none_or(|meaning| meaning.severity > Severity::Note);
         let run = if is_grave { format!(" (largest: {})", most.0) } else { String::new() };
-        let (low, high) = (of_unit(low), of_unit(high));
-        let low = low.strip_suffix(" %").filter(|_| high.ends_with(" %")).unwrap_or(&low);
+        let low = if meaning.is_some_and(|meaning| meaning.unit == "bytes") { of_unit(low) } else { significant(low) };
+        let high = of_unit(high);
         Some(Self { words: format!("{low} to {high}{run}"), largest: figure.to_owned() })
     }
 }
@@ -180,7 +180,12 @@ fn shown(value: f64, unit: &str) -> String {
         "bytes" => size(value as u64),
         "" => significant(value),
         unit if unit.ends_with("percent") => format!("{} %", significant(value)),
-        unit => format!("{} {unit}", significant(value)),
+        unit => {
+            let number = significant(value);
+            // `1 contradiction`
+            let unit = unit.strip_suffix('s').filter(|_| number == "1").unwrap_or(unit);
+            format!("{number} {unit}")
+        }
     }
 }
 
@@ -259,9 +264,10 @@ mod tests {
         let earlier = vec![with(None, "2 % stolen"), with(None, "3 % stolen")];
         assert_eq!(told(&earlier).0, "3 % stolen, in both runs", "older documents have no values");
         assert_eq!((shown(67_108_864.0, "bytes"), shown(3.25, "requests")), ("64 MiB".into(), "3.25 requests".into()));
+        assert_eq!(shown(1.0, "contradictions"), "1 contradiction");
     }
 
-    /// A page advised to bind threads because other programs had no CPU time, beside 64 % of it.
+    /// A page advised to bind threads because other programs had no CPU time, next to 64 % CPU usage.
     #[test]
     fn advice_for_all_contradicts_none() {
         let advice = |own: &[&'static str]| advice_for_all(own.iter().copied(), explain("steal"));

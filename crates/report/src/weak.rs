@@ -1,12 +1,11 @@
-//! Percentiles of few samples are marked wherever they are shown.
+//! Marks of percentiles of too few samples.
 
 use super::quantity::latency;
+use crate::block::dash;
 use model::headline::Headline;
 use model::metric::ScopedMetric;
 
-pub(crate) const P99_PPB: u64 = 990_000_000;
-
-/// Behind such a percentile in a table.
+/// The mark after such a percentile in a table.
 pub(crate) const MARK: &str = " *";
 
 /// A percentile as a cell of a table.
@@ -15,19 +14,19 @@ pub(crate) struct Marked {
     pub(crate) is_weak: bool,
 }
 
-/// True if fewer than ten I/Os lie beyond the rank; older documents do not tell how many there were.
+/// True if fewer than ten I/Os lie beyond the rank; older documents lack their number.
 pub(crate) fn is_weak(ios: u64, rank_ppb: u64) -> bool {
     ios > 0 && stats::is_weak(ios, rank_ppb)
 }
 
-/// A latency of a run; fewer I/Os than all are in a scope.
+/// A latency of a run as a cell; a scope has fewer I/Os than the run.
 pub(crate) fn marked(figures: &Headline, metric: ScopedMetric) -> Marked {
-    let Some(ns) = figures.scoped_value(metric) else { return Marked { text: "-".to_owned(), is_weak: false } };
+    let Some(ns) = figures.scoped_value(metric) else { return Marked { text: dash(), is_weak: false } };
     let is_weak = metric.1.rank_ppb().is_some_and(|rank_ppb| is_weak(figures.ios, rank_ppb));
     Marked { text: format!("{}{}", latency(ns), if is_weak { MARK } else { "" }), is_weak }
 }
 
-/// What stands below a table with such percentiles.
+/// The note below a table with such percentiles.
 pub(crate) fn note(is_any_weak: bool) -> String {
     if is_any_weak { "* few samples: fewer than ten I/Os lie beyond this percentile." } else { "" }.to_owned()
 }

@@ -1,8 +1,8 @@
 //! Rules: facts and results to findings.
 //!
-//! A rule is declared once, in the list of its subject: name, severity, unit of its value, what the value is
-//! computed from, advice and the function that evaluates it. The tables of docs/verdict.md, docs/check.md,
-//! docs/expect.md and docs/sweeps.md are views of these lists. No file, clock or environment is read here.
+//! A rule is declared once, in the list of its subject: name, severity, unit of its value, computation of the value,
+//! advice and the function that evaluates it. The tables of docs/verdict.md, docs/check.md, docs/expect.md and
+//! docs/sweeps.md are views of these lists. No file, clock or environment is read here.
 
 pub mod check;
 pub mod expect;
@@ -18,7 +18,7 @@ use model::latency_band::BandKind;
 use model::requirement::Requirement;
 use model::result::RunResult;
 
-/// A result with what the rules find in it; `stated` is what the storage is said to do (`--expect`).
+/// A result with the findings of all rules; `stated` are the rated limits of the storage (`--expect`).
 pub fn judged(
     mut result: RunResult,
     stated: Option<&Stated>,

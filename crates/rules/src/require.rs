@@ -1,4 +1,4 @@
-//! Whether a run meets its acceptance criteria (`--require`).
+//! Acceptance criteria of a run (`--require`).
 
 use crate::rule::{self, Observation, Rule, RuleSet};
 use model::finding::{Finding, Severity, Source};
@@ -40,7 +40,7 @@ const RULES: &[RequirementRule] = &[
 /// A rule about requirements.
 pub type RequirementRule = Rule<RequirementRules>;
 
-/// What these rules share.
+/// The set of rules about requirements.
 #[derive(Debug)]
 pub struct RequirementRules;
 
@@ -50,11 +50,11 @@ impl RuleSet for RequirementRules {
     type Documentation = &'static str;
 }
 
-/// A timespan and what is required of it.
+/// A timespan and its requirements.
 #[derive(Debug)]
 pub struct RequirementContext<'a> {
     requirements: &'a [Requirement],
-    /// What is judged in bands, and for which medium.
+    /// The kind of latency that is rated in bands, and the medium.
     band: Option<(BandKind, Medium)>,
     span: &'a TimeSpan,
     span_result: &'a TimeSpanResult,
@@ -65,7 +65,7 @@ pub fn rules() -> impl Iterator<Item = &'static RequirementRule> {
     RULES.iter()
 }
 
-/// Puts into every timespan what became of each requirement, in the order given, and of the bands of each timespan.
+/// Sets the outcome of each requirement, in the order given, and of the bands in every timespan.
 pub fn judge(result: &mut RunResult, requirements: &[Requirement], bands: &[Option<BandKind>]) {
     let medium = stats::latency_band::medium(result);
     for (index, (span_result, span)) in result.time_spans.iter_mut().zip(&result.profile.time_spans).enumerate() {
@@ -99,7 +99,7 @@ fn in_band(context: &RequirementContext<'_>, kind: BandKind, medium: Medium) -> 
     observation.of(&subject)
 }
 
-/// One observation of each part that the requirement is about.
+/// One observation for each part that the requirement covers.
 fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Vec<Observation> {
     let resolved = match requirement.resolve(context.span) {
         Ok(resolved) => resolved,
@@ -128,8 +128,8 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Vec<
     resolved.iter().map(observe).collect()
 }
 
-/// Words after a figure: why it does not show whether a bound is met: a preset accepts storage by figures that are sound, and a
-/// percentile that leaves out less than one latency is the maximum, which the next latency may exceed.
+/// Words after a figure that does not prove a bound met or missed: a preset accepts storage by sound figures only, and
+/// a percentile that leaves out less than one latency is the maximum, which the next latency may exceed.
 fn doubt(span_result: &TimeSpanResult, requirement: &Requirement, is_met: bool) -> Option<String> {
     let name = &requirement.name;
     let is_invalid = span_result.verdict.as_ref().and_then(Verdict::severity) == Some(Severity::Invalid);
@@ -200,7 +200,7 @@ mod tests {
         );
     }
 
-    /// The copy into the page cache is fast, the commit is not.
+    /// The copy into the page cache is fast, the commit is slow.
     #[test]
     fn a_latency_is_that_of_commits_where_writes_are_flushed() {
         let mut target = Target::new("a");
@@ -231,7 +231,7 @@ mod tests {
         );
     }
 
-    /// The 99th percentile of fewer than 100 latencies is their maximum: it can miss a bound, and not show that it is met.
+    /// The 99th percentile of fewer than 100 latencies is their maximum: it can miss a bound, but cannot prove it met.
     #[test]
     fn a_percentile_of_too_few_latencies_cannot_pass() {
         let judged = |count: u64, value_ns: u64| {

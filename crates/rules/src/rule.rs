@@ -1,14 +1,14 @@
-//! How a rule is declared, and how what it observes becomes findings.
+//! Declaration of rules, and findings from their observations.
 
 use model::finding::{Finding, Severity, Source};
 
-/// Rules that look at the same facts.
+/// Rules over the same facts.
 pub trait RuleSet: 'static {
-    /// What their findings say where they are from.
+    /// The source of their findings.
     const SOURCE: Source;
     /// The facts.
     type Context<'a>;
-    /// What the page of the rules says of each, beside its other fields.
+    /// The documentation of each rule beside its other fields.
     type Documentation: 'static;
 }
 
@@ -20,16 +20,16 @@ pub struct Rule<S: RuleSet> {
     pub severity: Severity,
     /// Unit of the findings' value; empty = they have none.
     pub unit: &'static str,
-    /// What the value is computed from, and from when on it is a finding.
+    /// The computation of the value, and its threshold.
     pub computed_from: S::Documentation,
-    /// What to do; a single finding may know better.
+    /// The advice; a finding may replace it.
     pub advice: &'static str,
-    /// Looks at the facts. Where they are not known, a rule is silent.
+    /// Evaluates the facts. If they are unknown, there is no observation.
     pub evaluate: fn(&S::Context<'_>) -> Vec<Observation>,
 }
 
 impl<S: RuleSet> Rule<S> {
-    /// What the rule finds.
+    /// The findings of the rule.
     pub fn findings(&self, context: &S::Context<'_>) -> Vec<Finding> {
         (self.evaluate)(context).into_iter().map(|observation| self.finding(observation)).collect()
     }
@@ -52,7 +52,7 @@ impl<S: RuleSet> Rule<S> {
     }
 }
 
-/// What a rule saw.
+/// An observation of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// A sentence without a full stop.
@@ -65,7 +65,7 @@ pub struct Observation {
     severity: Option<Severity>,
     /// `None` = the rule's.
     advice: Option<String>,
-    /// Where a bound comes from; empty = the user's own, or there is none.
+    /// Source of the bound; empty = the user's own, or there is none.
     basis: String,
 }
 
@@ -75,13 +75,13 @@ impl Observation {
         Self { value: Some(value), ..Self::without_value(figure) }
     }
 
-    /// What has no number.
+    /// An observation without a number.
     pub(crate) fn without_value(figure: impl Into<String>) -> Self {
         let (subject, basis) = (String::new(), String::new());
         Self { figure: figure.into(), value: None, subject, severity: None, advice: None, basis }
     }
 
-    /// The same, of a part of the run or the machine.
+    /// The same, about a part of the run or the machine.
     pub(crate) fn of(self, subject: impl Into<String>) -> Self {
         Self { subject: subject.into(), ..self }
     }
@@ -96,7 +96,7 @@ impl Observation {
         Self { advice: Some(advice.into()), ..self }
     }
 
-    /// The same, with where its bound comes from.
+    /// The same, with the source of its bound.
     pub(crate) fn with_basis(self, basis: &str) -> Self {
         Self { basis: basis.to_owned(), ..self }
     }
@@ -110,14 +110,14 @@ pub(crate) fn evaluate<'r, S: RuleSet>(
     rules.into_iter().flat_map(|rule| rule.findings(context)).collect()
 }
 
-/// A figure with 12 significant digits: what arithmetic adds to it does not belong in a document.
+/// A figure with 12 significant digits: arithmetic noise does not belong in a document.
 fn rounded(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }
 
 /// A share as percent with one decimal.
 pub(crate) fn percent(share: f64) -> String {
-    // Only all of it is 100 %.
+    // Only the whole is 100 %.
     let most = if share < 1.0 { 99.9 } else { f64::INFINITY };
     format!("{:.1} %", (share * 100.0).min(most))
 }

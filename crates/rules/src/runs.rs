@@ -1,4 +1,4 @@
-//! What several runs say about each other: repeats of one load, and the points of a sweep.
+//! Findings across several runs: repeats of one load, and the points of a sweep.
 
 use crate::rule::{self, Observation, Rule, RuleSet};
 use model::doubt::Doubt;
@@ -10,7 +10,7 @@ use stats::repeats::{Repeats, repeats};
 /// A rule about several runs.
 pub type RunsRule = Rule<RunsRules>;
 
-/// What the rules about several runs share.
+/// The set of rules about several runs.
 #[derive(Debug)]
 pub struct RunsRules;
 
@@ -28,7 +28,7 @@ pub struct RunsContext<'a> {
 }
 
 impl RunsContext<'_> {
-    /// The repeats, unless they are rounds on the way to a steady state, which change by nature.
+    /// The repeats, unless they are rounds on the way to a steady state, which change by design.
     fn alike(&self) -> Option<&Repeats> {
         self.repeats.as_ref().filter(|_| self.sweep.steady_state.is_none())
     }
@@ -88,7 +88,7 @@ pub const RULES: &[RunsRule] = &[
     },
 ];
 
-/// What the runs say together.
+/// The findings across the runs.
 pub fn findings(sweep: &Sweep) -> Vec<Finding> {
     let headlines: Vec<_> = sweep.measured().collect();
     let repeats = if sweep.points.len() == 1 { repeats(&headlines) } else { None };
@@ -133,7 +133,7 @@ fn first_run(repeats: &Repeats) -> Option<Observation> {
 }
 
 fn warned(sweep: &Sweep) -> Option<Observation> {
-    // A run for the capacity of a target is of no point: its verdict is that of another load.
+    // A run for the capacity of a target belongs to no point: its verdict is that of another load.
     let measured = sweep.visits.iter().filter(|visit| visit.is_of_point());
     let doubt = Doubt::of(measured.filter_map(Visit::headline))?;
     Some(Observation::new(doubt.to_string(), doubt.warned as f64).with_severity(doubt.worst))

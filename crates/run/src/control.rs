@@ -18,7 +18,7 @@ use crate::recorder::Recorder;
 use crate::run_log::{self, RunLog};
 use crate::section_sums::SectionSums;
 use crate::worker_threads::WorkerThreads;
-use model::fleet::HostTiming;
+use model::host_timing::HostTiming;
 use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;

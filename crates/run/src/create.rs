@@ -1,7 +1,8 @@
 //! Writing a file from start to end: real blocks, never only reserved ones, several at a time.
 
+use crate::file_marks;
 use crate::observer::{Event, Observer};
-use crate::written_files::{self, WrittenFiles};
+use crate::written_files::WrittenFiles;
 use hot::fill;
 use hot::reducible::Reducible;
 use hot::rng::Rng;
@@ -123,9 +124,9 @@ fn write_new(
     if new.has_private_name() {
         files.remove_leftovers(folder);
     }
-    written_files::mark_as_open(new.file(), creation.size_bytes, creation.fill).map_err(|error| at("mark", &error))?;
+    file_marks::mark_as_open(new.file(), creation.size_bytes, creation.fill).map_err(|error| at("mark", &error))?;
     fill_file(creation, new.file(), interrupt, observer)?;
-    let stamp = written_files::close(new.file(), creation.fill).map_err(|error| at("mark", &error))?;
+    let stamp = file_marks::close(new.file(), creation.fill).map_err(|error| at("mark", &error))?;
     match new.publish(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return take(creation, path, files),
         result => result.map_err(|error| at("create", &error))?,
@@ -139,13 +140,13 @@ fn write_new(
 fn take(creation: &Creation, path: &Path, files: &mut WrittenFiles) -> Result<(), Failure> {
     let name = creation.path.display();
     let look = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
-    let mark = written_files::own_mark(&look).map_err(|error| format!("cannot check '{name}': {error}"))?;
+    let mark = file_marks::own_mark(&look).map_err(|error| format!("cannot check '{name}': {error}"))?;
     if mark.is_none_or(|mark| (mark.size_bytes, mark.fill) != (creation.size_bytes, creation.fill)) {
         return Err(Failure::Told(format!(
             "cannot create '{name}': another process has created it since the check; it was not touched"
         )));
     }
-    files.insert(written_files::stamp(&look)?, &creation.path);
+    files.insert(file_marks::stamp(&look)?, &creation.path);
     Ok(())
 }
 
@@ -170,7 +171,7 @@ fn write_anew(
         let _ = file.set_len(0);
     })?;
     // Others could find it all the time, so it is closed as files are that tests have written to.
-    files.written_anew(written_files::stamp(&file)?, &creation.path, creation.fill);
+    files.written_anew(file_marks::stamp(&file)?, &creation.path, creation.fill);
     Ok(())
 }
 

@@ -79,13 +79,14 @@ fn remove(path: &Path, file: &File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file_marks;
     use std::path::PathBuf;
     use tempfile::TempDir;
 
     fn file(folder: &TempDir, name: &str, content: &[u8]) -> (PathBuf, FileStamp) {
         let path = folder.path().join(name);
         std::fs::write(&path, content).expect("a small file");
-        let stamp = written_files::stamp(&File::open(&path).expect("opens")).expect("a stamp");
+        let stamp = file_marks::stamp(&File::open(&path).expect("opens")).expect("a stamp");
         (path, stamp)
     }
 

@@ -5,17 +5,10 @@
 
 use crate::phase::{Phases, Stop};
 use crate::row::Row;
+use crate::saturation::Saturation;
 use hot::counters;
 use hot::slots::Slot;
 use std::ops::Range;
-
-/// Since when a target has had free requests, after it had none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Saturation {
-    is_full: bool,
-    /// When it last was no longer full.
-    ended_ns: u64,
-}
 
 /// Where starts are accounted for, during one turn.
 pub(crate) struct Starts<'a> {
@@ -34,10 +27,7 @@ impl<'a> Starts<'a> {
     /// An I/O that was due at `due_ns` starts at `now_ns`, after which `left` requests are free.
     pub(crate) fn account(&self, slot: &mut Slot, saturation: &mut Saturation, due_ns: u64, now_ns: u64, left: usize) {
         slot.intended_ns = due_ns;
-        if saturation.is_full {
-            saturation.ended_ns = self.freed_ns;
-        }
-        saturation.is_full = left == 0;
+        saturation.start(self.freed_ns, left);
         let cells = self.rows[slot.work as usize].open_loop.as_ref().filter(|_| self.window.contains(&due_ns));
         let Some(cells) = cells else { return };
         if now_ns >= self.window.end {
@@ -45,6 +35,6 @@ impl<'a> Starts<'a> {
             return;
         }
         counters::record(&cells.lateness, now_ns.saturating_sub(due_ns));
-        cells.delayed_by_depth.add(u64::from(due_ns < saturation.ended_ns));
+        cells.delayed_by_depth.add(u64::from(saturation.delayed(due_ns)));
     }
 }

@@ -4,7 +4,7 @@
 //! hosts believe. No host closes the file at the end of its load, since others may still write to it. The first host does,
 //! once all have ended.
 
-use crate::written_files::{self, cannot_mark, set_mark};
+use crate::file_marks::{self, cannot_mark, set_mark};
 use model::facts::Fill;
 use model::mark::{self, Mark, MarkState, Seen};
 use std::fs::File;
@@ -33,7 +33,7 @@ struct Shared {
 pub fn mark_shared(path: &Path, run: &str, is_written: bool) -> Result<(), String> {
     let error = |error: io::Error| cannot_mark(path, &error);
     let file = sys::file::open_to_look(path).map_err(error)?;
-    let mark = written_files::own_mark(&file).map_err(error)?.ok_or_else(|| {
+    let mark = file_marks::own_mark(&file).map_err(error)?.ok_or_else(|| {
         format!(
             "'{}' has no diskspd mark by which other hosts would know it (its file system keeps no extended attributes, or \
              something has written to it)",
@@ -59,7 +59,7 @@ pub fn check(path: &Path, run: &str, is_written: bool) -> Result<(), String> {
     let is_it = if is_written {
         of_run(&file, run).map(|found| found.is_some_and(|shared| shared.is_unchanged))
     } else {
-        written_files::own_mark(&file).and_then(|mark| Ok(mark.is_some() && is_named(&file, run)?))
+        file_marks::own_mark(&file).and_then(|mark| Ok(mark.is_some() && is_named(&file, run)?))
     };
     match is_it {
         Ok(true) => Ok(()),
@@ -81,11 +81,11 @@ pub fn settle(path: &Path, run: &str) -> Result<(), String> {
         return Err(format!("'{name}' is no longer the file of this run, or a host did not end its writes"));
     };
     file.sync_all().map_err(error)?;
-    let closed = match sys::lease::with_read_lease(&file, CLOSE_PATIENCE, || written_files::close(&file, mark.fill)) {
+    let closed = match sys::lease::with_read_lease(&file, CLOSE_PATIENCE, || file_marks::close(&file, mark.fill)) {
         Ok(Some(closed)) => closed,
         Ok(None) => return Err(format!("another process has '{name}' open for writing")),
         // Where leases do not work.
-        Err(_) => written_files::close(&file, mark.fill),
+        Err(_) => file_marks::close(&file, mark.fill),
     };
     closed.map(drop).map_err(error)?;
     sys::xattr::remove(&file, mark::RUN_ATTRIBUTE).map_err(error)
@@ -165,13 +165,13 @@ mod tests {
         file.write_all(b"data").expect("written");
         match sys::xattr::set(&file, "user.diskspd-test", b"x") {
             Err(error) => return Err(format!("no extended attributes here: {error}")),
-            Ok(()) => written_files::close(&file, Fill::Ramp).expect("closed"),
+            Ok(()) => file_marks::close(&file, Fill::Ramp).expect("closed"),
         };
         Ok((folder, path))
     }
 
     fn mark(path: &Path) -> Option<Mark> {
-        written_files::own_mark(&File::open(path).expect("there")).expect("read")
+        file_marks::own_mark(&File::open(path).expect("there")).expect("read")
     }
 
     fn write(path: &Path) {

@@ -30,7 +30,7 @@ use verify::map::{GenerationMap, Noted};
 use verify::run_number;
 use verify::saved::{self, SavedTarget};
 use verify::target::{TargetCounters, VerifiedTarget};
-use verify::unit::{Erases, Header, Pool, Traits, UnitSize, first_bytes, is_intact, tag};
+use verify::unit::{Erases, Header, Pool, Traits, UNITS_MAX, UnitSize, first_bytes, is_intact, tag};
 
 /// Corrupt units that are reported one by one.
 const REPORTED_MAX: usize = 100;
@@ -192,7 +192,7 @@ impl Verification {
     fn begin_log(&self, plan: &TimeSpanPlan, journal: Journal<'_>, stop: &Arc<Stop>) -> Result<RunLog, String> {
         let requests = plan.workers.iter().map(|worker| worker.slots).max().unwrap_or(0);
         let units = self.targets.iter().map(|target| target.map.units()).max().unwrap_or(0);
-        if requests > log::REQUESTS_MAX || units > log::UNITS_MAX || self.targets.len() > log::TARGETS_MAX {
+        if requests > log::REQUESTS_MAX || units > UNITS_MAX || self.targets.len() > log::TARGETS_MAX {
             return Err("--journal: too many requests, targets, or units of a target to be logged".to_owned());
         }
         let same: Vec<u32> = self.targets.iter().map(|target| target.target).collect();
@@ -210,14 +210,13 @@ impl Verification {
         RunLog::begin(journal, &run, stop)
     }
 
-    /// The ticket of a change or flush that is about to begin, after its units were claimed.
+    /// A new ticket for a change or flush that is about to begin, after its units were claimed.
     #[inline]
     pub(crate) fn ticket(&self) -> u64 {
         self.tickets.fetch_add(1, SeqCst)
     }
 
-    /// The ticket of the next one, read after something came back: whatever takes this ticket or a larger one began
-    /// later.
+    /// The next ticket, read after an I/O came back: each change that has this ticket or a larger one began later.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
         fence(SeqCst);

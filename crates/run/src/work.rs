@@ -1,7 +1,7 @@
 //! What a worker does to one target: its stream, mix, pace, content and free requests.
 
 use crate::allowance::writes_media;
-use crate::open_loop::Saturation;
+use crate::saturation::Saturation;
 use crate::shape::Shape;
 use engine::Op;
 use hot::mix::Mix;
@@ -19,6 +19,7 @@ use model::plan::{
     Area, Assignment, Content, Pace, Pattern, SizePlan, SizesPlan, WeightedRange, WorkerPlan, WorkerTarget,
 };
 use model::profile::IoPriority;
+use model::rw_flags::RwFlags;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use sys::thread::io_priority;
@@ -51,6 +52,8 @@ pub(crate) struct Work {
     pub(crate) writes_media: bool,
     /// The kernel's I/O priority value of its operations; 0 = that of the thread.
     pub(crate) priority: u16,
+    /// Flags of its reads and writes.
+    rw_flags: ByOperation<RwFlags>,
     buffers: Buffers,
     /// See [`is_prepared`](Self::is_prepared).
     prepared: ByOperation<bool>,
@@ -138,7 +141,16 @@ impl Work {
     }
 
     fn op_at(&self, operation: Operation, (region, region_offset): (u32, u64)) -> Op {
-        Op { operation, file: self.file, region, region_offset, offset: 0, length: self.block, priority: self.priority }
+        Op {
+            operation,
+            file: self.file,
+            region,
+            region_offset,
+            offset: 0,
+            length: self.block,
+            priority: self.priority,
+            rw_flags: self.rw_flags[operation],
+        }
     }
 
     /// Where the bytes of an I/O go to or come from: region and offset.
@@ -216,6 +228,7 @@ pub(crate) fn new(
         refill,
         writes_media: Operation::ALL.into_iter().any(|operation| writes_media(operation) && plan.does(operation)),
         priority: priority(plan.priority),
+        rw_flags: ByOperation::new(|operation| plan.rw_flags.for_operation(operation)),
         buffers,
         is_all_prepared: Operation::ALL.iter().all(|&operation| prepared[operation] || !plan.does(operation)),
         prepared,

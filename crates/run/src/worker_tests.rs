@@ -23,10 +23,8 @@ use hot::rng::Rng;
 use hot::slots::Slot;
 use model::engine_kind::EngineKind;
 use model::operation::Operation;
-use model::plan::{
-    Area, Assignment, Content, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget,
-};
-use model::profile::{IoPriority, Skew};
+use model::plan::{Area, Assignment, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use model::profile::Skew;
 use model::record::RowRecord;
 use std::fs::File;
 use std::sync::Arc;
@@ -50,21 +48,11 @@ pub(crate) fn target(index: usize, slots: u32) -> WorkerTarget {
     let area = Area { base_bytes: 0, size_bytes: BLOCK * 1000, alignment_bytes: BLOCK, positions: 1000 };
     WorkerTarget {
         target: index,
-        relative_thread: 0,
         slots,
-        weight: 1,
         block_bytes: BLOCK,
-        sizes: None,
         pattern: Pattern::Random { area, ranges: Vec::new(), skew: None },
         write_percent: 30,
-        discard_percent: 0,
-        write_zeroes_percent: 0,
-        content: Content::Ramp,
-        pace: Pace::Unlimited,
-        mapped: None,
-        priority: IoPriority::Normal,
-        large_pages: false,
-        effective_distribution: None,
+        ..WorkerTarget::example(area)
     }
 }
 

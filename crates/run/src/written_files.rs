@@ -1,16 +1,16 @@
 //! Files that a run writes to: compared with what was checked just before the first byte, marked as open while
 //! the run writes to them, and closed at its end so that any later change by somebody else shows.
 
+use crate::file_marks::{cannot_mark, close, is_left_open, mark_as_open, own_mark, set_mark, stamp};
 use crate::shared_files;
 use model::device_guard::FileIdentity;
 use model::facts::{FileStamp, Fill};
-use model::mark::{self, Mark, MarkState, Seen};
+use model::mark::{Mark, MarkState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sys::file_identity::{self, FileState};
 use sys::lease::WriteLease;
 
 /// How long an unexpected user of a file gets to go away: a program that only had a look at it.
@@ -251,10 +251,6 @@ pub(crate) fn compare_shared(
     Ok(found)
 }
 
-pub(crate) fn cannot_mark(path: &Path, error: &io::Error) -> String {
-    format!("cannot mark '{}' as being written to: {error}", path.display())
-}
-
 /// A file that the run has written to, as it is now; `None` if it has another name.
 fn by_name(path: &Path, identity: FileIdentity) -> io::Result<Option<(File, FileStamp)>> {
     let Ok(file) = sys::file::open_to_look(path) else { return Ok(None) };
@@ -290,70 +286,6 @@ fn close_by_name(
         Err(_) => close(&file, content),
     };
     closed.map(Some).map_err(|error| format!("its mark cannot be updated: {error}"))
-}
-
-/// Gives a file whose data is flushed a time of its last change that no other write gives, and a mark that says so.
-///
-/// File systems without extended attributes keep no mark, and their files keep their times.
-pub(crate) fn close(file: &File, content: Fill) -> io::Result<FileStamp> {
-    if sys::xattr::get(file, mark::ATTRIBUTE).is_err_and(|error| error.kind() == io::ErrorKind::Unsupported) {
-        return stamp(file);
-    }
-    file_identity::set_modified(file, past_time())?;
-    // As the file system keeps it.
-    let stamp = stamp(file)?;
-    let FileStamp { size_bytes, modified_ns, .. } = stamp;
-    let identity = file_identity::lasting_identity(file)?;
-    set_mark(file, &Mark { state: MarkState::Closed, size_bytes, fill: content, modified_ns, file: identity })?;
-    Ok(stamp)
-}
-
-/// Marks a file that this run is about to write from start to end.
-pub(crate) fn mark_as_open(file: &File, size_bytes: u64, content: Fill) -> io::Result<()> {
-    let identity = file_identity::lasting_identity(file)?;
-    set_mark(file, &Mark { state: MarkState::Open, size_bytes, fill: content, modified_ns: 0, file: identity })
-}
-
-/// The mark of a file, if it proves that the file holds nobody's data; `None` if not.
-pub(crate) fn own_mark(file: &File) -> io::Result<Option<Mark>> {
-    let value = match sys::xattr::get(file, mark::ATTRIBUTE) {
-        Ok(Some(value)) => value,
-        Ok(None) => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let identity = file_identity::lasting_identity(file)?;
-    let FileState { size_bytes, modified_ns, .. } = file_identity::state(file)?;
-    Ok(Mark::fitting(&value, Seen { size_bytes, modified_ns, file: &identity }).ok())
-}
-
-/// True if a run began to make this very file and did not end.
-fn is_left_open(file: &File) -> io::Result<bool> {
-    let value = sys::xattr::get(file, mark::ATTRIBUTE)?;
-    let mark = value.and_then(|value| String::from_utf8(value).ok()).and_then(|text| text.parse::<Mark>().ok());
-    let identity = file_identity::lasting_identity(file)?;
-    Ok(mark.is_some_and(|mark| mark.state == MarkState::Open && mark.file == identity))
-}
-
-/// Marks a file; file systems without such attributes keep none.
-pub(crate) fn set_mark(file: &File, mark: &Mark) -> io::Result<()> {
-    match sys::xattr::set(file, mark::ATTRIBUTE, mark.to_string().as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
-        _ => Ok(()),
-    }
-}
-
-/// The file as it is now.
-pub(crate) fn stamp(file: &File) -> io::Result<FileStamp> {
-    let FileState { device, inode, size_bytes, modified_ns, .. } = file_identity::state(file)?;
-    Ok(FileStamp { identity: FileIdentity { device, inode }, size_bytes, modified_ns })
-}
-
-/// A random time between those years.
-fn past_time() -> i64 {
-    let seconds = mark::MODIFIED_SECONDS;
-    let span_ns = (seconds.end - seconds.start).unsigned_abs() * 1_000_000_000;
-    seconds.start * 1_000_000_000 + (sys::new_file::random() % span_ns).cast_signed()
 }
 
 /// Just before a file that exists is written to: nobody else has it open. `look` is the only descriptor of it

@@ -1,8 +1,9 @@
 //! Random profiles that set every row, for tests.
 
+use crate::element::reader::{Mode, Reader};
+use crate::element::tree::Element;
 use crate::setting::{Codec, Setting};
 use crate::xml::catalogue::holders_of;
-use crate::xml::reader::{Mode, Reader};
 use crate::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, PROFILE, TARGET, TIME_SPAN};
 use model::profile::{Profile, Target, TimeSpan};
 use roxmltree::Document;
@@ -34,9 +35,10 @@ impl<T> Setting<T> {
                 let whole = example.starts_with(&format!("<{element} "));
                 let text = if whole { (*example).to_owned() } else { format!("<{element}>{example}</{element}>") };
                 let document = Document::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+                let root = Element::from_xml(document.root_element());
                 let mut reader = Reader::new(Mode::Strict, holders_of);
-                reader.attributes(document.root_element(), self.attributes());
-                self.read(&mut reader, document.root_element(), of);
+                reader.attributes(&root, self.attributes());
+                self.read(&mut reader, &root, of);
                 let faults = reader.into_faults();
                 assert!(faults.is_empty(), "{text}: {}", faults[0].message);
             }

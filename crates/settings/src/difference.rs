@@ -1,4 +1,4 @@
-//! What two profiles say differently, as options.
+//! Differences of two profiles, as options.
 
 use crate::setting::Setting;
 use crate::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, PROFILE, TARGET, TIME_SPAN};
@@ -9,7 +9,7 @@ use model::profile::{Profile, Target, TimeSpan};
 pub struct Difference {
     /// `-o4 against -o8`, after the timespan and target if there are several.
     pub text: String,
-    /// True if it makes the profiles different loads; false for names, durations and forms of output.
+    /// True if it makes the profiles different loads; false for names, durations and output formats.
     pub is_load: bool,
     /// True for the seed of random numbers, of which each of several runs has its own.
     pub is_seed: bool,
@@ -20,7 +20,7 @@ pub fn differences(first: &Profile, second: &Profile) -> Vec<Difference> {
     known_differences(first, second, &|_| true)
 }
 
-/// The same of settings whose options are known on both sides, and of the numbers of timespans and targets.
+/// The same, only for settings whose options are known on both sides, and the numbers of timespans and targets.
 pub fn known_differences(first: &Profile, second: &Profile, is_known: &dyn Fn(&str) -> bool) -> Vec<Difference> {
     let is_known = |element: &str, option: &str| ["TimeSpans", "Targets"].contains(&element) || is_known(option);
     let mut found = Found { differences: Vec::new(), is_known: &is_known };
@@ -33,7 +33,7 @@ pub fn known_differences(first: &Profile, second: &Profile, is_known: &dyn Fn(&s
     found.differences
 }
 
-/// Differences found, and which settings are compared, by element and option.
+/// Differences found, and a filter of settings by element and option.
 struct Found<'a> {
     differences: Vec<Difference>,
     is_known: &'a dyn Fn(&str, &str) -> bool,
@@ -55,7 +55,7 @@ fn target(place: &str, first: &Target, second: &Target, found: &mut Found<'_>) {
 }
 
 fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, found: &mut Found<'_>) {
-    // The rows inside `Linux` are compared by themselves.
+    // The rows inside `Linux` are compared one by one.
     let is_known = found.is_known;
     for setting in
         table.iter().filter(|setting| setting.element != "Linux" && is_known(setting.element, setting.option))
@@ -72,8 +72,8 @@ fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, fou
     }
 }
 
-/// The settings that make a profile the load it is, as options, with those of all timespans and targets in their order.
-/// Profiles of one load have the same; names, durations and forms of output are not among them.
+/// The settings that define the load of a profile, as options, with those of all timespans and targets in their order.
+/// Profiles of one load have the same; names, durations and output formats are not among them.
 pub fn load_settings(profile: &Profile) -> Vec<String> {
     let mut found = Vec::new();
     shown_rows(PROFILE, profile, &mut found);

@@ -11,14 +11,14 @@ pub enum Amount {
     Percent(u32),
 }
 
-/// Which I/Os `rw` asks for.
+/// The I/O pattern of `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern<'a> {
     pub is_random: bool,
     pub reads: bool,
     pub writes: bool,
     pub trims: bool,
-    /// Behind a colon: the bytes between two I/Os, or I/Os at one random place.
+    /// After a colon: the bytes between two I/Os, or I/Os at one random place.
     pub hole: Option<&'a str>,
 }
 
@@ -40,7 +40,7 @@ pub fn pattern(text: &str) -> Option<Pattern<'_>> {
     Some(Pattern { is_random, reads, writes, trims, hole })
 }
 
-/// The engine that makes the same calls as fio's.
+/// The engine that makes the same system calls as fio's.
 pub fn engine(name: &str) -> Option<EngineKind> {
     Some(match name {
         "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => EngineKind::Synchronous,
@@ -70,7 +70,7 @@ pub fn count(text: &str) -> Result<u32, String> {
 /// A whole percentage.
 pub fn percent(text: &str) -> Result<u32, String> {
     let digits = text.trim().trim_end_matches('%');
-    // Distributions may have decimals, which our percentages have not.
+    // Distributions may have decimals, which our percentages do not have.
     let whole = digits
         .split_once('.')
         .map_or(digits, |(whole, decimals)| if decimals.bytes().all(|digit| digit == b'0') { whole } else { digits });
@@ -134,7 +134,7 @@ pub fn time_us(text: &str, unit_us: u64) -> Result<u64, String> {
     number(digits).map_err(|_| fault())?.checked_mul(factor).ok_or_else(|| format!("{} is too large", text.trim()))
 }
 
-/// A time of whole seconds, as our durations are; a number alone is in seconds.
+/// A time in whole seconds, as our durations are; a number alone is in seconds.
 pub fn seconds(text: &str) -> Result<u32, String> {
     let us = time_us(text, 1_000_000)?;
     if !us.is_multiple_of(1_000_000) {
@@ -169,7 +169,7 @@ pub fn switch(value: Option<&str>) -> Result<bool, String> {
     }
 }
 
-/// Names with colons between them; a backslash takes the meaning from a colon.
+/// Names separated by colons; a backslash escapes a colon.
 pub fn names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut name = String::new();

@@ -1,6 +1,6 @@
 //! Headings under which help lists options.
 
-/// What an option is for.
+/// Subject of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Size, bounds, creation and protection of targets.
@@ -11,13 +11,13 @@ pub enum Group {
     Load,
     /// Limits of rates, open loops, pauses.
     Rate,
-    /// Where I/Os fall, which they are, and several loads.
+    /// Offsets and mix of I/Os, and several loads.
     Access,
     /// Caches and how I/O is issued.
     Caching,
     /// Flushes, and data that is verified.
     Durability,
-    /// What is written.
+    /// Content of writes.
     WriteBuffers,
     /// Threads to CPUs.
     Affinity,
@@ -25,7 +25,7 @@ pub enum Group {
     Output,
     /// Figures during a run.
     Live,
-    /// What decides whether a result is good enough.
+    /// Conditions that decide whether a result is acceptable.
     Acceptance,
     /// One load on several hosts.
     Hosts,
@@ -33,7 +33,7 @@ pub enum Group {
     Synchronization,
     /// Kernel events.
     EventTracing,
-    /// Help, and what starts no run.
+    /// Help, and modes without a run.
     Program,
 }
 

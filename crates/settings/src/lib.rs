@@ -5,6 +5,7 @@
 
 pub mod arbitrary;
 pub mod difference;
+mod element;
 pub mod fio;
 mod group;
 pub mod job;

@@ -4,10 +4,11 @@ use crate::group::Group;
 use crate::setting::{Codec, Emit, OwnOption, Setting, TextField, flag, number, words};
 use model::engine_kind::EngineKind;
 use model::profile::{Append, OfferedRate, RateProcess, Reduction, SizeMix, Skew, StreamName, Target, TimeSpan};
+use model::tier::Tier;
 
 type Row = Setting<TimeSpan>;
 
-/// `Linux` in a timespan: what `DiskSpd` does not have.
+/// `Linux` in a timespan: settings that `DiskSpd` does not have.
 pub static LINUX_IN_TIME_SPAN: &[Row] = &[
     Row::own(
         "Engine",
@@ -288,7 +289,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
     ),
 ];
 
-/// `Linux` in a target: what `DiskSpd` does not have.
+/// `Linux` in a target: settings that `DiskSpd` does not have.
 pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
     Setting::new(
         "Stream",
@@ -302,6 +303,30 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
     .option("--stream")
     .doc("Name of the stream that the target belongs to (--stream): 1 to 32 of A-Z, a-z, 0-9, '.', '_' and '-'.")
     .examples(&["oltp", "a.b_c-1"])
+    .no_load(),
+    Setting::<Target>::own(
+        "ExpectTier",
+        "expected_tier",
+        words!(expected_tier;
+            "nvme" / "nvme" => Some(Tier::Nvme),
+            "ssd" / "ssd" => Some(Tier::Ssd),
+            "hdd" / "hdd" => Some(Tier::Hdd),
+        ),
+        "--expect-tier",
+        &OwnOption {
+            group: Group::Acceptance,
+            value: "=<nvme|ssd|hdd>",
+            short: "warn if targets are not wholly on such media; with --strict refuse to run",
+            long: "Follows the extents of each file down to the disks, as 'diskspd devices FILE' does. ssd is any flash, \
+                   NVMe included. If any byte is on other media, the verdict has the WARN finding wrong-tier with the \
+                   bytes on each; with --strict the run is refused with status 3 before it starts. Where the media are \
+                   unknown, as below virtual machines, arrays, caches or without root, the finding is the NOTE \
+                   unknown-tier, and nothing is refused.",
+            kernel: "`FS_IOC_FIEMAP`; tables of the device mapper",
+            seen_in: "the verdict; exit status 3 with --strict",
+            example: "--expect-tier=nvme",
+        },
+    )
     .no_load(),
     Setting::own(
         "Sizes",
@@ -405,6 +430,43 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         },
     ),
     Setting::own(
+        "DontCache",
+        "dont_cache",
+        flag!(dont_cache),
+        "--dontcache",
+        &OwnOption {
+            group: Group::Caching,
+            value: "",
+            short: "buffered I/O that leaves nothing in the page cache (RWF_DONTCACHE)",
+            long: "Reads and writes go through the page cache and need no alignment, but their pages are dropped when \
+                   the I/O is complete: after a read, and after the kernel has written the data, which it begins at \
+                   once. Pages that were cached before stay. Needs Linux 6.14 or later and a file system that supports \
+                   it. Cannot be used with -Su, -Sh, -Sr or -Sm.",
+            kernel: "`RWF_DONTCACHE` on each read and write",
+            seen_in: "strace: flags of `preadv2`, `pwritev2`; cached pages of the file (`fincore`)",
+            example: "--dontcache",
+        },
+    ),
+    Setting::own(
+        "AtomicWrites",
+        "atomic_writes",
+        flag!(atomic_writes),
+        "--atomic",
+        &OwnOption {
+            group: Group::Durability,
+            value: "",
+            short: "atomic writes: after a power failure, each is there as a whole or not at all (RWF_ATOMIC)",
+            long: "As databases use them in place of writing pages twice. The block size (-b) must be a power of two \
+                   that the target supports, and offsets must be multiples of it; others are refused before the run, \
+                   with the sizes that the target supports. Needs -Su or -Sh, a device with atomic writes, and Linux \
+                   6.11 or later (files on ext4 and xfs: 6.13). Writes become durable as without the option: add -Sw \
+                   or --fdatasync-every=<writes>. Cannot be used with --sizes, --read-sizes or --write-sizes.",
+            kernel: "`RWF_ATOMIC` on each write",
+            seen_in: "strace: flags of `pwritev2`; an error of the kernel where it has no atomic writes",
+            example: "--atomic",
+        },
+    ),
+    Setting::own(
         "Compress",
         "compress_ratio_millionths",
         Codec::Text(TextField {
@@ -478,7 +540,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             get: |target: &Target| target.append.map(|append| append.to_string()),
             set: |target: &mut Target, text| {
                 target.append = Some(Append::parse(text)?);
-                // Nothing else can be meant.
+                // No other meaning is possible.
                 if target.write_percent == 0 {
                     target.write_percent = 100;
                 }

@@ -1,12 +1,11 @@
 //! Rows of the whole profile.
 
+use crate::element::reader::Reader;
+use crate::element::tree::{Element, Place};
 use crate::setting::{Emit, Own, Setting, U32, flag, number, words, write_all};
 use crate::time_span::TIME_SPAN;
-use crate::xml::reader::Reader;
-use crate::xml::writer::Writer;
 use model::profile::{PrecreateFiles, Profile, ResultFormat, TimeSpan, Tracing};
 use model::units::counted;
-use roxmltree::Node;
 
 type Row = Setting<Profile>;
 
@@ -68,8 +67,8 @@ static ETW: Own<Profile> = Own {
     read: |reader, node, profile| {
         let mut tracing = Tracing::default();
         reader.children(node, TRACING, &mut tracing);
-        // Any child, whatever it says, switches tracing on.
-        profile.tracing = node.children().any(|child| child.is_element()).then_some(tracing);
+        // Any child, whatever its content, enables tracing.
+        profile.tracing = (!node.children.is_empty()).then_some(tracing);
     },
     write: |xml, name, profile| {
         if let Some(tracing) = &profile.tracing {
@@ -115,7 +114,7 @@ static TIME_SPANS: Own<Profile> = Own {
     shown: |profile| counted(profile.time_spans.len(), "timespan"),
 };
 
-fn time_spans(reader: &mut Reader, node: Node<'_, '_>, profile: &mut Profile) {
+fn time_spans<'n>(reader: &mut Reader<'n>, node: &'n Element, profile: &mut Profile) {
     for item in reader.items(node, &[("TimeSpan", &[])]) {
         let mut span = if reader.is_strict() { TimeSpan::default() } else { TimeSpan::of_results() };
         reader.children(item, TIME_SPAN, &mut span);
@@ -123,8 +122,10 @@ fn time_spans(reader: &mut Reader, node: Node<'_, '_>, profile: &mut Profile) {
     }
 }
 
-/// The profile as a document; `format` is what its `ResultFormat` says.
-pub(crate) fn write(xml: &mut Writer, profile: &Profile, format: ResultFormat) {
+/// The profile as a document; `format` becomes its `ResultFormat`.
+pub(crate) fn document(profile: &Profile, format: ResultFormat) -> Element {
     let profile = Profile { result_format: format, ..profile.clone() };
-    xml.inside("Profile", |xml| write_all(xml, PROFILE, &profile));
+    let mut document = Element::new("Profile", Place::default());
+    write_all(&mut document, PROFILE, &profile);
+    document
 }

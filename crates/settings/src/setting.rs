@@ -1,24 +1,22 @@
-//! One row: an XML element, the field of `T` that it sets, and everything else that is known about
-//! the two.
+//! One row: an XML element, the field of `T` that it sets, and all other facts about the two.
 
+use crate::element::reader::Reader;
+use crate::element::tree::Element;
+use crate::element::value;
 use crate::group::Group;
-use crate::xml::reader::{Reader, is_named};
-use crate::xml::value;
-use crate::xml::writer::Writer;
 use model::units::Bytes;
 pub use model::units::short_size;
-use roxmltree::Node;
 use std::ops::RangeInclusive;
 
 /// A setting of a profile, timespan or target.
 pub struct Setting<T: 'static> {
     /// Its XML element.
     pub element: &'static str,
-    /// Where it is in JSON, as a path inside the object of `T`; empty if the rows inside it say.
+    /// Its path in JSON, inside the object of `T`; empty if the rows inside it have their own.
     pub key: &'static str,
-    /// What the XML schema says about it.
+    /// Its documentation in the XML schema.
     pub doc: &'static str,
-    /// The option that sets it, without a value; empty if only XML does.
+    /// The option that sets it, without a value; empty if only XML can.
     pub option: &'static str,
     /// Help for the option, if it is one of ours.
     pub own: Option<&'static OwnOption>,
@@ -33,7 +31,7 @@ pub struct Setting<T: 'static> {
 
 /// Help for an option that sets one field.
 pub struct OwnOption {
-    /// Under which heading help lists it.
+    /// Its heading in the help.
     pub group: Group,
     /// Grammar of the value, directly after the name: `=<n>`; empty for a switch.
     pub value: &'static str,
@@ -41,31 +39,31 @@ pub struct OwnOption {
     pub short: &'static str,
     /// For `--help OPTION`.
     pub long: &'static str,
-    /// What it becomes on Linux, in Markdown.
+    /// The corresponding system call or flag on Linux, in Markdown.
     pub kernel: &'static str,
-    /// Where that is seen from outside, in Markdown.
+    /// Tools that show its effect, in Markdown.
     pub seen_in: &'static str,
     /// A complete argument.
     pub example: &'static str,
 }
 
-/// When an element is written.
+/// Condition on which an element is written.
 pub(crate) enum Emit<T: 'static> {
     Always,
-    /// If the field is set: a switch that is on, a number or word that is there.
+    /// If the field is set: an enabled switch, or a number or word that is present.
     IfSet,
     When(fn(&T) -> bool),
     /// It is only read, from profiles of earlier versions.
     Never,
 }
 
-/// How a field is read and written.
+/// Conversion between a field and its text.
 pub(crate) enum Codec<T: 'static> {
     Flag(fn(&T) -> bool, fn(&mut T, bool)),
     Number(NumberField<T>, RangeInclusive<u64>),
-    /// One of these words.
+    /// One of a list of words.
     Word(&'static [Word<T>]),
-    /// A text with a grammar, the same in the element and behind the option.
+    /// A text with a grammar, the same in the element and after the option.
     Text(TextField<T>),
     /// A grammar of its own.
     Own(&'static Own<T>),
@@ -75,7 +73,7 @@ pub(crate) enum Codec<T: 'static> {
 pub(crate) struct TextField<T: 'static> {
     /// The text; `None` if the field is not set.
     pub(crate) get: fn(&T) -> Option<String>,
-    /// Sets the field, or says what is wrong with the text and what would be right.
+    /// Sets the field; the error names the fault of the text and a valid form.
     pub(crate) set: fn(&mut T, &str) -> Result<(), String>,
 }
 
@@ -87,7 +85,7 @@ pub(crate) struct NumberField<T: 'static> {
     pub(crate) set: fn(&mut T, u64),
 }
 
-/// A word, the value of the option that says the same, and what it sets.
+/// A word, the equivalent value of the option, and the value that it sets.
 pub(crate) struct Word<T: 'static> {
     pub(crate) name: &'static str,
     pub(crate) argument: &'static str,
@@ -100,14 +98,14 @@ pub(crate) struct Own<T: 'static> {
     /// Its type in the schema.
     pub(crate) schema: &'static str,
     pub(crate) attributes: &'static [&'static str],
-    pub(crate) read: fn(&mut Reader, Node<'_, '_>, &mut T),
+    pub(crate) read: for<'n> fn(&mut Reader<'n>, &'n Element, &mut T),
     /// Writes the element itself.
-    pub(crate) write: fn(&mut Writer, &'static str, &T),
-    /// As the command line says it.
+    pub(crate) write: fn(&mut Element, &'static str, &T),
+    /// As on the command line.
     pub(crate) shown: fn(&T) -> String,
 }
 
-/// What the option of a setting takes.
+/// The kind of value of an option.
 pub enum Takes {
     /// No value.
     Nothing,
@@ -263,7 +261,7 @@ impl<T> Setting<T> {
         self
     }
 
-    /// Runs that differ in it are still runs of one load.
+    /// Marks a row without effect on the load: runs that differ in it are runs of one load.
     pub(crate) const fn no_load(mut self) -> Self {
         self.is_load = false;
         self
@@ -301,7 +299,7 @@ impl<T> Setting<T> {
         };
         let (option, element) = (self.option, self.element);
         Some(match (option, &self.codec) {
-            // Its grammar begins with the option.
+            // Its text begins with the option.
             (_, Codec::Own(_)) => value,
             ("", _) => format!("<{element}>{value}</{element}>"),
             (_, Codec::Flag(..)) => option.to_owned(),
@@ -310,12 +308,12 @@ impl<T> Setting<T> {
         })
     }
 
-    /// Text for a setting that is not set.
+    /// Text for an unset setting.
     pub(crate) fn absent(&self) -> String {
         if self.option.is_empty() { format!("no <{}>", self.element) } else { format!("no {}", self.option) }
     }
 
-    /// What the option takes.
+    /// The kind of value of the option.
     pub fn takes(&self) -> Takes {
         match &self.codec {
             Codec::Number(field, range) if field.is_size => Takes::Size(range.clone()),
@@ -340,14 +338,14 @@ impl<T> Setting<T> {
         }
     }
 
-    /// Sets the word that the option calls `argument`; false if there is none.
+    /// Sets the word whose option argument is `argument`; false if there is none.
     pub fn set_word(&self, of: &mut T, argument: &str) -> bool {
         let Codec::Word(words) = &self.codec else { return false };
         let word = words.iter().find(|word| word.argument == argument);
         word.map(|word| (word.set)(of)).is_some()
     }
 
-    /// Sets what the text says, or says what is wrong with it.
+    /// Sets the value of the text; the error is the fault of the text.
     pub fn set_text(&self, of: &mut T, text: &str) -> Result<(), String> {
         match &self.codec {
             Codec::Text(field) => (field.set)(of, text),
@@ -371,7 +369,7 @@ impl<T> Setting<T> {
             }
             Codec::Text(field) => {
                 if let Some(text) = (field.get)(from) {
-                    // It is what `get` wrote.
+                    // The text is that of `get`.
                     let _ = (field.set)(to, &text);
                 }
             }
@@ -388,7 +386,7 @@ impl<T> Setting<T> {
     }
 
     /// Reads the content of the element.
-    pub(crate) fn read(&self, reader: &mut Reader, node: Node<'_, '_>, into: &mut T) {
+    pub(crate) fn read<'n>(&self, reader: &mut Reader<'n>, node: &'n Element, into: &mut T) {
         match &self.codec {
             Codec::Flag(_, set) => {
                 let Some(text) = reader.text(node) else { return };
@@ -419,7 +417,7 @@ impl<T> Setting<T> {
     }
 
     /// Writes the element, if it is written.
-    pub(crate) fn write(&self, xml: &mut Writer, of: &T) {
+    pub(crate) fn write(&self, xml: &mut Element, of: &T) {
         if !self.is_emitted(of) {
             return;
         }
@@ -445,24 +443,24 @@ impl<T> Setting<T> {
     }
 }
 
-/// The word that a field has.
+/// The word for the value of a field.
 fn word_in<'a, T>(words: &'a [Word<T>], of: &T) -> Option<&'a Word<T>> {
     words.iter().find(|word| (word.is_set)(of))
 }
 
-impl Reader {
-    /// Reads all children of `parent` into `into`: in any order, each at most once. Where two contradict each other, the
-    /// later row counts.
-    pub(crate) fn children<T>(&mut self, parent: Node<'_, '_>, table: &'static [Setting<T>], into: &mut T) {
+impl<'n> Reader<'n> {
+    /// Reads all children of `parent` into `into`: in any order, each at most once. Where two contradict each other,
+    /// the later row takes precedence.
+    pub(crate) fn children<T>(&mut self, parent: &'n Element, table: &'static [Setting<T>], into: &mut T) {
         if self.is_strict() {
             self.no_text(parent);
         }
-        let mut found: Vec<Option<Node<'_, '_>>> = vec![None; table.len()];
-        for child in parent.children().filter(Node::is_element) {
+        let mut found: Vec<Option<&'n Element>> = vec![None; table.len()];
+        for child in &parent.children {
             if self.is_full() {
                 return;
             }
-            match table.iter().position(|setting| is_named(child, setting.element)) {
+            match table.iter().position(|setting| child.is_named(setting.element)) {
                 None if self.is_strict() => self.unknown(child, parent, &names(table)),
                 None => {}
                 Some(index) => match found[index] {
@@ -472,6 +470,7 @@ impl Reader {
                 },
             }
         }
+        self.holders.push(parent);
         for (setting, node) in table.iter().zip(found) {
             match node {
                 Some(node) => {
@@ -484,11 +483,12 @@ impl Reader {
                 None => {}
             }
         }
+        self.holders.pop();
     }
 
-    fn repeated(&mut self, child: Node<'_, '_>, parent: Node<'_, '_>, first: Node<'_, '_>) {
-        let line = first.document().text_pos_at(first.range().start).row;
-        let holder = parent.tag_name().name();
+    fn repeated(&mut self, child: &Element, parent: &Element, first: &Element) {
+        let line = first.place.line;
+        let holder = &parent.name;
         self.fault(child, format!("given twice in this <{holder}>; the first is on line {line}"));
     }
 }
@@ -499,7 +499,7 @@ pub(crate) fn names<T>(table: &'static [Setting<T>]) -> Vec<&'static str> {
 }
 
 /// Writes all rows in their order.
-pub(crate) fn write_all<T>(xml: &mut Writer, table: &'static [Setting<T>], of: &T) {
+pub(crate) fn write_all<T>(xml: &mut Element, table: &'static [Setting<T>], of: &T) {
     for setting in table {
         setting.write(xml, of);
     }

@@ -1,14 +1,14 @@
 //! Rows of a target.
 
+use crate::element::reader::Reader;
+use crate::element::tree::Element;
+use crate::element::value;
 use crate::linux::LINUX_IN_TARGET;
 use crate::setting::{Codec, Emit, NumberField, Own, Setting, U32, U64, flag, number, short_size, words, write_all};
 use crate::target_parts::{CONTENT_OF_TARGET, DISTRIBUTION, THREAD_TARGETS};
-use crate::xml::reader::{Reader, child};
-use crate::xml::value;
 use model::limits::BLOCK_SIZE_BYTES_MAX;
 use model::profile::{BypassIo, CacheMode, FlushMode, IoPriority, Target, Throughput};
 use model::units::Bytes;
-use roxmltree::Node;
 use std::path::PathBuf;
 
 type Row = Setting<Target>;
@@ -16,7 +16,7 @@ type Row = Setting<Target>;
 /// A number from 1.
 const FROM_ONE: std::ops::RangeInclusive<u64> = 1..=u32::MAX as u64;
 
-/// `Target`. Of caching elements that contradict each other the later row counts.
+/// `Target`. Of contradictory caching elements the later row takes precedence.
 pub static TARGET: &[Row] = &[
     Row::new("Path", "path", Codec::Own(&PATH)).required().no_load().examples(&[
         "f",
@@ -196,7 +196,7 @@ static LINUX: Own<Target> = Own {
     shown: |_| String::new(),
 };
 
-/// White space belongs to a path.
+/// White space is part of a path.
 static PATH: Own<Target> = Own {
     schema: "path",
     attributes: &[],
@@ -211,21 +211,21 @@ static PATH: Own<Target> = Own {
     shown: |target| format!("'{}'", target.path.as_os_str().as_encoded_bytes().escape_ascii()),
 };
 
-/// True if the holder of an element says that I/O is random; results of earlier versions say `<Random>0</Random>` where
-/// it is not.
-fn is_random(reader: &Reader, node: Node<'_, '_>) -> bool {
-    let Some(holder) = node.parent_element() else { return false };
+/// True if the target being read has random I/O; results of earlier versions contain `<Random>0</Random>` where it has
+/// not.
+fn is_random(reader: &Reader<'_>) -> bool {
+    let Some(holder) = reader.holders.last() else { return false };
     if reader.is_strict() {
-        return child(holder, "Random").is_some() || child(holder, "RandomRatio").is_some();
+        return holder.child("Random").is_some() || holder.child("RandomRatio").is_some();
     }
-    let states = |random: Node<'_, '_>| random.text().is_some_and(|text| value::trimmed(text) != "0");
-    child(holder, "Random").is_some_and(|random| states(random) || has_sizes(holder))
+    let states = |random: &Element| !random.texts.is_empty() && value::trimmed(&random.text()) != "0";
+    holder.child("Random").is_some_and(|random| states(random) || has_sizes(holder))
 }
 
 /// True if a target has several sizes, whose random offsets may have no alignment of their own.
-fn has_sizes(target: Node<'_, '_>) -> bool {
-    let linux = child(target, "Linux");
-    linux.is_some_and(|linux| ["Sizes", "ReadSizes", "WriteSizes"].into_iter().any(|name| child(linux, name).is_some()))
+fn has_sizes(target: &Element) -> bool {
+    let linux = target.child("Linux");
+    linux.is_some_and(|linux| ["Sizes", "ReadSizes", "WriteSizes"].into_iter().any(|name| linux.child(name).is_some()))
 }
 
 static STRIDE: Own<Target> = Own {
@@ -233,7 +233,7 @@ static STRIDE: Own<Target> = Own {
     attributes: &[],
     read: |reader, node, target| {
         let stride = reader.number(node, &U64);
-        if is_random(reader, node) && reader.is_strict() {
+        if is_random(reader) && reader.is_strict() {
             reader.fault(node, "cannot be combined with <Random> or <RandomRatio>: I/O is either sequential or random");
         }
         target.alignment = stride.map(Bytes);
@@ -247,7 +247,7 @@ static RANDOM: Own<Target> = Own {
     attributes: &[],
     read: |reader, node, target| {
         let alignment = reader.number(node, &U64);
-        if reader.is_strict() || alignment.is_some_and(|alignment| alignment > 0) || is_random(reader, node) {
+        if reader.is_strict() || alignment.is_some_and(|alignment| alignment > 0) || is_random(reader) {
             target.random_percent = 100;
             target.alignment = alignment.map(Bytes);
         }
@@ -266,7 +266,7 @@ static RANDOM_RATIO: Own<Target> = Own {
         let Some(text) = reader.text(node) else { return };
         if !reader.is_strict() {
             let percent = reader.read(node, value::number(&text, &(0..=u32::MAX)));
-            if is_random(reader, node) {
+            if is_random(reader) {
                 target.random_percent = percent.unwrap_or(100);
             }
             return;

@@ -1,11 +1,11 @@
-//! Elements of a target that hold others: `Distribution`, `WriteBufferContent`, `ThreadTargets`.
+//! Elements of a target with children: `Distribution`, `WriteBufferContent`, `ThreadTargets`.
 
+use crate::element::reader::Reader;
+use crate::element::tree::Element;
+use crate::element::value;
 use crate::setting::{Codec, Emit, Own, Setting, U32, U64, number, short_size, write_all};
-use crate::xml::reader::{Reader, child};
-use crate::xml::value;
 use model::profile::{Distribution, DistributionRange, Target, ThreadTarget, WriteSource};
 use model::units::Bytes;
-use roxmltree::Node;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) static DISTRIBUTION: Own<Target> = Own {
                 None
             }
         };
-        // A result says what was run.
+        // A result contains the distribution as it was run.
         if let Some(distribution) = target.distribution.as_mut().filter(|_| reader.is_strict()) {
             distribution.complete();
         }
@@ -88,7 +88,7 @@ static ABSOLUTE: Own<Ranges> = Own {
 /// The items of `Percent` and `Absolute`, with their attributes.
 pub(crate) const RANGE_ITEMS: &[(&str, &[&str])] = &[("Range", &["IO"])];
 
-fn ranges(reader: &mut Reader, list: Node<'_, '_>, lengths: &RangeInclusive<u64>) -> Vec<DistributionRange> {
+fn ranges<'n>(reader: &mut Reader<'n>, list: &'n Element, lengths: &RangeInclusive<u64>) -> Vec<DistributionRange> {
     let mut ranges = Vec::new();
     for item in reader.items(list, RANGE_ITEMS) {
         let io_percent = reader.needed(item, "IO", |text| value::number(text, &(0..=100)));
@@ -105,11 +105,11 @@ pub(crate) static CONTENT_OF_TARGET: Own<Target> = Own {
     attributes: &[],
     read: |reader, node, target| {
         reader.children(node, CONTENT, target);
-        let pattern = child(node, "Pattern").and_then(|pattern| pattern.text()).map(value::trimmed);
-        if pattern != Some("random") {
-            // A source counts only for the pattern that has one.
+        let pattern = node.child("Pattern").map(Element::text);
+        if pattern.as_deref().map(value::trimmed) != Some("random") {
+            // A source is used only by the pattern that has one.
             target.write_source = None;
-        } else if child(node, "RandomDataSource").is_none() && reader.is_strict() {
+        } else if node.child("RandomDataSource").is_none() && reader.is_strict() {
             reader.fault(
                 node,
                 "the pattern 'random' needs a <RandomDataSource> with <SizeInBytes>, the size of the random data",
@@ -201,7 +201,7 @@ pub(crate) static THREAD_TARGETS: Own<Target> = Own {
         for item in reader.items(node, &[("ThreadTarget", &[])]) {
             let mut found = ThreadTarget { thread: 0, weight: 0 };
             reader.children(item, THREAD_TARGET, &mut found);
-            if child(item, "Thread").is_none() {
+            if item.child("Thread").is_none() {
                 continue;
             }
             if threads.insert(found.thread) || !reader.is_strict() {

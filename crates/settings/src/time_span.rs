@@ -1,15 +1,15 @@
 //! Rows of a timespan.
 
+use crate::element::reader::Reader;
+use crate::element::tree::Element;
+use crate::element::value;
 use crate::linux::LINUX_IN_TIME_SPAN;
 use crate::setting::{Codec, Emit, Own, Setting, U32, flag, number, words, write_all};
 use crate::target::TARGET;
-use crate::xml::reader::{Reader, is_named};
-use crate::xml::value;
 use model::affinity::{AffinityEntry, list_text, push_cpu};
 use model::limits::{COMPLETION_DEPTH_MAX, CPUS_PER_GROUP, GROUP_MAX, IO_RING_BATCH_MAX};
 use model::profile::{BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, Target, TimeSpan, Traversal};
 use model::units::counted;
-use roxmltree::Node;
 
 type Row = Setting<TimeSpan>;
 
@@ -64,7 +64,7 @@ pub static TIME_SPAN: &[Row] = &[
         .option("-a")
         .emit(Emit::When(|span| !span.affinity.disabled && !span.affinity.listed.is_empty()))
         .examples(&["<Group Group='0' Mask='0xf'/>", "<Group Group='65535' Mask='0x8'/><Group Group='1' Mask='0'/>"]),
-    // Of old profiles; it never meant anything.
+    // From old profiles; it never had an effect.
     Row::new("GroupAffinity", "", Codec::Flag(|_| false, |_, _| {}))
         .doc("Found in old profiles; has no effect.")
         .emit(Emit::Never),
@@ -175,7 +175,7 @@ static BATCH: Own<IoRing> = Own {
     shown: |_| String::new(),
 };
 
-/// With affinity disabled nothing else is written, so that the profile can be read back.
+/// With affinity disabled no other element is written, so that the profile can be read back.
 fn disable_affinity(span: &mut TimeSpan, disabled: bool) {
     span.affinity.disabled = disabled;
     if disabled {
@@ -206,7 +206,7 @@ static TRAVERSAL: Own<TimeSpan> = Own {
         let affinity = &mut span.affinity;
         affinity.traversal = reader.word(node, &text, TRAVERSALS);
         affinity.group_span = reader.word_attribute(node, "Group", GROUPS);
-        // What results of versions before 2.3 do not say stays.
+        // A value that results of versions before 2.3 lack is kept.
         affinity.efficiency = reader.word_attribute(node, "Efficiency", EFFICIENCIES).or(affinity.efficiency);
     },
     write: |xml, name, span| {
@@ -253,12 +253,12 @@ static LISTED: Own<TimeSpan> = Own {
 pub(crate) const LISTED_ITEMS: &[(&str, &[&str])] =
     &[("Group", &["Group", "Mask"]), ("AffinityGroupAssignment", &["Group", "Processor"]), ("AffinityAssignment", &[])];
 
-fn read_listed(reader: &mut Reader, node: Node<'_, '_>, span: &mut TimeSpan) {
+fn read_listed<'n>(reader: &mut Reader<'n>, node: &'n Element, span: &mut TimeSpan) {
     let items = reader.items(node, LISTED_ITEMS);
-    let kind = items.first().map(|first| first.tag_name().name().to_owned()).unwrap_or_default();
+    let kind = items.first().map(|first| first.name.clone()).unwrap_or_default();
     let listed = &mut span.affinity.listed;
     for item in items {
-        if !is_named(item, &kind) {
+        if !item.is_named(&kind) {
             reader.fault(item, format!("all elements of the list must have the same name; the first is <{kind}>"));
             continue;
         }
@@ -284,7 +284,7 @@ fn group_number(text: &str) -> Result<u16, String> {
 }
 
 /// A mask of 0 is the whole group.
-fn group(reader: &mut Reader, item: Node<'_, '_>, listed: &mut Vec<AffinityEntry>) {
+fn group(reader: &mut Reader<'_>, item: &Element, listed: &mut Vec<AffinityEntry>) {
     reader.nothing(item);
     let group = reader.needed(item, "Group", group_number);
     let mask = reader.needed(item, "Mask", value::mask);
@@ -293,8 +293,8 @@ fn group(reader: &mut Reader, item: Node<'_, '_>, listed: &mut Vec<AffinityEntry
     }
 }
 
-/// Older versions take an attribute that is missing as 0.
-fn group_assignment(reader: &mut Reader, item: Node<'_, '_>, listed: &mut Vec<AffinityEntry>) {
+/// Older versions read a missing attribute as 0.
+fn group_assignment(reader: &mut Reader<'_>, item: &Element, listed: &mut Vec<AffinityEntry>) {
     reader.nothing(item);
     let group = reader.attribute(item, "Group", group_number);
     let cpu = reader.attribute(item, "Processor", |text| value::number(text, CPUS));

@@ -1,4 +1,4 @@
-//! What is written as XML reads back, and what is no profile is refused without harm.
+//! Written XML reads back, and invalid documents are refused without a crash.
 
 use model::profile::Profile;
 use model::validate::{Purpose, validate};
@@ -23,7 +23,7 @@ fn survives(bytes: &[u8]) {
     }
 }
 
-/// One change of a document: a piece of it goes, comes twice, or something else comes in its place.
+/// One change of a document: a piece of it is removed, duplicated, or replaced.
 #[derive(Clone, Debug)]
 struct Change {
     from: Index,

@@ -1,6 +1,6 @@
 //! Tables of runs as workbooks (.xlsx).
 //!
-//! Numbers are numbers, text is text: what looks like a formula is none. The same table gives the same bytes.
+//! Numbers are numbers, text is text: a text that looks like a formula is none. The same table gives the same bytes.
 
 use report::runs_table::{Cell, CellKind, Curve, CurveFigure, Dimension, RunsTable};
 use rust_xlsxwriter::{
@@ -23,22 +23,22 @@ const ROWS_MAX: usize = 1_048_575;
 /// Columns of a sheet.
 const COLUMNS_MAX: usize = 16_384;
 
-/// Lines of a chart; more could not be told apart.
+/// Lines of a chart; more could not be distinguished.
 const LINES_MAX: usize = 8;
 
-/// Rows that a chart covers, with one between it and what follows.
+/// Rows that a chart covers, plus one below it.
 const CHART_ROWS: u32 = 20;
 
-/// Why there is no workbook.
+/// The reason why there is no workbook.
 #[derive(Debug, Error)]
 pub enum WorkbookError {
     /// There are more runs than rows.
     #[error("{rows} runs are more than a sheet has rows ({ROWS_MAX}): write .csv instead")]
     TooManyRows {
-        /// Runs.
+        /// Number of runs.
         rows: usize,
     },
-    /// The library refused it.
+    /// The library failed.
     #[error("the workbook cannot be made: {0}")]
     Library(#[from] XlsxError),
 }
@@ -65,7 +65,7 @@ fn fits(curve: &Curve) -> bool {
     rows < ROWS_MAX && lines + 1 < COLUMNS_MAX
 }
 
-/// The time of the last run as that of the document: the clock would make each copy another file.
+/// The time of the last run as that of the document: with the clock, each copy would be a different file.
 fn properties(table: &RunsTable) -> Result<DocProperties, XlsxError> {
     let last_s = table.last_started_at_unix_ns().map_or(0, |ns| ns / 1_000_000_000);
     // Workbooks have no dates outside the years 1900 to 9999.
@@ -74,7 +74,7 @@ fn properties(table: &RunsTable) -> Result<DocProperties, XlsxError> {
     Ok(DocProperties::new().set_title("diskspd runs").set_creation_datetime(&created))
 }
 
-/// One header row, then a row for each run: what a pivot table takes.
+/// One header row, then a row for each run: the input of a pivot table.
 fn write_runs(sheet: &mut Worksheet, table: &RunsTable) -> Result<(), XlsxError> {
     let bold = Format::new().set_bold();
     let mut at = 0;
@@ -98,15 +98,15 @@ fn write_runs(sheet: &mut Worksheet, table: &RunsTable) -> Result<(), XlsxError>
 fn write_cell(sheet: &mut Worksheet, (row, column): (u32, u16), cell: &Cell) -> Result<(), XlsxError> {
     match cell {
         Cell::Empty => {}
-        // Never guessed at: a label `=cmd()` stays a label.
+        // Never converted: a label `=cmd()` stays a label.
         Cell::Text(text) => drop(sheet.write_string(row, column, text)?),
         Cell::Number(number) => drop(sheet.write_number(row, column, *number)?),
     }
     Ok(())
 }
 
-/// A block for each metric: of two settings a grid with a column for each value of the second; of one, all metrics beside each
-/// other. A chart of the throughput stands to the right.
+/// A block for each metric: for two settings a grid with a column for each value of the second; for one, all metrics
+/// side by side. A chart of the throughput is on the right.
 fn write_curve(sheet: &mut Worksheet, name: &str, table: &RunsTable, curve: &Curve) -> Result<(), XlsxError> {
     let note = format!(
         "Median of the runs with the same settings, by {}{}",
@@ -137,7 +137,7 @@ fn heads(table: &RunsTable, dimension: &Dimension) -> Vec<String> {
 struct Block<'a> {
     top: u32,
     columns: Vec<(String, Option<&'a Vec<Option<f64>>>)>,
-    /// The metric, if all columns are of it.
+    /// The metric, if all columns have the same.
     title: Option<&'a CurveFigure>,
 }
 
@@ -169,7 +169,7 @@ fn write_block(
             }
         }
     }
-    // Metrics beside each other have units of their own: the first, the throughput, is drawn.
+    // Metrics side by side have different units: only the first, the throughput, is drawn.
     let drawn = if title.is_some() { columns.len().min(LINES_MAX) } else { 1 };
     let last = top + u32::try_from(curve.across.values.len()).unwrap_or(u32::MAX);
     let mut chart = Chart::new(ChartType::Line);

@@ -4,11 +4,11 @@
 //! run close together, in random order, and only the difference within the pair counts (paired t-test on the logarithms;
 //! Box, Hunter & Hunter, Statistics for Experimenters, 3.2).
 //!
-//! Looking after each few pairs and stopping as soon as there is a difference finds one by chance sooner or later. The 5 %
-//! of false alarms are therefore spent over the looks (Lan & `DeMets`, Discrete sequential boundaries for clinical
-//! trials, Biometrika 70, 1983, with the spending function of O'Brien and Fleming), and within each look shared between
-//! the figures (Holm, A simple sequentially rejective multiple test procedure, 1979). What a look may spend is used as
-//! its level, a union bound: slightly conservative, and valid for t-tests of a few pairs.
+//! A look after each few pairs that stops at the first difference finds one by chance sooner or later. The 5 % of false
+//! alarms are therefore spent over the looks (Lan & `DeMets`, Discrete sequential boundaries for clinical trials,
+//! Biometrika 70, 1983, with the spending function of O'Brien and Fleming), and within each look shared between the
+//! figures (Holm, A simple sequentially rejective multiple test procedure, 1979). The share of a look is used as its
+//! level, a union bound: slightly conservative, and valid for t-tests of a few pairs.
 //!
 //! Equivalence is two one-sided tests (Schuirmann, 1987) with the same spending.
 
@@ -18,7 +18,7 @@ use model::headline::Headline;
 use model::metric::{Metric, ScopedMetric};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Pairs after which it is looked, unless their number is given.
+/// Pairs after which the figures are tested, unless their number is given.
 pub const LOOKS: [u32; 4] = [6, 10, 14, 20];
 /// The figures that are judged.
 pub const JUDGED: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
@@ -27,7 +27,7 @@ const ALARMS: f64 = 0.05;
 /// How often the smallest detectable difference would be found.
 const POWER: f64 = 0.9;
 
-/// What the pairs say; `looks` ascend. `None` before the first look.
+/// Result of the pairs; `looks` ascend. `None` before the first look.
 pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> Option<AbAnswer> {
     let reached: Vec<(usize, f64)> = levels(looks).into_iter().filter(|(count, _)| *count <= pairs.len()).collect();
     let &(_, last_level) = reached.last()?;
@@ -91,7 +91,7 @@ fn percent(logarithm: f64) -> f64 {
     logarithm.exp_m1() * 100.0
 }
 
-/// Each look and what it may spend.
+/// Each look and the level that it may spend.
 fn levels(looks: &[u32]) -> Vec<(usize, f64)> {
     let most = f64::from(looks.last().copied().unwrap_or(1));
     let normal = Normal::standard();
@@ -151,7 +151,7 @@ impl Paired {
         student(self.freedom).inverse_cdf(1.0 - level / 2.0)
     }
 
-    /// The difference that another series of so many pairs with this scatter finds with the chance [`POWER`].
+    /// The difference that another series of this number of pairs with this scatter finds with the chance [`POWER`].
     ///
     /// A difference of k standard errors is found if k s + z > t s', where s and s' are what the standard deviations of this
     /// series and of the other come out as, relative to the true one, and z is normal. Both vary with 1 / (2 freedom); with
@@ -199,7 +199,7 @@ mod tests {
         (0..pairs).map(&mut pair).collect()
     }
 
-    /// As `diskspd ab` does it: looks, and stops when every figure is decided.
+    /// As in `diskspd ab`: looks, and stops when every figure is decided.
     fn decided(runs: &[(Headline, Headline)]) -> AbAnswer {
         let pairs: Vec<(&Headline, &Headline)> = runs.iter().map(|(a, b)| (a, b)).collect();
         let answers = LOOKS.iter().filter_map(|look| answer(&pairs[..*look as usize], &LOOKS, 0.02));
@@ -273,13 +273,13 @@ mod tests {
         }
     }
 
-    /// What makes runs of one load differ, as the logarithm of their speed.
+    /// Law by which runs of one load differ, as the logarithm of their speed.
     #[derive(Clone, Copy, Debug)]
     enum Noise {
         Independent(f64),
         /// Each pair is slower by this.
         Drift(f64),
-        /// What a run has in common with the run before.
+        /// Correlation of a run with the run before.
         Autoregressive(f64),
         /// Two levels this far apart, which change every fourth run or so.
         Levels(f64),
@@ -332,8 +332,8 @@ mod tests {
         (0..20).map(&mut pair).collect()
     }
 
-    /// Of so many series of equal sides: those in which a figure differs, and figures said to differ whose interval contains 0
-    /// or lies on the other side of it.
+    /// Of this number of series of equal sides: those in which a figure differs, and figures reported to differ whose
+    /// interval contains 0 or lies on the other side of it.
     fn false_alarms(count: u32, noise: Noise) -> (u32, u32) {
         let mut rng = Rng::new(11);
         let (mut alarms, mut contradictions) = (0, 0);
@@ -368,7 +368,8 @@ mod tests {
         }
     }
 
-    /// What a series of equal sides states as detectable is what another series of so many pairs finds in 90 of 100.
+    /// Percent of series of this number of pairs that find the difference which a series of equal sides states as
+    /// detectable: about 90.
     fn power(count: u32, pairs: u32) -> f64 {
         let mut rng = Rng::new(12);
         let iops_only = |series: Vec<(Headline, Headline)>| -> Vec<(Headline, Headline)> {

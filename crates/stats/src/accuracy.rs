@@ -1,5 +1,4 @@
-//! What the course of a measurement tells of its figures: how far they may be off, and whether they were
-//! the same all the time.
+//! Accuracy of the figures of a measurement, from its series and sections: confidence intervals and steadiness.
 
 use crate::confidence::interval::{self, Estimate};
 use crate::confidence::percentiles::{self, Histogram, Sections, SumOfErrors};
@@ -19,7 +18,7 @@ enum Kind {
     Both,
 }
 
-/// What a timespan is judged by.
+/// The data that a timespan is judged by.
 pub(crate) struct Accuracy<'a> {
     cells: &'a [SeriesCell],
     cell_s: f64,
@@ -154,7 +153,7 @@ impl<'a> Accuracy<'a> {
         NAMED_PERCENTILES.into_iter().filter_map(estimate).collect()
     }
 
-    /// `slowest` are I/Os whose times may tell of stalls.
+    /// `slowest` are I/Os whose times may reveal stalls.
     pub(crate) fn steadiness(&self, slowest: &[SlowIo]) -> FigureSteadiness {
         let mut cells: Vec<CellCounts> = self.cells.iter().map(|cell| counts(cell, Kind::Both)).collect();
         let ios = ios(&cells);
@@ -163,7 +162,7 @@ impl<'a> Accuracy<'a> {
         let stalls = StallSources { ios: &ios, cell_ns, slowest, latency_mean_ns };
         let periodic_stalls = steadiness::periodic_stalls(&stalls);
         let brief = steadiness::brief_changes(&ios, cell_ns);
-        // What has a finding of its own makes no other one.
+        // Cells with a finding of their own cause no other one.
         for (range, _) in brief.iter().rev() {
             cells.drain(range.clone());
         }
@@ -282,13 +281,13 @@ fn whole_sections(sections: &[SectionRecord]) -> &[SectionRecord] {
     }
 }
 
-/// How long such a run should be measured, in seconds: for what shows up late, and for intervals that it lacks.
+/// Recommended length of such a run, in seconds: for effects that show up late, and for intervals that it lacks.
 pub fn advised_s(measured: &Measured) -> f64 {
     missing_intervals_s(measured).unwrap_or(0.0).max(LASTING_S)
 }
 
-/// How long a run would probably have the intervals that it lacks, in seconds, more than it was measured: `None` if that is
-/// not known, or it lacks none.
+/// Length in seconds at which a run would probably have the intervals that it lacks, if longer than the measurement:
+/// `None` if that is not known, or it lacks none.
 pub fn missing_intervals_s(measured: &Measured) -> Option<f64> {
     let confidence = measured.confidence.as_ref();
     let of_ios = confidence.into_iter().flat_map(|found| [&found.total, &found.read, &found.write]);
@@ -516,7 +515,7 @@ mod tests {
         }
     }
 
-    /// A closed loop of depth 1: what a cell has more of I/Os it has less of latency.
+    /// A closed loop of depth 1: a cell with more I/Os has less latency.
     #[test]
     fn intervals_of_mean_latency_hold_the_truth() {
         let mut known = 0;

@@ -1,9 +1,8 @@
-//! Two sets of runs of the same load: what differs, and whether that can be chance.
+//! Two sets of runs of the same load: the figures that differ, and the chance of such a difference.
 //!
-//! Differences are ratios: the logarithms of the figures are compared, so that twice as fast and half as
-//! fast are equally far. Several runs of a side tell their scatter themselves; a single one has the
-//! confidence interval of its own time series, which knows nothing of what differs from run to run: a difference must
-//! be larger than that, too.
+//! Differences are ratios: the logarithms of the figures are compared, so that twice as fast and half as fast are
+//! equally far. Several runs of a side show their scatter themselves; a single one has the confidence interval of its
+//! own time series, which does not include differences from run to run: a difference must be larger than that, too.
 
 mod apart;
 
@@ -17,17 +16,18 @@ use model::result::{LoadLoop, Measured, RunResult};
 use model::units::UnixTime;
 use statrs::distribution::ContinuousCDF;
 
-/// Differences within so many percent are none, if their interval lies within it too.
+/// Differences within this many percent are none, if their interval lies within it too.
 pub const EQUAL_PERCENT: f64 = 5.0;
 /// How often equal loads may differ in any figure.
 const ALARMS: f64 = 0.05;
-/// Standard errors in half of a 95 % interval, and degrees of freedom that stand behind one: 20 to 39
-/// batches, some of which depend on each other.
+/// Standard errors in half of a 95 % interval, and degrees of freedom behind one: 20 to 39 batches, some of which
+/// depend on each other.
 const INTERVAL_STANDARD_ERRORS: f64 = 2.1;
 const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
 
-/// Standard deviation of the logarithm of a figure from run to run that a single run is taken to have: that of runs on two
-/// levels 8 % apart, as a published guide has them. Differences of single runs below 12 % are not told from that.
+/// Standard deviation of the logarithm of a figure from run to run that is assumed for a single run: that of runs on
+/// two levels 8 % apart, as a published guide has them. Differences of single runs below 12 % are not distinguished
+/// from that.
 pub(crate) const FROM_RUN_TO_RUN: f64 = 0.04;
 
 /// One figure of both sides.
@@ -35,7 +35,7 @@ pub(crate) const FROM_RUN_TO_RUN: f64 = 0.04;
 pub struct Difference {
     /// The metric.
     pub figure: Metric,
-    /// Of which I/Os it is.
+    /// The I/Os that it is about.
     pub scope: Scope,
     /// Of the first side: the geometric mean of its runs.
     pub first: f64,
@@ -45,7 +45,7 @@ pub struct Difference {
     pub percent: f64,
     /// Its 95 % interval; `None` if the scatter of a side is unknown.
     pub interval: Option<(f64, f64)>,
-    /// What that means.
+    /// Meaning of the difference.
     pub verdict: ComparisonVerdict,
     /// The basis of the verdict.
     pub basis: Basis,
@@ -63,7 +63,7 @@ pub enum Basis {
     OneRun,
 }
 
-/// What a difference means.
+/// Meaning of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonVerdict {
     /// The second side is better, and that is not chance.
@@ -72,20 +72,21 @@ pub enum ComparisonVerdict {
     Worse,
     /// If there is a difference, it is less than 5 %.
     NoDifference,
-    /// The same, and both sides reached a limit of their own (`-g`, `--rate`, `-i` and `-j`): it tells nothing of the storage.
+    /// The same, and both sides reached a limit of their own (`-g`, `--rate`, `-i` and `-j`): no result about the
+    /// storage.
     LimitedByRate,
     /// The runs cannot show a difference or rule one out.
     CannotTell,
 }
 
-/// What the application waits for in the runs of a side.
+/// The scopes that the application waits for in the runs of a side.
 pub fn waited_for(runs: &[RunResult]) -> Vec<Scope> {
     let span = runs.first().and_then(|run| run.profile.time_spans.first());
     span.map_or_else(|| vec![Scope::All], Scope::waited_for)
 }
 
-/// The figures that comparisons are about: latencies are what the application waits for. Where that is not the same on both
-/// sides, only reads with reads and writes with writes.
+/// The figures that are compared: latencies are those that the application waits for. Where these are not the same on
+/// both sides, only reads with reads and writes with writes.
 fn compared(first: &[RunResult], second: &[RunResult], more: &[ScopedMetric]) -> Vec<ScopedMetric> {
     let scopes = waited_for(first);
     let scopes = if scopes == waited_for(second) { scopes } else { vec![Scope::Read, Scope::Write] };
@@ -160,7 +161,7 @@ pub fn median(runs: &[RunResult], figure: ScopedMetric) -> Option<f64> {
     }
 }
 
-/// True if the runs of a side tell how far their figure may be off.
+/// True if the scatter of the runs of a side is known.
 pub fn has_scatter(runs: &[RunResult], figure: ScopedMetric) -> bool {
     Side::of(figure, runs).is_some_and(|side| side.scatter.is_some())
 }

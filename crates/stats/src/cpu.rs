@@ -30,12 +30,12 @@ fn usage(times: &CpuTimes) -> CpuUsage {
     }
 }
 
-/// Shares of the time of all CPUs in each part; steal time is in the whole here, as its share is what is asked for.
+/// Shares of the time of all CPUs in each part; steal time is in the whole here, as its share is reported.
 pub(crate) fn course(readings: &[CounterReading], elapsed_ns: u64) -> CpuCourse {
     let mut course = CpuCourse::default();
     let mut samples: Vec<(u64, CpuTimes)> =
         readings.iter().filter_map(|reading| Some((reading.at_ns.min(elapsed_ns), reading.cpus?))).collect();
-    // A short rest belongs to the part before it: few ticks tell no shares.
+    // A short rest belongs to the part before it: shares of few ticks are not meaningful.
     if let [.., (start_ns, _), (middle_ns, _), (end_ns, _)] = samples[..]
         && end_ns.saturating_sub(middle_ns) < middle_ns.saturating_sub(start_ns) / 2
     {
@@ -48,7 +48,7 @@ pub(crate) fn course(readings: &[CounterReading], elapsed_ns: u64) -> CpuCourse 
         let [user, kernel, idle, steal] =
             [spent(|of| of.user), spent(|of| of.kernel), spent(|of| of.idle), spent(|of| of.steal)];
         let total = u128::from(user) + u128::from(kernel) + u128::from(idle) + u128::from(steal);
-        // What is shorter than a tick belongs to the next part.
+        // A part shorter than a tick belongs to the next one.
         if total == 0 {
             continue;
         }
@@ -85,7 +85,7 @@ pub(crate) fn weighted_average(usages: &[(&CpuUsage, f64)]) -> CpuUsage {
     }
 }
 
-/// Who had the CPUs during the measurement; `None` = unknown.
+/// Shares of programs, kernel threads and interrupts in the CPU time of the measurement; `None` = unknown.
 pub fn cpu_shares(span_result: &TimeSpanResult) -> Option<CpuShares> {
     let around = span_result.kernel_counters.as_ref()?;
     let spent = around.after.since(&around.before).process?;
@@ -136,7 +136,7 @@ pub(crate) fn used(plan: &TimeSpanPlan, topology: &Topology) -> Option<BTreeSet<
     Some(bound.unwrap_or_else(allowed)).filter(|cpus| !cpus.is_empty())
 }
 
-/// What must be said about CPU times beside the columns; `used`: the CPUs of the run, or `None` = all.
+/// Note on CPU times that the columns do not show; `used`: the CPUs of the run, or `None` = all.
 pub(crate) fn note(times: &[CpuTimes], used: Option<&BTreeSet<u32>>, said: &[Note]) -> Option<Note> {
     if times.is_empty() {
         let known = said.iter().any(|note| matches!(note, Note::CpuTimesUnknown { .. }));
@@ -154,7 +154,7 @@ pub(crate) fn note(times: &[CpuTimes], used: Option<&BTreeSet<u32>>, said: &[Not
         .then(|| Note::CpuStolen { percent_hundredths: hundredths(steal * 10_000 + total / 2) })
 }
 
-/// That threads waited for a CPU, if that was a hundredth of their time.
+/// Note that threads waited for a CPU, if that was a hundredth of their time.
 pub(crate) fn awaited(threads: &[ThreadRecord]) -> Option<Note> {
     let sum = |column: fn(&CpuWait) -> u64| {
         threads.iter().filter_map(|thread| thread.cpu_wait.as_ref()).map(|wait| u128::from(column(wait))).sum::<u128>()

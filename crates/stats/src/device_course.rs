@@ -1,4 +1,4 @@
-//! What a device did over a recording, in as many steps as a chart has room for.
+//! Course of a device over a recording, in as many steps as a chart has room for.
 
 use crate::device_rates::merged;
 use model::device_interval::{DeviceInterval, DeviceRates};
@@ -10,7 +10,7 @@ pub struct DeviceStep {
     pub start_unix_ns: i64,
     /// When it ended.
     pub end_unix_ns: i64,
-    /// What the device did; `None` if it was not there in any interval of the step.
+    /// Rates of the device; `None` if it was not there in any interval of the step.
     pub rates: Option<DeviceRates>,
 }
 
@@ -53,10 +53,10 @@ pub fn active_devices(intervals: &[DeviceInterval]) -> Vec<(&str, u64)> {
 /// From this part of an interval on, in percent, a device counts as busy all the time.
 pub const BUSY_PERCENT: f64 = 95.0;
 
-/// What stands out in the course of a device.
+/// Mean and extremes of the course of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Activity {
-    /// Everything that was recorded of it together.
+    /// The whole recording of it together.
     pub mean: DeviceRates,
     /// The interval with the most reads and writes per second.
     pub peak: DeviceRates,
@@ -74,7 +74,7 @@ pub struct Activity {
     pub intervals: usize,
 }
 
-/// What stands out; `None` of a device that is in no interval.
+/// Mean and extremes of a device; `None` if it is in no interval.
 pub fn activity(intervals: &[DeviceInterval], device: &str) -> Option<Activity> {
     let known = || {
         let of_device = |interval: &DeviceInterval| {
@@ -117,6 +117,7 @@ mod tests {
             end_ns: number * 1_000_000_000,
             interval_ns: 1_000_000_000,
             devices: devices.iter().map(|(name, count)| ((*name).to_owned(), rates(*count))).collect(),
+            system: [].into(),
         }
     }
 

@@ -1,5 +1,6 @@
-//! What block devices did between two readings of their counters.
+//! Rates of block devices between two readings of their counters.
 
+use crate::system_rates;
 use model::device_interval::{DeviceInterval, DeviceRates, DeviceReading, FlushRates, RequestRates};
 use model::kernel_counters::{DeviceCounters, FlushCounters, RequestCounters};
 
@@ -8,8 +9,8 @@ const NS_PER_MS: f64 = 1e6;
 
 /// The interval between two readings, the `number`-th since `begun_ns`; `None` if no time passed.
 ///
-/// A device is in it if both readings have it. One whose counters went backwards is left out: it was made
-/// anew, or a counter of 32 bits wrapped, and nothing true can be said.
+/// A device is in it if both readings have it. One whose counters went backwards is left out: it was created again, or
+/// a counter of 32 bits wrapped, and its rates are unknown.
 pub fn interval(before: &DeviceReading, after: &DeviceReading, number: u64, begun_ns: u64) -> Option<DeviceInterval> {
     let interval_ns = after.monotonic_ns.checked_sub(before.monotonic_ns).filter(|ns| *ns > 0)?;
     let rates = |(name, now): (&String, &model::device_interval::CountedDevice)| {
@@ -22,10 +23,11 @@ pub fn interval(before: &DeviceReading, after: &DeviceReading, number: u64, begu
         end_ns: after.monotonic_ns.saturating_sub(begun_ns),
         interval_ns,
         devices: after.devices.iter().filter_map(rates).collect(),
+        system: system_rates::figures(&before.system, &after.system, interval_ns),
     })
 }
 
-/// What a device did in `interval_ns`; `None` if a counter went backwards.
+/// Rates of a device in `interval_ns`; `None` if a counter went backwards.
 pub fn rates(before: &DeviceCounters, after: &DeviceCounters, interval_ns: u64) -> Option<DeviceRates> {
     if interval_ns == 0 || went_backwards(before, after) {
         return None;
@@ -198,7 +200,12 @@ mod tests {
             let number = DeviceNumber { major: 8, minor: *minor };
             ((*name).to_owned(), CountedDevice { number, counters: *counters })
         };
-        DeviceReading { monotonic_ns, at: UnixTime(5), devices: devices.iter().map(counted).collect() }
+        DeviceReading {
+            monotonic_ns,
+            at: UnixTime(5),
+            devices: devices.iter().map(counted).collect(),
+            system: [].into(),
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn in_order(ranges: &[EffectiveRange], io_span: u32, users: Users<'_>) -> Distri
 pub(crate) struct Used(BTreeMap<(u32, usize), usize>);
 
 impl Used {
-    /// `lists`: as [`uses`] gives them.
+    /// `lists`: the result of [`uses`].
     pub(crate) fn new(plan: &TimeSpanPlan, lists: &[DistributionUse]) -> Self {
         let numbers: BTreeMap<_, usize> = lists.iter().map(|list| key(&list.distribution)).zip(0..).collect();
         let mut used = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How writes with `-Sw` became durable: from what the devices counted meanwhile.
+//! How writes with `-Sw` became durable, from the counters of the devices.
 
 use model::block_device::{BlockDevice, DeviceKind, Queue, WriteCache};
 use model::durability::Durability;
@@ -11,8 +11,8 @@ use model::result::{Row, TimeSpanResult};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// One note per device that took writes with `-Sw` in a timespan, and one per target where nothing
-/// can be told. None if nothing was measured, or the kernel's counters were not read around it.
+/// One note per device that took writes with `-Sw` in a timespan, and one per target where it is unknown. None if
+/// nothing was measured, or the kernel's counters were not read around it.
 pub(crate) fn durability_notes(
     span: &TimeSpan,
     span_result: &TimeSpanResult,
@@ -46,7 +46,7 @@ pub(crate) fn durability_notes(
     notes
 }
 
-/// True if the row's writes reached the kernel with the wish to be durable, and there were any.
+/// True if the row has writes and they reached the kernel with the request to be durable.
 fn writes_through(row: &Row, span: &TimeSpan, span_result: &TimeSpanResult) -> bool {
     let is_asked = |target: &Target| target.write_through && !target.memory_mapped;
     let reaches_kernel = span_result.engines.get(row.target) != Some(&EngineKind::Null);
@@ -66,7 +66,7 @@ fn ending_devices(environment: &TargetEnvironment) -> Vec<&BlockDevice> {
     found
 }
 
-/// Only drivers that take requests count flushes; those that take bios count none and say 0.
+/// Only drivers that take requests count flushes; those that take bios count none and report 0.
 const fn counts_flushes(kind: &DeviceKind) -> bool {
     matches!(kind, DeviceKind::Disk | DeviceKind::Loop { .. } | DeviceKind::NvmePath { .. })
 }
@@ -89,10 +89,9 @@ fn verdict(device: &BlockDevice, write_count: u64, counted: &KernelCounters) -> 
     })
 }
 
-/// What flushes and properties of a device amount to. A tenth more or less than one flush per
-/// write is one: the file system's own blocks are flushed too, and I/Os are in flight at both ends.
-/// Next to none is less than one in a thousand, as one flush cannot wait for more writes than are
-/// outstanding.
+/// The kind of durability, from the flushes and properties of a device. A tenth more or less than one flush per write
+/// is one: the file system's own blocks are flushed too, and I/Os are in flight at both ends. Next to none is less than
+/// one in a thousand, as one flush cannot wait for more writes than are outstanding.
 fn how(queue: &Queue, write_count: u64, flush: Option<FlushCounters>) -> Result<Durability, &'static str> {
     let is_volatile = queue.write_cache.map(|cache| cache == WriteCache::WriteBack);
     let Some(FlushCounters { count, .. }) = flush else {

@@ -120,7 +120,7 @@ pub fn buckets(bins: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u32, u64)> {
     found.into_iter().collect()
 }
 
-/// A percentile of a distribution, in nanoseconds: the one that it names, else that of its buckets.
+/// A percentile of a distribution, in nanoseconds: the listed one, else that of its buckets.
 pub fn percentile_ns(of: &LatencyDistribution, rank_ppb: u64) -> Option<u64> {
     let max_ns = of.figures.max_ns.unwrap_or(u64::MAX);
     let extremes = (of.figures.min_ns.unwrap_or(0).min(max_ns), max_ns);
@@ -131,7 +131,7 @@ pub fn percentile_ns(of: &LatencyDistribution, rank_ppb: u64) -> Option<u64> {
     of.at(rank_ppb).or_else(of_buckets)
 }
 
-/// Adds the percentiles that a distribution of fio does not name, from its bins: between those that it names, and its
+/// Adds the percentiles that a distribution of fio does not list, from its bins: between those that it lists, and its
 /// extremes.
 pub fn complete_percentiles(of: &mut LatencyDistribution) {
     if of.buckets.is_empty() {

@@ -1,13 +1,13 @@
 //! Flushes, which are neither reads nor writes.
 
-use crate::headline::{P50_PPB, P99_PPB};
 use crate::latency::Merged;
+use crate::ranks::{P50_PPB, P99_PPB};
 use crate::rate;
 use model::figures::{CommitFigures, FlushFigures, LatencyDistribution};
 use model::plan::TimeSpanPlan;
 use model::record::{ThreadRecord, TimeSpanRecord, TimesRecord};
 
-/// The figures of all threads' flushes and commits; `None` if none were asked for.
+/// The figures of all threads' flushes and commits; `None` if none were requested.
 pub(crate) fn figures(
     plan: &TimeSpanPlan,
     record: &TimeSpanRecord,

@@ -14,7 +14,7 @@ use statrs::distribution::ContinuousCDF;
 
 /// Earlier runs that a judgement needs; also the shortest level.
 pub const EARLIER_MIN: usize = 5;
-/// Changes below this are never called worse.
+/// Changes below this are never reported as worse.
 pub const MARGIN: f64 = 0.02;
 /// One run alone decides about changes from here on: one run of twenty may be slower by half of that.
 pub const AT_ONCE: f64 = 0.2;
@@ -22,14 +22,14 @@ pub const AT_ONCE: f64 = 0.2;
 /// Sum of the levels of all tests of a gate. An unchanged load fails less often, below 5 %: most gates end with their first
 /// run (see the tests).
 const ALARMS: f64 = 0.06;
-/// A metric whose change has a smaller chance than this, and is at least so large, asks for another run.
+/// A metric whose change has a smaller chance than this, and is at least this large, needs another run.
 const SUSPICION: f64 = 0.2;
 const SUSPICION_MIN: f64 = 0.015;
-/// After the last run, a smaller chance than this is not called "not worse".
+/// After the last run, a smaller chance than this is not reported as "not worse".
 const DOUBT: f64 = 0.03;
 /// Runs with which the scatter of the history alone counts.
 const RUNS_FOR_SMALL: usize = 3;
-/// Runs of the history that are looked at together with the new ones.
+/// Runs of the history that are tested together with the new ones.
 const LOOKS_BACK: [usize; 7] = [0, 1, 2, 4, 8, 16, 32];
 /// Share of the false alarms that comparisons of the new runs alone may make.
 const SHARE_OF_NEW: f64 = 0.75;
@@ -58,7 +58,7 @@ pub enum GateVerdict {
     NotEnough,
     /// No metric is worse.
     NotWorse,
-    /// One at least is, and that is not chance.
+    /// At least one is worse, and that is not chance.
     Worse,
     /// One may be worse. `runs` more would decide it, if that is known.
     CannotTell {
@@ -86,7 +86,7 @@ pub struct Change {
     pub is_better: bool,
 }
 
-/// The answer, and the metrics it is made of.
+/// The answer, and the metrics that it follows from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The answer.
@@ -128,7 +128,7 @@ pub fn levels(values: &[f64]) -> Vec<usize> {
 }
 
 fn cuts(values: &[f64]) -> Vec<usize> {
-    // Differences of neighbours know nothing of levels.
+    // Differences of neighbours do not depend on levels.
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let variance = (sum_of_squares(&steps) / 2.0 / steps.len().max(1) as f64).max(SCATTER_MIN * SCATTER_MIN);
     let penalty = PENALTY * variance * (values.len().max(2) as f64).ln();
@@ -235,7 +235,7 @@ impl Shift {
             let shift = Self::between(all, at, reference);
             let level = if at == count { level * SHARE_OF_NEW } else { others };
             let base = &all[reference.0..reference.1.min(at)];
-            // What was worse and was repaired is not.
+            // A metric that was worse and was repaired is not worse.
             let is_now = self::shift(mean(base), &all[count..]) / shift.worsening > 0.5;
             let (chance, is_large) = match all.len() - at {
                 1 => (shift.chance_of_few, shift.worsening.abs() > AT_ONCE.ln_1p()),

@@ -1,5 +1,6 @@
 //! The few figures of a timespan by which runs are compared.
 
+use crate::ranks::{P50_PPB, P90_PPB, P99_PPB, P999_PPB};
 use crate::{metrics, own_limits};
 use model::engine_kind::EngineKind;
 use model::figures::{Directions, Figures, LatencyDistribution, Summary};
@@ -11,13 +12,7 @@ use model::profile::TimeSpan;
 use model::result::{LoadLoop, RunResult, TimeSpanResult};
 use model::verdict::Verdict;
 
-/// Ranks of the percentiles in a headline, in parts per billion.
-pub(crate) const P50_PPB: u64 = 500_000_000;
-const P90_PPB: u64 = 900_000_000;
-pub(crate) const P99_PPB: u64 = 990_000_000;
-pub(crate) const P999_PPB: u64 = 999_000_000;
-
-/// The figures that are asked for most; `None` if the timespan has none.
+/// The main figures; `None` if the timespan has none.
 pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
     let measured = result.measured.as_ref()?;
     let of = |figures: &Figures, latencies: Option<&LatencyDistribution>| {
@@ -36,7 +31,7 @@ pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
     };
     let latencies = measured.total_latency.as_ref();
     let mut total = of(&measured.total.total, latencies.and_then(|latencies| latencies.total.as_ref()));
-    // What transfers no data takes requests too.
+    // Operations without data occupy requests too.
     for figures in measured.operations.iter().map(|of| &of.figures) {
         let Some(latency) = figures.latency else { continue };
         total.outstanding = Some(total.outstanding.unwrap_or(0.0) + figures.iops * latency.mean_ns / 1e9);
@@ -48,19 +43,19 @@ pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
     })
 }
 
-/// Puts the figures that are asked for most into a result.
+/// Puts the main figures into a result.
 pub fn summarise(span: Option<&TimeSpan>, result: &mut TimeSpanResult) {
     result.summary = summary(result);
     result.metrics = span.map(|span| metrics::all(span, result)).unwrap_or_default();
 }
 
-/// The headline of the first timespan of a run, with what the application waits for and what is limited; `None` if it has no
-/// figures.
+/// The headline of the first timespan of a run, with the latencies that the application waits for and those that are
+/// limited; `None` if it has no figures.
 pub fn run_headline(result: &RunResult, limits: &[Limit]) -> Option<Headline> {
     time_span_headline(result, 0, limits)
 }
 
-/// The same of any timespan, by its index.
+/// The headline of a timespan by its index.
 pub fn time_span_headline(result: &RunResult, index: usize, limits: &[Limit]) -> Option<Headline> {
     let span_result = result.time_spans.get(index)?;
     let mut scopes = result.profile.time_spans.get(index).map(Scope::waited_for).unwrap_or_default();

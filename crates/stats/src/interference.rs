@@ -1,7 +1,7 @@
 //! Streams alone and together.
 
-use crate::headline::{P50_PPB, P99_PPB, P999_PPB};
 use crate::preset_rows::median;
+use crate::ranks::{P50_PPB, P99_PPB, P999_PPB};
 use model::interference::{Interference, StreamHeadline, StreamInRun, StreamInterference};
 use model::profile::StreamName;
 use model::result::{Measured, StreamFigures};
@@ -89,7 +89,7 @@ pub fn mean_factor(alone: &StreamHeadline, together: &StreamHeadline) -> Option<
     together.mean_ns.zip(alone.mean_ns).and_then(|(together, alone)| ratio(together, alone))
 }
 
-/// What the complete rounds say. `None` before the first of them.
+/// Result of the complete rounds; `None` before the first of them.
 pub fn answer(sweep: &Sweep) -> Option<Interference> {
     let rounds = Rounds::of(sweep)?;
     let of = |name: &StreamName| {
@@ -108,7 +108,7 @@ pub fn answer(sweep: &Sweep) -> Option<Interference> {
     Some(Interference { rounds: rounds.complete.len() as u32, streams: names.filter_map(of).collect() })
 }
 
-/// The lowest and the highest of what single rounds say of a stream.
+/// The lowest and the highest figure of a stream in single rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     /// I/Os per second together, in percent of those alone in the same round.
@@ -188,7 +188,7 @@ mod tests {
             [(800.0, 80.0), (50.0, 7.0), (600.0, 480.0), (45.0, 21.0)],
         ];
         let mut visits: Vec<Visit> = (0..).zip(rounds).flat_map(|(run, figures)| round(run, figures)).collect();
-        // One that was interrupted says nothing.
+        // An interrupted round does not count.
         visits.push(visit(0, 3, vec![stream("a", 1.0, 1e9)]));
         let all = sweep(visits);
         let found = answer(&all).expect("complete rounds");

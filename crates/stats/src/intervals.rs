@@ -12,7 +12,7 @@ pub(crate) fn counted(intervals: Intervals, elapsed_ns: u64) -> u64 {
     if intervals.width_ns == 0 { 0 } else { intervals.count.min(elapsed_ns.div_ceil(intervals.width_ns)) }
 }
 
-/// What completed in each interval, of one row or of many merged index by index.
+/// I/Os completed in each interval, of one row or of many merged index by index.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
     width_ns: u64,

@@ -1,4 +1,4 @@
-//! What the kernel counted over a measurement (`-e`): classes of events, and I/O at each level.
+//! Kernel events counted over a measurement (`-e`): classes of events, and I/O at each level.
 
 use crate::rate::Volume;
 use model::block_device::BlockDevice;
@@ -14,14 +14,14 @@ use model::record::{DirectionRecord, RowRecord, TimeSpanRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What the events of a timespan are made of.
+/// The data that the events of a timespan are computed from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventSources<'a> {
-    /// What was asked for.
+    /// The requested classes of events.
     pub(crate) tracing: Tracing,
-    /// What was decided.
+    /// The plan of the timespan.
     pub(crate) plan: &'a TimeSpanPlan,
-    /// What happened.
+    /// The raw record of the timespan.
     pub(crate) record: &'a TimeSpanRecord,
     /// The kernel's counters at both ends of the measurement.
     pub(crate) around: &'a KernelCountersAround,
@@ -184,7 +184,7 @@ impl Sum {
     }
 }
 
-/// The figures of a level from what was counted there.
+/// The figures of a level from its counts.
 pub fn level_figures(ios: u64, bytes: u64, latency_mean_ns: Option<f64>, elapsed_ns: u64) -> LevelFigures {
     let rates = Volume { bytes, ios }.figures(elapsed_ns);
     LevelFigures { ios, bytes, iops: rates.iops, bytes_per_s: rates.bytes_per_s, latency_mean_ns }

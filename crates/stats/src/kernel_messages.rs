@@ -7,9 +7,8 @@ use model::record::SlowIo;
 /// How far a message may be from an I/O.
 const NEAR_NS: i128 = 1_000_000_000;
 
-/// Those that were logged while one of the I/Os was under way, or within a second of that, by the time since
-/// the measurement began at `start_ns`. The first ones, if they are many: what follows is mostly more of the
-/// same.
+/// Messages that were logged while one of the I/Os was outstanding, or within a second of that, by the time since the
+/// measurement began at `start_ns`. The first ones, if they are many: later ones mostly repeat them.
 pub(crate) fn beside(slowest: &[SlowIo], messages: &[KernelMessage], start_ns: u64) -> Vec<KernelMessage> {
     let since_start_ns = |message: &KernelMessage| message.at_ns.saturating_sub(start_ns.cast_signed());
     let is_near = |message: &&KernelMessage| slowest.iter().any(|io| is_near(io, since_start_ns(message)));

@@ -30,13 +30,13 @@ const PLATEAU_SHARE: f64 = 0.95;
 const TAIL_SHARE: f64 = 2.0 / 3.0;
 /// Points that the tail has at least.
 const TAIL_POINTS_MIN: usize = 3;
-/// How often noise alone may look like growth, or like a better setting: 5 %, with a margin for noise that is not normal.
-pub(crate) const FALSE_ALARMS: f64 = 0.04;
-/// Noise makes the curve too low before its peak: so much of the plateau is allowed for it at most.
+/// How often noise alone may look like growth: 5 %, with a margin for noise that is not normal.
+const FALSE_ALARMS: f64 = 0.04;
+/// Noise lowers the curve before its peak: at most this share of the plateau is allowed for it.
 const NOISE_MAX: f64 = 0.1;
 /// Curves of the bootstrap.
 const REPLICATES: usize = 500;
-/// Where the bootstrap begins: the same points give the same intervals.
+/// Seed of the bootstrap: the same points give the same intervals.
 const SEED: u64 = 0x6b6e_6565;
 
 /// One measured point.
@@ -101,7 +101,7 @@ fn find(curve: &Curve<'_>) -> (u32, Option<(u32, f64)>) {
     let peak = curve.points().map(|(_, iops)| iops).fold(0.0, f64::max);
     let plateau = match (growth.is_rising(), growth.is_falling()) {
         (true, _) => None,
-        // Too much depth does harm: the peak is what can be had.
+        // Too much depth does harm: the peak is the highest throughput.
         (_, true) => Some(peak),
         _ => Some(mean(&curve.measured[curve.tail()..])),
     };
@@ -132,7 +132,7 @@ fn saturation(curve: &Curve<'_>, efficient: usize, plateau: f64, noise: f64) -> 
     first.or_else(highest).unwrap_or(efficient)
 }
 
-/// A depth with the range that holds 95 % of what the bootstrap found.
+/// A depth with the range that holds 95 % of the depths of the bootstrap.
 fn estimate(depth: u32, mut found: Vec<u32>, (smallest, largest): (u32, u32)) -> DepthEstimate {
     found.sort_unstable();
     let at = |share: f64| found.get((found.len() as f64 * share) as usize).copied().unwrap_or(depth);

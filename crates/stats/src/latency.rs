@@ -29,7 +29,7 @@ pub const NAMED_PERCENTILES: [(&str, u64); 13] = [
     ("9-nines", 999_999_999),
 ];
 
-/// I/Os that must lie beyond a percentile for it to say more than which I/Os were the slowest.
+/// I/Os that must lie beyond a percentile for it to mean more than which I/Os were the slowest.
 pub(crate) const IOS_BEYOND_MIN: u64 = 10;
 
 /// True if fewer than ten of `count` I/Os lie beyond a rank.

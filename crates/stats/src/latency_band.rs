@@ -1,24 +1,24 @@
 //! The latency that a band judges.
 
-use crate::headline::P99_PPB;
+use crate::ranks::P99_PPB;
 use model::finding::Severity;
 use model::latency_band::{BandKind, LatencyBand, Medium, words};
 use model::result::{RunResult, TimeSpanResult};
 use model::verdict::Verdict;
 
-/// What a latency is judged to be.
+/// Judgement of a latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The latency in nanoseconds.
     pub latency_ns: f64,
-    /// [`Severity::Pass`] up to the last limit, [`Severity::Fail`] above it, [`Severity::Unknown`] if the run is invalid, or
-    /// if the limit depends on what is not known.
+    /// [`Severity::Pass`] up to the last limit, [`Severity::Fail`] above it, [`Severity::Unknown`] if the run is
+    /// invalid, or if the limit depends on a property that is not known.
     pub severity: Severity,
-    /// The band, and whether it is doubtful.
+    /// The band, marked if it is doubtful.
     pub words: String,
 }
 
-/// What bands of this kind say of a timespan; `None` if what they judge was not measured.
+/// Judgement of a timespan by bands of this kind; `None` if the latency was not measured.
 pub fn judge(span_result: &TimeSpanResult, kind: BandKind, medium: Medium) -> Option<Judgement> {
     let latency_ns = match kind {
         BandKind::Data => crate::headline(span_result)?.mean_ns?,
@@ -77,8 +77,8 @@ pub fn commit(span_result: &TimeSpanResult) -> Option<Commit> {
     Some(Commit { mean_ns, p99_ns: None, count: writes.ios, has_flush: true })
 }
 
-/// What the disks below the targets are, as far as the kernel knows: virtual disks are reported as rotational whatever the
-/// host has.
+/// Medium of the disks below the targets, as far as the kernel reports it: virtual disks are reported as rotational
+/// whatever the host has.
 pub fn medium(result: &RunResult) -> Medium {
     let disks = result.targets.environments.values().flat_map(|environment| environment.disks());
     let rotational: Vec<Option<bool>> = disks.into_iter().map(|disk| disk.queue.rotational).collect();

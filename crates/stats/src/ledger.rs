@@ -1,7 +1,8 @@
-//! Bytes that were asked for against bytes that reached storage.
+//! Bytes requested against bytes that reached storage.
 //!
-//! Every bound is one from above: what cannot be told from bytes of this run counts as its own. A shortfall is therefore
-//! at least as large as it seems; mirrors, parity, read-ahead and metadata add bytes and hide some of it.
+//! Every bound is one from above: bytes that cannot be distinguished from those of this run count as its own. A
+//! shortfall is therefore at least as large as it seems; mirrors, parity, read-ahead and metadata add bytes and hide
+//! some of it.
 
 use model::block_device::{BlockDevice, DeviceKind, MapperMaker};
 use model::engine_kind::EngineKind;
@@ -26,21 +27,21 @@ const BTRFS: &str = "btrfs";
 /// Bytes of a file that a byte of btrfs on a device may carry: its extents of 128 KiB compress to 4 KiB at best.
 const BTRFS_DENSITY: u64 = 32;
 
-/// The level between this process and storage: what the kernel fetched for it, and what it was left to write.
+/// The level between this process and storage: bytes that the kernel fetched for it, and that it was left to write.
 pub const KERNEL: &str = "kernel";
 
-/// What a ledger is made of.
+/// The data that a ledger is computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct LedgerSources<'a> {
     /// The timespan, with its rows and the kernel's counters.
     pub span_result: &'a TimeSpanResult,
     /// How targets were opened.
     pub plan: &'a TimeSpanPlan,
-    /// What they stand on.
+    /// The storage below them.
     pub environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     /// Those whose bytes are on the device as they are: see [`uncompressed`].
     pub uncompressed: &'a BTreeSet<&'a Path>,
-    /// As `uname -r` says; empty = unknown.
+    /// Release of the kernel as in `uname -r`; empty = unknown.
     pub kernel_release: &'a str,
 }
 
@@ -84,7 +85,7 @@ struct Transfer<'a> {
 /// Where the bytes of a row go.
 #[derive(Clone)]
 enum Storage<'a> {
-    /// To devices, through a file system of which one byte at a device may carry so many; `None` = unknown.
+    /// To devices, through a file system of which one byte at a device may carry this many; `None` = unknown.
     Devices { devices: Vec<&'a BlockDevice>, density: Option<u64>, is_overlay: bool },
     /// To a server whose bytes are counted.
     Share(ShareCounters),
@@ -111,7 +112,8 @@ impl Storage<'_> {
         }
     }
 
-    /// True if the kernel counts for the process what it fetches from there, and what it is left to write.
+    /// True if the kernel counts for the process the bytes that it fetches from there, and those that it is left to
+    /// write.
     const fn is_counted_for_process(&self) -> bool {
         self.density().is_some()
     }
@@ -196,7 +198,7 @@ struct Bound {
     /// `None` = not counted.
     bytes: Option<u64>,
     level: String,
-    /// Whether everything below was counted, too.
+    /// True if everything below was counted, too.
     is_complete: bool,
     without_others: bool,
 }
@@ -221,11 +223,11 @@ impl Bound {
     }
 }
 
-/// Everything that accounts are made of.
+/// All data that accounts are computed from.
 struct Books<'a> {
     sources: &'a LedgerSources<'a>,
     around: &'a KernelCountersAround,
-    /// What was counted in between.
+    /// Counts between the two readings.
     counted: KernelCounters,
     transfers: Vec<Transfer<'a>>,
 }
@@ -287,8 +289,8 @@ impl Books<'_> {
         }
     }
 
-    /// What the kernel fetched for this process, or was left to write by it, without what is known to be of other
-    /// accounts.
+    /// Bytes that the kernel fetched for this process, or was left to write by it, without those that are known to be
+    /// of other accounts.
     fn of_process(&self, operation: Operation, cache_use: CacheUse, transfers: &[&Transfer<'_>]) -> Bound {
         if !transfers.iter().all(|transfer| transfer.storage.is_counted_for_process()) || !self.counts_ring_threads() {
             return Bound::unknown();
@@ -302,9 +304,9 @@ impl Books<'_> {
         let bytes = match (operation, cache_use) {
             (Operation::Read, CacheUse::Direct) => process.map(|process| process.storage_read_bytes),
             (Operation::Read, _) => process.map(|process| process.storage_read_bytes.saturating_sub(direct)),
-            // Counted when it is submitted: says nothing of where it arrived.
+            // Counted when it is submitted: does not show where it arrived.
             (_, CacheUse::Direct) => None,
-            // What was written again before it left memory was counted once.
+            // Data that was written again before it left memory was counted once.
             (_, CacheUse::WriteThrough) => process.map(|process| process.storage_write_bytes.saturating_sub(direct)),
             (_, CacheUse::Cached) => {
                 let all = self.bytes_of(|transfer| transfer.operation == operation);
@@ -341,14 +343,14 @@ impl Books<'_> {
         Some((before.total_bytes(), after.total_bytes()))
     }
 
-    /// What all of these devices passed on.
+    /// Bytes that all of these devices passed on.
     fn below_all(&self, devices: &[&BlockDevice], operation: Operation) -> Bound {
         let bounds: Vec<Bound> = devices.iter().map(|device| self.below(device, operation)).collect();
         sum(&bounds)
     }
 
-    /// What a device and those below it passed on: of levels that follow each other the fewest bytes count, of devices
-    /// side by side their sum.
+    /// Bytes that a device and those below it passed on: of levels that follow each other the fewest bytes count, of
+    /// devices side by side their sum.
     fn below(&self, device: &BlockDevice, operation: Operation) -> Bound {
         let own = self.of_device(device, operation);
         let (density, is_end) = match &device.kind {
@@ -371,7 +373,7 @@ impl Books<'_> {
         own.or_less_kept(self.below_all(&devices, operation).scaled(density))
     }
 
-    /// What the device itself counted, without what others are known to have read from it.
+    /// Bytes that the device itself counted, without those that others are known to have read from it.
     fn of_device(&self, device: &BlockDevice, operation: Operation) -> Bound {
         let level = device.name.clone();
         let since_boot = self.around.after.devices.get(&device.name);
@@ -471,7 +473,7 @@ impl Bound {
         Self { bytes: self.bytes.map(|bytes| bytes.saturating_mul(density)), ..self }
     }
 
-    /// The smaller one; complete if what is below is.
+    /// The smaller one; complete if the one below is.
     fn or_less_kept(self, below: Self) -> Self {
         let is_complete = below.is_complete;
         Self { is_complete, ..self.or_less(below) }

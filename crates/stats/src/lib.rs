@@ -39,6 +39,7 @@ pub mod own_limits;
 mod part;
 pub mod preset_rows;
 mod ramp;
+pub mod ranks;
 mod rate;
 mod reduction;
 pub mod repeats;
@@ -52,6 +53,7 @@ mod steadiness;
 pub mod steady_state;
 mod storage_course;
 pub mod sweep;
+pub mod system_rates;
 mod time_span;
 pub mod verification;
 
@@ -77,22 +79,22 @@ use model::record::{Record, TimeSpanRecord};
 use model::result::{RunResult, TimeSpanResult, Tool, Totals};
 use model::targets_found::TargetsFound;
 
-/// Everything that a result is made of.
+/// All data that a result is computed from.
 #[derive(Clone, Debug)]
 pub struct Input<'a> {
-    /// What is known beside what was measured.
+    /// Facts about the run beside the measurement.
     pub context: RunContext,
-    /// What was asked for.
+    /// The request.
     pub profile: &'a Profile,
     /// The machine.
     pub system: &'a SystemFacts,
-    /// What was decided; `None` if the run was refused.
+    /// The plan; `None` if the run was refused.
     pub plan: Option<&'a Plan>,
-    /// What happened.
+    /// The raw data of the run.
     pub record: &'a Record,
 }
 
-/// What a result says beside its figures.
+/// Contents of a result beside its figures.
 #[derive(Clone, Debug, Default)]
 pub struct RunContext {
     /// The command line, arguments joined by single blanks, program name first.

@@ -1,6 +1,6 @@
 //! The highest rate that meets limits, from runs that each may mislead.
 //!
-//! What a run says is not its percentile but the share of its I/Os beyond the limit: shares can be pooled over runs
+//! The result of a run is not its percentile but the share of its I/Os beyond the limit: shares can be pooled over runs
 //! without loss, and exceed what the limit allows exactly when the pooled percentile exceeds the limit.
 
 mod monotone;
@@ -32,7 +32,7 @@ const fn allowed_share(figure: Metric) -> Option<f64> {
 
 /// Less than this of a limit is as good as this: no I/O lay beyond it.
 const USED_MIN: f64 = 0.02;
-/// What a run that cannot keep its rate has used.
+/// Use of the limit by a run that cannot keep its rate.
 const USED_SHORT: f64 = 10.0;
 /// No run is further off.
 const USED_MAX: f64 = 50.0;
@@ -44,11 +44,11 @@ pub struct Observation {
     pub point: usize,
     /// A confirming run: of the full length.
     pub is_confirming: bool,
-    /// What it says.
+    /// Its result.
     pub sample: LimitSample,
 }
 
-/// What one run of an open loop says; `None` if it did not measure what is limited.
+/// Result of one run of an open loop; `None` if it did not measure a limited metric.
 pub fn sample(result: &TimeSpanResult, limits: &[Limit]) -> Option<LimitSample> {
     let measured = result.measured.as_ref()?;
     let Some(LoadLoop::Open(open)) = &measured.load_loop else { return None };
@@ -70,7 +70,7 @@ fn used_of(result: &TimeSpanResult, open: &OpenLoop, limit: &Limit) -> Option<f6
     };
     let times = metrics::distribution(scope, result.measured.as_ref()?)?;
     let all = open.response_time.total.as_ref()?.count as f64;
-    // What has not started at the end waits already, and would be beyond the limit before long.
+    // An I/O that has not started at the end waits already, and would be beyond the limit before long.
     let backlog = match scope {
         Scope::Response | Scope::ReadResponse | Scope::WriteResponse => {
             open.backlog as f64 * if all > 0.0 { times.count as f64 / all } else { 1.0 }
@@ -92,7 +92,7 @@ fn beyond(response: &LatencyDistribution, at_most_ns: f64) -> f64 {
     response.buckets.iter().map(one).sum()
 }
 
-/// What a run used of the limit, within bounds.
+/// Use of the limit by a run, within bounds.
 fn used(sample: &LimitSample) -> f64 {
     let used = if sample.is_short { sample.used.max(USED_SHORT) } else { sample.used };
     used.min(USED_MAX)
@@ -144,8 +144,8 @@ pub fn seconds_min(limits: &[Limit], rate_iops: f64) -> f64 {
     completions as f64 / rate_iops.max(f64::MIN_POSITIVE)
 }
 
-/// What the target does at the end of a run without a rate: the I/Os per second of its last third. Burst credits and
-/// caches last for its beginning only.
+/// Sustained rate of the target at the end of a run without a rate: the I/Os per second of its last third. Burst
+/// credits and caches last for its beginning only.
 pub fn sustained_iops(result: &TimeSpanResult) -> Option<f64> {
     let measured = result.measured.as_ref()?;
     let series = &measured.series;

@@ -1,4 +1,4 @@
-//! Figures of a run while it goes on: what was counted since the last look, and so far.
+//! Figures of a run while it lasts: counts since the last sample, and so far.
 
 use crate::latency::percentiles_of;
 use crate::rate::per_second;
@@ -10,12 +10,12 @@ use model::live::{
 /// Median, 99th and 99.9th percentile in parts per billion.
 const RANKS_PPB: [u64; 3] = [500_000_000, 990_000_000, 999_000_000];
 
-/// What a look at a run found.
+/// Result of a sample of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Look {
-    /// The figures since the last look, and so far.
+    /// The figures since the last sample, and so far.
     pub interval: LiveInterval,
-    /// Counts since the last look, by target: reads, then writes.
+    /// Counts since the last sample, by target: reads, then writes.
     pub targets: Vec<[LiveTally; 2]>,
     /// Commits since then, of all targets.
     pub commit: LiveTally,
@@ -23,7 +23,7 @@ pub struct Look {
     pub response: LiveTally,
 }
 
-/// Follows one timespan from look to look.
+/// Follows one timespan from sample to sample.
 #[derive(Debug, Default)]
 pub struct Follower {
     targets: usize,
@@ -40,12 +40,13 @@ impl Follower {
         Self { targets, ..Self::default() }
     }
 
-    /// Before the first sample of a timespan of so many hosts: each has a row, with its number as that of the target.
+    /// Before the first sample of a timespan of this number of hosts: each has a row, with its number as that of the
+    /// target.
     pub fn of_hosts(hosts: usize) -> Self {
         Self { are_hosts: true, ..Self::new(hosts) }
     }
 
-    /// What happened since the last look in the same phase, or since the phase began.
+    /// Counts since the last sample in the same phase, or since the phase began.
     pub fn look(&mut self, counts: &LiveCounts) -> Look {
         if counts.phase != self.phase {
             *self = Self { phase: counts.phase, are_hosts: self.are_hosts, ..Self::new(self.targets) };
@@ -85,7 +86,7 @@ pub fn summed(counts: &LiveCounts) -> LiveCounts {
     LiveCounts { rows: vec![LiveRow { read, write, commit, response, ..LiveRow::default() }], ..*counts }
 }
 
-/// What was counted, put together in the ways that it is shown.
+/// Counts, grouped as they are shown.
 #[derive(Clone, Debug, Default)]
 struct Groups {
     total: Sides,
@@ -154,7 +155,7 @@ impl Groups {
 fn together<'a>(tallies: impl Iterator<Item = &'a LiveTally>, table: &mut [u64]) -> LiveTally {
     let mut all = LiveTally::default();
     for tally in tallies {
-        // Those of other hosts may be anything.
+        // Counts of other hosts may be anything.
         all.ios = all.ios.saturating_add(tally.ios);
         all.bytes = all.bytes.saturating_add(tally.bytes);
         all.latency_sum_ns = all.latency_sum_ns.wrapping_add(tally.latency_sum_ns);
@@ -170,7 +171,7 @@ fn together<'a>(tallies: impl Iterator<Item = &'a LiveTally>, table: &mut [u64])
     all
 }
 
-/// What was counted since `before`. The largest latency of all is the bound of those since.
+/// Counts since `before`. The largest latency of all is the bound of those since.
 fn difference(now: &LiveTally, before: &LiveTally) -> LiveTally {
     let mut earlier = before.buckets.iter().copied().peekable();
     let since = |&(index, count): &(u32, u64)| {

@@ -1,4 +1,4 @@
-//! What decided when I/Os started, and what became of the starts that were intended.
+//! Trigger of the I/O starts, and outcome of the intended starts.
 
 use crate::accuracy::Accuracy;
 use crate::latency::Merged;
@@ -59,7 +59,7 @@ fn depth(worker: &WorkerPlan) -> u32 {
     if worker.engine.kind.is_one_at_a_time() { 1 } else { worker.slots }
 }
 
-/// What must be known beside response times.
+/// Notes to be read with response times.
 pub(crate) fn notes(load_loop: &LoadLoop) -> Vec<Note> {
     let LoadLoop::Open(open) = load_loop else { return Vec::new() };
     let OpenLoop { depth, intended_starts: intended, backlog, delayed_by_depth: delayed, .. } = **open;

@@ -32,7 +32,7 @@ impl MetricBuckets {
         self.counts[at] = self.counts[at].saturating_add(count);
     }
 
-    /// How many there are.
+    /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }

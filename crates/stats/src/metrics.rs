@@ -1,7 +1,7 @@
 //! The value of any metric in a result.
 
 use crate::cpu::cpu_shares;
-use crate::headline::{P50_PPB, P99_PPB};
+use crate::ranks::{P50_PPB, P99_PPB};
 use model::figures::{CommitFigures, Figures, FlushFigures, LatencyDistribution, LatencyFigures};
 use model::metric::{Metric, MetricName, Scope};
 use model::operation::Operation;
@@ -31,8 +31,8 @@ pub(crate) fn distribution(scope: Scope, measured: &Measured) -> Option<&Latency
     Part::in_scope(scope, measured)?.distribution
 }
 
-/// All metrics of a timespan by their full names, in their units. A latency of all reads and writes is none of them if the
-/// application waits for another one, which a bare name means then.
+/// All metrics of a timespan by their full names, in their units. A latency of all reads and writes is left out if the
+/// application waits for another one, which a bare name then means.
 pub fn all(span: &TimeSpan, span_result: &TimeSpanResult) -> BTreeMap<String, f64> {
     let of_all = Scope::ALL.into_iter().filter(|scope| scope.is_in(span)).map(|scope| (None, scope));
     let of_streams = span.streams().into_iter().map(|(stream, _)| (Some(stream.clone()), Scope::All));

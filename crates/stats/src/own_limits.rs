@@ -1,4 +1,4 @@
-//! Limits that a load sets itself (`-g`, `--rate`, `-i` and `-j`), and whether they decided how much it did.
+//! Limits that a load sets itself (`-g`, `--rate`, `-i` and `-j`), and a check if they decided its I/Os per second.
 
 use model::profile::{Target, Throughput, TimeSpan};
 use model::result::{LoadLoop, Measured, RunResult};
@@ -36,7 +36,7 @@ impl OwnLimit {
 pub struct ReachedLimit {
     /// The limit.
     pub limit: OwnLimit,
-    /// What was done, as a share of what the limit allows, at most 1: of the thread that did least.
+    /// Rate as a share of the limit, at most 1: of the thread that did least.
     pub share: f64,
 }
 
@@ -55,7 +55,8 @@ pub fn reached_limits(span: &TimeSpan, measured: &Measured) -> Vec<Option<Reache
     }
 }
 
-/// True if the load reached a limit of its own on every target: its I/Os and bytes per second tell nothing of the storage.
+/// True if the load reached a limit of its own on every target: its I/Os and bytes per second show nothing of the
+/// storage.
 pub fn is_rate_limited(span: &TimeSpan, measured: &Measured) -> bool {
     let limits = reached_limits(span, measured);
     !limits.is_empty() && limits.iter().all(Option::is_some)
@@ -90,8 +91,8 @@ fn reached_limit(span: &TimeSpan, measured: &Measured, index: usize, target: &Ta
     Some(ReachedLimit { limit, share: least })
 }
 
-/// What was done as a share of what was asked for, at most 1; `None` if it is not within `kept`, give or take one step of
-/// the schedule at either end of the measurement.
+/// The rate as a share of the requested one, at most 1; `None` if it is not within `kept`, give or take one step of the
+/// schedule at either end of the measurement.
 fn kept_share(done: f64, asked: f64, step: f64, kept: &RangeInclusive<f64>) -> Option<f64> {
     let is_kept = done > 0.0 && done + step >= kept.start() * asked && done - step <= kept.end() * asked;
     is_kept.then(|| (done / asked).min(1.0))
@@ -104,7 +105,7 @@ mod tests {
     use model::result::{OpenLoop, Row};
     use model::units::Bytes;
 
-    /// 10 s in which each thread on each target did so many I/Os of 4 KiB per second.
+    /// 10 s in which each thread on each target did this many I/Os of 4 KiB per second.
     fn measured(threads: &[(usize, f64)]) -> Measured {
         let figures =
             |iops: f64| Figures { ios: (iops * 10.0) as u64, iops, bytes_per_s: iops * 4096.0, ..Figures::default() };

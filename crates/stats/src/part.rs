@@ -1,4 +1,4 @@
-//! One part of a measurement, asked for afterwards.
+//! One part of a measurement, requested afterwards.
 
 use crate::combine::pooled;
 use crate::latency::{coarse_upper_edge_ns, percentiles_of};
@@ -12,15 +12,14 @@ use std::fmt;
 /// The figures of a part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Where it begins, in nanoseconds since the start of the measurement: a section's start, at or before
-    /// what was asked for.
+    /// Where it begins, in nanoseconds since the start of the measurement: a section's start, at or before the
+    /// requested time.
     pub start_ns: u64,
     /// Where it ends: a section's end, at or after the requested time.
     pub end_ns: u64,
     /// Volumes, rates and latencies.
     pub figures: Directions<Figures>,
-    /// The percentiles that were asked for, ascending; empty without I/Os. At most 0.8 % (below 1 µs, 8 ns)
-    /// above the exact ones.
+    /// The requested percentiles, ascending; empty without I/Os. At most 0.8 % (below 1 µs, 8 ns) above the exact ones.
     pub percentiles: Directions<Vec<Percentile>>,
 }
 

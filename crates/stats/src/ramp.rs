@@ -1,6 +1,7 @@
 //! Response times over an offered rate that rises or falls (`--rate=1000..50000`).
 
 use crate::latency::{coarse_upper_edge_ns, figures, percentiles_of};
+use crate::ranks::P99_PPB;
 use hot::rate_curve::Curve;
 use model::packed_counts::PackedCounts;
 use model::plan::RateCurve;
@@ -8,10 +9,8 @@ use model::profile::{OfferedRate, TimeSpan};
 use model::record::{SectionRecord, Tally, TimeSpanRecord};
 use model::result::RampInterval;
 
-/// Parts that tell rates apart and hold enough I/Os each.
+/// Parts that distinguish rates and hold enough I/Os each.
 const INTERVALS_MAX: usize = 20;
-
-const P99_PPB: u64 = 990_000_000;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
     use model::record::SectionCounts;
 
-    /// One section of 100 ms with so many responses of 1 ms and one of 9 ms.
+    /// One section of 100 ms with this many responses of 1 ms and one of 9 ms.
     fn section(index: u64, fast: u64) -> SectionRecord {
         let coarse = |ns| hot::buckets::coarse(hot::buckets::index(ns)) as u32;
         let tally = Tally {

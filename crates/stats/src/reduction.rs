@@ -1,4 +1,4 @@
-//! How far what was written reduces (`--compress`, `--dedupe`).
+//! Measured reduction of written data (`--compress`, `--dedupe`).
 
 use model::plan::TimeSpanPlan;
 use model::profile::TimeSpan;
@@ -9,7 +9,7 @@ use structured_zstd::encoding::{CompressionLevel, compress_to_vec};
 /// Compressed at a time: a record of ZFS and what btrfs compresses at once.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// So many pieces are enough: each is made by the same law.
+/// This many pieces are enough: each is made by the same law.
 const PIECES_MAX: usize = 16;
 
 /// The figures of every target with such data.
@@ -68,7 +68,7 @@ mod tests {
     use model::record::RowRecord;
     use model::units::Millionths;
 
-    /// What is found in data that is made with these, in writes of a whole block.
+    /// Reduction that is measured in data with these settings, in writes of a whole block.
     fn found(ratio: u32, dedupe_percent: u32) -> ReductionFigures {
         found_in(4096, ratio, dedupe_percent)
     }

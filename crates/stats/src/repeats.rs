@@ -1,4 +1,4 @@
-//! What runs of the same load say together.
+//! Combined results of runs of the same load.
 
 mod levels;
 mod order;
@@ -13,7 +13,7 @@ use model::headline::Headline;
 use model::metric::{Metric, Scope, ScopedMetric};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF};
 
-/// Differences below this share of the mean are not worth a word.
+/// Differences below this share of the mean are not reported.
 const SHARE_MIN: f64 = 0.02;
 /// The first run differs if the others would have such a one among them this seldom.
 const FIRST_RUN_SIGNIFICANCE: f64 = 0.005;
@@ -56,15 +56,15 @@ pub struct Repeats {
     pub dependence: Option<Dependence>,
     /// The I/Os per second sit on two levels.
     pub levels: Option<TwoLevels>,
-    /// What the first run's I/Os per second differ from the mean of the others by, in percent of it, if
-    /// that cannot be scatter.
+    /// Difference of the first run's I/Os per second from the mean of the others, in percent of it, if that cannot be
+    /// scatter.
     pub first_run_percent: Option<f64>,
-    /// True if every run has a warning: the intervals are of the scatter of the runs, which does not show what the
-    /// warnings are about.
+    /// True if every run has a warning: the intervals are of the scatter of the runs, which does not show the cause of
+    /// the warnings.
     pub is_doubtful: bool,
 }
 
-/// Looks at the runs, in the order in which they were made; `None` without any.
+/// Figures of the runs, in the order in which they were made; `None` without any.
 pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
     let is_doubtful = is_doubtful(runs.iter().copied());
     let all = |metric: ScopedMetric| {
@@ -143,14 +143,13 @@ fn first_run(values: &[f64]) -> Option<f64> {
 }
 
 /// True if, at a checkpoint, the mean of the values is known to within `share` of it.
-///
-/// Looking again and again finds a narrow interval sooner or later by chance, so each of the `looks` that
-/// there may be has its part of the 5 % (Bonferroni).
+/// Repeated tests find a narrow interval sooner or later by chance, so each of the `looks` that there may be has its
+/// part of the 5 % (Bonferroni).
 pub fn is_sure(values: &[f64], share: f64, looks: u32) -> bool {
     half_width(values, looks).is_some_and(|half| half <= share * moments(values).0.abs())
 }
 
-/// Half the width of the interval of the mean that [`is_sure`] looks at.
+/// Half the width of the interval of the mean that [`is_sure`] tests.
 pub fn half_width(values: &[f64], looks: u32) -> Option<f64> {
     if values.len() < 2 {
         return None;

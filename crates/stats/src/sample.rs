@@ -1,4 +1,4 @@
-//! Mean and scatter of a few values, and how sure they make one.
+//! Mean and scatter of a few values, and Student's t for their errors.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -41,7 +41,7 @@ impl Source {
         }
     }
 
-    /// So many values, from a start that is like any other moment.
+    /// This many values, from a start that is like any other moment.
     pub(crate) fn series(self, count: usize, rng: &mut Rng) -> Vec<f64> {
         match self {
             Self::Autoregressive { correlation } => {
@@ -82,7 +82,7 @@ impl Server<'_> {
         let (mut ios, mut now) = (Vec::new(), 0.0);
         loop {
             let mut end = now + exponential(rng) / (self.rate)(now);
-            // What is left of an exponential time is one of the same law.
+            // The rest of an exponential time is one of the same law.
             if let Some(until) = (self.stalled_until)(end) {
                 end = until + exponential(rng) / (self.rate)(until);
             }
@@ -110,7 +110,7 @@ pub(crate) fn exponential(rng: &mut Rng) -> f64 {
     -uniform(rng).ln()
 }
 
-/// How many of 100 runs do as asked, the same every time.
+/// How many of 100 runs meet the condition, the same every time.
 pub(crate) fn coverage_percent(runs: u32, mut does: impl FnMut(&mut Rng) -> bool) -> f64 {
     let mut rng = Rng::new(6);
     let count = (0..runs).filter(|_| does(&mut rng)).count();

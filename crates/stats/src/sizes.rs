@@ -1,7 +1,7 @@
 //! I/Os of several sizes, by kind and size.
 
-use crate::headline::{P50_PPB, P99_PPB, P999_PPB};
 use crate::latency::{self, coarse_upper_edge_ns, percentiles_of};
+use crate::ranks::{P50_PPB, P99_PPB, P999_PPB};
 use crate::rate::Volume;
 use model::figures::{Figures, SizeFigures};
 use model::operation::Operation;

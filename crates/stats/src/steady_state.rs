@@ -4,11 +4,11 @@
 
 use crate::sample::mean;
 
-/// Rounds that are looked at together.
+/// Rounds that are evaluated together.
 pub const WINDOW: usize = 5;
-/// Rounds after which it is given up.
+/// Rounds after which the attempt ends.
 pub const ROUNDS_MAX: u32 = 25;
-/// Length of a round in seconds, if the load does not say.
+/// Length of a round in seconds, if the load does not state one.
 pub const ROUND_S: u32 = 60;
 const RANGE_PERCENT_MAX: f64 = 20.0;
 const RISE_PERCENT_MAX: f64 = 10.0;
@@ -16,7 +16,7 @@ const RISE_PERCENT_MAX: f64 = 10.0;
 /// The last rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Mean.
+    /// Mean of these rounds.
     pub mean: f64,
     /// Largest minus smallest, as a percentage of the mean.
     pub range_percent: f64,

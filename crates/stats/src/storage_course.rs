@@ -1,16 +1,18 @@
-//! What devices and shares did over a measurement, from readings of their counters.
+//! Activity of devices and shares over a measurement, from readings of their counters.
 
 use crate::device_rates;
 use crate::rate::Volume;
 use model::device_interval::{DeviceRates, RequestRates};
-use model::kernel_counters::{RpcCounters, ShareCounters, TransferCounters};
+use model::environment::TargetEnvironment;
+use model::kernel_counters::{CacheCounters, KernelCountersAround, RpcCounters, ShareCounters, TransferCounters};
 use model::record::CounterReading;
 use model::storage_course::{
-    DeviceCourse, DeviceFigures, DeviceRequests, DeviceStep, RpcFigures, ShareCourse, ShareFigures, ShareStep,
-    ShareTransfers,
+    CacheFigures, CacheHits, DeviceCourse, DeviceFigures, DeviceRequests, DeviceStep, RpcFigures, ShareCourse,
+    ShareFigures, ShareStep, ShareTransfers,
 };
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 const NS_PER_MS: f64 = 1e6;
 
@@ -20,6 +22,28 @@ pub(crate) fn devices(readings: &[CounterReading]) -> Vec<DeviceCourse> {
     let mut courses: Vec<(u64, DeviceCourse)> = names.into_iter().filter_map(|name| device(readings, name)).collect();
     courses.sort_by_key(|(requests, _)| Reverse(*requests));
     courses.into_iter().map(|(_, course)| course).collect()
+}
+
+/// The caches below the targets.
+pub(crate) fn caches(
+    around: Option<&KernelCountersAround>,
+    environments: &BTreeMap<PathBuf, TargetEnvironment>,
+) -> Vec<CacheFigures> {
+    let Some(KernelCountersAround { before, after }) = around else { return Vec::new() };
+    let hits = |hits: u64, misses: u64| {
+        let all = hits.saturating_add(misses);
+        CacheHits { hits, misses, hit_percent: (all > 0).then(|| hits as f64 / all as f64 * 100.0) }
+    };
+    let figures = |(name, now): (&String, &CacheCounters)| {
+        let counted = now.since(before.caches.get(name)?);
+        environments.values().any(|below| below.stands_on_cache(name)).then(|| CacheFigures {
+            cache: name.clone(),
+            read: hits(counted.read_hits, counted.read_misses),
+            write: counted.write_hits.zip(counted.write_misses).map(|(of_hits, misses)| hits(of_hits, misses)),
+            bypassed_reads: counted.bypassed_reads,
+        })
+    };
+    after.caches.iter().filter_map(figures).collect()
 }
 
 /// A device, and how many requests it completed; `None` if its counters do not reach over the measurement.
@@ -153,11 +177,53 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::kernel_counters::{DeviceCounters, RequestCounters};
+    use model::block_device::BlockDevice;
+    use model::environment::Backing;
+    use model::kernel_counters::{DeviceCounters, KernelCounters, RequestCounters};
 
     const S: u64 = 1_000_000_000;
 
-    /// Counters of a disk after so many reads of 4 KiB and 2 ms.
+    #[test]
+    fn caches_below_the_targets_have_shares_of_hits() {
+        let counters = |read_hits, read_misses, writes: Option<(u64, u64)>| CacheCounters {
+            read_hits,
+            read_misses,
+            write_hits: writes.map(|(hits, _)| hits),
+            write_misses: writes.map(|(_, misses)| misses),
+            bypassed_reads: writes.is_none().then_some(read_hits),
+        };
+        let of = |bcache, dm| KernelCounters {
+            caches: [("bcache0".to_owned(), bcache), ("dm-3".to_owned(), dm), ("ZFS ARC".to_owned(), bcache)].into(),
+            ..KernelCounters::default()
+        };
+        let around = KernelCountersAround {
+            before: of(counters(7, 7, None), counters(5, 5, Some((1, 2)))),
+            after: of(counters(97, 17, None), counters(5, 5, Some((4, 3)))),
+        };
+        let device = |name: &str| BlockDevice { name: name.to_owned(), ..BlockDevice::default() };
+        let backing = Backing::Devices(vec![device("bcache0"), device("dm-3")]);
+        let below = TargetEnvironment { backing, ..TargetEnvironment::default() };
+        let found = caches(Some(&around), &[(PathBuf::from("a"), below)].into());
+        let hits = |hits, misses, hit_percent| CacheHits { hits, misses, hit_percent };
+        let expected = [
+            CacheFigures {
+                cache: "bcache0".to_owned(),
+                read: hits(90, 10, Some(90.0)),
+                write: None,
+                bypassed_reads: Some(90),
+            },
+            CacheFigures {
+                cache: "dm-3".to_owned(),
+                read: hits(0, 0, None),
+                write: Some(hits(3, 1, Some(75.0))),
+                bypassed_reads: None,
+            },
+        ];
+        assert_eq!(found, expected, "no target is on ZFS");
+        assert_eq!(caches(None, &BTreeMap::new()), []);
+    }
+
+    /// Counters of a disk after this many reads of 4 KiB and 2 ms.
     fn reads(count: u64) -> DeviceCounters {
         DeviceCounters {
             read: RequestCounters { count, bytes: count * 4096, time_ms: count * 2, ..RequestCounters::default() },
@@ -219,7 +285,7 @@ mod tests {
         assert_eq!((alone[0].steps.len(), alone[0].max.read.iops), (1, 10_000.0));
     }
 
-    /// A share after so many reads, with this many transmissions and times.
+    /// A share after this many reads, with this many transmissions and times.
     fn nfs(at_ns: u64, count: u64, transmission_count: u64, [queue_ms, round_trip_ms]: [u64; 2]) -> CounterReading {
         let rpc = RpcCounters {
             transmission_count,

@@ -1,4 +1,4 @@
-//! What the runs of a sweep say together.
+//! Combined results of the runs of a sweep.
 
 mod advice;
 mod blocks;
@@ -9,7 +9,7 @@ pub use advice::{
     Compared, above_plateau, are_blocks_large, compared, front, is_doubtful, loads, range, unbeaten, varied_load,
 };
 pub use blocks::block_sizes;
-pub use counted::{Basis, basis, figures, figures_on, median_run, runs, runs_on};
+pub use counted::{CountedRuns, basis, figures, figures_on, median_run, runs, runs_on};
 pub use leaders::{Leaders, leaders};
 
 use crate::knee::{DEPTHS_MIN, DepthSample, knee, still_rises};
@@ -30,8 +30,8 @@ const OFF_CURVE: f64 = 0.05;
 /// ... and this many times as far as points are in the median.
 const OFF_CURVE_SPREADS: f64 = 4.0;
 
-/// The depth series of a sweep without their knees: points of equal settings but for those that make depth.
-/// Splits of one total depth are no series, because their depth does not vary.
+/// The depth series of a sweep without their knees: points of equal settings but for those that set the depth. Splits
+/// of one total depth are no series, because their depth does not vary.
 fn series(sweep: &Sweep) -> Vec<DepthSeries> {
     let mut groups = BTreeMap::<Vec<Setting>, BTreeMap<u32, Vec<usize>>>::new();
     for (index, point) in sweep.points.iter().enumerate() {
@@ -51,7 +51,7 @@ fn series(sweep: &Sweep) -> Vec<DepthSeries> {
     series
 }
 
-/// The settings of a point that do not make its depth, the same in all of a series; `None` if none makes it.
+/// The settings of a point that do not set its depth, the same in all of a series; `None` if none sets it.
 fn beside_depth(point: &Point) -> Option<Vec<Setting>> {
     let (depth, shared): (Vec<_>, Vec<_>) = point.settings.iter().cloned().partition(Setting::is_depth);
     (!depth.is_empty()).then_some(shared)
@@ -66,7 +66,7 @@ pub fn has_too_few_depths(points: &[Point]) -> bool {
     groups.values().any(|&count| count > 1) && groups.values().all(|&count| count < DEPTHS_MIN)
 }
 
-/// What the runs of a sweep say together, kept in it.
+/// Adds the combined results of the runs of a sweep to it.
 pub fn conclude(sweep: &mut Sweep) {
     sweep.depths = depths(sweep);
     sweep.front = loads(sweep).iter().flat_map(|points| front(sweep, points)).collect();
@@ -118,7 +118,7 @@ pub fn points_to_repeat(sweep: &Sweep) -> Vec<usize> {
     found
 }
 
-/// Points without a sound run, if another run may help: where most points are disturbed, the cause is none that passes.
+/// Points without a sound run, if another run may help: where most points are disturbed, the cause is lasting.
 fn disturbed(sweep: &Sweep) -> Vec<usize> {
     let points: Vec<usize> = (0..sweep.points.len()).filter(|point| figures(sweep, *point).is_some()).collect();
     let has_no_sound = |point: &usize| runs(sweep, *point).into_iter().filter_map(Visit::headline).all(is_disturbed);
@@ -184,7 +184,7 @@ pub fn is_flat(sweep: &Sweep) -> bool {
         let among = tried.iter().enumerate().filter(|(point, _)| value(*point).is_some_and(|v| v > from && v <= to));
         among.map(|(_, iops)| *iops).fold(0.0, f64::max)
     };
-    // What then says that throughput still rises must not find an end here.
+    // A range whose throughput is later reported as still rising must not end here.
     let sample =
         |(point, iops): (usize, &f64)| value(point).map(|size| DepthSample { depth: size as u32, iops: *iops });
     let samples: Vec<DepthSample> = tried.iter().enumerate().filter_map(sample).collect();
@@ -216,7 +216,7 @@ pub fn points_that_matter(sweep: &Sweep) -> Vec<usize> {
     points
 }
 
-/// What one of the devices below the targets has of a point.
+/// Figures of a point for one of the devices below the targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerDevice {
     /// I/Os of the devices for each I/O of the load: a write is made as often as there are copies.
@@ -352,7 +352,7 @@ pub fn shown(sweep: &Sweep) -> Option<(usize, Shown)> {
     to_use.or_else(|| best(sweep).map(|point| (point, Shown::Best)))
 }
 
-/// Where block sizes and depths vary together: what has the most of each kind of throughput.
+/// Where block sizes and depths vary together: the points with the most of each kind of throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcrossBlocks {
     /// The point with the most bytes per second.
@@ -385,10 +385,10 @@ pub fn point_at(sweep: &Sweep, series: &DepthSeries, depth: u32) -> Option<usize
     best_of(sweep, &series.points.iter().copied().filter(of_depth).collect::<Vec<_>>())
 }
 
-/// The points that can be told by throughput: those of the first load, and if some are confirmed only these.
+/// The points that are comparable by throughput: those of the first load, and if some are confirmed only these.
 pub fn compared_points(sweep: &Sweep) -> Vec<usize> {
     let points = loads(sweep).into_iter().next().unwrap_or_default();
-    let is_confirmed = |point: &usize| !runs_on(sweep, *point, Basis::Confirmed).is_empty();
+    let is_confirmed = |point: &usize| !runs_on(sweep, *point, CountedRuns::Confirmed).is_empty();
     let confirmed: Vec<usize> = points.iter().copied().filter(is_confirmed).collect();
     if confirmed.is_empty() { points } else { confirmed }
 }

@@ -11,6 +11,7 @@ use crate::{
     reduction, rotations, sizes, skew, storage_course, verification,
 };
 use model::confidence::FigureSteadiness;
+use model::ending::Ending;
 use model::engine_kind::EngineKind;
 use model::environment::TargetEnvironment;
 use model::figures::{Directions, Figures, LatencyDistribution};
@@ -20,28 +21,28 @@ use model::plan::{Pace, TimeSpanPlan};
 use model::profile::{StreamName, TimeSpan, Tracing};
 use model::record::{DirectionRecord, Outcome, RowRecord, SlowIo, Tally, ThreadRecord, TimeSpanRecord};
 use model::result::{
-    Ending, Measured, Row, StreamFigures, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits, TimeSpanResult,
+    Measured, Row, StreamFigures, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits, TimeSpanResult,
 };
 use model::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What the figures of one timespan are made of.
+/// The data that the figures of one timespan are computed from.
 pub(crate) struct Sources<'a> {
     pub(crate) span: &'a TimeSpan,
     pub(crate) verbose_stats: bool,
     pub(crate) topology: &'a Topology,
     pub(crate) plan: &'a TimeSpanPlan,
     pub(crate) record: &'a TimeSpanRecord,
-    /// What `-e` asked for.
+    /// Event classes that `-e` requested.
     pub(crate) tracing: Option<Tracing>,
-    /// What the targets stand on.
+    /// The storage below the targets.
     pub(crate) environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     /// Files of which nothing is compressed on the device.
     pub(crate) uncompressed: &'a BTreeSet<&'a Path>,
-    /// As `uname -r` says.
+    /// Release of the kernel as in `uname -r`.
     pub(crate) kernel_release: &'a str,
-    /// What the kernel logged during the whole run.
+    /// Kernel messages logged during the whole run.
     pub(crate) kernel_messages: &'a [KernelMessage],
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     result
 }
 
-/// What the kernel counted, if it was asked for (`-e`).
+/// Kernel events, if they were requested (`-e`).
 fn kernel_events(sources: &Sources<'_>) -> Option<KernelEvents> {
     let Sources { plan, record, environments, .. } = *sources;
     let (tracing, around) = sources.tracing.zip(record.kernel_counters.as_ref())?;
@@ -142,7 +143,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
         load_loop: Some(load_loop::load_loop(span, plan, record, &accuracy)),
         confidence: accuracy.confidence(),
-        // A load that varies by itself says nothing about the storage.
+        // A load that varies by itself shows nothing about the storage.
         steadiness: if sources.span.varies_rate() {
             FigureSteadiness::default()
         } else {
@@ -152,6 +153,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         sections: course::sections(&record.sections),
         devices: storage_course::devices(&record.readings),
         shares: storage_course::shares(&record.readings),
+        caches: storage_course::caches(record.kernel_counters.as_ref(), sources.environments),
         kernel_messages: kernel_messages::beside(&slowest, sources.kernel_messages, record.counted_from_ns),
         slowest,
         flushes: flushes::figures(plan, record, flush_latency.as_ref(), commit_latency.as_ref()),

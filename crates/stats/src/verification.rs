@@ -10,7 +10,7 @@ const NEAR_NS: u64 = 5_000_000_000;
 /// Messages that are kept of each unit.
 const MESSAGES_MAX: usize = 5;
 
-/// What a timespan found, with the messages by `CLOCK_MONOTONIC`.
+/// Results of verification in a timespan, with the messages by `CLOCK_MONOTONIC`.
 pub(crate) fn figures(record: &TimeSpanRecord, messages: &[KernelMessage]) -> Option<VerificationFigures> {
     let mut figures = record.verification.clone()?;
     figures.unchecked_percent = unchecked_percent(figures.checked_units, figures.unchecked_units);
@@ -26,7 +26,7 @@ pub fn unchecked_percent(checked_units: u64, unchecked_units: u64) -> Option<f64
     (read > 0).then(|| 100.0 * unchecked_units as f64 / read as f64)
 }
 
-/// What the kernel logged near a read, in the order of time; the nearest messages if there are more than 5. All times are by
+/// Kernel messages near a read, in the order of time; the nearest messages if there are more than 5. All times are by
 /// `CLOCK_MONOTONIC`.
 pub fn near_messages(read_at_ns: u64, messages: &[KernelMessage]) -> Vec<NearMessage> {
     let after_read_ns = |message: &KernelMessage| message.at_ns.saturating_sub(read_at_ns.cast_signed());

@@ -8,10 +8,10 @@ use model::facts::SystemFacts;
 use model::figures::LatencyDistribution;
 use model::note::Note;
 use model::plan::{
-    Area, Assignment, Content, EffectiveDistribution, EffectiveRange, EnginePlan, Expected, Intervals, OpenPlan, Pace,
-    Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget,
+    Area, Assignment, EffectiveDistribution, EffectiveRange, EnginePlan, Expected, Intervals, OpenPlan, Plan,
+    Preparation, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
-use model::profile::{IoPriority, Profile, RateProcess, Target, TimeSpan};
+use model::profile::{Profile, RateProcess, Target, TimeSpan};
 use model::record::{
     CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, Tally, ThreadRecord,
     TimeSpanRecord, TimesRecord, WaitCounts,
@@ -46,24 +46,7 @@ fn target_plan(path: &str) -> TargetPlan {
 
 fn served(target: usize) -> WorkerTarget {
     let area = Area { base_bytes: 0, size_bytes: 9 << 40, alignment_bytes: 4096, positions: 9 << 28 };
-    WorkerTarget {
-        target,
-        relative_thread: 0,
-        slots: 1,
-        weight: 1,
-        block_bytes: 4096,
-        sizes: None,
-        pattern: Pattern::Sequential { area, start_bytes: 0 },
-        write_percent: 50,
-        discard_percent: 0,
-        write_zeroes_percent: 0,
-        content: Content::Ramp,
-        pace: Pace::Unlimited,
-        mapped: None,
-        priority: IoPriority::Normal,
-        large_pages: false,
-        effective_distribution: None,
-    }
+    WorkerTarget { target, write_percent: 50, ..WorkerTarget::example(area) }
 }
 
 fn worker(thread: u32, targets: Vec<WorkerTarget>) -> WorkerPlan {

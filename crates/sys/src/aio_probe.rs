@@ -1,15 +1,15 @@
-//! Whether this process may use Linux AIO.
+//! Availability of Linux AIO to this process.
 
 use std::io;
 
-/// Makes the smallest possible context and destroys it again.
+/// Creates the smallest possible context and destroys it again.
 pub fn probe() -> io::Result<()> {
     let (mut context, requests): (libc::c_ulong, libc::c_long) = (0, 1);
     // SAFETY: the kernel writes the context's handle, one word, behind the pointer.
     if unsafe { libc::syscall(libc::SYS_io_setup, requests, &raw mut context) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call succeeded, so this is a context that nobody else knows; nothing is under way in it.
+    // SAFETY: the call succeeded, so this is a context of this function alone; no I/O is in flight in it.
     unsafe { libc::syscall(libc::SYS_io_destroy, context) };
     Ok(())
 }

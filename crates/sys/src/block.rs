@@ -42,16 +42,16 @@ struct LoopInfo64 {
     init: [u64; 2],
 }
 
-/// What a loop device stands on.
+/// Backing of a loop device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopStatus {
-    /// Device number of the file system that the backing file or node is on, as `stat` shows it.
+    /// Device number of the file system with the backing file or node, as in `stat`.
     pub device: u64,
     /// Inode number of the backing file or node.
     pub inode: u64,
     /// Device number of a backing device; 0 if the backing is a regular file.
     pub rdevice: u64,
-    /// Where in it the loop device begins, in bytes.
+    /// Offset in the backing at which the loop device begins, in bytes.
     pub offset_bytes: u64,
     /// Size limit of the loop device in bytes; 0 = up to the end of the file.
     pub size_limit_bytes: u64,
@@ -59,9 +59,9 @@ pub struct LoopStatus {
     pub flags: u32,
 }
 
-/// What the open loop device stands on. `ENXIO` if it is free, `ENOTTY` if it is no loop device.
+/// The backing of the open loop device. `ENXIO` if it is free, `ENOTTY` if it is no loop device.
 pub fn loop_status(device: &File) -> io::Result<LoopStatus> {
-    // Other drivers may take the same number for another request.
+    // Other drivers may use the same number for another request.
     let metadata = device.metadata()?;
     if !metadata.file_type().is_block_device() || rustix::fs::major(metadata.rdev()) != LOOP_MAJOR {
         return Err(rustix::io::Errno::NOTTY.into());
@@ -81,7 +81,7 @@ pub fn loop_status(device: &File) -> io::Result<LoopStatus> {
     })
 }
 
-/// Tells a device that it may forget a range, in bytes.
+/// Discards a range of a device, in bytes.
 pub fn discard(device: impl AsFd, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
     // SAFETY: BLKDISCARD reads two words of 64 bits through its pointer argument, and Setter hands it a pointer to them.
     let range = unsafe { Setter::<BLKDISCARD, [u64; 2]>::new([offset_bytes, length_bytes]) };
@@ -89,9 +89,8 @@ pub fn discard(device: impl AsFd, offset_bytes: u64, length_bytes: u64) -> io::R
     Ok(unsafe { ioctl(device, range) }?)
 }
 
-/// Opens a device for reading and claims it: until the descriptor is closed the kernel grants no
-/// other claim. `EBUSY` if a file system (of any mount namespace), swap, another device or
-/// another process has one.
+/// Opens a device for reading and claims it: until the descriptor is closed the kernel grants no other claim. `EBUSY`
+/// if a file system (of any mount namespace), swap, another device or another process has one.
 pub fn claim(path: &Path) -> io::Result<File> {
     let flags = OFlags::EXCL | OFlags::NONBLOCK | OFlags::NOCTTY;
     if let Some(opened) = crate::confinement::open_covered(path, OFlags::RDONLY | OFlags::CLOEXEC | flags) {
@@ -100,8 +99,7 @@ pub fn claim(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
-/// Opens a device for reading past the page cache: offsets, lengths and memory must be aligned to its
-/// sectors.
+/// Opens a device for reading past the page cache: offsets, lengths and memory must be aligned to its sectors.
 pub fn open_past_cache(path: &Path) -> io::Result<File> {
     crate::file::open_to_look_with(path, OFlags::DIRECT)
 }
@@ -115,8 +113,8 @@ pub fn try_lock(disk: &File) -> io::Result<bool> {
     }
 }
 
-/// Number of this use of the disk's name since boot: it changes when the name is given to another
-/// disk, or a medium or backing file is exchanged. Partitions have that of their disk.
+/// Sequence number of the current use of the disk's name since boot: it changes when the name is given to another disk,
+/// or a medium or backing file is exchanged. Partitions have that of their disk.
 pub fn disk_sequence(device: &File) -> io::Result<u64> {
     // SAFETY: BLKGETDISKSEQ writes exactly one u64 through its pointer argument, and Getter hands
     // it a pointer to one.
@@ -134,7 +132,7 @@ pub fn size_bytes(device: &File) -> io::Result<u64> {
     Ok(unsafe { ioctl(device, getter) }?)
 }
 
-/// Logical sector size in bytes: the unit that direct I/O comes in.
+/// Logical sector size in bytes: the unit of direct I/O.
 pub fn logical_block_bytes(device: &File) -> io::Result<u32> {
     Ok(rustix::fs::ioctl_blksszget(device)?)
 }

@@ -1,4 +1,4 @@
-//! Small programs that the kernel runs at its tracepoints (eBPF), and the tables that they share with us.
+//! Small programs that the kernel runs at its tracepoints (eBPF), and the maps that they share with us.
 //!
 //! See bpf(2). Calls need `CAP_BPF` and `CAP_PERFMON`, or root.
 
@@ -25,11 +25,10 @@ const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 const PERF_EVENT_IOC_ENABLE: libc::c_ulong = 0x2400;
 const PERF_EVENT_IOC_SET_BPF: libc::c_ulong = 0x4004_2408;
 
-/// What the kernel says of a program that it refuses, at most.
+/// The maximum length of the kernel's log on a program that it rejects.
 const LOG_BYTES: usize = 64 << 10;
 
-/// The licence that the kernel is told: some of its functions are for programs under a licence that goes with
-/// its own.
+/// The licence declared to the kernel: some of its functions are only for programs under a GPL-compatible licence.
 const LICENCE: &[u8] = b"Dual MIT/GPL\0";
 
 /// `union bpf_attr`, as far as it is used here.
@@ -43,11 +42,11 @@ fn bpf(command: libc::c_long, attributes: &mut Attributes) -> io::Result<i32> {
 }
 
 fn owned(number: i32) -> OwnedFd {
-    // SAFETY: the kernel has just made it, so nobody else owns it.
+    // SAFETY: the kernel has just created it, so nobody else owns it.
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 
-/// Two numbers of 32 bits in the order in which they lie in memory.
+/// Two numbers of 32 bits in memory order.
 const fn pair(first: u32, second: u32) -> u64 {
     if cfg!(target_endian = "little") {
         first as u64 | (second as u64) << 32
@@ -56,16 +55,16 @@ const fn pair(first: u32, second: u32) -> u64 {
     }
 }
 
-/// A hash table that programs and we share.
+/// A hash table shared with programs.
 #[derive(Debug)]
 pub struct HashTable<const KEY_BYTES: usize>(OwnedFd);
 
 impl<const KEY_BYTES: usize> HashTable<KEY_BYTES> {
-    /// A table from keys to counts, of so many at most.
+    /// A table from keys to counts, of at most `entries_max` entries.
     ///
     /// # Errors
     ///
-    /// If the kernel lets us have none (`EPERM`), or knows no tables.
+    /// If the kernel permits none (`EPERM`), or does not support tables.
     pub fn create(entries_max: u32) -> io::Result<Self> {
         let mut attributes = Attributes::default();
         attributes[0] = pair(MAP_TYPE_HASH, KEY_BYTES as u32);
@@ -73,16 +72,16 @@ impl<const KEY_BYTES: usize> HashTable<KEY_BYTES> {
         bpf(MAP_CREATE, &mut attributes).map(|number| Self(owned(number)))
     }
 
-    /// How programs name it.
+    /// Its number in programs.
     pub fn number(&self) -> i32 {
         self.0.as_raw_fd()
     }
 
-    /// What it holds now, in no order.
+    /// Its current entries, in no order.
     ///
     /// # Errors
     ///
-    /// Those of bpf(2); entries that come or go meanwhile may be missing.
+    /// Those of bpf(2); entries that are added or removed meanwhile may be missing.
     pub fn entries(&self) -> io::Result<Vec<([u8; KEY_BYTES], u64)>> {
         let mut entries = Vec::new();
         let mut key: Option<[u8; KEY_BYTES]> = None;
@@ -97,7 +96,7 @@ impl<const KEY_BYTES: usize> HashTable<KEY_BYTES> {
             }
             let mut value = [0u64; 1];
             let mut attributes = self.attributes(next.as_ptr(), value.as_mut_ptr().cast());
-            // Gone since it was found: it counts for nothing.
+            // Removed since it was found: ignored.
             if bpf(MAP_LOOKUP_ELEM, &mut attributes).is_ok() {
                 entries.push((next, value[0]));
             }
@@ -115,7 +114,7 @@ impl<const KEY_BYTES: usize> HashTable<KEY_BYTES> {
     }
 }
 
-/// A program at a tracepoint. It stays there until this is dropped.
+/// A program attached to a tracepoint until this is dropped.
 #[derive(Debug)]
 pub struct Attached {
     _program: OwnedFd,
@@ -126,13 +125,13 @@ pub struct Attached {
 ///
 /// # Errors
 ///
-/// Those of bpf(2) and `perf_event_open(2)`; with what the kernel says of a program that it does not like.
+/// Those of bpf(2) and `perf_event_open(2)`; for a rejected program, with the kernel's log.
 pub fn attach(program: &[Instruction], tracepoint_id: u64) -> io::Result<Attached> {
     let program = load(program)?;
     let mut attributes = [0u64; PERF_EVENT_ATTR_BYTES as usize / 8];
     attributes[0] = pair(PERF_TYPE_TRACEPOINT, PERF_EVENT_ATTR_BYTES);
     attributes[1] = tracepoint_id;
-    // Each time. The samples themselves go nowhere: there is no buffer.
+    // At each event. The samples themselves are dropped: there is no buffer.
     attributes[2] = 1;
     let (every_process, cpu, no_group) = (-1, 0, -1);
     // SAFETY: the kernel reads as many bytes as `attributes` says that it has, which are all of them.
@@ -150,7 +149,7 @@ pub fn attach(program: &[Instruction], tracepoint_id: u64) -> io::Result<Attache
         return Err(io::Error::last_os_error());
     }
     let event = owned(event as i32);
-    // A program runs on all CPUs, whichever the event is of.
+    // A program runs on all CPUs, whatever the CPU of the event.
     for (request, argument) in [(PERF_EVENT_IOC_SET_BPF, program.as_raw_fd()), (PERF_EVENT_IOC_ENABLE, 0)] {
         // SAFETY: both requests take an integer.
         if unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) } < 0 {
@@ -172,7 +171,7 @@ fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => return Err(error),
         Err(_) => {}
     }
-    // Once more, with the kernel's reasons: a log costs time and, if it is too short, the program.
+    // Again, with the kernel's log: it costs time and, if its buffer is too short, the program is rejected.
     attributes[3] = pair(1, log.len() as u32);
     attributes[4] = log.as_mut_ptr().expose_provenance() as u64;
     bpf(PROG_LOAD, &mut attributes).map(owned).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Where btrfs keeps its address space: its chunks and their devices.
+//! The address space of btrfs: its chunks and their devices.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ const HEADER_BYTES: usize = 32;
 const CHUNK_BYTES: usize = 48;
 /// `struct btrfs_stripe`.
 const STRIPE_BYTES: usize = 32;
-/// Where `struct btrfs_ioctl_dev_info_args` has the path.
+/// Offset of the path in `struct btrfs_ioctl_dev_info_args`.
 const PATH_AT: usize = 3072;
 /// More chunks than a file system of 100 TiB has.
 const CHUNKS_MAX: usize = 1 << 20;
@@ -32,33 +32,33 @@ const fn request(number: libc::c_ulong) -> libc::c_ulong {
     (3 << 30) | ((ARGUMENT_BYTES as libc::c_ulong) << 16) | (0x94 << 8) | number
 }
 
-/// A part of the address space, and where it is.
+/// A part of the address space, and its place on devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     /// Its first address.
     pub start_bytes: u64,
     /// Its length.
     pub length_bytes: u64,
-    /// How its stripes make it up.
+    /// Distribution of its bytes over its stripes.
     pub layout: ChunkLayout,
-    /// Each stripe's device and where it begins there.
+    /// Each stripe's device and its offset there.
     pub stripes: Vec<(u64, u64)>,
 }
 
-/// How stripes make up a chunk.
+/// Distribution of a chunk's bytes over its stripes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChunkLayout {
-    /// Each stripe holds all of it (single, DUP, RAID1 and its kind).
+    /// Each stripe contains all of them (single, DUP, RAID1 and its variants).
     #[default]
     Copies,
-    /// It is spread over the stripes; each byte is on this many of them.
+    /// They are spread over the stripes; each byte is on this many of them.
     Spread {
         /// 2 for RAID10, 1 for RAID0, RAID5 and RAID6.
         copies: u64,
     },
 }
 
-/// All chunks of the file system that `file` is on, by address. Needs root.
+/// All chunks of the file system of `file`, by address. Needs root.
 pub fn chunks(file: &File) -> io::Result<Vec<Chunk>> {
     let mut chunks: Vec<Chunk> = Vec::new();
     let mut from = 0;
@@ -75,7 +75,7 @@ pub fn chunks(file: &File) -> io::Result<Vec<Chunk>> {
     }
 }
 
-/// The path of the device with this number in the file system that `file` is on.
+/// The path of the device with this number in the file system of `file`.
 pub fn device_path(file: &File, device: u64) -> io::Result<PathBuf> {
     let mut argument = vec![0_u64; ARGUMENT_BYTES / 8];
     argument[0] = device;
@@ -115,10 +115,10 @@ fn bytes_of(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// The chunks in an answer; `None` if it makes no sense.
+/// The chunks in an answer; `None` if it is invalid.
 fn parse(answer: &[u8]) -> Option<Vec<Chunk>> {
     let bytes = |at: usize, length: usize| answer.get(at..at.checked_add(length)?);
-    // The header is in the machine's order, what is on the disk in little-endian.
+    // The header is in native byte order, on-disk data in little-endian.
     let count = u32::from_ne_bytes(bytes(64, 4)?.try_into().ok()?);
     let long = |at: usize| Some(u64::from_le_bytes(bytes(at, 8)?.try_into().ok()?));
     let mut at = KEY_BYTES;

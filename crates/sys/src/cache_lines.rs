@@ -7,8 +7,8 @@ use other as cpu;
 #[cfg(target_arch = "x86_64")]
 use x86_64 as cpu;
 
-/// True if this CPU can write cache lines back to memory that keeps its content without a system call (CLWB or
-/// CLFLUSHOPT of x86-64, DC CVAP of ARM64).
+/// True if this CPU can write cache lines back to persistent memory without a system call (CLWB or CLFLUSHOPT of
+/// x86-64, DC CVAP of ARM64).
 pub fn can_write_back() -> bool {
     cpu::write_back_instruction().is_some()
 }
@@ -41,7 +41,7 @@ mod x86_64 {
     pub(super) enum WriteBack {
         /// CLWB: the line may stay in the cache.
         Keep,
-        /// CLFLUSHOPT: it does not.
+        /// CLFLUSHOPT: the line is evicted.
         Evict,
     }
 
@@ -111,8 +111,8 @@ mod aarch64 {
     use core::arch::asm;
     use std::sync::OnceLock;
 
-    /// DC CVAP: clean to the point of persistence. DC CVAC would only clean to where all CPUs agree, which may
-    /// lose its content with the power.
+    /// DC CVAP: clean to the point of persistence. DC CVAC would only clean to the point of coherency, whose content
+    /// may be lost with the power.
     #[derive(Clone, Copy)]
     pub(super) struct CleanToPersistence;
 
@@ -124,7 +124,7 @@ mod aarch64 {
 
     /// The smallest line of all data caches.
     pub(super) fn line_bytes() -> usize {
-        // Linux emulates the read, which takes long, where the CPUs differ.
+        // Where the CPUs differ, Linux emulates the read, which is slow.
         static FOUND: OnceLock<usize> = OnceLock::new();
         *FOUND.get_or_init(|| {
             let cache_type: u64;
@@ -156,7 +156,7 @@ mod aarch64 {
     ///
     /// As for `ptr::copy_nonoverlapping`.
     pub(crate) unsafe fn copy_past(from: *const u8, to: *mut u8, bytes: usize) {
-        // SAFETY: the caller's promise is the one needed.
+        // SAFETY: the caller guarantees the same.
         unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) }
     }
 }
@@ -186,7 +186,7 @@ mod other {
     ///
     /// As for `ptr::copy_nonoverlapping`.
     pub(crate) unsafe fn copy_past(from: *const u8, to: *mut u8, bytes: usize) {
-        // SAFETY: the caller's promise is the one needed.
+        // SAFETY: the caller guarantees the same.
         unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) }
     }
 }

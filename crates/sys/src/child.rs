@@ -11,7 +11,7 @@ pub fn end_with_this_thread(command: &mut Command) {
     let parent = Some(rustix::process::getpid());
     let ask = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // It may have ended before the kernel was asked.
+        // It may have ended before the request to the kernel.
         if rustix::process::getppid() == parent { Ok(()) } else { Err(io::Error::from(rustix::io::Errno::SRCH)) }
     };
     // SAFETY: between fork and exec, the closure makes two system calls and allocates nothing.

@@ -10,8 +10,8 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The least by which `CLOCK_MONOTONIC` advances as the kernel says, in nanoseconds: one, or a tick of the
-/// scheduler on a kernel without high-resolution timers.
+/// Resolution of `CLOCK_MONOTONIC` as reported by the kernel, in nanoseconds: one, or a tick of the scheduler on a
+/// kernel without high-resolution timers.
 pub fn monotonic_step_ns() -> u64 {
     let step = rustix::time::clock_getres(ClockId::Monotonic);
     step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64
@@ -24,7 +24,7 @@ pub fn sleep_until_ns(until_ns: u64) {
     let _ = rustix::thread::clock_nanosleep_absolute(rustix::thread::ClockId::Monotonic, &until);
 }
 
-/// Lets this thread's sleeps end within a nanosecond of their time instead of the usual 50 µs.
+/// Makes this thread's sleeps end within a nanosecond of their time instead of the usual 50 µs.
 pub fn use_exact_sleeps() -> io::Result<()> {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
     if unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) } == 0 {

@@ -1,8 +1,8 @@
-//! Where a process opens targets that another machine names: beneath folders that it holds open, and devices that its
-//! owner listed.
+//! Restricts the targets that a process can open on behalf of another machine: to those inside directories that it
+//! holds open, and devices that its owner listed.
 //!
-//! It holds for the whole process and cannot be lifted. What opens a target, makes one or looks for its folder comes
-//! through [`open`]; without a confinement that is `open(2)`.
+//! It applies to the whole process and cannot be lifted. All code that opens or creates a target or looks for its
+//! directory uses [`open`]; without a confinement that is `open(2)`.
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use std::io;
@@ -12,28 +12,28 @@ use std::sync::OnceLock;
 
 static HERE: OnceLock<Confinement> = OnceLock::new();
 
-/// Folders and devices that may be opened.
+/// Directories and devices that may be opened.
 #[derive(Debug, Default)]
 pub struct Confinement {
-    /// Each with the path that targets in it begin with.
+    /// Each with the path prefix of its targets.
     folders: Vec<(PathBuf, OwnedFd)>,
-    /// Device files, each with its path as targets name it and its number.
+    /// Device files, each with its path in targets and its number.
     devices: Vec<(PathBuf, u64)>,
 }
 
-/// What stands at a path.
+/// Kind of the file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A regular file.
     File,
-    /// A block device that is listed.
+    /// A listed block device.
     Device,
-    /// Nothing, in a folder that is there.
+    /// Nothing, in an existing directory.
     Free,
 }
 
 impl Confinement {
-    /// Holds these folders and devices, given by absolute paths.
+    /// Opens these directories and devices, given by absolute paths.
     ///
     /// # Errors
     ///
@@ -63,25 +63,25 @@ impl Confinement {
         Ok(())
     }
 
-    /// From now on, this process opens no other targets.
+    /// Confines this process: from now on it opens no other targets.
     ///
-    /// `None` = there is another one already.
+    /// `None` = there is another confinement already.
     pub fn enter(self) -> Option<&'static Self> {
         HERE.set(self).ok()?;
         HERE.get()
     }
 
-    /// True if a path begins as those of targets do. Others are paths of the program itself, as of devices below a target.
+    /// True if a path has the prefix of targets. Others are paths of the program itself, as of devices below a target.
     fn covers(&self, path: &Path) -> bool {
         self.folders.iter().any(|(folder, _)| path.starts_with(folder))
             || self.devices.iter().any(|(own, _)| own == path)
     }
 
-    /// What stands at a path.
+    /// The kind of the file at a path.
     ///
     /// # Errors
     ///
-    /// It may not be opened; the error says why.
+    /// If it may not be opened; the error has the reason.
     pub fn place(&self, path: &Path) -> io::Result<Place> {
         match self.hold(path) {
             Ok((_, found)) => match FileType::from_raw_mode(found.st_mode) {
@@ -97,8 +97,8 @@ impl Confinement {
         }
     }
 
-    /// Opens what may be opened. Neither the path nor what it names can lead elsewhere: no link is followed, and what
-    /// was looked at is what is opened.
+    /// Opens a permitted target. Neither the path nor the file can lead elsewhere: no link is followed, and the file
+    /// that was checked is the one that is opened.
     fn open(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         let (place, _) = self.hold(path)?;
         if flags.contains(OFlags::PATH) {
@@ -107,7 +107,7 @@ impl Confinement {
         Ok(rustix::fs::openat(CWD, format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty())?)
     }
 
-    /// Holds what stands at a path, without opening it.
+    /// Holds the file at a path, without opening it for I/O.
     fn hold(&self, path: &Path) -> io::Result<(OwnedFd, Stat)> {
         if let Some((_, number)) = self.devices.iter().find(|(device, _)| device == path) {
             let place = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
@@ -115,7 +115,7 @@ impl Confinement {
             let is_it = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice && found.st_rdev == *number;
             return if is_it { Ok((place, found)) } else { Err(refused("is no longer the device that was allowed")) };
         }
-        // As it is written: a path with `..` would have to be understood to be judged.
+        // As written: a path with `..` would have to be resolved before it could be checked.
         if path.components().any(|part| part == Component::ParentDir) {
             return Err(refused("contains '..'"));
         }
@@ -144,7 +144,7 @@ impl Confinement {
     }
 }
 
-/// Says who may have taken the call away.
+/// Adds the likely cause where the system call is not available.
 fn told_of_openat2(error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::Unsupported {
         return error;
@@ -154,12 +154,12 @@ fn told_of_openat2(error: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, reason)
 }
 
-/// True if this process opens a path as its confinement allows, whatever links somebody puts there.
+/// True if this process opens a path by its confinement, whatever links were put there.
 pub fn covers(path: &Path) -> bool {
     HERE.get().is_some_and(|confinement| confinement.covers(path))
 }
 
-/// Opens a path if this process is confined and it [is one of a target](covers); `None` otherwise.
+/// Opens a path if this process is confined and it [is that of a target](covers); `None` otherwise.
 pub(crate) fn open_covered(path: &Path, flags: OFlags) -> Option<io::Result<OwnedFd>> {
     HERE.get().filter(|confinement| confinement.covers(path)).map(|confinement| confinement.open(path, flags))
 }
@@ -168,11 +168,11 @@ fn refused(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
-/// Opens something that exists; where this process is confined, only what it may.
+/// Opens an existing file; where this process is confined, only a permitted one.
 ///
 /// # Errors
 ///
-/// Those of `open(2)`; [`io::ErrorKind::PermissionDenied`] for what lies elsewhere.
+/// Those of `open(2)`; [`io::ErrorKind::PermissionDenied`] for all other paths.
 pub fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     match HERE.get() {
         None => Ok(rustix::fs::open(path, flags, Mode::empty())?),
@@ -190,7 +190,7 @@ pub fn open_to_read(path: &Path) -> io::Result<std::fs::File> {
     open(path, OFlags::RDONLY | OFlags::CLOEXEC).map(Into::into)
 }
 
-/// Makes the directories of a path that are missing; a confined process makes none.
+/// Creates the missing directories of a path; a confined process creates none.
 pub fn create_folders(path: &Path) -> io::Result<()> {
     match HERE.get() {
         None => std::fs::create_dir_all(path),
@@ -205,7 +205,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// A folder that is allowed, and another one beside it; or why there can be none.
+    /// A permitted directory, and another one beside it; or why there can be none.
     fn house() -> Result<(TempDir, Confinement), String> {
         let house = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("our folder");
         for folder in ["allowed/deep", "other", "allowed-too"] {

@@ -1,4 +1,4 @@
-//! Making files: blocks for them, direct writes to them, and forgetting their cached pages.
+//! Creating files: reserving blocks, direct writes, and dropping their cached pages.
 
 use rustix::fs::{Advice, FallocateFlags, OFlags};
 use rustix::io::Errno;
@@ -29,7 +29,7 @@ pub fn reserve(file: impl AsFd, bytes: u64) -> io::Result<()> {
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes)?)
 }
 
-/// Gives up all that a file holds.
+/// Truncates a file to 0 bytes.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
-//! Descriptors that the program was started with, and tables of them.
+//! Inherited descriptors, and descriptor tables.
 
 use rustix::fs::OFlags;
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-/// A descriptor of our own for what `number` stands for.
+/// Duplicates an inherited descriptor.
 ///
 /// # Errors
 ///
@@ -24,11 +24,11 @@ pub fn duplicate_for_writing(number: u32) -> io::Result<OwnedFd> {
     if duplicate < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made it, so nobody else owns it.
+    // SAFETY: the kernel has just created it, so nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(duplicate) })
 }
 
-/// True if whatever is written through a descriptor goes behind all that is in its file.
+/// True if writes through a descriptor are appended to its file.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn appends(descriptor: impl AsFd) -> io::Result<bool> {
     Ok(rustix::fs::fcntl_getfl(descriptor)?.contains(OFlags::APPEND))
 }
 
-/// True if two threads, of whatever processes, have one table of descriptors.
+/// True if two threads, of any processes, share one table of descriptors.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ mod tests {
             ended.recv().ok();
         });
         let other_id = told.recv().expect("it runs");
-        // Without kcmp in the kernel, there is nothing to ask.
+        // Without kcmp in the kernel, there is nothing to test.
         if let Ok(is_shared) = are_shared(thread(), other_id) {
             assert!(is_shared);
             assert!(!are_shared(thread(), std::os::unix::process::parent_id()).is_ok_and(|is_shared| is_shared));

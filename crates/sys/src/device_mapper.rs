@@ -4,27 +4,27 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The device mapper's door.
+/// The device mapper's control node.
 const CONTROL: &str = "/dev/mapper/control";
 /// `DM_TABLE_STATUS`: `_IOWR(0xfd, 12, struct dm_ioctl)`.
 const TABLE_STATUS: libc::c_ulong = (3 << 30) | ((HEADER_BYTES as libc::c_ulong) << 16) | (0xfd << 8) | 0x0c;
-/// Ask for the table itself, not for the state of its targets.
+/// Requests the table itself, not the status of its targets.
 const STATUS_TABLE_FLAG: u32 = 1 << 4;
-/// Write nothing before the states are told, as thin pools and caches otherwise do.
+/// Without this flag thin pools and caches commit metadata before they report their status.
 const NO_FLUSH_FLAG: u32 = 1 << 11;
-/// The answer did not fit.
+/// The answer did not fit into the buffer.
 const BUFFER_FULL_FLAG: u32 = 1 << 8;
 /// `struct dm_ioctl`.
 const HEADER_BYTES: usize = 312;
 /// `struct dm_target_spec`, which begins each target of a table.
 const TARGET_BYTES: usize = 40;
-/// Header and the tables of all but absurd devices.
+/// Room for the header and any plausible table.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// A device of the device mapper.
+/// A device-mapper device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappedDevice {
-    /// How many descriptors, mounts and devices have it open.
+    /// Number of descriptors, mounts and devices that have it open.
     pub open_count: u32,
     /// The kinds of its targets: `linear`, `thin`, `snapshot-origin` ...
     pub targets: Vec<String>,
@@ -33,17 +33,17 @@ pub struct MappedDevice {
 /// A target of such a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappedTarget {
-    /// Where it begins in the device, in sectors of 512 bytes.
+    /// Its start in the device, in sectors of 512 bytes.
     pub start_sectors: u64,
     /// Its length, in sectors of 512 bytes.
     pub length_sectors: u64,
     /// Its kind: `linear`, `cache` ...
     pub kind: String,
-    /// Its parameters, or its state, in words of its kind.
+    /// Its parameters, or its status, in the format of its kind.
     pub parameters: String,
 }
 
-/// Asks about the device with this number.
+/// Describes the device with this number.
 pub fn describe(major: u32, minor: u32) -> io::Result<MappedDevice> {
     let (open_count, targets) = ask(major, minor, STATUS_TABLE_FLAG)?;
     Ok(MappedDevice { open_count, targets: targets.into_iter().map(|target| target.kind).collect() })
@@ -54,7 +54,7 @@ pub fn table(major: u32, minor: u32) -> io::Result<Vec<MappedTarget>> {
     ask(major, minor, STATUS_TABLE_FLAG).map(|(_, targets)| targets)
 }
 
-/// The targets of the device with this number, and their states.
+/// The targets of the device with this number, with their status.
 pub fn status(major: u32, minor: u32) -> io::Result<Vec<MappedTarget>> {
     ask(major, minor, NO_FLUSH_FLAG).map(|(_, targets)| targets)
 }
@@ -78,18 +78,18 @@ fn ask(major: u32, minor: u32, flags: u32) -> io::Result<(u32, Vec<MappedTarget>
 fn request(major: u32, minor: u32, flags: u32) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
-    // Version 4.0.0, which every kernel since 2.6 takes.
+    // Version 4.0.0, which every kernel since 2.6 accepts.
     put(0, &4_u32.to_ne_bytes());
     put(12, &(ANSWER_BYTES as u32).to_ne_bytes());
     put(16, &(HEADER_BYTES as u32).to_ne_bytes());
     put(28, &flags.to_ne_bytes());
-    // As the kernel packs numbers for user space.
+    // The kernel's encoding of device numbers for user space.
     let device = u64::from((minor & 0xff) | (major << 8) | ((minor & !0xff) << 12));
     put(40, &device.to_ne_bytes());
     header
 }
 
-/// How many have it open, and its targets.
+/// The open count and the targets.
 fn parse(answer: &[u8]) -> Option<(u32, Vec<MappedTarget>)> {
     let long = |at: usize| answer.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes);
     let number = |at: usize| answer.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_ne_bytes);
@@ -100,7 +100,7 @@ fn parse(answer: &[u8]) -> Option<(u32, Vec<MappedTarget>)> {
     let mut targets = Vec::new();
     let mut at = start;
     for _ in 0..count {
-        // The distance of the next one is counted from the start of the first.
+        // The offset of the next one is relative to the first.
         let next = start.checked_add(number(at.checked_add(20)?)? as usize)?;
         let behind_kind = at.checked_add(TARGET_BYTES)?;
         targets.push(MappedTarget {
@@ -114,7 +114,7 @@ fn parse(answer: &[u8]) -> Option<(u32, Vec<MappedTarget>)> {
     Some((number(24)?, targets))
 }
 
-/// What is before the first NUL.
+/// The text before the first NUL.
 fn text(bytes: &[u8]) -> Option<String> {
     bytes.split(|byte| *byte == 0).next().map(|text| String::from_utf8_lossy(text).into_owned())
 }

@@ -1,4 +1,4 @@
-//! What direct I/O on an open file needs.
+//! Requirements of direct I/O on an open file.
 
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use std::fs::File;
@@ -13,14 +13,14 @@ pub enum Statement {
     Impossible,
     /// Possible with these alignments.
     Aligned {
-        /// Of buffer addresses, in bytes.
+        /// Alignment of buffer addresses, in bytes.
         memory_bytes: u32,
-        /// Of offsets and lengths, in bytes.
+        /// Alignment of offsets and lengths, in bytes.
         offset_bytes: u32,
     },
 }
 
-/// Asks the kernel about `file`.
+/// The kernel's statement on `file`.
 pub fn statement(file: &File) -> io::Result<Statement> {
     let answer = match rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         Ok(answer) => answer,
@@ -37,8 +37,17 @@ pub fn statement(file: &File) -> io::Result<Statement> {
     Ok(Statement::Aligned { memory_bytes: answer.stx_dio_mem_align, offset_bytes: answer.stx_dio_offset_align })
 }
 
-/// Whether the file system lets `O_DIRECT` be switched on for `file`; its flags are as before
-/// afterwards.
+/// `STATX_WRITE_ATOMIC` of `include/uapi/linux/stat.h`, since Linux 6.11.
+const WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(0x0001_0000);
+
+/// The smallest and largest atomic write to `file` in bytes; `None` = not supported.
+pub fn atomic_writes(file: &File) -> Option<(u32, u32)> {
+    let answer = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, WRITE_ATOMIC).ok()?;
+    let is_reported = answer.stx_mask & WRITE_ATOMIC.bits() != 0 && answer.stx_atomic_write_unit_max > 0;
+    is_reported.then_some((answer.stx_atomic_write_unit_min, answer.stx_atomic_write_unit_max))
+}
+
+/// True if the file system accepts `O_DIRECT` for `file`; its flags are restored afterwards.
 pub fn is_accepted(file: &File) -> io::Result<bool> {
     let before = rustix::fs::fcntl_getfl(file)?;
     match rustix::fs::fcntl_setfl(file, before | OFlags::DIRECT) {

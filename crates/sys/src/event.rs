@@ -4,19 +4,19 @@
 //! holds it has ended, in whatever way. The kernel does the counting:
 //!
 //! * One file per name in a folder of this user; it holds the switch, a futex word, and the name.
-//! * Every holder has a shared lock (`flock`) on the file, and the kernel takes the lock back
-//!   from a process that dies. So a file on which an exclusive lock can be had is a dead one.
-//! * A file is given its name only when it is complete and locked, and it loses its name only
-//!   by somebody who has it locked exclusively. So a file with a name is never half made, and
-//!   whoever gets a shared lock on a file that still has its name holds a live event: nobody can
-//!   take it away any more. Who finds the name gone after waiting for the lock begins anew.
-//! * The last holder removes the file. `flock` gives up the shared lock before it tries for the
-//!   exclusive one; of several that leave at once the last one to let go finds no shared lock left,
-//!   so at least one of them gets it. What a killed process leaves behind is removed by the
-//!   next one that looks for the name or creates any event.
+//! * Every holder has a shared lock (`flock`) on the file, and the kernel releases the lock of a
+//!   process that dies. So a file on which an exclusive lock can be had is a dead one.
+//! * A file is given its name only when it is complete and locked, and its name is only removed by
+//!   a process that has it locked exclusively. So a file with a name is always complete, and a
+//!   process with a shared lock on a file that still has its name holds a live event: it can no
+//!   longer be removed. A process that finds the name gone after waiting for the lock starts over.
+//! * The last holder removes the file. `flock` releases the shared lock before it tries for the
+//!   exclusive one; of several concurrent ones the last one to release finds no shared lock left, so
+//!   at least one of them gets it. Leftovers of a killed process are removed by the next one that
+//!   looks for the name or creates any event.
 //!
-//! Exclusive locks are held for a few system calls only. A process killed between these gives its
-//! lock back like any other; only one that is stopped just there keeps others waiting.
+//! Exclusive locks are held for a few system calls only. A process killed between these releases its
+//! lock like any other; only one that is stopped just there blocks others.
 //!
 //! Users cannot reach each other's events: the folder is `0700`, files are `0600`, and both are
 //! used only if they belong to this user. Processes with a `/dev/shm` of their own (containers, as
@@ -39,10 +39,10 @@ const PLACES: [&str; 3] = ["/dev/shm", "/run/shm", "/tmp"];
 /// Longest name of an event. The kernel admits no longer argument anyway.
 const NAME_BYTES_MAX: usize = 128 << 10;
 
-/// How often an attempt begins anew because others came and went; each time one of them got on.
+/// The maximum number of attempts if other processes interfere; each time one of them made progress.
 const ATTEMPTS: u32 = 10_000;
 
-/// How many files are looked at for dead ones before an event is created.
+/// The maximum number of files that are checked for dead ones before an event is created.
 const SWEEP_MAX: usize = 1000;
 
 /// The folder with the events of this user.
@@ -55,14 +55,14 @@ pub struct EventFolder {
 #[derive(Debug)]
 pub struct NamedEvent {
     word: SharedWord,
-    /// Locked.
+    /// Has a shared lock.
     file: File,
     folder: EventFolder,
     file_name: String,
 }
 
 impl EventFolder {
-    /// The one that all programs of this user find, made if it is missing.
+    /// The folder of this user, created if it is missing.
     pub fn of_this_user() -> io::Result<Self> {
         let place = PLACES.iter().map(Path::new).find(|place| place.is_dir() && crate::file::may_write(place).is_ok());
         let Some(place) = place else {
@@ -74,7 +74,7 @@ impl EventFolder {
         Self::at(&place.join(format!("diskspd-{}", rustix::process::geteuid().as_raw())))
     }
 
-    /// The folder at `path`, made if it is missing.
+    /// The folder at `path`, created if it is missing.
     pub fn at(path: &Path) -> io::Result<Self> {
         match rustix::fs::mkdirat(CWD, path, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -92,7 +92,7 @@ impl EventFolder {
         Ok(Self { folder: Arc::new(folder) })
     }
 
-    /// The event with this name, made if it does not exist.
+    /// The event with this name, created if it does not exist.
     pub fn create(&self, name: &[u8]) -> io::Result<NamedEvent> {
         if name.len() > NAME_BYTES_MAX {
             return Err(io::Error::new(
@@ -119,8 +119,8 @@ impl EventFolder {
             let Some(file) = self.open_file(&file_name)? else { return Ok(None) };
             match file.try_lock() {
                 Ok(()) => {
-                    // Dead, unless somebody else has just removed it. A name on a file that is
-                    // locked exclusively is that file's: only this process may take it away.
+                    // Dead, unless another process has just removed it. The name of a file that is locked exclusively
+                    // belongs to that file: only this process may remove it.
                     if file.metadata()?.nlink() > 0 {
                         self.unlink(&file_name);
                     }
@@ -129,7 +129,7 @@ impl EventFolder {
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => return Err(error),
             }
-            // Waits while somebody looks whether it is dead, as above.
+            // Waits while another process checks whether it is dead, as above.
             lock_shared(&file)?;
             if file.metadata()?.nlink() == 0 {
                 continue;
@@ -144,7 +144,7 @@ impl EventFolder {
     fn make(&self, name: &[u8]) -> io::Result<Option<NamedEvent>> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(&*self.folder, ".", flags, Mode::RUSR | Mode::WUSR)?);
-        // Written, not only made longer: so the page is there, even if the memory is used up later.
+        // Written, not only extended: so the page is allocated, even if the memory is used up later.
         file.write_all_at(&[0; WORD_BYTES], 0)?;
         file.write_all_at(name, WORD_BYTES as u64)?;
         lock_shared(&file)?;
@@ -192,7 +192,7 @@ impl EventFolder {
         }
     }
 
-    /// Takes a name away; only for who has the file with this name locked exclusively.
+    /// Removes a name; only for a process that has the file with this name locked exclusively.
     fn unlink(&self, file_name: &str) {
         // It is missing if the user removed it.
         let _ = rustix::fs::unlinkat(&*self.folder, file_name, AtFlags::empty());
@@ -219,14 +219,14 @@ impl NamedEvent {
 
 impl Drop for NamedEvent {
     fn drop(&mut self) {
-        // The last one out removes the file. Closing it gives the lock back.
+        // The last holder removes the file. Closing it releases the lock.
         if self.file.try_lock().is_ok() && self.file.metadata().is_ok_and(|status| status.nlink() > 0) {
             self.folder.unlink(&self.file_name);
         }
     }
 }
 
-/// Takes a shared lock; whoever has an exclusive one has it for moments only.
+/// Takes a shared lock; exclusive ones are held for moments only.
 fn lock_shared(file: &File) -> io::Result<()> {
     loop {
         match file.lock_shared() {
@@ -236,7 +236,7 @@ fn lock_shared(file: &File) -> io::Result<()> {
     }
 }
 
-/// Any bytes may be an event's name, so its file is called by their hash (64-bit FNV-1a).
+/// Any bytes may be an event's name, so its file is named by their hash (64-bit FNV-1a).
 fn file_name(name: &[u8]) -> String {
     let hash = name
         .iter()

@@ -1,4 +1,4 @@
-//! Which parts of a file hold data on the device.
+//! Allocated and unwritten parts of a file.
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -13,8 +13,7 @@ const FIEMAP_FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 0x1;
 const EXTENT_UNKNOWN: u32 = 0x2;
 const EXTENT_DELALLOC: u32 = 0x4;
-/// Its bytes on the device are not those of the file: compressed or encrypted, and as many as the file system does not
-/// report.
+/// Its bytes on the device differ from those of the file: compressed or encrypted, and their number is not reported.
 const EXTENT_ENCODED: u32 = 0x8;
 const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_UNWRITTEN: u32 = 0x800;
@@ -51,26 +50,25 @@ struct Request {
     extents: [RawExtent; BATCH],
 }
 
-/// A part of a file for which the file system has reserved room.
+/// An allocated part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Its first byte in the file.
     pub start_bytes: u64,
     /// Its length.
     pub length_bytes: u64,
-    /// True if the room holds written data; false if it is only reserved, and reads as zeros
-    /// without touching the device.
+    /// True if it contains written data; false if it is only reserved, and reads as zeros without I/O to the device.
     pub is_written: bool,
-    /// Where it is on the device, or in the address space of a file system on several; `None` if it has no place there
-    /// yet, or lies within the file system's own data.
+    /// Offset on the device, or in the address space of a file system on several; `None` if it is not allocated yet, or
+    /// inside the file system's metadata.
     pub place_bytes: Option<u64>,
     /// True if the device has its bytes in another form, such as compressed: the length is that in the file.
     pub is_encoded: bool,
-    /// True if others share it (reflinks, snapshots).
+    /// True if it is shared with others (reflinks, snapshots).
     pub is_shared: bool,
 }
 
-/// Bytes of a file that are not simply its own on the device.
+/// Bytes of a file whose form on the device is not plain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forms {
     /// In another form, such as compressed.
@@ -79,15 +77,14 @@ pub struct Forms {
     pub shared_bytes: u64,
 }
 
-/// Calls `visit` with each extent of `file` in order of offset, after flushing what is cached;
-/// holes are what lies between.
+/// Calls `visit` with each extent of `file` in order of offset, after flushing cached data; holes are between them.
 ///
-/// Fails with `EOPNOTSUPP` or `ENOTTY` where the file system cannot tell.
+/// Fails with `EOPNOTSUPP` or `ENOTTY` where the file system does not report extents.
 pub fn for_each(file: &File, visit: impl FnMut(Extent) -> ControlFlow<()>) -> io::Result<()> {
     for_each_with(file, FIEMAP_FLAG_SYNC, visit)
 }
 
-/// The same as things are, without flushing anything.
+/// The same in the current state, without flushing.
 pub fn for_each_as_is(file: &File, visit: impl FnMut(Extent) -> ControlFlow<()>) -> io::Result<()> {
     for_each_with(file, 0, visit)
 }
@@ -124,17 +121,16 @@ fn for_each_with(file: &File, flags: u32, mut visit: impl FnMut(Extent) -> Contr
             }
         }
         match request.extents[..mapped].last().map(|raw| raw.logical.saturating_add(raw.length)) {
-            // An end that does not move would ask the same question for ever.
+            // An end that does not advance would loop forever.
             Some(end) if end > start => start = end,
             _ => return Ok(()),
         }
     }
 }
 
-/// True if the first `size_bytes` of `file` all lie on the device as written data: no holes, and
-/// no room that is only reserved.
+/// True if the first `size_bytes` of `file` are all on the device as written data: no holes, and no reserved space.
 ///
-/// Where extents cannot be listed, only holes are looked for.
+/// Where extents cannot be listed, only holes are detected.
 pub fn is_fully_written(file: &File, size_bytes: u64) -> io::Result<bool> {
     let mut written_to = 0;
     let listed = for_each(file, |extent| {
@@ -151,10 +147,10 @@ pub fn is_fully_written(file: &File, size_bytes: u64) -> io::Result<bool> {
     }
 }
 
-/// Calls `visit` with each part of the first `size_bytes` of `file` that holds no written data on the
-/// device, in order of offset: holes, and room that is only reserved. Says in which form the rest is there.
+/// Calls `visit` with each part of the first `size_bytes` of `file` without written data on the device, in order of
+/// offset: holes, and reserved space. Returns the form of the rest.
 ///
-/// Where extents cannot be listed, only holes are looked for, which moves the descriptor's position; the form is unknown.
+/// Where extents cannot be listed, only holes are detected, which moves the descriptor's position; the form is unknown.
 pub fn for_each_unwritten(
     file: &File,
     size_bytes: u64,
@@ -193,7 +189,7 @@ fn is_unsupported(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| unsupported.iter().any(|errno| errno.raw_os_error() == code))
 }
 
-/// Offset of the first hole at or behind `from`; the file's end counts as one.
+/// Offset of the first hole at or after `from`; the file's end counts as one.
 fn first_hole(file: &File, from: u64) -> io::Result<u64> {
     Ok(rustix::fs::seek(file, SeekFrom::Hole(from))?)
 }
@@ -285,7 +281,7 @@ mod tests {
         assert_eq!(unwritten(&file, 8 * MIB), holes);
         assert_eq!(unwritten(&file, 4 * MIB), [0..MIB, 3 * MIB..4 * MIB]);
         assert_eq!(unwritten(&file, 2 * MIB), std::slice::from_ref(&(0..MIB)));
-        // Room alone writes nothing.
+        // Reserved space contains no data.
         if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 8 * MIB).is_ok() {
             assert_eq!(unwritten(&file, 8 * MIB), holes);
         }

@@ -1,4 +1,4 @@
-//! Opening without side effects, and what the kernel tells about the place of a file.
+//! Opening without side effects, and facts about open files and their file systems.
 
 use crate::confinement;
 use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, StatVfsMountFlags};
@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Flags of every look at somebody's file: never wait for the other end of a FIFO or for the
-/// holder of a lease, never become a terminal's session.
+/// Flags for opening foreign files: never wait for the other end of a FIFO or for the holder of a lease, never acquire
+/// a controlling terminal.
 const LOOK: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 fn open(path: &Path, options: &mut OpenOptions, access: OFlags, flags: OFlags) -> io::Result<File> {
@@ -21,8 +21,8 @@ fn open(path: &Path, options: &mut OpenOptions, access: OFlags, flags: OFlags) -
     options.custom_flags(flags.bits().cast_signed()).open(path)
 }
 
-/// Opens so that reading leaves the access time alone, if this process may: only the owner and `CAP_FOWNER` do,
-/// and some file systems know no such flag. A new access time is a write that nobody asked for.
+/// Opens so that reading does not change the access time, if this process may: that needs the owner or `CAP_FOWNER`,
+/// and some file systems do not support the flag. A new access time is an unwanted write.
 pub fn without_access_times<T>(flags: OFlags, open: impl Fn(OFlags) -> io::Result<T>) -> io::Result<T> {
     open(flags | OFlags::NOATIME).or_else(|error| match Errno::from_io_error(&error) {
         Some(Errno::PERM | Errno::INVAL | Errno::OPNOTSUPP) => open(flags),
@@ -30,7 +30,7 @@ pub fn without_access_times<T>(flags: OFlags, open: impl Fn(OFlags) -> io::Resul
     })
 }
 
-/// Opens what exists at `path` for reading; does not block.
+/// Opens an existing file for reading; does not block.
 pub fn open_to_look(path: &Path) -> io::Result<File> {
     open_to_look_with(path, OFlags::empty())
 }
@@ -40,31 +40,29 @@ pub(crate) fn open_to_look_with(path: &Path, flags: OFlags) -> io::Result<File> 
     without_access_times(LOOK | flags, |flags| open(path, OpenOptions::new().read(true), OFlags::RDONLY, flags))
 }
 
-/// Opens what exists at `path` for writing, without creating or truncating anything; does not
-/// block.
+/// Opens an existing file for writing, without creating or truncating anything; does not block.
 pub fn open_to_try_writing(path: &Path) -> io::Result<File> {
     open(path, OpenOptions::new().write(true), OFlags::WRONLY, LOOK)
 }
 
-/// A descriptor that stands for a place alone: it needs no rights on what is there and opens
-/// nothing.
+/// A path descriptor (`O_PATH`): it needs no permission on the file and does not open it.
 pub fn open_place(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     confinement::open_covered(path, flags).unwrap_or_else(|| Ok(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-/// Whether this process may write to `path`, by its effective ids; also refused for read-only
-/// file systems and immutable files. Opens nothing.
+/// Checks write permission for `path`, by the effective IDs; also refused for read-only file systems and immutable
+/// files. Opens nothing.
 pub fn may_write(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::accessat(CWD, path, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)?)
 }
 
-/// What `chattr` sets that changes how data is written.
+/// Attributes of `chattr` that change how data is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// `chattr +c`: data is compressed.
     pub is_compressed: bool,
-    /// `chattr +C`: data is written in place where the file system would rather write it elsewhere.
+    /// `chattr +C`: data is written in place, without copy-on-write.
     pub is_written_in_place: bool,
 }
 
@@ -82,13 +80,13 @@ pub fn attributes(file: &File) -> io::Result<Attributes> {
 pub struct FileSystemStat {
     /// The magic number of its kind.
     pub magic: u64,
-    /// Bytes free for users without special rights; `u64::MAX` if the file system counts none.
+    /// Bytes free for unprivileged users; `u64::MAX` if the file system does not count them.
     pub free_bytes: u64,
     /// True if mounted read-only.
     pub read_only: bool,
 }
 
-/// The file system that `file` (or an open directory) lies on.
+/// The file system of `file` (or an open directory).
 pub fn file_system(file: impl AsFd) -> io::Result<FileSystemStat> {
     let kind = rustix::fs::fstatfs(&file)?;
     let space = rustix::fs::fstatvfs(&file)?;
@@ -96,7 +94,7 @@ pub fn file_system(file: impl AsFd) -> io::Result<FileSystemStat> {
         // The type of this field differs between architectures; magic numbers are 32 bits wide.
         #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
         magic: (kind.f_type as u64) & 0xFFFF_FFFF,
-        // ramfs and some others say 0 of 0, which means that nobody counts, not that it is full.
+        // ramfs and some others report 0 of 0, which means not counted, not full.
         free_bytes: if space.f_blocks == 0 { u64::MAX } else { space.f_bavail.saturating_mul(space.f_frsize) },
         read_only: space.f_flag.contains(StatVfsMountFlags::RDONLY),
     })
@@ -112,20 +110,20 @@ pub fn device_number(major: u32, minor: u32) -> u64 {
     rustix::fs::makedev(major, minor)
 }
 
-/// Makes what was written to an open file or device durable (`fdatasync(2)`).
+/// Makes data written to an open file or device durable (`fdatasync(2)`).
 ///
 /// # Errors
 ///
-/// The kernel's: some of it may be lost.
+/// The kernel's: some of the data may be lost.
 pub fn flush(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::fdatasync(file)?)
 }
 
-/// Makes what was written to an open file or device durable, and all its metadata (`fsync(2)`).
+/// Makes data written to an open file or device durable, and all its metadata (`fsync(2)`).
 ///
 /// # Errors
 ///
-/// The kernel's: some of it may be lost.
+/// The kernel's: some of the data may be lost.
 pub fn flush_all(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::fsync(file)?)
 }

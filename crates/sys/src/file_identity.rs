@@ -1,4 +1,4 @@
-//! What stays with a file for as long as it exists, and when its content was last changed.
+//! Persistent identity of a file, and time of its last change.
 
 use crate::file::file_system;
 use rustix::fs::{AtFlags, FileType, Stat, StatxFlags, Timespec, Timestamps, UTIME_OMIT};
@@ -7,24 +7,24 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-/// Magic numbers of file systems whose inode numbers may be other ones after the next mount: FUSE, CIFS, SMB2,
-/// overlay, 9p, FAT and exFAT.
+/// Magic numbers of file systems whose inode numbers may change with the next mount: FUSE, CIFS, SMB2, overlay, 9p, FAT
+/// and exFAT.
 const UNSTABLE_INODES: [u64; 7] =
     [0x6573_5546, 0xFF53_4D42, 0xFE53_4D42, 0x794C_7630, 0x0102_1997, 0x4D44, 0x2011_BAB0];
 
 /// `FS_IOC_GETVERSION`: despite its declared type the kernel stores an int.
 const FS_IOC_GETVERSION: rustix::ioctl::Opcode = opcode::read::<libc::c_long>(b'v', 1);
 
-/// What a file is at a moment.
+/// Metadata of a file at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileState {
     /// Device number of its file system.
     pub device: u64,
     /// Inode number.
     pub inode: u64,
-    /// How many names it has.
+    /// Number of its names.
     pub links: u64,
-    /// The user who owns it.
+    /// User ID of its owner.
     pub owner: u32,
     /// Its permission bits, at most 0o7777.
     pub permissions: u32,
@@ -32,7 +32,7 @@ pub struct FileState {
     pub is_regular: bool,
     /// Its length.
     pub size_bytes: u64,
-    /// When its contents were last changed, in nanoseconds since 1970; wraps outside the years 1678 to 2262.
+    /// Time of the last change of its content, in nanoseconds since 1970; wraps outside the years 1678 to 2262.
     pub modified_ns: i64,
 }
 
@@ -52,7 +52,7 @@ impl FileState {
         }
     }
 
-    /// True if it is this user's own, and nobody else but root may write to it.
+    /// True if this user owns it, and no other user but root may write to it.
     pub fn is_private_to(&self, user: u32) -> bool {
         self.owner == user && self.permissions & 0o022 == 0
     }
@@ -62,22 +62,21 @@ impl FileState {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// True if both are of the same file with the same content.
+    /// True if both are of the same file with unchanged content.
     pub fn is_unchanged(&self, other: &Self) -> bool {
         self.is_same_file(other) && (self.size_bytes, self.modified_ns) == (other.size_bytes, other.modified_ns)
     }
 }
 
-/// Looks at an open file.
+/// State of an open file.
 pub fn state(file: impl AsFd) -> io::Result<FileState> {
     Ok(FileState::of(&rustix::fs::fstat(file)?))
 }
 
-/// A text that no other file of this file system has and that stays with this one: its inode number, and its
-/// birth time or, where the file system keeps none, its generation. A copy of the file, with all its attributes
-/// and times, has another one.
+/// A text that is unique to this file on its file system and persistent: its inode number, and its birth time or, where
+/// the file system has none, its generation. A copy of the file, with all its attributes and times, has another one.
 ///
-/// The inode number is left out where it may change, if the file system keeps a birth time or generation.
+/// The inode number is left out where it may change, if the file system has a birth time or generation.
 pub fn lasting_identity(file: &File) -> io::Result<String> {
     let inode = rustix::fs::fstat(file)?.st_ino;
     let birth = birth(file).or_else(|| generation(file).map(|number| format!("generation={number}")));
@@ -89,7 +88,7 @@ pub fn lasting_identity(file: &File) -> io::Result<String> {
     })
 }
 
-/// The same, if it tells the file from all others for certain, whenever its file system is mounted again.
+/// The same, if it is certainly unique, after any remount of its file system.
 pub fn certain_identity(file: &File) -> io::Result<Option<String>> {
     let is_stable = !UNSTABLE_INODES.contains(&file_system(file)?.magic);
     Ok(if is_stable || birth(file).is_some() { Some(lasting_identity(file)?) } else { None })
@@ -110,8 +109,8 @@ fn generation(file: &File) -> Option<u32> {
     Some(number as u32)
 }
 
-/// Sets the time of the last change of a file's content, in nanoseconds since 1970. The file may be open for
-/// reading only; its owner may do this, and root.
+/// Sets the time of the last change of a file's content, in nanoseconds since 1970. The file may be open for reading
+/// only; this needs its owner or root.
 pub fn set_modified(file: &File, modified_ns: i64) -> io::Result<()> {
     let (seconds, nanoseconds) = (modified_ns.div_euclid(1_000_000_000), modified_ns.rem_euclid(1_000_000_000));
     let times = Timestamps {
@@ -147,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_file_without_birth_time_has_a_generation_or_its_inode_alone() {
-        // procfs keeps neither.
+        // procfs has neither.
         let process = File::open("/proc/self/status").expect("proc is mounted");
         let identity = lasting_identity(&process).expect("an identity");
         assert!(identity.starts_with("inode="), "{identity}");

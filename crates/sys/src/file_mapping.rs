@@ -1,9 +1,9 @@
 //! Targets as memory: shared mappings of files, copies in and out, and making writes durable.
 //!
-//! A file that is truncated while it is mapped answers the next access beyond its end with SIGBUS.
-//! Every copy is therefore guarded: a handler puts an empty page under the faulting address, so
-//! that the copy can go on, and the copy reports an I/O error. The file is then mapped there again: no later copy takes
-//! the empty page for data of the file, and each one finds out anew whether the file has the page.
+//! If a file is truncated while it is mapped, the next access beyond its end raises SIGBUS. Every copy is therefore
+//! guarded: a handler maps an empty page at the faulting address, so that the copy can continue, and the copy reports
+//! an I/O error. The file is then mapped there again: no later copy reads the empty page as data of the file, and each
+//! one tests anew whether the file has the page.
 
 use crate::cache_lines;
 use crate::mapping::Mapping;
@@ -17,18 +17,18 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize, compiler_fence};
 
-/// A file in memory, shared with everybody who has it open.
+/// A file in memory, shared with all processes that have it open.
 #[derive(Debug)]
 pub struct FileMapping {
     file: OwnedFd,
     protection: ProtFlags,
     start: *mut u8,
     bytes: usize,
-    /// Empty pages are left where the file should be: nothing can be copied any more.
+    /// Empty pages remain in the mapping: no copy is possible any more.
     is_broken: Cell<bool>,
 }
 
-/// What makes a write durable.
+/// Method of making a write durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persist {
     /// `msync` of the pages (`-Nv`).
@@ -102,7 +102,7 @@ impl FileMapping {
         self.copy(from, self.at(offset, length), offset, length, non_temporal)
     }
 
-    /// Makes what was written to a range durable.
+    /// Makes data written to a range durable.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl FileMapping {
         Ok(())
     }
 
-    /// Maps the file in place of the empty pages that a fault left in a range of the mapping.
+    /// Maps the file again in place of the empty pages of a fault in a range of the mapping.
     #[cold]
     fn map_again(&self, offset: u64, length: u64) {
         let page = rustix::param::page_size() as u64;
@@ -178,7 +178,7 @@ impl FileMapping {
     }
 }
 
-/// Accesses that `access` makes to so many bytes of a mapped file from `first` on; false if some of them met no file.
+/// Runs `access`, which touches this range of a mapped file: `bytes` bytes from `first` on; false if it raised a fault.
 #[inline]
 pub(crate) fn guarded(first: usize, bytes: usize, access: impl FnOnce()) -> bool {
     GUARD.with(|guard| guard.begin(first, first + bytes));
@@ -204,7 +204,7 @@ fn inside(start: *mut u8, bytes: u64, offset: u64, length: u64) -> *mut u8 {
 ///
 /// The copy does not name these cells, so only the fences keep the compiler from moving their accesses across it.
 struct Guard {
-    /// Addresses whose faults belong to the copy that goes on.
+    /// Addresses whose faults belong to the current copy.
     first: AtomicUsize,
     end: AtomicUsize,
     faulted: AtomicBool,
@@ -223,7 +223,7 @@ impl Guard {
         compiler_fence(SeqCst);
     }
 
-    /// True if the copy met a fault.
+    /// True if the copy raised a fault.
     fn end(&self) -> bool {
         compiler_fence(SeqCst);
         self.first.store(0, Relaxed);
@@ -321,7 +321,7 @@ mod tests {
         let error = mapping.read(32_768, &mut buffer, 0, 4096, false).expect_err("gone");
         assert_eq!(error.raw_os_error(), Some(libc::EIO));
         mapping.read(0, &mut buffer, 0, 4096, false).expect("the rest is still there");
-        // The page that the copy went on with is no data of the file.
+        // The page that the copy used instead is no data of the file.
         for _ in 0..2 {
             for offset in [8192, 32_700, 65_535] {
                 mapping.read(offset, &mut buffer, 0, 1, false).expect_err("still gone");

@@ -1,4 +1,4 @@
-//! A directory held by its descriptor: names in it are looked up there, whatever becomes of its path.
+//! A directory held by its descriptor: names are looked up in it, even if its path changes.
 
 use crate::file_identity::{self, FileState};
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RenameFlags, StatxFlags};
@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Flags of every look at somebody's file: no symbolic link is followed, nothing is waited for.
+/// Flags for opening foreign files: never follow a symbolic link, never block.
 const LOOK: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// An open directory.
@@ -18,7 +18,7 @@ const LOOK: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCT
 pub struct Folder(OwnedFd);
 
 impl Folder {
-    /// Opens a directory. It takes no right to list its names.
+    /// Opens a directory. It needs no permission to list its names.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         crate::confinement::open(path, flags).map(Self)
@@ -30,24 +30,23 @@ impl Folder {
         Ok(Self(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
     }
 
-    /// Makes a directory in it with the permissions that the umask leaves; fails if the name is taken.
+    /// Creates a directory in it with the permissions of the umask; fails if the name exists.
     pub fn create_folder(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// The same directory, held once more.
+    /// The same directory, by another descriptor.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self(self.0.try_clone()?))
     }
 
-    /// Makes what was done to its names durable.
+    /// Makes changes of its names durable.
     pub fn sync(&self) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(rustix::fs::fsync(rustix::fs::openat(&self.0, ".", flags, Mode::empty())?)?)
     }
 
-    /// Number of the mount that it was opened through, which no other mount has until the machine is started again; `None`
-    /// before Linux 6.8.
+    /// ID of the mount that it was opened through, unique until reboot; `None` before Linux 6.8.
     pub fn mount(&self) -> Option<u64> {
         // `STATX_MNT_ID_UNIQUE`.
         let wanted = StatxFlags::from_bits_retain(0x4000);
@@ -55,12 +54,12 @@ impl Folder {
         (found.stx_mask & wanted.bits() != 0).then_some(found.stx_mnt_id)
     }
 
-    /// The directory itself.
+    /// State of the directory itself.
     pub fn state(&self) -> io::Result<FileState> {
         file_identity::state(&self.0)
     }
 
-    /// What stands under a name, symbolic links not followed; `None` = nothing.
+    /// State of the file with a name, symbolic links not followed; `None` = there is none.
     pub fn find(&self, name: &OsStr) -> io::Result<Option<FileState>> {
         match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(status) => Ok(Some(FileState::of(&status))),
@@ -69,12 +68,12 @@ impl Folder {
         }
     }
 
-    /// Opens what exists under a name for reading; does not block.
+    /// Opens the existing file with a name for reading; does not block.
     pub fn open_to_look(&self, name: &OsStr) -> io::Result<File> {
         self.open_existing(name, OFlags::RDONLY)
     }
 
-    /// Opens what exists under a name for writing, without truncating it; does not block.
+    /// Opens the existing file with a name for writing, without truncating it; does not block.
     pub fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         self.open_existing(name, OFlags::WRONLY)
     }
@@ -83,13 +82,13 @@ impl Folder {
         Ok(rustix::fs::openat(&self.0, name, access | LOOK, Mode::empty())?.into())
     }
 
-    /// Makes a file with the permissions that the umask leaves; fails if the name is taken.
+    /// Creates a file with the permissions of the umask; fails if the name exists.
     pub fn create_new(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
     }
 
-    /// Gives a file another name, in the place of what has it.
+    /// Renames a file, replacing the one that has the new name.
     pub fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
@@ -106,14 +105,14 @@ impl Folder {
         }
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`] if the name is taken, which stays as it is.
+    /// [`io::ErrorKind::AlreadyExists`] if the new name exists; that file is kept.
     pub fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match rustix::fs::renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
-            // Not every file system can; a second name is refused where there is one, too.
+            // Not every file system can; a link fails, too, if the name exists.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 rustix::fs::linkat(&self.0, from, &self.0, to, AtFlags::empty())?;
                 let linked = self.find(to)?.ok_or(Errno::NOENT)?;
@@ -123,7 +122,7 @@ impl Folder {
         }
     }
 
-    /// Removes the name of this very file; does nothing if another has it by now, or none.
+    /// Removes the name of this very file; no effect if another file has it by now, or none.
     pub fn remove(&self, name: &OsStr, file: &FileState) -> io::Result<()> {
         match self.find(name)? {
             Some(found) if found.is_same_file(file) => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?),
@@ -131,19 +130,19 @@ impl Folder {
         }
     }
 
-    /// Makes a file without a name, which vanishes when it is closed unless it is [given one](Self::link).
+    /// Creates a file without a name, which vanishes when it is closed unless it is [given one](Self::link).
     pub fn create_nameless(&self) -> io::Result<File> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.0, ".", flags, Mode::from_raw_mode(0o666))?.into())
     }
 
-    /// Gives an open file without a name one.
+    /// Gives a name to an open file without one.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`] if the name is taken, which stays as it is.
+    /// [`io::ErrorKind::AlreadyExists`] if the name exists; that file is kept.
     pub fn link(&self, file: &File, name: &OsStr) -> io::Result<()> {
-        // Allowed to all since Linux 6.10, before to CAP_DAC_READ_SEARCH.
+        // Permitted for all since Linux 6.10, before with CAP_DAC_READ_SEARCH.
         match rustix::fs::linkat(file, c"", &self.0, name, AtFlags::EMPTY_PATH) {
             Err(error) if error != Errno::EXIST => {}
             result => return Ok(result?),
@@ -168,7 +167,7 @@ impl Folder {
     }
 }
 
-/// The user that files made by this process belong to.
+/// The owner of files created by this process.
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }

@@ -9,13 +9,13 @@ use std::num::NonZeroU32;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
-/// Bytes that the word takes at the start of its file.
+/// Size of the word at the start of its file, in bytes.
 pub const WORD_BYTES: usize = size_of::<u32>();
 
 const UNSET: u32 = 0;
 const SET: u32 = 1;
 
-/// Where futexes are forbidden, the word is looked at this often instead.
+/// Polling interval where futexes are forbidden, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000;
 
 /// The first word of a file, mapped: unset while it is 0.
@@ -33,8 +33,8 @@ unsafe impl Sync for SharedWord {}
 impl SharedWord {
     /// Maps the start of `file`, which must be open for reading and writing.
     ///
-    /// Whoever may write to the file can still cut it off, which turns the next look at the word
-    /// into `SIGBUS`: use it on files of this user only.
+    /// A process with write permission can still truncate the file, which turns the next access to the word into
+    /// `SIGBUS`: use it on files of this user only.
     pub fn map(file: &File) -> io::Result<Self> {
         if file.metadata()?.len() < WORD_BYTES as u64 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too short"));
@@ -60,7 +60,7 @@ impl SharedWord {
     /// Sets it and wakes all who wait for it, in every process.
     pub fn set(&self) {
         self.word().store(SET, SeqCst);
-        // It fails only where waiting fails too, and there the word is looked at.
+        // It fails only where waiting fails too, and there the word is polled.
         let _ = futex::wake(self.word(), futex::Flags::empty(), i32::MAX.cast_unsigned());
     }
 

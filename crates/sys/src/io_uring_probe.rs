@@ -1,11 +1,11 @@
-//! Whether this process may make an `io_uring`.
+//! Availability of `io_uring` to this process.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Makes the smallest possible ring and closes it again.
+/// Creates the smallest possible ring and closes it again.
 pub fn probe() -> io::Result<()> {
-    // struct io_uring_params is 120 bytes long; all zeros ask for no feature at all.
+    // struct io_uring_params is 120 bytes long; all zeros request no feature at all.
     let mut parameters = [0_u64; 15];
     // SAFETY: the kernel reads and writes the 120 bytes of the array behind the pointer and
     // nothing else; any bit pattern is valid in it.

@@ -1,8 +1,8 @@
-//! Asking the kernel whether anybody else has a file open.
+//! Leases, as the kernel's answer to whether a file has other users.
 //!
-//! A write lease is granted only while no other open file description of the inode exists in the
-//! whole system: hard links, mappings, loop devices, active swap and processes in other
-//! namespaces all count. It is given back at once; nothing here ever holds one.
+//! A write lease is granted only while no other open file description of the inode exists in the whole system: hard
+//! links, mappings, loop devices, active swap and processes in other namespaces all count. It is released at once;
+//! nothing here ever holds one.
 
 use std::fs::File;
 use std::io;
@@ -15,20 +15,19 @@ const F_SETSIG: libc::c_int = 10;
 /// The kernel's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteLease {
-    /// Nobody else has the file open.
+    /// The file has no other user.
     Granted,
-    /// Somebody has: another process, the kernel, or another descriptor of this process.
+    /// It has another user: another process, the kernel, or another descriptor of this process.
     Refused,
 }
 
-/// Takes a write lease on `file`, a regular file, and gives it back.
+/// Takes a write lease on `file`, a regular file, and releases it.
 ///
-/// `file` may be open for reading or writing. An error means that the question cannot be asked:
-/// `EACCES` to anybody but the file's owner (or holders of `CAP_LEASE`), `EINVAL` on file systems
-/// without leases.
+/// `file` may be open for reading or writing. An error means that leases cannot be used: `EACCES` to all but the file's
+/// owner (or holders of `CAP_LEASE`), `EINVAL` on file systems without leases.
 pub fn try_write_lease(file: &File) -> io::Result<WriteLease> {
-    // Whoever opens the file between taking and releasing makes the kernel send a signal. That
-    // would be SIGIO, which kills; SIGURG is ignored unless somebody asks for it.
+    // An open of the file between taking and releasing makes the kernel send a signal. That would be SIGIO, which
+    // kills; SIGURG is ignored by default.
     fcntl(file, F_SETSIG, libc::SIGURG)?;
     match fcntl(file, F_SETLEASE, libc::F_WRLCK) {
         Ok(()) => {
@@ -40,9 +39,9 @@ pub fn try_write_lease(file: &File) -> io::Result<WriteLease> {
     }
 }
 
-/// Takes a read lease on `file`, regular and open for reading only, does `work` and gives the lease back: until then
-/// the kernel lets nobody open the file for writing. Asked again until it is granted or patience is at an end; `None` =
-/// somebody has the file open for writing, or mapped so, and nothing was done. Errors as for [`try_write_lease`].
+/// Takes a read lease on `file`, regular and open for reading only, does `work` and releases the lease: until then the
+/// kernel lets no process open the file for writing. Retried until it is granted or `patience` is over; `None` = a
+/// process has the file open for writing, or mapped so, and nothing was done. Errors as for [`try_write_lease`].
 pub fn with_read_lease<T>(file: &File, patience: Duration, work: impl FnOnce() -> T) -> io::Result<Option<T>> {
     fcntl(file, F_SETSIG, libc::SIGURG)?;
     let granted = ask_until(patience, || match fcntl(file, F_SETLEASE, libc::F_RDLCK) {
@@ -58,14 +57,14 @@ pub fn with_read_lease<T>(file: &File, patience: Duration, work: impl FnOnce() -
     Ok(Some(done))
 }
 
-/// [`try_write_lease`], asked again until it is granted or patience is at an end: what has been
-/// closed may stay open inside the kernel for a moment (a ring that is torn down, for one).
+/// [`try_write_lease`], retried until it is granted or `patience` is over: a closed file may stay open inside the
+/// kernel for a moment (by a ring that is torn down, for one).
 pub fn write_lease_within(file: &File, patience: Duration) -> io::Result<WriteLease> {
     let granted = ask_until(patience, || Ok(try_write_lease(file)? == WriteLease::Granted))?;
     Ok(if granted { WriteLease::Granted } else { WriteLease::Refused })
 }
 
-/// Asks every 10 ms until the answer is yes or patience is at an end.
+/// Retries every 10 ms until the answer is true or `patience` is over.
 fn ask_until(patience: Duration, ask: impl Fn() -> io::Result<bool>) -> io::Result<bool> {
     let until = Instant::now() + patience;
     loop {

@@ -1,7 +1,7 @@
 //! Every raw system call, ioctl, mapping and clock read of diskspd, each behind a safe function.
 //!
-//! Nothing here knows what a profile is or decides anything; errors are `std::io::Error` and the
-//! caller says what they mean. `unsafe` lives here and in `engine` only.
+//! Nothing here interprets a profile or decides anything; errors are `std::io::Error` and the caller interprets them.
+//! `unsafe` lives here and in `engine` only.
 
 pub mod aio_probe;
 pub mod block;
@@ -32,6 +32,7 @@ pub mod new_file;
 pub mod nvme;
 pub mod page_cache;
 pub mod readiness;
+pub mod rw_flags;
 pub mod signal;
 pub mod terminal;
 pub mod thread;

@@ -17,8 +17,8 @@ pub fn address_space_bytes() -> Option<u64> {
     getrlimit(Resource::As).current
 }
 
-/// Raises the number of descriptors that may be open to the hard limit, and returns what it is
-/// then; `u64::MAX` = unlimited. A refusal leaves the limit as it was.
+/// Raises the limit of open descriptors to the hard limit, and returns the new limit; `u64::MAX` = unlimited. A refusal
+/// leaves the limit unchanged.
 pub fn raise_open_files() -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });

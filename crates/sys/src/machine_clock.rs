@@ -1,20 +1,20 @@
-//! The CPU's own counter as a clock: 10 ns a look where `clock_gettime` takes 22.
+//! The CPU's own counter as a clock: 10 ns per read where `clock_gettime` takes 22.
 //!
-//! It is used only where the kernel itself keeps time with it and it neither stops nor changes its
-//! rate; its rate is measured against `CLOCK_MONOTONIC`, whose origin it shares. The counter is the
-//! time stamp counter of x86-64 and the generic timer of ARM64.
+//! It is used only where the kernel itself keeps time with it and it neither stops nor changes its rate; its rate is
+//! measured against `CLOCK_MONOTONIC`, whose origin it shares. The counter is the time stamp counter of x86-64 and the
+//! generic timer of ARM64.
 
 use crate::clock::{monotonic_ns, monotonic_step_ns};
 
 /// The kernel's name of the CPU's counter as its clock source; `None` if no counter is known.
 pub const COUNTER_SOURCE: Option<&str> = cpu::CLOCK_SOURCE;
 
-/// Shortest time over which the rate is measured: the two looks at its ends are each uncertain by
-/// some 50 ns, so the rate is known to 10 ppm.
+/// Shortest time over which the rate is measured: the two readings at its ends are each uncertain by some 50 ns, so the
+/// rate is known to 10 ppm.
 const CALIBRATION_NS: u64 = 10_000_000;
 
-/// Steps of the kernel's clock sources that are coarser than `clock_getres` says, in nanoseconds:
-/// the ACPI power management timer of 3.579545 MHz and the programmable interval timer of 1.193182 MHz.
+/// Steps of the kernel's clock sources that are coarser than reported by `clock_getres`, in nanoseconds: the ACPI power
+/// management timer of 3.579545 MHz and the programmable interval timer of 1.193182 MHz.
 const COARSE_SOURCES: [(&str, u64); 2] = [("acpi_pm", 280), ("pit", 839)];
 
 /// A monotonic clock of this machine.
@@ -29,7 +29,7 @@ pub enum MachineClock {
 /// A calibrated counter of the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuCounter {
-    /// What is added to the nanoseconds of all ticks; wraps.
+    /// Added to the nanoseconds of all ticks; wraps.
     offset_ns: u64,
     /// Nanoseconds per tick in units of 2^-32.
     ns_per_tick: u64,
@@ -52,8 +52,8 @@ impl MachineClock {
         }
     }
 
-    /// The best clock here. `earlier` is a look taken before, the longer ago the better the
-    /// calibration; it is waited until it is long enough ago. The counter is used only if the kernel trusts it.
+    /// The best clock available. `earlier` is an earlier reading; the longer ago, the better the calibration. Waits
+    /// until it is long enough ago. The counter is used only if the kernel trusts it.
     pub fn choose(earlier: Option<Moment>, is_trusted: bool) -> Self {
         match earlier.filter(|_| is_trusted) {
             Some(earlier) => CpuCounter::calibrate(earlier).map_or(Self::Monotonic, Self::Counter),
@@ -61,7 +61,7 @@ impl MachineClock {
         }
     }
 
-    /// The least by which it advances, in whole nanoseconds, at least one, if this is the kernel's clock source.
+    /// Resolution in whole nanoseconds, at least one, if `source` is the kernel's clock source.
     pub fn step_ns(&self, source: &str) -> u64 {
         match self {
             Self::Counter(counter) => counter.ns_per_tick.div_ceil(1 << 32),
@@ -72,8 +72,8 @@ impl MachineClock {
         }
     }
 
-    /// How far this clock is from `CLOCK_MONOTONIC` now, in nanoseconds: the least of several looks,
-    /// any of which may be interrupted between the two clocks.
+    /// Deviation of this clock from `CLOCK_MONOTONIC` now, in nanoseconds: the minimum of several readings, any of
+    /// which may be interrupted between the two clocks.
     pub fn deviation_ns(&self) -> u64 {
         (0..16).map(|_| self.now_ns().abs_diff(monotonic_ns())).min().unwrap_or(0)
     }
@@ -93,7 +93,7 @@ impl CpuCounter {
         let (ns, ticks) = (now.ns.checked_sub(earlier.ns)?, now.ticks.checked_sub(earlier.ticks)?);
         let ns_per_tick = u64::try_from((u128::from(ns) << 32).checked_div(u128::from(ticks))?).ok()?;
         let slowest = (1 << 32) * 1_000_000_000 / cpu::HZ_MIN;
-        // None was ever built that is faster than 100 GHz.
+        // No counter faster than 100 GHz exists.
         ((1 << 32) / 100..=slowest).contains(&ns_per_tick).then_some(Self::at(now, ns_per_tick))
     }
 
@@ -103,14 +103,14 @@ impl CpuCounter {
     }
 }
 
-/// Nanoseconds of so many ticks, as far as they fit.
+/// Nanoseconds of this number of ticks, truncated to 64 bits.
 #[inline]
 fn ns_of(ticks: u64, ns_per_tick: u64) -> u64 {
     ((u128::from(ticks) * u128::from(ns_per_tick)) >> 32) as u64
 }
 
-/// Counter and clock together: of several tries the one in which the clock took least, so that
-/// the two belong together within some 50 ns. `None` where there is no counter.
+/// Counter and clock together: of several attempts the one with the fastest read of the clock, so that the two are of
+/// the same time within some 50 ns. `None` where there is no counter.
 pub fn look() -> Option<Moment> {
     COUNTER_SOURCE?;
     let one = || {
@@ -127,7 +127,7 @@ pub fn look() -> Option<Moment> {
 mod cpu {
     /// The kernel's name of the counter as its clock source; `None` if there is no counter.
     pub(super) const CLOCK_SOURCE: Option<&str> = Some("tsc");
-    /// No slower counter was ever built.
+    /// No slower counter exists.
     pub(super) const HZ_MIN: u64 = 100_000_000;
 
     #[inline]

@@ -1,8 +1,7 @@
-//! Anonymous memory: I/O buffers with a wanted alignment, and tables that cost nothing until they
-//! are touched.
+//! Anonymous memory: I/O buffers with a given alignment, and tables that use no memory until they are touched.
 //!
-//! Buffers are memory that the kernel reads and writes behind the compiler's back, so no slice of
-//! one is ever handed out; bytes go in and out by copy.
+//! The kernel reads and writes buffers without the compiler's knowledge, so no slice of one is ever handed out; bytes
+//! are copied in and out.
 
 use rustix::mm::{MapFlags, ProtFlags};
 use std::ffi::c_void;
@@ -118,8 +117,8 @@ impl Mapping {
         unsafe { ptr::copy_nonoverlapping(at, target.as_mut_ptr(), target.len()) }
     }
 
-    /// Fills `length` bytes from `offset` with what `fill` puts into pieces of at most 4 KiB; its
-    /// second argument is the piece's offset in the mapping.
+    /// Fills `length` bytes from `offset` by calls of `fill` on pieces of at most 4 KiB; its second argument is the
+    /// piece's offset in the mapping.
     ///
     /// # Panics
     ///
@@ -135,11 +134,11 @@ impl Mapping {
         }
     }
 
-    /// Writes `length` bytes from `offset` to `file` at `file_offset`, however many calls it takes.
+    /// Writes `length` bytes from `offset` to `file` at `file_offset`, in as many calls as needed.
     ///
     /// # Errors
     ///
-    /// The kernel's; `WriteZero` if it takes nothing.
+    /// The kernel's; `WriteZero` if a call writes nothing.
     ///
     /// # Panics
     ///
@@ -165,7 +164,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Touches every page, so that the first I/O does not pay for it.
+    /// Touches every page, so that the first I/O causes no page faults.
     pub fn touch(&mut self) {
         let page = rustix::param::page_size();
         for offset in (0..self.bytes).step_by(page) {
@@ -198,8 +197,8 @@ pub fn untouched_table<const COUNT: usize>() -> Box<[AtomicU64; COUNT]> {
     unsafe { table.assume_init() }
 }
 
-/// Lets the allocator of glibc map each large piece of memory apart, so that tables stay untouched. By itself it begins to
-/// take pieces of 128 KiB and more from memory that was used before, which it clears, once a larger one has been freed.
+/// Makes the allocator of glibc map each large piece of memory separately, so that tables stay untouched. By default,
+/// once a larger one has been freed, it allocates pieces of 128 KiB and more from reused memory, which it clears.
 pub fn map_large_pieces() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets a number of the allocator; no memory is touched.

@@ -1,4 +1,4 @@
-//! Making a file whose name appears only when it is whole, and never takes the place of another file.
+//! A new file whose name appears only when it is complete, and never replaces another file.
 
 use crate::file_identity::{self, FileState};
 use crate::folder::Folder;
@@ -9,24 +9,24 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// What the names of unfinished files begin with, on file systems that have no files without a name.
+/// Prefix of the names of unfinished files, on file systems without nameless files.
 pub const PRIVATE_PREFIX: &str = ".diskspd-new-";
 
-/// How the file comes to its name.
+/// State of the file's name.
 #[derive(Debug)]
 enum Naming {
     /// It has none yet.
     Nameless,
-    /// It has this private name, which can be changed without replacing anything.
+    /// It has this private name, which can be changed without replacing another file.
     Private(OsString),
-    /// It bears the name from the beginning: the file system offers nothing else.
+    /// It has its final name from the start: the file system offers nothing else.
     AtOnce(OsString),
-    /// It has come to it.
+    /// It has its final name.
     Done,
 }
 
-/// A new file in a directory that is held open, whatever happens to the directory's name. It is removed when it
-/// is dropped before [`publish`](Self::publish).
+/// A new file in a directory that is held open, even if the directory is renamed. It is removed if it is dropped before
+/// [`publish`](Self::publish).
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
@@ -35,11 +35,11 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Makes an empty file that is to become `name` in `folder`. Its permissions are those of any new file.
+    /// Creates an empty file that is to become `name` in `folder`. Its permissions are those of any new file.
     ///
     /// # Errors
     ///
-    /// Kind [`io::ErrorKind::AlreadyExists`] if something bears the name already.
+    /// Kind [`io::ErrorKind::AlreadyExists`] if the name already exists.
     pub fn create(folder: &Path, name: &OsStr) -> io::Result<Self> {
         let folder = Folder::open(folder)?;
         if folder.find(name)?.is_some() {
@@ -56,7 +56,7 @@ impl NewFile {
     fn create_private(folder: Folder, name: &OsStr) -> io::Result<Self> {
         let [first, second] = [private_name(), private_name()];
         if let Ok(file) = folder.create_new(&first) {
-            // The lock tells later runs that somebody still writes the file; without locks they find none either.
+            // The lock shows later runs that the file is still being written; without locks they find none either.
             let _ = file.lock();
             let mut new = Self { file, folder, naming: Naming::Private(first.clone()) };
             // Tried while the file is empty, since it would be too late afterwards.
@@ -73,7 +73,7 @@ impl NewFile {
         Ok(Self { file, folder, naming: Naming::AtOnce(name.to_owned()) })
     }
 
-    /// True if the file can be seen under another name until it is published.
+    /// True if the file is visible under another name until it is published.
     pub fn has_private_name(&self) -> bool {
         matches!(self.naming, Naming::Private(_))
     }
@@ -83,11 +83,11 @@ impl NewFile {
         &self.file
     }
 
-    /// Gives the file its name, which nothing may bear.
+    /// Gives the file its name, which must not exist.
     ///
     /// # Errors
     ///
-    /// Kind [`io::ErrorKind::AlreadyExists`] if something bears it by now; that stays as it is.
+    /// Kind [`io::ErrorKind::AlreadyExists`] if it exists by now; that file is kept.
     pub fn publish(mut self, name: &OsStr) -> io::Result<()> {
         match &self.naming {
             Naming::Nameless => self.folder.link(&self.file, name)?,
@@ -102,7 +102,7 @@ impl NewFile {
         if let Naming::Private(name) | Naming::AtOnce(name) = &self.naming
             && let Ok(own) = file_identity::state(&self.file)
         {
-            // What stays is found by a later run.
+            // A file that remains is found by a later run.
             let _ = self.folder.remove(name, &own);
         }
     }
@@ -114,8 +114,8 @@ impl Drop for NewFile {
     }
 }
 
-/// Removes what runs that were killed have left in a directory: files with a private name that nobody has locked
-/// and that `is_ours` tells to be ours. What cannot be looked at stays.
+/// Removes leftovers of killed runs from a directory: files with a private name that are not locked and that `is_ours`
+/// accepts. Files that cannot be inspected are kept.
 pub fn remove_leftovers(folder: &Path, is_ours: impl Fn(&File) -> bool) {
     let Ok(folder) = Folder::open(folder) else { return };
     for name in folder.names(PRIVATE_PREFIX).unwrap_or_default() {
@@ -127,7 +127,7 @@ pub fn remove_leftovers(folder: &Path, is_ours: impl Fn(&File) -> bool) {
     }
 }
 
-/// A name that nothing bears.
+/// An unused private name.
 pub fn private_name() -> OsString {
     format!("{PRIVATE_PREFIX}{:016x}", random()).into()
 }

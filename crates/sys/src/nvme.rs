@@ -1,4 +1,4 @@
-//! Questions that only an `NVMe` drive itself answers.
+//! Admin commands to an `NVMe` drive.
 
 use std::fs::File;
 use std::io;
@@ -56,7 +56,7 @@ pub fn smart_log(device: &File) -> io::Result<[u8; SMART_LOG_BYTES]> {
     match status {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(log),
-        // The drive's own answer.
+        // The drive's own status.
         status => Err(io::Error::other(format!("the drive rejected the SMART log command (status {status:#x})"))),
     }
 }

@@ -1,4 +1,4 @@
-//! What the page cache holds of a file.
+//! Dirty pages of a file in the page cache.
 
 use crate::limits::page_size_bytes;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
-/// `cachestat`, since Linux 6.5: the same number on every architecture that this program runs on.
+/// `cachestat`, since Linux 6.5: the same number on every supported architecture.
 const CACHESTAT: libc::c_long = 451;
 
 /// `struct cachestat_range`.
@@ -28,7 +28,7 @@ struct Pages {
     recently_evicted: u64,
 }
 
-/// Bytes of a file that are in the page cache and not on storage yet.
+/// Bytes of a file in the page cache that are not on storage yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unwritten {
     /// Waiting to be written.
@@ -37,7 +37,7 @@ pub struct Unwritten {
     pub writeback_bytes: u64,
 }
 
-/// What is not on storage yet of a part of `file`. `ENOSYS` before Linux 6.5, `EPERM` for files of others,
+/// Bytes of a part of `file` that are not on storage yet. `ENOSYS` before Linux 6.5, `EPERM` for files of others,
 /// `EOPNOTSUPP` for huge pages.
 pub fn unwritten(file: &File, part: &Range<u64>) -> io::Result<Unwritten> {
     let range = Part { offset_bytes: part.start, length_bytes: part.end.saturating_sub(part.start) };

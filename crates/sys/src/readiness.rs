@@ -1,4 +1,4 @@
-//! Waiting until something can be read or written, without doing so.
+//! Waiting until a descriptor can be read or written, without I/O.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -6,14 +6,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// What a wait found.
+/// Result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// There is something to read.
+    /// Data is available.
     Readable,
-    /// The time is over, or a signal came.
+    /// The timeout expired, or a signal arrived.
     Nothing,
-    /// The other side is gone; what it left behind may still be read.
+    /// The other side has closed; remaining data may still be read.
     HungUp,
 }
 
@@ -21,7 +21,7 @@ pub enum Readiness {
 ///
 /// # Errors
 ///
-/// What the kernel says of the descriptor.
+/// The kernel's, for the descriptor.
 pub fn readable(source: impl AsFd, timeout: Duration) -> io::Result<Readiness> {
     let mut watched = [PollFd::new(&source, PollFlags::IN)];
     wait(&mut watched, timeout)?;
@@ -39,28 +39,28 @@ pub fn readable(source: impl AsFd, timeout: Duration) -> io::Result<Readiness> {
 ///
 /// # Errors
 ///
-/// What the kernel says of the descriptor.
+/// The kernel's, for the descriptor.
 pub fn writable(sink: impl AsFd, timeout: Duration) -> io::Result<()> {
     wait(&mut [PollFd::new(&sink, PollFlags::OUT)], timeout)
 }
 
-/// True if `sink` takes bytes at once: a pipe at least `PIPE_BUF` of them, 4096 on Linux (`pipe_poll` in `fs/pipe.c`).
-/// True also if it cannot be asked.
+/// True if `sink` accepts bytes at once: a pipe at least `PIPE_BUF` of them, 4096 on Linux (`pipe_poll` in
+/// `fs/pipe.c`). True also if it cannot be polled.
 pub fn is_writable(sink: impl AsFd) -> bool {
     let mut watched = [PollFd::new(&sink, PollFlags::OUT)];
     wait(&mut watched, Duration::ZERO).is_err() || !watched[0].revents().is_empty()
 }
 
-/// What a wait is for.
+/// Condition of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Something to read, or a connection to accept.
+    /// Data, or a connection to accept.
     Read,
     /// Room for more bytes.
     Write,
 }
 
-/// Waits until one of several is ready or its other side is gone, at most `timeout`. A signal ends the wait early.
+/// Waits until one of several is ready or its other side has closed, at most `timeout`. A signal ends the wait early.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ mod tests {
 
     #[test]
     fn the_kernels_answer_is_told() {
-        // Rust ignores SIGPIPE in every program, and nobody touches SIGWINCH.
+        // Rust ignores SIGPIPE in every program, and SIGWINCH has its default action.
         assert!(is_ignored(libc::SIGPIPE).expect("a signal"));
         assert!(!is_ignored(libc::SIGWINCH).expect("a signal"));
         assert!(is_ignored(4711).is_err());

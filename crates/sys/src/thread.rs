@@ -1,4 +1,4 @@
-//! Threads as the kernel knows them: binding to a CPU, and waking one out of a system call.
+//! Kernel threads of this process: binding to a CPU, and interrupting a system call.
 
 use rustix::thread::CpuSet;
 use std::io;
@@ -35,13 +35,13 @@ pub fn current_id() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// The signal that takes a worker out of a wait. Its default action is to be ignored, so that it
-/// can hurt nobody who gets it by mistake.
+/// The signal that interrupts a worker's wait. It is ignored by default, so that it is harmless to a process that
+/// receives it by mistake.
 const WAKE_SIGNAL: libc::c_int = libc::SIGURG;
 
 extern "C" fn on_wake(_: libc::c_int) {}
 
-/// Makes [`wake`] end the system call that its thread waits in. Once per process is enough.
+/// Makes [`wake`] interrupt the blocking system call of its thread. Once per process is enough.
 pub fn prepare_wake() -> io::Result<()> {
     // SAFETY: the handler does nothing, so it is safe at any point of any thread; the structure is
     // fully initialised (zero mask and flags: without SA_RESTART, so that system calls return).
@@ -53,8 +53,8 @@ pub fn prepare_wake() -> io::Result<()> {
     if installed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Interrupts the system call that a thread of this process waits in; it returns `EINTR`. Nothing
-/// happens if the thread has ended.
+/// Interrupts the blocking system call of a thread of this process; it returns `EINTR`. No effect if the thread has
+/// ended.
 pub fn wake(thread_id: i32) {
     // SAFETY: tgkill takes three integers. A stale thread id of this process is answered ESRCH.
     unsafe {

@@ -1,6 +1,5 @@
-//! A file that one thread appends words of 64 bits to, by storing them in memory that it shares with the file: what was
-//! stored survives the end of the process at once, and the end of the machine from the next
-//! [`sync`](LogExtender::sync) on.
+//! A file to which one thread appends words of 64 bits, by storing them in memory shared with the file: a stored word
+//! survives the end of the process at once, and the end of the machine from the next [`sync`](LogExtender::sync) on.
 //!
 //! The file grows in segments whose blocks are reserved before they are mapped. The thread that appends makes no system
 //! call, takes no lock and allocates nothing; another one prepares segments for it.
@@ -17,23 +16,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
 
-/// Bytes before the first word: a multiple of every size of a page.
+/// Bytes before the first word: a multiple of every page size.
 pub const HEAD_BYTES: u64 = 64 << 10;
 
 const WORDS: usize = 1 << 19;
 
-/// Bytes that the file grows by: 4 MiB.
+/// Growth of the file in bytes: 4 MiB.
 pub const SEGMENT_BYTES: u64 = 8 * WORDS as u64;
 
-/// What both sides share.
+/// State shared by both sides.
 #[derive(Debug)]
 struct Shared {
     file: File,
-    /// Segment that the writer takes next; null = none is ready.
+    /// The writer's next segment; null = none is ready.
     next: AtomicPtr<AtomicU64>,
-    /// Segment that the writer is done with; null = none.
+    /// The writer's last segment, no longer used; null = none.
     used: AtomicPtr<AtomicU64>,
-    /// There will be no more segments, or one of them lost its file.
+    /// No more segments will follow, or one of them lost its file.
     is_broken: AtomicBool,
 }
 
@@ -42,7 +41,7 @@ struct Shared {
 pub struct LogWriter {
     shared: Arc<Shared>,
     segment: *mut AtomicU64,
-    /// Words in it.
+    /// Number of words in it.
     at: usize,
 }
 
@@ -50,7 +49,7 @@ pub struct LogWriter {
 #[derive(Debug)]
 pub struct LogExtender {
     shared: Arc<Shared>,
-    /// Where the next segment begins.
+    /// Offset of the next segment.
     end: u64,
 }
 
@@ -79,7 +78,7 @@ pub fn create(file: File, head: &[u8]) -> io::Result<(LogWriter, LogExtender)> {
 }
 
 impl LogWriter {
-    /// Appends words, in their order; false if there is no room for them yet, and then none is appended.
+    /// Appends words, in their order; false, and none is appended, if there is no room for them yet.
     ///
     /// # Panics
     ///
@@ -102,7 +101,7 @@ impl LogWriter {
         }
     }
 
-    /// True if no room is to be expected any more.
+    /// True if no more room will become available.
     pub fn is_broken(&self) -> bool {
         self.shared.is_broken.load(Relaxed)
     }
@@ -116,7 +115,7 @@ impl LogWriter {
         let (before, after) = words.split_at(WORDS - self.at);
         self.store(before);
         self.shared.next.store(ptr::null_mut(), Relaxed);
-        // The extender gave the segment only after it had taken the used one before.
+        // The extender provided the segment only after it had taken the used one before.
         self.shared.used.store(self.segment, Release);
         (self.segment, self.at) = (next, 0);
         self.store(after);
@@ -148,7 +147,7 @@ impl Drop for LogWriter {
 }
 
 impl LogExtender {
-    /// Prepares a segment if the writer has none ready.
+    /// Prepares a segment if none is ready for the writer.
     ///
     /// # Errors
     ///
@@ -163,7 +162,7 @@ impl LogExtender {
         Ok(())
     }
 
-    /// Makes all that was appended durable.
+    /// Makes all appended words durable.
     ///
     /// # Errors
     ///
@@ -172,12 +171,12 @@ impl LogExtender {
         self.shared.file.sync_data()
     }
 
-    /// True if the writer met an error of the file.
+    /// True if the writer found an error of the file.
     pub fn is_broken(&self) -> bool {
         self.shared.is_broken.load(Relaxed)
     }
 
-    /// Marks that records may be missing: a word that no reader finds valid, far behind those that were appended.
+    /// Marks that records may be missing: by an invalid word, far after the appended ones.
     ///
     /// # Errors
     ///
@@ -248,7 +247,7 @@ mod tests {
             assert!(writer.push(&[pushed + 1, pushed + 2, pushed + 3]), "{pushed}");
             pushed += 3;
         }
-        // Without the other side there are no more than two segments, but for one word.
+        // Without the other side there are at most two segments, less one word.
         assert!(!writer.push(&[1, 2, 3]) && !writer.is_broken());
         extender.extend().expect("room");
         assert!(writer.push(&[pushed + 1, pushed + 2, pushed + 3]));

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 
-/// Longest value that is read.
+/// The maximum length of a value that is read.
 pub const VALUE_BYTES_MAX: usize = 256;
 
 /// The value of attribute `name`; `None` if the file has none of that name.

@@ -1,4 +1,4 @@
-//! What a sweep shall do.
+//! Design of a sweep: points, order, number of runs and their length.
 
 use model::limit::Limit;
 use model::profile::{OfferedRate, Profile, TimeSpan};
@@ -9,42 +9,42 @@ use model::sweep::{Extent, Order, Point, Purpose};
 pub struct Design {
     /// All points in the order given.
     pub points: Vec<PlannedPoint>,
-    /// How far it goes.
+    /// How many of the points are run, and when to stop.
     pub extent: Extent,
-    /// If not empty, the points are rising rates, and the highest that keeps these is looked for.
+    /// If not empty, the points are ascending rates; the sweep searches for the highest that meets these limits.
     pub limits: Vec<Limit>,
-    /// In which order points are run.
+    /// Order in which points are run.
     pub order: Order,
     /// Runs of each point, at least 1.
     pub runs: u32,
-    /// Measured time of a first look in seconds, if there is one.
+    /// Measured time of a probe in seconds, if points are probed first.
     pub probe_s: Option<u32>,
-    /// Measured time of the runs that follow a first look; `None` = that of the profile.
+    /// Measured time of the runs that follow a probe; `None` = that of the profile.
     pub confirm_s: Option<u32>,
-    /// Written before the first run.
+    /// Preconditioning load, run before all others.
     pub precondition: Option<Profile>,
-    /// What a steady state lacks to be SNIA's.
+    /// Conditions of SNIA's steady state that the sweep does not meet.
     pub not_as_snia: Vec<String>,
-    /// Where the random order begins.
+    /// Seed of the random order.
     pub seed: u64,
 }
 
 /// A point and its profile.
 #[derive(Clone, Debug, Default)]
 pub struct PlannedPoint {
-    /// What varies.
+    /// Values of the swept options.
     pub point: Point,
-    /// What is run.
+    /// The load.
     pub profile: Profile,
 }
 
 impl Design {
-    /// Why every point is run at first.
+    /// Purpose of the first runs of every point.
     pub(crate) fn first_purpose(&self) -> Purpose {
         if self.probe_s.is_some() { Purpose::Probe } else { Purpose::Measure }
     }
 
-    /// What is run at a point for a reason.
+    /// Profile of a point for a purpose.
     pub(crate) fn profile(&self, point: usize, purpose: Purpose) -> Profile {
         if let (Purpose::Precondition, Some(precondition)) = (purpose, &self.precondition) {
             return precondition.clone();
@@ -67,7 +67,7 @@ impl Design {
         profile
     }
 
-    /// The longest run of a search: a rate at which it has too few completions is not tried.
+    /// Length in seconds of the longest run of a search: a rate at which it has too few completions is not tried.
     fn longest_s(&self, span: &TimeSpan) -> u32 {
         self.confirm_s.unwrap_or(span.duration_s).max(self.probe_s.unwrap_or(1))
     }
@@ -85,7 +85,7 @@ impl Design {
         span.map_or(1, |span| self.longest_s(span))
     }
 
-    /// Runs that are made whatever is measured; more may follow.
+    /// The minimum number of runs, whatever the results; more may follow.
     pub fn runs_at_least(&self) -> usize {
         match self.extent {
             Extent::Whole | Extent::Streams | Extent::Pairs { is_fixed: true, .. } => {
@@ -98,12 +98,12 @@ impl Design {
         }
     }
 
-    /// Runs of a search for a rate, at most.
+    /// The maximum number of runs of a search for a rate.
     pub const fn runs_of_search() -> usize {
         1 + stats::limit::RUNS_MAX as usize
     }
 
-    /// Time that the load of these runs takes, in seconds; that of a search at most.
+    /// Time in seconds that the load of these runs takes; for a search, the maximum.
     pub fn load_s(&self) -> u64 {
         if !self.limits.is_empty() {
             let spans = self.points.first().map_or(&[][..], |planned| &planned.profile.time_spans[..]);

@@ -1,7 +1,7 @@
 //! Many runs instead of one, against any [`Runner`]: sweeps over options.
 //!
-//! What to run next follows from the design and from what was measured, never from a clock, so a sweep
-//! that was interrupted goes on as if it had not been.
+//! The next run follows from the design and from the results, never from a clock, so a sweep that was
+//! interrupted continues as if it had not been.
 
 mod design;
 mod limit;

@@ -8,12 +8,12 @@ use model::sweep::{Purpose, Visit};
 use stats::limit::{Next, Observation, Search};
 
 impl Course<'_> {
-    /// Looks for it among the points, which are the same load at rising rates; keeps what it finds in the sweep.
+    /// Searches the points, which are the same load at ascending rates; stores the result in the sweep.
     pub(crate) fn search(&mut self, limits: &[Limit]) -> Result<(), Ending> {
         let rates: Vec<f64> = self.design.points.iter().map(rate_iops).collect();
         let Some(capacity_iops) = self.capacity_iops()? else { return Ok(()) };
         let longest_s = f64::from(self.design.longest_of_search_s());
-        // Neither what the target cannot do, nor what the longest run has too few completions of.
+        // Neither rates above the capacity, nor those at which the longest run has too few completions.
         let end = rates.partition_point(|rate| *rate <= capacity_iops);
         let first = rates.partition_point(|rate| stats::limit::seconds_min(limits, *rate) > longest_s);
         if first >= end {
@@ -42,11 +42,12 @@ impl Course<'_> {
         }
     }
 
-    /// What the target does without a rate, at the end of a run of the full length; `None` if that failed.
+    /// Capacity in I/Os per second: the rate without a limit, at the end of a run of the full length; `None` if that
+    /// failed.
     fn capacity_iops(&mut self) -> Result<Option<f64>, Ending> {
         let visit = self.made(0, Purpose::Capacity)?;
         Ok(visit.and_then(|visit| {
-            // Nothing at the end of a short run is a pause of the machine, not what the target can do.
+            // No completions at the end of a short run are a pause of the machine, not the capacity of the target.
             let sustained = visit.sustained_iops.filter(|iops| *iops > 0.0);
             visit.headline().map(|headline| sustained.unwrap_or(headline.iops))
         }))

@@ -1,10 +1,10 @@
-//! Which runs come next.
+//! The order of runs, and the runs that come next.
 
 use crate::design::Design;
 use hot::rng::Rng;
 use model::sweep::{Extent, Order, Purpose, Sweep};
 
-/// Further runs of a point that was disturbed or lay off the curve: with the first one they have a median.
+/// Further runs of a point that was disturbed or is an outlier: with the first one they have a median.
 const RUNS_AGAIN: u32 = 2;
 
 /// One run that is due.
@@ -12,13 +12,13 @@ const RUNS_AGAIN: u32 = 2;
 pub struct Step {
     /// Index of the point.
     pub point: usize,
-    /// Which run of it with this purpose, from 0.
+    /// Number of the run among those of the point with this purpose, from 0.
     pub run: u32,
-    /// Why it is run.
+    /// Purpose of the run.
     pub purpose: Purpose,
 }
 
-/// Every point's first runs, in the order asked for.
+/// Every point's first runs, in the order requested.
 pub(crate) fn first_runs(design: &Design) -> Vec<Step> {
     let purpose = design.first_purpose();
     let mut points: Vec<usize> = (0..design.points.len()).collect();
@@ -49,14 +49,14 @@ pub(crate) fn first_runs(design: &Design) -> Vec<Step> {
     steps
 }
 
-/// Fisher and Yates.
+/// The Fisher-Yates shuffle.
 fn shuffle(points: &mut [usize], rng: &mut Rng) {
     for last in (1..points.len()).rev() {
         points.swap(last, rng.below(last as u64 + 1) as usize);
     }
 }
 
-/// Points that were disturbed or lay off the curve, once more. Repeats of one load have no such points.
+/// One more run of the points that were disturbed or are outliers. Repeats of one load have none.
 pub(crate) fn again(design: &Design, sweep: &Sweep) -> Vec<Step> {
     if !matches!(design.extent, Extent::Whole | Extent::UntilFlat) || design.points.len() < 2 {
         return Vec::new();
@@ -65,7 +65,7 @@ pub(crate) fn again(design: &Design, sweep: &Sweep) -> Vec<Step> {
     stats::sweep::points_to_repeat(sweep).into_iter().flat_map(step).collect()
 }
 
-/// The points that matter, after a first look.
+/// Full runs of the points that matter, after probes.
 pub(crate) fn confirmations(design: &Design, sweep: &Sweep) -> Vec<Step> {
     if design.probe_s.is_none() {
         return Vec::new();

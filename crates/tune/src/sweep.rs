@@ -14,11 +14,11 @@ use stats::steady_state::{WINDOW, Window};
 pub trait SweepObserver {
     /// A run is about to begin; `done` runs were made and `known` are planned so far.
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure>;
-    /// Keeps a result; the name of its file, or why it could not be kept.
+    /// Stores a result; returns the name of its file, or why it could not be stored.
     fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String>;
-    /// A run was made, the last of the sweep's; why that could not be kept.
+    /// A run was made, and is the last of the sweep's visits; the error is why it could not be stored.
     fn visited(&mut self, visit: &Visit, sweep: &Sweep) -> Result<(), String>;
-    /// All runs were made, and it is known what they say together.
+    /// All runs were made and evaluated together.
     fn judged(&mut self, sweep: &Sweep) -> Result<(), String>;
 }
 
@@ -29,7 +29,7 @@ pub enum Ending {
     Complete,
     /// The user ended it.
     Interrupted,
-    /// Its results could not be kept.
+    /// Its results could not be stored.
     Lost(String),
     /// The target has too few completions in the longest run of a search to judge any rate.
     TooSlow {
@@ -40,8 +40,8 @@ pub enum Ending {
     },
 }
 
-/// Runs what is missing of a sweep: all of a new one, the rest of one that was interrupted. Runs that
-/// failed before are tried again.
+/// Makes the missing runs of a sweep: all of a new one, the rest of one that was interrupted. Runs that failed before
+/// are repeated.
 pub fn sweep(design: &Design, sweep: &mut Sweep, runner: &mut dyn Runner, observer: &mut dyn SweepObserver) -> Ending {
     sweep.visits.retain(|visit| visit.headline().is_some());
     let mut course = Course { design, sweep, runner, observer, prepared: None, tried: Vec::new() };
@@ -56,7 +56,7 @@ pub(crate) struct Course<'a> {
     pub(crate) sweep: &'a mut Sweep,
     runner: &'a mut dyn Runner,
     observer: &'a mut dyn SweepObserver,
-    /// The profile whose targets stand.
+    /// The profile whose targets are prepared.
     prepared: Option<Profile>,
     /// Runs that were made, or tried, now or before.
     tried: Vec<Step>,
@@ -81,7 +81,7 @@ impl Course<'_> {
         self.observer.judged(self.sweep).map_err(Ending::Lost)
     }
 
-    /// How many runs of a point there were, or were tried, for this reason.
+    /// Number of runs of a point that were made or tried for this purpose.
     pub(crate) fn tried_before(&self, point: usize, purpose: Purpose) -> u32 {
         self.tried.iter().filter(|step| (step.point, step.purpose) == (point, purpose)).count() as u32
     }
@@ -104,7 +104,7 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// What the pairs or rounds say so far: an interruption must not lose it.
+    /// Evaluates the pairs or rounds so far: an interruption must not lose the result.
     fn judge(&mut self) {
         match self.design.extent {
             Extent::Pairs { is_fixed, margin } => {
@@ -148,7 +148,7 @@ impl Course<'_> {
         self.sweep.measured().map(|headline| headline.iops).collect()
     }
 
-    /// What the last rounds say; `None` if there are too few.
+    /// Steady state of the last rounds; `None` if there are too few.
     fn steady_state(&self) -> Option<SteadyState> {
         let rounds = self.rounds();
         let window = Window::last_of(&rounds)?;
@@ -216,13 +216,13 @@ impl Step {
     }
 }
 
-/// Pairs after which it is looked whether the difference is decided.
+/// Numbers of pairs after which the difference is tested.
 pub(crate) fn looks(is_fixed: bool, pairs_max: u32) -> Vec<u32> {
     if is_fixed { vec![pairs_max] } else { stats::ab::LOOKS.to_vec() }
 }
 
 /// The profile with the seed of a run of a series: its own, so that runs do not repeat the same random offsets and
-/// arrivals, which would hide how much figures vary. `number` counts the runs from 0.
+/// arrivals, which would hide how much results vary. `number` counts the runs from 0.
 fn seeded(mut profile: Profile, number: usize) -> Profile {
     for span in &mut profile.time_spans {
         span.random_seed = span.random_seed.wrapping_add(number as u32);
@@ -230,7 +230,7 @@ fn seeded(mut profile: Profile, number: usize) -> Profile {
     profile
 }
 
-/// True if one profile's targets are good for the other.
+/// True if the targets of one profile can be used for the other.
 fn same_targets(one: &Profile, other: &Profile) -> bool {
     let targets = |profile: &Profile| {
         let targets = profile.time_spans.iter().flat_map(|span| &span.targets);

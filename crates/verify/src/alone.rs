@@ -1,15 +1,15 @@
-//! Units on a target of which nothing else is known: each is only compared with itself.
+//! Units on a target without a record: each is only compared with itself.
 
 use crate::check::{Expected, Place, Verdict, check_unit, marks};
 use crate::unit::{Header, Mark, SECTOR_BYTES, UnitSize, is_intact};
 use model::corruption::CorruptionClass as Class;
 
-/// The unit that begins at `offset` of a target, from where `bytes` were read, and what can be said of it; `None` if no
-/// unit begins there, or if it does not end within `bytes`.
+/// The unit that begins at `offset` of a target, at which `bytes` were read, and its verdict; `None` if no unit begins
+/// there, or if it does not end within `bytes`.
 ///
-/// Anybody may have written over a unit of which nothing is known. So it counts as damaged only if all of its sectors
-/// are still those of its place. Sectors of several writes are what a killed run or a power cut leaves: no damage. The
-/// same holds for anything that is wrong with a unit that was written through a mapping.
+/// Without a record, any program may have overwritten a unit. So it counts as damaged only if all of its sectors are
+/// still those of its place. Sectors of several writes are the result of a killed run or a power cut: no damage. The
+/// same holds for any fault of a unit that was written through a mapping.
 pub fn check_alone(bytes: &[u8], offset: u64) -> Option<(Header, Verdict)> {
     let header = bytes.get(..SECTOR_BYTES).and_then(Header::read)?;
     let size = UnitSize::new(header.unit_bytes.into())?;

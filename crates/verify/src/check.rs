@@ -1,4 +1,4 @@
-//! Compares a unit that was read with what its place must hold.
+//! Compares a unit that was read with the expected content of its place.
 
 use crate::generation::Generation;
 use crate::map::State;
@@ -6,7 +6,7 @@ use crate::run_number;
 use crate::unit::{self, Header, Mark, SECTOR_BYTES, UnitSize};
 use model::corruption::CorruptionClass as Class;
 
-/// Which unit it is.
+/// Identity of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Number of the run.
@@ -18,33 +18,32 @@ pub struct Place {
 }
 
 impl Place {
-    /// True if a header says that its unit belongs here.
+    /// True if the unit of a header belongs here.
     pub fn is_of(&self, header: &Header) -> bool {
         (header.run, header.target, header.unit) == (self.run, self.target, self.unit)
     }
 }
 
-/// What a unit is compared with.
+/// Expected content of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// What the map says.
+    /// The state in the map.
     State(State),
-    /// Itself: nothing is known but its place, and that it may be a unit of the run.
+    /// Itself: only its place is known, and that it may be a unit of the run.
     Itself,
 }
 
-/// What the comparison says.
+/// Result of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is what it must be.
+    /// The expected content.
     Right,
-    /// Nothing can be said.
+    /// No verdict is possible.
     NotCheckable,
-    /// It cannot be explained by anything that was written. [`classify`](crate::classify::classify) may find a better
-    /// class with further reads.
+    /// No write explains it. [`classify`](crate::classify::classify) may find a better class with further reads.
     Wrong(Class),
-    /// Nothing is known but the unit itself, and it is what a write leaves that was under way when its run was killed or
-    /// the power was cut.
+    /// Only the unit itself is known, and it is the result of a write in flight when its run was killed or the power
+    /// was cut.
     Unfinished,
 }
 
@@ -72,7 +71,7 @@ pub fn check_unit(bytes: &[u8], place: &Place, expected: Expected, read_us: u64)
 #[inline(never)]
 fn check_any(bytes: &[u8], place: &Place, expected: Expected, read_us: u64) -> Verdict {
     let intact = Header::read(bytes).filter(|_| unit::is_intact(bytes));
-    // What was written during the read may be there or not, and in part.
+    // Data written during the read may be present or not, and in part.
     if latest_us(bytes, place, intact.as_ref()).is_some_and(|written_us| written_us >= read_us) {
         return Verdict::NotCheckable;
     }
@@ -95,7 +94,7 @@ fn check_any(bytes: &[u8], place: &Place, expected: Expected, read_us: u64) -> V
             None => Verdict::Wrong(among_zeros(bytes, is_of_earlier)),
         },
         Expected::State(State::Discarded) if is_here || is_zero(bytes) => Verdict::Right,
-        // No other place of this target can have left it there; another target may be the same storage under another name.
+        // No other place of this target can have left it; another target may be the same storage under another name.
         Expected::State(State::Unknown) if is_of_run && !is_here && is_of_target => Verdict::Wrong(Class::Misdirected),
         Expected::Itself if is_here => Verdict::Right,
         Expected::Itself if is_of_run => Verdict::Wrong(Class::Misdirected),
@@ -114,21 +113,21 @@ pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte == 0)
 }
 
-/// When the latest of the writes was made that left anything in a unit, as far as it can be told.
+/// Time of the latest write that left anything in a unit, as far as it can be determined.
 fn latest_us(bytes: &[u8], place: &Place, intact: Option<&Header>) -> Option<u64> {
     let header = intact.copied().filter(|header| header.run == place.run);
     header.map(|header| header.generation.time_us()).max(marked_us(bytes, place))
 }
 
-/// When the latest of the writes was made that further sectors of a unit are of.
+/// Time of the latest write to which further sectors of a unit belong.
 pub(crate) fn marked_us(bytes: &[u8], place: &Place) -> Option<u64> {
     generations(bytes, place).map(Generation::time_us).max()
 }
 
-/// Number of things that the first sector must say of its place.
+/// Number of identifying fields in the first sector.
 const IDENTITY: usize = 4;
 
-/// How many of these it says, whether it is intact or not.
+/// Number of these fields that match the place, whether the sector is intact or not.
 fn says_here(bytes: &[u8], place: &Place) -> usize {
     let header = Header::read_anyway(bytes);
     let says = [
@@ -140,7 +139,7 @@ fn says_here(bytes: &[u8], place: &Place) -> usize {
     says.into_iter().filter(|&says| says).count()
 }
 
-/// The writes to this place that sectors are of, but for the first sector.
+/// The writes to this place to which sectors belong, without the first sector.
 fn generations(bytes: &[u8], place: &Place) -> impl Iterator<Item = Generation> {
     marks(bytes, place, None).filter_map(|mark| match mark {
         Mark::Of(generation) => Some(generation),
@@ -154,25 +153,25 @@ pub(crate) fn marks(bytes: &[u8], place: &Place, wanted: Option<Generation>) -> 
     sectors.map(move |(sector, bytes)| unit::mark(bytes, key, sector, wanted))
 }
 
-/// What the sectors of a unit are of that is not intact.
+/// Origin of the sectors of a unit that is not intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mixture {
-    /// All are of one write to this place; bytes in them changed.
+    /// All belong to one write to this place; bytes in them changed.
     OneWrite,
-    /// Some are of a write to this place, others of another one, or of something else.
+    /// Some belong to a write to this place, others to another write, or to none.
     Several {
         /// The oldest of these writes, in microseconds since the run began.
         oldest_us: Option<u64>,
-        /// All sectors that are of no write to this place are zero.
+        /// All sectors that belong to no write to this place are zero.
         is_zero_elsewhere: bool,
         /// There are no such sectors.
         is_ours_only: bool,
     },
-    /// None is of a write to this place.
+    /// None belongs to a write to this place.
     Nothing,
 }
 
-/// What the sectors of a unit that is not intact are of.
+/// Determines the origin of the sectors of a unit that is not intact.
 pub(crate) fn mixture(bytes: &[u8], place: &Place) -> Mixture {
     let header = Header::read(bytes).filter(|header| place.is_of(header));
     let written = header.map(|header| header.generation);
@@ -197,12 +196,13 @@ pub(crate) fn mixture(bytes: &[u8], place: &Place) -> Mixture {
     }
 }
 
-/// What happened to a unit that is not intact and has sectors of this place; `None` if it has none.
+/// The class of a unit that is not intact and has sectors of this place; `None` if it has none.
 pub(crate) fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
     if is_header_rotten(bytes, place) {
         return Some(Class::Rot);
     }
-    // One of the four may be what changed. Another run of the same target has three of them, but not the same write.
+    // One of the four fields may have changed. Another run of the same target has three of them, but not the same
+    // write.
     let is_near = says_here(bytes, place) >= IDENTITY - 1;
     let marked = generations(bytes, place).next();
     let is_same_write = |header: &Header| header.run == place.run || Some(header.generation) == marked;
@@ -219,7 +219,7 @@ pub(crate) fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
     if generations(bytes, place).chain(written).any(|generation| Some(generation) != wanted) {
         return Some(Class::Torn);
     }
-    // Other data at one end is what a write left that did not get that far; in the middle it is damage.
+    // Other data at one end is the result of an incomplete write; in the middle it is damage.
     let changes = sectors.windows(2).filter(|pair| is_ours(&pair[0]) != is_ours(&pair[1])).count();
     Some(if ours < sectors.len() && changes == 1 { Class::Torn } else { Class::Rot })
 }
@@ -229,7 +229,7 @@ pub(crate) fn class_of_other_run(header: &Header, place: &Place) -> Class {
     if run_number::is_later(header.run, place.run) { Class::Foreign } else { Class::Lost }
 }
 
-/// True if units of another run that did not begin later are here, whole or in part.
+/// True if a unit of another run that did not begin later is present, whole or in part.
 pub(crate) fn is_of_earlier_run(bytes: &[u8], place: &Place) -> bool {
     let Some(offset) = place.unit.checked_mul(bytes.len() as u64) else { return false };
     let is_at = |at: usize| {
@@ -245,9 +245,9 @@ pub(crate) fn is_of_earlier_run(bytes: &[u8], place: &Place) -> bool {
     (0..bytes.len()).step_by(SECTOR_BYTES).any(is_at)
 }
 
-/// True if one or two bits of its header are all that is wrong with a unit of this place.
+/// True if one or two bits of its header are the only fault of a unit of this place.
 pub(crate) fn is_header_rotten(bytes: &[u8], place: &Place) -> bool {
-    // Each bit changes one of the four at most.
+    // Each bit changes at most one of the four fields.
     says_here(bytes, place) + 2 >= IDENTITY
         && unit::repaired_headers(bytes).iter().any(|header| {
             let written = header.generation;
@@ -255,7 +255,7 @@ pub(crate) fn is_header_rotten(bytes: &[u8], place: &Place) -> bool {
         })
 }
 
-/// What is in a unit that has nothing of its place.
+/// The class of a unit that has no sector of its place.
 pub(crate) fn strange(bytes: &[u8], place: &Place, is_of_earlier: bool) -> Class {
     let is_of_run = |sector: &[u8]| Header::read(sector).is_some_and(|header| header.run == place.run);
     if is_zero(bytes) {
@@ -269,7 +269,7 @@ pub(crate) fn strange(bytes: &[u8], place: &Place, is_of_earlier: bool) -> Class
     }
 }
 
-/// What happened to zeros that are not all zero.
+/// The class of expected zeros that are not all zero.
 fn among_zeros(bytes: &[u8], is_of_earlier: bool) -> Class {
     let sectors = bytes.len() / SECTOR_BYTES;
     let zero = bytes.chunks_exact(SECTOR_BYTES).filter(|sector| is_zero(sector)).count();
@@ -304,7 +304,7 @@ mod tests {
         Verdict::Wrong(class)
     }
 
-    /// The first `sectors` sectors of the write with number 6, the others of another unit.
+    /// The first `sectors` sectors of the write with number 6, the rest of another unit.
     fn mixed(sectors: usize, other: &[u8]) -> Vec<u8> {
         let mut bytes = unit(&header(8, 6));
         bytes[sectors * SECTOR_BYTES..].copy_from_slice(&other[sectors * SECTOR_BYTES..]);
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(check(&earlier_run, written(6)), wrong(Class::Lost));
     }
 
-    /// What a run wrote that began so many milliseconds after this one.
+    /// A unit of a run that began this number of milliseconds after this one.
     fn of_other_run(milliseconds: i64, unit_bytes: u16, unit_number: u64) -> Vec<u8> {
         let run = RUN.wrapping_add_signed(milliseconds << 20);
         let header = Header { run, unit_bytes, ..header(unit_number, 6) };

@@ -1,26 +1,26 @@
-//! The class of a unit that is wrong, once more of the storage was read.
+//! The class of a wrong unit, after further reads of the storage.
 
 use crate::check::{Expected, Place, Verdict, check_unit};
 use crate::unit::{self, HEADER_BYTES, Header, Mark, SECTOR_BYTES, UNIT_BYTES_MAX};
 use model::corruption::CorruptionClass as Class;
 
-/// What is read around a unit that is wrong, on each side: other units of the same I/O.
+/// Bytes read around a wrong unit, on each side: other units of the same I/O.
 pub const AROUND_BYTES: u64 = 64 << 10;
 
-/// What was read after a unit turned out to be wrong. Each is `None` if it was not read, or may have changed meanwhile.
+/// Further reads after a unit turned out to be wrong. Each is `None` if it was not read, or may have changed meanwhile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
-    /// The same unit, past the caches.
+    /// The same unit, read past the caches.
     pub again: Option<&'a [u8]>,
-    /// The place that the unit's header names.
+    /// The place named in the unit's header.
     pub home: Option<&'a [u8]>,
-    /// Units beside it, those of the same I/O among them.
+    /// Neighbouring units, those of the same I/O among them.
     pub around: &'a [&'a [u8]],
     /// Offset of the first of these on the target.
     pub around_offset: u64,
 }
 
-/// The class of a unit that [`check_unit`] found to be wrong; `found` is what was read first.
+/// The class of a unit that [`check_unit`] found to be wrong; `found` is the data of the first read.
 pub fn classify(found: &[u8], place: &Place, expected: Expected, class: Class, evidence: Evidence<'_>) -> Class {
     match class {
         Class::Lost if is_right(evidence.again, place, expected) => Class::Stale,
@@ -35,11 +35,11 @@ fn is_right(again: Option<&[u8]>, place: &Place, expected: Expected) -> bool {
     again.is_some_and(|again| check_unit(again, place, expected, u64::MAX) == Verdict::Right)
 }
 
-/// True if a unit beside this one was written by a later I/O, which was to write this unit too.
+/// True if a neighbouring unit was written by a later I/O that should have written this unit too.
 fn is_partly_there(found: &[u8], place: &Place, around: &[&[u8]]) -> bool {
     let Some(found) = Header::read(found).filter(|header| place.is_of(header)) else { return false };
     around.iter().any(|bytes| {
-        // That one may be torn itself: its header is of its first sector.
+        // The neighbour may be torn itself: its header is of its first sector.
         Header::read(bytes).is_some_and(|header| {
             (header.run, header.target) == (place.run, place.target)
                 && header.unit != place.unit
@@ -49,7 +49,7 @@ fn is_partly_there(found: &[u8], place: &Place, around: &[&[u8]]) -> bool {
     })
 }
 
-/// True if a unit is part of a larger one, which another run wrote and which begins before it.
+/// True if a unit is part of a larger one of another run, which begins before it.
 fn is_within_other_unit(found: &[u8], place: &Place, evidence: Evidence<'_>) -> bool {
     let offset = place.unit.saturating_mul(found.len() as u64);
     (1..(UNIT_BYTES_MAX / SECTOR_BYTES) as u64).any(|sector| {
@@ -68,7 +68,7 @@ fn is_within_other_unit(found: &[u8], place: &Place, evidence: Evidence<'_>) -> 
     })
 }
 
-/// The place that the header of a misdirected unit names.
+/// The place named in the header of a misdirected unit.
 pub fn home(found: &[u8]) -> Option<Place> {
     let header = Header::read(found).filter(|_| unit::is_intact(found))?;
     Some(Place { run: header.run, target: header.target, unit: header.unit })

@@ -1,7 +1,7 @@
-//! Whether all that runs wrote to a target is on it, where no map says what each place must hold.
+//! Completeness of the data of runs on a target, where no map has the expected content of each place.
 //!
-//! Units say how many units of the target their run had written by then. If fewer are there, the rest was overwritten by a
-//! later run, or is gone. Where in the target it was is not known.
+//! Each unit holds the number of units of the target that its run had written by then. If fewer are present, the rest
+//! was overwritten by a later run, or is lost. Its place in the target is not known.
 
 use crate::check::is_zero;
 use crate::run_number::is_later;
@@ -20,17 +20,17 @@ pub struct Coverage {
 /// The units of one run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Written {
-    /// Intact ones at their places.
+    /// Intact units at their places.
     there: u64,
-    /// As many as the run had written when it wrote the last of these; 0 = unknown.
+    /// The units that the run had written at the last of these; 0 = unknown.
     counted: u64,
     erases: bool,
 }
 
-/// What is not on a target, or may not be.
+/// Data that is missing on a target, or may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// Units that runs wrote, that are not there, and that are more than later runs can have overwritten.
+    /// Units that runs wrote, that are missing, and that are more than later runs can have overwritten.
     pub missing_units: u64,
     /// Bytes without units where units may have been.
     pub unknown_bytes: u64,
@@ -51,7 +51,7 @@ impl Coverage {
         *rest += bytes.len() as u64;
     }
 
-    /// Adds that of another part of the target.
+    /// Adds the coverage of another part of the target.
     pub fn merge(&mut self, other: Self) {
         for (key, found) in other.written {
             let sum = self.written.entry(key).or_default();
@@ -63,7 +63,7 @@ impl Coverage {
         self.strange_bytes += other.strange_bytes;
     }
 
-    /// What is missing. Of a target that was not read as a whole, it is not known how many units are there.
+    /// The gaps. In part of a target, the expected number of units is not known.
     pub fn gaps(&self, is_whole: bool) -> Gaps {
         let mut gaps = Gaps::default();
         let mut is_complete = is_whole;
@@ -94,7 +94,7 @@ mod tests {
 
     const LATER: u64 = RUN + (5 << 20);
 
-    /// A target with these runs: number, units that are there and that the last of them counts, what it erases.
+    /// A target with these runs: number, units present, units that the last of them counts, what it erases.
     fn target(runs: &[(u64, u64, u64, Erases)], rest: &[u8]) -> Coverage {
         let mut coverage = Coverage::default();
         for &(run, there, written, erases) in runs {

@@ -1,6 +1,6 @@
-//! Which of the writes to a unit it was.
+//! Identity of a write among those to a unit.
 
-/// Number of a write to one unit, as the map keeps it: 1 to [`NUMBER_MAX`], then 1 again.
+/// Number of a write to one unit, as in the map: 1 to [`NUMBER_MAX`], then 1 again.
 pub type Number = u16;
 
 /// The largest number; the two above are states of the map.
@@ -11,28 +11,28 @@ const NUMBER_BITS: u32 = 15;
 /// The longest time that fits, about 17 years.
 const TIME_US_MAX: u64 = u64::MAX >> NUMBER_BITS;
 
-/// Which write to a unit it was, and when: later writes to the same unit have larger values.
+/// Number and time of a write to a unit: later writes to the same unit have larger values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Generation(u64);
 
 impl Generation {
-    /// The write with this number, made so many microseconds after the run began.
+    /// The write with this number, made `time_us` microseconds after the run began.
     pub const fn new(number: Number, time_us: u64) -> Self {
         let time_us = if time_us > TIME_US_MAX { TIME_US_MAX } else { time_us };
         Self(time_us << NUMBER_BITS | (number & 0x7FFF) as u64)
     }
 
-    /// As it stands in a unit's header.
+    /// From the field of a unit's header.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// For a unit's header.
+    /// The field of a unit's header.
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// What the map keeps of it.
+    /// The number in the map.
     pub const fn number(self) -> Number {
         (self.0 & 0x7FFF) as Number
     }

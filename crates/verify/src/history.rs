@@ -1,8 +1,9 @@
-//! What must be on a target after a cut, from the logs of its run, and what a unit that was read back says of it.
+//! Expected content of a target after a power cut, from the logs of its run, and the verdict on a unit that was read
+//! back.
 //!
-//! A change is *durable* if it completed and a flush that began later completed too, or if it was written through. What
-//! is durable must be there, unless a later change began: that one may be there instead, or in part. For each unit only
-//! the largest tickets count, so the logs of the threads need no order.
+//! A change is *durable* if it completed and a flush that began later completed too, or if it was written through.
+//! Durable data must be present, unless a later change began: that one may be present instead, or in part. For each
+//! unit only the largest tickets count, so the logs of the threads need no order.
 
 use crate::check::{self, Mixture, Place};
 use crate::log::{Change, Entry, Kind, LoggedTarget, Tickets};
@@ -13,7 +14,7 @@ use model::corruption::CorruptionClass as Class;
 use std::io;
 use std::ops::Range;
 
-/// What a change left.
+/// Content of a unit after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// The data of a write.
@@ -24,16 +25,16 @@ pub enum Left {
     Anything,
 }
 
-/// A change, and what it left.
+/// A change, and the content after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// Its ticket.
     pub ticket: u64,
-    /// What it left, or may have left.
+    /// The content after it, certain or possible.
     pub left: Left,
 }
 
-/// What the logs say of a unit.
+/// The logged history of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnitHistory {
     /// The last change that began.
@@ -46,18 +47,18 @@ pub struct UnitHistory {
     pub erased: Option<Point>,
 }
 
-/// What a unit that was read back says.
+/// Verdict on a unit that was read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterCut {
-    /// It is the last write that completed, or a later one.
+    /// The last write that completed, or a later one.
     Right,
-    /// It is durable; later writes that completed were not flushed, and are gone. That is allowed.
+    /// A durable write; later writes that completed were not flushed, and are lost. That is allowed.
     Unflushed,
-    /// It is in part what a change left that was not durable. That is allowed.
+    /// In part the result of a change that was not durable. That is allowed.
     Torn,
-    /// Nothing can be said.
+    /// No verdict is possible.
     NotCheckable,
-    /// A durable change is gone, or the data is wrong in a way that a cut does not explain.
+    /// A durable change is lost, or the data is wrong in a way that a power cut does not explain.
     Wrong(Class),
 }
 
@@ -71,7 +72,7 @@ const CELLS: usize = 5;
 /// Memory of a unit.
 const UNIT_BYTES: u64 = (CELLS * size_of::<u64>()) as u64;
 
-/// What the logs say of a target.
+/// The logged history of a target.
 #[derive(Debug)]
 pub struct TargetHistory {
     /// The target.
@@ -79,21 +80,21 @@ pub struct TargetHistory {
     run: u64,
     unit: UnitSize,
     units: u64,
-    /// Units that changes began for, until all are known.
+    /// Units for which changes began, until all are known.
     collected: RangeCollector,
     /// Changes that began, and their units.
     begun: (u64, u64),
-    /// Units that changes began for.
+    /// Units for which changes began.
     changed: UnitRanges,
-    /// Of each of these units.
+    /// History of each of these units.
     cells: Vec<u64>,
     /// The largest ticket of a flush that completed.
     flushed: Option<u64>,
-    /// The last ticket with which the file began to be emptied.
+    /// Ticket of the last truncation of the file; 0 = none.
     emptied: u64,
 }
 
-/// What all logs of a run say.
+/// The history in all logs of a run.
 #[derive(Debug)]
 pub struct History {
     /// Number of the run.
@@ -109,12 +110,13 @@ pub struct History {
     /// Tickets of all logs.
     tickets: Tickets,
     memory_bytes_max: u64,
-    /// The units that changes began for take more than that.
+    /// The history needs more than `memory_bytes_max`.
     is_too_large: bool,
 }
 
 impl History {
-    /// Nothing so far; `None` if the unit of a target is none. At most `memory_bytes_max` bytes of memory are taken for what is known of units.
+    /// An empty history; `None` if a target has an invalid unit size. The history of units takes at most
+    /// `memory_bytes_max` bytes of memory.
     pub fn new(run: u64, targets: &[LoggedTarget], memory_bytes_max: u64) -> Option<Self> {
         let target = |logged: &LoggedTarget| {
             let unit = UnitSize::new(logged.target.unit_bytes.into())?;
@@ -144,11 +146,11 @@ impl History {
         })
     }
 
-    /// A target that anything is known of takes memory from now on: all logs were read for the first time.
+    /// Allocates the history of units: to be called once all logs were read for the first time.
     ///
     /// # Errors
     ///
-    /// Bytes of memory that are needed, at most, if these are more than allowed or than there are.
+    /// Bytes of memory that are needed, at most, if these are more than allowed or available.
     pub fn begin_changes(&mut self) -> Result<(), u64> {
         if self.is_too_large {
             let most = |target: &TargetHistory| {
@@ -174,7 +176,7 @@ impl History {
         Ok(())
     }
 
-    /// Adds units to those that changes began for, unless they are too many already.
+    /// Adds the units of a change, unless there are too many already.
     fn collect(&mut self, change: &Change) {
         let is_too_large = self.is_too_large;
         let Some(target) = self.target(change.target) else { return };
@@ -198,8 +200,8 @@ impl History {
         self.targets.iter_mut().find(|target| target.logged.target.target == number)
     }
 
-    /// Takes in the flushes of a log, and which units changes began for: of all logs first, then
-    /// [the changes](Self::take_changes) of all.
+    /// Adds the flushes of a log, and the units of its changes: of all logs first, then [the
+    /// changes](Self::take_changes) of all.
     ///
     /// # Errors
     ///
@@ -225,19 +227,19 @@ impl History {
         Ok(())
     }
 
-    /// Takes in the tickets of a log that was read to its end, once.
+    /// Adds the tickets of a log that was read to its end, once.
     pub fn take_tickets(&mut self, of_log: Tickets) {
         let Tickets { count, last } = self.tickets;
         self.tickets = Tickets { count: count + of_log.count, last: last.max(of_log.last) };
     }
 
-    /// Records that the logs lack, of changes and flushes that began before the last one that is known. Each thread may
-    /// have been ended between its last ticket and the record of it.
+    /// Number of records missing from the logs, of changes and flushes that began before the last known one. Each
+    /// thread may have been ended between its last ticket and the record of it.
     pub fn missing(&self, threads: u32) -> u64 {
         self.tickets.last.saturating_sub(self.tickets.count).saturating_sub(threads.into())
     }
 
-    /// Takes in the changes of a log, after [`begin_changes`](Self::begin_changes).
+    /// Adds the changes of a log, after [`begin_changes`](Self::begin_changes).
     ///
     /// # Errors
     ///
@@ -267,7 +269,7 @@ fn bytes_of(ranges: u64, units: u64) -> u64 {
     ranges.saturating_mul(RANGE_BYTES).saturating_add(units.saturating_mul(UNIT_BYTES))
 }
 
-/// A ticket and what its change left, in one cell; later changes have larger values.
+/// Packs a ticket and the content after its change into one cell; later changes have larger values.
 fn cell(point: Point) -> u64 {
     let left = match point.left {
         Left::Data => 1,
@@ -303,12 +305,12 @@ impl TargetHistory {
         self.units
     }
 
-    /// Units that a change of the run began for.
+    /// Units for which a change of the run began.
     pub fn changed(&self) -> &UnitRanges {
         &self.changed
     }
 
-    /// Units of which a write or zeros are durable.
+    /// Number of units with a durable write or durable zeros.
     pub fn durable(&self) -> u64 {
         self.cells.chunks_exact(CELLS).filter(|cells| self.of_cells(cells).durable.is_some()).count() as u64
     }
@@ -327,7 +329,7 @@ impl TargetHistory {
         }
     }
 
-    /// Its units, as far as the target has them.
+    /// Its units, clipped to the target.
     fn range(&self, change: &Change) -> Range<u64> {
         let end = change.first.saturating_add(change.length.into()).min(self.units);
         change.first.min(end)..end
@@ -335,7 +337,7 @@ impl TargetHistory {
 
     fn cells_of(&mut self, change: &Change) -> impl Iterator<Item = &mut [u64]> {
         let units = self.range(change);
-        // All are in one range, unless the log is another one than the first time.
+        // All are in one range, unless the log changed since it was read first.
         let first = self.changed.place(units.start).map_or(self.cells.len(), |place| place * CELLS);
         let end = first.saturating_add((units.end - units.start) as usize * CELLS).min(self.cells.len());
         self.cells[first..end].chunks_exact_mut(CELLS)
@@ -362,14 +364,14 @@ impl TargetHistory {
         }
     }
 
-    /// What is known of a unit.
+    /// The history of a unit.
     pub fn of(&self, unit: u64) -> UnitHistory {
         let at = self.changed.place(unit).map(|place| place * CELLS);
         at.and_then(|at| self.cells.get(at..at + CELLS)).map_or_else(UnitHistory::default, |cells| self.of_cells(cells))
     }
 
     fn of_cells(&self, cells: &[u64]) -> UnitHistory {
-        // What was there before the file was emptied need not be there, and may be.
+        // Data from before the file was emptied may be present or not.
         let emptied = Point { ticket: self.emptied, left: Left::Zeros };
         let is_after = |point: &Point| point.ticket > self.emptied;
         let or_emptied = |cell: u64| {
@@ -390,7 +392,7 @@ impl TargetHistory {
         Place { run: self.run, target: self.logged.target.target, unit }
     }
 
-    /// True if a unit is of a later write than the logs have of it, whole or in part: a change is logged before it is
+    /// True if a unit belongs to a later write than its logs contain, whole or in part: a change is logged before it is
     /// submitted, so the logs have lost records.
     ///
     /// # Panics
@@ -403,7 +405,7 @@ impl TargetHistory {
         if let Some(header) = header.filter(|_| is_intact(bytes)) {
             return header.sequence > begun;
         }
-        // When the last change began is known if it is durable. If it is not, the unit may be torn anyway.
+        // The time of the last change is known if it is durable. If it is not, the unit may be torn anyway.
         let begun_us = match (history.begun, history.durable) {
             (None, _) => None,
             (Some(_), Some((durable, time_us))) if durable.ticket == begun => Some(time_us),
@@ -413,7 +415,7 @@ impl TargetHistory {
         in_header.map(|header| header.generation.time_us()).max(check::marked_us(bytes, &place)) > begun_us
     }
 
-    /// What a unit that was read says; `ends_early` as in [`History`].
+    /// The verdict on a unit that was read; `ends_early` as in [`History`].
     ///
     /// # Panics
     ///
@@ -422,7 +424,7 @@ impl TargetHistory {
         let (history, place) = (self.of(unit), self.place(unit));
         let said = self.compare(&history, &place, bytes, ends_early);
         match said {
-            // A discard or an emptying that the log lacks may have come later.
+            // A discard or a truncation that is missing from the log may have come later.
             AfterCut::Wrong(Class::Lost | Class::Torn | Class::Zeros | Class::Foreign)
                 if ends_early && self.logged.is_erased && self.may_be_erased(bytes) =>
             {
@@ -432,7 +434,7 @@ impl TargetHistory {
         }
     }
 
-    /// True if a change without data may have left this.
+    /// True if a change without data may have left this content.
     fn may_be_erased(&self, bytes: &[u8]) -> bool {
         !self.logged.discards_to_zeros || bytes.chunks(512).any(check::is_zero)
     }
@@ -450,7 +452,7 @@ impl TargetHistory {
                 })),
             };
         }
-        // On a device, a discard that may have been done leaves anything.
+        // On a device, a discard that may have completed leaves anything.
         let is_anything = erases_to_anything && erased_later.is_some();
         let intact = Header::read(bytes).filter(|_| is_intact(bytes));
         match intact {
@@ -462,7 +464,7 @@ impl TargetHistory {
             }
             _ if is_anything => AfterCut::NotCheckable,
             Some(header) if header.run == place.run => {
-                // Another target may be the same storage under another name, and a block that was given up may come back.
+                // Another target may be the same storage under another name, and a freed block may be reused.
                 let is_certain = header.target == place.target && !self.logged.is_erased;
                 let is_wrong = durable.is_some() || is_certain;
                 if is_wrong { AfterCut::Wrong(Class::Misdirected) } else { AfterCut::NotCheckable }
@@ -486,7 +488,7 @@ impl TargetHistory {
         };
         let may_be_torn = began_later || ends_early;
         match check::mixture(bytes, place) {
-            // Parts of sectors are torn in the page cache only.
+            // Sectors are torn in the page cache only.
             Mixture::OneWrite if may_be_torn && !self.logged.is_direct => AfterCut::Torn,
             Mixture::OneWrite => AfterCut::Wrong(Class::Rot),
             Mixture::Several { oldest_us, is_zero_elsewhere, is_ours_only } if may_be_torn => {
@@ -494,7 +496,7 @@ impl TargetHistory {
                 else {
                     return AfterCut::Torn;
                 };
-                // Each sector must be of the durable write, or of a later change.
+                // Each sector must belong to the durable write, or to a later change.
                 let is_erased =
                     history.erased.is_some_and(|erased| erased.ticket > ticket) || self.logged.is_erased && ends_early;
                 let is_older = oldest_us.is_some_and(|oldest_us| oldest_us < durable_us);
@@ -511,7 +513,7 @@ impl TargetHistory {
     }
 }
 
-/// The unit holds nothing of the run, and nothing of it is durable.
+/// The verdict on a unit without data of the run, none of which is durable.
 fn never_there(history: &UnitHistory) -> AfterCut {
     let is_gone = history.completed.is_some_and(|completed| completed.left == Left::Data);
     if is_gone { AfterCut::Unflushed } else { AfterCut::NotCheckable }

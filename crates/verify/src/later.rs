@@ -1,9 +1,9 @@
-//! Later runs as the reason why a target is not as the record of a run says.
+//! Later runs as the reason why a target does not match the record of a run.
 //!
-//! An intact unit proves that a later run wrote to a target if it lies at the place that its header names and has the
-//! target's tag. Such a run explains what its own units left, whole or in part, and what its discards, its write-zeroes and
-//! its making of the file left. It explains nothing else: a unit of another target is a misdirected write, and a header
-//! whose checksum is wrong proves nothing.
+//! An intact unit proves that a later run wrote to a target if it is at the place named in its header and has the
+//! target's tag. Such a run explains its own units, whole or in part, and the results of its discards, write-zeroes and
+//! creation of the file. It explains nothing else: a unit of another target is a misdirected write, and a header with a
+//! wrong checksum proves nothing.
 
 use crate::check::{self, Place};
 use crate::generation::{Generation, Number};
@@ -12,11 +12,11 @@ use crate::unit::{self, Erases, Header, Mark, SECTOR_BYTES, UNIT_BYTES_MAX, Unit
 use model::corruption::CorruptionClass as Class;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pieces that are kept of a target until all of it was read.
+/// The maximum number of pieces that are kept of a target until all of it was read.
 const KEPT_MAX: usize = 4096;
 
-/// The bytes around a unit: from one multiple of the largest unit to the next, so that no unit at its place begins before
-/// them, or less at the end of the target.
+/// The bytes around a unit: from one multiple of the largest unit to the next, so that no unit at its place begins
+/// before them; less at the end of the target.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {
     bytes: &'a [u8],
@@ -24,7 +24,7 @@ pub struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// The piece with the byte at offset `at`, as far as it is among bytes of the target that begin at `offset`.
+    /// The piece that contains the byte at offset `at`, clipped to `bytes`, which begin at `offset` of the target.
     pub fn around(at: u64, bytes: &'a [u8], offset: u64) -> Self {
         let aligned = at - at % UNIT_BYTES_MAX as u64;
         let first = aligned.max(offset);
@@ -33,7 +33,7 @@ impl<'a> Piece<'a> {
         Self { bytes: &rest[..rest.len().min(length)], offset: first }
     }
 
-    /// A header in a sector of the piece that names this place and this target, or a target that is not known.
+    /// The header in a sector of the piece if it names this place and this target, or an unknown target.
     fn header_here(&self, at: usize, tags: &[u64]) -> Option<Header> {
         let header = self.bytes.get(at..at + SECTOR_BYTES).and_then(Header::read)?;
         let size = UnitSize::new(header.unit_bytes.into())?.bytes();
@@ -46,12 +46,12 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// True if a unit's tag is among those of the target, or nothing is known of one of them.
+/// True if a unit's tag is among those of the target, or one of them is unknown.
 fn is_same_target(tag: u64, tags: &[u64]) -> bool {
     tag == 0 || tags.is_empty() || tags.contains(&tag)
 }
 
-/// Sectors that are as the record says, in a unit that is not.
+/// Sectors that match the record, in a unit that does not.
 #[derive(Clone, Copy, Debug)]
 pub enum Recorded {
     /// Those of the write with this number.
@@ -72,20 +72,20 @@ impl Recorded {
     }
 }
 
-/// A unit that is not as the record of its run says.
+/// A unit that does not match the record of its run.
 #[derive(Clone, Copy, Debug)]
 pub struct WrongUnit<'a> {
     /// The bytes around it.
     pub piece: Piece<'a>,
-    /// By the record.
+    /// Its place in the record.
     pub place: Place,
     /// Its size.
     pub unit: UnitSize,
-    /// What the record says.
+    /// The recorded content.
     pub recorded: Recorded,
 }
 
-/// Who a sector is of.
+/// Origin of a sector.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Record,
@@ -112,36 +112,36 @@ struct Kept {
     class: Class,
 }
 
-/// The later runs on a target, and units that one of those may explain which are found later.
+/// The later runs on a target, and units that may be explained by runs found later.
 #[derive(Clone, Debug, Default)]
 pub struct LaterRuns {
-    /// Of the lasting names of the target that is read; none = unknown.
+    /// Tags of the lasting names of the target being read; empty = unknown.
     tags: Vec<u64>,
     runs: BTreeMap<u64, LaterRun>,
     /// Units with data of later runs.
     units: u64,
     kept: Vec<Kept>,
-    /// Units that are not kept, because there are too many.
+    /// Units that are not kept because there are too many.
     not_kept: BTreeMap<Class, u64>,
 }
 
-/// Units that are wrong because of later runs, once all was read.
+/// Wrong units that later runs explain, once all was read.
 #[derive(Clone, Debug, Default)]
 pub struct Explained {
     /// The latest of these runs.
     pub run: u64,
     /// Units with data of later runs.
     pub units: u64,
-    /// Offsets of single units, by class.
+    /// Offsets and classes of single units.
     pub single: Vec<(u64, Class)>,
     /// Numbers of further units, by class.
     pub more: BTreeMap<Class, u64>,
-    /// All zeros are of later runs.
+    /// Later runs explain all zeros.
     pub has_zeros: bool,
 }
 
 impl Explained {
-    /// The number of units of each class, of those that were `counted` as wrong.
+    /// Number of explained units of each class, out of `counted` wrong ones.
     pub fn by_class(&self, counted: &BTreeMap<Class, u64>) -> BTreeMap<Class, u64> {
         let mut explained = self.more.clone();
         for (_, class) in &self.single {
@@ -153,20 +153,20 @@ impl Explained {
         explained
     }
 
-    /// True if a unit that was reported stays wrong; `left` are the numbers of those that do. Which of the further units stay
-    /// is not known, but for those of a class of which none is left.
+    /// True if a reported unit stays wrong; `left` are the numbers of those that do. Individual further units are not
+    /// known, except in a class of which none is left.
     pub fn is_wrong_still(&self, offset: u64, class: Class, left: &BTreeMap<Class, u64>) -> bool {
         left.contains_key(&class) && self.single.iter().all(|(explained, _)| *explained != offset)
     }
 }
 
 impl LaterRuns {
-    /// None so far, on a target with names that have these tags.
+    /// Empty, on a target whose names have these tags.
     pub fn new(tags: &[u64]) -> Self {
         Self { tags: tags.to_vec(), ..Self::default() }
     }
 
-    /// Adds those of another part of the same target.
+    /// Adds the runs of another part of the same target.
     pub fn merge(&mut self, other: Self) {
         if self.tags.is_empty() {
             self.tags = other.tags;
@@ -186,8 +186,8 @@ impl LaterRuns {
         }
     }
 
-    /// Notes the later runs that have intact units among the sectors of a unit, which is as its record says or not; true if
-    /// there are any.
+    /// Notes the later runs that have intact units among the sectors of a unit, whether it matches its record or not;
+    /// true if there are any.
     pub fn note(&mut self, wrong: &WrongUnit<'_>) -> bool {
         let WrongUnit { piece, place, .. } = wrong;
         let sectors = wrong.sectors();
@@ -208,7 +208,7 @@ impl LaterRuns {
         is_any
     }
 
-    /// True if later runs that are known by now explain all that is wrong with a unit of this class.
+    /// True if later runs known by now explain all faults of a unit of this class.
     pub fn explain(&self, wrong: &WrongUnit<'_>, class: Class) -> bool {
         if self.runs.is_empty() {
             return false;
@@ -254,7 +254,7 @@ impl LaterRuns {
         if is_left { Owner::LaterRun } else { Owner::Nobody }
     }
 
-    /// True if a later run's mark is at the beginning of a sector, whose unit's header is gone.
+    /// True if a sector begins with a later run's mark, even if its unit's header is gone.
     fn has_mark(&self, offset: u64, sector: &[u8]) -> bool {
         let writers = self.runs.iter().flat_map(|(run, later)| later.writers.iter().map(move |writer| (*run, *writer)));
         writers.into_iter().any(|(run, (target, unit_bytes))| {
@@ -268,10 +268,10 @@ impl LaterRuns {
         self.runs.values().any(|run| run.is_refilled || run.erases != Erases::Never)
     }
 
-    /// Keeps a unit that no later run explains so far; `class` is what it is reported as.
+    /// Keeps a unit that no later run explains so far; `class` is its reported class.
     pub fn keep(&mut self, wrong: &WrongUnit<'_>, class: Class) {
         let WrongUnit { piece, place, unit, recorded } = *wrong;
-        // Zeros have nothing that could be looked at again.
+        // Zeros cannot be evaluated again.
         if matches!(class, Class::Zeros | Class::Unreadable) {
             return;
         }
@@ -286,7 +286,7 @@ impl LaterRuns {
         }
     }
 
-    /// The units that later runs explain, of those that were kept; `None` if there is no later run.
+    /// The kept units that later runs explain; `None` if there is no later run.
     pub fn finish(mut self) -> Option<Explained> {
         let (&run, _) = self.runs.last_key_value()?;
         let mut single = Vec::new();
@@ -303,7 +303,7 @@ impl LaterRuns {
 }
 
 impl WrongUnit<'_> {
-    /// Where it is in its piece.
+    /// Its range in its piece.
     fn sectors(&self) -> std::ops::Range<usize> {
         let first = (self.place.unit * self.unit.bytes()).saturating_sub(self.piece.offset) as usize;
         first..first + self.unit.bytes() as usize
@@ -332,12 +332,12 @@ mod tests {
 
     const TRAITS: Traits = Traits { tag: TAG, is_mapped: false, is_refilled: false, erases: Erases::Never };
 
-    /// True if the later runs that are seen in `seen` explain `bytes`.
+    /// True if the later runs in `seen` explain `bytes`.
     fn explains(seen: &[u8], bytes: &[u8], class: Class) -> bool {
         let mut later = LaterRuns::new(&[TAG]);
         later.note(&wrong(seen));
         let at_once = later.explain(&wrong(bytes), class);
-        // The other way round, the unit was read before the proof.
+        // In the other order, the unit was read before the proof.
         let mut first = LaterRuns::new(&[TAG]);
         first.keep(&wrong(bytes), class);
         first.merge(later);

@@ -1,7 +1,7 @@
-//! Data verification: each unit of written data says what it is, and a map says what each place must hold.
+//! Data verification: each unit of written data identifies itself, and a map has the expected content of each place.
 //!
-//! Pure: bytes and numbers come in, verdicts go out. A unit counts as damaged only if nothing else explains what was
-//! read; whatever is in doubt is not checkable.
+//! Pure: bytes and numbers in, verdicts out. A unit counts as damaged only if nothing else explains its content; a unit
+//! in doubt is not checkable.
 
 pub mod alone;
 pub mod check;

@@ -1,5 +1,5 @@
-//! The log of a run: which changes and flushes began and how they ended, so that what must be on a target is known after
-//! a cut.
+//! The log of a run: changes and flushes that began, and how they ended, so that the expected content of a target is
+//! known after a power cut.
 //!
 //! Numbers are little-endian words of 64 bits. Changes and flushes of a run share one count; each takes a *ticket* from it
 //! before it begins. A change takes its ticket after it has claimed its units, so tickets order the changes of each unit,
@@ -18,32 +18,29 @@
 //! Check is a hash of the other bits, the run and the thread. A word that is 0, or does not fit, ends the log.
 
 use crate::saved::{ReadError, SavedTarget, check_units};
+use crate::unit::UNIT_BITS;
 use model::limits::THREADS_MAX;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-/// Name of the file that says which run the logs are of.
+/// Name of the file that identifies the run of the logs.
 pub const RUN_FILE_NAME: &str = "run";
 
 /// Bytes of a log before its records.
 pub const HEAD_BYTES: u64 = 64 << 10;
 
-/// Requests of a thread that a log can tell apart.
+/// Requests of a thread that a log can distinguish.
 pub const REQUESTS_MAX: u32 = 1 << REQUEST_BITS;
-
-/// Units of a target that a log can name.
-pub const UNITS_MAX: u64 = 1 << UNIT_BITS;
 
 /// Targets that a log can name.
 pub const TARGETS_MAX: usize = 1 << TARGET_BITS;
 
 const LOG_MAGIC: &[u8; 8] = b"DSKSPDL1";
 const RUN_MAGIC: &[u8; 8] = b"DSKSPDR2";
-/// Of files without lasting names of targets and the mount.
+/// Of files without the lasting names of targets and without the mount.
 const RUN_MAGIC_1: &[u8; 8] = b"DSKSPDR1";
 const TICKET_BITS: u32 = 56;
 const REQUEST_BITS: u32 = 20;
-const UNIT_BITS: u32 = 44;
 const TARGET_BITS: u32 = 24;
 const LENGTH_BITS: u32 = 24;
 const DELTA_BITS: u32 = 28;
@@ -58,15 +55,15 @@ pub fn is_log_name(name: &str) -> bool {
     name.strip_prefix("log.").is_some_and(|thread| thread.parse::<u32>().is_ok())
 }
 
-/// Bytes that [`is_ours`] looks at.
+/// Bytes that [`is_ours`] needs.
 pub const MAGIC_BYTES: usize = 8;
 
-/// True if a file that begins like this is a log, or says which run logs are of.
+/// True if these are the first bytes of a log or of a run file.
 pub fn is_ours(head: &[u8]) -> bool {
     [LOG_MAGIC, RUN_MAGIC, RUN_MAGIC_1].iter().any(|magic| head.starts_with(*magic))
 }
 
-/// What a change does.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A write that is durable once a later flush has completed.
@@ -80,7 +77,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// True if its units hold its data afterwards.
+    /// True if its units contain its data afterwards.
     pub const fn is_write(self) -> bool {
         matches!(self, Self::Write | Self::WriteThrough)
     }
@@ -99,7 +96,7 @@ const ENDS_EARLY: u64 = 14;
 /// A change that began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
     /// Its ticket.
     pub ticket: u64,
@@ -113,7 +110,7 @@ pub struct Change {
     pub time_us: u64,
 }
 
-/// A flush of a target that began, or a file that began to be emptied.
+/// A flush of a target, or a truncation of a file, that began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flush {
     /// Its ticket.
@@ -124,7 +121,7 @@ pub struct Flush {
     pub time_us: u64,
 }
 
-/// Makes the records of one thread.
+/// Encodes the records of one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoder {
     key: u64,
@@ -152,7 +149,7 @@ impl Encoder {
         word | (self.hash(&[word]) & 0xFF) << 48
     }
 
-    /// The beginning of a change by this request.
+    /// The record of a change that begins, by this request.
     #[inline]
     pub fn begin(self, request: u32, change: &Change) -> [u64; 4] {
         let Change { kind, ticket, target, first, length, time_us } = *change;
@@ -163,7 +160,8 @@ impl Encoder {
         [word, place, size | self.check16(&[word, place, size, time_us]), time_us]
     }
 
-    /// The end of the change with this ticket by a request; `count` was read after it completed, `None` if it failed.
+    /// The record of the end of the change with this ticket by a request; `count` was read after it completed, `None`
+    /// if it failed.
     #[inline]
     pub fn end(self, request: u32, ticket: u64, count: Option<u64>) -> u64 {
         let delta = count.map(|count| count.saturating_sub(ticket)).filter(|delta| delta >> DELTA_BITS == 0);
@@ -180,39 +178,39 @@ impl Encoder {
         [word, target | self.check16(&[word, target, flush.time_us]), flush.time_us]
     }
 
-    /// The beginning of a flush.
+    /// The record of a flush that begins.
     pub fn begin_flush(self, flush: &Flush) -> [u64; 3] {
         self.of_target(FLUSH, flush)
     }
 
-    /// The end of the flush that began last.
+    /// The record of the end of the flush that began last.
     pub fn end_flush(self, is_durable: bool) -> u64 {
         self.short(if is_durable { FLUSHED } else { FLUSH_FAILED }, 0)
     }
 
-    /// A file begins to be emptied.
+    /// The record of a truncation that begins.
     pub fn begin_emptying(self, flush: &Flush) -> [u64; 3] {
         self.of_target(EMPTIED, flush)
     }
 
-    /// No more could be logged.
+    /// The record that no more could be logged.
     pub fn ends_early(self) -> u64 {
         self.short(ENDS_EARLY, 0)
     }
 }
 
-/// What a log says.
+/// Entry of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A change began.
     Began(Change),
-    /// It completed, and the count was this.
+    /// It completed, and the count then.
     Completed(Change, u64),
-    /// It failed: part of it may be there.
+    /// It failed: part of it may be present.
     Failed(Change),
     /// A flush completed.
     Flushed(Flush),
-    /// A file began to be emptied.
+    /// A truncation of a file began.
     Emptied(Flush),
 }
 
@@ -224,7 +222,7 @@ pub fn head(run: u64, thread: u32) -> Vec<u8> {
 /// Bytes of a log that [`run_of_head`] reads.
 pub const RUN_HEAD_BYTES: u64 = MAGIC_BYTES as u64 + 8;
 
-/// The number of the run that a log which begins like this is of.
+/// The run of a log that begins with these bytes.
 pub fn run_of_head(head: &[u8]) -> Option<u64> {
     let run = head.strip_prefix(LOG_MAGIC)?.first_chunk::<8>()?;
     Some(u64::from_le_bytes(*run))
@@ -245,14 +243,14 @@ pub struct LogReader<R> {
 /// The tickets of the records that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tickets {
-    /// How many there were.
+    /// Their number.
     pub count: u64,
     /// The largest.
     pub last: u64,
 }
 
 impl<R: Read> LogReader<R> {
-    /// A log of this thread. One of another run or thread has no entries, and ends early.
+    /// Opens the log of this thread. One of another run or thread has no entries, and ends early.
     ///
     /// # Errors
     ///
@@ -276,7 +274,7 @@ impl<R: Read> LogReader<R> {
         self.ended_early.unwrap_or(true)
     }
 
-    /// The tickets of all changes, flushes and emptyings that began so far.
+    /// The tickets of all changes, flushes and truncations that began so far.
     pub fn tickets(&self) -> Tickets {
         self.tickets
     }
@@ -352,7 +350,7 @@ impl<R: Read> LogReader<R> {
         })
     }
 
-    /// The change whose first word is this, and its request; `None` if it is not valid.
+    /// The change whose first word is this, and its request; `None` if it is invalid.
     fn change(&mut self, word: u64) -> io::Result<Option<(u32, Change)>> {
         let words = [self.word()?, self.word()?, self.word()?];
         let [Some(place), Some(size), Some(time_us)] = words else { return Ok(None) };
@@ -369,8 +367,7 @@ impl<R: Read> LogReader<R> {
         Ok(is_valid.then_some((request, change)))
     }
 
-    /// A record of several words is not valid. Its thread may have ended in the middle of it: what it logs was not
-    /// begun then.
+    /// A record of several words is invalid. Its thread may have ended while writing it: the change was not begun then.
     fn cut_off(&mut self) -> io::Result<Step> {
         Ok(if self.is_zero_to_the_end()? { Step::Zero } else { Step::Invalid })
     }
@@ -388,7 +385,7 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// The next word; `None` at the end of the file, which always has room behind its records.
+    /// The next word; `None` at the end of the file, which always has room after its records.
     fn word(&mut self) -> io::Result<Option<u64>> {
         let mut word = [0; 8];
         match self.file.read_exact(&mut word) {
@@ -406,7 +403,7 @@ enum Step {
     Invalid,
 }
 
-/// A target that is logged.
+/// A logged target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedTarget {
     /// As in a saved map.
@@ -419,23 +416,23 @@ pub struct LoggedTarget {
     pub is_direct: bool,
 }
 
-/// Which run the logs of a directory are of.
+/// Identity of the run of the logs in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFile {
     /// Number of the run, which its units name.
     pub run: u64,
-    /// Its threads are those before this number.
+    /// Number of threads.
     pub threads: u32,
-    /// Which start of the machine it was on; empty if unknown.
+    /// Boot ID of the machine; empty if unknown.
     pub boot: String,
-    /// Number of the mount that the logs were written through; 0 if unknown.
+    /// ID of the mount of the logs; 0 if unknown.
     pub mount: u64,
-    /// What it writes to.
+    /// Its targets.
     pub targets: Vec<LoggedTarget>,
 }
 
 impl RunFile {
-    /// As bytes of a file: `DSKSPDR2`, the numbers, and a CRC-32C of all before.
+    /// Encodes a run file: `DSKSPDR2`, the numbers, and a CRC-32C of all before.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = RUN_MAGIC.to_vec();
         let text = |bytes: &mut Vec<u8>, text: &[u8]| {
@@ -463,11 +460,11 @@ impl RunFile {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made.
+    /// Decodes the bytes of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
     ///
-    /// If it is not that, is damaged, or has a number that no run has.
+    /// If they are something else, damaged, or contain an impossible number.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError> {
         let run = Self::parse(bytes).ok_or(ReadError::Torn)?;
         if run.threads > THREADS_MAX {

@@ -1,20 +1,20 @@
-//! What each unit of a target must hold, and which units are being changed: 16 bits for each, shared by all threads.
+//! Expected content of each unit of a target, and the units being changed: 16 bits each, shared by all threads.
 
 use crate::generation::{NUMBER_MAX, Number};
 use model::verification::ExpectedContent;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What a unit must hold.
+/// Expected content of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Never written by this run, or by a write that failed.
+    /// Unknown: never written by this run, or by a write that failed.
     Unknown,
     /// The write with this number.
     Written(Number),
     /// Zeros.
     Zeros,
-    /// Discarded on a device: zeros, what was there, or anything.
+    /// Discarded on a device: zeros, the previous data, or anything.
     Discarded,
 }
 
@@ -58,7 +58,7 @@ impl State {
 pub struct Noted(u16);
 
 impl Noted {
-    /// What the unit must hold; `None` = it is being changed.
+    /// The expected content; `None` = the unit is being changed.
     pub const fn state(self) -> Option<State> {
         if self.0 & CLAIMED == 0 { Some(State::from_bits(self.0)) } else { None }
     }
@@ -66,8 +66,8 @@ impl Noted {
 
 /// The map of one target.
 ///
-/// With fewer entries than units, units share entries: it still tells that a unit may have changed, but not what it
-/// must hold.
+/// With fewer entries than units, units share entries: it still shows that a unit may have changed, but not its
+/// expected content.
 #[derive(Debug)]
 pub struct GenerationMap {
     /// Four entries in each.
@@ -75,13 +75,13 @@ pub struct GenerationMap {
     units: u64,
     /// Unit to entry.
     mask: u64,
-    /// Nothing can be said of any unit any more: a shared entry cannot keep what happened to one of its units.
+    /// No unit is checkable any more: a shared entry cannot represent the change of one of its units.
     is_blind: AtomicBool,
 }
 
 const LANES: u64 = 4;
 
-/// The largest number of units in an I/O fits into a map that is shared.
+/// The minimum number of entries of a shared map: the units of the largest I/O fit.
 const SHARED_ENTRIES_MIN: u64 = 1 << 20;
 
 impl GenerationMap {
@@ -90,8 +90,8 @@ impl GenerationMap {
         units.div_ceil(LANES) * 8
     }
 
-    /// Cells of the map of so many units that takes at most `bytes`: one entry for each unit, or the largest power of
-    /// two that fits.
+    /// Cells of the map of this number of units within `bytes`: one entry for each unit, or the largest power of two
+    /// that fits.
     pub fn cell_count(units: u64, bytes: u64) -> usize {
         if Self::bytes(units) <= bytes {
             return (Self::bytes(units) / 8) as usize;
@@ -100,7 +100,7 @@ impl GenerationMap {
         ((1u64 << entries.ilog2()).min(units.next_power_of_two()) / LANES) as usize
     }
 
-    /// A map of so many units in these cells, all 0; see [`cell_count`](Self::cell_count).
+    /// A map of this number of units in these cells, all 0; see [`cell_count`](Self::cell_count).
     pub fn new(cells: Box<[AtomicU64]>, units: u64) -> Self {
         let entries = cells.len() as u64 * LANES;
         let mask = if entries >= units { u64::MAX } else { (1u64 << entries.max(1).ilog2()) - 1 };
@@ -117,7 +117,7 @@ impl GenerationMap {
         self.mask == u64::MAX
     }
 
-    /// True if nothing can be said of any unit.
+    /// True if no unit is checkable.
     pub fn is_blind(&self) -> bool {
         self.is_blind.load(Ordering::Relaxed)
     }
@@ -128,15 +128,15 @@ impl GenerationMap {
         (&self.cells[(entry / LANES) as usize], (entry % LANES) as u32 * 16)
     }
 
-    /// The entry of a unit now. One that was noted before an I/O and is noted again after it, equal and not being
-    /// changed, did not change meanwhile.
+    /// The entry of a unit now. If it is noted before and after an I/O, is equal and not being changed, the unit did
+    /// not change meanwhile.
     #[inline]
     pub fn note(&self, unit: u64) -> Noted {
         let (cell, shift) = self.place(unit);
         Noted((cell.load(Ordering::SeqCst) >> shift) as u16)
     }
 
-    /// Takes these units for one change; false if any is taken, and then none is.
+    /// Claims these units for one change; false, and none is claimed, if another change has any of them.
     #[inline]
     pub fn claim(&self, units: Range<u64>) -> bool {
         for unit in units.clone() {
@@ -153,40 +153,40 @@ impl GenerationMap {
         true
     }
 
-    /// Ends the change of a unit that was claimed: this is what it must hold now.
+    /// Ends the change of a claimed unit, with its new expected content.
     #[inline]
     pub fn release(&self, unit: u64, state: State) {
         if !self.is_exact() && matches!(state, State::Unknown | State::Discarded) {
             self.is_blind.store(true, Ordering::SeqCst);
         }
         let (cell, shift) = self.place(unit);
-        // Nobody else changes the entry of a claimed unit.
+        // No other thread changes the entry of a claimed unit.
         let old = (cell.load(Ordering::Relaxed) >> shift) as u16;
         cell.fetch_xor(u64::from(old ^ state.bits()) << shift, Ordering::SeqCst);
     }
 
-    /// What a unit must hold, whether it is being changed or not.
+    /// Expected content of a unit, whether it is being changed or not.
     #[inline]
     pub fn state(&self, unit: u64) -> State {
         State::from_bits(self.note(unit).0)
     }
 
-    /// Nothing is known of any unit any more: its target was emptied while nothing was under way.
+    /// Sets all units to unknown: the target was emptied with no I/O in flight.
     pub fn forget(&self) {
         for cell in self.cells.iter().filter(|cell| cell.load(Ordering::Relaxed) != 0) {
             cell.store(0, Ordering::SeqCst);
         }
     }
 
-    /// The entry as a saved map has it: units that are being changed are unknown.
+    /// The entry in a saved map: units being changed are unknown.
     pub(crate) fn saved(&self, unit: u64) -> u16 {
         self.note(unit).state().unwrap_or(State::Unknown).bits()
     }
 
-    /// The first unit from this one on that a saved map has anything of; for exact maps.
+    /// The first unit from this one on that is not unknown; for exact maps.
     pub(crate) fn next_known(&self, unit: u64) -> Option<u64> {
         let cells = self.cells.get((unit / LANES) as usize..)?;
-        // Nearly all of a large target may never have been written.
+        // Most of a large target may never have been written.
         let used = (unit / LANES..).zip(cells).filter(|(_, cell)| cell.load(Ordering::Relaxed) != 0);
         let mut units = used.flat_map(|(number, _)| number * LANES..(number + 1) * LANES);
         units.find(|&known| (unit..self.units).contains(&known) && self.saved(known) != 0)

@@ -1,16 +1,16 @@
-//! Numbers of runs: when a run began, and which of those that began then it is.
+//! Numbers of runs: start time and a random part.
 //!
-//! The upper 44 bits are milliseconds since 1970, the lower 20 are random. So the data on a target tells which of two
+//! The upper 44 bits are milliseconds since 1970, the lower 20 are random. So the data on a target shows which of two
 //! runs is the later one, if the clocks of their machines agree.
 
 const RANDOM_BITS: u32 = 20;
 
-/// The number of a run that begins now, so many milliseconds after 1970.
+/// The number of a run that begins `started_ms` milliseconds after 1970.
 pub const fn number(started_ms: u64, random: u64) -> u64 {
     started_ms << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1)
 }
 
-/// When a run began, in milliseconds since 1970.
+/// Start time of a run, in milliseconds since 1970.
 pub const fn started_ms(run: u64) -> u64 {
     run >> RANDOM_BITS
 }

@@ -8,8 +8,8 @@
 //! A piece without entries ends them. Units that no piece names are unknown. The file ends with the CRC-32C of all
 //! before (4). A file that is torn has another checksum, or none.
 
-use crate::log::UNITS_MAX;
 use crate::map::{GenerationMap, State};
+use crate::unit::UNITS_MAX;
 use crate::unit::UnitSize;
 use crate::unit_ranges::UnitRanges;
 use crc32c::crc32c_append;
@@ -23,7 +23,7 @@ const MAGIC: &[u8; 8] = b"DSKSPDM2";
 const MAGIC_1: &[u8; 8] = b"DSKSPDM1";
 const PIECE_ENTRIES: u64 = 1 << 16;
 
-/// Unknown units in a row that end a piece: the head of the next one takes less.
+/// Unknown units in a row that end a piece: the head of the next piece takes less.
 const GAP_UNITS: u64 = 8;
 
 /// A path is never longer.
@@ -34,7 +34,7 @@ const PATH_BYTES_MAX: u32 = 1 << 16;
 pub struct SavedTarget {
     /// Number of the target in its run.
     pub target: u32,
-    /// As its units were written through it, in the bytes of the file system.
+    /// The path that its units were written through, in the bytes of the file system.
     pub path: Vec<u8>,
     /// Its lasting names, the best first; none = unknown.
     pub names: Vec<String>,
@@ -48,29 +48,29 @@ pub struct SavedTarget {
     pub is_exact: bool,
 }
 
-/// What was saved of a run.
+/// Saved maps of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedMap {
     /// Number of the run, which its units name.
     pub run: u64,
-    /// Which start of the machine it was on; empty = unknown.
+    /// Boot ID of the machine; empty = unknown.
     pub boot: String,
     /// The targets.
     pub targets: Vec<(SavedTarget, SavedStates)>,
 }
 
-/// What the units of a target must hold.
+/// Expected content of the units of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedStates {
-    /// Those of which anything may be known.
+    /// Units that may be known.
     ranges: UnitRanges,
-    /// Of each of these units.
+    /// Entries of these units.
     entries: Vec<u16>,
     units: u64,
 }
 
 impl SavedStates {
-    /// What a unit must hold.
+    /// Expected content of a unit.
     pub fn state(&self, unit: u64) -> State {
         let entry = self.ranges.place(unit).and_then(|place| self.entries.get(place));
         entry.map_or(State::Unknown, |&bits| State::from_bits(bits))
@@ -81,17 +81,17 @@ impl SavedStates {
         self.units
     }
 
-    /// Units of which anything may be known; all others are unknown.
+    /// Units that may be known; all others are unknown.
     pub fn ranges(&self) -> &UnitRanges {
         &self.ranges
     }
 
-    /// Units of which anything is known.
+    /// Number of known units.
     pub fn known(&self) -> u64 {
         self.entries.iter().filter(|&&bits| State::from_bits(bits) != State::Unknown).count() as u64
     }
 
-    /// Adds a piece of the map; false if it does not lie behind the others, or there is no memory.
+    /// Adds a piece of the map; false if it does not follow the others, or there is no memory.
     fn push(&mut self, first: u64, piece: &[u8]) -> bool {
         let entries = piece.chunks_exact(2).map(|entry| u16::from_le_bytes([entry[0], entry[1]]));
         let end = first.checked_add(entries.len() as u64).filter(|&end| end <= self.units);
@@ -105,7 +105,7 @@ impl SavedStates {
     }
 }
 
-/// Why a file is not the saved map of a run.
+/// The reason why a file is not the saved map of a run.
 #[derive(Debug)]
 pub enum ReadError {
     /// It cannot be read.
@@ -114,11 +114,11 @@ pub enum ReadError {
     Foreign,
     /// It is incomplete or damaged.
     Torn,
-    /// It has a number that no run has.
+    /// It contains an impossible number.
     Impossible(String),
 }
 
-/// Checks the number of units that a journal says a target of these sizes has.
+/// Checks the number of units in a journal for a target of these sizes.
 ///
 /// # Errors
 ///
@@ -133,7 +133,7 @@ pub(crate) fn check_units(unit_bytes: u32, units: u64) -> Result<(), ReadError> 
     Ok(())
 }
 
-/// Memory that the saved map of a file of this length takes at most: its pieces, in lists that grow.
+/// The maximum memory of the saved map in a file of this length: its pieces, in lists that grow.
 pub const fn memory_bytes(file_bytes: u64) -> u64 {
     file_bytes.saturating_mul(2)
 }
@@ -144,10 +144,10 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// Bytes that [`is_saved_map`] looks at.
+/// Bytes that [`is_saved_map`] needs.
 pub const HEAD_BYTES: usize = MAGIC.len();
 
-/// True if a file that begins like this is the saved map of a run.
+/// True if these are the first bytes of a saved map.
 pub fn is_saved_map(head: &[u8]) -> bool {
     head.starts_with(MAGIC) || head.starts_with(MAGIC_1)
 }
@@ -175,7 +175,7 @@ pub fn write(file: &mut impl Write, run: u64, boot: &str, targets: &[(SavedTarge
         file.write_all(&u32::from(target.is_exact).to_le_bytes())?;
         file.write_all(&map.units().to_le_bytes())?;
         let mut entries = Vec::new();
-        // Entries that units share say nothing of any of them.
+        // Entries that units share are known for none of them.
         let mut next = map.next_known(0).filter(|_| target.is_exact);
         while let Some(first) = next {
             let mut end = first + 1;
@@ -196,11 +196,11 @@ pub fn write(file: &mut impl Write, run: u64, boot: &str, targets: &[(SavedTarge
     file.write_all(&crc.to_le_bytes())
 }
 
-/// Reads what [`write()`] saved.
+/// Reads a map saved by [`write()`].
 ///
 /// # Errors
 ///
-/// If it is not that, not all of it, or cannot be read.
+/// If it is something else, incomplete, or cannot be read.
 pub fn read(file: &mut impl Read) -> Result<SavedMap, ReadError> {
     let mut file = Summed { file, crc: 0 };
     let magic = file.take::<8>()?;
@@ -245,7 +245,7 @@ pub fn read(file: &mut impl Read) -> Result<SavedMap, ReadError> {
     if file.half()? == crc { Ok(saved) } else { Err(ReadError::Torn) }
 }
 
-/// What was written or read so far, summed up.
+/// A file with the checksum of the bytes written or read so far.
 struct Summed<'a, F> {
     file: &'a mut F,
     crc: u32,
@@ -279,7 +279,7 @@ impl<F: Read> Summed<'_, F> {
         self.take().map(u32::from_le_bytes)
     }
 
-    /// A path or name, after its length.
+    /// A path or name, preceded by its length.
     fn bytes(&mut self) -> Result<Vec<u8>, ReadError> {
         let count = self.half()?;
         if count > PATH_BYTES_MAX {
@@ -294,7 +294,7 @@ impl<F: Read> Summed<'_, F> {
         String::from_utf8(self.bytes()?).map_err(|_| ReadError::Torn)
     }
 
-    /// Adds exactly so many bytes; memory is taken for those only that are there.
+    /// Reads exactly `count` bytes; memory is allocated only for those present.
     fn take_bytes(&mut self, count: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
         let got = (&mut *self.file).take(count).read_to_end(bytes)?;
         self.crc = crc32c_append(self.crc, bytes);
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!((states.state(7), states.state(1 << 40)), (State::Unknown, State::Unknown));
         let (second, states) = &saved.targets[1];
         assert_eq!((second, states.known()), (&targets[1], 0));
-        // Only what is known takes room.
+        // Only known units take space.
         assert!(bytes.len() < 300, "{}", bytes.len());
         assert!(states.ranges().from(0).eq([]));
     }

@@ -1,8 +1,8 @@
-//! One target of a run that is verified: how its units are written, and what they are compared with.
+//! One target of a verified run: encoding of its units, and their expected content.
 //!
-//! Whoever does the I/O keeps to an order: units are claimed before the time of a change is taken and released after
-//! it came back; entries are noted after the time of a read was taken and before it is submitted, and compared after
-//! it came back.
+//! The caller must keep an order of I/O: units are claimed before the time of a change is taken and released after it
+//! completed; entries are noted after the time of a read was taken and before it is submitted, and compared after it
+//! completed.
 
 use crate::check::{Expected, Place, Verdict, check_unit};
 use crate::generation::{self, Generation};
@@ -21,22 +21,22 @@ pub struct VerifiedTarget {
     pub target: u32,
     /// Size of its units.
     pub unit: UnitSize,
-    /// What they must hold.
+    /// Their expected content.
     pub map: GenerationMap,
     /// Discarded data reads as zeros, as in a file.
     pub discards_to_zeros: bool,
-    /// For the headers of its units.
+    /// In the headers of its units.
     pub traits: Traits,
-    /// Of all threads.
+    /// Shared by all threads.
     pub counters: TargetCounters,
 }
 
-/// What the threads of a run have done to a target so far.
+/// Changes of a target by the threads of a run so far.
 #[derive(Debug, Default)]
 pub struct TargetCounters {
-    /// Units that the run has begun to write, each once.
+    /// Units that the run has begun to write, each counted once.
     written_units: AtomicU64,
-    /// When the latest change began that ended and was no write, in microseconds since the run began.
+    /// Time at which the latest change that was no write and ended began, in microseconds since the run began.
     erased_us: AtomicU64,
 }
 
@@ -58,7 +58,7 @@ pub struct WriteIo {
     pub written_units: u64,
 }
 
-/// What a change that was made for claimed units leaves.
+/// Result of a change of claimed units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The data of a write.
@@ -67,12 +67,12 @@ pub enum Change {
     Zeroed,
     /// Discarded data.
     Discarded,
-    /// It failed, was cut short, or was cancelled: part of it may be there.
+    /// It failed, was short, or was cancelled: part of it may be present.
     Failed,
 }
 
 impl VerifiedTarget {
-    /// The units of a range of bytes that begins and ends with one.
+    /// The units of a range of bytes that begins and ends at unit boundaries.
     #[inline]
     pub fn units(&self, offset: u64, length: u64) -> Range<u64> {
         self.unit.count(offset)..self.unit.count(offset + length)
@@ -83,14 +83,14 @@ impl VerifiedTarget {
         Place { run: self.run, target: self.target, unit }
     }
 
-    /// Takes these units for one write; the units that the run has begun to write so far, these included, 0 if that is not
-    /// known. `None` if another change has any of them.
+    /// Claims these units for one write; returns the units that the run has begun to write so far, these included, 0 if
+    /// that is not known. `None` if another change has any of them.
     #[inline]
     pub fn claim_write(&self, units: Range<u64>) -> Option<u64> {
         if !self.map.claim(units.clone()) {
             return None;
         }
-        // Shared entries do not tell units apart; what was erased is no longer there to be counted.
+        // Shared entries do not distinguish units; erased units can no longer be counted.
         if !self.map.is_exact() || self.traits.erases != Erases::Never {
             return Some(0);
         }
@@ -99,7 +99,7 @@ impl VerifiedTarget {
         Some(if new == 0 { written.load(Relaxed) } else { written.fetch_add(new, Relaxed) + new })
     }
 
-    /// The number that a write to a claimed unit has.
+    /// The number of a write to a claimed unit.
     #[inline]
     fn number(&self, unit: u64, time_us: u64) -> generation::Number {
         match self.map.state(unit) {
@@ -125,8 +125,8 @@ impl VerifiedTarget {
         }
     }
 
-    /// Makes units, the first of which has this number, for a write that claimed them; with a `pool` all of their
-    /// bytes, else those that say what they are.
+    /// Encodes units, the first of which has this number, for a write that claimed them; with a `pool` all of their
+    /// bytes, else those that identify them.
     #[inline]
     pub fn make(&self, units: &mut [u8], first: u64, io: &WriteIo, pool: Option<&Pool>) {
         for (unit, bytes) in (first..).zip(units.chunks_exact_mut(self.unit.bytes() as usize)) {
@@ -142,7 +142,7 @@ impl VerifiedTarget {
     #[inline]
     pub fn finish(&self, io: &WriteIo, change: Change) {
         if change != Change::Written {
-            // Before the map says so: who sees the unit as it was before sees this, too.
+            // Before the map is updated: a thread that sees the old state of the unit sees this, too.
             self.counters.erased_us.fetch_max(io.time_us, SeqCst);
         }
         for unit in io.first..io.first + u64::from(io.length) {
@@ -157,23 +157,23 @@ impl VerifiedTarget {
         }
     }
 
-    /// What a unit was expected to hold during a read: `None` if it may have changed meanwhile.
+    /// Expected content of a unit during a read: `None` if it may have changed meanwhile.
     #[inline]
     pub fn expected(&self, unit: u64, noted: Noted) -> Option<Expected> {
         let state = noted.state().filter(|_| self.map.note(unit) == noted)?;
         match (self.map.is_exact(), state) {
             (true, state) => Some(Expected::State(state)),
             (false, State::Written(_)) if !self.map.is_blind() => Some(Expected::Itself),
-            // Nothing in the run wrote there, or too much is unknown.
+            // The run did not write there, or too much is unknown.
             (false, _) => None,
         }
     }
 
-    /// What is to be said of a unit that was expected to hold this, and that a read returned which began at `read_us`.
+    /// The verdict on a unit with this expected content, returned by a read that began at `read_us`.
     #[inline]
     pub fn compare(&self, unit: u64, bytes: &[u8], expected: Expected, read_us: u64) -> Verdict {
         match check_unit(bytes, &self.place(unit), expected, read_us) {
-            // Zeros look as those before them, whatever was there between.
+            // Zeros look like the zeros before them, whatever was there in between.
             Verdict::Wrong(_)
                 if matches!(expected, Expected::State(State::Zeros))
                     && self.counters.erased_us.load(SeqCst) >= read_us =>
@@ -184,7 +184,7 @@ impl VerifiedTarget {
         }
     }
 
-    /// Checks a unit that a read returned, which began at `read_us` and noted this before.
+    /// Checks a unit returned by a read that began at `read_us`, with its entry noted before.
     #[inline]
     pub fn check(&self, unit: u64, bytes: &[u8], noted: Noted, read_us: u64) -> Verdict {
         self.expected(unit, noted)

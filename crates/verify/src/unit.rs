@@ -22,18 +22,24 @@
 //! Units of earlier versions have only the first of the bits, and random bytes from offset 64 on.
 //!
 //! Each further sector of 512 bytes begins with a mark of 16 bytes: the generation, and a hash of run, target, unit,
-//! sector and generation. It tells which write a sector is of where a unit is torn. All other bytes are random.
+//! sector and generation. It identifies the write of a sector where a unit is torn. All other bytes are random.
 
 use crate::generation::Generation;
 use crc32c::crc32c_append;
-use hot::rng::Rng;
+use hot::rng::{Rng, mix};
 use model::verification::UnitWrite;
 use std::fmt::Write as _;
+
+/// Bits of the number of a unit in a log of writes.
+pub(crate) const UNIT_BITS: u32 = 44;
+
+/// Units that a target can have.
+pub const UNITS_MAX: u64 = 1 << UNIT_BITS;
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 80;
 
-/// What storage writes as a whole.
+/// The unit of atomicity of storage.
 pub const SECTOR_BYTES: usize = 512;
 
 /// The largest unit.
@@ -45,7 +51,7 @@ const IS_EXTENDED: u16 = 16;
 const CRC_AT: usize = 60;
 const CRC_END: usize = 64;
 
-/// Bytes of a unit that reports show.
+/// Bytes of a unit in reports.
 const SHOWN_BYTES: usize = 64;
 
 /// Size of a unit: a power of two from 512 to 4096 bytes.
@@ -53,14 +59,14 @@ const SHOWN_BYTES: usize = 64;
 pub struct UnitSize(u32);
 
 impl UnitSize {
-    /// The largest that divides all of these sizes and offsets; `None` if none does.
+    /// The largest size that divides all of these sizes and offsets; `None` if none does.
     pub fn dividing(places: impl IntoIterator<Item = u64>) -> Option<Self> {
         let bits = places.into_iter().fold(UNIT_BYTES_MAX as u64, |bits, place| bits | place);
         let bytes = 1u64 << bits.trailing_zeros();
         Self::new(bytes)
     }
 
-    /// So many bytes, if a unit may have them.
+    /// The unit of this size, if it is valid.
     pub fn new(bytes: u64) -> Option<Self> {
         let fits = bytes.is_power_of_two() && (SECTOR_BYTES as u64..=UNIT_BYTES_MAX as u64).contains(&bytes);
         fits.then_some(Self(bytes as u32))
@@ -71,13 +77,13 @@ impl UnitSize {
         self.0 as u64
     }
 
-    /// The number of the unit at this offset, or the units in so many bytes.
+    /// The number of the unit at this offset, or the number of units in this number of bytes.
     pub const fn count(self, bytes: u64) -> u64 {
         bytes >> self.0.trailing_zeros()
     }
 }
 
-/// Data that a run's discards, write-zeroes and truncations leave.
+/// Data after a run's discards, write-zeroes and truncations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Erases {
     /// It makes none.
@@ -89,16 +95,16 @@ pub enum Erases {
     ToAnything,
 }
 
-/// What a run says of its target in each unit.
+/// Properties of the target that the run stores in each unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
     /// From [`tag`]; 0 = unknown.
     pub tag: u64,
     /// Written through a mapping: a process that is killed may stop within a sector.
     pub is_mapped: bool,
-    /// The run made the file, in place of one that was there or not.
+    /// The run created the file, or replaced an existing one.
     pub is_refilled: bool,
-    /// What else it may have done to it.
+    /// Data after its discards, write-zeroes and truncations.
     pub erases: Erases,
 }
 
@@ -122,12 +128,12 @@ impl Traits {
     }
 }
 
-/// The tag of a target with this identity, which no other target has and which stays with it; never 0.
+/// The tag of a target with this identity, unique and persistent; never 0.
 pub fn tag(identity: &str) -> u64 {
     identity.bytes().fold(mix(identity.len() as u64), |tag, byte| mix(tag ^ u64::from(byte)).wrapping_add(1)).max(1)
 }
 
-/// What a unit says of itself.
+/// Header of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Number of the run, drawn for each.
@@ -136,7 +142,7 @@ pub struct Header {
     pub target: u32,
     /// Number of the unit on its target: offset / size of a unit.
     pub unit: u64,
-    /// Which write to the unit it was.
+    /// Number and time of the write to the unit.
     pub generation: Generation,
     /// Thread that wrote it.
     pub thread: u32,
@@ -148,25 +154,25 @@ pub struct Header {
     pub length: u32,
     /// Size of a unit in bytes.
     pub unit_bytes: u16,
-    /// Of the run and the target.
+    /// Of the run's target.
     pub traits: Traits,
     /// Units of the target that the run had begun to write then, those of this I/O included; 0 = unknown.
     pub written_units: u64,
-    /// False: of an earlier version, which says nothing of the target as a whole.
+    /// False: of an earlier version, which has no facts about the target as a whole.
     pub is_extended: bool,
 }
 
 impl Header {
-    /// What the first bytes of a unit say if they are a header; whether that is true, [`is_intact`] says.
+    /// The header in the first bytes of a unit, if there is one; [`is_intact`] checks it.
     ///
     /// # Panics
     ///
-    /// If these are fewer bytes than a header has.
+    /// If the slice is shorter than a header.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         (word(bytes, 0) == MAGIC).then(|| Self::read_anyway(bytes))
     }
 
-    /// The same even if the first bytes are damaged.
+    /// The same even if the magic number is damaged.
     pub(crate) fn read_anyway(bytes: &[u8]) -> Self {
         let bits = (half(bytes, 56) >> 16) as u16;
         let is_extended = bits & IS_EXTENDED != 0;
@@ -186,13 +192,13 @@ impl Header {
         }
     }
 
-    /// The units of the I/O that this one was written by.
+    /// The units of the I/O that wrote this one.
     pub fn units_of_io(&self) -> std::ops::Range<u64> {
         let first = self.unit.saturating_sub(u64::from(self.distance));
         first..first.saturating_add(u64::from(self.length))
     }
 
-    /// The write that it was, for reports.
+    /// The write, for reports.
     pub fn as_write(&self) -> UnitWrite {
         let (unit_bytes, io) = (u64::from(self.unit_bytes), self.units_of_io());
         UnitWrite {
@@ -236,7 +242,7 @@ pub fn first_bytes(bytes: &[u8]) -> String {
     })
 }
 
-/// Writes header, marks and checksum over the first bytes of a unit and of its sectors; the rest of it stays as it is.
+/// Writes header, marks and checksum over the first bytes of a unit and of its sectors; the rest of it is unchanged.
 ///
 /// # Panics
 ///
@@ -252,7 +258,7 @@ pub fn seal(unit: &mut [u8], header: &Header) {
     unit[CRC_AT..CRC_END].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Headers with which the checksum of a unit is right: that of the unit with one or two bits changed.
+/// Headers with which the checksum of a unit is right: its own with one or two bits changed.
 pub(crate) fn repaired_headers(unit: &[u8]) -> Vec<Header> {
     let wanted = half(unit, CRC_AT) ^ crc(unit);
     // A CRC is linear: each bit changes it by a value of its own, whatever the others are.
@@ -292,14 +298,14 @@ pub fn is_intact(unit: &[u8]) -> bool {
     half(unit, CRC_AT) == crc(unit)
 }
 
-/// What a sector of a unit, but the first, says of the write that it is of.
+/// Origin of a sector of a unit, but the first, by its mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// Of this place, and of this write.
+    /// This write to this place.
     Of(Generation),
-    /// Damaged, and otherwise of the write that was asked about.
+    /// Damaged, and otherwise of the requested write.
     Damaged,
-    /// Nothing of this place.
+    /// Not of this place.
     None,
 }
 
@@ -313,20 +319,13 @@ pub(crate) fn mark(sector_bytes: &[u8], key: u64, sector: u64, wanted: Option<Ge
     if is_near { Mark::Damaged } else { Mark::None }
 }
 
-/// What marks of a unit at this place are made with.
+/// Key of the marks of a unit at this place.
 pub(crate) fn key(run: u64, target: u32, unit: u64) -> u64 {
     mix(mix(run ^ u64::from(target)).wrapping_add(unit))
 }
 
 fn seal_of(key: u64, sector: u64, generation: Generation) -> u64 {
     mix(key.wrapping_add(sector) ^ generation.bits().rotate_left(32))
-}
-
-/// The last step of splitmix64.
-const fn mix(value: u64) -> u64 {
-    let z = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 #[inline]
@@ -348,7 +347,7 @@ fn half(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(half)
 }
 
-/// Random bytes that the content of units is copied from. They follow from the run's number.
+/// Random bytes that the content of units is copied from, derived from the run's number.
 #[derive(Debug)]
 pub struct Pool(Box<[u8]>);
 
@@ -364,7 +363,7 @@ impl Pool {
         Self(bytes)
     }
 
-    /// Makes a whole unit.
+    /// Writes a whole unit.
     ///
     /// # Panics
     ///

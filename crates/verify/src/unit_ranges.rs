@@ -1,19 +1,19 @@
-//! Which units of a target anything is known of, and where each stands in a list of these units alone: 16 bytes for each
-//! range of neighbours, however large the target is.
+//! The units of a target with history, and the place of each in a list of these units alone: 16 bytes for each range of
+//! neighbours, however large the target is.
 
 use std::ops::Range;
 
 /// Memory of a range.
 pub(crate) const RANGE_BYTES: u64 = size_of::<Begin>() as u64;
 
-/// Ranges that are added before the next time that they are merged, at least.
+/// The minimum number of ranges that are added before they are merged again.
 const UNMERGED_MIN: usize = 1 << 16;
 
 /// Collects ranges of units, which may overlap and come in any order.
 #[derive(Debug, Default)]
 pub(crate) struct RangeCollector {
     ranges: Vec<Range<u64>>,
-    /// How many of them are sorted and apart.
+    /// Number of ranges that are sorted and disjoint.
     merged: usize,
 }
 
@@ -27,12 +27,12 @@ pub struct UnitRanges {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Begin {
     unit: u64,
-    /// Units of the ranges before.
+    /// Number of units in the ranges before.
     place: u64,
 }
 
 impl RangeCollector {
-    /// Adds a range; true if all ranges are merged now, which is seldom.
+    /// Adds a range; true if all ranges were merged by this, which is rare.
     pub(crate) fn add(&mut self, units: Range<u64>) -> bool {
         if units.is_empty() {
             return false;
@@ -58,16 +58,16 @@ impl RangeCollector {
             meets
         });
         self.merged = self.ranges.len();
-        // No more than what comes until the next time.
+        // Room for the ranges until the next merge only.
         self.ranges.reserve_exact(UNMERGED_MIN.max(2 * self.merged) - self.merged);
     }
 
-    /// Ranges and units after the last time that they were merged.
+    /// Ranges and units after the last merge.
     pub(crate) fn merged(&self) -> (u64, u64) {
         (self.merged as u64, self.ranges[..self.merged].iter().map(|units| units.end - units.start).sum())
     }
 
-    /// Gives back its memory.
+    /// Frees its memory.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -98,7 +98,7 @@ impl UnitRanges {
         self.begins.len() as u64 * RANGE_BYTES
     }
 
-    /// Adds a range behind all others.
+    /// Adds a range after all others.
     pub(crate) fn push(&mut self, range: Range<u64>) {
         if self.end() != Some(range.start) {
             self.begins.push(Begin { unit: range.start, place: self.units });
@@ -106,7 +106,7 @@ impl UnitRanges {
         self.units += range.end - range.start;
     }
 
-    /// Where the last range ends.
+    /// End of the last range.
     pub(crate) fn end(&self) -> Option<u64> {
         self.begins.last().map(|last| last.unit + (self.units - last.place))
     }
@@ -117,21 +117,21 @@ impl UnitRanges {
         Some(begin.unit..begin.unit + (end - begin.place))
     }
 
-    /// Number of the range that has a unit, or of the first one behind it.
+    /// Number of the range that contains a unit, or of the first one after it.
     fn number(&self, unit: u64) -> usize {
         let behind = self.begins.partition_point(|begin| begin.unit <= unit);
         let before = behind.checked_sub(1).filter(|&before| self.range(before).is_some_and(|range| unit < range.end));
         before.unwrap_or(behind)
     }
 
-    /// The place of a unit among those of all ranges.
+    /// The place of a unit in the list of the units of all ranges.
     pub(crate) fn place(&self, unit: u64) -> Option<usize> {
         let number = self.number(unit);
         let range = self.range(number).filter(|range| range.contains(&unit))?;
         usize::try_from(self.begins[number].place + (unit - range.start)).ok()
     }
 
-    /// The ranges, from the one that has `unit` or is the first behind it; none has units before that.
+    /// The ranges, from the one that contains `unit` or is the first after it; units before `unit` are cut off.
     pub fn from(&self, unit: u64) -> impl Iterator<Item = Range<u64>> {
         let ranges = (self.number(unit)..self.begins.len()).filter_map(|number| self.range(number));
         ranges.map(move |range| range.start.max(unit)..range.end)

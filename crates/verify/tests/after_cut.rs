@@ -1,5 +1,5 @@
-//! A simulated device with a volatile cache that is cut: what the history of the run says of each unit equals what the
-//! device itself knows, whether it keeps its promises or not.
+//! A simulated device with a volatile cache that loses power: the verdict of the run's history on each unit equals the
+//! device's own state, whether it honours flushes or not.
 
 use hot::rng::Rng;
 use model::corruption::CorruptionClass as Class;
@@ -18,23 +18,23 @@ const UNITS: u64 = 24;
 const SECTOR: usize = 512;
 const THREADS: u32 = 3;
 
-/// What a device does at a flush.
+/// The effect of a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Honesty {
-    /// All that was written before is on the medium.
+    /// All completed writes are on the medium.
     Honest,
-    /// Nothing is.
+    /// No write is.
     Ignores,
     /// Some sectors are not.
     LosesSome,
 }
 
-/// A sector's content, and which change of it this is: 0 = before the run.
+/// A sector's content, and the number of its change: 0 = before the run.
 type Version = (u64, Vec<u8>);
 
 struct Sector {
     medium: Version,
-    /// In the order of the changes.
+    /// Versions in the cache, in the order of the changes.
     cached: Vec<Version>,
     /// The change that must survive.
     durable: u64,
@@ -187,14 +187,14 @@ impl Device {
         self.logs[thread as usize].push(end);
     }
 
-    /// These sectors are said to be on the medium, as they are now.
+    /// The device acknowledges these sectors as durable, in their current version.
     fn promise(&mut self, sectors: std::ops::Range<usize>) {
         for sector in sectors {
-            // What is under way is none of it.
+            // Changes in flight are excluded.
             let is_under_way = |ticket: u64| self.under_way.iter().any(|(_, _, io)| io.change.ticket == ticket);
             let cached = self.sectors[sector].cached.iter().map(|version| version.0);
             let last = cached.filter(|&ticket| !is_under_way(ticket)).max();
-            // What a change left that failed is kept by accident only.
+            // The result of a failed change is kept by accident only.
             let unit = (sector * SECTOR) as u64 / self.target.unit.bytes();
             let completed = self.completed.get(&unit).copied().unwrap_or(0);
             let keeps = match self.honesty {
@@ -226,7 +226,7 @@ impl Device {
         self.logs[thread as usize].push(encoder.end_flush(!failed));
     }
 
-    /// The cache writes back what it likes.
+    /// The cache writes back arbitrary versions.
     fn evict(&mut self) {
         for _ in 0..self.rng.below(8) {
             let sector = self.rng.below(self.sectors.len() as u64) as usize;
@@ -235,7 +235,7 @@ impl Device {
         }
     }
 
-    /// The power fails, and what was not on the medium is gone.
+    /// The power fails, and data that was not on the medium is lost.
     fn cut(&mut self) {
         if self.rng.below(2) == 0 {
             self.evict();
@@ -261,7 +261,7 @@ impl Device {
         self.history_without(|_| lost_words)
     }
 
-    /// The logs of threads have lost so many of their last words.
+    /// The history from logs that have lost their last words.
     fn history_without(&self, lost_words: impl Fn(u32) -> usize) -> History {
         let target = SavedTarget {
             target: 0,
@@ -283,7 +283,7 @@ impl Device {
             assert!(!log.ended_early());
             history.take_tickets(log.tickets());
         }
-        // Whatever began has a record.
+        // Every change that began has a record.
         assert!(!is_whole || history.missing(0) == 0, "{history:?}");
         history.begin_changes().expect("memory");
         for thread in 0..THREADS {
@@ -296,7 +296,7 @@ impl Device {
 }
 
 impl Sector {
-    /// The change with this ticket is on the medium, if it is in the cache, and those before it are forgotten.
+    /// The change with this ticket reaches the medium, if it is in the cache, and earlier ones are forgotten.
     fn write_back(&mut self, ticket: u64) {
         if let Some(at) = self.cached.iter().position(|version| version.0 == ticket) {
             self.medium = self.cached.drain(..=at).next_back().expect("at least one");
@@ -319,7 +319,7 @@ fn run(seed: u64, unit_bytes: u64, honesty: Honesty, erases: bool) -> Device {
     device
 }
 
-/// What the device knows of a unit.
+/// The true state of a unit.
 fn truth(device: &Device, unit: u64) -> AfterCut {
     let (_, sectors) = device.unit(unit);
     let versions: Vec<u64> = sectors.iter().map(|sector| sector.medium.0).collect();
@@ -386,7 +386,7 @@ fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_
     assert!(wrong > 1000 && missing > 100, "{wrong} {missing}");
 }
 
-/// Nothing but the target tells that the logs lack their ends.
+/// Only the target shows that the logs lack their ends.
 #[test]
 fn logs_that_lost_their_ends_unnoticed_accuse_nobody() {
     let (mut ahead, mut not_ahead) = (0, 0);

@@ -1,5 +1,5 @@
-//! A simulated device and many threads' I/Os in any order: a device that is right is never said to be wrong, and each
-//! fault that a later read sees is found under its name.
+//! A simulated device and many threads' I/Os in any order: a correct device is never reported as wrong, and each fault
+//! that a later read can see is reported with its class.
 
 use model::corruption::CorruptionClass as Class;
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn target(unit_bytes: u64, discards_to_zeros: bool, map_bytes: u64) -> VerifiedT
     }
 }
 
-/// What a thread starts.
+/// Kind of an I/O.
 #[derive(Clone, Debug)]
 enum Kind {
     Read,
@@ -35,7 +35,7 @@ enum Kind {
     WriteZeroes,
 }
 
-/// How the device ends it.
+/// The end of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Whole,
@@ -54,12 +54,12 @@ enum Step {
         length: u64,
         end: End,
     },
-    /// The device does another sector of one of the I/Os under way.
+    /// The device processes another sector of one of the I/Os in flight.
     Progress {
         which: usize,
         sectors: u64,
     },
-    /// One of the I/Os under way that the device has done comes back.
+    /// One of the I/Os that the device has processed completes.
     Complete {
         which: usize,
     },
@@ -92,7 +92,7 @@ struct Started {
     end: End,
     buffer: Vec<u8>,
     noted: Vec<Noted>,
-    /// Sectors that the device has done.
+    /// Sectors that the device has processed.
     done: usize,
 }
 
@@ -294,7 +294,7 @@ proptest! {
             }
         };
         prop_assert_eq!(simulation.read_all(), vec![(unit, expected)]);
-        // The next write makes it good.
+        // The next write repairs it.
         simulation.write(unit, 1);
         prop_assert_eq!(simulation.read_all(), vec![]);
     }

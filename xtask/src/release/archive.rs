@@ -1,4 +1,4 @@
-//! Archives that are the same bytes from the same files, and checksums.
+//! Reproducible archives, and checksums.
 
 use super::target::Target;
 use super::{Workspace, failed, run};
@@ -8,9 +8,9 @@ use std::process::Command;
 
 /// Files to pack.
 pub(super) struct Tar<'a> {
-    /// The folder that they are in.
+    /// The directory of the files.
     pub(super) folder: &'a Path,
-    /// Their names; with a folder all that it holds.
+    /// Their names; a directory includes its contents.
     pub(super) names: &'a [&'a str],
     /// Owner and group of each.
     pub(super) owner: u32,
@@ -19,7 +19,7 @@ pub(super) struct Tar<'a> {
 }
 
 impl Tar<'_> {
-    /// Adds the files to the end of an archive, which need not be there yet.
+    /// Adds the files to the end of an archive, which is created if it does not exist.
     pub(super) fn append(&self, archive: &Path) -> Result<(), Stop> {
         run(self.command(archive).args(self.names)).map(|_| ())
     }
@@ -34,13 +34,13 @@ impl Tar<'_> {
     }
 }
 
-/// Compresses a file in its place; its name then ends in `.gz`.
+/// Compresses a file in place; its name then ends in `.gz`.
 pub(super) fn compress(path: &Path) -> Result<PathBuf, Stop> {
     run(Command::new("gzip").args(["--no-name", "--best", "--force"]).arg(path))?;
     Ok(PathBuf::from(format!("{}.gz", path.display())))
 }
 
-/// Makes the archive to unpack anywhere.
+/// Makes the archive for installation in any directory.
 pub(super) fn make(workspace: &Workspace, stage: &Path, target: &Target) -> Result<PathBuf, Stop> {
     let name = format!("diskspd-{}-{}", env!("CARGO_PKG_VERSION"), target.triple);
     let path = workspace.files().join(format!("{name}.tar"));
@@ -67,7 +67,7 @@ pub(super) fn checksums(folder: &Path) -> Result<String, Stop> {
     lines.collect()
 }
 
-/// Writes them beside the files.
+/// Writes the checksums beside the files.
 pub(super) fn write_checksums(folder: &Path) -> Result<String, Stop> {
     let lines = checksums(folder)?;
     let path = folder.join("SHA256SUMS");

@@ -7,22 +7,22 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// It shall stay below this.
+/// Maximum size in bytes.
 const BYTES_MAX: u64 = 18 << 20;
 
 /// A built program.
 pub(super) struct Binary {
-    /// Where it is.
+    /// Its path.
     pub(super) path: PathBuf,
-    /// What it is for.
+    /// Its target.
     pub(super) target: Target,
 }
 
-/// Builds it with the profile `dist`. No path of this machine is in it, so that it is the same from any folder.
+/// Builds it with the profile `dist`. It contains no path of this machine, so that it is the same from any directory.
 pub(super) fn build(workspace: &Workspace, target: Target) -> Result<Binary, Stop> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).unwrap_or_default();
-    // musl's start files are static unless said otherwise; glibc's have to be asked.
+    // musl's start files are static by default; glibc's are not.
     let mut flags = OsString::from("-Ctarget-feature=+crt-static");
     for (path, name) in [(&workspace.root, "/diskspd"), (&workspace.build, "/target"), (&home, "/cargo")] {
         flags.push("\x1f--remap-path-prefix=");
@@ -42,7 +42,7 @@ pub(super) fn build(workspace: &Workspace, target: Target) -> Result<Binary, Sto
 }
 
 impl Binary {
-    /// Its size, or that it is too large or not static.
+    /// Its size; an error if it is too large or not static.
     pub(super) fn describe(&self) -> Result<String, Stop> {
         let bytes = std::fs::read(&self.path).map_err(failed("read", &self.path))?;
         if has_interpreter(&bytes) {

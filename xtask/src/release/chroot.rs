@@ -1,4 +1,4 @@
-//! Commands in another root file system, and the program where there is nothing else.
+//! Commands in another root file system, and the program in one without other files.
 
 use super::binary::has_interpreter;
 use super::target::Target;
@@ -7,18 +7,18 @@ use crate::stop::Stop;
 use std::path::Path;
 use std::process::Command;
 
-/// Folders that commands are looked for in.
+/// Search path of commands.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The example of the README on a smaller file and for a shorter time, without its target. An emulator is not asked for
-/// what it cannot do: qemu 7.2 has no asynchronous I/O, and says of every file that it takes no direct I/O
+/// The example of the README on a smaller file and for a shorter time, without its target. Under emulation, unsupported
+/// features are left out: qemu 7.2 has no asynchronous I/O, and reports for every file that it supports no direct I/O
 /// (`STATX_DIOALIGN` is set, its fields are zero).
 pub(super) fn example(target: &Target) -> String {
     let way = if target.is_foreign() { "-Sw --engine=sync" } else { "-Sh" };
     format!("-c4M -d1 -W0 -r -b8K -t2 -o8 -w30 {way} -L -D")
 }
 
-/// Mounts, which end with the command, and then the command. With a volume nothing else can be written to.
+/// Mounts, which end with the command, and then the command. With a volume, everything else is read-only.
 const ENTER: &str = r#"
 set -e
 root=$1 user=$2 volume=$3
@@ -30,12 +30,12 @@ mount --rbind /sys "$root/sys"
 exec unshare --pid --fork --kill-child --mount-proc --root "$root" --setgid "$user" --setuid "$user" -- "$@"
 "#;
 
-/// A root file system as a command sees it that runs in there, with /proc and /sys.
+/// A root file system for commands, with /proc and /sys.
 pub(super) struct Guest<'a> {
     pub(super) root: &'a Path,
     /// User and group.
     pub(super) user: u32,
-    /// What is mounted on /data; all else then is read-only.
+    /// The directory mounted on /data; everything else is then read-only.
     pub(super) volume: Option<&'a Path>,
 }
 
@@ -48,13 +48,13 @@ impl Guest<'_> {
         command
     }
 
-    /// Runs a command and gives what it prints.
+    /// Runs a command and returns its output.
     pub(super) fn run(&self, words: &[&str]) -> Result<String, Stop> {
         run(&mut self.command(words))
     }
 }
 
-/// Puts the emulator that a program for another CPU needs into a root file system; gives its path in there.
+/// Puts the emulator for a program of another CPU into a root file system; returns its path there.
 pub(super) fn add_emulator(target: &Target, root: &Path) -> Result<Option<&'static str>, Stop> {
     let Some(emulator) = target.emulator().map_err(Stop::Skipped)? else { return Ok(None) };
     let bytes = std::fs::read(&emulator).map_err(failed("read", &emulator))?;
@@ -65,8 +65,8 @@ pub(super) fn add_emulator(target: &Target, root: &Path) -> Result<Option<&'stat
     Ok(Some("/emulator"))
 }
 
-/// Runs the program as the only file of a root file system: without /proc, /sys, /dev and a home. One for another CPU
-/// has its emulator beside it.
+/// Runs the program as the only file of a root file system: without /proc, /sys, /dev and a home directory. A program
+/// for another CPU has its emulator beside it.
 pub(super) fn bare(workspace: &Workspace, stage: &Path, target: &Target) -> Result<String, Stop> {
     only_root()?;
     let folder = work_folder(workspace)?;
@@ -83,7 +83,7 @@ pub(super) fn bare(workspace: &Workspace, stage: &Path, target: &Target) -> Resu
     }
     let report = diskspd(&format!("{} /testfile.dat", example(target)))?;
     expect(&report, &["Total IO", "Write IO", "avg.|   0.00%|", "NOTE: "])?;
-    // The table's heading, and then at once its last line.
+    // The table's heading, directly followed by its last line.
     let table = report.split_once("\nCPU |").and_then(|(_, table)| table.split_once("avg.|"));
     let rows = table.map(|(rows, _)| rows.lines().skip(1).filter(|line| line.contains('|')).count());
     if rows != Some(0) {

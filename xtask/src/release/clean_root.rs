@@ -12,10 +12,10 @@ use std::process::Command;
 /// A user that is not root and has no account.
 const USER: u32 = 1000;
 
-/// What a verdict or a requirement may end with: done, not met, cannot tell.
+/// Permitted exit statuses of a run with a verdict or a requirement: done, not met, undetermined.
 const STATUSES: [i32; 3] = [0, 4, 6];
 
-/// Folders and files that package managers change in any case, or that are ours.
+/// Directories and files that package managers change in any case, or that are ours.
 const APART: &str = "/var/cache /var/log /var/lib/apt /var/lib/dpkg/*-old /var/lib/dpkg/lock* /run /tmp /data";
 
 /// The Debian package, by apt.
@@ -29,7 +29,7 @@ pub(super) fn apt(workspace: &Workspace, package: &Path, target: &Target) -> Res
     try_out(workspace, &debian, &mut install, &mut purge)
 }
 
-/// The RPM, by this machine's rpm: Debian's own package manager knows nothing of it.
+/// The RPM, by this machine's rpm: Debian's own package manager does not register it.
 pub(super) fn rpm(workspace: &Workspace, package: &Path, target: &Target) -> Result<String, Stop> {
     let rpm = needed("rpm", "apt-get install rpm")?;
     let debian = debian_root(workspace, target)?;
@@ -45,12 +45,12 @@ pub(super) fn rpm(workspace: &Workspace, package: &Path, target: &Target) -> Res
     try_out(workspace, &debian, install.arg(package), command(&["--erase"]).arg("diskspd"))
 }
 
-/// Installs, runs what the README says, removes, and compares the files before and after.
+/// Installs, runs the commands of the README, removes, and compares the files before and after.
 fn try_out(workspace: &Workspace, debian: &Path, install: &mut Command, remove: &mut Command) -> Result<String, Stop> {
     let files = || {
         let mut find = vec!["find", "/", "-xdev"];
         find.extend(APART.split(' ').flat_map(|path| ["-path", path, "-prune", "-o"]));
-        // Other folders belong to packages of a whole system, and rpm leaves them.
+        // Other directories belong to packages of a whole system, and rpm leaves them.
         find.extend(["(", "!", "-type", "d", "-o", "-path", "*/diskspd*", ")"]);
         find.extend(["-printf", "%p, mode %m, of user %u,\\n"]);
         let list = Guest { root: debian, user: 0, volume: None }.run(&find)?;
@@ -71,7 +71,7 @@ fn try_out(workspace: &Workspace, debian: &Path, install: &mut Command, remove: 
     Ok(format!("{}: {count} files, {commands} commands of the README, removed without a trace", version.trim()))
 }
 
-/// Runs the commands of the README as an ordinary user; gives their number.
+/// Runs the commands of the README as an ordinary user; returns their number.
 fn run_readme(workspace: &Workspace, debian: &Path) -> Result<usize, Stop> {
     let data = debian.join("data");
     empty(&data)?;
@@ -92,7 +92,7 @@ fn run_readme(workspace: &Workspace, debian: &Path) -> Result<usize, Stop> {
     Ok(commands.len())
 }
 
-/// A minimal Debian, kept for the next time.
+/// A minimal Debian, kept for later runs.
 fn debian_root(workspace: &Workspace, target: &Target) -> Result<PathBuf, Stop> {
     if target.is_foreign() {
         return Err(Stop::Skipped(format!("this machine's CPU is not {}", target.cpu.name)));

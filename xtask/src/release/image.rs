@@ -1,5 +1,5 @@
-//! The container image: an OCI layout in a tar, with the index that `docker load` reads too. It holds the program, its
-//! licences and an empty folder for a volume.
+//! The container image: an OCI layout in a tar, with the index that `docker load` also reads. It contains the program,
+//! its licences and an empty directory for a volume.
 
 use super::archive::{Tar, compress, sha256};
 use super::chroot::{Guest, add_emulator, example};
@@ -24,7 +24,7 @@ pub(super) fn make(workspace: &Workspace, stage: &Path, target: &Target) -> Resu
     Ok(image)
 }
 
-/// Writes an image for a CPU by the name that Go has for it, which is Debian's.
+/// Writes an image for a CPU by Go's name, which is also Debian's.
 fn pack(workspace: &Workspace, stage: &Path, cpu: &str, image: &Path) -> Result<(), Stop> {
     let folder = work_folder(workspace)?;
     let layout = Layout { folder: folder.path().join("layout") };
@@ -61,7 +61,7 @@ fn pack(workspace: &Workspace, stage: &Path, cpu: &str, image: &Path) -> Result<
     Tar { folder: &layout.folder, names: &names, owner: 0, time }.append(image)
 }
 
-/// How the program is run.
+/// Configuration of the container.
 fn config(cpu: &str, commit: &str, created: &str, layer: &str) -> Value {
     json!({
         "created": created, "architecture": cpu, "os": "linux",
@@ -87,7 +87,7 @@ fn blob_path(digest: &str) -> String {
     format!("blobs/{}", digest.replace(':', "/"))
 }
 
-/// The folder that is the image.
+/// The directory with the image.
 struct Layout {
     folder: PathBuf,
 }
@@ -97,7 +97,7 @@ impl Layout {
         self.folder.join("blobs/sha256")
     }
 
-    /// Moves a file in and describes it.
+    /// Moves a file in and returns its descriptor.
     fn add(&self, file: &Path, kind: &str) -> Result<Value, Stop> {
         let digest = format!("sha256:{}", sha256(file)?);
         let size = file.metadata().map_err(failed("read", file))?.len();
@@ -111,7 +111,7 @@ impl Layout {
         self.add(&path, kind)
     }
 
-    /// The file that a descriptor is of, if it is that file.
+    /// The file of a descriptor, if its contents match.
     fn find(&self, descriptor: &Value) -> Result<PathBuf, Stop> {
         let digest = descriptor["digest"].as_str().unwrap_or_default();
         let path = self.folder.join(blob_path(digest));
@@ -132,7 +132,7 @@ fn read_json(path: &Path) -> Result<Value, Stop> {
     serde_json::from_str(&text).map_err(|error| Stop::Failed(format!("{}: {error}", path.display())))
 }
 
-/// Unpacks an image into a root file system, as a container runtime does, and gives its settings.
+/// Unpacks an image into a root file system, like a container runtime, and returns its settings.
 fn unpack(image: &Path, folder: &Path, root: &Path) -> Result<Value, Stop> {
     let layout = Layout { folder: folder.join("layout") };
     let extract = |archive: &Path, to: &Path| {
@@ -146,7 +146,7 @@ fn unpack(image: &Path, folder: &Path, root: &Path) -> Result<Value, Stop> {
     layout.read(&manifest["config"])
 }
 
-/// What skopeo reads in an image.
+/// The properties of an image according to skopeo.
 pub(super) fn ask_skopeo(image: &Path, target: &Target) -> Result<String, Stop> {
     let skopeo = needed("skopeo", "apt-get install skopeo")?;
     let mut settings = String::new();
@@ -161,7 +161,7 @@ pub(super) fn ask_skopeo(image: &Path, target: &Target) -> Result<String, Stop> 
     Ok(format!("{}, user {USER}, as an OCI archive and as one of docker", target.cpu.debian))
 }
 
-/// Runs the main job in the image as a container runtime does: as its user, in a read-only root, with a volume.
+/// Runs the main job in the image like a container runtime: as its user, in a read-only root, with a volume.
 pub(super) fn run_read_only(workspace: &Workspace, image: &Path, target: &Target) -> Result<String, Stop> {
     only_root()?;
     let folder = work_folder(workspace)?;
@@ -183,7 +183,7 @@ pub(super) fn run_read_only(workspace: &Workspace, image: &Path, target: &Target
     };
     let job = format!("{} --json=/data/result.json /data/test.dat", example(target));
     expect(&run(&mut command(user, &job))?, &["Total IO", "Write IO"])?;
-    // Not even root, which no permission stops.
+    // Even for root, which ignores permissions.
     for user in [user, 0] {
         match run(&mut command(user, "-c1M -d1 -W0 -b8K -w100 /test.dat")) {
             Err(Stop::Failed(reason)) if user != 0 || reason.contains("ead-only") => {}
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(list(&root).expect("ours"), ["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.md", "data", "diskspd"]);
         let program = root.join("diskspd").metadata().expect("it is there");
         assert_eq!((program.mode() & 0o777, program.mtime()), (0o755, 86_400));
-        // What docker reads is there too.
+        // Docker's files are also present.
         let layout = folder.path().join("layout");
         let docker = read_json(&layout.join("manifest.json")).expect("JSON");
         for path in [&docker[0]["Config"], &docker[0]["Layers"][0]] {

@@ -1,4 +1,4 @@
-//! `THIRD-PARTY.md`: the crates that the binary is made of, and their licences.
+//! `THIRD-PARTY.md`: the crates linked into the binary, and their licences.
 
 use super::failed;
 use crate::metadata::{self, Package};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// How the files begin in which crates keep their licences.
+/// Beginnings of the names of licence files.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
 
 /// The page, for a binary of this target.
@@ -31,10 +31,10 @@ pub(super) fn page(root: &Path, target: &str) -> Result<String, Stop> {
     Ok(page)
 }
 
-/// How deep below a crate's folder licences are looked for: that of a font lies beside the font.
+/// Maximum depth below a crate's directory at which licences are searched: that of a font is beside the font.
 const DEPTH: usize = 3;
 
-/// The licences that come with a crate.
+/// The licences distributed with a crate.
 fn texts_of(package: &Package) -> Result<Vec<String>, Stop> {
     let mut paths = Vec::new();
     find(&package.folder, DEPTH, &mut paths)?;

@@ -1,6 +1,6 @@
-//! `cargo xtask release`: what somebody installs. For each CPU a static program, an archive, packages for Debian and
-//! for RPM and a container image, all below `target/release-files` with their checksums. Each is checked from outside
-//! where the tools are there.
+//! `cargo xtask release`: the files for installation. For each CPU a static program, an archive, packages for Debian
+//! and for RPM and a container image, all below `target/release-files` with their checksums. Each is checked from
+//! outside if the tools are installed.
 
 mod archive;
 mod binary;
@@ -23,25 +23,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use target::Target;
 
-/// What to make.
+/// Targets and options of a release.
 #[derive(Debug, Default)]
 pub struct Request {
-    /// A target of rustc; without one, one for each CPU.
+    /// A target of rustc; `None` = one for each CPU.
     pub target: Option<String>,
-    /// Build everything again in another folder and compare the files.
+    /// Build everything again in another directory and compare the files.
     pub twice: bool,
 }
 
-/// Where a release is made, and what of.
+/// Directories and source of a release.
 struct Workspace {
     root: PathBuf,
-    /// Where cargo builds.
+    /// Cargo's target directory.
     build: PathBuf,
     source: Source,
 }
 
 impl Workspace {
-    /// That of a root, with an empty folder for the files.
+    /// The workspace at a root, with an empty directory for the files.
     fn new(root: &Path, build: PathBuf) -> Result<Self, Stop> {
         let root = root.canonicalize().map_err(failed("find", root))?;
         let source = Source::of(&root)?;
@@ -50,13 +50,13 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// The folder of the files that are released.
+    /// The directory of the released files.
     fn files(&self) -> PathBuf {
         self.root.join("target/release-files")
     }
 }
 
-/// What was made for a target.
+/// The files made for a target.
 struct Made {
     binary: Binary,
     stage: PathBuf,
@@ -70,7 +70,7 @@ struct Made {
 ///
 /// # Errors
 ///
-/// [`Stop::Failed`] if something could not be made, or does not do what it should.
+/// [`Stop::Failed`] if a file could not be made, or fails its check.
 pub fn make(root: &Path, request: &Request) -> Result<(), Stop> {
     let targets = Target::choose(request.target.as_deref())?;
     let workspace = Workspace::new(root, target_directory(root))?;
@@ -111,7 +111,7 @@ fn build(workspace: &Workspace, target: Target) -> Result<Made, Stop> {
     Ok(Made { binary, stage, archive, debian, rpm, image })
 }
 
-/// Checks what was made, and says how large it is.
+/// Checks the files of a target, and reports their sizes.
 fn check(workspace: &Workspace, made: &Made, rows: &mut Rows) {
     let target = &made.binary.target;
     let sized = |file: &Result<PathBuf, Stop>| file.as_ref().map_err(Stop::clone).and_then(|path| size(path));
@@ -129,7 +129,7 @@ fn check(workspace: &Workspace, made: &Made, rows: &mut Rows) {
     rows.add("  read-only root", image::run_read_only(workspace, &made.image, target));
 }
 
-/// What became of each step.
+/// The results of the steps.
 #[derive(Default)]
 struct Rows {
     failed: usize,
@@ -152,7 +152,7 @@ impl Rows {
     }
 }
 
-/// Runs a command to its end and gives what it prints; a failure says what it printed.
+/// Runs a command to its end and returns its output; a failure includes the output.
 fn run(command: &mut Command) -> Result<String, Stop> {
     let shown = format!("{command:?}");
     let output = command.output().map_err(|error| Stop::Failed(format!("cannot run {shown}: {error}")))?;
@@ -163,13 +163,13 @@ fn run(command: &mut Command) -> Result<String, Stop> {
     Err(Stop::Failed(format!("{shown}: {}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))))
 }
 
-/// A failure to do something with a file.
+/// An error of a file operation.
 fn failed(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Stop {
     let text = format!("cannot {what} '{}'", path.display());
     move |error| Stop::Failed(format!("{text}: {error}"))
 }
 
-/// Makes a folder, or makes it empty.
+/// Creates a directory, or empties it.
 fn empty(folder: &Path) -> Result<(), Stop> {
     if folder.exists() {
         std::fs::remove_dir_all(folder).map_err(failed("remove", folder))?;
@@ -177,25 +177,24 @@ fn empty(folder: &Path) -> Result<(), Stop> {
     std::fs::create_dir_all(folder).map_err(failed("make", folder))
 }
 
-/// A folder in which something is put together or taken apart. Not below /tmp, which may be in memory, where direct I/O is
-/// not.
+/// A directory for temporary work. Not below /tmp, which may be in memory, without direct I/O.
 fn work_folder(workspace: &Workspace) -> Result<tempfile::TempDir, Stop> {
     let folder = workspace.root.join("target");
     tempfile::tempdir_in(&folder).map_err(failed("make a folder in", &folder))
 }
 
-/// The name and size of a file that is released.
+/// The name and size of a released file.
 fn size(path: &Path) -> Result<String, Stop> {
     let bytes = path.metadata().map_err(failed("read", path))?.len();
     Ok(format!("{}, {}", path.file_name().unwrap_or_default().to_string_lossy(), mebibytes(bytes)))
 }
 
-/// A size as people read it.
+/// A size in MiB as text.
 fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
-/// The program that a step needs, or how to get it.
+/// The program that a step needs, or an error with the way to install it.
 fn needed(tool: &str, how: &str) -> Result<PathBuf, Stop> {
     crate::surroundings::installed(tool).ok_or_else(|| Stop::Skipped(format!("{tool} is not installed: {how}")))
 }
@@ -208,7 +207,7 @@ fn only_root() -> Result<(), Stop> {
     }
 }
 
-/// That a text has these parts.
+/// Checks that a text has these parts.
 fn expect(text: &str, parts: &[&str]) -> Result<(), Stop> {
     for part in parts {
         if !text.contains(part) {

@@ -1,4 +1,4 @@
-//! Packages for Debian, from what `crates/app/Cargo.toml` says about them, and for RPM, from `packaging/diskspd.spec`.
+//! Packages for Debian, as specified in `crates/app/Cargo.toml`, and for RPM, as specified in `packaging/diskspd.spec`.
 
 use super::target::Target;
 use super::{Workspace, failed, needed, run, work_folder};
@@ -15,7 +15,7 @@ pub(super) fn debian(workspace: &Workspace, target: &Target) -> Result<PathBuf, 
     let mut command = Command::new(tool);
     command.current_dir(&workspace.root).env("CARGO_TARGET_DIR", &workspace.build);
     command.env("SOURCE_DATE_EPOCH", workspace.source.time.to_string());
-    // As `cargo deb` calls it.
+    // Invoked like `cargo deb`.
     command.args(["deb", "--no-build", "--no-strip", "--package", "app", "--target", &target.triple]);
     run(command.arg("--output").arg(&output))?;
     let field = |name| run(Command::new("dpkg-deb").arg("--field").arg(&output).arg(name));
@@ -58,7 +58,7 @@ pub(super) fn rpm(workspace: &Workspace, stage: &Path, target: &Target) -> Resul
     Ok(output)
 }
 
-/// What rpm reads in a package.
+/// The properties of a package according to rpm.
 pub(super) fn ask_rpm(package: &Path, target: &Target) -> Result<String, Stop> {
     let rpm = needed("rpm", "apt-get install rpm")?;
     let ask = |what: &str| run(Command::new(&rpm).arg(what).arg(package));
@@ -71,7 +71,7 @@ pub(super) fn ask_rpm(package: &Path, target: &Target) -> Result<String, Stop> {
         }
     }
     let needs = ask("-qRp")?;
-    // Its script after installation asks for a shell.
+    // Its script after installation requires a shell.
     let is_library = |line: &&str| !line.starts_with("rpmlib(") && *line != "/bin/sh";
     let libraries: Vec<&str> = needs.lines().filter(is_library).collect();
     if !libraries.is_empty() {
@@ -80,7 +80,7 @@ pub(super) fn ask_rpm(package: &Path, target: &Target) -> Result<String, Stop> {
     Ok(format!("{} files, no library needed", list.lines().count()))
 }
 
-/// That a package has what a package of this program has.
+/// Checks that a package has all files of this program.
 fn expect_files(list: &str, package: &Path) -> Result<PathBuf, Stop> {
     for file in [
         "/usr/bin/diskspd",
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::release::source::Source;
 
-    /// An RPM of empty files, made in a folder of its own; `None`, with a printed reason, without rpmbuild.
+    /// An RPM of empty files, made in a separate directory; `None`, with a printed reason, without rpmbuild.
     fn package() -> Option<(tempfile::TempDir, PathBuf)> {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("it is there");
@@ -147,7 +147,7 @@ mod tests {
         None
     }
 
-    /// `cargo-generate-rpm` made packages that left their folders behind, and refused to make others.
+    /// `cargo-generate-rpm` made packages that left their directories behind, and refused to make others.
     #[test]
     fn the_rpm_owns_its_folders_and_is_the_same_from_any_folder() {
         let Some(packages) = package().zip(package()) else { return };

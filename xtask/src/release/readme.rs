@@ -1,4 +1,4 @@
-//! The commands of the README, which are run with the installed program.
+//! The commands of the README, run with the installed program.
 
 /// Sizes and times of the README, and those of the check.
 const SMALLER: [(&str, &str); 4] = [("-c1G", "-c16M"), ("-c4G", "-c16M"), ("-d10", "-d1 -W0"), ("-d60", "-d1 -W0")];

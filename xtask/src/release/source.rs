@@ -1,25 +1,25 @@
-//! The commit that a release is made of, and its time: files of a release bear this time, not that of the build.
+//! The commit of a release, and its time: files of a release have this time, not that of the build.
 
 use super::run;
 use crate::stop::Stop;
 use std::path::Path;
 use std::process::Command;
 
-/// What is built.
+/// The source of the build.
 pub(super) struct Source {
     /// The commit; empty in an unpacked archive.
     pub(super) commit: String,
-    /// Seconds since 1970: `SOURCE_DATE_EPOCH`, or else when the commit was made, or 0 in an unpacked archive.
+    /// Seconds since 1970: `SOURCE_DATE_EPOCH`, or else the time of the commit, or 0 in an unpacked archive.
     pub(super) time: u64,
-    /// How many files differ from the commit.
+    /// Number of files that differ from the commit.
     changed_files: usize,
 }
 
 impl Source {
-    /// That at a root.
+    /// The source at a root.
     pub(super) fn of(root: &Path) -> Result<Self, Stop> {
         let git = |words: &[&str]| run(Command::new("git").arg("-C").arg(root).args(words));
-        // An unpacked archive may lie in somebody else's repository.
+        // An unpacked archive may lie within another repository.
         let top = git(&["rev-parse", "--show-toplevel"]).unwrap_or_default();
         let is_repository = Path::new(top.trim_end()).canonicalize().is_ok_and(|top| top == *root);
         let given = std::env::var("SOURCE_DATE_EPOCH").ok();
@@ -34,13 +34,13 @@ impl Source {
         Ok(Self { commit, time, changed_files })
     }
 
-    /// The time as RFC 3339 has it.
+    /// The time in RFC 3339 format.
     pub(super) fn timestamp(&self) -> Result<String, Stop> {
         let text = run(Command::new("date").arg("--utc").arg(format!("--date=@{}", self.time)).arg("+%FT%TZ"))?;
         Ok(text.trim_end().to_owned())
     }
 
-    /// For the table.
+    /// A description for the table.
     pub(super) fn describe(&self) -> Result<String, Stop> {
         let commit = if self.commit.is_empty() { "no commit" } else { &self.commit };
         let changed = match self.changed_files {
@@ -50,7 +50,7 @@ impl Source {
         Ok(format!("{commit}, {}{changed}", self.timestamp()?))
     }
 
-    /// That another build of the commit has the same source.
+    /// An error unless another build of the commit has the same source.
     pub(super) fn must_be_committed(&self) -> Result<(), Stop> {
         match (self.commit.as_str(), self.changed_files) {
             ("", _) => Err(Stop::Failed("--twice builds a commit: this is no repository".to_owned())),

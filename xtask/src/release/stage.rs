@@ -1,4 +1,4 @@
-//! The files that archive and packages are made of, in one folder.
+//! The files for archive and packages, in one directory.
 
 use super::binary::Binary;
 use super::{Workspace, empty, failed, licences, run};
@@ -10,13 +10,13 @@ use std::time::{Duration, SystemTime};
 /// Below the root of the project, where the manifests of packages look for it.
 pub(super) const FOLDER: &str = "target/release-stage";
 
-/// Completions as the binary prints them, and the names that the shells look for.
+/// Completions printed by the binary, and the names that the shells expect.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "diskspd.bash"), ("zsh", "_diskspd"), ("fish", "diskspd.fish")];
 
 /// Files of the agent's service, below `packaging`, which the archive has below `systemd`.
 const SERVICE: [&str; 3] = ["diskspd-agent.service", "agent.conf", "sysusers.conf"];
 
-/// Fills the folder anew.
+/// Empties and fills the directory.
 pub(super) fn fill(workspace: &Workspace, binary: &Binary) -> Result<PathBuf, Stop> {
     let Workspace { root, source, .. } = workspace;
     let stage = root.join(FOLDER);
@@ -49,7 +49,7 @@ pub(super) fn fill(workspace: &Workspace, binary: &Binary) -> Result<PathBuf, St
     Ok(stage)
 }
 
-/// Gives all files the time of the source, which packages show.
+/// Sets the times of all files to that of the source, which packages show.
 fn set_times(folder: &Path, seconds: u64) -> Result<(), Stop> {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     for entry in std::fs::read_dir(folder).map_err(failed("read", folder))? {

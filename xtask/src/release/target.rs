@@ -1,4 +1,4 @@
-//! What the program is built for.
+//! Targets that the program is built for.
 
 use super::run;
 use crate::stop::Stop;
@@ -6,7 +6,7 @@ use crate::surroundings::installed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A kind of CPU, by the names that others have for it.
+/// A kind of CPU, by its names in other projects.
 #[derive(Debug)]
 pub(super) struct Cpu {
     /// Rust's name, which is the kernel's.
@@ -30,13 +30,12 @@ pub(super) struct Target {
     pub(super) triple: String,
     /// Its CPU.
     pub(super) cpu: &'static Cpu,
-    /// Why it is not for musl, if it was not asked for and is not.
+    /// The reason why it is not for musl, if that was not requested otherwise.
     pub(super) instead_of_musl: Option<String>,
 }
 
 impl Target {
-    /// The target that was asked for; without one, one for each CPU, this machine's first: for musl where that is
-    /// installed.
+    /// The requested target; without one, one for each CPU, this machine's first: for musl if that is installed.
     pub(super) fn choose(asked: Option<&str>) -> Result<Vec<Self>, Stop> {
         if let Some(triple) = asked {
             return Ok(vec![Self::parse(triple)?]);
@@ -54,7 +53,7 @@ impl Target {
         }
     }
 
-    /// What this machine lacks to build for it.
+    /// An error if this machine lacks something to build for it.
     pub(super) fn ready(&self) -> Result<(), String> {
         if let Some(reason) = missing(&self.triple) {
             return Err(reason);
@@ -81,13 +80,13 @@ impl Target {
         Ok(Self { triple: triple.to_owned(), cpu, instead_of_musl: None })
     }
 
-    /// Whether this machine has another CPU.
+    /// True if this machine has another CPU.
     pub(super) fn is_foreign(&self) -> bool {
         self.cpu.name != std::env::consts::ARCH
     }
 
-    /// The settings that name a compiler, which some crates need, and for another CPU the linker; none that is set
-    /// already. The same compiler whatever else is installed: another one makes another program.
+    /// The settings that name a compiler, which some crates need, and for another CPU the linker; none that is already
+    /// set. The same compiler whatever else is installed, as another one would make a different program.
     pub(super) fn compilers(&self) -> Vec<(String, String)> {
         let words = self.triple.replace('-', "_");
         let linker = format!("CARGO_TARGET_{}_LINKER", words.to_uppercase());
@@ -104,7 +103,7 @@ impl Target {
         }
     }
 
-    /// The program that runs others for this CPU; `None` if none is needed.
+    /// The emulator for this CPU; `None` if none is needed.
     pub(super) fn emulator(&self) -> Result<Option<PathBuf>, String> {
         if !self.is_foreign() {
             return Ok(None);
@@ -123,7 +122,7 @@ impl Target {
     }
 }
 
-/// Why nothing can be built for a target; `None` if its standard library is installed.
+/// The reason why nothing can be built for a target; `None` if its standard library is installed.
 fn missing(triple: &str) -> Option<String> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print", "target-libdir", "--target", triple]);
@@ -166,7 +165,7 @@ mod tests {
         assert_eq!(foreign, [false, true]);
         let [asked] = &Target::choose(Some("aarch64-unknown-linux-gnu")).expect("known")[..] else { panic!("one") };
         assert_eq!(asked.triple, "aarch64-unknown-linux-gnu");
-        // A standard library, compiler or emulator that is not there is named.
+        // A missing standard library, compiler or emulator is named.
         for target in all {
             if let Err(reason) = target.ready() {
                 assert!(reason.contains("install") || reason.contains("rustup"), "{reason}");

@@ -1,11 +1,11 @@
-//! Whether a build in another folder gives the same files.
+//! Reproducibility: a build in another directory gives the same files.
 
 use super::target::Target;
 use super::{Workspace, build, failed, run};
 use crate::stop::Stop;
 use std::process::Command;
 
-/// Builds the same commit in a clone elsewhere, from nothing, and compares the files of both.
+/// Builds the same commit in a new clone elsewhere, and compares the files of both.
 pub(super) fn compare(workspace: &Workspace, targets: Vec<Target>) -> Result<String, Stop> {
     std::fs::create_dir_all(&workspace.build).map_err(failed("make", &workspace.build))?;
     let folder = tempfile::tempdir_in(&workspace.build).map_err(failed("make a folder in", &workspace.build))?;

@@ -1,4 +1,4 @@
-//! The crates of others: why each is here, under which licence, from where, and for which compiler.
+//! Third-party crates: their reasons, licences, sources, and compilers.
 
 use super::Finding;
 use super::tree::Tree;
@@ -8,21 +8,20 @@ use serde_json::Value;
 use spdx::{Expression, ParseMode};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where it stands why each is here.
+/// Page with the reason for each.
 const PAGE: &str = "docs/decisions/0002-dependencies.md";
 
-/// Licences under which something may be part of the program or of its tests; all let it be given on
-/// under the project's own.
+/// Licences permitted for parts of the program or of its tests; all permit distribution under the project's own.
 const LICENCES: [&str; 9] =
     ["MIT", "MIT-0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "Unlicense", "Unicode-3.0"];
 
-/// Has a row, and is imported by a workspace of its own.
+/// Has a row, and is imported by a separate workspace.
 const ELSEWHERE: &str = "libfuzzer-sys";
 
-/// The one place that crates come from.
+/// The only permitted source of crates.
 const SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Crates that are here in more than one version, and whose dependencies make it so.
+/// Crates used in more than one version, with the dependencies that require it.
 const SEVERAL_VERSIONS: [(&str, &str); 7] = [
     ("cpufeatures", "async-nats' rand has gone on, sha2 and ed25519-dalek, below nkeys, have not"),
     ("getrandom", "tempfile and rand have gone on, jsonschema's ahash, ring and nkeys have not"),
@@ -33,7 +32,7 @@ const SEVERAL_VERSIONS: [(&str, &str); 7] = [
     ("syn", "when macros are made, not in the program"),
 ];
 
-/// What does not hold of them.
+/// Violations of these rules.
 pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>, Stop> {
     let packages = metadata::all(&tree.root, "x86_64-unknown-linux-gnu")?;
     let (ours, others): (Vec<&Value>, Vec<&Value>) = packages.iter().partition(|package| package["source"].is_null());
@@ -45,7 +44,7 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>, Stop> {
     Ok(findings)
 }
 
-/// Each that is imported has a row of the page's table, and each row is of one that is imported.
+/// Checks that each imported crate has a row of the page's table, and that each row is of an imported one.
 fn reasons(page: &str, ours: &[&Value]) -> Vec<Finding> {
     let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let cells = rows.flat_map(|cell| cell.split(", "));
@@ -91,7 +90,7 @@ fn versions(others: &[&Value]) -> Vec<Finding> {
     new.chain(gone).map(|what| Finding::of_file("Cargo.lock", what)).collect()
 }
 
-/// The compiler that the workspace asks for is enough for all.
+/// Checks that the compiler required by the workspace is sufficient for all.
 fn compiler(ours: &[&Value], others: &[&Value]) -> Vec<Finding> {
     let Some(stated) = ours.iter().find_map(|package| version(text(package, "rust_version"))) else {
         return vec![Finding::of_file("Cargo.toml", "does not say which compiler it needs: rust-version")];

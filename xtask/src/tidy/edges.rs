@@ -1,4 +1,4 @@
-//! Who may import whom, and who may write `unsafe`. The list is the one in ARCHITECTURE.md.
+//! Permitted imports between crates, and the crates that may contain `unsafe`. The list is in ARCHITECTURE.md.
 
 use super::Finding;
 use super::tree::Tree;
@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: &str = "ARCHITECTURE.md";
 
-/// The section of the page, and how it says that a crate imports none of the project's.
+/// The section of the page, and its text for a crate that imports none of the project's.
 const SECTION: &str = "\n## Who may import whom\n";
 const NOTHING: &str = "nothing of ours";
 
-/// It imports everything: it is where the parts come together.
+/// It imports everything: it combines the parts.
 const EVERYTHING: &str = "app";
 
-/// The crates at the system's edge.
+/// The crates that call the system.
 const MAY_BE_UNSAFE: [&str; 2] = ["sys", "engine"];
 
-/// Imports that the page does not allow. What tests alone use is not counted.
+/// Imports that the page does not permit. Those of tests alone are not counted.
 pub(super) fn imports(tree: &Tree) -> Result<Vec<Finding>, Stop> {
     let packages = metadata::packages(&tree.root)?;
     Ok(broken(&allowed(tree.text(PAGE).unwrap_or_default()), &imported(&packages)))
@@ -42,7 +42,7 @@ fn broken(allowed: &BTreeMap<&str, BTreeSet<&str>>, imported: &BTreeMap<&str, BT
     findings
 }
 
-/// `crate -> crates of ours that it may import`, as the page has it.
+/// `crate -> crates of ours that it may import`, from the page.
 fn allowed(page: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let section = page.split_once(SECTION).map_or("", |(_, section)| section);
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -64,7 +64,7 @@ fn imported(packages: &[Value]) -> BTreeMap<&str, BTreeSet<&str>> {
         .collect()
 }
 
-/// Crates that do not take the workspace's lints, which forbid `unsafe`.
+/// Crates that do not inherit the workspace's lints, which forbid `unsafe`.
 pub(super) fn lints(tree: &Tree) -> Result<Vec<Finding>, Stop> {
     let mut findings = Vec::new();
     for package in metadata::packages(&tree.root)? {

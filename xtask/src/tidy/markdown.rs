@@ -1,14 +1,14 @@
-//! What a page says about itself and where it leads.
+//! Headings and links of a page.
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;
 
-/// A page, as far as rules ask.
+/// The properties of a page that rules check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     /// Lines of its headings of the first level.
     pub(super) titles: Vec<usize>,
-    /// What a link behind `#` may say to lead to a heading.
+    /// Fragments (after `#`) that link to its headings.
     pub(super) anchors: Vec<String>,
     /// Line and destination of each link and image.
     pub(super) links: Vec<(usize, String)>,
@@ -18,7 +18,7 @@ pub(super) struct Page {
 pub(super) fn read(text: &str) -> Page {
     let mut page = Page::default();
     let mut seen = BTreeMap::<String, usize>::new();
-    // The text of the heading that is being read.
+    // The text of the current heading.
     let mut heading: Option<String> = None;
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Page {
     page
 }
 
-/// How the places that show these pages name a heading.
+/// The fragment of a heading on the sites that show these pages.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()

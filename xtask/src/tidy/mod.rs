@@ -1,8 +1,9 @@
-//! `cargo xtask tidy`: what must hold of the project's own files, and no compiler tells.
+//! `cargo xtask tidy`: rules for the project's own files that no compiler checks.
 //!
-//! Each rule is a module that reads the tree and finds what breaks it; nothing is changed. The tests
-//! of `app` run the same rules.
+//! Each rule is a module that reads the tree and finds violations; nothing is changed. The tests of `app` run the same
+//! rules.
 
+mod cycles;
 mod dependencies;
 mod edges;
 mod markdown;
@@ -19,14 +20,14 @@ use std::fmt;
 use std::path::Path;
 use tree::Tree;
 
-/// Something that breaks a rule.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// Below the root of the project.
+    /// Path below the root of the project.
     pub path: String,
     /// Counted from one; 0 = the file as a whole.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The error and its correction.
     pub what: String,
 }
 
@@ -45,12 +46,13 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A rule: its name, and what looks for files that break it.
+/// A rule: its name, and the function that finds violations.
 type Rule = (&'static str, fn(&Tree) -> Result<Vec<Finding>, Stop>);
 
 /// All rules.
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     ("crates import what the architecture allows", edges::imports),
+    ("modules have no import cycles", |tree| Ok(cycles::check(tree))),
     ("unsafe stands in sys and engine alone", edges::lints),
     ("files are written where the architecture says", |tree| Ok(writes::check(tree))),
     ("dependencies have reasons, licences and one version", dependencies::check),
@@ -75,11 +77,11 @@ pub fn findings(root: &Path) -> Result<Vec<Finding>, Stop> {
     Ok(findings)
 }
 
-/// Applies all rules, and prints those that are kept, what breaks the others, and hints, which break nothing.
+/// Applies all rules, and prints those that are met, violations of the others, and hints, which violate nothing.
 ///
 /// # Errors
 ///
-/// [`Stop::Failed`] if a rule is broken or the project cannot be read.
+/// [`Stop::Failed`] if a rule is violated or the project cannot be read.
 pub fn check(root: &Path) -> Result<(), Stop> {
     let tree = Tree::read(root).map_err(|error| Stop::Failed(format!("cannot read the project: {error}")))?;
     let mut broken = 0;

@@ -1,17 +1,17 @@
-//! Pages: each has one title and is linked from somewhere, and all links lead to something.
+//! Pages: each has one title and is linked from another page, and all links are valid.
 
 use super::Finding;
 use super::markdown::{self, Page};
 use super::tree::{Tree, folder_of, joined};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What somebody finds by themselves.
+/// Pages that readers find without a link.
 const FOUND: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
-/// Where pages and images are that must be linked.
+/// Directory of pages and images that must be linked.
 const DOCUMENTATION: &str = "docs/";
 
-/// Titles, links, and pages and images that nobody gets to.
+/// Titles, links, and pages and images that are unreachable.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let pages: BTreeMap<&str, Page> = tree
         .ending(".md")
@@ -47,7 +47,7 @@ fn is_elsewhere(link: &str) -> bool {
     link.contains("://") || link.starts_with("mailto:")
 }
 
-/// The file or folder below the root that a link leads to, or why to none.
+/// The file or directory below the root that a link refers to, or the reason why it is invalid.
 fn destination(tree: &Tree, pages: &BTreeMap<&str, Page>, from: &str, link: &str) -> Result<String, String> {
     let (file, anchor) = link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
     let path = if file.is_empty() { Some(from.to_owned()) } else { joined(folder_of(from), file) };
@@ -63,8 +63,8 @@ fn destination(tree: &Tree, pages: &BTreeMap<&str, Page>, from: &str, link: &str
     }
 }
 
-/// Pages and images that no way leads to from those that somebody finds by themselves. A link to a
-/// folder leads to all that is in it.
+/// Pages and images that cannot be reached from the pages that readers find without a link. A link to a directory
+/// covers all files in it.
 fn lost(tree: &Tree, leads_to: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Finding> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<String> = FOUND.map(str::to_owned).into();

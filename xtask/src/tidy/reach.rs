@@ -1,4 +1,4 @@
-//! Rust files that no program, library or test is made of.
+//! Rust files that belong to no program, library or test.
 
 use super::Finding;
 use super::tree::{Tree, folder_of, joined};
@@ -6,7 +6,7 @@ use crate::metadata;
 use crate::stop::Stop;
 use std::collections::BTreeSet;
 
-/// Files that cargo builds nothing from.
+/// Files that cargo does not build.
 pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>, Stop> {
     let mut roots = Vec::new();
     for package in metadata::packages(&tree.root)? {
@@ -15,7 +15,7 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>, Stop> {
             targets.iter().filter_map(|target| metadata::below(&tree.root, metadata::text(target, "src_path"))),
         );
     }
-    // A workspace of its own, which this one's metadata does not know.
+    // A separate workspace, which is not in this one's metadata.
     roots.extend(tree.ending(".rs").map(|(path, _)| path.to_owned()).filter(|path| path.starts_with("fuzz/targets/")));
     roots.push("fuzz/src/lib.rs".to_owned());
     Ok(dead(tree, roots))
@@ -36,7 +36,7 @@ fn dead(tree: &Tree, roots: Vec<String>) -> Vec<Finding> {
     dead.map(|(path, _)| Finding::of_file(path, "no program, library or test is made of it")).collect()
 }
 
-/// Where the modules may be that a file names.
+/// Possible files of the modules that a file declares.
 fn modules(path: &str, text: &str, is_root: bool) -> Vec<String> {
     let folder = folder_of(path);
     let below = if is_root || path.ends_with("/mod.rs") { folder } else { path.trim_end_matches(".rs") };
@@ -48,7 +48,7 @@ fn modules(path: &str, text: &str, is_root: bool) -> Vec<String> {
             lines.next();
         } else if let Some((_, place)) = line.strip_prefix("#[cfg_attr(").and_then(|rest| rest.split_once("path = \""))
         {
-            // The module that is named behind it is one of another build.
+            // The module named after it is that of another build.
             places.extend(place.strip_suffix("\")]").and_then(|place| joined(folder, place)));
         } else if let Some(name) = module(line) {
             places.push(format!("{below}/{name}.rs"));

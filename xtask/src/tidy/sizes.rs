@@ -1,16 +1,16 @@
-//! How long a file usually is: beyond that, a hint to look whether it is of one subject. Functions are clippy's
-//! business: `too-many-lines-threshold`.
+//! Usual maximum length of a file: a longer one gives a hint to check whether it has one subject. Functions are checked
+//! by clippy: `too-many-lines-threshold`.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// Lines of a Rust file, blank ones and comments counted.
+/// Lines of a Rust file, including blank ones and comments.
 const LINES_MAX: usize = 500;
 
 /// Lines of a file of tests.
 const TEST_LINES_MAX: usize = 600;
 
-/// Files that are longer.
+/// Files that exceed the limit.
 pub(super) fn hints(tree: &Tree) -> Vec<Finding> {
     tree.ending(".rs").filter_map(|(path, text)| judge(path, text.lines().count())).collect()
 }

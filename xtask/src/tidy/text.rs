@@ -1,17 +1,17 @@
-//! White space that nobody sees.
+//! Invisible white space.
 
 use super::Finding;
 use super::tree::Tree;
 use std::path::Path;
 
-/// Files that hold what others wrote, to the last byte.
+/// Files with third-party contents, kept byte for byte.
 const AS_WRITTEN: [&str; 1] = ["/tests/data/"];
 
-/// Endings of the files that are written by hand.
+/// Suffixes of the files that are written by hand.
 const BY_HAND: [&str; 6] = [".md", ".rs", ".toml", ".html", ".css", ".js"];
 
-/// Lines that end with white space, and files that do not end with one line feed. In Rust rustfmt
-/// takes it away outside of literals, where it has a purpose.
+/// Lines that end with white space, and files that do not end with one line feed. In Rust, rustfmt removes it outside
+/// of literals, where it has a purpose.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let by_hand = |path: &str| {
         BY_HAND.iter().any(|end| path.ends_with(end)) && !AS_WRITTEN.iter().any(|folder| path.contains(folder))

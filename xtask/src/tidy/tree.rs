@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold nothing of the project's own: what is built, what is kept by version control.
+/// Directories without files of the project: build output, version control.
 const FOREIGN: [&str; 2] = ["target", ".git"];
 
 /// All files of the project.
 pub(super) struct Tree {
-    /// Where it is.
+    /// Its root directory.
     pub(super) root: PathBuf,
-    /// Path below the root, with slashes, and the text; `None` if it is no UTF-8.
+    /// Path below the root, with slashes, and the text; `None` if it is not UTF-8.
     pub(super) files: BTreeMap<String, Option<String>>,
 }
 
 impl Tree {
-    /// Reads it.
+    /// Reads the files below a root.
     pub(super) fn read(root: &Path) -> io::Result<Self> {
         let mut tree = Self { root: root.to_owned(), files: BTreeMap::new() };
         tree.read_folder(root, "")?;
@@ -38,7 +38,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Paths and texts of the files whose names end like this.
+    /// Paths and texts of the files with this suffix.
     pub(super) fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let files = self.files.iter().filter(move |(path, _)| path.ends_with(end));
         files.filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
@@ -50,12 +50,12 @@ impl Tree {
     }
 }
 
-/// What runs of the program and of its tests leave in a work tree, as .gitignore has it.
+/// True for files that the program and its tests leave in a work tree, as in .gitignore.
 fn is_left_over(name: &str) -> bool {
     name == ".git" || [".dat", ".pending-snap", ".snap.new"].iter().any(|end| name.ends_with(end))
 }
 
-/// `a/b/../c` as `a/c`; `None` if it leaves the project.
+/// `a/b/../c` as `a/c`; `None` if it is outside of the project.
 pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -70,7 +70,7 @@ pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The folder that a file is in; empty for the root.
+/// The directory of a file; empty for the root.
 pub(super) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

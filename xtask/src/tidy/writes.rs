@@ -1,5 +1,5 @@
-//! Every file that opens something for writing, makes it, renames it or removes it is listed in ARCHITECTURE.md, with the
-//! way in which it keeps other people's data safe.
+//! Every file that opens, creates, renames or removes files is listed in ARCHITECTURE.md, with its protection of other
+//! people's data.
 
 use super::Finding;
 use super::tree::Tree;
@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 const PAGE: &str = "ARCHITECTURE.md";
 const SECTION: &str = "\n## Where files are written\n";
-/// Before each path of the table.
-const CRATES: &str = "crates/";
+/// Prefix of the paths in the table.
+pub(super) const CRATES: &str = "crates/";
 
 /// Text of such calls.
 const CALLS: [&str; 34] = [
@@ -54,7 +54,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let of_tests: BTreeSet<(&str, &str)> =
         files.iter().flat_map(|(path, text)| test_modules(text).map(|module| (crate_of(path), module))).collect();
     let is_of_program = |path: &str| {
-        let (name, rest) = path.strip_prefix(CRATES).and_then(|path| path.split_once("/src/")).unwrap_or_default();
+        let (name, rest) = source_of(path).unwrap_or_default();
         let mut modules = rest.trim_end_matches(".rs").split('/');
         !name.is_empty() && !modules.any(|module| of_tests.contains(&(name, module)))
     };
@@ -83,20 +83,29 @@ fn listed(page: &str) -> BTreeSet<&str> {
     cells.flat_map(|cell| cell.split('`')).filter(|part| part.contains("/src/")).collect()
 }
 
+/// The crate of a source, and its path in the folder of sources.
+pub(super) fn source_of(path: &str) -> Option<(&str, &str)> {
+    path.strip_prefix(CRATES)?.split_once("/src/")
+}
+
 fn crate_of(path: &str) -> &str {
     path.strip_prefix(CRATES).and_then(|path| path.split('/').next()).unwrap_or_default()
 }
 
-/// Modules in files of their own that only tests have.
-fn test_modules(text: &str) -> impl Iterator<Item = &str> {
+/// Modules in separate files that only tests use.
+pub(super) fn test_modules(text: &str) -> impl Iterator<Item = &str> {
     let after = text.split("#[cfg(test)]\n").skip(1).filter_map(|rest| rest.lines().next());
     after.filter_map(|line| line.strip_suffix(';')?.rsplit_once("mod ")).map(|(_, name)| name)
 }
 
+/// A source without its tests.
+pub(super) fn program(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+}
+
 /// The first such call outside of tests and comments, with its line.
 fn first_call(text: &str) -> Option<(usize, &'static str)> {
-    let program = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    program.lines().enumerate().find_map(|(index, line)| {
+    program(text).lines().enumerate().find_map(|(index, line)| {
         let line = line.trim_start();
         let is_code = !line.starts_with("//") && !line.starts_with("use ") && !line.starts_with("pub fn ");
         let call = CALLS.into_iter().find(|call| is_code && line.contains(call))?;

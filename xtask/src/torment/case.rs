@@ -1,4 +1,4 @@
-//! One case: a stack, a command, and what is left of other people's data afterwards.
+//! One case: a stack, a command, and a check of other people's data afterwards.
 
 use super::command::{self, Command};
 use super::places::Places;
@@ -14,29 +14,29 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Whether results of the command may be named like files that are there.
+/// True if results of the command may have the names of existing files.
 const WITH_OUTPUTS: bool = true;
 
-/// How a case ended.
+/// The result of a case.
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// The kind of our command.
     pub(super) kind: &'static str,
-    /// Where it was, and what was done, as lines of the shell. The last one is ours.
+    /// The file system, and the actions as lines of the shell. The last one is ours.
     pub(super) lines: Vec<String>,
-    /// Of our command, if it ended by itself.
+    /// Exit status of our command, if it ended by itself.
     pub(super) code: Option<i32>,
     pub(super) status: String,
     pub(super) stderr: String,
-    /// What it was not allowed to do.
+    /// Changes that it was not permitted to make.
     pub(super) losses: Vec<String>,
     /// True if bytes changed that may.
     pub(super) has_changed: bool,
-    /// What had to be taken down by force.
+    /// Parts that had to be removed by force.
     pub(super) left: Vec<String>,
 }
 
-/// Builds a stack in a new folder, runs our command over it, and compares.
+/// Builds a stack in a new directory, runs our command over it, and compares.
 pub(super) fn run(places: &Places, seed: u64, case: u64, is_root: bool) -> Result<Outcome, Stop> {
     let mut random = Random::of_case(seed, case);
     let (file_system, base) = places.choose(&mut random);
@@ -58,7 +58,7 @@ pub(super) fn run(places: &Places, seed: u64, case: u64, is_root: bool) -> Resul
     Ok(Outcome { kind: command.kind, lines, code, status, stderr: ended.stderr, losses, has_changed, left })
 }
 
-/// Runs the command and tells what it was not allowed to do, and whether it changed anything that it may.
+/// Runs the command; returns its forbidden changes, and true if it made permitted ones.
 pub(super) fn judge(stack: &mut Stack, command: &Command) -> std::io::Result<(Ended, Vec<String>, bool)> {
     let before = stack.snapshot()?;
     let allowed = verdict::allowed(stack, command, &before);
@@ -66,7 +66,7 @@ pub(super) fn judge(stack: &mut Stack, command: &Command) -> std::io::Result<(En
     let ended = stack.diskspd(&command.words)?;
     stack.check_holders()?;
     let code = ended.status.and_then(|status| status.code());
-    // A refused command has done nothing.
+    // A refused command must not change anything.
     let allowed = if code == Some(3) { Allowed::default() } else { allowed };
     let after = stack.snapshot()?;
     let mut losses = verdict::losses(stack, &before, &after, &allowed, None);
@@ -76,7 +76,7 @@ pub(super) fn judge(stack: &mut Stack, command: &Command) -> std::io::Result<(En
     Ok((ended, losses, has_changed))
 }
 
-/// Takes all steps back, and looks at each file system that could write once more, past the page cache.
+/// Reverts all steps, and checks each writable file system once more, past the page cache.
 fn take_down(stack: &mut Stack, before: &Snapshot, allowed: &Allowed, losses: &mut Vec<String>) -> std::io::Result<()> {
     stack.release();
     while let Some(undo) = stack.undo.pop() {
@@ -89,7 +89,7 @@ fn take_down(stack: &mut Stack, before: &Snapshot, allowed: &Allowed, losses: &m
             losses.push(format!("the file system on '{}' is damaged: {}", mount.device.display(), reason.trim()));
         }
         let options = [OsStr::new("-o"), OsStr::new("ro"), device, point.as_os_str()];
-        // Another namespace may take a moment to let go of it.
+        // Another namespace may take a moment to release it.
         let mount_again = || stack.quietly("mount", &options);
         let mut mounted = mount_again();
         for _ in 0..20 {
@@ -112,7 +112,7 @@ fn take_down(stack: &mut Stack, before: &Snapshot, allowed: &Allowed, losses: &m
     Ok(())
 }
 
-/// What is below a mount point, under the names that it has in the case.
+/// The contents of a mount point, under their names in the case.
 fn inside(stack: &Stack, point: &Path) -> std::io::Result<Snapshot> {
     let mut snapshot = Snapshot::take(&stack.folder.join(point), &[], &[])?;
     snapshot.names = snapshot

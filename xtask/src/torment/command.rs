@@ -6,10 +6,10 @@ use super::random::Random;
 use super::stack::Stack;
 use std::fs;
 
-/// Names that only Windows knows: refused, and nothing is made.
+/// Names valid only on Windows: refused, and nothing is created.
 const WINDOWS_NAMES: [&str; 5] = ["F:x", "C:", "#1", r"\\host\x", r"\\.\E:"];
 
-/// One load that a command runs, with permissions of its own: a side of a pair, a stream, or all of it.
+/// One load of a command, with its own permissions: a side of a pair, a stream, or all of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Load {
     pub(super) targets: Vec<String>,
@@ -19,31 +19,31 @@ pub(super) struct Load {
     pub(super) deletes: bool,
     /// Names given with --destroy.
     pub(super) destroyed: Vec<String>,
-    /// It is from a directory of another user, and nobody has typed what it may write to.
+    /// It is from a directory of another user, and its permissions have not been typed.
     pub(super) is_unconfirmed: bool,
 }
 
-/// What the command asks for, as far as it decides what may change.
+/// The parts of a command that determine permitted changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Command {
     pub(super) kind: &'static str,
-    /// After `diskspd`, with `$L1` for the nodes of loop devices.
+    /// Arguments after `diskspd`, with `$L1` for the nodes of loop devices.
     pub(super) words: Vec<String>,
     pub(super) loads: Vec<Load>,
-    /// Files that results go to.
+    /// Files for results.
     pub(super) outputs: Vec<String>,
-    /// Folders that get results.
+    /// Directories for results.
     pub(super) folders: Vec<String>,
-    /// Files with these names in a folder are made, or replaced if they are of diskspd.
+    /// Files with these names in a directory are created, or replaced if they are of diskspd.
     pub(super) owned: Vec<(String, &'static [&'static str])>,
-    /// Files that it reads what to do from.
+    /// Files from which it reads its load.
     pub(super) inputs: Vec<String>,
     /// Exit statuses besides 0, 1 and 3.
     pub(super) statuses: &'static [i32],
 }
 
 impl Command {
-    /// As a line of the shell.
+    /// The command as a line of the shell.
     pub(super) fn line(&self) -> String {
         let quoted = self.words.iter().map(|word| {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,+:$*".contains(c);
@@ -57,7 +57,7 @@ impl Command {
     }
 }
 
-/// The command line of a case. `with_outputs`: results go over names that are there, too.
+/// The command line of a case. `with_outputs`: results may also replace existing names.
 pub(super) fn choose(stack: &mut Stack, random: &mut Random, with_outputs: bool) -> Command {
     let (kind, command) = match random.below(100) {
         0..8 => ("ab", forms::pairs(stack, random)),
@@ -99,7 +99,7 @@ pub(super) fn targets(stack: &mut Stack, random: &mut Random) -> Load {
     Load { targets: (0..count).map(|_| target(stack, random)).collect(), ..Load::default() }
 }
 
-/// What is typed to allow a load more than other loads may do.
+/// Adds options that permit a load more than other loads.
 pub(super) fn permissions(load: &mut Load, words: &mut Vec<String>, stack: &Stack, random: &mut Random) {
     if random.percent(30) {
         words.push("--overwrite".to_owned());
@@ -115,7 +115,7 @@ pub(super) fn permissions(load: &mut Load, words: &mut Vec<String>, stack: &Stac
     destroy(load, words, stack, random);
 }
 
-/// How much of what is written, and how.
+/// Adds the amount and kind of writes.
 pub(super) fn amounts(load: &mut Load, words: &mut Vec<String>, random: &mut Random) {
     let mut add = |word: &str| words.push(word.to_owned());
     if random.percent(50) {
@@ -157,7 +157,7 @@ pub(super) fn target(stack: &mut Stack, random: &mut Random) -> String {
                 .map_or(name.clone(), |folder| format!("{folder}/{name}"))
         }
         3 => {
-            // Folders, links to nothing and what else is there.
+            // Directories, dangling links and other names.
             let names: Vec<_> = stack.names().into_keys().map(|path| path.display().to_string()).collect();
             random.pick(&names).cloned().unwrap_or_default()
         }
@@ -193,7 +193,7 @@ pub(super) fn destroy(load: &mut Load, words: &mut Vec<String>, stack: &Stack, r
     }
 }
 
-/// What the kernel says that a loop device was made over.
+/// The backing file of a loop device according to the kernel.
 pub(super) fn backing_name(device: &std::path::Path) -> Option<String> {
     let name = device.file_name()?.to_str()?;
     let text = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()?;

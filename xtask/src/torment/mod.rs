@@ -1,5 +1,5 @@
-//! `cargo xtask torment`: stacks of files, links, mounts, loop devices and swap with somebody's data in them, one
-//! command line of ours over each, and afterwards everything is compared that the command does not name.
+//! `cargo xtask torment`: stacks of files, links, mounts, loop devices and swap with other people's data in them, one
+//! command line of ours over each, and afterwards a comparison of everything that the command does not name.
 
 mod case;
 mod command;
@@ -24,18 +24,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What is to be run.
+/// Options of a session.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// For how long.
+    /// Duration in seconds.
     pub seconds: u64,
-    /// Of all choices; drawn from the clock without one.
+    /// Seed of all choices; `None` = from the clock.
     pub seed: Option<u64>,
-    /// This case alone.
+    /// Only this case.
     pub case: Option<u64>,
-    /// Instead of the one that is built.
+    /// Program to test instead of the one that is built.
     pub program: Option<PathBuf>,
-    /// Goes on after a loss, to find more.
+    /// Continues after a loss, to find more.
     pub keep_going: bool,
 }
 
@@ -45,11 +45,11 @@ impl Default for Request {
     }
 }
 
-/// What came of all cases.
+/// Results of all cases.
 #[derive(Debug, Default)]
 struct Tally {
     cases: u64,
-    /// Those that ran, failed and were refused.
+    /// Numbers of cases that ran, failed and were refused.
     statuses: [u64; 3],
     changed: u64,
     losses: u64,
@@ -61,8 +61,8 @@ struct Tally {
 ///
 /// # Errors
 ///
-/// [`Stop::Failed`] if somebody's data was lost, the program ended in another way than it says, or something
-/// was left behind.
+/// [`Stop::Failed`] if other people's data was lost, the program ended in an undocumented way, or something was left
+/// behind.
 pub fn run(root: &Path, request: &Request) -> Result<(), Stop> {
     let program = match &request.program {
         Some(program) => program.clone(),
@@ -117,7 +117,7 @@ fn cases(places: &Places, request: &Request, seed: u64, is_root: bool, is_stoppe
 impl Tally {
     fn add(&mut self, outcome: &Outcome) {
         self.cases += 1;
-        // A comparison that cannot tell, and a limit that was not kept, ran.
+        // An inconclusive comparison, and a limit that was exceeded, count as run.
         let ended: [&[i32]; 3] = [&[0, 4, 6], &[1], &[3]];
         if let Some(index) = ended.iter().position(|codes| outcome.code.is_some_and(|code| codes.contains(&code))) {
             self.statuses[index] += 1;
@@ -160,7 +160,7 @@ fn print(seed: u64, case: u64, outcome: &Outcome) {
     }
 }
 
-/// The program as tests run it.
+/// Builds the program as tests run it.
 fn build(root: &Path) -> Result<PathBuf, Stop> {
     let status = Command::new("cargo").current_dir(root).args(["build", "--locked", "-p", "app"]).status();
     if status.is_ok_and(|status| status.success()) {

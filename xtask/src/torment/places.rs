@@ -1,4 +1,4 @@
-//! Where cases lie, and that nothing of them stays behind.
+//! Locations of cases, and their removal.
 
 use super::process;
 use super::random::Random;
@@ -8,18 +8,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Folders on several file systems, mounted for the time of a session.
+/// Directories on several file systems, mounted for the duration of a session.
 #[derive(Debug)]
 pub(super) struct Places {
     folder: TempDir,
-    /// Name of the file system, and a folder on it. The first is that of the build.
+    /// Name of the file system, and a directory on it. The first is that of the build.
     pub(super) bases: Vec<(String, PathBuf)>,
-    /// What was left out, and why.
+    /// The file systems left out, with the reasons.
     pub(super) missing: Vec<String>,
 }
 
 impl Places {
-    /// Makes them below `parent`; `program` becomes their `diskspd`.
+    /// Creates them below `parent`; `program` becomes their `diskspd`.
     pub(super) fn new(parent: &Path, program: &Path, is_root: bool) -> Result<Self, Stop> {
         let failed = |error: std::io::Error| Stop::Failed(format!("cannot make a folder for cases: {error}"));
         fs::create_dir_all(parent).map_err(failed)?;
@@ -64,12 +64,12 @@ impl Places {
         Ok(())
     }
 
-    /// Has `diskspd`.
+    /// The directory with `diskspd`.
     pub(super) fn programs(&self) -> PathBuf {
         self.folder.path().join("bin")
     }
 
-    /// For output of programs.
+    /// The directory for output of programs.
     pub(super) fn scratch(&self) -> PathBuf {
         self.folder.path().join("out")
     }
@@ -81,10 +81,10 @@ impl Places {
         other.unwrap_or(&self.bases[0]).clone()
     }
 
-    /// Takes down what is still mounted, attached or swapped to below a folder, and tells what it was.
+    /// Removes everything still mounted, attached or swapped to below a directory; returns its description.
     pub(super) fn clean(&self, folder: &Path) -> Vec<String> {
         let mut left = Vec::new();
-        // Loop devices may stand on each other, and mounts on them: several rounds.
+        // Loop devices may be stacked, with mounts on them: several rounds.
         for _ in 0..8 {
             let lines = leftovers(folder);
             if lines.is_empty() {
@@ -93,11 +93,11 @@ impl Places {
             for (program, words, what) in lines {
                 let mut command = process::command(Path::new(program), self.folder.path(), &self.programs());
                 command.args(words).arg(&what);
-                // What fails is found again in the next round.
+                // Failures are retried in the next round.
                 let _ = process::run(command, &self.scratch());
                 left.push(format!("{program} {what}"));
             }
-            // Devices are detached a moment after their last user is gone.
+            // Devices are detached a moment after their last user has ended.
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         left
@@ -120,7 +120,7 @@ impl Drop for Places {
     }
 }
 
-/// Commands that take down what is below a folder: program, options and operand.
+/// Commands that remove leftovers below a directory: program, options and operand.
 fn leftovers(folder: &Path) -> Vec<(&'static str, &'static [&'static str], String)> {
     let mut found: Vec<(&'static str, &'static [&'static str], String)> = Vec::new();
     let is_below = |path: &str| path.trim_end_matches("\\040(deleted)").starts_with(&format!("{}/", folder.display()));
@@ -144,7 +144,7 @@ fn leftovers(folder: &Path) -> Vec<(&'static str, &'static [&'static str], Strin
     found
 }
 
-/// Loop devices over files below a folder, and loop devices over those; the upper ones first.
+/// Loop devices over files below a directory, and loop devices over those; the upper ones first.
 pub(super) fn loops_below(folder: &Path) -> Vec<String> {
     let prefix = format!("{}/", folder.display());
     let mut all = Vec::new();

@@ -1,5 +1,4 @@
-//! Programs that are started with a time limit, in a process group of their own, so that Ctrl-C reaches
-//! this program alone.
+//! Programs started with a time limit, in separate process groups, so that Ctrl-C reaches only this program.
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::{self, File};
@@ -9,13 +8,13 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take.
+/// Time limit of any program.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
-/// How one ended.
+/// The result of a program.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
-    /// None if it was killed because it took too long.
+    /// `None` if it was killed because it took too long.
     pub(super) status: Option<ExitStatus>,
     pub(super) stdout: String,
     pub(super) stderr: String,
@@ -26,7 +25,7 @@ impl Ended {
         self.status.is_some_and(|status| status.success())
     }
 
-    /// The status as people say it.
+    /// The status as text.
     pub(super) fn status_text(&self) -> String {
         match self.status {
             None => format!("none after {} s", LIMIT.as_secs()),
@@ -77,10 +76,10 @@ pub(super) fn has_ended(child: &Child) -> bool {
     Pid::from_raw(child.id().cast_signed()).is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))))
 }
 
-/// Kills a child and all that it started, and waits for it.
+/// Kills a child and its descendants, and waits for it.
 pub(super) fn kill(child: &mut Child) {
     if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-        // It may have ended by itself; it is not reaped yet, so the id is still its own.
+        // It may have ended by itself; it is not reaped yet, so the ID is still its own.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = child.wait();

@@ -1,6 +1,6 @@
-//! Random choices that a seed repeats on every machine.
+//! Random choices that are reproducible from a seed on every machine.
 
-/// `SplitMix64`: enough for choices, and each case has a stream of its own.
+/// `SplitMix64`: sufficient for choices, with a separate stream per case.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
@@ -25,12 +25,12 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// True in so many of 100 cases.
+    /// True in `percent` of 100 cases.
     pub(super) fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of them, if there is any.
+    /// One of the elements; `None` if there are none.
     pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         if from.is_empty() { None } else { from.get(self.below(from.len())) }
     }

@@ -1,4 +1,4 @@
-//! All bytes of a case, by what they are and not by what they are called.
+//! All bytes of a case, by inode and device rather than by name.
 
 use rustix::fs::OFlags;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Something that holds bytes.
+/// A file or device that holds bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Node {
     /// An inode: number of its file system, and its own.
@@ -25,7 +25,7 @@ impl Node {
         }
     }
 
-    /// What a name leads to.
+    /// The node at a name.
     pub(super) fn at(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().as_ref().map(Self::of)
     }
@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// A name and what it stands for.
+/// A name and its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
@@ -47,7 +47,7 @@ pub(super) struct Entry {
     pub(super) size: u64,
     mode: u32,
     modified: (i64, i64),
-    /// Where a symbolic link leads to.
+    /// Destination of a symbolic link.
     link: Option<PathBuf>,
     /// The attribute that diskspd sets.
     mark: Option<Vec<u8>>,
@@ -59,7 +59,7 @@ impl Entry {
         Self { node, ..self.clone() }
     }
 
-    /// What is different about the file itself, besides its bytes.
+    /// The differences of the file itself, besides its bytes.
     pub(super) fn difference(&self, after: &Self) -> Option<String> {
         if self.kind != after.kind {
             return Some(format!("was a {:?} and is a {:?}", self.kind, after.kind));
@@ -89,7 +89,7 @@ impl Entry {
     }
 }
 
-/// All names of a folder, and what is mounted in it, by their path below it. The folder itself is "".
+/// All names in a directory, including mounts in it, by their path below it. The directory itself is "".
 pub(super) fn names(folder: &Path) -> BTreeMap<PathBuf, Entry> {
     let mut found = BTreeMap::new();
     walk(folder, Path::new(""), &mut found);
@@ -110,7 +110,7 @@ fn walk(folder: &Path, below: &Path, found: &mut BTreeMap<PathBuf, Entry>) {
     let (mode, modified) = (metadata.mode(), (metadata.mtime(), metadata.mtime_nsec()));
     let entry = Entry { kind, node: Node::of(&metadata), size: metadata.len(), mode, modified, link, mark };
     found.insert(below.to_owned(), entry);
-    // Overlays keep their own files in the folder behind workdir=, and nobody's data.
+    // Overlays keep only their own files in the directory after workdir=.
     let is_somebodys = below.extension().is_none_or(|extension| extension != "work");
     if kind == Kind::Folder && is_somebodys {
         for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
@@ -129,15 +129,15 @@ fn mark(path: &Path) -> Option<Vec<u8>> {
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     pub(super) names: BTreeMap<PathBuf, Entry>,
-    /// Of everything that can be read. What has no name any more is here too.
+    /// Contents of everything readable, including deleted files.
     pub(super) bytes: BTreeMap<Node, Vec<u8>>,
-    /// What to call things that are not among the names.
+    /// Names for nodes that are not among the names.
     pub(super) labels: BTreeMap<Node, String>,
 }
 
 impl Snapshot {
-    /// Of a folder, of devices (the upper ones first, as theirs are flushed into the lower ones), and of
-    /// files that are only reachable in another way.
+    /// Takes a snapshot of a directory, of devices (the upper ones first, as theirs are flushed into the lower ones),
+    /// and of files that are only reachable in another way.
     pub(super) fn take(folder: &Path, devices: &[PathBuf], others: &[PathBuf]) -> io::Result<Self> {
         let mut snapshot = Self::default();
         for device in devices {
@@ -152,7 +152,7 @@ impl Snapshot {
             snapshot.labels.entry(entry.node).or_insert_with(|| path.display().to_string());
         }
         for path in others {
-            // Pipes and devices that a process holds have no bytes of their own.
+            // Pipes and devices held open by a process have no bytes.
             let Some(metadata) = fs::metadata(path).ok().filter(Metadata::is_file) else { continue };
             let node = Node::of(&metadata);
             snapshot.bytes.entry(node).or_insert_with(|| file_bytes(path));
@@ -163,16 +163,16 @@ impl Snapshot {
     }
 }
 
-/// What can be read; a reason in place of the bytes is compared as they are.
+/// The readable contents; an error in place of the bytes is compared like them.
 fn file_bytes(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| format!("cannot be read: {error}").into_bytes())
 }
 
-/// Read past the device's cache, which does not know of writes to what is below it.
+/// Reads past the device's cache, which does not see writes to the storage below.
 fn device_bytes(device: &Path) -> io::Result<Vec<u8>> {
     const ALIGNMENT: usize = 4096;
     const CHUNK: usize = 1 << 20;
-    // Somebody may have made the file below it shorter; what is left of it can be read.
+    // The file below it may have been truncated; its rest is readable.
     let _ = File::open(device)?.sync_all();
     let file = File::options().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(device)?;
     let mut buffer = vec![0; CHUNK + ALIGNMENT];
@@ -186,7 +186,7 @@ fn device_bytes(device: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Where and how much two contents differ.
+/// Position and number of differences between two contents.
 pub(super) fn difference(before: &[u8], after: &[u8]) -> Option<String> {
     if before == after {
         return None;

@@ -1,4 +1,4 @@
-//! One case: a folder with names, devices, mounts and users of them, and what is known about each.
+//! One case: a directory with names, devices, mounts and their users, and the known properties of each.
 
 use super::process::{self, Ended};
 use super::snapshot::{self, Entry, Node, Snapshot};
@@ -11,9 +11,9 @@ use std::process::{Child, Stdio};
 /// A loop device.
 #[derive(Clone, Debug)]
 pub(super) struct LoopDevice {
-    /// The variable of the commands that holds its node, like `L1`.
+    /// The shell variable with its node, like `L1`.
     pub(super) variable: String,
-    /// Like `/dev/loop3`.
+    /// Path like `/dev/loop3`.
     pub(super) path: PathBuf,
     pub(super) node: Node,
     pub(super) backing: Node,
@@ -23,13 +23,13 @@ pub(super) struct LoopDevice {
 /// A file system that was mounted from a loop device.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceMount {
-    /// Below the case's folder.
+    /// Path below the case's directory.
     pub(super) point: PathBuf,
     pub(super) device: PathBuf,
     pub(super) is_read_only: bool,
 }
 
-/// An overlay; all below the case's folder.
+/// An overlay; all paths are below the case's directory.
 #[derive(Clone, Debug)]
 pub(super) struct Overlay {
     pub(super) merged: PathBuf,
@@ -37,7 +37,7 @@ pub(super) struct Overlay {
     pub(super) upper: PathBuf,
 }
 
-/// A file of an overlay, and the one that it is made of.
+/// A file of an overlay, and its source.
 #[derive(Clone, Copy, Debug)]
 struct Layer {
     merged: Node,
@@ -46,7 +46,7 @@ struct Layer {
     is_upper: bool,
 }
 
-/// What takes a step back.
+/// The way to revert a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Undo {
     Unmount(PathBuf),
@@ -57,27 +57,27 @@ pub(super) enum Undo {
 /// The stack of a case.
 #[derive(Debug)]
 pub(super) struct Stack {
-    /// Where everything of it lies.
+    /// Its directory.
     pub(super) folder: PathBuf,
-    /// For output of programs; outside of the folder.
+    /// The directory for output of programs; outside of `folder`.
     scratch: PathBuf,
-    /// Has `diskspd`.
+    /// The directory with `diskspd`.
     programs: PathBuf,
     pub(super) is_root: bool,
-    /// What was done, as commands.
+    /// The actions, as commands.
     pub(super) lines: Vec<String>,
     pub(super) loops: Vec<LoopDevice>,
     pub(super) device_mounts: Vec<DeviceMount>,
     pub(super) overlays: Vec<Overlay>,
-    /// What is open, mapped, mounted or swapped to by others.
+    /// Nodes that other programs have open, mapped, mounted or swapped to.
     pub(super) uses: Vec<(Node, &'static str)>,
-    /// Made by diskspd, closed by it, and touched by nobody since.
+    /// Created by diskspd, closed by it, and unchanged since.
     pub(super) ours: BTreeSet<Node>,
-    /// Ours, in a state that depends on when a run was killed.
+    /// Ours, in a state that depends on the time when a run was killed.
     pub(super) unsure: BTreeSet<Node>,
-    /// Result documents of ours that nobody has touched since.
+    /// Our result documents, unchanged since.
     pub(super) results: BTreeSet<Node>,
-    /// Pages that the kernel had written to swap when the case began.
+    /// Pages that the kernel had written to swap before the case began.
     swapped_out: u64,
     holders: Vec<Child>,
     pub(super) undo: Vec<Undo>,
@@ -106,7 +106,7 @@ impl Stack {
         }
     }
 
-    /// A name that nothing has yet, like `f3`.
+    /// An unused name, like `f3`.
     pub(super) fn new_name(&mut self, prefix: &str) -> String {
         self.next_name += 1;
         format!("{prefix}{}", self.next_name)
@@ -118,12 +118,12 @@ impl Stack {
         command
     }
 
-    /// Runs a line of the shell in the folder, notes it, and returns what it printed if it did well.
+    /// Runs a line of the shell in the directory, records it, and returns its output if it succeeded.
     pub(super) fn shell(&mut self, line: &str) -> Option<String> {
         self.shell_as(line, line)
     }
 
-    /// The same, noted in another form.
+    /// The same, recorded in another form.
     pub(super) fn shell_as(&mut self, line: &str, noted: &str) -> Option<String> {
         let mut command = self.command(Path::new("sh"));
         command.arg("-c").arg(line);
@@ -145,14 +145,14 @@ impl Stack {
         }
     }
 
-    /// Runs diskspd with these words and nothing of a shell.
+    /// Runs diskspd with these arguments, without a shell.
     pub(super) fn diskspd(&self, words: &[String]) -> std::io::Result<Ended> {
         let mut command = self.command(&self.programs.join("diskspd"));
         command.args(words.iter().map(|word| self.expanded(word)));
         process::run(command, &self.scratch)
     }
 
-    /// A word with the nodes of loop devices and the folder in place of `$L1` and `$PWD`.
+    /// An argument with `$L1` and `$PWD` replaced by the nodes of loop devices and the directory.
     pub(super) fn expanded(&self, word: &str) -> String {
         let mut text = word.replace("$PWD", &self.folder.display().to_string());
         for device in self.loops.iter().rev() {
@@ -161,7 +161,7 @@ impl Stack {
         text
     }
 
-    /// Starts a process that says "ready" and then keeps what it has.
+    /// Starts a process that prints "ready" and then keeps its files open.
     pub(super) fn hold(&mut self, program: &str, words: &[&str], noted: &str) -> bool {
         let mut command = self.command(Path::new(program));
         command.args(words).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -179,17 +179,17 @@ impl Stack {
         is_ready
     }
 
-    /// What everything in the folder is.
+    /// All names in the directory.
     pub(super) fn names(&self) -> BTreeMap<PathBuf, Entry> {
         snapshot::names(&self.folder)
     }
 
-    /// Names that lead to regular files, through symbolic links too.
+    /// Names of regular files, including symbolic links to them.
     pub(super) fn files(&self) -> Vec<String> {
         self.leading_to(Path::is_file)
     }
 
-    /// Names that lead to folders; the case's folder itself is not among them.
+    /// Names of directories, except the case's directory.
     pub(super) fn folders(&self) -> Vec<String> {
         self.leading_to(Path::is_dir)
     }
@@ -203,13 +203,13 @@ impl Stack {
             .collect()
     }
 
-    /// What a name of the commands stands for: a path, or a variable.
+    /// The node of a name in commands: a path, or a variable.
     pub(super) fn node(&self, name: &str) -> Option<Node> {
         Node::at(&self.folder.join(self.expanded(name)))
     }
 
-    /// Everything whose bytes are others if those of a node are: below and above it by way of loop devices, and
-    /// the same file in overlays. An overlay shows a lower file, and writes to a copy of it.
+    /// All nodes whose bytes change with those of a node: below and above it through loop devices, and the same file in
+    /// overlays. An overlay shows a lower file, and writes to a copy of it.
     pub(super) fn related(&self, node: Node) -> BTreeSet<Node> {
         let layers = self.layers();
         let mut related = BTreeSet::from([node]);
@@ -238,7 +238,7 @@ impl Stack {
         Some(lower.below)
     }
 
-    /// Where each file of an overlay is from.
+    /// The source of each file of an overlay.
     fn layers(&self) -> Vec<Layer> {
         let mut layers = Vec::new();
         for overlay in &self.overlays {
@@ -255,13 +255,13 @@ impl Stack {
         layers
     }
 
-    /// True if a mounted file system or swap space is among what shares bytes with it.
+    /// True if a mounted file system or swap space shares bytes with it.
     pub(super) fn is_mounted_or_swap(&self, node: Node) -> bool {
         let related = self.related(node);
         self.uses.iter().any(|(used, how)| related.contains(used) && matches!(*how, "mounted" | "swap"))
     }
 
-    /// Somebody has changed it.
+    /// Records that another program has changed it.
     pub(super) fn touch(&mut self, node: Node) {
         for related in self.related(node) {
             self.ours.remove(&related);
@@ -275,7 +275,7 @@ impl Stack {
         self.related(node).iter().any(|node| self.unsure.contains(node))
     }
 
-    /// Forgets files that no name leads to: their numbers may be used again.
+    /// Forgets files without a name: their numbers may be reused.
     pub(super) fn forget_nameless(&mut self) {
         let named: BTreeSet<Node> = self.names().values().map(|entry| entry.node).collect();
         for set in [&mut self.ours, &mut self.unsure, &mut self.results] {
@@ -283,8 +283,8 @@ impl Stack {
         }
     }
 
-    /// Takes the numbers of files below loop devices anew. One in an overlay changes when the lower file that it
-    /// was copied from is deleted.
+    /// Rereads the numbers of files below loop devices. One in an overlay changes when the lower file that it was
+    /// copied from is deleted.
     pub(super) fn renumber(&mut self) {
         let numbers: Vec<Option<Node>> = self.loops.iter().map(|device| self.backing_of(device)).collect();
         for (device, number) in self.loops.iter_mut().zip(numbers) {
@@ -292,7 +292,7 @@ impl Stack {
         }
     }
 
-    /// The file below a loop device, by what the kernel has open; `None` for a device.
+    /// The file below a loop device, as open in the kernel; `None` for a device.
     fn backing_of(&self, device: &LoopDevice) -> Option<Node> {
         if matches!(device.backing, Node::Device(_)) {
             return None;
@@ -306,17 +306,17 @@ impl Stack {
         Some(Node::File(file_system, inode.trim().parse().ok()?))
     }
 
-    /// All bytes now.
+    /// All current bytes.
     pub(super) fn snapshot(&self) -> std::io::Result<Snapshot> {
         for mount in self.device_mounts.iter().filter(|mount| !mount.is_read_only) {
             rustix::fs::syncfs(File::open(self.folder.join(&mount.point))?)?;
         }
         let devices: Vec<PathBuf> = self.loops.iter().rev().map(|device| device.path.clone()).collect();
-        // What one device still holds back would change what is below it, which others show, too.
+        // Unwritten data of one device would change the storage below it, which others show, too.
         for device in &devices {
             let _ = File::open(device).and_then(|device| device.sync_all());
         }
-        // All that hold something open have it there.
+        // All processes that hold something open are listed there.
         let held: Vec<PathBuf> =
             self.holders.iter().map(|holder| format!("/proc/{}/fd/3", holder.id()).into()).collect();
         let mut snapshot = Snapshot::take(&self.folder, &devices, &held)?;
@@ -324,8 +324,8 @@ impl Stack {
         Ok(snapshot)
     }
 
-    /// True for what is below a mounted file system that may write, whose files are compared instead, and
-    /// for swap space that the kernel has put pages into.
+    /// True for the storage below a writable mounted file system, whose files are compared instead, and for swap space
+    /// to which the kernel has written pages.
     pub(super) fn is_left_to_the_file_system(&self, node: Node) -> bool {
         let writing = self.device_mounts.iter().filter(|mount| !mount.is_read_only);
         let mounted = writing.filter_map(|mount| Node::at(&mount.device));
@@ -334,7 +334,7 @@ impl Stack {
                 && (is_swapping() || swapped_out() != self.swapped_out))
     }
 
-    /// An error if a process that was to hold something has ended: what it held would be thought to be in use.
+    /// An error if a process that should hold something has ended: its files would be considered in use.
     pub(super) fn check_holders(&self) -> std::io::Result<()> {
         match self.holders.iter().find(|holder| process::has_ended(holder)) {
             Some(holder) => {
@@ -352,7 +352,7 @@ impl Stack {
         self.holders.clear();
     }
 
-    /// Takes a step back; true if that went well.
+    /// Reverts a step; true if that succeeded.
     pub(super) fn take_back(&mut self, undo: &Undo) -> bool {
         let (program, path) = match undo {
             Undo::Unmount(path) => ("umount", path),
@@ -367,7 +367,7 @@ impl Stack {
         process::run(command, &self.scratch).is_ok_and(|ended| ended.is_good())
     }
 
-    /// Runs a program quietly; true if it did well.
+    /// Runs a program without recording it; an error if it failed.
     pub(super) fn quietly(&self, program: &str, words: &[&std::ffi::OsStr]) -> Result<(), String> {
         let mut command = self.command(Path::new(program));
         command.args(words);
@@ -392,7 +392,7 @@ fn swapped_out() -> u64 {
     count.unwrap_or(0)
 }
 
-/// True if any swap space has pages of somebody.
+/// True if any swap space is in use.
 fn is_swapping() -> bool {
     let list = fs::read_to_string("/proc/swaps").unwrap_or_default();
     list.lines().skip(1).any(|line| line.split_whitespace().nth(3).is_some_and(|used| used != "0"))

@@ -1,4 +1,4 @@
-//! The steps that a stack is built of. Each is one line of the shell, so that a loss can be repeated by hand.
+//! The steps that a stack is built from. Each is one line of the shell, so that a loss can be reproduced by hand.
 
 use super::random::Random;
 use super::snapshot::Node;
@@ -6,7 +6,7 @@ use super::stack::{DeviceMount, LoopDevice, Overlay, Stack, Undo};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// A step: how often it is chosen, whether it needs root, and what it does.
+/// A step: its weight, true if it needs root, and its function.
 type Step = (usize, bool, fn(&mut Stack, &mut Random) -> Option<()>);
 
 const STEPS: [Step; 21] = [
@@ -33,7 +33,7 @@ const STEPS: [Step; 21] = [
     (4, true, swap),
 ];
 
-/// Sizes that files are made with.
+/// Sizes of created files.
 const SIZES: [&str; 6] = ["64K", "64K", "128K", "256K", "1M", "4M"];
 
 /// Builds a stack of one to six steps; the first ones make files.
@@ -53,7 +53,7 @@ pub(super) fn build(stack: &mut Stack, random: &mut Random) {
             is_it
         });
         if let Some((_, _, step)) = chosen {
-            // One for which there is nothing here is left out.
+            // A step without a suitable object is left out.
             step(stack, random);
             stack.forget_nameless();
             stack.renumber();
@@ -61,7 +61,7 @@ pub(super) fn build(stack: &mut Stack, random: &mut Random) {
     }
 }
 
-/// A new name, in the folder or in one below it.
+/// A new name, in the directory or in one below it.
 fn new_path(stack: &mut Stack, random: &mut Random, prefix: &str) -> String {
     let name = stack.new_name(prefix);
     let folders = stack.folders();
@@ -129,7 +129,7 @@ fn change(stack: &mut Stack, random: &mut Random) -> Option<()> {
     if matches!(node, Node::Device(_)) && !block {
         return None;
     }
-    // Also if it fails: it may have begun. The mode alone is none of its bytes.
+    // Even if it fails: it may have begun. A change of the mode alone does not change bytes.
     if !line.starts_with("chmod") {
         stack.touch(node);
     }
@@ -228,7 +228,7 @@ fn killed_run(stack: &mut Stack, random: &mut Random) -> Option<()> {
          kill -9 $!; rm .said"
     );
     stack.shell(&line)?;
-    // Its mark says that a run has not ended.
+    // Its mark states that a run has not ended.
     stack.touch(node);
     Some(())
 }
@@ -243,7 +243,7 @@ fn result(stack: &mut Stack, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// A file or a loop device that somebody may use.
+/// A file or a loop device that another program may use.
 fn usable(stack: &Stack, random: &mut Random) -> Option<(String, Node)> {
     match any_loop(stack, random) {
         Some(device) if random.percent(30) => Some((format!("${}", device.variable), device.node)),
@@ -308,7 +308,7 @@ fn overlay(stack: &mut Stack, random: &mut Random) -> Option<()> {
         "{made}mkdir {name} {name}.upper {name}.work && mount -t overlay -o {options} overlay {name}"
     ))?;
     stack.undo.push(Undo::Unmount(stack.folder.join(&name)));
-    // By its own name, if this one leads to it.
+    // By its own name, if this one refers to it.
     let real = std::fs::canonicalize(stack.folder.join(&lower)).ok();
     let real = real.as_deref().and_then(|real| real.strip_prefix(&stack.folder).ok());
     let lower = real.map_or_else(|| lower.clone().into(), Path::to_owned);
@@ -332,7 +332,7 @@ fn attached(stack: &mut Stack, random: &mut Random, backing: &str) -> Option<()>
     let options = random.word(&["", "", "", "--direct-io=on ", "--read-only ", "--partscan "]);
     let line = format!("losetup {options}--find --show {backing}");
     let path = {
-        // The tests of the project find free devices under this lock, too.
+        // The tests of the project also find free devices under this lock.
         let turn = std::env::temp_dir().join("diskspd-tests-losetup.lock");
         let turn = File::options().create(true).truncate(false).write(true).open(turn).ok()?;
         turn.lock().ok()?;

@@ -1,4 +1,4 @@
-//! The test can fail: programs that take somebody's data are caught, and one that does nothing is not.
+//! The test can fail: programs that destroy other people's data are caught, and one that does nothing is not.
 
 use super::command::{Command, Load};
 use super::stack::Stack;
@@ -7,15 +7,15 @@ use std::fs;
 use std::path::Path;
 use std::process;
 
-/// Makes a script that can be run. Another process writes it: a file that this one has open for writing is open in what other
-/// tests start at that moment, too, and cannot be run until then ("Text file busy").
+/// Creates an executable script. Another process writes it: a file that this one has open for writing is also open in
+/// the children of other tests started at that moment, and cannot be executed until then ("Text file busy").
 fn make_program(path: &Path, script: &str) {
     let words = ["-c", r#"printf '#!/bin/sh\n%s\n' "$1" >"$0" && chmod 755 "$0""#];
     let status = process::Command::new("sh").args(words).arg(path).arg(script).status();
     assert!(status.is_ok_and(|status| status.success()), "'{}' is made", path.display());
 }
 
-/// Runs cases with a script in place of the program, without what needs root.
+/// Runs cases with a script in place of the program, without steps that need root.
 fn losses_of(script: &str) -> (u64, Vec<String>) {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("fake");
@@ -64,7 +64,7 @@ fn a_program_that_ends_badly_is_caught() {
     assert!(losses.iter().all(|loss| loss.contains("panicked")) && !losses.is_empty(), "{losses:?}");
 }
 
-/// Whether a command of these loads may have overwritten `f1`, which is somebody's.
+/// True if a command of these loads is reported for overwriting `f1`, which belongs to someone else.
 fn is_overwriting_caught(loads: Vec<Load>) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let names = ["case", "out", "bin"].map(|name| folder.path().join(name));

@@ -1,5 +1,5 @@
-//! What a command may change, and what it changed besides. This judges by what was built and by the kernel's
-//! numbers; it shares nothing with the program that is tested.
+//! Permitted changes of a command, and its other changes. Judged by the construction of the case and by the kernel's
+//! numbers; shares nothing with the program under test.
 
 use super::command::{Command, Load, backing_name};
 use super::snapshot::{Entry, Kind, Node, Snapshot, difference};
@@ -8,20 +8,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a command may do.
+/// The permitted changes of a command.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Allowed {
-    /// Bytes, size and attributes.
+    /// Nodes whose bytes, size and attributes may change.
     content: BTreeSet<Node>,
-    /// Names that may come, go, or stand for another file.
+    /// Names that may appear, disappear, or refer to another file.
     names: BTreeSet<PathBuf>,
-    /// Of these, those that may go.
+    /// Of these, those that may disappear.
     gone: BTreeSet<PathBuf>,
-    /// Folders that may get new files.
+    /// Directories that may get new files.
     folders: Vec<PathBuf>,
 }
 
-/// Judged before the command runs.
+/// The permitted changes, determined before the command runs.
 pub(super) fn allowed(stack: &Stack, command: &Command, before: &Snapshot) -> Allowed {
     let mut allowed = Allowed::default();
     let inputs: Vec<Node> = command.inputs.iter().filter_map(|input| stack.node(input)).collect();
@@ -65,8 +65,8 @@ fn allow_load(stack: &Stack, load: &Load, before: &Snapshot, allowed: &mut Allow
     }
 }
 
-/// True if a load may write to none of its targets, and no other load of its command to any: a target is somebody's, and
-/// nothing that was typed for this load allows it to write there.
+/// True if a load may write to none of its targets, and no other load of its command to any: a target belongs to
+/// someone else, and no option typed for this load permits writing there.
 fn is_denied(stack: &Stack, load: &Load, before: &Snapshot, inputs: &[Node]) -> bool {
     let asks = load.creates || load.writes;
     (asks && load.is_unconfirmed)
@@ -81,7 +81,8 @@ fn is_denied(stack: &Stack, load: &Load, before: &Snapshot, inputs: &[Node]) -> 
         })
 }
 
-/// Files that a command makes in a folder under names of its own: no link is followed, and what is not of diskspd stays.
+/// Permits files that a command creates in a directory under reserved names: links are not followed, and files that are
+/// not of diskspd remain.
 fn allow_owned(stack: &Stack, folder: &str, names: &[&str], before: &Snapshot, allowed: &mut Allowed) {
     let path = stack.folder.join(stack.expanded(folder));
     let last_is_link = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink());
@@ -114,7 +115,7 @@ fn allow_device(stack: &Stack, load: &Load, target: &str, allowed: &mut Allowed)
     let Some(device) = stack.loops.iter().find(is_it) else { return };
     let is_named = is_named(stack, load, target);
     let related = stack.related(device.node);
-    // Only this device, what is below it, and nothing beside or above.
+    // Only this device and the storage below it, nothing beside or above.
     let others = stack.loops.iter().filter(|other| related.contains(&other.node) && other.node != device.node);
     let is_alone = others.into_iter().all(|other| is_below(stack, other.node, device));
     let is_used = related.iter().any(|node| is_used_itself(stack, *node));
@@ -123,13 +124,13 @@ fn allow_device(stack: &Stack, load: &Load, target: &str, allowed: &mut Allowed)
     }
 }
 
-/// True if a loop device stands on a node, over others or by itself.
+/// True if a loop device is backed by a node, directly or through others.
 fn is_below(stack: &Stack, node: Node, device: &LoopDevice) -> bool {
     device.backing == node
         || stack.loops.iter().any(|lower| lower.node == device.backing && is_below(stack, node, lower))
 }
 
-/// True for what diskspd made, and for what it may have made.
+/// True for files created, or possibly created, by diskspd.
 fn is_ours(stack: &Stack, node: Node) -> bool {
     stack.related(node).iter().any(|node| stack.ours.contains(node) || stack.unsure.contains(node))
         || stack.lower_of(node).is_some_and(|lower| stack.ours.contains(&lower))
@@ -153,19 +154,19 @@ fn allow_file(stack: &Stack, load: &Load, before: &Snapshot, target: (Node, Path
     }
 }
 
-/// True for a result document, or for an empty file that nobody uses.
+/// True for a result document, or for an empty file that is not in use.
 fn is_replaceable(stack: &Stack, before: &Snapshot, node: Node) -> bool {
     let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
     is_result(stack, before, node) || (is_empty && !is_used(stack, node))
 }
 
-/// True for a result document, and for a copy of one, which is as good.
+/// True for a result document or a copy of one.
 fn is_result(stack: &Stack, before: &Snapshot, node: Node) -> bool {
     let bytes = before.bytes.get(&node);
     stack.results.iter().any(|result| *result == node || bytes.is_some() && before.bytes.get(result) == bytes)
 }
 
-/// True if anybody has it in use under any of its names.
+/// True if it is in use under any of its names.
 fn is_used(stack: &Stack, node: Node) -> bool {
     stack.related(node).iter().any(|node| is_used_itself(stack, *node))
         || stack.loops.iter().any(|device| stack.related(node).contains(&device.backing))
@@ -175,7 +176,7 @@ fn is_used_itself(stack: &Stack, node: Node) -> bool {
     stack.uses.iter().any(|(used, _)| *used == node)
 }
 
-/// Where a name leads to below the case's folder, through links, whether anything is there or not.
+/// The path of a name below the case's directory, through links, existing or not.
 fn resolve(stack: &Stack, name: &str) -> Option<PathBuf> {
     let mut path = stack.folder.join(stack.expanded(name));
     for _ in 0..8 {
@@ -192,7 +193,7 @@ fn resolve(stack: &Stack, name: &str) -> Option<PathBuf> {
     None
 }
 
-/// All that changed and was not allowed to. `below`: only names below this folder.
+/// All changes that were not permitted. `below`: only names below this directory.
 pub(super) fn losses(
     stack: &Stack,
     before: &Snapshot,
@@ -207,7 +208,7 @@ pub(super) fn losses(
         let what = match after.names.get(path) {
             None => (!meaning.may(path, &allowed.gone)).then(|| "is gone".to_owned()),
             Some(_) if allowed.content.contains(&entry.node) || meaning.may(path, &allowed.names) => None,
-            // I/Os of the killed run may still have been on their way.
+            // I/Os of the killed run may still have been in flight.
             Some(_) if stack.is_unsure(entry.node) => None,
             // A file with several names gets another number when an overlay copies it.
             Some(now) if meaning.is_in_overlay(path) => meaning.changed(entry, &now.with_node(entry.node), now.node),
@@ -226,7 +227,7 @@ pub(super) fn losses(
     losses
 }
 
-/// What is compared, and what may differ.
+/// The compared snapshots, and the permitted differences.
 struct Meaning<'a> {
     stack: &'a Stack,
     before: &'a Snapshot,
@@ -248,7 +249,7 @@ impl Meaning<'_> {
         }
     }
 
-    /// Bytes without a name in the folder: of loop devices and of deleted files that are open.
+    /// Bytes without a name in the directory: of loop devices and of deleted files that are open.
     fn nameless(&self) -> Vec<String> {
         let named: BTreeSet<Node> = self.before.names.values().map(|entry| entry.node).collect();
         let others = self.before.bytes.iter().filter(|(node, _)| !named.contains(node));
@@ -266,7 +267,7 @@ impl Meaning<'_> {
         losses
     }
 
-    /// True if a name is one of these, under any of the names that mounts give it.
+    /// True if a name is one of these, under any of its names in mounts.
     fn may(&self, path: &Path, names: &BTreeSet<PathBuf>) -> bool {
         names.iter().any(|name| self.is_same_place(path, name))
     }
@@ -278,8 +279,8 @@ impl Meaning<'_> {
         if self.allowed.folders.iter().any(is_below) || self.may(path, &self.allowed.names) {
             return true;
         }
-        // What is opened for writing in an overlay is copied into its upper folder first, with the folders it is in,
-        // and may be seen there through other mounts. With the bytes that it had, nobody sees a difference.
+        // A file opened for writing in an overlay is first copied into its upper directory, with its parents, and may
+        // be visible there through other mounts. With unchanged bytes, no difference is visible.
         let is_copy = || {
             let bytes = self.after.bytes.get(&entry.node);
             !self.stack.overlays.is_empty() && self.before.bytes.values().any(|before| Some(before) == bytes)
@@ -297,7 +298,7 @@ impl Meaning<'_> {
         self.stack.overlays.iter().any(|overlay| path.starts_with(&overlay.merged))
     }
 
-    /// A path and where overlays, which may lie over each other, show or keep the same.
+    /// A path and all paths where overlays, which may be stacked, show or keep the same.
     fn places(&self, path: &Path) -> BTreeSet<PathBuf> {
         let mut places = BTreeSet::from([path.to_owned()]);
         loop {
@@ -314,7 +315,7 @@ impl Meaning<'_> {
         }
     }
 
-    /// True if two names are the same one in the same folder, which mounts may show in several places.
+    /// True if two names are the same one in the same directory, which mounts may show in several places.
     fn is_same_place(&self, one: &Path, other: &Path) -> bool {
         if one.file_name() != other.file_name() {
             return false;
@@ -328,7 +329,7 @@ impl Meaning<'_> {
     }
 }
 
-/// What is wrong with how the program ended.
+/// The error in the program's end, if any.
 pub(super) fn bad_end(command: &Command, code: Option<i32>, stderr: &str) -> Option<String> {
     if stderr.contains("panicked at") {
         return Some("the program panicked".to_owned());

@@ -1,5 +1,5 @@
-//! The disks of the virtual machine. The tests know them by their serial numbers and names in the
-//! world, which `crates/app/tests/vm/disks.rs` repeats.
+//! The disks of the virtual machine. The tests identify them by their serial numbers and WWIDs, which
+//! `crates/app/tests/vm/disks.rs` repeats.
 
 use super::{Step, Stop, failed, output_of};
 use crate::surroundings::installed;
@@ -9,13 +9,13 @@ use std::process::Command;
 
 const MIB: u64 = 1 << 20;
 
-/// Of each disk to try things on: small, since it is read whole before and after each refusal.
+/// Size of each test disk in bytes: small, since it is read completely before and after each refusal.
 const DISK_BYTES: u64 = 8 * MIB;
 
-/// Of the disk that holds the tests' folders.
+/// Size of the disk for the tests' directories.
 const WORK_BYTES: u64 = 512 * MIB;
 
-/// Makes the disks anew and tells qemu's arguments for them.
+/// Creates the disks; returns qemu's arguments for them.
 pub(super) fn make(cache: &Path) -> Step<Vec<String>> {
     let folder = cache.join("disks");
     std::fs::create_dir_all(&folder).map_err(|error| failed("make", &folder, &error))?;
@@ -42,7 +42,7 @@ pub(super) fn make(cache: &Path) -> Step<Vec<String>> {
         "nvme,id=right,serial=SHARED,subsys=shared",
         "nvme-ns,drive=shared1,bus=left,nsid=1,shared=on,eui64=0x5254000000000001,uuid=00000000-0000-0000-0000-000000000000",
         "nvme-ns,drive=shared2,bus=left,nsid=2,shared=on,uuid=5e1f0000-0000-4000-8000-000000000002",
-        // Two without any name in the world.
+        // Two without a WWID.
         "nvme,drive=plain0,serial=PLAIN0",
         "nvme,drive=plain1,serial=PLAIN1",
         "virtio-scsi-pci,id=scsi",
@@ -53,7 +53,7 @@ pub(super) fn make(cache: &Path) -> Step<Vec<String>> {
     Ok(arguments)
 }
 
-/// Here, because it takes the virtual machine long.
+/// Formatted here, because it is slow in the virtual machine.
 fn format_work(image: &PathBuf) -> Step<()> {
     let mkfs = installed("mkfs.ext4").ok_or_else(|| Stop::Skipped("mkfs.ext4 is not installed".to_owned()))?;
     output_of(Command::new(mkfs).args(["-q", "-F", "-m0"]).arg(image)).map(drop).map_err(Stop::Failed)

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the tests call. A test whose tool is missing skips itself; busybox stands in for the rest.
+/// Tools that the tests call. A test whose tool is missing skips itself; busybox provides the rest.
 const TOOLS: [&str; 24] = [
     "addpart",
     "blockdev",
@@ -28,7 +28,7 @@ const TOOLS: [&str; 24] = [
     "partx",
     "setpriv",
     "sfdisk",
-    // That of busybox prefers its own commands to the tools.
+    // The shell of busybox prefers its own commands to the tools.
     "sh",
     "strace",
     "swapoff",
@@ -40,7 +40,7 @@ const TOOLS: [&str; 24] = [
     "zramctl",
 ];
 
-/// The guest's first process, and what it and the tests load drivers with.
+/// The guest's first process, and the script that loads drivers.
 const SCRIPTS: [(&str, &str); 3] = [
     ("/init", include_str!("../../vm/init")),
     ("/bin/load-nvme", include_str!("../../vm/load-nvme")),
@@ -70,7 +70,7 @@ pub(super) fn make(cache: &Path, kernel: &Kernel, programs: &Programs, rows: &[N
     let lists = ["modules.dep", "modules.alias", "modules.symbols", "modules.builtin", "modules.order"];
     for file in lists.into_iter().map(str::to_owned).chain(kernel.needed()?) {
         let from = kernel.modules.join(&file);
-        // Kernels differ in the lists that they come with.
+        // Kernels come with different lists.
         if from.exists() {
             tree.copy(&from, &modules.join(&file))?;
         }
@@ -78,26 +78,26 @@ pub(super) fn make(cache: &Path, kernel: &Kernel, programs: &Programs, rows: &[N
     tree.pack(&busybox, &cache.join("root.cpio"))
 }
 
-/// One that needs no libraries.
+/// A busybox without shared libraries.
 fn static_busybox() -> Step<PathBuf> {
     let hint = "is not installed (Debian: busybox-static)";
     let path = installed("busybox").ok_or_else(|| Stop::Skipped(format!("busybox {hint}")))?;
     if libraries(&path).is_empty() { Ok(path) } else { Err(Stop::Skipped(format!("a static busybox {hint}"))) }
 }
 
-/// A line for each test: program's name, its path, test.
+/// A line for each test: name of the program, its path, name of the test.
 fn rows_with_paths(programs: &Programs, rows: &[Name]) -> String {
     let line = |row: &Name| format!("{} {} {}\n", row.program, programs.tests[&row.program].display(), row.test);
     rows.iter().map(line).collect()
 }
 
-/// The folder that is packed.
+/// The directory to be packed.
 struct Tree {
     folder: PathBuf,
 }
 
 impl Tree {
-    /// Where a path of the guest is here.
+    /// The local path of a path in the guest.
     fn place(&self, path: &Path) -> Step<PathBuf> {
         let place = self.folder.join(path.strip_prefix("/").unwrap_or(path));
         let parent = place.parent().unwrap_or(&self.folder);
@@ -124,7 +124,7 @@ impl Tree {
         self.add_libraries(path)
     }
 
-    /// A program of ours without what debuggers need, which is most of it.
+    /// A program of ours without debug information, which is most of it.
     fn add_stripped(&self, path: &Path) -> Step<()> {
         let place = self.place(path)?;
         let stripped = Command::new("strip").arg("-o").arg(&place).arg(path).status();
@@ -143,7 +143,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The folder as the archive that the kernel takes.
+    /// Packs the directory as an archive for the kernel.
     fn pack(&self, busybox: &Path, archive: &Path) -> Step<PathBuf> {
         let output = fs::File::create(archive).map_err(|error| failed("make", archive, &error))?;
         let script = r#"find . | "$0" cpio -o -H newc"#;
@@ -162,8 +162,7 @@ impl Tree {
     }
 }
 
-/// The shared libraries of a program, and what loads them: the absolute paths that `ldd` tells.
-/// None for static programs.
+/// The shared libraries of a program, and their loader: the absolute paths that `ldd` prints. None for static programs.
 fn libraries(program: &Path) -> BTreeSet<PathBuf> {
     let told = output_of(Command::new("ldd").arg(program)).unwrap_or_default();
     let path = |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);

@@ -9,7 +9,7 @@ use std::process::Command;
 /// Debian's name for its current kernel.
 const PACKAGE: &str = "linux-image-amd64";
 
-/// What the tests and the guest's start need; what these need in turn is found.
+/// Modules for the tests and the guest's start; their dependencies are added.
 const MODULES: [&str; 36] = [
     "virtio_pci",
     "virtio_blk",
@@ -56,7 +56,7 @@ pub(super) struct Kernel {
     pub(super) version: String,
     /// The compressed kernel.
     pub(super) image: PathBuf,
-    /// Below it the modules lie.
+    /// The directory of the modules.
     pub(super) modules: PathBuf,
 }
 
@@ -102,14 +102,14 @@ fn fetch(cache: &Path, tree: &Path) -> Step<()> {
     let package = files.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|it| it == "deb"));
     let package = package.ok_or_else(|| unavailable("apt-get left no file".to_owned()))?;
     output_of(Command::new("dpkg-deb").arg("-x").arg(&package).arg(tree)).map_err(unavailable)?;
-    // What has been unpacked is what is kept.
+    // Only the unpacked files are kept.
     let _ = std::fs::remove_dir_all(&packages);
     Ok(())
 }
 
 impl Kernel {
-    /// Paths, below [`Kernel::modules`], of the modules that the tests need and that this kernel
-    /// has as such, with all that these need.
+    /// Paths, below [`Kernel::modules`], of the modules that the tests need and that this kernel has as modules, with
+    /// all their dependencies.
     pub(super) fn needed(&self) -> Step<BTreeSet<String>> {
         let mut needs = self.dependencies()?;
         let named: BTreeMap<String, String> = needs.keys().map(|path| (module_name(path), path.clone())).collect();
@@ -122,11 +122,11 @@ impl Kernel {
         Ok(needed)
     }
 
-    /// Which module needs which, as `modules.dep` has it: `a.ko: b.ko c.ko`.
+    /// Dependencies of the modules, from `modules.dep`: `a.ko: b.ko c.ko`.
     fn dependencies(&self) -> Step<BTreeMap<String, Vec<String>>> {
         let list = self.modules.join("modules.dep");
         if !list.is_file() {
-            // A package's scripts would have made it.
+            // Normally created by the package's scripts.
             let busybox = installed("busybox").ok_or_else(|| Stop::Skipped("busybox is not installed".to_owned()))?;
             let tree = self.modules.ancestors().nth(3).unwrap_or(&self.modules);
             let made = output_of(Command::new(busybox).arg("depmod").arg("-b").arg(tree).arg(&self.version));

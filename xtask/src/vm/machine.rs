@@ -11,30 +11,30 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// What a kernel gets to say its first word when a CPU of this machine runs it. Where `/dev/kvm` can
-/// be opened but does not work, it never does.
+/// Time limit for the first output of a kernel on a CPU of this machine. If `/dev/kvm` can be opened but does not work,
+/// there is none.
 const FIRST_WORD: Duration = Duration::from_secs(15);
-/// What a guest gets to start its first process.
+/// Time limit for a guest to start its first process.
 const START: Duration = Duration::from_mins(2);
-/// What all tests get.
+/// Time limit for all tests.
 const LIMIT: Duration = Duration::from_mins(12);
 
-/// Where qemu is.
+/// The path of qemu.
 pub(super) fn find() -> Step<PathBuf> {
     installed("qemu-system-x86_64")
         .ok_or_else(|| Stop::Skipped("qemu-system-x86_64 is not installed (Debian: qemu-system-x86)".to_owned()))
 }
 
-/// What runs the guest's instructions.
+/// The executor of the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cpu {
     /// A CPU of this machine.
     Kvm,
-    /// A program, several times as slow.
+    /// An emulator, several times slower.
     Emulated,
 }
 
-/// KVM if a kernel really starts with it; one without a root file system says enough.
+/// KVM if a kernel really starts with it; for that no root file system is needed.
 pub(super) fn cpu(qemu: &Path, kernel: &Kernel) -> Step<Cpu> {
     if File::options().read(true).write(true).open("/dev/kvm").is_err() {
         return Ok(Cpu::Emulated);
@@ -45,7 +45,7 @@ pub(super) fn cpu(qemu: &Path, kernel: &Kernel) -> Step<Cpu> {
     Ok(if spoke { Cpu::Kvm } else { Cpu::Emulated })
 }
 
-/// Boots, and returns what the guest wrote to its line for results until it was done.
+/// Boots, and returns the guest's output on the serial line for results, up to its end.
 pub(super) fn run(
     qemu: &Path,
     kernel: &Kernel,
@@ -57,7 +57,7 @@ pub(super) fn run(
     println!("booting Linux {} ({})", kernel.version, if cpu == Cpu::Kvm { "KVM" } else { "emulated CPU" });
     let console = cache.join("console.log");
     let mut command = machine(qemu, kernel, cpu);
-    // The kernel's words to a file, the tests' to us.
+    // Kernel messages to a file, the tests' output to us.
     command.args(["-serial", &format!("file:{}", console.display()), "-serial", "stdio"]);
     command.arg("-initrd").arg(archive).args(disks);
     boot(&mut command, &cache.join("results.log"))?.ok_or_else(|| {
@@ -86,7 +86,7 @@ fn start(command: &mut Command) -> Step<Child> {
     command.spawn().map_err(|error| Stop::Failed(format!("qemu does not start: {error}")))
 }
 
-/// `None` if the guest's first process gives no sign of life.
+/// `None` if the guest's first process does not start.
 fn boot(command: &mut Command, results: &Path) -> Step<Option<String>> {
     let mut copy = File::create(results).map_err(|error| failed("make", results, &error))?;
     let mut guest = start(command)?;
@@ -129,7 +129,7 @@ fn lines_of(stdout: Option<ChildStdout>) -> mpsc::Receiver<String> {
     lines
 }
 
-/// It has nothing to lose.
+/// Kills the guest, which has no data to lose.
 fn end(guest: &mut Child) {
     let _ = guest.kill();
     let _ = guest.wait();

@@ -1,8 +1,8 @@
-//! `cargo xtask vm-test`: tests that need disks and drivers of their own, inside a virtual machine.
+//! `cargo xtask vm-test`: tests that need exclusive disks and drivers, inside a virtual machine.
 //!
-//! A Debian kernel is booted under qemu with emulated `NVMe` and SCSI disks; its root file system is
-//! an archive in memory with the built program, the built tests and the tools that they call. The
-//! tests run there one by one and report over a serial line.
+//! A Debian kernel is booted under qemu with emulated `NVMe` and SCSI disks; its root file system is an archive in
+//! memory with the built program, the built tests and their tools. The tests run there one by one and report over a
+//! serial line.
 
 mod disks;
 mod initramfs;
@@ -16,16 +16,16 @@ use crate::surroundings::target_directory;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a step gives, or why the task ends with it.
+/// The result of a step, or the reason for the end of the task.
 type Step<T> = Result<T, Stop>;
 
-/// What to run, and on which kernel.
+/// Tests to run, and the kernel.
 #[derive(Debug, Default)]
 pub struct Request {
-    /// Below it are `boot/vmlinuz-*` and `lib/modules/*`: `/` for the installed kernel. Without it
-    /// Debian's package is fetched and kept in the target directory.
+    /// Directory that contains `boot/vmlinuz-*` and `lib/modules/*`: `/` for the installed kernel. `None` = Debian's
+    /// package, which is downloaded and kept in the target directory.
     pub kernel: Option<PathBuf>,
-    /// No emulation of a CPU, which takes several times as long.
+    /// Never emulate a CPU, which takes several times as long.
     pub only_with_kvm: bool,
     /// Only tests with this in their name.
     pub filter: String,
@@ -35,8 +35,7 @@ pub struct Request {
 ///
 /// # Errors
 ///
-/// [`Stop::Skipped`] if qemu, a kernel or a tool to make the archive with is missing, or KVM where
-/// it is asked for;
+/// [`Stop::Skipped`] if qemu, a kernel or a tool to make the archive with is missing, or KVM if required;
 /// [`Stop::Failed`] if a test failed or did not run.
 pub fn test(root: &Path, request: &Request) -> Step<()> {
     let cache = target_directory(root).join("vm");
@@ -56,12 +55,12 @@ pub fn test(root: &Path, request: &Request) -> Step<()> {
     rows::judge(&rows, &log, &kernel.version)
 }
 
-/// A failure to do something with a file.
+/// An error of a file operation.
 fn failed(verb: &str, path: &Path, error: &std::io::Error) -> Stop {
     Stop::Failed(format!("cannot {verb} '{}': {error}", path.display()))
 }
 
-/// Stdout of a program that must succeed.
+/// Output of a program that must succeed.
 fn output_of(command: &mut Command) -> Result<String, String> {
     let words = format!("{command:?}");
     let output = command.output().map_err(|error| format!("{words}: {error}"))?;

@@ -7,29 +7,29 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Test targets of the package `app` that run in the virtual machine: its own, and those whose
-/// tests are skipped where a kernel lacks swap or partitions.
+/// Test targets of the package `app` that run in the virtual machine: its own, and those whose tests are skipped if a
+/// kernel lacks swap or partitions.
 const TESTS: [&str; 4] = ["vm", "block_devices", "devices", "durable_writes"];
 
 /// The name of the program under test.
 const PROGRAM: &str = "diskspd";
 
-/// What was built, at the paths that the tests were built with.
+/// The built programs, at the paths that the tests were built with.
 #[derive(Debug)]
 pub(super) struct Programs {
     /// The program under test.
     pub(super) diskspd: PathBuf,
     /// The tests, by the name of their target.
     pub(super) tests: BTreeMap<String, PathBuf>,
-    /// Where tests make their folders.
+    /// The directory for the tests' workplaces.
     pub(super) workplaces: PathBuf,
 }
 
-/// Builds them as `cargo test` does.
+/// Builds them like `cargo test`.
 pub(super) fn build(root: &Path) -> Step<Programs> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    // Of the same packages as in `cargo test`, so that what that built serves.
+    // The same packages as in `cargo test`, so that its build is reused.
     command.current_dir(root).args(["test", "--quiet", "--locked", "--no-run", "--message-format=json"]);
     for test in TESTS {
         command.args(["--test", test]);
@@ -47,7 +47,7 @@ pub(super) fn build(root: &Path) -> Step<Programs> {
     Ok(Programs { workplaces: target.join("tmp"), diskspd, tests })
 }
 
-/// Name and path of the program that a message of cargo is about, if its source is in `folder`.
+/// Name and path of the program in a message of cargo, if its source is in `folder`.
 fn executable(message: &str, folder: &Path) -> Option<(String, PathBuf)> {
     let message: Value = serde_json::from_str(message).ok()?;
     let path = message.get("executable")?.as_str()?;
@@ -58,7 +58,7 @@ fn executable(message: &str, folder: &Path) -> Option<(String, PathBuf)> {
 }
 
 impl Programs {
-    /// Every test, as the tests themselves list them.
+    /// All tests, as listed by the test programs.
     pub(super) fn rows(&self) -> Step<Vec<Name>> {
         let mut rows = Vec::new();
         for (program, path) in &self.tests {

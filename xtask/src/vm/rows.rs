@@ -1,4 +1,4 @@
-//! What the guest reports, row by row.
+//! The guest's report, row by row.
 //!
 //! ```text
 //! @@ up
@@ -14,19 +14,19 @@ use std::fmt;
 
 /// The guest's first line.
 pub(super) const UP: &str = "@@ up";
-/// Its last one.
+/// The guest's last line.
 pub(super) const DONE: &str = "@@ done";
 const BEGIN: &str = "@@ begin ";
 const END: &str = "@@ end ";
-/// What testkit prints before the reason of a test that cannot run.
+/// Printed by testkit before the reason of a skipped test.
 const SKIPPED: &str = "SKIPPED ";
 
 /// A test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name {
-    /// The target that it is in.
+    /// The test target.
     pub(super) program: String,
-    /// Its path in there.
+    /// The path of the test in the target.
     pub(super) test: String,
 }
 
@@ -36,16 +36,16 @@ impl fmt::Display for Name {
     }
 }
 
-/// How a test went.
+/// The result of a test.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Passed,
     Skipped(String),
-    /// With all that it printed.
+    /// With all its output.
     Failed(String),
 }
 
-/// Prints the table, then what failed tests printed.
+/// Prints the table, then the output of failed tests.
 pub(super) fn judge(rows: &[Name], log: &str, kernel: &str) -> Step<()> {
     let mut verdicts = verdicts(log);
     let mut failures = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn judge(rows: &[Name], log: &str, kernel: &str) -> Step<()> {
     if failures.is_empty() { Ok(()) } else { Err(Stop::Failed("not all rows passed".to_owned())) }
 }
 
-/// By the words behind [`BEGIN`], joined as [`Name`] is shown.
+/// Results by the words after [`BEGIN`], joined like [`Name`].
 fn verdicts(log: &str) -> BTreeMap<String, Verdict> {
     let mut verdicts = BTreeMap::new();
     let mut current: Option<(String, String)> = None;
@@ -103,7 +103,7 @@ fn verdicts(log: &str) -> BTreeMap<String, Verdict> {
 }
 
 fn verdict(status: &str, printed: String) -> Verdict {
-    // It stands behind the start of libtest's own line.
+    // It follows the start of libtest's own line.
     let reason = printed.lines().find_map(|line| line.split_once(SKIPPED).map(|(_, reason)| reason.to_owned()));
     match (status, reason) {
         ("0", None) => Verdict::Passed,

@@ -31,7 +31,7 @@ pub(crate) fn agent(_: &AgentRequest) -> Status {
     refuse_with(&format!("agent: {}", Feature::Fleet.refusal()))
 }
 
-/// Refuses to look after hosts.
+/// Refuses to manage hosts.
 pub(crate) fn command(_: &FleetCommand) -> Status {
     refuse_with(&format!("fleet: {}", Feature::Fleet.refusal()))
 }

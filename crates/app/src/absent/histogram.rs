@@ -5,7 +5,7 @@ use crate::feature::Feature;
 use crate::status::Status;
 use cli::subcommand::monitor::{Histograms, WatchRequest};
 
-/// Refuses to count.
+/// Refuses to collect distributions.
 pub(super) fn run(_: &WatchRequest, _: Histograms) -> Status {
     invalid(&[format!("--histogram: {}", Feature::Ebpf.refusal())])
 }

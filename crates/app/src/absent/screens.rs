@@ -1,4 +1,4 @@
-//! In a build without screens there is no view: who asks for one is refused before.
+//! In a build without screens there are no views: a request for one is refused earlier.
 
 use crate::feature::Feature;
 use crate::status::Ended;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The view of a run, which cannot be.
+/// The view of a run, which does not exist.
 pub(crate) enum RunPicture {}
 
 impl RunPicture {
@@ -41,7 +41,7 @@ impl RunPicture {
     }
 }
 
-/// The view of devices, which cannot be.
+/// The view of devices, which does not exist.
 pub(crate) enum MonitorPicture {}
 
 impl MonitorPicture {

@@ -3,7 +3,7 @@
 use crate::feature::Feature;
 use report::runs_table::RunsTable;
 
-/// Refuses to make one.
+/// Refuses to make a workbook.
 pub(crate) fn bytes(_: &RunsTable) -> Result<Vec<u8>, String> {
     Err(Feature::Sheets.refusal())
 }

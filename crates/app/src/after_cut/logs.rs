@@ -1,4 +1,4 @@
-//! The logs of a run that was cut off, or that failed.
+//! The logs of a run that was cut off or failed.
 
 use host::Root;
 use model::units::{Bytes, counted, pluralized};
@@ -16,24 +16,24 @@ use verify::log::{
 };
 use verify::saved::{FILE_NAME, ReadError};
 
-/// What is read at a time.
+/// Size of a read in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The logs of a run, and what they say.
+/// The logs of a run, parsed.
 #[derive(Debug)]
 pub(crate) struct Logs {
     folder: PathBuf,
     threads: u32,
     pub(super) history: History,
-    /// Logs whose last records may be missing, and why.
+    /// Logs whose last records may be missing, and the reasons.
     pub(super) early: Vec<String>,
-    /// The machine was started again since.
+    /// True if the machine was restarted since.
     pub(super) is_other_boot: bool,
-    /// Which start of the machine the run was on; empty = unknown.
+    /// Boot ID of the machine during the run; empty = unknown.
     pub(super) boot: String,
 }
 
-/// A change that a unit must show, and how it became durable.
+/// A change that must be visible in a unit, and how it became durable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Durable {
     pub(super) change: Change,
@@ -44,21 +44,21 @@ pub(super) struct Durable {
     pub(super) flush: Option<(Flush, u32)>,
 }
 
-/// The most that the units may take of the memory that is free: as for the buffers of a run.
+/// Maximum share of free memory for the units, in percent: as for the buffers of a run.
 const MEMORY_PERCENT_MAX: u64 = 90;
 
-/// Reasons that are listed one by one.
+/// Maximum number of reasons listed individually.
 const REASONS_MAX: usize = 20;
 
-/// A file `run` is never longer: that of a run with very many targets.
+/// Size limit of a file `run`: more than a run with a very large number of targets needs.
 const RUN_FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Bytes of memory that may be used for a journal. Better refused than killed by the kernel.
+/// Bytes of memory that may be used for a journal. A refusal is better than the kernel's OOM killer.
 pub(crate) fn memory_bytes_max() -> u64 {
     host::free_memory_bytes(&Root::machine()) / 100 * MEMORY_PERCENT_MAX
 }
 
-/// The refusal where a journal needs more; `per_unit` says how the sum comes about.
+/// The error if a journal needs more memory than allowed; `per_unit` explains the amount.
 pub(crate) fn too_little_memory(what: &str, bytes: u64, per_unit: &str, bytes_max: u64) -> String {
     format!(
         "{what} (--journal) need up to {} of memory, {per_unit}; {} may be used, which is {MEMORY_PERCENT_MAX}% of what is \
@@ -69,7 +69,8 @@ pub(crate) fn too_little_memory(what: &str, bytes: u64, per_unit: &str, bytes_ma
 }
 
 impl Logs {
-    /// The logs in the directory of a run; `None` = there are none, or the run ended well and its map says more.
+    /// The logs in the directory of a run; `None` = there are none, or the run ended normally and its map is more
+    /// complete.
     ///
     /// # Errors
     ///
@@ -154,12 +155,12 @@ impl Logs {
         }
     }
 
-    /// The targets have changes that the logs lack.
+    /// Records that the targets have changes that the logs lack.
     pub(super) fn are_behind(&mut self) {
         self.lacks_records("the targets have later changes than the logs");
     }
 
-    /// The log of a thread; `None` = it is gone.
+    /// The log of a thread; `None` = it does not exist.
     fn log(&mut self, thread: u32) -> Result<Option<LogReader<BufReader<File>>>, String> {
         let file = match File::open(self.folder.join(log_name(thread))) {
             Ok(file) => file,
@@ -178,7 +179,8 @@ impl Logs {
         Ok(Some(log))
     }
 
-    /// How the changes with these tickets became durable. Logs that can no longer be read say nothing.
+    /// The evidence that the changes with these tickets became durable. Logs that are no longer readable contribute
+    /// nothing.
     pub(super) fn durable(&mut self, tickets: impl Iterator<Item = u64>) -> BTreeMap<u64, Durable> {
         let wanted: Vec<u64> = tickets.collect();
         let mut found = BTreeMap::new();
@@ -212,7 +214,7 @@ impl Logs {
     }
 }
 
-/// Why a file of a journal cannot be used, for the user.
+/// The error for a file of a journal that cannot be used.
 pub(crate) fn unusable(path: &Path, reason: &ReadError) -> String {
     let path = path.display();
     match reason {
@@ -225,8 +227,8 @@ pub(crate) fn unusable(path: &Path, reason: &ReadError) -> String {
     }
 }
 
-/// No logs, or those that a run left which was killed while it removed them, after its map was saved. Any other log without
-/// the file that says which run it is of is of no use.
+/// The logs left by a run that was killed while it removed them, after its map was saved, or none. Any other log is
+/// useless without the file that identifies its run.
 fn without_run(folder: &Path) -> Result<Option<Logs>, String> {
     let error = |error: io::Error| format!("cannot read '{}' (--journal): {error}", folder.display());
     let map = run_of_map(folder);

@@ -1,6 +1,6 @@
 //! Reads one target with several threads and compares it with the history of the run.
 
-use super::report::{LostUnit, TargetReport};
+use super::lost_unit::LostUnit;
 use crate::target_reading::{Found, in_chunks, parts_to_read, read};
 use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
@@ -17,22 +17,22 @@ use verify::history::{AfterCut, Left, TargetHistory};
 use verify::later::{LaterRuns, Piece, Recorded, WrongUnit};
 use verify::unit::{HEADER_BYTES, Header, first_bytes, is_intact};
 
-/// Corrupt units that are kept of each target.
+/// Maximum number of corrupt units kept per target.
 const KEPT_MAX: usize = 100;
 
-/// A target, and what the logs say of it.
+/// A target, and its history from the logs.
 #[derive(Debug)]
 pub(super) struct Target<'a> {
     pub(super) path: PathBuf,
     pub(super) size_bytes: u64,
-    /// Tags of its lasting names; none = unknown.
+    /// Tags of its persistent names; none = unknown.
     pub(super) tags: Vec<u64>,
     pub(super) history: &'a TargetHistory,
-    /// It is known to be the target of the run.
+    /// True if it is known to be the target of the run.
     pub(super) is_certain: bool,
 }
 
-/// What was found so far.
+/// Findings so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub(super) read_bytes: u64,
@@ -40,17 +40,25 @@ pub(super) struct Progress {
     pub(super) unflushed: u64,
     pub(super) torn: u64,
     pub(super) unchecked: u64,
-    /// Units that lack what is durable because of later runs.
+    /// Units that lack durable contents because of later runs.
     pub(super) later_units: u64,
     later: LaterRuns,
     pub(super) by_class: BTreeMap<Class, u64>,
     pub(super) first: Vec<LostUnit>,
-    /// The largest ticket of a unit that is there.
+    /// The largest ticket of an existing unit.
     pub(super) latest: Option<u64>,
-    /// A unit is of a later write than the logs have.
+    /// True if a unit is of a later write than those in the logs.
     pub(super) is_ahead: bool,
     /// Units with a header of the run.
     pub(super) found_units: u64,
+}
+
+/// A target that was read to its end, or until a signal.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) progress: Progress,
+    pub(super) planned_bytes: u64,
+    pub(super) past_page_cache: bool,
 }
 
 impl Found for Progress {
@@ -81,7 +89,7 @@ impl Found for Progress {
 }
 
 impl Progress {
-    /// What later runs explain is no loss.
+    /// Excludes losses that later runs explain.
     fn absolve_changed(&mut self) {
         let Some(later) = std::mem::take(&mut self.later).finish() else { return };
         for (class, units) in later.by_class(&self.by_class) {
@@ -107,13 +115,8 @@ impl Progress {
 }
 
 impl Target<'_> {
-    /// Reads all of it that the run could write to, or until `interrupted`.
-    pub(super) fn read(
-        &self,
-        ends_early: bool,
-        interrupted: &AtomicBool,
-        bar: &ProgressBar,
-    ) -> io::Result<TargetReport> {
+    /// Reads all of the range that the run could write to, or until `interrupted`.
+    pub(super) fn read(&self, ends_early: bool, interrupted: &AtomicBool, bar: &ProgressBar) -> io::Result<Read> {
         let history = self.history;
         let planned_bytes = super::offset(history, history.units());
         let unit_bytes = history.unit().bytes();
@@ -130,10 +133,10 @@ impl Target<'_> {
         }
         progress.absolve_changed();
         progress.first.sort_by_key(|unit| unit.offset_bytes);
-        Ok(TargetReport::new(self, progress, planned_bytes, reading.past_page_cache))
+        Ok(Read { progress, planned_bytes, past_page_cache: reading.past_page_cache })
     }
 
-    /// Checks the units that a file has become too short for: what is missing reads as zeros do.
+    /// Checks the units beyond the end of a file that became shorter: missing data reads as zeros.
     fn beyond_end(
         &self,
         size_bytes: u64,
@@ -171,7 +174,7 @@ impl Target<'_> {
                 Ok(mut bytes) => {
                     // A file may end within a unit.
                     bytes.resize(unit_bytes as usize, 0);
-                    // Without the bytes around it, a unit can be part of no larger one.
+                    // Without the bytes around it, a unit cannot be part of a larger one.
                     let piece = whole
                         .as_ref()
                         .map_or(Piece::around(at, &bytes, at), |whole| Piece::around(at, whole, range.start));

@@ -1,32 +1,17 @@
-//! What was found after a cut, as text and JSON.
+//! Findings after a cut, as text and JSON.
 
-use super::logs::{Durable, Logs};
-use super::read::{Progress, Target};
+use super::logs::Logs;
+use super::lost_unit::{DurableChange, LostUnit};
+use super::read::{Progress, Read, Target};
 use crate::target_reading::{OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
-use crate::unit_evidence::{UnitEvidence, WrongUnit, second_read_words};
 use model::corruption::CorruptionClass as Class;
 use model::units::{Bytes, counted};
-use model::verification::UnitWrite;
+use model::verification::Outcome;
 use render::document::VERIFY_SCHEMA;
-use report::{CorruptUnitText, Report, VerifiedTarget};
+use report::{Report, VerifiedTarget};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use verify::log::Kind;
-
-/// What came out for all targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Outcome {
-    /// All that is durable is there.
-    Good,
-    /// Something durable is not there.
-    Corrupt,
-    /// The logs have no change of a target, it was not read to its end, or a later run wrote over what is durable.
-    CannotTell,
-}
 
 /// The whole report.
 #[derive(Debug, Serialize)]
@@ -40,14 +25,14 @@ pub(super) struct AfterCutReport {
     logged_changes: u64,
     /// Flushes in the logs that completed.
     logged_flushes: u64,
-    /// The last records of a log may be missing: what they say is not known.
+    /// True if the last records of a log may be missing, so that their changes are unknown.
     journal_ends_early: bool,
-    /// Why.
+    /// The reasons.
     journal_ends_early_because: Vec<String>,
     targets: Vec<TargetReport>,
 }
 
-/// What was found on a target.
+/// Findings on a target.
 #[derive(Debug, Serialize)]
 pub(super) struct TargetReport {
     #[serde(with = "model::path")]
@@ -58,175 +43,40 @@ pub(super) struct TargetReport {
     planned_bytes: u64,
     past_page_cache: bool,
     unit_bytes: u64,
-    /// Units of the target in the run.
+    /// Units of the target during the run.
     units: u64,
-    /// Units that a change of the run began for.
+    /// Units for which a change of the run began.
     known_units: u64,
-    /// Units of which data or zeros are durable.
+    /// Units whose data or zeros are durable.
     durable_units: u64,
-    /// Units that are right, later than the last write that completed included.
+    /// Units that are right, including those later than the last completed write.
     right_units: u64,
-    /// Units whose last completed write was not flushed, and is gone. That is allowed.
+    /// Units whose last completed write was not flushed, and is lost. That is permitted.
     unflushed_units: u64,
-    /// Units that hold part of a write that was not durable. That is allowed.
+    /// Units that hold part of a write that was not durable. That is permitted.
     torn_units: u64,
     unchecked_units: u64,
-    /// Units that lack what is durable because a later run wrote there: not counted as corrupt.
+    /// Units that lack durable contents because a later run wrote there: not counted as corrupt.
     later_units: u64,
     corrupt_units: u64,
     corrupt_by_class: BTreeMap<&'static str, u64>,
-    /// The last change that is there; null = none.
+    /// The last change that is present; null = none.
     pub(super) last_change_there: Option<u64>,
-    /// A unit is of a later write than the logs have.
+    /// True if a unit is of a later write than those in the logs.
     #[serde(skip)]
     pub(super) is_ahead: bool,
-    /// Of the first corrupt units, those whose flush began before the last change that is there.
+    /// Of the first corrupt units, those whose flush began before the last change that is present.
     lost_before_last: u64,
-    /// False: nothing tells whether it is the target of the run, and no unit of the run is on it. Then nothing but what
-    /// cannot be read counts as corrupt.
+    /// False: the target cannot be identified as that of the run, and no unit of the run is on it. Then only unreadable
+    /// units count as corrupt.
     is_target_of_run: bool,
-    /// The first 100 in the order of their offsets.
+    /// The first 100, by offset.
     first: Vec<LostUnit>,
 }
 
-/// A corrupt unit.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct LostUnit {
-    pub(super) offset_bytes: u64,
-    pub(super) class: Class,
-    /// What its header says; null = it has none.
-    pub(super) found: Option<UnitWrite>,
-    pub(super) found_run: Option<String>,
-    pub(super) is_intact: Option<bool>,
-    /// Its first 64 bytes in hexadecimal.
-    pub(super) first_bytes: String,
-    /// A second read returned what is allowed.
-    pub(super) second_read_is_right: Option<bool>,
-    /// The file ends before it, or within it.
-    pub(super) is_beyond_end: bool,
-    #[serde(skip)]
-    pub(super) durable_ticket: Option<u64>,
-    /// What must be there; null = nothing is durable.
-    pub(super) durable: Option<DurableChange>,
-    pub(super) error: Option<String>,
-    #[serde(flatten)]
-    pub(super) evidence: UnitEvidence,
-    #[serde(skip)]
-    pub(super) unit_bytes: u64,
-    /// When it was read, by `CLOCK_MONOTONIC`.
-    #[serde(skip)]
-    pub(super) at_ns: u64,
-}
-
-impl WrongUnit for LostUnit {
-    fn range(&self) -> Range<u64> {
-        self.offset_bytes..self.offset_bytes + self.unit_bytes
-    }
-
-    fn read_at_ns(&self) -> u64 {
-        self.at_ns
-    }
-
-    fn evidence(&mut self) -> &mut UnitEvidence {
-        &mut self.evidence
-    }
-}
-
-/// A change that must be there, and why.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct DurableChange {
-    /// Number of the change in the run.
-    change: u64,
-    thread: u32,
-    begun_ns: u64,
-    is_write_through: bool,
-    /// The first flush that began after it had completed, and completed; null if it was written through.
-    flush: Option<u64>,
-    flush_thread: Option<u32>,
-    flush_begun_ns: Option<u64>,
-    /// Changes from this one on began when it was to be durable.
-    #[serde(skip)]
-    durable_since: u64,
-}
-
-impl DurableChange {
-    fn of(durable: &Durable) -> Self {
-        let flush = durable.flush;
-        Self {
-            change: durable.change.ticket,
-            thread: durable.thread,
-            begun_ns: durable.change.time_us.saturating_mul(1000),
-            is_write_through: durable.change.kind == Kind::WriteThrough,
-            flush: flush.map(|(flush, _)| flush.ticket),
-            flush_thread: flush.map(|(_, thread)| thread),
-            flush_begun_ns: flush.map(|(flush, _)| flush.time_us.saturating_mul(1000)),
-            durable_since: flush.map_or(durable.count, |(flush, _)| flush.ticket + 1),
-        }
-    }
-
-    fn words(&self) -> String {
-        let Self { change, thread, begun_ns, .. } = *self;
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        let flush = match (self.flush, self.flush_thread, self.flush_begun_ns) {
-            (Some(flush), Some(thread), Some(begun_ns)) => {
-                format!("flushed by thread {thread} at {:.6} s (change {flush})", seconds(begun_ns))
-            }
-            _ if self.is_write_through => "written through".to_owned(),
-            _ => "flushed".to_owned(),
-        };
-        format!("change {change} of thread {thread} at {:.6} s, {flush}", seconds(begun_ns))
-    }
-}
-
-impl LostUnit {
-    /// A durable write is missing, in whole or in part: its order says something.
-    fn is_gone(&self) -> bool {
-        matches!(self.class, Class::Lost | Class::Zeros | Class::Foreign | Class::Torn)
-    }
-
-    pub(super) fn unreadable(offset_bytes: u64, unit_bytes: u64, error: &io::Error) -> Self {
-        Self {
-            offset_bytes,
-            class: Class::Unreadable,
-            found: None,
-            found_run: None,
-            is_intact: None,
-            first_bytes: String::new(),
-            second_read_is_right: None,
-            is_beyond_end: false,
-            durable_ticket: None,
-            durable: None,
-            error: Some(error.to_string()),
-            evidence: UnitEvidence::default(),
-            unit_bytes,
-            at_ns: sys::clock::monotonic_ns(),
-        }
-    }
-
-    fn text(&self) -> CorruptUnitText<'_> {
-        let damaged = if self.is_intact == Some(false) { ", with a wrong checksum" } else { "" };
-        let found = match &self.found {
-            _ if self.is_beyond_end => Some("the file ends before its last byte".to_owned()),
-            found => found.as_ref().map(|write| format!("{}{damaged}", write.words(self.found_run.as_deref()))),
-        };
-        let second_read = self.second_read_is_right.filter(|is_right| *is_right || !self.is_beyond_end);
-        CorruptUnitText {
-            class: self.class,
-            offset_bytes: self.offset_bytes,
-            place: String::new(),
-            error: self.error.as_deref(),
-            expected: self.durable.as_ref().map(|durable| ("durable", durable.words())),
-            found,
-            first_bytes: Some(&*self.first_bytes).filter(|_| !self.is_beyond_end),
-            second_read: second_read.map(second_read_words),
-            places: &self.evidence.places,
-            kernel_messages: &self.evidence.kernel_messages,
-        }
-    }
-}
-
 impl TargetReport {
-    pub(super) fn new(target: &Target<'_>, progress: Progress, planned_bytes: u64, past_page_cache: bool) -> Self {
+    pub(super) fn new(target: &Target<'_>, read: Read) -> Self {
+        let Read { progress, planned_bytes, past_page_cache } = read;
         let Progress {
             read_bytes,
             right,
@@ -287,7 +137,7 @@ impl TargetReport {
         }
         let durable = logs.durable(tickets);
         for unit in &mut self.first {
-            unit.durable = unit.durable_ticket.and_then(|ticket| durable.get(&ticket)).map(DurableChange::of);
+            unit.durable = unit.durable_ticket.and_then(|ticket| durable.get(&ticket)).map(DurableChange::new);
         }
         let last = self.last_change_there.unwrap_or(0);
         let is_before =
@@ -295,7 +145,7 @@ impl TargetReport {
         self.lost_before_last = self.first.iter().filter(is_before).count() as u64;
     }
 
-    /// What the order of the changes that are there and of those that are not says.
+    /// The order of the changes that are present and of the lost ones, as text.
     fn order(&self) -> Option<String> {
         let gone = self.first.iter().filter(|unit| unit.is_gone());
         let missing: Vec<&DurableChange> = gone.filter_map(|unit| unit.durable.as_ref()).collect();
@@ -409,7 +259,9 @@ impl AfterCutReport {
                 "incomplete: no corruption found until the interruption"
             }
             Outcome::CannotTell if self.targets.iter().any(|target| !target.is_target_of_run) => OTHER_TARGET_OUTCOME,
-            Outcome::CannotTell => "the journal has no write to a target: the load was cut off before it began",
+            Outcome::Failed | Outcome::CannotTell => {
+                "the journal has no write to a target: the load was cut off before it began"
+            }
         };
         let targets = self.targets.iter().map(TargetReport::verified).collect();
         report::verification(lead, targets, format!("Verification after a cut (experimental): {words}"))

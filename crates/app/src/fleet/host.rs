@@ -1,12 +1,12 @@
-//! What an agent does on this machine for a controller: plan a load, prepare it, run it.
+//! The agent's work on this machine for a controller: plan a load, prepare it, run it.
 
 use crate::console_observer::{ConsoleObserver, LoadProgress};
 use crate::interrupt::Signals;
 use crate::live::LiveSinks;
-use crate::load::check_profile;
 use crate::machine_runner::sentences;
 use crate::measure::Measurement;
 use crate::outputs::document;
+use crate::request_checks::check_profile;
 use ::fleet::{Finished, Load, LoadHost, Planned, Prepared, StartGate};
 use cli::{Form, RunOptions, RunRequest};
 use host::Root;
@@ -26,37 +26,37 @@ use sys::confinement::Confinement;
 use sys::file_identity::FileState;
 use sys::folder::Folder;
 
-/// Among the facts of a plan: the files that it creates, with their sizes.
+/// Key among the facts of a plan: the files that it creates, with their sizes.
 pub(super) const CREATED: &str = "created";
 
-/// The shortest time between two looks of a controller at what was counted: that of a run on this machine.
+/// The shortest interval at which a controller may request counts: that of a run on this machine.
 const LIVE_MS_MIN: u32 = 100;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// How long a file that another host has made may take to be seen.
+/// Maximum time until a file created by another host is visible here.
 const SEEN_WITHIN: Duration = Duration::from_mins(1);
 
-/// How often an agent's wish to stop is passed on to a run.
+/// Interval at which an agent's stop request is passed on to a run.
 const PASS_ON: Duration = Duration::from_millis(20);
 
-/// What a load is allowed.
+/// Limits of a load.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     /// IDs of block devices that may be written to.
     pub(super) destroy: Vec<String>,
-    /// The largest file that may be created.
+    /// The largest file that may be created, in bytes.
     pub(super) file_bytes: u64,
-    /// The most threads.
+    /// Maximum number of threads.
     pub(super) threads: u32,
-    /// The most memory that a plan may need; `None` = what every run may use.
+    /// Maximum memory that a plan may need; `None` = the limit of every run.
     pub(super) memory_bytes: Option<u64>,
 }
 
-/// What a controller says beside the profile.
+/// Options from the controller beside the profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Options {
-    /// As reports show it.
+    /// Command line as reports show it.
     pub(super) command_line: String,
     /// `--label`
     pub(super) labels: Vec<(String, String)>,
@@ -64,16 +64,16 @@ pub(super) struct Options {
     pub(super) recreate: bool,
     /// `--delete-after`
     pub(super) delete_after: bool,
-    /// How often the controller shows what was counted; `None` = never.
+    /// Interval at which the controller shows counts; `None` = never.
     pub(super) live_interval_ms: Option<u32>,
-    /// Files that diskspd made are good though an earlier run of the same series wrote over them.
+    /// Files created by diskspd are valid although an earlier run of the same series wrote to them.
     pub(super) reuses_written: bool,
     /// `--shared`: files that all hosts create or write to under one path.
     pub(super) shared: BTreeSet<PathBuf>,
 }
 
 impl Options {
-    /// Those of a request, whose files are as no run has used them yet.
+    /// The options of a request whose files no run has used yet.
     pub(super) fn new(command_line: String, request: &RunRequest) -> Self {
         let RunOptions { labels, recreate, delete_after, live, .. } = &request.options;
         let (recreate, delete_after) = (*recreate, *delete_after);
@@ -102,13 +102,13 @@ impl Options {
 pub(super) struct ThisHost {
     confinement: &'static Confinement,
     limits: Limits,
-    /// What preparations made, by path.
+    /// Files created by preparations, by path.
     made: Mutex<BTreeMap<String, FileState>>,
-    /// Files that the last preparation marked for all hosts of a run, with the run.
+    /// Files that the last preparation marked for all hosts of a run, with the ID of the run.
     marked: Mutex<Vec<(PathBuf, String)>>,
 }
 
-/// A load, understood.
+/// A parsed load.
 struct Understood {
     request: RunRequest,
     options: Options,
@@ -120,7 +120,7 @@ impl ThisHost {
         Self { confinement, limits, made: Mutex::default(), marked: Mutex::default() }
     }
 
-    /// Marks a file for all hosts, or finds that the first host has.
+    /// Marks a file for all hosts, or checks that the first host did.
     fn share(&self, file: &SharedUse, load: &Load) -> Result<(), String> {
         let SharedUse { path, is_written } = file;
         if load.index > 0 {
@@ -152,7 +152,7 @@ impl ThisHost {
         Ok(Understood { request, options })
     }
 
-    /// Everything that this agent does not allow.
+    /// Errors for everything that this agent does not permit.
     fn forbidden(&self, profile: &Profile) -> Vec<String> {
         let mut reasons: Vec<String> = super::not_for_many(profile).map(str::to_owned).collect();
         if profile.time_spans.len() != 1 {
@@ -201,7 +201,7 @@ impl ThisHost {
     }
 }
 
-/// A plan of a load, and what it was made for.
+/// A plan of a load, and the facts for which it was made.
 fn planned<'a>(
     understood: &'a Understood,
     choices: &Choices,
@@ -235,10 +235,10 @@ fn planned<'a>(
     }
 }
 
-/// A file that all hosts use.
+/// A file used by all hosts.
 struct SharedUse {
     path: PathBuf,
-    /// The load writes to it.
+    /// True if the load writes to it.
     is_written: bool,
 }
 
@@ -257,13 +257,13 @@ impl SharedUse {
     }
 }
 
-/// Waits until the files that the first host has made are seen here: clients of network file systems remember for some time
-/// that a file was missing.
+/// Waits until the files created by the first host are visible here: clients of network file systems cache for some
+/// time that a file was missing.
 fn wait_for_files(shared: &[SharedUse], stop: &AtomicBool) {
     let until = Instant::now() + SEEN_WITHIN;
     let is_missing = |file: &SharedUse| {
         let folder = file.path.parent().and_then(|folder| Folder::open(folder).ok());
-        // Listing a directory makes a client ask its server.
+        // Listing a directory makes a client query its server.
         folder.is_some_and(|folder| {
             let _ = folder.names(sys::new_file::PRIVATE_PREFIX);
             file.path.file_name().is_some_and(|name| matches!(folder.find(name), Ok(None)))
@@ -274,7 +274,7 @@ fn wait_for_files(shared: &[SharedUse], stop: &AtomicBool) {
     }
 }
 
-/// What stands at a path, and its folder.
+/// The file at a path, and its directory.
 fn found_at(path: &Path) -> Option<(Folder, FileState)> {
     let folder = Folder::open(path.parent()?).ok()?;
     let found = folder.find(path.file_name()?).ok()??;
@@ -337,7 +337,7 @@ impl LoadHost for ThisHost {
         for path in &prepared.created {
             let Some(state) = made.remove(path) else { continue };
             let path = Path::new(path);
-            // A file that took its name since is not ours.
+            // A file that has taken its name since is not ours.
             if let (Some((folder, _)), Some(name)) = (found_at(path), path.file_name()) {
                 let _ = folder.remove(name, &state);
             }
@@ -366,7 +366,7 @@ impl LoadHost for ThisHost {
         let understood = self.understand(load)?;
         let mut choices = self.choices(&understood, &load.run, SharedStage::Uses);
         if choices.reuse == Reuse::Nothing {
-            // What was prepared is used.
+            // The prepared files are used.
             choices.reuse = Reuse::AsMade;
         }
         let (measurement, plan) = planned(&understood, &choices, self)?;

@@ -1,11 +1,12 @@
-//! Results of hosts that lie: whatever numbers they hold, the controller makes a result of them and shows it.
+//! Results of malicious hosts: the controller merges and shows them, whatever numbers they contain.
 
 use super::hosts::sent;
 use crate::outputs::write_document;
 use crate::saved_results::result_in;
 use ::fleet::{Finished, HostOutcome, HostRun};
 use cli::Form;
-use model::fleet::{ClockOffset, HostTiming};
+use model::fleet::ClockOffset;
+use model::host_timing::HostTiming;
 use serde_json::{Number, Value};
 use std::path::Path;
 use testkit::Random;
@@ -27,7 +28,7 @@ fn unusual(old: &Number, random: &mut Random) -> Number {
     }
 }
 
-/// The document as this program writes it now.
+/// The document in the current format.
 fn sample() -> Value {
     let result = result_in(Path::new("sample"), SAMPLE).expect("a result");
     let mut document = Vec::new();

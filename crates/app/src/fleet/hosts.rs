@@ -1,7 +1,8 @@
-//! The hosts of `--on`: each gets its load, and all results become one.
+//! The hosts of `--on`: each receives its load, and all results are merged into one.
 
 use super::host::Options;
 use super::meeting::Meeting;
+use super::paths::{alike, expanded, refusals};
 use super::told;
 use crate::interrupt::Signals;
 use crate::output::say;
@@ -11,23 +12,17 @@ use ::fleet::{
     Controller, FleetError, FleetRun, HostInfo, HostOutcome, HostPlan, HostRun, Load, Progress, TimeLimits, name,
 };
 use cli::{FleetOption, RunRequest};
-use model::profile::{Profile, ResultFormat, Target, TimeSpan};
+use model::profile::{Profile, ResultFormat, TimeSpan};
 use model::result::RunResult;
 use model::units::counted;
 use model::version::IMPLEMENTATION_VERSION;
 use stats::fleet::{HostOutcome as Sent, HostResult};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-/// Stands for the name of a host in paths.
-const HOST: &str = "{host}";
-/// Stands for its number.
-const INDEX: &str = "{index}";
-
-/// The hosts that carry out loads together, and what gives them orders.
+/// The hosts that carry out loads together, and their controller.
 pub(super) struct Hosts<'a> {
-    // Ends before the place where it is connected.
+    // Dropped before the meeting through which it is connected.
     controller: Controller,
     found: Vec<HostInfo>,
     signals: &'a Signals,
@@ -37,10 +32,10 @@ pub(super) struct Hosts<'a> {
 }
 
 impl<'a> Hosts<'a> {
-    /// Connects to the server, one that is there or one of our own, and looks for the hosts. Says why if that fails.
+    /// Connects to a server, an existing one or our own, and finds the hosts. Prints the error if that fails.
     pub(super) fn find(request: &RunRequest, option: &FleetOption, signals: &'a Signals) -> Result<Self, Status> {
-        // After a signal it is the signal that ended it, whatever else went wrong meanwhile.
-        let ended = |status| signals.status_without_results().unwrap_or(status);
+        // After a signal the status is that of the signal, whatever else failed in the meantime.
+        let ended = |status| crate::interrupt::status_without_results().unwrap_or(status);
         let meeting = Meeting::open(request, option, &signals.interrupted).map_err(ended)?;
         let connected = Controller::connect(&meeting.connection, IMPLEMENTATION_VERSION);
         let mut controller = connected.map_err(|error| ended(told(&error)))?;
@@ -53,18 +48,18 @@ impl<'a> Hosts<'a> {
         counted(self.found.len(), "host")
     }
 
-    /// Their names, in the order of their numbers.
+    /// The names of the hosts, by their numbers.
     pub(super) fn names(&self) -> Vec<String> {
         self.found.iter().map(|host| host.name.clone()).collect()
     }
 
-    /// What each host would do; nothing is touched.
+    /// The plan of each host; nothing is touched.
     pub(super) fn plan(&mut self, profile: &Profile, options: &Options) -> Result<Vec<HostPlan>, FleetError> {
         let loads = self.loads(profile, options)?;
         self.controller.plan(loads, &self.meeting.key, &self.signals.interrupted)
     }
 
-    /// Carries out a load on all hosts at the same time.
+    /// Runs a load on all hosts at the same time.
     pub(super) fn run(
         &mut self,
         profile: &Profile,
@@ -76,7 +71,7 @@ impl<'a> Hosts<'a> {
         self.controller.run(loads, &self.meeting.key, &self.signals.interrupted, progress)
     }
 
-    /// One result of all hosts, which is yet to be judged.
+    /// The merged result of all hosts, not yet judged.
     pub(super) fn merged(&self, run: FleetRun) -> RunResult {
         for reason in &run.unsettled {
             say(&format!(
@@ -117,7 +112,8 @@ impl<'a> Hosts<'a> {
     }
 }
 
-/// How long hosts may take: slow disks write 10 MiB/s, and what a load leaves in memory has to be written after it.
+/// Time limits for the hosts: slow disks write 10 MiB/s, and data that a load leaves in memory has to be written after
+/// it.
 fn time_limits(profile: &Profile) -> TimeLimits {
     const CREATED_BYTES_PER_S: u64 = 10 << 20;
     let spans = &profile.time_spans;
@@ -129,56 +125,6 @@ fn time_limits(profile: &Profile) -> TimeLimits {
         prepare: Duration::from_mins(10) + Duration::from_secs(created_bytes / CREATED_BYTES_PER_S),
         run: Duration::from_mins(30) + Duration::from_secs(spans.iter().map(seconds).sum()),
     }
-}
-
-/// The profile of one host: paths with its name and number.
-pub(super) fn expanded(profile: &Profile, host: &str, index: usize) -> Profile {
-    let expand = |path: &Path| match path.to_str() {
-        Some(text) => PathBuf::from(text.replace(HOST, host).replace(INDEX, &index.to_string())),
-        None => path.to_owned(),
-    };
-    let mut profile = profile.clone();
-    for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
-        target.path = expand(&target.path);
-        if let Some(file) = target.write_source.as_mut().and_then(|source| source.file.as_mut()) {
-            *file = expand(file);
-        }
-    }
-    profile
-}
-
-/// Files that several hosts would create or write to under one path.
-pub(super) fn alike(profiles: &[Profile]) -> BTreeSet<PathBuf> {
-    let [first, others @ ..] = profiles else { return BTreeSet::new() };
-    let changed = |target: &&Target| (target.create_size.is_some() || target.writes()) && !is_device(&target.path);
-    let paths_of = |profile: &Profile| -> BTreeSet<PathBuf> {
-        profile
-            .time_spans
-            .iter()
-            .flat_map(|span| &span.targets)
-            .filter(changed)
-            .map(|target| target.path.clone())
-            .collect()
-    };
-    let others: BTreeSet<PathBuf> = others.iter().flat_map(paths_of).collect();
-    paths_of(first).into_iter().filter(|path| others.contains(path)).collect()
-}
-
-/// Why such files are refused.
-pub(super) fn refusals(alike: &BTreeSet<PathBuf>) -> Vec<String> {
-    let reason = |path: &PathBuf| {
-        format!(
-            "'{}' would be written to by several hosts: put {HOST} or {INDEX} into the path, or give --shared if all hosts \
-             see the same file there",
-            path.display()
-        )
-    };
-    alike.iter().map(reason).collect()
-}
-
-/// Devices of other hosts are known by their paths only.
-pub(super) fn is_device(path: &Path) -> bool {
-    path.starts_with("/dev")
 }
 
 pub(super) fn sent(host: HostRun) -> HostResult {

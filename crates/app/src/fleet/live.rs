@@ -1,4 +1,4 @@
-//! The live figures of several hosts: what each counted, put together as of the same moment.
+//! Live results of several hosts: their counts, merged for the same moment.
 
 use super::live_line::LiveLine;
 use crate::console_observer::ConsoleObserver;
@@ -12,26 +12,26 @@ use model::units::counted;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Counts of a host that wait for those of the others.
+/// Maximum number of counts of a host that wait for those of the others.
 const WAITING_MAX: usize = 16;
 
 /// Shows a load of several hosts.
 pub(super) struct HostsView {
-    /// `None` if nobody looks.
+    /// `None` if there are no live outputs.
     live_thread: Option<LiveThread>,
     names: Vec<String>,
     loads: Vec<String>,
     interval_ns: u64,
     counts: HostCounts,
-    /// The screen is for the picture, once the load has started.
+    /// True if the view takes over the screen once the load has started.
     screen: bool,
     has_screen: bool,
-    /// While there is no screen.
+    /// Used while there is no screen.
     line: LiveLine,
 }
 
 impl HostsView {
-    /// Begins to show it. It is run all the same if it cannot be shown.
+    /// Starts the live outputs. The load runs even if they fail.
     pub(super) fn begin(sinks: LiveSinks, naming: &Naming<'_>) -> Self {
         let interval_ns = u64::from(sinks.interval_ms) * 1_000_000;
         let screen = sinks.screen;
@@ -42,14 +42,14 @@ impl HostsView {
         Self { live_thread, names, loads, interval_ns, counts, screen, has_screen: false, line }
     }
 
-    /// A timespan begins, counted from 1.
+    /// Starts a timespan, counted from 1.
     pub(super) fn begin_time_span(&mut self, number: usize) {
         self.counts = HostCounts::new(self.names.len(), self.interval_ns);
         let load = self.loads.get(number.saturating_sub(1)).cloned().unwrap_or_default();
         self.tell(LiveEvent::TimeSpan { number: number as u64, targets: self.names.clone(), load });
     }
 
-    /// Shows how far a run is.
+    /// Shows the progress of a run.
     pub(super) fn show(&mut self, progress: Progress) {
         if !matches!(progress, Progress::Running(_)) {
             self.line.clear();
@@ -83,12 +83,12 @@ impl HostsView {
         }
     }
 
-    /// The load is over: nothing is shown any more but the result.
+    /// Ends the view: after the load only the result is shown.
     pub(super) fn finish(self) -> Option<Stream> {
         self.live_thread.and_then(|live_thread| live_thread.finish().stream)
     }
 
-    /// A line; on the screen while that is ours.
+    /// Prints a line; on the screen while that is in use.
     fn say(&self, line: String) {
         if self.has_screen { self.tell(LiveEvent::Status(line)) } else { say(&line) }
     }
@@ -100,7 +100,7 @@ impl HostsView {
     }
 }
 
-/// That the results of these hosts are waited for, although the run was stopped.
+/// The message that the results of these hosts are awaited although the run was stopped.
 pub(super) fn awaiting_results(names: &[String]) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     format!(
@@ -110,8 +110,7 @@ pub(super) fn awaiting_results(names: &[String]) -> String {
     )
 }
 
-/// What hosts counted. They start together and look at the same times, so counts of the same time are those of the
-/// same moment.
+/// Counts of the hosts. They start together and take counts at the same times, so equal times are the same moment.
 struct HostCounts {
     interval_ns: u64,
     hosts: Vec<HostCount>,
@@ -119,10 +118,10 @@ struct HostCounts {
 
 #[derive(Default)]
 struct HostCount {
-    /// Not yet shown, in the order in which they came.
+    /// Not yet shown, in the order of their arrival.
     waiting: VecDeque<LiveCounts>,
     shown: LiveCounts,
-    /// Nothing more is waited for.
+    /// True if nothing more is awaited.
     is_over: bool,
 }
 
@@ -131,8 +130,8 @@ impl HostCounts {
         Self { interval_ns, hosts: (0..hosts).map(|_| HostCount::default()).collect() }
     }
 
-    /// Takes what came in; what is complete, of one moment after the other. A host that is late by more than a few
-    /// intervals is not waited for: what it did is in a later interval then, for counts are sums.
+    /// Takes new counts; returns the complete ones, in chronological order. A host that is late by more than a few
+    /// intervals is not waited for: its counts are in a later interval then, as counts are sums.
     fn take(&mut self, news: Vec<HostLive>) -> Vec<LiveCounts> {
         for HostLive { index, state, lost, live, .. } in news {
             let Some(host) = self.hosts.get_mut(index) else { continue };
@@ -204,10 +203,10 @@ mod tests {
         assert_eq!(shown(&counts.take(vec![news(0, &[(SECOND_NS, 5), (2 * SECOND_NS, 9)])])), []);
         let both = counts.take(vec![news(1, &[(SECOND_NS + late, 3)])]);
         assert_eq!(shown(&both), [(1, vec![5, 3])]);
-        // One look of the second was lost on its way.
+        // One count of the second host was lost in transit.
         let more = counts.take(vec![news(0, &[(3 * SECOND_NS, 20)]), news(1, &[(3 * SECOND_NS + late, 8)])]);
         assert_eq!(shown(&more), [(2, vec![9, 3]), (3, vec![20, 8])]);
-        // One that is lost is not waited for, and what it did stays.
+        // A lost host is not waited for, and its counts remain.
         let lost = HostLive { lost: true, ..news(1, &[]) };
         assert_eq!(shown(&counts.take(vec![news(0, &[(4 * SECOND_NS, 30)]), lost])), [(4, vec![30, 8])]);
     }

@@ -1,4 +1,4 @@
-//! The line that shows on a terminal how a load of several hosts goes.
+//! The progress line of a load of several hosts on a terminal.
 
 use crate::console_observer::ConsoleObserver;
 use ::fleet::HostLive;
@@ -11,17 +11,17 @@ const EVERY: Duration = Duration::from_secs(1);
 
 pub(super) struct LiveLine {
     console: ConsoleObserver,
-    /// When it was changed, and the I/Os and bytes until then.
+    /// The time of the last update, and the I/Os and bytes until then.
     before: Option<(Instant, u64, u64)>,
 }
 
 impl LiveLine {
-    /// Shown by this one, if that is a terminal.
+    /// Shown by this console, if it is a terminal.
     pub(super) fn new(console: ConsoleObserver) -> Self {
         Self { console, before: None }
     }
 
-    /// Shows what all hosts have done since the last time.
+    /// Shows the activity of all hosts since the last update.
     pub(super) fn show(&mut self, hosts: &[HostLive], now: Instant) {
         if self.before.is_some_and(|(then, ..)| now.saturating_duration_since(then) < EVERY) {
             return;
@@ -36,7 +36,7 @@ impl LiveLine {
         }
     }
 
-    /// Takes it off the terminal.
+    /// Removes it from the terminal.
     pub(super) fn clear(&mut self) {
         self.console.finish();
     }

@@ -1,4 +1,4 @@
-//! A load on several hosts: one for each, the course of the run, and one result of all.
+//! A load on several hosts: one load for each host, the run, and one merged result.
 
 use super::host::Options;
 use super::hosts::Hosts;
@@ -6,17 +6,19 @@ use super::live::HostsView;
 use super::{not_for_many, told};
 use crate::interrupt;
 use crate::live::{self, LiveSinks, Naming};
-use crate::load::{Report, live_outputs, unmeasured};
 use crate::measure::Measurement;
 use crate::output::{print, say_each};
 use crate::outputs::has_figures;
-use crate::status::{Status, fail, printed};
+use crate::request_checks::{live_outputs, unmeasured};
+use crate::run_report::RunReport;
+use crate::status::{Status, fail, printed, refuse_each};
 use crate::system_env::Invocation;
 use ::fleet::{FleetError, HostPlan};
 use ::host::Root;
 use cli::{FleetOption, RunRequest};
+use model::ending::Ending;
 use model::profile::{Profile, TimeSpan};
-use model::result::{Ending, RunResult, Tool};
+use model::result::{RunResult, Tool};
 use model::validate::{Purpose, validate};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -27,13 +29,10 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest, option: &FleetO
 }
 
 fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Result<Status, Status> {
-    let refused = |reasons: Vec<String>| {
-        say_each("ERROR", &reasons);
-        Status::Refused
-    };
+    let refused = |reasons: Vec<String>| refuse_each(&reasons);
     check(request, option).map_err(refused)?;
     say_each("WARNING", &request.warnings);
-    let report = Report::check(request, &[]).map_err(refused)?;
+    let report = RunReport::check(request, &[]).map_err(refused)?;
     let stream = live_outputs(&request.options, &[]).map_err(refused)?;
     let signals = interrupt::watch_for_load()?;
     let mut hosts = Hosts::find(request, option, &signals)?;
@@ -41,7 +40,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     let failed = |error: FleetError| match error {
         FleetError::Stopped(sentences) => {
             say_each("ERROR", &sentences);
-            signals.status_without_results().unwrap_or(Status::Failed)
+            crate::interrupt::status_without_results().unwrap_or(Status::Failed)
         }
         error => told(&error),
     };
@@ -50,7 +49,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
         return Ok(printed(print(plans.as_bytes()), Status::Done));
     }
     if loads.0.len() > 1 {
-        // Nothing is written before all of them were checked.
+        // Nothing is written before all timespans were checked.
         loads.plan(&mut hosts).map_err(failed)?;
     }
     let sinks = LiveSinks::open(&request.options.live, stream).map_err(|reason| fail(&reason))?;
@@ -75,9 +74,9 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     if let Some(stream) = stream {
         live::end(stream, &result);
     }
-    // Hosts that were stopped before their start say that they have nothing.
-    let unmeasured = signals.status_without_results().filter(|_| !has_figures(&result));
-    let status = match (crate::load::judged(&result, &request.options), unmeasured) {
+    // Hosts that were stopped before their start report that they have no result.
+    let unmeasured = crate::interrupt::status_without_results().filter(|_| !has_figures(&result));
+    let status = match (crate::run_report::judged(&result, &request.options), unmeasured) {
         (Status::Corrupt, _) => Status::Corrupt,
         (_, Some(signal)) => signal,
         _ if has_failed(&result) => Status::Failed,
@@ -86,7 +85,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     Ok(report.write(&result, &result.errors, status))
 }
 
-/// What a load on other hosts cannot have, and what it lacks.
+/// Errors for options that a load on other hosts cannot have, or lacks.
 pub(super) fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Vec<String>> {
     let (profile, options) = (&request.profile, &request.options);
     let mut errors: Vec<String> = validate(profile, Purpose::Run).errors;
@@ -121,7 +120,7 @@ pub(super) fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Ve
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Options of a server that hosts reached by ssh do not have.
+/// Options for a server, which hosts reached by ssh do not have.
 fn of_a_server(option: &FleetOption) -> Vec<String> {
     let access = &option.access;
     let given = [
@@ -138,7 +137,7 @@ fn of_a_server(option: &FleetOption) -> Vec<String> {
         .collect()
 }
 
-/// The timespans of a load. Hosts carry out each as a load of its own, so that all begin each at the same time.
+/// The timespans of a load. Hosts run each as a separate load, so that all begin each at the same time.
 struct Loads(Vec<(Profile, Options)>);
 
 impl Loads {
@@ -166,7 +165,7 @@ impl Loads {
         Ok(text)
     }
 
-    /// One result of all, which is yet to be judged. Once there are results, those are what comes of it.
+    /// The merged result of all timespans, not yet judged. An error after the first results does not discard them.
     fn run(&self, hosts: &mut Hosts<'_>, view: &mut HostsView) -> Result<RunResult, FleetError> {
         let mut results: Vec<RunResult> = Vec::new();
         let mut errors = Vec::new();
@@ -194,7 +193,7 @@ impl Loads {
     }
 }
 
-/// The load of each timespan on a line, as each host carries it out: nothing is known of the targets here.
+/// The load of each timespan on a line, as each host runs it: nothing is known of the targets here.
 pub(super) fn load_lines(request: &RunRequest, is_rate_searched: bool) -> Vec<String> {
     Measurement::new(request, String::new(), ::host::system(&Root::machine())).load_lines(None, is_rate_searched)
 }
@@ -210,7 +209,7 @@ fn shown(plans: &[HostPlan]) -> String {
     text
 }
 
-/// A result of all hosts with what the user said of it, judged.
+/// The result of all hosts with the user's criteria and labels, judged.
 pub(super) fn judged(result: RunResult, request: &RunRequest) -> RunResult {
     let options = &request.options;
     let preset = options.preset.as_deref().cloned();
@@ -224,7 +223,7 @@ fn has_failed(result: &RunResult) -> bool {
     !result.errors.is_empty() || result.time_spans.iter().any(|span| span.outcome == Ending::Failed)
 }
 
-/// Why a load failed, one host's reasons after the other's.
+/// The reasons why a load failed, host by host.
 pub(super) fn reasons(result: &RunResult) -> Vec<String> {
     result.errors.iter().chain(result.time_spans.iter().flat_map(|span| &span.errors)).cloned().collect()
 }

@@ -1,9 +1,10 @@
-//! Where a controller meets its hosts: at a server that is there, or at one of its own to which ssh connects them.
+//! The connection between a controller and its hosts: through an existing server, or through its own, to which ssh
+//! connects them.
 
-use super::hosts::{alike, expanded, refusals};
+use super::paths::{alike, expanded, refusals};
 use super::{connection, told};
 use crate::output::{say, say_each};
-use crate::status::{Status, refuse_with};
+use crate::status::{Status, refuse_each, refuse_with};
 use ::fleet::ssh::{Allowed, Destination, Session};
 use ::fleet::{Connection, SigningKey};
 use cli::{FleetOption, RunRequest};
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Dropped, it ends what it started.
+/// Ends the server and the connections that it started when dropped.
 pub(super) struct Meeting {
     pub(super) connection: Connection,
     pub(super) key: SigningKey,
@@ -21,7 +22,7 @@ pub(super) struct Meeting {
 }
 
 impl Meeting {
-    /// Gets the hosts together, on the thread that stays as long as the load: the server ends with it.
+    /// Connects the hosts, on the thread that lives as long as the load: the server ends with it.
     pub(super) fn open(request: &RunRequest, option: &FleetOption, stop: &AtomicBool) -> Result<Self, Status> {
         if !option.is_over_ssh() {
             let key = option.key.as_deref().ok_or_else(|| refuse_with("--key is missing"))?;
@@ -30,11 +31,10 @@ impl Meeting {
         }
         let of_host = |(index, name): (usize, &String)| expanded(&request.profile, name, index);
         let profiles: Vec<Profile> = option.hosts.iter().enumerate().map(of_host).collect();
-        // Known before anybody is asked.
+        // Known before any host is contacted.
         let alike = alike(&profiles);
         if !option.shared && !alike.is_empty() {
-            say_each("ERROR", &refusals(&alike));
-            return Err(Status::Refused);
+            return Err(refuse_each(&refusals(&alike)));
         }
         let mut hosts = Vec::new();
         for ((name, destination), profile) in option.hosts.iter().zip(&option.destinations).zip(&profiles) {
@@ -55,7 +55,7 @@ impl Drop for Meeting {
     }
 }
 
-/// The directories and devices of the targets of a load, and of the files that it writes from.
+/// The directories and devices of the targets of a load, and of its files with data to be written.
 fn allowed(profile: &Profile, destroy: &[String]) -> Result<Allowed, String> {
     let (mut directories, mut devices) = (BTreeSet::new(), BTreeSet::new());
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {

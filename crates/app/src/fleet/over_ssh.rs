@@ -1,4 +1,4 @@
-//! The agent that a controller starts over ssh: its standard input says what it shall do, and ends it.
+//! The agent that a controller starts over ssh: standard input carries its settings, and ends it when closed.
 
 use super::{confined, host, shown_limits, told};
 use crate::interrupt;
@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// How long the settings may take, and their bytes at most.
+/// Time limit for receiving the settings, and their maximum size in bytes.
 const SETTINGS_WITHIN: Duration = Duration::from_mins(1);
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
@@ -47,7 +47,7 @@ pub(super) fn agent() -> Result<Status, Status> {
     };
     let shown_limits = shown_limits(&allow, &limits);
     let this_host = confined("directory of a target:", &allow, limits)?;
-    // Nobody collects a result from here later.
+    // Results here are not collected later.
     let mut state = tempfile::Builder::new();
     let state = state.prefix("diskspd-agent-").permissions(Permissions::from_mode(0o700)).tempdir();
     let state = state.map_err(|error| refuse_with(&format!("cannot make a temporary directory: {error}")))?;
@@ -69,11 +69,11 @@ pub(super) fn agent() -> Result<Status, Status> {
 }
 
 fn say_to_controller(said: &Said) {
-    // A controller that is gone closes standard input, too.
+    // If the controller is gone, it has closed standard input, too.
     let _ = print(format!("{}\n", said.line()).as_bytes());
 }
 
-/// Passes on the first line, and then waits for the end.
+/// Passes on the first line, and then waits for the end of the input.
 fn read(settings: &Sender<String>, closed: &AtomicBool) {
     let mut stdin = BufReader::new(io::stdin());
     let mut line = String::new();
@@ -84,8 +84,8 @@ fn read(settings: &Sender<String>, closed: &AtomicBool) {
     closed.store(true, Relaxed);
 }
 
-/// The directories and devices of the load's targets. A file that is named as a device, as one in /dev/shm, stands for its
-/// directory.
+/// The directories and devices of the load's targets. A file given in place of a device, such as one in /dev/shm,
+/// stands for its directory.
 fn allowed(setup: &Setup) -> Vec<PathBuf> {
     let is_device = |path: &Path| metadata(path).is_ok_and(|found| found.file_type().is_block_device());
     let devices = setup.allowed.devices.iter().map(PathBuf::from);

@@ -1,12 +1,13 @@
 //! Runs of a series on several hosts, each at the same time on all of them.
 
 use super::host::{CREATED, Options};
-use super::hosts::{Hosts, is_device};
+use super::hosts::Hosts;
 use super::live::awaiting_results;
 use super::live_line::LiveLine;
 use super::many::{check, load_lines, reasons};
+use super::paths::is_device;
 use crate::console_observer::ConsoleObserver;
-use crate::interrupt::Signals;
+use crate::interrupt::{self, Signals};
 use crate::output::{say, say_each};
 use crate::outputs::Protected;
 use crate::series_runner::{Refused, SeriesRunner};
@@ -14,8 +15,9 @@ use crate::status::{Status, fail};
 use ::fleet::{FleetError, HostPlan, Progress};
 use cli::sweep::PlannedPoint;
 use cli::{FleetOption, RunRequest};
+use model::ending::Ending;
 use model::profile::Profile;
-use model::result::{Ending, RunResult};
+use model::result::RunResult;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,16 +27,15 @@ use tune::{RunFailure, Runner};
 /// Runs the points of a series.
 struct SeriesOnHosts<'a> {
     hosts: Hosts<'a>,
-    signals: &'a Signals,
     /// Options of each point; its runs may have other profiles.
     points: &'a [PlannedPoint],
-    /// Files that a run of the series wrote over are used again.
+    /// True if files overwritten by a run of the series are used again.
     reuses_written: bool,
-    /// What the live line begins with.
+    /// Prefix of the live line.
     part: &'a RefCell<String>,
 }
 
-/// The runner of those of these points that have these hosts; there is one at least.
+/// The runner of those of these points that have these hosts; there is at least one.
 pub(crate) fn series_runner<'a>(
     points: &'a [PlannedPoint],
     option: &FleetOption,
@@ -49,12 +50,12 @@ pub(crate) fn series_runner<'a>(
     let Some(first) = first else { return Err(fail("no point has these hosts")) };
     // All points on them have the same --destroy.
     let hosts = Hosts::find(first, option, signals)?;
-    Ok(Box::new(SeriesOnHosts { hosts, signals, points, reuses_written: false, part }))
+    Ok(Box::new(SeriesOnHosts { hosts, points, reuses_written: false, part }))
 }
 
 impl SeriesOnHosts<'_> {
     fn options(&self, point: usize) -> Options {
-        // A series keeps results under command lines of its own.
+        // A series keeps results under separate command lines.
         let options = Options::new(String::new(), &self.points[point].request);
         Options { reuses_written: self.reuses_written, ..options }
     }
@@ -62,7 +63,7 @@ impl SeriesOnHosts<'_> {
 
 impl Runner for SeriesOnHosts<'_> {
     fn prepare(&mut self, _: usize, _: &Profile) -> Result<(), RunFailure> {
-        // The next run makes its files as it needs them.
+        // The next run creates its files as it needs them.
         self.reuses_written = false;
         Ok(())
     }
@@ -94,7 +95,7 @@ impl Runner for SeriesOnHosts<'_> {
         if !reasons.is_empty() {
             return Err(RunFailure::Failed(reasons));
         }
-        // What is left of a run that was stopped is not a point.
+        // The partial result of an interrupted run is not a point.
         let is_complete = result.time_spans.iter().all(|span_result| span_result.outcome == Ending::Completed);
         if is_complete { Ok(result) } else { Err(RunFailure::Interrupted) }
     }
@@ -110,7 +111,7 @@ impl SeriesRunner for SeriesOnHosts<'_> {
     fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
         let options = self.options(point);
         let plans = self.hosts.plan(profile, &options).map_err(|error| {
-            let stopped = matches!(error, FleetError::Stopped(_)).then(|| self.signals.status_without_results());
+            let stopped = matches!(error, FleetError::Stopped(_)).then(interrupt::status_without_results);
             let of_error = if error.touched_nothing() { Status::Refused } else { Status::Failed };
             Refused { status: stopped.flatten().unwrap_or(of_error), reasons: error.sentences().to_vec() }
         })?;
@@ -123,7 +124,7 @@ impl SeriesRunner for SeriesOnHosts<'_> {
     }
 
     fn protected(&self, _: &Profile) -> Vec<Protected> {
-        // Those of the hosts are none of this machine.
+        // The files of the hosts are not on this machine.
         Vec::new()
     }
 

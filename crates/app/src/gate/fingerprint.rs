@@ -1,11 +1,12 @@
-//! What runs must have in common to be compared: nothing that changes by itself.
+//! Properties that runs must share to be comparable: nothing that changes without a change of the configuration.
 
 use model::fleet::HostSystem;
 use model::result::RunResult;
 use settings::difference::load_settings;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The load, the class of the machine and of the devices, and versions; names, serial numbers and free space are no part.
+/// The load, the class of the machine and of the devices, and versions; names, serial numbers and free space are not
+/// included.
 pub(super) fn fingerprint(result: &RunResult) -> BTreeMap<String, String> {
     let environment = result.environment.as_ref();
     let of_hosts = result.fleet.iter().flat_map(|fleet| &fleet.hosts).filter_map(|host| host.system.clone());
@@ -31,7 +32,7 @@ pub(super) fn fingerprint(result: &RunResult) -> BTreeMap<String, String> {
     parts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The name of the part that the load is.
+/// The name of the part with the load.
 const LOAD: &str = "load";
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -55,7 +56,7 @@ fn storage(result: &RunResult) -> String {
     parts.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// The parts that differ: `kernel 6.1 -> 6.8`; of a load, its settings that do.
+/// The parts that differ: `kernel 6.1 -> 6.8`; of a load, the settings that differ.
 pub(super) fn differences(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> String {
     let of_old = |name: &String| old.get(name).map_or("unknown", String::as_str);
     let differing = new.iter().filter(|(name, value)| of_old(name) != *value);

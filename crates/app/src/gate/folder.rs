@@ -1,4 +1,4 @@
-//! The directory of a gate: a file for each result, and an index that can be made again from them.
+//! The directory of a gate: a file for each result, and an index that can be rebuilt from them.
 
 use super::fingerprint::fingerprint;
 use crate::kept_results::{date_of, is_dated};
@@ -21,11 +21,11 @@ use sys::folder::Folder;
 const INDEX_FILE: &str = "index.jsonl";
 /// Locked while the index is read and replaced.
 const LOCK_FILE: &str = "index.lock";
-/// More than any index has.
+/// More than the size of any index.
 const INDEX_BYTES_MAX: u64 = 1 << 30;
 const INSTEAD: &str = "move it away, and the index is made again from the results";
 
-/// The files that no other document of a gate may replace.
+/// The files that other documents of a gate must not replace.
 pub(super) fn own_files(folder: &Path) -> [Protected; 2] {
     [INDEX_FILE, LOCK_FILE].map(|name| Protected { path: folder.join(name), role: "a file of the gate" })
 }
@@ -36,17 +36,17 @@ pub(super) struct GateFolder {
     held: Folder,
 }
 
-/// The entries, while nobody else may change them.
+/// The entries, locked against changes by others.
 pub(super) struct Index<'a> {
     folder: &'a GateFolder,
-    /// In the order in which they were recorded.
+    /// In the order of recording.
     pub(super) entries: Vec<GateEntry>,
-    /// Releases the lock when it is closed.
+    /// Releases the lock when closed.
     _lock: File,
 }
 
 impl GateFolder {
-    /// Makes it unless it is there. Nobody else may write to a new one, whatever the umask says.
+    /// Creates it unless it exists. Other users may not write to a new one, regardless of the umask.
     pub(super) fn make(path: &Path) -> Result<Self, String> {
         let made = DirBuilder::new().recursive(true).mode(0o755).create(path);
         made.map_err(|error| format!("cannot create '{}': {error}", path.display()))?;
@@ -85,7 +85,7 @@ impl GateFolder {
         }
     }
 
-    /// The entries whose results are there, and true if the index does not say the same: lines were lost or broken.
+    /// The entries whose results exist, and true if the index differs: lines were lost or damaged.
     pub(super) fn read(&self) -> Result<(Vec<GateEntry>, bool), String> {
         let bytes = match self.contents(INDEX_FILE, INDEX_BYTES_MAX) {
             Ok(bytes) => bytes,
@@ -100,7 +100,7 @@ impl GateFolder {
         let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         let parsed = lines.iter().filter_map(|line| serde_json::from_slice::<GateEntry>(line).ok());
         let mut known = BTreeSet::new();
-        // A result counts once.
+        // A result counts only once.
         let is_first = |entry: &GateEntry| entry.file.as_ref().is_none_or(|name| known.insert(name.clone()));
         let mut entries: Vec<GateEntry> = parsed.filter(|entry| entry.schema == GATE_SCHEMA).filter(is_first).collect();
         let broken = lines.len() - entries.len();
@@ -132,7 +132,7 @@ impl GateFolder {
     }
 
     /// The names of the results in it.
-    fn results(&self) -> Result<BTreeSet<String>, String> {
+    pub(super) fn results(&self) -> Result<BTreeSet<String>, String> {
         let names = self.held.names("").map_err(|error| format!("'{}': {error}", self.path.display()))?;
         let names = names.into_iter().filter_map(|name| name.into_string().ok());
         let is_result = |name: &String| {
@@ -147,7 +147,7 @@ impl GateFolder {
         result_in(&self.path.join(name), &bytes.map_err(|error| self.of_file(name, error))?)
     }
 
-    /// Of a regular file; no symbolic link is followed.
+    /// The contents of a regular file; symbolic links are not followed.
     fn contents(&self, name: &str, limit: u64) -> io::Result<Vec<u8>> {
         let file = self.held.open_to_look(name.as_ref())?;
         if !file.metadata()?.is_file() {
@@ -160,7 +160,7 @@ impl GateFolder {
 }
 
 impl Index<'_> {
-    /// Writes a result under a name of its own, and adds it; its entry.
+    /// Writes a result under a unique name, and adds it; returns its entry.
     pub(super) fn record(&mut self, result: &RunResult) -> Result<GateEntry, String> {
         let folder = self.folder;
         let stem = date_of(result);
@@ -172,7 +172,7 @@ impl Index<'_> {
         Ok(added)
     }
 
-    /// Replaces the file as a whole.
+    /// Replaces the index file atomically.
     pub(super) fn save(&self) -> Result<(), String> {
         let replace = Replace { kind: DocumentKind::GateIndex, any: false };
         let GateFolder { path, held } = self.folder;
@@ -189,7 +189,7 @@ impl Index<'_> {
     }
 }
 
-/// The line of a result that no gate has answered about.
+/// The entry of a result that no gate has judged.
 pub(super) fn entry(name: &str, result: &RunResult) -> GateEntry {
     let span = result.profile.time_spans.first().zip(result.time_spans.first());
     GateEntry {

@@ -1,7 +1,7 @@
-//! `diskspd history`: the results of a gate, those of each fingerprint by themselves, with their change points.
+//! `diskspd history`: the results of a gate, grouped by fingerprint, with their change points.
 
 use super::folder::{GateFolder, own_files};
-use crate::output::{print, say};
+use crate::output::print;
 use crate::outputs::{OutputFile, Replace};
 use crate::picture;
 use crate::status::{Status, fail, printed, refuse_with};
@@ -25,7 +25,7 @@ pub(crate) fn run(request: &HistoryRequest) -> Status {
         Ok(output) => output,
         Err(reason) => return refuse_with(&reason),
     };
-    // It is made again only by a gate: a look changes nothing.
+    // Only a gate rebuilds the index; viewing it changes nothing.
     let entries = match GateFolder::open(&request.folder).and_then(|folder| folder.read()) {
         Ok((entries, _)) => entries,
         Err(reason) => return fail(&reason),
@@ -57,14 +57,13 @@ pub(crate) fn run(request: &HistoryRequest) -> Status {
             |page: String| output.write(|out| out.write_all(page.as_bytes())).map_err(|error| error.to_string());
         let written = page.and_then(write);
         if let Err(reason) = written {
-            say(&format!("ERROR: --output '{}': {reason}", output.name().display()));
-            return Status::Failed;
+            return fail(&format!("--output '{}': {reason}", output.name().display()));
         }
     }
     printed(shown, Status::Done)
 }
 
-/// Where a new level of IOPS, or of the 99th percentile, begins.
+/// The runs at which a new level of IOPS, or of the 99th percentile, begins.
 fn levels(runs: &[&GateEntry]) -> Vec<usize> {
     let names = report::words::gate::shown_metrics(runs);
     let of_metric = |name: &MetricName| {

@@ -14,36 +14,36 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
-/// Counts that wait at most; those that are left out are in the next ones, which are sums.
+/// Maximum number of waiting counts; dropped ones are included in the next, which are sums.
 const COUNTS_WAITING_MAX: usize = 4;
 
-/// What happened.
+/// Events of a run.
 pub(crate) enum LiveEvent {
     /// A timespan begins; its targets by their paths, or its hosts by their names, and its load on a line.
     TimeSpan { number: u64, targets: Vec<String>, load: String },
-    /// What was counted in its phase so far.
+    /// Counts of its current phase so far.
     Counts(LiveCounts),
     /// The load is about to start: from now on the screen may be taken over.
     Started,
-    /// Something goes on that has no figures.
+    /// Progress of an activity without measurements.
     Status(String),
-    /// Something that people should see.
+    /// A message for the user.
     Message(String),
 }
 
-/// What a screen shows beside figures, and what its keys do.
+/// Contents of a screen beside measurements, and the effect of its keys.
 pub(super) struct ScreenSettings {
-    /// Hosts are shown in place of targets.
+    /// True if hosts are shown in place of targets.
     pub(super) are_hosts: bool,
     pub(super) command_line: String,
     pub(super) time_spans: u64,
-    /// Below the targets, by the kernel's names.
+    /// Devices below the targets, by the kernel's names.
     pub(super) devices: BTreeSet<String>,
-    /// Set when the user wants the run to end.
+    /// Set when the user ends the run.
     pub(super) interrupt: Arc<AtomicBool>,
 }
 
-/// The thread, as the run knows it.
+/// The run's handle of the thread.
 pub(crate) struct LiveThread {
     event: Sender<LiveEvent>,
     counts_waiting: Arc<AtomicUsize>,
@@ -60,32 +60,32 @@ impl LiveThread {
         Ok(Self { event, counts_waiting, thread })
     }
 
-    /// Never waits.
+    /// Never blocks.
     pub(crate) fn send(&self, event: LiveEvent) {
         if matches!(event, LiveEvent::Counts(_)) && self.counts_waiting.fetch_add(1, Relaxed) >= COUNTS_WAITING_MAX {
             self.counts_waiting.fetch_sub(1, Relaxed);
             return;
         }
-        // It ends only after this end of the channel is gone.
+        // The thread ends only after this end of the channel is dropped.
         let _ = self.event.send(event);
     }
 
-    /// Waits until everything was told.
+    /// Waits until all events were processed.
     pub(crate) fn finish(self) -> LiveSinks {
         drop(self.event);
         self.thread.join().unwrap_or_default()
     }
 }
 
-/// What the thread knows.
+/// State of the thread.
 struct LiveState {
     sinks: LiveSinks,
     follower: Follower,
     time_span: u64,
-    /// Of the timespan, by their paths.
+    /// Targets of the timespan, by their paths.
     targets: Vec<String>,
     load: String,
-    /// Intervals so far.
+    /// Number of intervals so far.
     intervals: u64,
     settings: ScreenSettings,
     picture: Option<RunPicture>,
@@ -132,7 +132,7 @@ impl LiveState {
         }
     }
 
-    /// Changes what is on the screen, if there is one.
+    /// Updates the screen, if there is one.
     fn show(&mut self, change: impl FnOnce(&mut RunPicture)) {
         if let Some(picture) = &mut self.picture {
             change(picture);
@@ -150,7 +150,7 @@ impl LiveState {
         }
     }
 
-    /// The run goes on without it.
+    /// Continues the run without the screen.
     fn lose_screen(&mut self, error: &std::io::Error) {
         self.sinks.screen = false;
         self.picture = None;
@@ -213,7 +213,7 @@ pub(super) fn now_unix_ns() -> i64 {
     i64::try_from(sys::clock::realtime_ns()).unwrap_or(i64::MAX)
 }
 
-/// Serves zeros for targets before their first I/O, so that rates are right from the first.
+/// Serves zeros for targets before their first I/O, so that rates are right from the start.
 pub(super) fn announce(server: &Server, targets: &[String]) {
     server.update(|metrics| {
         for path in targets {

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// Where the stream goes, once it has been checked.
+/// Destination of the stream, checked.
 pub(crate) enum CheckedStream {
     File(OutputFile),
     Fifo(PathBuf),
@@ -20,8 +20,8 @@ pub(crate) enum CheckedStream {
 }
 
 impl CheckedStream {
-    /// Finds out whether lines can go there, without touching anything. A descriptor is taken at once: the program
-    /// opens files of its own later.
+    /// Checks that lines can be written there, without touching anything. A descriptor is duplicated at once: the
+    /// program opens other files later.
     pub(crate) fn check(target: &StreamTarget, any: bool, protected: &[Protected]) -> Result<Self, String> {
         let replace = Replace { kind: DocumentKind::LiveStream, any };
         let checked = match target {
@@ -37,7 +37,7 @@ impl CheckedStream {
         let opened = match self {
             Self::Descriptor(descriptor) => Ok(descriptor),
             Self::Socket(path) => UnixStream::connect(path).map(OwnedFd::from),
-            // One that nobody reads is refused instead of waited for.
+            // A FIFO without a reader is refused instead of waited for.
             Self::Fifo(path) => open_fifo(&path),
             Self::File(file) => file.open().map(OwnedFd::from),
         };
@@ -45,7 +45,7 @@ impl CheckedStream {
     }
 }
 
-/// What was a FIFO may be a file by now.
+/// The FIFO may have been replaced by a file.
 fn open_fifo(path: &Path) -> io::Result<OwnedFd> {
     let opened = sys::file::open_to_try_writing(path)?;
     let is_fifo = opened.metadata()?.file_type().is_fifo();
@@ -74,7 +74,7 @@ pub(crate) struct LiveSinks {
 }
 
 impl LiveSinks {
-    /// Opens what was asked for. Gives what went wrong.
+    /// Opens the requested outputs. The error describes the failure.
     pub(crate) fn open(options: &LiveOptions, stream: Option<CheckedStream>) -> Result<Self, String> {
         let metrics = options.metrics.map(|address| {
             let metrics =
@@ -83,7 +83,7 @@ impl LiveSinks {
             server.map_err(|error| format!("cannot serve --metrics at {address}: {error}"))
         });
         let name = options.stream.as_ref().map(shown).unwrap_or_default();
-        // Last, for the first line empties what is there, and nothing may keep that from coming any more.
+        // Last, because the first line empties an existing file, and nothing may fail after that.
         let metrics = metrics.transpose()?;
         let stream = stream
             .map(|stream| Stream::start(stream.open()?).map_err(|error| error.to_string()))
@@ -92,7 +92,7 @@ impl LiveSinks {
         Ok(Self { interval_ms: options.interval_ms, stream, metrics, screen: options.screen })
     }
 
-    /// True if nobody looks.
+    /// True if there are no live outputs.
     pub(crate) fn is_empty(&self) -> bool {
         self.stream.is_none() && self.metrics.is_none() && !self.screen
     }

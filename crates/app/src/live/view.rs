@@ -1,10 +1,10 @@
-//! An observer of a run that passes what it counts on to the live thread, and everything to the one inside.
+//! An observer of a run that passes counts on to the live thread, and all events to the inner observer.
 
 use super::live_thread::{LiveEvent, LiveThread, ScreenSettings, announce, now_unix_ns};
 use super::sinks::LiveSinks;
 use crate::console_observer::ConsoleObserver;
+use crate::meaning::meaning;
 use crate::output::say;
-use crate::subject::meaning;
 use live::stream::Stream;
 use model::note::Note;
 use model::plan::{Plan, TargetPlan};
@@ -20,13 +20,13 @@ use std::sync::atomic::AtomicBool;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What a run is, to those who look.
+/// Description of a run for its live outputs.
 pub(crate) struct Naming<'a> {
     pub(crate) tool: &'a Tool,
     pub(crate) command_line: &'a str,
     pub(crate) labels: &'a [(String, String)],
     pub(crate) profile: &'a Profile,
-    /// What was decided; of several hosts, each has a plan of its own.
+    /// The plan; with several hosts there is none, as each has its own.
     pub(crate) plan: Option<&'a Plan>,
     /// The names of the hosts of `--on`.
     pub(crate) hosts: &'a [String],
@@ -34,7 +34,7 @@ pub(crate) struct Naming<'a> {
     pub(crate) loads: Vec<String>,
     /// The devices below its targets, by the kernel's names.
     pub(crate) devices: BTreeSet<String>,
-    /// Set when somebody wants it to end.
+    /// Set when the user ends the run.
     pub(crate) interrupt: &'a Arc<AtomicBool>,
 }
 
@@ -55,17 +55,17 @@ impl Naming<'_> {
 pub(crate) struct LiveView<'a> {
     inner: ConsoleObserver,
     plan: &'a Plan,
-    /// Of each timespan.
+    /// The load of each timespan.
     loads: Vec<String>,
     interval_ns: u64,
-    /// `None` if nobody looks.
+    /// `None` if there are no live outputs.
     live_thread: Option<LiveThread>,
-    /// The screen is for the picture once the load has started.
+    /// True if the view takes over the screen once the load has started.
     screen: bool,
 }
 
 impl<'a> LiveView<'a> {
-    /// Begins to show a run. It is run all the same if it cannot be shown.
+    /// Starts the live outputs of a run. The run continues if they fail.
     pub(crate) fn begin(inner: ConsoleObserver, plan: &'a Plan, sinks: LiveSinks, naming: &Naming<'_>) -> Self {
         let interval_ns = u64::from(sinks.interval_ms) * NS_PER_MS;
         let screen = sinks.screen;
@@ -73,18 +73,18 @@ impl<'a> LiveView<'a> {
         Self { inner, plan, loads: naming.loads_on_screen(), interval_ns, live_thread, screen }
     }
 
-    /// The run is over: nothing is shown any more but the result.
+    /// Ends the view: after the run only the result is shown.
     pub(crate) fn finish(&mut self) -> Option<Stream> {
         let stream = self.live_thread.take().and_then(|live_thread| live_thread.finish().stream);
         self.inner.finish();
         stream
     }
 
-    /// What is seen on the screen instead of the lines of the one inside.
+    /// Shows an event on the screen in place of the inner observer's lines.
     fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Started => {
-                // From now on its lines would spoil the picture.
+                // From now on its lines would overwrite the screen.
                 self.inner.hold_back();
                 self.tell(LiveEvent::Started);
             }
@@ -126,7 +126,7 @@ impl Observer for LiveView<'_> {
     }
 }
 
-/// Tells what is going to be done, and starts the live thread. `None` if there can be none; the run goes on without it.
+/// Announces the run, and starts the live thread. `None` if it cannot be started; the run continues without it.
 pub(crate) fn live_thread(sinks: LiveSinks, naming: &Naming<'_>, interval_ns: u64) -> Option<LiveThread> {
     begin(sinks, naming, interval_ns)
         .inspect_err(|error| say(&format!("WARNING: the run cannot be shown live: {error}")))
@@ -166,7 +166,7 @@ impl Naming<'_> {
 fn paths(plan: &Plan, index: usize) -> Vec<String> {
     let targets = plan.time_spans.get(index).map(|span| span.targets.as_slice()).unwrap_or_default();
     let name = |target: &TargetPlan| match &target.stream {
-        // Streams may be over the same path.
+        // Streams may have the same path.
         Some(stream) => format!("{stream}: {}", target.path.display()),
         None => target.path.display().to_string(),
     };

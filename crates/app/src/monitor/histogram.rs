@@ -1,7 +1,7 @@
 //! Distributions of the latencies of disks.
 
 use super::{PATIENCE, choice, invalid, signals};
-use crate::output::print;
+use crate::output::{print, say};
 use crate::status::{Status, fail};
 use cli::subcommand::monitor::{Histograms, WatchRequest};
 use host::Root;
@@ -15,7 +15,12 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
     let root = Root::machine();
     let choice = match choice(&root, request) {
-        Ok(choice) => choice,
+        Ok(chosen) => {
+            for note in &chosen.notes {
+                say(note);
+            }
+            chosen.choice
+        }
         Err(reasons) => return invalid(&reasons),
     };
     let signals = match signals() {
@@ -47,7 +52,7 @@ pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
     told.tell().map_or_else(|status| status, |()| Status::Done)
 }
 
-/// What was told so far.
+/// State of the reports so far.
 struct Told {
     root: Root,
     choice: Choice,
@@ -57,7 +62,7 @@ struct Told {
 }
 
 impl Told {
-    /// Tells what was counted since the last time.
+    /// Reports the counts since the last report.
     fn tell(&mut self) -> Result<(), Status> {
         let now = self.watch.read().map_err(|error| fail(&format!("--histogram: cannot read the counts: {error}")))?;
         let now_ns = sys::clock::monotonic_ns();

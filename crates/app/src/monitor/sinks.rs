@@ -1,21 +1,22 @@
-//! Where the monitor shows what it sees: a screen, lines on stdout or in a file, a recording.
+//! Outputs of the monitor: a screen, lines on stdout or in a file, a recording.
 
-use super::PATIENCE;
-use crate::output::say;
-use crate::outputs::{LineFile, OutputFile};
+use super::{PATIENCE, View};
+use crate::output::{print_to_reader, say};
+use crate::outputs::{LineFile, OutputFile, cannot_write};
 use crate::screens::MonitorPicture;
 use crate::status::Ended;
 use cli::subcommand::monitor::LineForm;
 use jiff::tz::TimeZone;
 use live::watch::Watch;
 use live::watch_lines::{self, Column, TypeperfCsv};
+use live::watch_table;
 use model::device_interval::{DeviceInterval, WatchBegin, WatchEnd, WatchLine};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Lines and where they go.
+/// Lines and their destination.
 struct Lines {
     form: Form,
     /// The name of the file; `None` = stdout.
@@ -60,34 +61,39 @@ impl Lines {
 
 fn ended(file: Option<&Path>, error: &io::Error) -> Ended {
     match file {
-        Some(name) => Ended::Failed(format!("cannot write '{}': {error}", name.display())),
+        Some(name) => Ended::Failed(cannot_write(name, error)),
         None => Ended::of_stdout(error),
     }
 }
 
-/// All places where it is shown.
+/// All outputs of the monitor.
 pub(super) struct MonitorSinks {
     lines: Option<Lines>,
+    /// Time zone of the tables on stdout, if these are shown.
+    tables: Option<TimeZone>,
     picture: Option<MonitorPicture>,
     recording: Option<LineFile>,
     told_count: u64,
 }
 
 impl MonitorSinks {
-    /// Begins them: `form` are lines, `None` is the live table.
     pub(super) fn begin(
-        form: Option<LineForm>,
+        view: View,
         columns: Vec<Column>,
         facts: &WatchBegin,
         output: Option<OutputFile>,
         record: Option<OutputFile>,
     ) -> Result<Self, Ended> {
         let recording = record.map(|file| file.begin(true));
-        let lines = form.map(|form| Lines::begin(form, columns, facts, output)).transpose()?;
-        let mut all = Self { lines, picture: None, recording, told_count: 0 };
+        let lines = match view {
+            View::Lines(form) => Some(Lines::begin(form, columns, facts, output)?),
+            View::Screen | View::Table => None,
+        };
+        let tables = (view == View::Table).then(TimeZone::system);
+        let mut all = Self { lines, tables, picture: None, recording, told_count: 0 };
         all.record(&WatchLine::Begin(facts.clone()))?;
         // Last, so that earlier errors are printed on the normal terminal.
-        if form.is_none() {
+        if view == View::Screen {
             all.picture = Some(MonitorPicture::begin(&facts.host)?);
         }
         Ok(all)
@@ -100,19 +106,22 @@ impl MonitorSinks {
         if let Some(lines) = &mut self.lines {
             lines.take(interval)?;
         }
+        if let Some(zone) = &self.tables {
+            let text = watch_table::table(interval, zone);
+            print_to_reader(text.as_bytes()).map_err(|error| Ended::of_stdout(&error))?;
+        }
         if let Some(picture) = &mut self.picture {
             picture.take(interval, watch)?;
         }
         Ok(())
     }
 
-    /// Intervals that were shown.
+    /// Number of intervals that were shown.
     pub(super) fn told_count(&self) -> u64 {
         self.told_count
     }
 
-    /// Waits until `until_ns` on the clock that nobody sets, or a little less: what came meanwhile is to be
-    /// looked at in between.
+    /// Waits until `until_ns` on the monotonic clock, or a little less: signals and keys are polled in between.
     pub(super) fn wait(&mut self, until_ns: u64) -> Result<ControlFlow<()>, Ended> {
         let now_ns = sys::clock::monotonic_ns();
         let time = Duration::from_nanos(until_ns.saturating_sub(now_ns)).min(PATIENCE);
@@ -123,7 +132,7 @@ impl MonitorSinks {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Writes the last line of a recording. An earlier one stays if there is no interval.
+    /// Writes the last line of a recording. An earlier recording remains if there is no interval.
     pub(super) fn end(&mut self, missed_count: u64) -> Result<(), Ended> {
         if let Some(file) = self.recording.as_ref().filter(|file| file.is_untouched()) {
             say(&format!("WARNING: '{}': nothing was recorded; the file is unchanged", file.name().display()));

@@ -1,4 +1,4 @@
-//! A descriptor that the program was started with, to which lines are written.
+//! A descriptor inherited by the program, to which lines are written.
 
 use super::file::{Protected, Replace, beginning, is_marked};
 use super::place::Place;
@@ -9,11 +9,11 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use sys::file_identity::{self, FileState};
 
-/// Character devices that forget what is written to them.
+/// Character devices that discard all writes.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 
-/// A descriptor of our own for the inherited one with this number, if lines may go there: to a pipe, a socket, a terminal,
-/// or a file in which nothing is lost.
+/// Duplicates the inherited descriptor with this number, if lines may be written there: to a pipe, a socket, a
+/// terminal, or a file in which nothing is lost.
 pub(crate) fn inherited(number: u32, replace: Replace, protected: &[Protected]) -> Result<OwnedFd, String> {
     let text = |error: io::Error| error.to_string();
     let own = File::from(sys::descriptor::duplicate_for_writing(number).map_err(text)?);
@@ -34,7 +34,7 @@ pub(crate) fn inherited(number: u32, replace: Replace, protected: &[Protected]) 
     Ok(own.into())
 }
 
-/// Whether lines may go to this open regular file.
+/// Checks that lines may be written to this open regular file.
 fn check_file(file: &File, replace: Replace, protected: &[Protected]) -> Result<(), String> {
     const INSTEAD: &str = "give an empty file, or --replace-output";
     let text = |error: io::Error| error.to_string();
@@ -45,7 +45,7 @@ fn check_file(file: &File, replace: Replace, protected: &[Protected]) -> Result<
     if is_marked(file) {
         return Err("the file is a target created by diskspd: give another file".to_owned());
     }
-    // Messages go to standard error anyway, and may have gone there already.
+    // Messages go to standard error anyway, and may already have gone there.
     let is_stderr = file_identity::state(io::stderr()).is_ok_and(|stderr| stderr.is_same_file(&state));
     if replace.any || is_stderr || state.size_bytes == 0 {
         return Ok(());
@@ -60,7 +60,7 @@ fn check_file(file: &File, replace: Replace, protected: &[Protected]) -> Result<
     }
 }
 
-/// The file of the run that this is, under any name.
+/// The file of the run that is the same file, under any name.
 fn file_of_run<'a>(state: &FileState, protected: &'a [Protected]) -> Option<&'a Protected> {
     let is_it = |file: &&Protected| {
         let place = Place::of_target(&file.path);
@@ -69,20 +69,20 @@ fn file_of_run<'a>(state: &FileState, protected: &'a [Protected]) -> Option<&'a 
     protected.iter().find(is_it)
 }
 
-/// Why nothing can be printed: standard output is a file of the run, which reading alone would not change.
+/// The error if standard output is a file of the run, which reading alone would not change.
 pub(crate) fn misdirected_report(protected: &[Protected]) -> Option<String> {
     let state = file_identity::state(io::stdout()).ok().filter(|state| state.is_regular)?;
     let Protected { path, role } = file_of_run(&state, protected)?;
     Some(format!("standard output is '{}', {role}: send it to another file", path.display()))
 }
 
-/// The descriptor may be open for writing only.
+/// Kind of the document in a file; the descriptor may be open for writing only.
 fn kind_of_contents(file: &File) -> io::Result<Option<DocumentKind>> {
     let readable = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     Ok(DocumentKind::of(&beginning(&readable)?))
 }
 
-/// True if what is written comes behind all that is there.
+/// True if writes are appended to all existing contents.
 fn is_at_end(file: &File, state: &FileState) -> io::Result<bool> {
     let mut file = file;
     Ok(sys::descriptor::appends(file)? || file.stream_position()? == state.size_bytes)

@@ -1,11 +1,12 @@
-//! One file that is written: checked before the run, written under a private name in its directory,
-//! and put in its place only if nothing has changed there meanwhile.
+//! One output file: checked before the run, written under a temporary name in its directory, and renamed only if
+//! nothing has changed there in the meantime.
 
 use super::place::Place;
 use super::private::{self, PrivateFile};
 use cli::Form;
 use model::mark;
 use render::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
+use std::fmt::Display;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Read, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt as _};
@@ -13,17 +14,17 @@ use std::path::{Path, PathBuf};
 use sys::file_identity::{self, FileState};
 use sys::folder::Folder;
 
-/// Names beside the right one that are tried for a result that cannot go there.
+/// Maximum number of alternative names tried for a result whose name is taken.
 const NAMES_BESIDE_MAX: u32 = 10_000;
 
-/// A file that may not be replaced, and what it is to this run.
+/// A file that must not be replaced, and its role in this run.
 #[derive(Clone)]
 pub(crate) struct Protected {
     pub(crate) path: PathBuf,
     pub(crate) role: &'static str,
 }
 
-/// What may be replaced.
+/// Existing files that may be replaced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replace {
     /// Documents of this kind.
@@ -35,20 +36,20 @@ pub(crate) struct Replace {
 /// A file that can be written.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
-    /// As the user wrote it.
+    /// As the user typed it.
     name: PathBuf,
     place: Place,
     kind: DocumentKind,
-    /// Nobody but its owner may write to it, whatever the umask says: a later run goes by what it says.
+    /// True if only its owner may write to it, regardless of the umask: a later run relies on its contents.
     is_private: bool,
 }
 
 impl OutputFile {
-    /// Finds out whether a document can go there, without touching anything.
+    /// Checks that a document can be written there, without touching anything.
     pub(crate) fn check(path: &Path, replace: Replace, protected: &[Protected]) -> Result<Self, String> {
         let place = Place::for_output(path)?;
         for Protected { path, role } in protected {
-            // What cannot be found cannot be replaced.
+            // A file that cannot be found cannot be replaced.
             if Place::of_target(path).is_ok_and(|other| other.is(&place)) {
                 return Err(format!("the file is {role}"));
             }
@@ -56,8 +57,8 @@ impl OutputFile {
         Self::check_place(path.to_owned(), place, replace, "choose another name, or give --replace-output")
     }
 
-    /// The same for a name in a directory of ours that is held open: no symbolic link is followed. `path` is the
-    /// directory's, `instead` what to do where something else stands. The document can be written to by its owner only.
+    /// The same for a name in one of our directories that is held open: symbolic links are not followed. `path` is the
+    /// directory's, `instead` the advice if the name is taken. Only the owner can write to the document.
     pub(crate) fn check_within(
         folder: &Folder,
         path: &Path,
@@ -74,41 +75,41 @@ impl OutputFile {
         if let Some(found) = &place.found {
             check_existing(&place, found, replace, instead)?;
         }
-        // Not every file system has files without a name.
+        // Not every file system supports files without a name.
         let made = place.folder.create_nameless().or_else(|_| PrivateFile::create(&place.folder)?.file().try_clone());
         made.map_err(|error| format!("cannot create files in {}: {error}", place.folder_path().display()))?;
         Ok(Self { name, place, kind: replace.kind, is_private: false })
     }
 
-    /// As the user wrote it.
+    /// As the user typed it.
     pub(crate) fn name(&self) -> &Path {
         &self.name
     }
 
-    /// True if something stood there when it was checked.
+    /// True if there was a file when it was checked.
     pub(crate) fn is_there(&self) -> bool {
         self.place.found.is_some()
     }
 
-    /// True if both are one file.
+    /// True if both are the same file.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.place.is(&other.place)
     }
 
-    /// Begins lines that somebody reads as they are written. Nothing is touched before the first is written; if
-    /// something stands there and the first line is a header, before the second is.
+    /// Begins lines that are read as they are written. Nothing is touched before the first is written; if there is an
+    /// existing file and the first line is a header, before the second is.
     pub(crate) fn begin(self, has_header: bool) -> LineFile {
         let holds = has_header && self.place.found.is_some_and(|found| found.size_bytes > 0);
         LineFile { output: self, file: None, held: Vec::new(), holds }
     }
 
-    /// Opens it for lines of which the first is about to be written: empties it, or makes it.
+    /// Opens it for lines of which the first is about to be written: truncates or creates it.
     pub(crate) fn open(&self) -> io::Result<File> {
         let Place { folder, name, found, .. } = &self.place;
         let Some(found) = found else {
             return folder.create_new(name).map_err(taken);
         };
-        // Opened first, so that what is looked at is what is emptied.
+        // Opened first, so that the file checked is the file truncated.
         let file = folder.open_to_write(name)?;
         if !file_identity::state(&file)?.is_unchanged(found) {
             return Err(changed());
@@ -117,7 +118,7 @@ impl OutputFile {
         Ok(file)
     }
 
-    /// Writes behind what the file holds; others may have done so since it was checked.
+    /// Appends to the file; others may have appended since it was checked.
     pub(crate) fn add(&self, bytes: &[u8]) -> io::Result<()> {
         let Place { folder, name, found, .. } = &self.place;
         let mut file = match found {
@@ -127,19 +128,24 @@ impl OutputFile {
         if found.is_some_and(|found| !file_identity::state(&file).is_ok_and(|state| state.is_same_file(&found))) {
             return Err(changed());
         }
-        // Of two at the same time, the later one begins at the end of the other.
+        // Of two concurrent writers, the later one begins at the end of the other.
         file.lock()?;
         file.seek(SeekFrom::End(0))?;
         file.write_all(bytes)
     }
 
-    /// Writes the whole file under a private name and puts it in its place. It is written as it is made: that of a
-    /// long run may be larger than the memory there is.
+    /// Writes the whole file under a temporary name and renames it. It is written incrementally: that of a long run may
+    /// exceed the available memory.
     pub(crate) fn write(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         self.write_beginning(contents).map(drop)
     }
 
-    /// The same for a file that somebody goes on writing: it is open behind its beginning.
+    /// [`write`](Self::write) with an error that names the file.
+    pub(crate) fn save(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
+        self.write(contents).map_err(|error| cannot_write(&self.name, &error))
+    }
+
+    /// The same for a file to which further writes follow: it is open after its beginning.
     pub(crate) fn write_beginning(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
         const WRITABLE_BY_OTHERS: u32 = 0o022;
         let Place { folder, name, found, .. } = &self.place;
@@ -190,8 +196,13 @@ impl OutputFile {
     }
 }
 
-/// Writes a document under the first name that is free in a directory: the stem, or the stem and a number. Never
-/// replaces anything.
+/// The error for a file that could not be written.
+pub(crate) fn cannot_write(name: &Path, reason: &dyn Display) -> String {
+    format!("cannot write '{}': {reason}", name.display())
+}
+
+/// Writes a document under the first free name in a directory: the stem, or the stem and a number. Never replaces
+/// anything.
 pub(crate) fn write_new(
     folder: &Path,
     stem: &str,
@@ -201,7 +212,7 @@ pub(crate) fn write_new(
     write_new_within(&Folder::open(folder)?, stem, form, contents).map(|name| folder.join(name))
 }
 
-/// The same for a directory that is held open; the name.
+/// The same for a directory that is held open; returns the name.
 pub(crate) fn write_new_within(
     held: &Folder,
     stem: &str,
@@ -229,24 +240,24 @@ pub(crate) fn write_new_within(
     Err(io::Error::other(format!("all names that begin with {stem} are taken; move older results away")))
 }
 
-/// Lines that go to a file one by one.
+/// Lines written to a file one by one.
 pub(crate) struct LineFile {
     output: OutputFile,
-    /// Once a line was written.
+    /// Open after the first write.
     file: Option<File>,
-    /// The header, until the second line comes.
+    /// The header, until the second line is written.
     held: Vec<u8>,
-    /// True while all that is written is the header, and something stands there.
+    /// True while only the header was written, and there is an existing file.
     holds: bool,
 }
 
 impl LineFile {
-    /// As the user wrote its name.
+    /// As the user typed its name.
     pub(crate) fn name(&self) -> &Path {
         &self.output.name
     }
 
-    /// True if what stood there before still does.
+    /// True if the existing file is unchanged.
     pub(crate) fn is_untouched(&self) -> bool {
         self.file.is_none() && self.output.is_there()
     }
@@ -281,12 +292,12 @@ fn changed() -> io::Error {
     io::Error::other("the file changed after the run began; it was not overwritten")
 }
 
-/// Whether the existing file may be replaced.
+/// Checks that the existing file may be replaced.
 fn check_existing(place: &Place, found: &FileState, replace: Replace, instead: &str) -> Result<(), String> {
     if !found.is_regular {
         return Err(format!("it is {}; results can only be written to regular files", kind_of(&place.path)));
     }
-    // Whoever took the right to write away wanted to keep it.
+    // A file without write permission is meant to be kept.
     let unwritable = |error: io::Error| format!("the file cannot be replaced: {error}");
     place.folder.open_to_write(&place.name).map_err(unwritable)?;
     let unreadable = |error: io::Error| format!("the existing file cannot be read: {error}: {instead}");
@@ -310,7 +321,7 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace, instead: &
     }
 }
 
-/// True if it has the mark of a target, whatever that says, or may have it.
+/// True if it has the mark of a target, whatever its contents, or may have it.
 pub(super) fn is_marked(file: &File) -> bool {
     match sys::xattr::get(file, mark::ATTRIBUTE) {
         Ok(value) => value.is_some(),
@@ -318,7 +329,7 @@ pub(super) fn is_marked(file: &File) -> bool {
     }
 }
 
-/// As much of a file as tells what it is.
+/// The beginning of a file, long enough to identify it.
 pub(super) fn beginning(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(HEAD_BYTES as u64).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Where a path leads: a directory that is held open, and a name in it.
+//! Resolution of a path: a directory that is held open, and a name in it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,27 +8,27 @@ use std::path::{Component, Path, PathBuf};
 use sys::file_identity::FileState;
 use sys::folder::Folder;
 
-/// Folders whose files are the kernel's.
+/// Directories whose files belong to the kernel.
 const KERNEL_FOLDERS: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// As many as the kernel follows (`path_resolution(7)`).
+/// The limit of the kernel (`path_resolution(7)`).
 const LINKS_MAX: u32 = 40;
 
-/// Where a path leads after all symbolic links, and what is there.
+/// A path with all symbolic links resolved, and the file there.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) folder: Folder,
-    /// Of the directory itself.
+    /// State of the directory itself.
     folder_state: FileState,
     pub(super) name: OsString,
     /// The directory's path and the name.
     pub(super) path: PathBuf,
-    /// What is there; `None` = nothing.
+    /// The existing file; `None` = there is none.
     pub(super) found: Option<FileState>,
 }
 
 impl Place {
-    /// Where a result would go.
+    /// Resolves the path of a result.
     pub(super) fn for_output(path: &Path) -> Result<Self, String> {
         not_the_kernels(&std::path::absolute(path).map_err(|error| error.to_string())?)?;
         let place = Self::find(path)?;
@@ -36,7 +36,7 @@ impl Place {
         Ok(place)
     }
 
-    /// Where any path leads.
+    /// Resolves any path.
     pub(super) fn find(path: &Path) -> Result<Self, String> {
         let (folder, name) = match fs::canonicalize(path) {
             Ok(resolved) => {
@@ -52,14 +52,14 @@ impl Place {
         Ok(Self { path: folder.join(&name), folder: held, folder_state, name, found })
     }
 
-    /// A name in a directory that is held open: no symbolic link is followed. `path` is the directory's.
+    /// A name in a directory that is held open: symbolic links are not followed. `path` is the directory's.
     pub(super) fn within(folder: &Folder, path: &Path, name: &OsStr) -> io::Result<Self> {
         let folder = folder.try_clone()?;
         let (folder_state, found) = (folder.state()?, folder.find(name)?);
         Ok(Self { folder, folder_state, name: name.to_owned(), path: path.join(name), found })
     }
 
-    /// Where a target leads: it may be made through a symbolic link to what does not exist yet.
+    /// Resolves a target, which may be created through a dangling symbolic link.
     pub(super) fn of_target(path: &Path) -> Result<Self, String> {
         let mut path = path.to_owned();
         for _ in 0..LINKS_MAX {
@@ -74,14 +74,14 @@ impl Place {
         Err("too many symbolic links".to_owned())
     }
 
-    /// True if both are one file, hard links and bind mounts included, or will be one once it is made.
+    /// True if both are one file, including hard links and bind mounts, or will be one once created.
     pub(super) fn is(&self, other: &Self) -> bool {
         let is_same_name = self.folder_state.is_same_file(&other.folder_state) && self.name == other.name;
         let is_linked = |(ours, theirs): (&FileState, &FileState)| ours.is_same_file(theirs);
         is_same_name || self.found.as_ref().zip(other.found.as_ref()).is_some_and(is_linked)
     }
 
-    /// True if it lies directly in this directory.
+    /// True if it is directly in this directory.
     pub(super) fn is_in(&self, folder: &FileState) -> bool {
         self.folder_state.is_same_file(folder)
     }
@@ -92,16 +92,16 @@ impl Place {
     }
 }
 
-/// Where a path leads, or will lead once the directories on the way are made; `None` = it leads nowhere.
+/// The absolute path of a file once the missing directories are created; `None` = it cannot be resolved.
 pub(crate) fn future_path(path: &Path) -> Option<PathBuf> {
     let mut path = std::path::absolute(path).ok()?;
     for _ in 0..LINKS_MAX {
-        // What there is of it, and the names behind that.
+        // The existing part of it, and the remaining names.
         let there = path.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
         let (part, there) = there?;
         let left = path.strip_prefix(part).ok()?.to_owned();
         let Some(next) = left.components().next() else { return Some(there) };
-        // A link to what does not exist yet.
+        // A dangling symbolic link.
         if let Ok(target) = fs::read_link(there.join(next)) {
             let behind: PathBuf = left.components().skip(1).collect();
             path = there.join(target).join(behind);
@@ -119,7 +119,7 @@ pub(crate) fn future_path(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The directory and the name of what does not exist.
+/// The directory and the name of a missing file.
 fn missing(path: &Path) -> Result<(PathBuf, OsString), String> {
     if path.symlink_metadata().is_ok() {
         return Err("it is a dangling symbolic link".to_owned());

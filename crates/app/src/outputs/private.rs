@@ -1,4 +1,4 @@
-//! Files under private names, which become results once they are whole.
+//! Files under temporary names, which become results once they are complete.
 
 use render::document::{DocumentKind, HEAD_BYTES};
 use std::ffi::{OsStr, OsString};
@@ -9,13 +9,13 @@ use sys::file_identity::{self, FileState};
 use sys::folder::Folder;
 
 const PREFIX: &str = ".diskspd-";
-/// Digits behind it.
+/// Number of digits after the prefix.
 const DIGITS: usize = 16;
 /// The extended attribute of a file that is not complete.
 const ATTRIBUTE: &str = "user.diskspd-private";
 
-/// The extended attribute of documents that their beginning does not tell from others': some text reports have no line that
-/// `DiskSpd` does not write, and a workbook names no program.
+/// The extended attribute of documents that cannot be identified by their beginning: some text reports have no line
+/// that `DiskSpd` does not write, and a workbook names no program.
 const fn attribute_of(kind: DocumentKind) -> Option<&'static str> {
     match kind {
         DocumentKind::ResultText => Some("user.diskspd-text"),
@@ -29,13 +29,13 @@ fn mark(state: &FileState) -> String {
     format!("v1 size={} modified={}", state.size_bytes, state.modified_ns)
 }
 
-/// True if a document of this kind is marked and is as this program wrote it.
+/// True if a document of this kind is marked and unchanged since this program wrote it.
 pub(super) fn is_marked(file: &File, kind: DocumentKind) -> bool {
     let Some((attribute, state)) = attribute_of(kind).zip(file_identity::state(file).ok()) else { return false };
     sys::xattr::get(file, attribute).is_ok_and(|value| value.is_some_and(|value| value == mark(&state).as_bytes()))
 }
 
-/// A file that is being written. It is locked as long as it is, and removed if it never gets a name of its own.
+/// A file that is being written. It is locked until then, and removed if it is never renamed.
 pub(super) struct PrivateFile<'a> {
     folder: &'a Folder,
     name: OsString,
@@ -54,10 +54,10 @@ impl<'a> PrivateFile<'a> {
             }
         };
         let private = Self { folder, name, file, is_named: false };
-        // Others remove what bears the attribute and is not locked, so the lock comes first.
-        // Where nothing can be locked, nothing is removed either.
+        // Other processes remove files with the attribute that are not locked, so the lock comes first. If locks are
+        // unsupported, nothing is removed either.
         let _ = private.file.lock();
-        // Where there are no attributes, its content tells whose it is.
+        // Without extended attributes, its content identifies its writer.
         let _ = sys::xattr::set(&private.file, ATTRIBUTE, b"1");
         Ok(private)
     }
@@ -66,18 +66,18 @@ impl<'a> PrivateFile<'a> {
         &self.file
     }
 
-    /// Nothing more will be written.
+    /// Marks the file as complete: nothing more will be written.
     pub(super) fn complete(&self, kind: DocumentKind) -> io::Result<()> {
         self.file.sync_all()?;
         if let Some(attribute) = attribute_of(kind) {
             let mark = mark(&file_identity::state(&self.file)?);
-            // Where there are no attributes, the lines that only this program writes must do.
+            // Without extended attributes, the lines that only this program writes must suffice.
             let _ = sys::xattr::set(&self.file, attribute, mark.as_bytes());
         }
         Ok(())
     }
 
-    /// Takes the place of this very file; false if another stands there, or it has changed.
+    /// Replaces exactly this file; false if there is another, or it has changed.
     pub(super) fn take_place_of(&mut self, name: &OsStr, expected: &FileState) -> io::Result<bool> {
         if !self.folder.find(name)?.is_some_and(|found| found.is_unchanged(expected)) {
             return Ok(false);
@@ -87,12 +87,12 @@ impl<'a> PrivateFile<'a> {
             Err(error) => return Err(error),
             Ok(()) => match self.folder.find(&self.name)? {
                 Some(found) if found.is_unchanged(expected) => self.folder.remove(&self.name, &found)?,
-                // It came in the moment since the look, and gets its name back.
+                // It was created since the check, and gets its name back.
                 Some(_) => {
                     self.folder.exchange(&self.name, name)?;
                     return Ok(false);
                 }
-                // Somebody else has removed it already.
+                // It was removed by another process in the meantime.
                 None => {}
             },
         }
@@ -107,19 +107,19 @@ impl<'a> PrivateFile<'a> {
         Ok(())
     }
 
-    /// Keeps it under its private name and returns that name.
+    /// Keeps it under its temporary name and returns that name.
     pub(super) fn keep(&mut self) -> &OsStr {
         self.named();
         &self.name
     }
 
-    /// It is a result now, which nobody removes.
+    /// Records that it is a result now, which must not be removed.
     fn named(&mut self) {
         let _ = sys::xattr::remove(&self.file, ATTRIBUTE);
         self.is_named = true;
     }
 
-    /// Removes what runs that were killed have left in a directory. What cannot be looked at stays.
+    /// Removes files left in a directory by runs that were killed. Files that cannot be examined are kept.
     pub(super) fn remove_leftovers(folder: &Folder) {
         for name in folder.names(PREFIX).unwrap_or_default() {
             if is_private_name(&name)
@@ -148,7 +148,7 @@ fn is_private_name(name: &OsStr) -> bool {
     })
 }
 
-/// The file of this name, if it is ours and nobody writes it any more.
+/// The file of this name, if it is ours and no longer being written.
 fn leftover(folder: &Folder, name: &OsStr) -> io::Result<Option<FileState>> {
     let file = folder.open_to_look(name)?;
     let state = file_identity::state(&file)?;

@@ -6,7 +6,7 @@ use model::device_interval::DeviceReading;
 use model::record::CpuTimes;
 use std::collections::BTreeSet;
 
-/// Looks at the machine, and remembers what it saw.
+/// Samples the activity of the machine, and keeps the last sample.
 pub(super) struct MachineWatch {
     machine: Root,
     /// By the kernel's names.
@@ -22,7 +22,7 @@ impl MachineWatch {
         Self { machine, devices, reading, cpus }
     }
 
-    /// What happened since the last look. What cannot be read is not shown.
+    /// Activity since the last sample. Values that cannot be read are not shown.
     pub(super) fn look(&mut self) -> MachineLook {
         let (reading, cpus) = (host::device_reading(&self.machine), host::cpu_times(&self.machine).unwrap_or_default());
         let both = self.reading.as_ref().zip(reading.as_ref());

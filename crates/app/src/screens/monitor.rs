@@ -1,4 +1,4 @@
-//! Devices on a full screen.
+//! The devices on a full screen.
 
 use crate::output::wants_colours;
 use crate::status::Ended;
@@ -19,7 +19,7 @@ pub(crate) struct MonitorPicture {
 }
 
 impl MonitorPicture {
-    /// Takes the terminal over; `host` is the name of the machine.
+    /// Takes over the terminal; `host` is the name of the machine.
     pub(crate) fn begin(host: &str) -> Result<Self, Ended> {
         let screen = Screen::enter(Stream::Stdout)
             .map_err(|error| Ended::Failed(format!("cannot use the terminal: {error}; --csv works without one")))?;

@@ -11,23 +11,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How long to wait for keys before updates are processed.
+/// Time to wait for keys before updates are processed.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The screen while it is ours, and what is on it.
+/// The screen in use and its contents.
 pub(crate) struct RunPicture {
     screen: Screen,
     state: RunScreen,
     machine: MachineWatch,
     has_colours: bool,
-    /// Set when the user wants the run to end.
+    /// Set when the user ends the run.
     interrupt: Arc<AtomicBool>,
     is_stale: bool,
 }
 
 impl RunPicture {
-    /// Takes the terminal over. `devices` are those below the targets, by the kernel's names; `interrupt` is set when
-    /// the user wants the run to end.
+    /// Takes over the terminal. `devices` are those below the targets, by the kernel's names; `interrupt` is set when
+    /// the user ends the run.
     pub(crate) fn begin(
         command_line: &str,
         time_spans: u64,
@@ -40,22 +40,22 @@ impl RunPicture {
         Ok(Self { screen, state, machine, has_colours: wants_colours(), interrupt, is_stale: true })
     }
 
-    /// A timespan begins.
+    /// Starts a timespan.
     pub(crate) fn begin_time_span(&mut self, number: u64, targets: Vec<String>, load: String) {
         self.state().begin(number, targets, load);
     }
 
-    /// Something goes on that has no figures.
+    /// Shows the progress of an activity without measurements.
     pub(crate) fn status(&mut self, status: String) {
         self.state().status(status);
     }
 
-    /// Something that the user should see.
+    /// Shows a message for the user.
     pub(crate) fn message(&mut self, message: String) {
         self.state().message(message);
     }
 
-    /// What is shown, to be changed.
+    /// The contents of the screen, to be changed.
     fn state(&mut self) -> &mut RunScreen {
         self.is_stale = true;
         &mut self.state
@@ -67,7 +67,7 @@ impl RunPicture {
         self.state().take(interval, look);
     }
 
-    /// Draws what is new, then waits for keys for a moment.
+    /// Draws updates, then waits for keys for a moment.
     ///
     /// # Errors
     ///

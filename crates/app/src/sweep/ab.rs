@@ -1,13 +1,13 @@
-//! `diskspd ab`: what its pairs say, and the exit status.
+//! `diskspd ab`: the results of its pairs, and the exit status.
 
 use crate::compare::{gates, is_resolved, name};
 use crate::output::say;
 use crate::status::Status;
-use cli::subcommand::ab::AbOptions;
 use cli::subcommand::compare::ChangeLimit;
+use cli::subcommand::sweep::AbOptions;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
 
-/// 4 if a limit is exceeded, 6 if that, or any difference, cannot be told.
+/// 4 if a limit is exceeded, 6 if that, or any difference, cannot be determined.
 pub(super) fn status(answer: Option<&AbAnswer>, options: &AbOptions) -> Status {
     let Some(answer) = answer else { return Status::CannotTell };
     if options.limits.is_empty() {
@@ -17,7 +17,7 @@ pub(super) fn status(answer: Option<&AbAnswer>, options: &AbOptions) -> Status {
     gates(&options.limits, |limit| gate(limit, answer))
 }
 
-/// A latency without a scope is each that the application waits for.
+/// A latency without a scope covers each kind of I/O that the application waits for.
 fn gate(limit: &ChangeLimit, answer: &AbAnswer) -> Status {
     let Ok(name) = name(limit) else { return Status::Refused };
     let is_meant = |found: &&AbFigure| found.figure == name.metric && (is_resolved(&name) || found.scope == name.scope);
@@ -40,9 +40,7 @@ fn gate_figure(limit: &ChangeLimit, found: &AbFigure) -> Status {
     if is_significant || !limit.may_be_exceeded_by((low_percent, high_percent)) {
         return Status::Done;
     }
-    say(&format!(
-        "--fail-if '{typed}' cannot be judged: the change is {low_percent:+.1} % to {high_percent:+.1} %; more pairs are \
-         needed"
-    ));
+    let interval = report::numbers::interval_of_change((low_percent, high_percent));
+    say(&format!("--fail-if '{typed}' cannot be judged: the change is {interval}; more pairs are needed"));
     Status::CannotTell
 }

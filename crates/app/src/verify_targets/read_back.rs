@@ -1,4 +1,4 @@
-//! Reads one target with several threads and checks what is there.
+//! Reads one target with several threads and checks its contents.
 
 use super::report::{CorruptUnit, ExpectedUnit, FoundUnit, Progress, TargetReport};
 use crate::target_reading::{in_chunks, parts_to_read, read};
@@ -19,20 +19,20 @@ use verify::map::State;
 use verify::saved::{SavedStates, SavedTarget};
 use verify::unit::{HEADER_BYTES, Header, SECTOR_BYTES, UNIT_BYTES_MAX, UnitSize, first_bytes, is_intact};
 
-/// What is read alone where a larger read failed.
+/// Size of the smaller reads after a larger one failed, in bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// What units are compared with.
+/// Reference for the contents of the units.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Expectation<'a> {
-    /// Themselves.
+    /// Each unit's own header.
     Alone,
     /// The saved map of a run.
     Map { run: u64, target: u32, unit: UnitSize, is_exact: bool, states: &'a SavedStates },
 }
 
 impl<'a> Expectation<'a> {
-    /// The map of a target; `None` if its unit is not one.
+    /// The map of a target; `None` if its unit size is invalid.
     pub(super) fn of_run(run: u64, saved: &SavedTarget, states: &'a SavedStates) -> Option<Self> {
         let unit = UnitSize::new(saved.unit_bytes.into())?;
         Some(Self::Map { run, target: saved.target, unit, is_exact: saved.is_exact, states })
@@ -44,14 +44,14 @@ impl<'a> Expectation<'a> {
 pub(super) struct ReadBack<'a> {
     pub(super) path: PathBuf,
     pub(super) size_bytes: u64,
-    /// Tags of its lasting names; none = unknown.
+    /// Tags of its persistent names; none = unknown.
     pub(super) tags: Vec<u64>,
-    /// Where it begins to read: a multiple of every unit.
+    /// Offset of the first read: a multiple of every unit size.
     pub(super) from_bytes: u64,
     pub(super) expectation: Expectation<'a>,
-    /// It is known to be the target of the run.
+    /// True if it is known to be the target of the run.
     pub(super) is_certain: bool,
-    /// From the saving of the map to the last change of the file.
+    /// Time from the saving of the map to the last change of the file.
     pub(super) changed_after_ns: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl ReadBack<'_> {
         Self { from_bytes: from_bytes.min(self.size_bytes), ..self }
     }
 
-    /// What is to be read.
+    /// Number of bytes to be read.
     pub(super) fn wanted_bytes(&self) -> u64 {
         self.size_bytes - self.from_bytes
     }
@@ -104,7 +104,7 @@ impl ReadBack<'_> {
         Ok(report)
     }
 
-    /// Checks the units that the target is too short for: what is missing reads as zeros do.
+    /// Checks the units beyond the end of a target that is too short: missing data reads as zeros.
     fn beyond_end(&self, progress: &mut Progress) {
         let Expectation::Map { run, target, unit, is_exact: true, states } = self.expectation else { return };
         let zeros = vec![0; unit.bytes() as usize];
@@ -128,13 +128,13 @@ impl ReadBack<'_> {
     /// Checks the units that begin in one chunk.
     fn chunk(&self, reader: &mut DirectReader, Range { start: offset, end }: Range<u64>) -> Progress {
         let mut progress = Progress::of_read(end - offset, &self.tags);
-        // A unit that is out of place may begin in one chunk and end in the next.
+        // A misplaced unit may begin in one chunk and end in the next.
         let wanted = self.size_bytes.min(end + UNIT_BYTES_MAX as u64) - offset;
         if let Ok(bytes) = read(reader, offset, wanted) {
             self.check(reader, offset, end, &bytes, &mut progress);
             return progress;
         }
-        // Which of its blocks cannot be read?
+        // Find the blocks of it that cannot be read.
         progress.failed_reads += 1;
         for block in (offset..end).step_by(BLOCK_BYTES as usize) {
             let block_end = end.min(block + BLOCK_BYTES);
@@ -143,7 +143,7 @@ impl ReadBack<'_> {
                 Err(error) if error.raw_os_error().is_some_and(is_unreadable) => {
                     self.unreadable(block, block_end, &error, &mut progress);
                 }
-                // The target became shorter, or this machine could not read it: that is nothing that is wrong with its data.
+                // The target became shorter, or this machine could not read it: that is not an error in its data.
                 Err(error) => progress.not_read(block_end - block, &error),
             }
         }
@@ -189,7 +189,7 @@ impl ReadBack<'_> {
                         }
                         Verdict::NotCheckable => {}
                     }
-                    // Another unit may begin in what is left of one that was written over.
+                    // Another unit may begin in the rest of one that was overwritten.
                     let step = if verdict == Verdict::NotCheckable { sector } else { unit };
                     if verdict != Verdict::Right {
                         progress.coverage.note_rest(step);

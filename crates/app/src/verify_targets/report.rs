@@ -1,11 +1,11 @@
-//! What `diskspd verify` found, as text and JSON.
+//! Findings of `diskspd verify`, as text and JSON.
 
 use crate::target_reading::{Found, OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
 use crate::unit_evidence::{UnitEvidence, WrongUnit, second_read_words};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
 use model::units::{Bytes, counted, percent_rounded_down};
-use model::verification::{ExpectedContent, UnitWrite};
+use model::verification::{ExpectedContent, Outcome, UnitWrite};
 use render::document::VERIFY_SCHEMA;
 use report::{CorruptUnitText, Report, VerifiedTarget};
 use serde::Serialize;
@@ -19,26 +19,11 @@ use verify::later::LaterRuns;
 use verify::run_number;
 use verify::unit::Header;
 
-/// Corrupt units that are kept of each target.
+/// Maximum number of corrupt units kept per target.
 const KEPT_MAX: usize = 100;
 
-/// Torn units that are printed of each target.
+/// Maximum number of torn units printed per target.
 const TORN_SHOWN_MAX: usize = 10;
-
-/// What came out for all targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Outcome {
-    /// All that could be checked is right.
-    Good,
-    /// Anything is corrupt.
-    Corrupt,
-    /// Nothing is corrupt; a target could not be read.
-    Failed,
-    /// Nothing is corrupt; on a target nothing could be checked, it was not read to its end, it has unfinished units, units
-    /// may be missing, or a later run wrote to it.
-    CannotTell,
-}
 
 /// The whole report.
 #[derive(Debug, Serialize)]
@@ -49,61 +34,61 @@ pub(super) struct VerifyReport {
     pub(super) targets: Vec<TargetReport>,
 }
 
-/// What was found on a target.
+/// Findings on a target.
 #[derive(Debug, Serialize)]
 pub(super) struct TargetReport {
     #[serde(with = "model::path")]
     path: PathBuf,
     size_bytes: u64,
-    /// Where it began (`--from`).
+    /// Offset of the first read (`--from`).
     pub(super) from_bytes: u64,
     /// Less than the rest of the size if it was interrupted, or became shorter.
     read_bytes: u64,
-    /// Where to go on (`--from`) after an interruption; null = it was read to the end.
+    /// Offset at which to continue (`--from`) after an interruption; null = it was read to the end.
     pub(super) resume_bytes: Option<u64>,
-    /// Why it could not be read; null = it could.
+    /// The reason why it could not be read; null = it could.
     error: Option<String>,
     /// Reads that failed; their blocks were read one by one, and those that failed again are corrupt units.
     failed_reads: u64,
     pub(super) past_page_cache: bool,
-    /// False: units were only compared with themselves.
+    /// False: units were only compared with their own headers.
     pub(super) compared_with_map: bool,
-    /// Of the saved map.
+    /// The run of the saved map.
     pub(super) run: Option<String>,
     pub(super) unit_bytes: Option<u64>,
     /// Units of the target; null without a map.
     pub(super) units: Option<u64>,
-    /// Units of which the map knows what they must hold.
+    /// Units whose expected contents are in the map.
     pub(super) known_units: Option<u64>,
     /// Units with a header.
     found_units: u64,
     checked_units: u64,
     unchecked_units: u64,
-    /// Units without a map that have sectors of several writes, or that a copy into a mapping left: what a killed run or a
-    /// power cut leaves. They are not checked.
+    /// Units without a map that have sectors of several writes, or that a copy into a mapping left: the effect of a
+    /// killed run or a power cut. They are not checked.
     unfinished_units: u64,
     /// The first 100 of these.
     unfinished: Vec<CorruptUnit>,
-    /// Units at another place than their headers name, of runs most of whose units are: what was written to another
-    /// target, such as a file on this device. They are not checked.
+    /// Units at another place than their headers name, of runs most of whose units are: written to another target, such
+    /// as a file on this device. They are not checked.
     displaced_units: u64,
-    /// Without a map: units that runs wrote, that are not there, and that are more than later runs can have overwritten.
+    /// Without a map: units that runs wrote, that are missing, and that are more than later runs can have overwritten.
     pub(super) missing_units: u64,
-    /// Without a map: bytes that belong to no unit, where units may have been. 0 if all units of all runs are there.
+    /// Without a map: bytes that belong to no unit, where units may have been. 0 if all units of all runs are present.
     pub(super) unknown_bytes: u64,
-    /// The latest run that wrote to the target after that of the map; null = none did where the map says what must be there,
-    /// or there is no map.
+    /// The latest run that wrote to the target after that of the map; null = none did in the range with contents known
+    /// from the map, or there is no map.
     later_run: Option<LaterRun>,
     /// Nanoseconds from the saving of the map to the last change of the file; null = it was not changed.
     pub(super) changed_after_ns: Option<u64>,
-    /// False: nothing tells whether it is the target of the run of the map, and no unit of that run is on it. Then nothing
-    /// but what cannot be read counts as corrupt.
+    /// False: the target cannot be identified as that of the run of the map, and no unit of that run is on it. Then
+    /// only unreadable bytes count as corrupt.
     is_target_of_run: bool,
-    /// Of the target's bytes.
+    /// Percentage of the target's bytes.
     checked_percent: f64,
     corrupt_units: u64,
     corrupt_by_class: BTreeMap<&'static str, u64>,
-    /// The first 100 in the order of their offsets.
+    /// The first 100, by offset.
     first: Vec<CorruptUnit>,
 }
 
@@ -111,11 +96,11 @@ pub(super) struct TargetReport {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct LaterRun {
     run: String,
-    /// When it began, in milliseconds since 1970.
+    /// Time when it began, in milliseconds since 1970.
     started_unix_ms: u64,
     /// Units of all later runs.
     units: u64,
-    /// Units that differ from the map: they are not corrupt for that.
+    /// Units that differ from the map, and are not corrupt for that reason.
     differing_units: u64,
 }
 
@@ -125,23 +110,23 @@ pub(super) struct CorruptUnit {
     pub(super) offset_bytes: u64,
     pub(super) class: Class,
     pub(super) expected: ExpectedUnit,
-    /// What its header says; null = it has none.
+    /// Contents of its header; null = it has none.
     pub(super) found: Option<FoundUnit>,
     /// Its first 64 bytes in hexadecimal.
     pub(super) first_bytes: String,
-    /// A second read returned what was expected.
+    /// True if a second read returned the expected contents.
     pub(super) second_read_is_right: Option<bool>,
     pub(super) error: Option<String>,
     #[serde(flatten)]
     pub(super) evidence: UnitEvidence,
     #[serde(skip)]
     pub(super) unit_bytes: u64,
-    /// When it was read, by `CLOCK_MONOTONIC`.
+    /// Time of its read, by `CLOCK_MONOTONIC`.
     #[serde(skip)]
     pub(super) at_ns: u64,
 }
 
-/// What a unit must hold.
+/// Expected contents of a unit.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ExpectedUnit {
@@ -151,7 +136,7 @@ pub(super) enum ExpectedUnit {
     Content(ExpectedContent),
 }
 
-/// What a header says.
+/// Contents of a header.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FoundUnit {
     is_intact: bool,
@@ -176,7 +161,7 @@ impl FoundUnit {
     }
 }
 
-/// What was found so far.
+/// Findings so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub(super) read_bytes: u64,
@@ -190,7 +175,7 @@ pub(super) struct Progress {
     first: Vec<CorruptUnit>,
     unfinished_units: u64,
     unfinished: Vec<CorruptUnit>,
-    /// Without a map: where the units of each run are.
+    /// Without a map: the places of the units of each run.
     places: BTreeMap<u64, Places>,
     /// Without a map.
     pub(super) coverage: Coverage,
@@ -202,7 +187,7 @@ pub(super) struct Progress {
     error: Option<String>,
 }
 
-/// Where units of a run are.
+/// Places of the units of a run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Places {
     right: u64,
@@ -251,8 +236,8 @@ impl Progress {
         Self { read_bytes, later: LaterRuns::new(tags), ..Self::default() }
     }
 
-    /// Nothing tells whether it is the target of the run: if no unit of the run is on it, nothing but what cannot be read
-    /// counts as corrupt.
+    /// Handles a target that cannot be identified as that of the run: if no unit of the run is on it, only unreadable
+    /// bytes count as corrupt.
     pub(super) fn absolve_other_target(&mut self) {
         self.is_other_target = self.found_units == 0;
         if !self.is_other_target {
@@ -264,7 +249,7 @@ impl Progress {
         self.first.retain(|unit| unit.class == Class::Unreadable);
     }
 
-    /// Counts units of holes: nothing is known of them, and they were not read.
+    /// Counts units in holes, whose contents are unknown, and which were not read.
     pub(super) fn skip(&mut self, bytes: u64, units: u64) {
         self.read_bytes += bytes;
         self.unchecked_units += units;
@@ -279,7 +264,7 @@ impl Progress {
         }
     }
 
-    /// So many bytes could not be read; those behind the end of a file that became shorter are no error.
+    /// Counts this many bytes as unreadable; those beyond the end of a file that became shorter are not an error.
     pub(super) fn not_read(&mut self, bytes: u64, error: &io::Error) {
         self.read_bytes -= bytes;
         if error.kind() != io::ErrorKind::UnexpectedEof {
@@ -296,7 +281,7 @@ impl Progress {
         *if class == Class::Duplicated { &mut places.duplicated } else { &mut places.misdirected } += 1;
     }
 
-    /// A unit is of a later run, where the map says otherwise or is too small to tell.
+    /// Counts a unit of a later run where the map has other contents or is too small.
     pub(super) fn differs(&mut self) {
         self.differing_units += 1;
         self.unchecked_units += 1;
@@ -315,7 +300,7 @@ impl Progress {
         keep_first(&mut self.first);
     }
 
-    /// Takes back what `accused` says of units of a class; gives how many.
+    /// Withdraws findings about `units` units of a class; returns how many.
     fn absolve(&mut self, class: Class, units: u64) -> u64 {
         let all = self.by_class.remove(&class).unwrap_or(0);
         let left = all.saturating_sub(units);
@@ -330,7 +315,7 @@ impl Progress {
         units
     }
 
-    /// Units of another target are no damage: a run that has most of its units elsewhere did not write to this one.
+    /// Withdraws units of another target: a run that has most of its units elsewhere did not write to this one.
     fn absolve_displaced(&mut self) -> u64 {
         let is_displaced = |places: &Places| places.misdirected + places.duplicated > places.right;
         let displaced: BTreeMap<u64, Places> = self
@@ -350,7 +335,7 @@ impl Progress {
         })
     }
 
-    /// Units that differ from the map of a run are no damage where a later run wrote.
+    /// Withdraws differences from the map of a run where a later run wrote.
     fn absolve_changed(&mut self) -> Option<LaterRun> {
         let later = std::mem::take(&mut self.later).finish()?;
         let mut differing_units = self.differing_units;
@@ -441,18 +426,18 @@ impl TargetReport {
         self.read_bytes < self.size_bytes - self.from_bytes
     }
 
-    /// True if something that was written with `--verify` may be missing.
+    /// True if data written with `--verify` may be missing.
     fn has_gaps(&self) -> bool {
         self.missing_units > 0 || self.unknown_bytes > 0
     }
 
-    /// The target, with the error.
+    /// The target and its error.
     pub(super) fn failure(&self) -> Option<String> {
         let error = self.error.as_ref()?;
         Some(format!("cannot read '{}': {error}", self.path.display()))
     }
 
-    /// What else is to be known of the reading.
+    /// Further notes on the reading.
     fn notes(&self) -> Vec<String> {
         let is_incomplete = self.is_incomplete() || self.resume_bytes.is_some();
         let read = is_incomplete.then(|| {
@@ -490,7 +475,7 @@ impl TargetReport {
         notes.into_iter().flatten().collect()
     }
 
-    /// Units that were checked, and that were not.
+    /// Numbers of units that were checked, and of those that were not.
     fn counts(&self) -> Vec<(&'static str, String)> {
         let known = match (self.known_units, self.units) {
             (Some(known), Some(units)) => format!("{known} of {}", counted(units, "unit")),
@@ -543,7 +528,7 @@ impl TargetReport {
 }
 
 impl LaterRun {
-    /// In UTC.
+    /// Its start time in UTC.
     fn began(&self) -> String {
         let time = i64::try_from(self.started_unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
         time.map_or_else(|| "at an unknown time".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())

@@ -1,4 +1,4 @@
-//! Presets that accept storage: each limit with its outcome and source, one last line for all, and the exit status.
+//! Presets for storage acceptance: each limit with its outcome and source, one last line for all, and the exit status.
 
 use std::time::Duration;
 use testkit::{Faulty, Finished, Mounted, Workplace, or_skip, workplace};
@@ -12,7 +12,7 @@ fn last_line(run: &Finished) -> &str {
     run.stdout.lines().last().unwrap_or_default()
 }
 
-/// The file of a preset, with other words in place of some.
+/// The file of a preset with text replaced.
 fn edited(place: &Workplace, preset: &str, changes: &[(&str, &str)]) -> String {
     let shown = place.diskspd(&format!("preset show {preset} --toml")).run();
     shown.expect_status(0);
@@ -26,7 +26,7 @@ fn edited(place: &Workplace, preset: &str, changes: &[(&str, &str)]) -> String {
     name
 }
 
-/// The same with limits that any storage keeps.
+/// The same with limits that any storage meets.
 fn lenient(place: &Workplace, preset: &str) -> String {
     let limits = [("etcd", "flush.p99<10ms"), ("k8s-node", "commit.p99<25ms"), ("postgres-commit", "commit.p99<10ms")];
     let (_, limit) = limits.into_iter().find(|(name, _)| *name == preset).expect("a preset");
@@ -103,7 +103,7 @@ fn a_percentile_of_too_few_flushes_cannot_tell() {
     }
 }
 
-/// Reads and writes past the page cache of what has no other place are none of a disk.
+/// Direct I/O to a file system without a disk does not measure a disk.
 #[test]
 fn an_invalid_run_cannot_tell() {
     let place = workplace!();

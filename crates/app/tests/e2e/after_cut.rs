@@ -1,4 +1,4 @@
-//! `diskspd verify --journal` after a cut: a killed load, a disk whose volatile cache was lost, and journals that are torn.
+//! `diskspd verify --journal` after a cut: a killed load, a disk whose volatile cache was lost, and torn journals.
 
 use serde_json::Value;
 use std::fs::{self, File};
@@ -13,13 +13,13 @@ use verify::unit::{Header, Pool};
 
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// An empty directory for the journal: what an earlier run left there is not waited for.
+/// An empty directory for the journal, so that records of an earlier run are not waited for.
 fn empty_journal(place: &Workplace) {
     let _ = fs::remove_dir_all(place.path("journal"));
     fs::create_dir(place.path("journal")).expect("a new directory");
 }
 
-/// Waits until the log of the first thread has so many bytes of records.
+/// Waits until the log of the first thread has this many bytes of records.
 fn wait_for_records(run: &mut Running, journal: &Path, bytes: u64) {
     wait_for_records_in(run, &journal.join("log.0"), bytes);
 }
@@ -43,7 +43,7 @@ fn number(report: &Value, name: &str) -> u64 {
     report["targets"][0][name].as_u64().unwrap_or_else(|| panic!("{name}: {report}"))
 }
 
-/// How often something is done: a few times, or as often as this variable says.
+/// Number of rounds: the usual one, or the value of this variable.
 fn rounds(variable: &str, usual: u64) -> u64 {
     let set = std::env::var(variable);
     set.map_or(usual, |rounds| rounds.parse().unwrap_or_else(|_| panic!("{variable} is a number of rounds")))
@@ -78,7 +78,7 @@ fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
         durable += number(&report, "durable_units");
     }
     assert!(durable > 0);
-    // The next run replaces the logs, and one that ends well leaves the map alone.
+    // The next run replaces the logs, and one that ends normally leaves only the map.
     place
         .diskspd(
             "-c4M -b4K -r -w50 -d60 -W0 --max-ios=2000 --verify --overwrite --journal=journal --journal-here a.dat",
@@ -97,7 +97,7 @@ fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
         .expect_stdout(&["the map of the run (--journal)"]);
 }
 
-/// A load on a disk whose power is cut in the middle of it, after so many bytes of records, and comes back.
+/// Cuts the power of a disk during a load, after this many bytes of records, and restores it.
 fn cut(place: &Workplace, name: &str, flushing: Flushing, load: &str, bytes: u64) -> Result<Volatile, String> {
     let disk = Volatile::mounted(place, name, 4 << 20, flushing)?;
     empty_journal(place);
@@ -136,7 +136,8 @@ fn each_answer_after_a_cut_equals_the_disks_own_log() {
     let mut random = Random::new(3);
     for round in 0..rounds("DISKSPD_TEST_CUTS", 2) {
         let flushing = [Flushing::Ignored, Flushing::Partial, Flushing::Honest][round as usize % 3];
-        // What is in flight when a flush begins is only the disk's to know. Units of a sector are there or not.
+        // The outcome of writes in flight when a flush begins depends on the disk. Units of a sector are present or
+        // not.
         let is_alone = round % 2 == 1;
         let load = if is_alone { "-b512 -o1 -t1" } else { "-b4K -o8 -t2" };
         let every = if round < 2 { 20 } else { 5 + random.below(100) };
@@ -158,7 +159,7 @@ fn each_answer_after_a_cut_equals_the_disks_own_log() {
         if is_alone {
             let counts = (count("corrupt_units"), count("unflushed_units"));
             assert_eq!(counts, (known.lost.len() as u64, known.unflushed.len() as u64), "{about}");
-            // And a unit whose first write failed.
+            // Also a unit whose first write failed.
             let right = known.right.len() as u64;
             assert!((right..=right + 1).contains(&count("right_units")), "{right}: {about}");
         }
@@ -174,7 +175,7 @@ fn each_answer_after_a_cut_equals_the_disks_own_log() {
         run.expect_status(5)
             .expect_stdout(&["Verification after a cut (experimental): CORRUPT", "\ndurable   change "]);
         if round == 1 {
-            // Reordered: later writes are there.
+            // Reordered: later writes are present.
             assert!(self::number(&report, "lost_before_last") > 0, "{report}");
             run.expect_told(&["a flush was not honoured, or writes were reordered across it"]);
         }
@@ -220,7 +221,7 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
     check("another head", true);
     fs::remove_file(&log).expect("ours");
     check("missing", true);
-    // As if nothing more had been logged: the tickets of the other log tell, or the changes that are on the target.
+    // As if nothing more had been logged: revealed by the tickets of the other log, or by the changes on the target.
     let zeros_after = |path: &Path, whole: &[u8], bytes: usize| {
         let kept = &whole[..HEAD_BYTES as usize + bytes];
         fs::write(path, [kept, &vec![0; whole.len() - kept.len()]].concat()).expect("room");
@@ -253,7 +254,7 @@ fn a_torn_journal_is_recognised_and_accuses_nobody() {
     fs::write(&run_file, &content).expect("room");
     place.file("b.dat", &[0; 4096]);
     place.diskspd("verify --journal journal b.dat").run().expect_status(3).expect_stderr(&["did not verify 'b.dat'"]);
-    // Other people's files are not replaced.
+    // Files of other programs are not replaced.
     fs::write(&log, "somebody's").expect("room");
     place.diskspd(words).run().expect_status(3).expect_stderr(&["is not a log of diskspd, and is never replaced"]);
     assert_eq!(fs::read(&log).expect("still there"), b"somebody's");
@@ -272,7 +273,8 @@ fn a_run_that_goes_on_is_not_verified_and_its_journal_is_not_taken() {
     place.diskspd("verify --journal journal a.dat").run().expect_status(0);
 }
 
-/// Kills a load that writes the 256 units of `a.dat` one after the other, each several times; the ticket of its last write.
+/// Kills a load that writes the 256 units of `a.dat` one after the other, each several times; returns the ticket of its
+/// last write.
 fn last_change_of_killed_load(place: &Workplace) -> u64 {
     fs::create_dir(place.path("journal")).expect("a new directory");
     let words = "-c1M -b4K -s -w100 -o1 -t1 -Sw -d600 -W0 --verify --journal=journal --journal-here a.dat";
@@ -296,7 +298,7 @@ fn what_is_damaged_after_a_cut_is_found() {
     file().write_all_at(&[0xA5; 4096], at(60)).expect("room");
     let mut byte = [0];
     file().read_exact_at(&mut byte, at(70) + 2000).expect("inside");
-    // A byte of its own could be the one that is there.
+    // A byte of the unit could equal the existing one.
     file().write_all_at(&[!byte[0]], at(70) + 2000).expect("room");
     // Misdirected writes of a later load to another file.
     let later = "-c1M -b4K -s -w100 -o1 -t1 -d60 -W0 --max-bytes=1M --verify --overwrite";
@@ -318,7 +320,7 @@ fn what_is_damaged_after_a_cut_is_found() {
     assert_eq!((number(&report, "corrupt_units"), number(&report, "later_units")), (0, 256), "{report}");
 }
 
-/// The record of a write was lost that had torn a unit: the unit itself is the only trace of it.
+/// The record of a write that tore a unit was lost: the unit is the only trace of it.
 #[test]
 fn a_write_in_flight_whose_record_is_lost_accuses_nobody() {
     let place = workplace!();
@@ -340,7 +342,7 @@ fn a_write_in_flight_whose_record_is_lost_accuses_nobody() {
         let found = (number(&report, "torn_units"), &report["journal_ends_early"]);
         assert!(found.0 >= allowed && found.1 == true, "{from}: {report}");
     }
-    // Changed bits are damage whatever is lost.
+    // Changed bits are corruption, whatever records are lost.
     let mut unit = whole;
     unit[24] ^= 1;
     unit[32] ^= 2;
@@ -413,7 +415,7 @@ fn the_storage_comes_back_whatever_ends_a_series() {
     let run = series("2", "kill -KILL $DISKSPD_PID; exit 3", "a.dat").run();
     run.expect_status(1).expect_stderr(&["cycle 1: the command of --cut failed"]);
     fs::remove_file(place.path("back")).expect("the storage came back");
-    // Ctrl+C in a terminal is for the load and the commands, too.
+    // Ctrl+C in a terminal also reaches the load and the commands.
     let cut = "kill -KILL $DISKSPD_PID; touch cut; while ! test -e go; do sleep 0.05; done";
     let mut run = series("2", cut, "a.dat").start();
     run.wait_until("the cut", |_| place.path("cut").exists());
@@ -424,7 +426,7 @@ fn the_storage_comes_back_whatever_ends_a_series() {
     run.expect_stdout(&["0 of 2 cycles", "incomplete"]);
     fs::remove_file(place.path("back")).expect("the storage came back");
     fs::remove_file(place.path("cut")).expect("it was made above");
-    // After a cycle there is something to tell. The load ends, too, before it is cut off again.
+    // After a cycle there is something to report. The load also ends, before it is cut off again.
     let mut run = series("90", "kill -KILL $DISKSPD_PID", "a.dat").start();
     run.wait_for_stdout("cycle 1: cut after ");
     run.interrupt_all();
@@ -457,7 +459,7 @@ fn a_file_that_is_shorter_than_the_logs_know_has_lost_what_was_flushed() {
     wait_for_records(&mut run, &place.path("journal"), 30_000);
     run.kill_hard();
     let file = File::options().write(true).open(&path).expect("it opens");
-    // Within a unit, too.
+    // Also within a unit.
     for bytes in [4_100_000, (1 << 20) + 2500, 0] {
         file.set_len(bytes).expect("cut short");
         let report = verify(&place, &path, 5);
@@ -518,7 +520,7 @@ fn logs_that_need_more_memory_than_there_is_are_refused() {
     let group = or_skip!(Cgroup::of_memory(48 << 20));
     or_skip!(place.sparse("a.dat", 64 << 30).map_err(|error| error.to_string()));
     empty_journal(&place);
-    // Units that take no room.
+    // Units that take no space.
     let words = "-b1M -s -w100 -t1 --discard=100 -d600 -W0 --verify --overwrite --journal=journal --journal-here a.dat";
     let mut run = place.diskspd(words).limit(Duration::from_mins(10)).start();
     wait_for_records(&mut run, &place.path("journal"), 40 * 6000);
@@ -577,7 +579,7 @@ fn a_large_sparse_target_takes_memory_for_what_was_written_only() {
     assert!(count("known_units") >= 250 && sum == size_bytes / 4096, "{report}");
 }
 
-/// The file with these bytes in place of others, and the checksum at its end that fits to them.
+/// The file with these bytes replaced, and the checksum at its end adjusted.
 fn with_checksum(mut file: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
     file[at..at + bytes.len()].copy_from_slice(bytes);
     let content = file.len() - 4;
@@ -612,7 +614,7 @@ fn counts_that_no_run_has_are_refused_at_once() {
     check(units_at, &(1_u64 << 60).to_le_bytes(), "a target of 1152921504606846976 units");
     check(units_at - 8, &5_u32.to_le_bytes(), "units of 5 bytes");
     check(path_at + 4, &u32::MAX.to_le_bytes(), "a path of 4294967295 bytes");
-    // Many units at the end of which nothing is known.
+    // Many units without known contents at the end.
     place.file("journal/map", &with_checksum(map.clone(), units_at, &(25_u64 << 30).to_le_bytes()));
     place.diskspd("verify --journal journal a.dat").run().expect_status(0);
     // A file as long as a large disk.
@@ -635,7 +637,7 @@ fn counts_that_no_run_has_are_refused_at_once() {
     refused("2147483648 threads");
     write(|run| run.targets[0].target.size_bytes = u64::MAX);
     refused("a target of 4503599627370495 units");
-    // Logs that are missing and a file that became shorter are what a cut may leave.
+    // Missing logs and a file that became shorter are possible effects of a cut.
     write(|run| run.threads = 65_536);
     assert_eq!(verify(&place, &place.path("a.dat"), 0)["journal_ends_early"], true);
     write(|run| run.targets[0].target.size_bytes = 100 << 40);
@@ -672,7 +674,7 @@ fn targets_are_known_by_what_they_are_not_by_their_paths() {
         rename("b.dat", "a.dat");
         verify("a.dat", 0);
         verify("c.dat", 0);
-        // A copy in its place is another file, whatever is in it.
+        // A copy at its path is another file, whatever its contents.
         fs::copy(place.path("c.dat"), place.path("d.dat")).expect("room");
         rename("d.dat", "b.dat");
         let run = verify("b.dat", 3);
@@ -683,7 +685,7 @@ fn targets_are_known_by_what_they_are_not_by_their_paths() {
         run.expect_stderr(&parts);
         verify("c.dat", 0);
     }
-    // Where nothing tells which it is, its path does, and nothing is accused that has no unit of the run.
+    // Without an identity the path decides, and nothing is reported on a target without units of the run.
     let run_file = place.path("journal/run");
     let mut run = verify::log::RunFile::from_bytes(&fs::read(&run_file).expect("the file")).expect("it is whole");
     run.boot = "another".to_owned();

@@ -1,5 +1,4 @@
-//! `--append`: where the kernel was asked to write, how long files become, what rotates them, and whose files are left
-//! alone.
+//! `--append`: offsets of the writes, lengths of the files, their rotation, and files that are refused.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,7 +33,7 @@ fn calls(place: &Workplace, words: &str) -> Result<BTreeMap<String, Vec<Call>>, 
     let mut open = BTreeMap::new();
     let mut calls = BTreeMap::<String, Vec<Call>>::new();
     for line in text.lines() {
-        // A call that another thread's interrupted is written in two parts.
+        // A call that another thread's call interrupted is printed in two parts.
         let Some((thread, rest)) = line.split_once(' ') else { continue };
         let rest = rest.trim_start();
         let whole = if let Some(begin) = rest.strip_suffix("<unfinished ...>") {
@@ -53,7 +52,7 @@ fn calls(place: &Workplace, words: &str) -> Result<BTreeMap<String, Vec<Call>>, 
         let name_of_log = path.rsplit_once('/').map(|(_, log)| log).filter(|log| log.starts_with("log.dat."));
         let log = match name_of_log {
             Some(log) => log,
-            // A new file gets its name when it is whole.
+            // A new file gets its name when it is complete.
             None if name == "fallocate" => UNNAMED,
             None => continue,
         };
@@ -103,7 +102,7 @@ fn each_thread_writes_at_the_end_of_its_own_file_and_truncates_it_when_it_is_ful
             }
         }
         let length = fs::metadata(place.path(log)).expect("it stays").len();
-        // A full file is begun anew for the next write, even if that is not allowed any more.
+        // A full file is started again for the next write, even if no more writes follow.
         assert!(length == end || (end == 64 * KIB && length == 0), "{log}: {length}, not {end}");
     }
     let measured = &place.span_result("r.json")["measured"];
@@ -184,7 +183,7 @@ fn every_nth_write_is_followed_by_a_flush_of_its_own_file() {
     assert_eq!(calls.len(), 2);
 }
 
-/// Appended bytes are counted modulo the file: nothing is lost or written twice, whatever issues the writes.
+/// Appended bytes are counted modulo the file: nothing is lost or written twice, whatever engine issues the writes.
 #[test]
 fn every_engine_keeps_files_whole_with_many_writes_outstanding() {
     let place = workplace!();
@@ -197,7 +196,7 @@ fn every_engine_keeps_files_whole_with_many_writes_outstanding() {
         "--engine=aio -o8 --fdatasync-every=7",
     ];
     for words in loads {
-        // Not a multiple of the file: the last of it is there in the end.
+        // Not a multiple of the file: its last part exists in the end.
         let words = format!("-d600 -W0 -b4K {words} --append=80K --max-ios=70 --json r.json log.dat");
         let run = place.diskspd(&words).run();
         if run.code() != Some(0) && run.stderr.contains("not available") {

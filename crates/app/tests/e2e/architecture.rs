@@ -1,5 +1,4 @@
-//! The project's own rules hold: who imports whom, that nothing is dead, that links lead somewhere. The rules are
-//! those of `cargo xtask tidy`.
+//! The project's own rules: permitted imports, no dead code, valid links. The rules are those of `cargo xtask tidy`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a sweep can vary beside numbers: patterns, targets, options without a value, threads of a total depth.
+//! Axes of a sweep beside numbers: patterns, targets, options without a value, threads of a total depth.
 
 use serde_json::Value;
 use testkit::{Finished, Workplace, workplace};
@@ -83,7 +83,7 @@ fn one_storage_is_compared_with_another_in_pairs() {
     let place = workplace!();
     let words = "ab --pairs 3 --target-a a.dat --target-b=b.dat --b -o4 --dir d -- -c1M -d1 -W0 --max-ios=100 -b4K -r";
     let run = place.diskspd(words).run();
-    // Three pairs may tell nothing.
+    // Three pairs may be inconclusive.
     assert!(matches!(run.code(), Some(0 | 6)), "{run}");
     run.expect_narrow().expect_told(&["a.dat, b.dat, one at a time; of these "]);
     assert!(!run.stdout.contains("noise floor"), "{run}");
@@ -136,7 +136,7 @@ fn a_sweep_goes_on_with_more_values() {
     }
 }
 
-/// Each run would have to create them again; they go after the last, also if the series is stopped.
+/// Each run would have to create them again; they are deleted after the last, even if the series is stopped.
 #[test]
 fn targets_of_a_series_are_deleted_after_it() {
     let place = workplace!();
@@ -195,7 +195,7 @@ fn a_plan_has_the_command_of_each_run_and_touches_nothing() {
     run.expect_status(3).expect_stderr(&["mine.dat"]);
 }
 
-/// Results of points would go beside the directory of the sweep.
+/// Results of points would be beside the directory of the sweep.
 #[test]
 fn what_cannot_vary_says_why() {
     let place = workplace!();

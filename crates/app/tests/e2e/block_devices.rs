@@ -1,5 +1,5 @@
-//! Block devices are read without being asked, and written to only if nobody uses them and they
-//! are named by what stays with them. Every refusal compares the content before and after.
+//! Block devices are read without permission, and written to only if nobody uses them and they are named by a
+//! persistent identity. Every refusal compares the content before and after.
 
 use std::path::{Path, PathBuf};
 use testkit::{Holder, LoopDevice, Mounted, Partition, Running, Snapshot, Swap, Workplace, or_skip, tool, workplace};
@@ -45,7 +45,7 @@ fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
     let run = place.write_to(&["--destroy=naa.5000", &flag], &device.path);
     run.expect_status(0).expect_stdout(&["is overwritten", &flag]);
     assert_ne!(Snapshot::of(&image).checksum, before, "nothing was written");
-    // What it wrote is its own fill.
+    // Its own writes are its fill pattern.
     place.write_refused(&[], &device.path, &image, &["only zeros or diskspd's fill pattern", &flag]);
 }
 
@@ -95,7 +95,7 @@ fn mounted_here() {
     let mounted = or_skip!(Mounted::device(&place, "mounted", device));
     let path = mounted.device.as_ref().expect("it has one").path.clone();
     let point = format!("mounted at '{}'", mounted.path.display());
-    // The journal is at rest; what changes from here on would be our doing.
+    // The journal is idle; any change from here on would be caused by the test.
     or_skip!(mounted.remount("ro"));
     place.write_refused(&[&destroy(&image)], &path, &image, &["in use", &point, "even with --destroy"]);
     place.write_refused(&[], &path, &image, &["in use", &point, &destroy(&image)]);
@@ -133,7 +133,7 @@ fn opened_by_another_process() {
     let process = format!("open in process {}", holder.id());
     place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &process]);
     drop(holder);
-    // This very process is another one, too.
+    // This process counts as another user, too.
     let claim = testkit::claimed(&device.path).expect("nobody has it");
     let process = format!("open in process {}", std::process::id());
     place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &process]);
@@ -141,8 +141,8 @@ fn opened_by_another_process() {
     place.write_to(&[&destroy(&image)], &device.path).expect_status(0);
 }
 
-// A thread may have a table of descriptors of its own, and a ring keeps a file open that has no descriptor left: neither
-// is in /proc/PID/fd.
+// A thread may have a separate descriptor table, and a ring keeps a file open without a descriptor: neither is in
+// /proc/PID/fd.
 #[test]
 fn opened_by_a_thread_alone_or_registered_with_a_ring() {
     let place = workplace!();
@@ -164,8 +164,8 @@ fn opened_by_a_thread_alone_or_registered_with_a_ring() {
     place.write_to(&[&flag], &partition.path).expect_status(0);
 }
 
-/// A ring whose lock is held for nearly all of the time, by reads from the page cache, cannot be read. It made the device
-/// one in use.
+/// A ring whose lock is held nearly all the time, by reads from the page cache, cannot be inspected. It was counted as
+/// a user of the device.
 #[test]
 fn a_busy_ring_of_another_program_is_no_user() {
     let place = workplace!();

@@ -1,10 +1,10 @@
-//! `diskspd compare`: results beside each other.
+//! `diskspd compare`: results side by side.
 
 use serde_json::Value;
 use testkit::{Workplace, workplace};
 
-/// A result whose I/Os per second are multiplied, and known to a hundredth: those of a short run on a busy machine
-/// scatter too much to tell anything.
+/// A result with its I/Os per second multiplied and an interval of ±1 %: those of a short run on a busy machine scatter
+/// too much for a conclusion.
 fn altered(place: &Workplace, from: &str, to: &str, iops: f64) {
     let mut result: Value = place.json(from);
     let total = &mut result["time_spans"][0]["measured"]["total"]["total"];
@@ -36,7 +36,7 @@ fn results_are_compared_and_limits_are_heeded() {
     assert!(!run.stdout.contains("better") && !run.stdout.contains("worse"), "{}", run.stdout);
     let run = place.diskspd("compare a.json slow.json --fail-if iops<-3% --fail-if mean>+5%").run();
     run.expect_status(4).expect_stdout(&["-50.0 %", "worse"]).expect_stderr(&["--fail-if 'iops<-3%': condition met"]);
-    // A single run on a busy machine may leave more than 5 % open.
+    // A single run on a busy machine may leave more than 5% undecided.
     assert!(!run.stderr.contains("'mean>+5%': condition met"), "{}", run.stderr);
     place.diskspd("compare slow.json a.json --fail-if iops<-3%").run().expect_status(0).expect_stdout(&["better"]);
     let run = place.diskspd("compare a.json slow.json --with slow.json slow.json --fail-if iops<-3%").run();
@@ -52,7 +52,7 @@ fn results_are_compared_and_limits_are_heeded() {
     run.expect_status(0).expect_told(&["IOPS: ", " on 2 drives", "25.0 % of linear scaling to 2 drives"]);
 }
 
-/// Two results that do `--rate=200` were equivalent, however fast the storage of each is.
+/// Two results that reached `--rate=200` used to be equivalent, however fast the storage of each is.
 #[test]
 fn results_that_reached_their_own_rate_are_limited_by_it() {
     let place = workplace!();

@@ -1,16 +1,16 @@
-//! How far the figures of a real run may be off, in every form of its result.
+//! Confidence intervals of a real run, in every form of its result.
 
 use serde_json::Value;
 use testkit::{Finished, Workplace, workplace};
 
-/// The rows of the table of intervals; of figures without any, the reason.
+/// The rows of the table of intervals; for values without any, the reason.
 fn lines(text: &str) -> Vec<String> {
     let heads = ["Figures and their 95 % intervals", "No 95 % intervals: "];
     let lines = text.lines().skip_while(|line| !heads.iter().any(|head| line.starts_with(head)));
     lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// True if the words are alike and the numbers nearly.
+/// True if the words are equal and the numbers nearly so.
 fn is_near(one: &str, other: &str) -> bool {
     let parts =
         |text: &str| -> Vec<String> { text.replace(',', "").split([' ', '[', ']', '-']).map(str::to_owned).collect() };
@@ -26,7 +26,7 @@ fn document(place: &Workplace) -> Value {
     place.json("r.json")
 }
 
-/// A run with all forms of its result, and what its JSON has of confidence.
+/// A run with all forms of its result, and the confidence part of its JSON.
 fn run(place: &Workplace, words: &str) -> (Finished, Value) {
     let run = place.diskspd("-c1M -W0 -b4K -r -o2 -v --json r.json --xml r.xml").args(words).args("a.dat").run();
     run.expect_status(0);
@@ -37,7 +37,7 @@ fn run(place: &Workplace, words: &str) -> (Finished, Value) {
 #[test]
 fn every_form_of_a_result_tells_the_same() {
     let place = workplace!();
-    // Random starts, so that no two parts of the run are alike.
+    // Random starts, so that no two parts of the run are equal.
     let (run, confidence) = run(&place, "-d5 -w30 -L --rate=1000 --rate-process=poisson");
     let mut ranks_of_all = Vec::new();
     for direction in ["read", "write", "total"] {
@@ -47,7 +47,7 @@ fn every_form_of_a_result_tells_the_same() {
             let is_known = widths[figure].as_f64().is_some_and(|width| width > 0.0);
             assert!(is_known || widths["withheld"].is_object(), "{direction} {figure}: {widths}");
         }
-        // Blocks are all alike.
+        // Blocks are all the same size.
         let ratio = widths["bytes_per_s"].as_f64().zip(widths["iops"].as_f64()).map(|(bytes, ios)| bytes / ios);
         assert!(ratio.is_none_or(|ratio| (ratio - 4096.0).abs() < 1e-4), "{widths}");
         let ranks: Vec<u64> = widths["percentiles"]

@@ -1,5 +1,5 @@
-//! The readers of foreign bytes stand what the fuzzer tries: its corpora, the project's other examples, and
-//! both with parts changed. Crashes that fuzzing found are files in `fuzz/corpus`, named after what was wrong.
+//! The readers of untrusted bytes withstand the fuzzer's inputs: its corpora, the project's other examples, and both
+//! with parts changed. Crashes that fuzzing found are files in `fuzz/corpus`, named after the fault.
 
 #[path = "../../../../fuzz/src/lib.rs"]
 #[allow(dead_code, unreachable_pub)] // a library of its own elsewhere
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Above this the program under test is not optimised enough to try changed bytes.
 const CHANGED_BYTES_MAX: usize = 4096;
 
-/// The examples of a target, and of each its name.
+/// The examples of a target, each with its name.
 fn examples(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let folders = xtask::fuzz::examples(root, target).into_iter().filter_map(|folder| std::fs::read_dir(folder).ok());
@@ -24,7 +24,7 @@ fn every_target_stands_its_examples() {
         let examples = examples(name);
         assert!(!examples.is_empty(), "no examples for {name}");
         for (path, bytes) in examples {
-            // A panic is followed by this line's path.
+            // A panic is followed by the path in this line.
             println!("{name} {}", path.display());
             target(&bytes);
             for end in [bytes.len() / 2, bytes.len().saturating_sub(1)] {

@@ -1,4 +1,5 @@
-//! `--verify` on storage that corrupts data to order, and on sound file systems of several kinds; and `diskspd verify` after it.
+//! `--verify` on storage that corrupts data on demand, and on sound file systems of several kinds; and `diskspd verify`
+//! after it.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,12 +11,12 @@ use testkit::{
 const UNIT: u64 = 4096;
 const SIZE: u64 = 1 << 20;
 
-/// What verification found in the run of `r.json`.
+/// The verification part of the result in `r.json`.
 fn verification(place: &Workplace) -> Value {
     place.span_result("r.json")["verification"].take()
 }
 
-/// Offsets of the corrupt units that are listed, with their classes.
+/// Offsets of the listed corrupt units, with their classes.
 fn listed(found: &Value) -> BTreeMap<u64, BTreeSet<String>> {
     let mut listed: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
     for unit in found["first"].as_array().expect("a list") {
@@ -43,11 +44,11 @@ const FAULTS: [(Corruption, &[&str]); 9] = [
     (Corruption::Torn { stored_bytes: 1024 }, &["torn"]),
     // The place of the write lacks it, the other one has it.
     (Corruption::Misdirected { distance_bytes: 400 << 10 }, &["misdirected", "lost"]),
-    // A later write may have changed its own place meanwhile.
+    // A later write may have changed its own place in the meantime.
     (Corruption::Duplicated { distance_bytes: 400 << 10 }, &["duplicated", "misdirected"]),
     (Corruption::Late, &["lost"]),
     (Corruption::Rotten { bit: 8 * 2000 }, &["rot"]),
-    // The second read may be another of those that go wrong.
+    // The second read may be another faulty one.
     (Corruption::Stale, &["stale", "lost"]),
     (Corruption::Flipped { bit: 8 * 2000 }, &["rot"]),
     (Corruption::Zeros, &["zeros"]),
@@ -59,7 +60,7 @@ fn faults_are_found_and_named_while_the_load_runs() {
     for (number, (fault, names)) in FAULTS.into_iter().enumerate() {
         for (way, load) in [("one", "-o1 -t1"), ("deep", "-o32 -t2"), ("aio", "-o8 -t2 --engine=aio")] {
             let disk = or_skip!(written_disk(&place, &format!("{way}{number}")));
-            // The rare faults are those of the load, and not all of those of the reads that look for more.
+            // The rare faults are those of the load, and not all those of the reads that search for more.
             disk.order(fault, Occasion::every(101).at_most(20));
             let words = format!("-b4K -r -w50 -d60 -W0 -Su --max-ios=6000 {load} --verify --overwrite --json=r.json");
             let run = place.diskspd(&words).arg(&disk.file).run();
@@ -73,7 +74,7 @@ fn faults_are_found_and_named_while_the_load_runs() {
             assert!(classes.contains(names[0]), "{way}, {fault:?}: {classes:?}\n{run}");
             let is_named = classes.iter().all(|class| names.contains(class));
             assert!(is_named, "{way}, {fault:?}: {classes:?}\n{run}");
-            // Without other I/Os on the way, each read of the load that was given wrong data is reported.
+            // Without other I/Os in flight, each read of the load that returned wrong data is reported.
             if way == "one" && matches!(fault, Corruption::Lost | Corruption::Torn { .. } | Corruption::Rotten { .. }) {
                 assert_eq!(accused, wrong_for_the_load(&disk), "{fault:?}\n{run}");
             }
@@ -81,7 +82,7 @@ fn faults_are_found_and_named_while_the_load_runs() {
     }
 }
 
-/// Units of which a read of just that unit was given wrong data.
+/// Units for which a read of just that unit returned wrong data.
 fn wrong_for_the_load(disk: &Corrupting) -> BTreeSet<u64> {
     disk.wrong_reads().into_iter().filter(|read| read.end - read.start == UNIT).map(|read| read.start).collect()
 }
@@ -182,7 +183,7 @@ fn what_is_lost_at_the_end_of_a_run_is_found_with_its_map() {
     assert_eq!(target["compared_with_map"], true, "{run}");
 }
 
-/// A load with many overwrites that checks a million units, on a file or device, and the reading back of it.
+/// Runs a load with many overwrites that checks a million units, on a file or device, and reads it back.
 fn expect_a_million_sound(place: &Workplace, path: &Path, options: &str) {
     // 127 units of 512 bytes in each I/O.
     let words = format!("{options} -b65024 -r512 -w40 -o4 -t2 -d600 -W0 --max-ios=20000 --verify --json=r.json");
@@ -217,7 +218,7 @@ fn a_million_units_on_each_storage_are_not_accused() {
     }
 }
 
-/// A device of the test's own.
+/// A device of the test.
 enum Device<'a> {
     Loop(LoopDevice<'a>),
     Zram(Zram),
@@ -248,7 +249,7 @@ fn file_systems(place: &Workplace) -> Vec<Result<Mounted<'_>, String>> {
     all
 }
 
-/// A load with many overwrites on a file of a file system, and the reading back of it.
+/// Runs a load with many overwrites on a file of a file system, and reads it back.
 fn expect_sound(place: &Workplace, path: &Path) {
     let words =
         "-c16M -b4K -r -w50 -o32 -t2 -d60 -W0 --max-ios=10000 --write-sizes=4K/70:16K/30 --verify --json=r.json";

@@ -1,11 +1,11 @@
-//! What is kept of the course of a measurement, and asked for afterwards.
+//! The time series of a measurement, as kept in its result and reported later.
 
 use serde_json::Value;
 use std::time::Duration;
 use testkit::{Faulty, Workplace, or_skip, workplace};
 
-/// A run with `--json r.json`, and what it measured, which must have enough in it: a busy machine may give a run too little
-/// time in two seconds, so that it gets other chances.
+/// A run with `--json r.json`, and its measurement, which must have enough data: a busy machine may give a run too
+/// little time in two seconds, so it is retried.
 fn run_with_enough(place: &Workplace, words: &str, is_enough: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..5 {
         place.diskspd(&format!("{words} --json r.json a.dat")).run().expect_status(0);
@@ -145,7 +145,7 @@ fn the_slowest_io_is_that_of_the_slow_place() {
         place.diskspd(words).arg(&faulty.file).run().expect_status(0);
         place.measured("r.json")
     };
-    // A machine that stands still for more than two seconds makes another one the slowest.
+    // A machine that stalls for more than two seconds makes another I/O the slowest.
     let is_it = |measured: &Value| measured["slowest"][0]["offset_bytes"] == slow;
     let measured = (0..4).map(|_| measured()).find(is_it).unwrap_or_else(measured);
     let slowest = &measured["slowest"][0];
@@ -154,7 +154,7 @@ fn the_slowest_io_is_that_of_the_slow_place() {
     assert!(slowest["latency_ns"].as_u64() >= Some(2_000_000_000), "{slowest}");
     let run = place.diskspd("report r.json --slowest").run();
     run.expect_status(0);
-    // Headings and long paths take several lines.
+    // Headings and long paths are wrapped.
     let first = run.stdout.lines().find(|line| line.contains("  read  ")).expect("an I/O");
     assert!(first.contains("  2,424,832  65,536  "), "{}", run.stdout);
     let name = faulty.file.file_name().expect("a name").to_string_lossy();

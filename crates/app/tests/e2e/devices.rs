@@ -34,7 +34,7 @@ fn a_file_lies_on_the_loop_device_under_its_file_system_and_on_what_is_below() {
     let text = place.diskspd("devices mounted/file").run();
     text.expect_status(0).expect_stdout(&["ext4 from /dev/loop", "8MiB in ", "LAYER", "100.0 %"]);
     assert!(text.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{name} "))), "{text}");
-    // The run kept it, and a plan tells it.
+    // The run saved it, and a plan shows it.
     let result: serde_json::Value = place.json("r.json");
     assert!(result["targets"][0]["placement"]["shares"].is_array(), "{result:#}");
     let plan = place.diskspd("--plan -b4K mounted/file").run();

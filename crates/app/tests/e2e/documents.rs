@@ -1,4 +1,4 @@
-//! Documents that are made from the program are those that are committed.
+//! Generated documents match the committed ones.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn documents_are_current() {
     }
 }
 
-/// The rows of all tables of a page, without their headings: cells, with the bars inside of them.
+/// The cells of all rows of all tables of a page, without their headings, including bars in cells.
 fn rows(page: &str) -> Vec<Vec<String>> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(page);
     let text = std::fs::read_to_string(path).expect("the page");
@@ -25,12 +25,12 @@ fn rows(page: &str) -> Vec<Vec<String>> {
     (0..lines.len()).filter(is_row).map(|at| cells(lines[at])).collect()
 }
 
-/// What stands between backquotes.
+/// The texts between backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// What comments of tests say that they show of a page: `// Shows faults: A target hangs`.
+/// The rows of a page that comments of tests refer to: `// Shows faults: A target hangs`.
 fn shown(page: &str) -> BTreeSet<String> {
     let beginning = format!("// Shows {page}: ");
     let crates = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
@@ -86,13 +86,13 @@ fn every_option_has_its_row_in_the_list_of_switches_and_a_test() {
     for synopsis in &synopses {
         assert_eq!(named.iter().filter(|name| *name == synopsis).count(), 1, "rows of '{synopsis}'");
     }
-    // The others are forms of one of them, like -Su.
+    // The others are variants of one of them, like -Su.
     for name in named.iter().filter(|name| !synopses.iter().any(|synopsis| synopsis == *name)) {
         let row = cli::options::find_short(name).unwrap_or_else(|| panic!("'{name}' is no form of any option")).0;
         assert!(row.value.len() > 1 && name.len() > row.name.len(), "'{name}' is no form of {}", row.synopsis());
         assert_eq!(named.iter().filter(|other| *other == name).count(), 1, "rows of '{name}'");
     }
-    // Options that are made of letters have a row for each.
+    // Options made of letters have a row for each.
     for (option, letters) in [("-S", "bhmruwyY"), ("-f", "rst"), ("-N", "vni"), ("-I", "123"), ("-a", "cspPeE")] {
         for letter in letters.chars() {
             let form = format!("{option}{letter}");
@@ -103,7 +103,7 @@ fn every_option_has_its_row_in_the_list_of_switches_and_a_test() {
 
 #[test]
 fn tests_show_every_rule_of_the_verdict() {
-    // Those of the first table have five cells; those of the second, which finding explains which, have four.
+    // Those of the first table have five cells; those of the second, about findings that explain others, have four.
     let (rows, causes): (Vec<_>, Vec<_>) = rows("verdict.md").into_iter().partition(|row| row.len() == 5);
     expect_shown("verdict", &rows);
     assert_eq!(rows.len(), rules::verdict::rules().count());

@@ -1,4 +1,4 @@
-//! What a report says of `-Sw` is what the device's own counters say, read here from outside.
+//! The report on `-Sw` matches the device's own counters, read here independently.
 
 use serde_json::Value;
 use std::fs;
@@ -8,7 +8,7 @@ use testkit::{Call, Faulty, LoopDevice, Mounted, Service, Workplace, or_skip, wo
 
 const MIB: u64 = 1 << 20;
 
-/// What a run said and what the device counted from before the run to after it.
+/// A note of a run, and the device's counters from before the run to after it.
 struct Seen {
     note: Value,
     flushes: u64,
@@ -20,7 +20,7 @@ impl Seen {
         self.note[name].as_u64().unwrap_or_else(|| panic!("{name}: {}", self.note))
     }
 
-    /// What the note says must lie between the run's own counting and ours, which takes longer.
+    /// The values of the note must lie between the run's own counts and ours, which cover a longer time.
     fn expect(&self, how: &[&str]) {
         assert!(how.iter().any(|how| self.note["how"] == *how), "{}", self.note);
         let (writes, flushes) = (self.number("write_count"), self.number("flush_count"));
@@ -37,7 +37,7 @@ fn flush_count(device: &str) -> Option<u64> {
     text.split_whitespace().nth(15)?.parse().ok()
 }
 
-/// Writes for two seconds, and finds the note on one device.
+/// Writes for two seconds, and returns the note on one device.
 fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<Seen, String> {
     let before = flush_count(device).ok_or("this kernel counts no flushes")?;
     let words = format!("-d2 -W0 -C0 -b4K -w100 -r --json r.json --xml r.xml {words}");
@@ -55,7 +55,7 @@ fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<
     Ok(Seen { note, flushes, stdout: run.stdout })
 }
 
-/// Tells the kernel what to take the device's cache for.
+/// Sets the kernel's assumption about the device's cache.
 fn set_cache(device: &str, cache: &str) -> Result<(), String> {
     fs::write(format!("/sys/block/{device}/queue/write_cache"), cache).map_err(|error| error.to_string())
 }
@@ -107,7 +107,7 @@ fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
         let flushes = measured["flushes"]["count"].as_u64().expect("a number");
         let writes = measured["total"]["write"]["ios"].as_u64().expect("a number");
         assert!(flushes > 0 && flushes.abs_diff(writes / each) <= 1, "{flushes} flushes of {writes} writes");
-        // Ours are among those that the device saw; closing it and what others do adds a few.
+        // Our flushes are among those that the device counted; closing it and other activity adds a few.
         assert!((flushes..=flushes + 20).contains(&seen), "{flushes} of {seen}");
         assert!(measured["flushes"]["latency"]["mean_ns"].as_f64().expect("a number") > 0.0);
     }
@@ -121,7 +121,8 @@ fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
     }
 }
 
-/// At more than one outstanding I/O, flushes once covered all writes in flight: 31.5 where one was asked for at `-o32`.
+/// At more than one outstanding I/O, flushes once covered all writes in flight: 31.5 instead of the requested one at
+/// `-o32`.
 // Shows switches: --fdatasync-every=<writes>
 // Shows switches: --fsync-every=<writes>
 #[test]
@@ -200,7 +201,7 @@ fn writes_to_files_are_told_of_by_the_device_below() {
     let target = mounted.path.join("a.dat");
     place.briefly("-c16M").arg(&target).run_until_measuring().expect_status(0);
     place.tool("sync").run().expect_status(0);
-    // If writes are slow, each changes the file's time too, which the journal makes durable for itself.
+    // If writes are slow, each also changes the file's time, which the journal makes durable separately.
     let flushed = ["flush_per_write", "several_flushes_per_write"];
     or_skip!(write(&place, "-Suw -o1", &target, &device)).expect(&flushed);
     or_skip!(write(&place, "-Sw -o1", &target, &device)).expect(&flushed);

@@ -1,9 +1,9 @@
-//! `--max-ios`, `--max-bytes`, `--max-write`, `--delete-after` and SIGUSR1: runs that end before
-//! their time, what they leave behind, and what they say meanwhile.
+//! `--max-ios`, `--max-bytes`, `--max-write`, `--delete-after` and SIGUSR1: runs that end early, the files that they
+//! leave behind, and their status output.
 
 use testkit::{Finished, Report, Workplace, workplace};
 
-/// A run on a file that is made when it is not there.
+/// A run on a file that is created if it does not exist.
 fn run(place: &Workplace, words: &str) -> Finished {
     place.diskspd(&format!("-c1M -b4K -o4 {words}")).arg(place.path("t.dat")).run()
 }
@@ -89,11 +89,11 @@ fn files_that_the_run_made_are_deleted_and_others_stay() {
     assert!(text.contains("theirs.dat' is not deleted (--delete-after): the file existed before"), "{text}");
     assert!(text.contains("'/dev/zero' is not deleted (--delete-after): it is a device"), "{text}");
 
-    // Without -c nothing was made.
+    // Without -c nothing was created.
     run(&place, "-W0 -d1").expect_status(0);
     let read = place.diskspd("-W0 -d1 -b4K --delete-after").arg(place.path("t.dat")).run();
     assert!(place.path("t.dat").exists() && read.stdout.contains("this run did not create the file with -c"));
-    // Reused is as good as made.
+    // A reused file counts as created.
     run(&place, "-W0 -d1 --delete-after").expect_status(0);
     assert!(!place.path("t.dat").exists());
 }

@@ -12,7 +12,7 @@ const WAITING: &str = "waiting for the start event";
 const NOT_MEASURED: &str = "The test was interrupted before the measurements began.";
 const NO_SUCH_EVENT: &str = "Error opening event '";
 
-/// A name that no other test uses.
+/// A name not used by other tests.
 fn name(place: &Workplace, name: &str) -> String {
     format!("{}/{name}", place.folder().display())
 }
@@ -20,7 +20,7 @@ fn name(place: &Workplace, name: &str) -> String {
 /// A run of ten minutes with these event options (kind and name), on a small file.
 fn reader(place: &Workplace, words: &str, events: &[(&str, &str)]) -> Program {
     let mut file = place.path("read.dat");
-    // Not written anew under those that read it.
+    // Not rewritten while other runs read it.
     if !file.exists() {
         file = place.file("read.dat", &vec![0; 1 << 16]);
     }
@@ -31,7 +31,7 @@ fn reader(place: &Workplace, words: &str, events: &[(&str, &str)]) -> Program {
     program.arg(file)
 }
 
-/// The same, as soon as it waits for its start event.
+/// The same, returned once it waits for its start event.
 fn waiting_reader(place: &Workplace, words: &str, events: &[(&str, &str)]) -> Running {
     let mut run = reader(place, words, events).start();
     run.wait_for_stderr(WAITING);
@@ -50,7 +50,7 @@ fn exists(event: &str) -> bool {
     EventFolder::of_this_user().and_then(|folder| folder.open(event.as_bytes())).expect("a look").is_some()
 }
 
-/// When the event is set, in nanoseconds of the monotonic clock.
+/// Time when the event is set, in nanoseconds of the monotonic clock.
 fn stamp(event: NamedEvent) -> JoinHandle<u64> {
     thread::spawn(move || {
         let limit_ns = monotonic_ns() + 60_000_000_000;
@@ -116,7 +116,7 @@ fn who_waits_for_the_start_can_be_stopped() {
     let first = waiting_reader(&place, "", &[("r", &start), ("p", &stop)]);
     let second = waiting_reader(&place, "", &[("r", &start), ("p", &stop)]);
     first.terminate();
-    // The one was ended by a signal, and the other by the event.
+    // One was ended by a signal, and the other by the event.
     for (run, status) in [(first.finish(), 143), (second.finish(), 0)] {
         run.expect_status(status).expect_stdout(&[NOT_MEASURED]);
     }
@@ -128,7 +128,7 @@ fn a_stop_event_that_is_already_set_lets_nothing_be_measured() {
     let (stop, started) = (name(&place, "stop"), name(&place, "started"));
     let (held, announced) = (hold(&stop), hold(&started));
     held.set();
-    // What was not measured cannot be held to anything.
+    // Requirements cannot be checked if nothing was measured.
     for (words, status) in [("-W1", 0), ("-W0", 0), ("-W0 --require iops>1", 6)] {
         let run = reader(&place, words, &[("p", &stop), ("s", &started)]).run();
         run.expect_status(status).expect_stdout(&[NOT_MEASURED]);
@@ -142,7 +142,7 @@ fn a_stop_event_that_is_already_set_lets_nothing_be_measured() {
 fn begin_and_end_of_the_measurement_are_announced() {
     let place = workplace!();
     let (started, finished, stop) = (name(&place, "started"), name(&place, "finished"), name(&place, "stop"));
-    // What is seen of an event is seen after it was set: that is not before its phase can have begun, on any machine.
+    // An event is seen after it was set: that is not before its phase can have begun, on any machine.
     let (at_start, at_finish) = (hold(&started), hold(&finished));
     let begun_ns = monotonic_ns();
     let words = [("s", started.as_str()), ("f", &finished), ("p", &stop)];
@@ -215,7 +215,7 @@ fn a_killed_run_holds_nothing_and_blocks_nobody() {
     signal(&place, &start).expect_status(0);
     victim.wait_for_stderr("starting measurements");
     drop(victim);
-    // What was set is forgotten with the last one who held it: this one waits.
+    // An event is forgotten when its last holder ends: this one waits.
     drop(waiting_reader(&place, "", &[("r", &start)]));
     assert!(!exists(&start));
 }
@@ -249,7 +249,7 @@ fn any_name_will_do() {
 #[test]
 fn an_event_without_a_name_is_one_like_any_other() {
     let place = workplace!();
-    // Others may have it too; this test only says that nothing breaks.
+    // Others may hold it too; this test only checks that nothing breaks.
     let run = reader(&place, "-d1", &[("s", ""), ("f", "")]).run();
     run.expect_status(0);
     let code = signal(&place, "").code();
@@ -279,7 +279,7 @@ fn waiting_for_the_start_takes_no_cpu_time() {
         // User and system time, fields 14 and 15 of proc(5), in units of 10 ms.
         fields[11].parse::<u64>().expect("a number") + fields[12].parse::<u64>().expect("a number")
     };
-    // On a busy machine threads may still be on their way to where they wait.
+    // On a busy machine threads may not have reached the wait yet.
     let used: Vec<u64> = std::iter::repeat_with(|| {
         let before = ticks();
         thread::sleep(Duration::from_secs(1));

@@ -1,10 +1,9 @@
-//! What scripts rely on: exit status, what goes to stdout and what to stderr, and how a run ends
-//! before its time.
+//! Behaviour that scripts rely on: exit status, contents of stdout and stderr, and early ends of a run.
 
 use std::fs::{self, File};
 use testkit::{Finished, LoopDevice, Mounted, Report, Running, or_skip, skip, tool, workplace};
 
-/// What the report says if there is nothing to report.
+/// The text of a report without results.
 const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
 
 /// The run was not possible: exit 1, the reasons on stderr, and nothing else.
@@ -61,7 +60,7 @@ fn the_version_names_the_commit_and_what_the_kernel_offers() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let head = place.tool(git).args("-c safe.directory=* -C").arg(root).args("rev-parse HEAD").run();
     let commit = run.stdout.lines().find_map(|line| line.strip_prefix("commit: ")).expect("a commit");
-    // An unpacked archive has none; a packager may say another.
+    // An unpacked archive has no commit; a packager may set another.
     if head.code() == Some(0) && std::env::var_os("DISKSPD_COMMIT").is_none() {
         assert!(head.stdout.starts_with(commit) && commit.len() >= 12, "{run}{head}");
     }
@@ -92,7 +91,7 @@ fn wrong_command_lines_end_with_status_3() {
     ] {
         invalid(&place.diskspd(words).run(), &[part]);
     }
-    // All faults of a profile are told at once.
+    // All errors in a profile are reported at once.
     invalid(&place.diskspd("-n -a0 -i10 -t2 -F2 a.dat").run(), &["-n", "-j", "-F"]);
 }
 
@@ -115,7 +114,7 @@ fn targets_that_cannot_be_used_end_with_status_1_and_their_errors() {
     ] {
         impossible(&place.short_run("").args(words).run(), &parts);
     }
-    // All of them are told, not only the first.
+    // All of them are reported, not only the first.
     impossible(&place.short_run("missing.dat a.dat empty.dat").run(), &["missing.dat", "empty.dat"]);
 }
 
@@ -144,13 +143,13 @@ fn stdout_carries_the_report_and_stderr_everything_else() {
     assert_eq!(quiet.stderr, "", "a run without anything to say, and no terminal");
     let loud = place.diskspd("-d1 -W1 -C1 -t2 -b4K -v -P100 a.dat").run();
     loud.expect_status(0);
-    // Beside what names -v itself and what has figures, both reports have the same lines.
+    // Except for -v itself and measured values, both reports have the same lines.
     let skeleton = |text: &str| -> Vec<String> {
-        // What follows DiskSpd's tables is more with -v.
+        // With -v more follows DiskSpd's tables.
         let tables = text
             .lines()
             .take_while(|line| !["No 95 % ", " 95 % ", "closed loop"].iter().any(|own| line.starts_with(own)));
-        // What is noted of the machine, and what others read and wrote, does, too.
+        // Notes on the machine, and the I/O of other processes, do, too.
         let tables = tables.filter(|line| !line.starts_with("NOTE: ") && !line.starts_with(" level "));
         let kept = tables.filter(|line| !line.contains("Command Line") && !line.contains("verbose"));
         kept.filter(|line| !line.contains("sequential") && !line.chars().any(|c| c.is_ascii_digit()))
@@ -158,7 +157,7 @@ fn stdout_carries_the_report_and_stderr_everything_else() {
             .collect()
     };
     let (loud_lines, quiet_lines) = (skeleton(&loud.stdout), skeleton(&quiet.stdout));
-    // A note about the machine may stand at the end of either, after an empty line.
+    // A note about the machine may be at the end of either, after an empty line.
     assert_eq!(loud_lines.join("\n").trim_end(), quiet_lines.join("\n").trim_end());
     assert!(loud.stdout.starts_with("\nCommand Line: "), "{loud}");
     for part in [
@@ -175,7 +174,7 @@ fn stdout_carries_the_report_and_stderr_everything_else() {
         assert!(loud.stderr.contains(part), "stderr lacks '{part}'\n{loud}");
         assert!(!loud.stdout.contains(part), "stdout has '{part}'\n{loud}");
     }
-    // Every line of -v has its time in front, whatever was printed before it.
+    // Every line of -v begins with its time, whatever was printed before it.
     for line in loud.stderr.lines().filter(|line| line.contains("measurements") || line.contains("cool down")) {
         let is_stamped = line.get(4..5) == Some("-") && line.get(10..11) == Some("T");
         assert!(is_stamped, "no time in front of '{line}'");
@@ -195,7 +194,7 @@ fn a_terminal_shows_how_the_run_goes() {
         skip!("no terminal can be made here: {}", probe.stderr.trim());
     }
     let program = place.program().display();
-    // It ends when the test has seen what it waits for.
+    // It ends once the test has seen the awaited output.
     let line = format!(
         "{program} -d600 -W0 -b4K a.dat > report.txt & until test -e seen; do sleep 0.1; done; kill -TERM $!; wait $!"
     );
@@ -221,16 +220,17 @@ fn a_report_ends_with_the_result_on_a_line() {
     let (iops, mean): (f64, &str) = (total[3].trim().parse().expect("a number"), total[4].trim());
     let figures = line.strip_prefix("4 KiB random read, QD 2: ").unwrap_or_else(|| panic!("{line}"));
     let (said, rest) = figures.split_once(" IOPS, ").expect("a rate");
-    // The report's figure is rounded, too.
+    // The value in the report is rounded, too.
     assert!((said.replace(',', "").parse::<f64>().expect("a number") - iops).abs() <= 1.0, "{line}");
     assert!(rest.contains(&format!(" MiB/s, mean {mean} ms, p99 ")), "{line}");
     let verdicts = ["sound", "valid", "WARN ", "INVALID "];
     let verdict = line.split_once("; ").expect("a verdict").1;
     assert!(verdicts.iter().any(|known| verdict.starts_with(known)), "{line}");
-    // Ours are few, beside those that DiskSpd prints.
-    let ours =
-        run.stdout.lines().rev().take_while(|line| !line.starts_with("    max |")).filter(|line| !line.is_empty());
-    assert!(ours.count() <= 14, "{}", run.stdout);
+    // Our lines are few, beside those that DiskSpd prints; findings, which are indented, depend on how busy the machine
+    // is.
+    let after_histogram = run.stdout.lines().rev().take_while(|line| !line.starts_with("    max |"));
+    let ours = after_histogram.filter(|line| !line.is_empty() && !line.starts_with("  "));
+    assert!(ours.count() <= 6, "{}", run.stdout);
     assert_eq!(String::from_utf8(place.content("r.txt")).expect("text"), run.stdout);
     let again = place.diskspd("report r.json").run();
     assert_eq!(again.stdout, run.stdout);
@@ -241,7 +241,7 @@ fn a_report_ends_with_the_result_on_a_line() {
     assert!(line.contains(" MiB/s; ") && !line.contains("mean"), "{line}");
     for form in ["-Rxml", "--json=-", "--csv=-"] {
         let document = place.diskspd("-d60 -W0 -b4K --max-ios=5000 -L").args(form).args("a.dat").run();
-        // JSON has it in its brief.
+        // JSON contains it in its brief.
         let is_told = document.stdout.lines().any(|line| line.contains(" IOPS, ") && !line.starts_with("    \""));
         assert!(!is_told, "{form}: {}", document.stdout);
     }
@@ -277,14 +277,16 @@ fn ctrl_c_while_measuring_reports_what_was_measured() {
             run.interrupt();
         }
         let run = run.finish();
-        run.expect_status(0).expect_stderr(&["\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n"]);
+        let cause = if terminate { "SIGTERM" } else { "Ctrl-C" };
+        let line = format!("\n*** Interrupted by {cause}. Stopping I/O Request Generator. ***\n");
+        run.expect_status(0).expect_stderr(&[&line]);
         assert!(!run.stdout.contains("***\n***") && !run.stdout.contains("Interrupted by"), "{run}");
         assert!(!run.stderr.contains("cool down"), "{run}");
         let report = Report::of(&run.stdout);
         assert!(report.seconds > 0.0 && report.seconds < 599.0, "{run}");
         assert!(report.total.sum.ios > 0, "{run}");
-        // Rates are over the time that was measured, not the time that was planned; its two
-        // decimals leave a doubt of 5 ms.
+        // Rates are over the measured time, not the planned one; the report's two decimals leave an uncertainty of 5
+        // ms.
         let rate = report.total.sum.ios as f64 / report.total.sum.ios_per_s;
         assert!((rate - report.seconds).abs() <= 0.006, "{run}");
     }
@@ -296,14 +298,15 @@ fn ctrl_c_while_warming_up_has_nothing_to_report() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let send: [fn(&Running); 3] = [Running::interrupt, Running::terminate, Running::hang_up];
-    for (send, status) in send.into_iter().zip([130, 143, 129]) {
+    for (send, (status, cause)) in send.into_iter().zip([(130, "Ctrl-C"), (143, "SIGTERM"), (129, "SIGHUP")]) {
         // These tests may run under nohup.
         let program = place.tool("env").args("--default-signal=HUP").arg(place.program());
         let mut run = program.args("-d1 -W600 -v a.dat").start();
         run.wait_for_stderr("starting warm up");
         send(&run);
         let run = run.finish();
-        run.expect_status(status).expect_stdout(&[NOTHING]).expect_stderr(&["*** Interrupted by Ctrl-C."]);
+        run.expect_status(status).expect_stdout(&[NOTHING]);
+        run.expect_stderr(&[&format!("*** Interrupted by {cause}.")]);
         assert!(!run.stderr.contains("starting measurements"), "{run}");
     }
 }
@@ -313,7 +316,7 @@ fn ctrl_c_while_warming_up_has_nothing_to_report() {
 fn ctrl_c_while_cooling_down_keeps_the_whole_measurement() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    // A busy machine may give a run no time in one second; it gets other chances.
+    // A busy machine may give a run no time in one second; it is retried.
     for left in (0..5).rev() {
         let mut run = place.diskspd("-d1 -W0 -C600 -v -b4K a.dat").start();
         run.wait_for_stderr("starting cool down");
@@ -345,7 +348,8 @@ fn stderr_that_nobody_reads_does_not_stall_a_run() {
 fn a_second_signal_ends_at_once() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    // A graceful end takes moments only: so both come before it goes on. The kernel may still let one of them wait.
+    // A graceful end takes only moments, so both signals arrive before the process continues. The kernel may still
+    // delay one of them.
     let signalled_twice = || {
         let mut run = place.diskspd("-d600 -W0 -v -b4K a.dat").start();
         run.wait_for_stderr("starting measurements");
@@ -356,7 +360,7 @@ fn a_second_signal_ends_at_once() {
         run.finish()
     };
     let run = (0..5).map(|_| signalled_twice()).find(|run| run.code() != Some(0)).expect("a second signal in time");
-    // Whichever of the two handlers the kernel lets run last.
+    // Depends on which of the two handlers the kernel runs last.
     assert!(matches!(run.code(), Some(130 | 143)), "{run}");
     assert_eq!(run.stdout, "", "a report takes time");
 }
@@ -440,7 +444,7 @@ fn short_transfers_count_with_their_length_and_are_told_once() {
     let path = place.made("a.dat", "-c1M");
     let mut run = place.diskspd("-d600 -W0 -v -o1 -r4K -b64K -B0:128K a.dat").start();
     run.wait_for_stderr("starting measurements");
-    // The last block of each pass is cut in half, and only that; nothing is empty.
+    // The last block of each pass is short by half, and only that; nothing is empty.
     File::options().write(true).open(&path).and_then(|file| file.set_len((64 << 10) + 2048)).expect("our file");
     // Hundreds of I/Os, many of them short.
     let before = run.transferred_bytes();

@@ -1,4 +1,4 @@
-//! `--expect`: what was said about the storage beside what a real run reached, in every form of a result.
+//! `--expect`: rated limits of the storage beside the results of a real run, in every form of a result.
 
 use serde_json::Value;
 use testkit::workplace;
@@ -11,7 +11,7 @@ fn ceilings_are_told_in_every_form_and_kept() {
                  --expect raid=5,drives=3,drive-write=450M a.dat";
     let run = place.diskspd(words).run();
     run.expect_status(0).expect_stdout(&[
-        "Expectation: the limit with the least headroom is vm-iops\n CEILING ",
+        "Expectation: lowest limit is the VM's 1 IOPS, before the drives' 338 MB/s\n CEILING ",
         "\n vm-iops ",
         " 1.00 I/O per s ",
         "\n hba ",
@@ -35,7 +35,7 @@ fn ceilings_are_told_in_every_form_and_kept() {
     again.expect_status(0);
     assert_eq!(again.stdout, run.stdout);
     let again = place.diskspd("report r.xml").run();
-    again.expect_status(0).expect_stdout(&["Expectation: the limit with the least headroom is vm-iops"]);
+    again.expect_status(0).expect_stdout(&["Expectation: lowest limit is the VM's 1 IOPS, before"]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_volume_has_the_caps_of_its_table_and_the_lower_limit_is_named() {
     place.file("mine.toml", table.as_bytes());
     let run = place.short_run("-c1M -b4K -r --expect volumes=mine.toml,volume=tiny,vm-iops=900000000 a.dat").run();
     run.expect_status(0).expect_stdout(&[
-        "Expectation: the limit with the least headroom is volume-iops\n",
+        "Expectation: lowest limit is the volume's 2 IOPS, before the VM's 900,000,000",
         " 900000000.00 I/O per s ",
         "\n volume-iops ",
         " 2.00 I/O per s ",
@@ -69,7 +69,7 @@ fn a_volume_has_the_caps_of_its_table_and_the_lower_limit_is_named() {
     ]);
     let run = place.short_run("-c1M -b4K -r --expect volume=gp3,vm-iops=2 a.dat").run();
     run.expect_status(0).expect_stdout(&[
-        "Expectation: the limit with the least headroom is vm-iops\n",
+        "Expectation: lowest limit is the VM's 2 IOPS, before the volume's 3,000\n",
         " 3000.00 I/O per s ",
         " 131.07 MB/s ",
         " % of vm-iops\n",
@@ -89,4 +89,36 @@ fn a_volume_that_is_not_known_is_refused_before_anything_is_made() {
         run.expect_status(3).expect_stderr(&[reason]);
     }
     assert!(!place.path("b.dat").exists());
+}
+
+/// The published example: a small VM with a stripe of four volumes.
+const STRIPE: &str = "--expect volume=4xp30,vm=Standard_B2ms";
+
+#[test]
+fn the_lower_limit_of_vm_and_striped_volumes_is_named_before_and_after_a_run() {
+    let place = workplace!();
+    let lowest = "Expectation: lowest limit is the VM's 1,920 IOPS, before the volumes' 20,000\n";
+    let plan = place.diskspd(&format!("--plan -c1M -b8K -r -w30 {STRIPE} a.dat")).run();
+    plan.expect_status(0).expect_stdout(&[lowest]);
+    assert!(!place.path("a.dat").exists());
+    // 64 KiB at 22.5 MB/s are 343 I/Os per second.
+    let plan = place.diskspd(&format!("--plan -c1M -b64K -r {STRIPE} a.dat")).run();
+    plan.expect_status(0).expect_stdout(&["the VM's 22.5 MB/s, before the volumes' 800\n"]);
+    let run = place.short_run(&format!("-c1M -b8K -r -w30 --json r.json {STRIPE} a.dat")).run();
+    run.expect_status(0).expect_stdout(&[lowest, " 20000.00 I/O per s ", " 800.00 MB/s "]);
+    let document: Value = place.json("r.json");
+    let ceilings = &document["time_spans"][0]["expectation"]["ceilings"];
+    assert_eq!((&ceilings[0]["parts"], &ceilings[2]["parts"]), (&1.into(), &4.into()), "{ceilings}");
+}
+
+// 3 drives of 300 reads or 100 writes per second at RAID 5, where a write costs 4: half of each are busy for
+// (0.5 / 300 + 0.5 x 4 / 100) s per I/O.
+#[test]
+fn reads_and_writes_of_a_drive_may_differ() {
+    let place = workplace!();
+    let drives = "--expect raid=5,drives=3,drive-read-iops=300,drive-write-iops=100";
+    let plan = place.diskspd(&format!("--plan -c1M -b8K -r -w50 {drives} a.dat")).run();
+    plan.expect_status(0).expect_stdout(&["Expectation: lowest limit is the drives' 138 IOPS\n"]);
+    let reads = place.diskspd(&format!("--plan -c1M -b8K -r {drives} a.dat")).run();
+    reads.expect_status(0).expect_stdout(&["the drives' 900 IOPS\n"]);
 }

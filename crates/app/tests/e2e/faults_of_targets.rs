@@ -1,15 +1,15 @@
-//! Targets that fail, hang, shrink, vanish or fill up while a run goes on: it ends with a true report
-//! and the reason, and never hangs, breaks or counts what was not done.
+//! Targets that fail, hang, shrink, vanish or fill up during a run: it ends with a correct report and the reason, and
+//! never hangs, crashes or counts I/Os that did not complete.
 
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
 use testkit::{Faulty, Finished, Mounted, Report, SlowRead, or_skip, skip, workplace};
 
-/// One line for each way of doing I/O to a target that cannot be mapped.
+/// One command line for each engine that applies to targets that cannot be mapped.
 const WAYS: [(&str, &str); 4] =
     [("synchronous", "-o1"), ("io_uring", "-o8"), ("batched io_uring", "-o8 -u4"), ("Linux AIO", "-o8 -x")];
 
-/// The line of stderr that tells of the failed I/O; there is one per thread and target.
+/// The line of stderr about the failed I/O; there is one per thread and target.
 fn failure(run: &Finished) -> &str {
     let mut lines = run.stderr.lines().filter(|line| line.contains(" failed: "));
     let line = lines.next().unwrap_or_else(|| panic!("no failure is told\n{run}"));
@@ -17,7 +17,7 @@ fn failure(run: &Finished) -> &str {
     line
 }
 
-/// The number that stands behind a word.
+/// The number after these words.
 fn number_after(line: &str, words: &str) -> u64 {
     let rest = line.split_once(words).unwrap_or_else(|| panic!("'{line}' lacks '{words}'")).1;
     rest.split(' ').next().unwrap_or_default().parse().unwrap_or_else(|_| panic!("no number after '{words}': {line}"))
@@ -58,7 +58,7 @@ fn an_io_error_ends_the_run_with_its_place_and_the_figures_so_far() {
 #[test]
 fn a_target_that_hangs_does_not_hang_the_run() {
     drop(or_skip!(Faulty::mounted(&workplace!(), "probe")));
-    // Each run waits for what hangs.
+    // Each run waits for the hanging I/O.
     std::thread::scope(|scope| {
         for (way, words) in WAYS {
             scope.spawn(move || expect_no_hang(way, words));
@@ -71,8 +71,8 @@ fn expect_no_hang(way: &str, words: &str) {
     let faulty = Faulty::mounted(&place, "faulty").expect("it could be mounted before");
     let load = || place.diskspd("-d10 -W0 -b4K -v").args(words).arg(&faulty.file).start();
     let (started, mut run) = faulty.hold_load(load);
-    // It is the report that comes while the target still hangs. What completed before may be seen after the end, on a busy
-    // machine: then it says how long the others were waited for.
+    // This is the report printed while the target still hangs. On a busy machine completions from before may be seen
+    // after the end: then the report states how long the others were waited for.
     run.wait_for_stdout("had not completed");
     let until_report = started.elapsed().as_secs_f64();
     let held = faulty.held();
@@ -84,7 +84,7 @@ fn expect_no_hang(way: &str, words: &str) {
     let told = number_after(line, "NOTE: ");
     assert!((1..=8).contains(&told), "{way}: {line}");
     let report = Report::of(&run.stdout);
-    // The wait for what hangs, of 5 s, is not measured, however late each step of it comes.
+    // The wait of 5 s for hanging I/Os is not measured, however late each step of it happens.
     let in_time = report.seconds >= 9.99 && report.seconds <= until_report - 4.9;
     assert!(in_time, "{way}: the time that was asked for, {until_report} s until the report\n{run}");
     assert!(report.total.sum.ios > 0, "{way}: what came back before\n{run}");
@@ -95,14 +95,15 @@ fn expect_no_hang(way: &str, words: &str) {
 fn a_queue_that_takes_long_to_drain_is_waited_for() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
-    // 3.5 s are left of them after the end: less than 5 s, which are hanging, and more than the 2 s that go untold.
+    // 3.5 s are left of them after the end: less than 5 s, at which they count as hanging, and more than the 2 s that
+    // go unreported.
     let time = Duration::from_millis(4500);
     faulty.slow_down_all(time);
     for _ in 0..5 {
         let started = Instant::now();
         let run = place.diskspd("-d1 -W0 -b4K -r -o8 -v").arg(&faulty.file).run();
         let took = started.elapsed();
-        // Answers, or what comes before and after them, may be late on a busy machine.
+        // Replies, or the steps before and after them, may be late on a busy machine.
         let reads = faulty.take_slow_reads();
         let is_late = |read: &SlowRead| read.answered - read.arrived > time + Duration::from_millis(300);
         let is_paused = run.stdout.contains("NOTE: the process did not run for ");
@@ -239,7 +240,7 @@ fn a_file_that_shrinks_is_an_error_for_every_engine() {
 }
 
 // Shows faults: The file system is full while a sparse file is written
-/// An empty page in place of one that the file no longer had was verified as data of the file: writes to it seemed to succeed.
+/// An empty page in place of a truncated one used to be verified as data of the file: writes to it seemed to succeed.
 #[test]
 fn a_mapped_page_that_is_lost_stays_lost() {
     let place = workplace!();

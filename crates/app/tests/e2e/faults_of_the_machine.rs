@@ -1,5 +1,5 @@
-//! Machines and containers that allow less than a run would like: it runs all the same and says with
-//! what, or says why it cannot.
+//! Machines and containers with tight limits: a run continues and reports the restrictions, or reports why it cannot
+//! run.
 
 use std::fs;
 use testkit::{
@@ -7,10 +7,10 @@ use testkit::{
     or_skip, skip, tool, workplace,
 };
 
-/// What the report says of a pause of the process.
+/// The beginning of the report's note on a pause of the process.
 const PAUSED: &str = "NOTE: the process did not run for ";
 
-/// What the report says if there is nothing to report.
+/// The text of a report without results.
 const NOTHING: &str = "The test failed before the measurements began. No results are displayed.";
 
 /// Operations of `io_uring_register`, and a flag of `io_uring_enter` (`include/uapi/linux/io_uring.h`).
@@ -26,7 +26,7 @@ const EAGAIN: u32 = 11;
 /// `io_setup`.
 const IO_SETUP: i64 = if cfg!(target_arch = "x86_64") { 206 } else { 0 };
 
-/// A run to its end where system calls are answered with an error.
+/// A complete run in which these system calls return an error.
 fn run_without(program: Program, denied: &[Denied], errno: u32) -> Result<Finished, String> {
     Ok(program.start_without(denied, errno)?.finish())
 }
@@ -41,19 +41,19 @@ const fn registration(operation: u64) -> Denied {
     Denied { call: io_uring::REGISTER, only: Some(Argument { number: 1, mask, value: operation }) }
 }
 
-/// The program, started by a shell that does something before.
+/// The program, started by a shell script.
 fn after(place: &Workplace, script: &str) -> Program {
     let script = format!("{script}; exec \"$0\" \"$@\"");
     place.tool("sh").arg("-c").arg(script).arg(place.program())
 }
 
-/// Refused before anything was done: the reasons, and nothing else.
+/// Refused before anything was touched: prints the reasons, and nothing else.
 fn impossible(run: &Finished, parts: &[&str]) {
     run.expect_status(1).expect_stderr(parts);
     assert_eq!(run.stdout, "", "{run}");
 }
 
-/// Begun, and ended by an error before anything was measured.
+/// Started, and ended by an error before anything was measured.
 fn failed(run: &Finished, parts: &[&str]) {
     run.expect_status(1).expect_stderr(parts).expect_stderr(&["Error generating I/O requests"]);
     run.expect_stdout(&[NOTHING]);
@@ -76,7 +76,7 @@ fn without_io_uring_aio_takes_its_place_and_the_result_says_why() {
         let run = or_skip!(run_without(place.short_run("-b4K -o1 -t2 a.dat"), &NO_IO_URING, errno));
         run.expect_status(0);
         assert!(!run.stdout.contains("NOTE: Linux AIO"), "{run}");
-        // What was asked for by name is not replaced.
+        // An engine named explicitly is not replaced.
         for words in ["-o8 -u", "-o8 --engine io_uring"] {
             let program = place.short_run("-b4K").args(words).arg("a.dat");
             impossible(&or_skip!(run_without(program, &NO_IO_URING, errno)), &["io_uring was requested", answer]);
@@ -110,7 +110,7 @@ fn buffers_that_cannot_be_registered_are_used_all_the_same() {
     }
 }
 
-/// Threads once registered their buffers while others had no ring yet, which then found no memory for it: one of three
+/// Threads used to register their buffers while others had no ring yet, which then had no memory left: one of three
 /// such runs ended with "Cannot allocate memory".
 // Shows faults: Rings and buffers exceed the limit on locked memory
 #[test]
@@ -161,7 +161,7 @@ fn a_kernel_that_takes_no_deadlines_with_a_wait_keeps_rates_and_ends_in_time() {
         // 100 a second; or one burst each 10 ms at most.
         let (ios, most) = (report.total.sum.ios, 100.0 * report.seconds + 6.0);
         assert!(ios as f64 <= most, "{words}: {ios} I/Os\n{run}");
-        // A process that stands still for the whole time does nothing.
+        // A process that is stalled for the whole time does nothing.
         assert!(ios > 0 || run.stdout.contains(PAUSED), "{words}\n{run}");
     }
 }
@@ -171,10 +171,10 @@ fn a_kernel_that_takes_no_deadlines_with_a_wait_keeps_rates_and_ends_in_time() {
 fn the_limit_of_open_files_is_raised_or_named() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    // The soft limit is nobody's decision.
+    // The soft limit is only a default.
     let run = after(&place, "ulimit -S -n 64").args("-d1 -W0 -b4K -r -t40 -o2 a.dat").run();
     run.expect_status(0);
-    // 16 threads with a target and a ring each, and what the process has beside them.
+    // 16 threads with a target and a ring each, and the descriptors of the process itself.
     let run = after(&place, "ulimit -n 64").args("-d1 -W0 -b4K -r -t16 -o2 a.dat").run();
     run.expect_status(0);
     assert!(Report::of(&run.stdout).total.rows.iter().all(|row| row.bytes % 4096 == 0), "{run}");
@@ -186,7 +186,7 @@ fn the_limit_of_open_files_is_raised_or_named() {
 }
 
 // Shows faults: The limit of the stack is low (ulimit -s 64)
-/// The main thread overflowed 64 KiB in all commands but the simplest.
+/// The main thread used to overflow 64 KiB in all commands but the simplest.
 #[test]
 fn a_small_stack_is_enough_for_every_command() {
     let place = workplace!();
@@ -214,7 +214,7 @@ fn a_small_address_space_is_an_error() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let within = |kib: u64| after(&place, &format!("ulimit -v {kib}")).args("-d1 -W0 -b4K --plan a.dat").run();
-    // The least that the kernel and the loader accept.
+    // The minimum that the kernel and the loader accept.
     let (mut too_little, mut enough) = (2048, 1 << 21);
     while enough - too_little > 256 {
         let kib = u64::midpoint(too_little, enough);
@@ -234,14 +234,13 @@ fn a_small_address_space_is_an_error() {
 fn a_quarter_of_a_million_requests_run() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    // All of them, and those that begin when one of them has ended.
+    // All of them, and the I/Os that start when one of them has completed.
     let run = place.diskspd("-d60 -W0 -b512 -r -t64 -o4096 --max-ios=300000 a.dat").run();
     run.expect_status(0);
     let report = Report::of(&run.stdout);
     assert_eq!(report.total.rows.len(), 64);
     assert!(report.total.sum.ios > 0 && report.total.sum.bytes == report.total.sum.ios * 512, "{run}");
-    // AIO has a limit for the whole machine, 65536 unless somebody raised it. It is not tried out here: other tests would
-    // find none left.
+    // AIO has a limit for the whole machine, 65536 by default. It is not exhausted here, as other tests need requests.
     let program = place.diskspd("-d1 -W0 -b512 -r -t64 -o4096 -x a.dat");
     let run = or_skip!(run_without(program, &[Denied::always(IO_SETUP)], EAGAIN));
     failed(&run, &["cannot set up Linux AIO: ", "sysctl fs.aio-max-nr"]);
@@ -272,7 +271,7 @@ fn a_small_memory_cgroup_is_enough_for_the_main_job() {
         run.expect_status(0);
         assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
     }
-    // Its pages count for the group too.
+    // Its pages also count towards the group.
     let run = inside().args("-d60 -W0 -c8M -b64K -w100 -o8 --max-ios=500").arg(small.path.join("b.dat")).run();
     run.expect_status(0);
     assert!(Report::of(&run.stdout).write.sum.ios > 0, "{run}");
@@ -293,13 +292,13 @@ fn threads_that_cannot_be_started_are_an_error() {
     let run = inside().args("-d1 -W0 -b4K -r -t64 -o1 a.dat").run();
     failed(&run, &["cannot start thread ", " of 64: Resource temporarily unavailable"]);
     drop(group);
-    // No thread but the first, which makes no files.
+    // Only the main thread, which creates no files.
     let group = or_skip!(Cgroup::of_threads(1));
     let enter = format!("echo $$ > {} || exit 99", group.door().display());
     let run = after(&place, &enter).args("-d1 -W0 -c2M new.dat").run();
     failed(&run, &["cannot write 'new.dat': cannot start a writer thread"]);
     assert!(!place.path("new.dat").exists(), "half a file is left");
-    // With one writer more instead of four it takes longer.
+    // With one additional writer instead of four it takes longer.
     drop(group);
     let group = or_skip!(Cgroup::of_threads(2));
     let enter = format!("echo $$ > {} || exit 99", group.door().display());
@@ -355,7 +354,7 @@ fn a_read_only_root_is_enough_for_the_main_job() {
     let run = inside().args("-d1 -W0 -c1M -b4K new.dat").run();
     impossible(&run, &["new.dat", "read-only"]);
     assert!(!place.path("new.dat").exists());
-    // A result that cannot be kept is said before the run, not after it.
+    // A result that cannot be saved is reported before the run, not after it.
     let run = inside().args("-d1 -W0 -b4K --json result.json a.dat").run();
     run.expect_stderr(&["result.json", "ead-only file system"]);
     assert_ne!(run.code(), Some(0), "{run}");

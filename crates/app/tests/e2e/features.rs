@@ -1,5 +1,5 @@
-//! What a build can leave out, by the features that these tests are built with: with a feature its commands work,
-//! without it they are refused and name it. `cargo test -p app --no-default-features --test e2e features::`.
+//! Optional features, as these tests are built: with a feature its commands work, without it they are refused and the
+//! error names it. `cargo test -p app --no-default-features --test e2e features::`.
 
 use testkit::{Finished, Workplace, or_skip, tool, workplace};
 
@@ -15,7 +15,7 @@ fn has(name: &str) -> bool {
     FEATURES.contains(&(name, true))
 }
 
-/// Nothing was done, and the reason names what is missing.
+/// Nothing was done, and the error names the missing feature.
 fn is_refused(run: &Finished, what: &str, name: &str) {
     let reason = format!("ERROR: {what}: this build has no {name}: build with --features {name}");
     run.expect_status(3).expect_stderr(&[&reason]);
@@ -61,7 +61,7 @@ fn pages_and_charts_are_made_or_refused() {
         }
         assert_eq!(place.path(name).exists(), has("pages"), "{name}");
     }
-    // Other forms are those of every build.
+    // Other forms are available in every build.
     place.diskspd("report r.json").run().expect_status(0).expect_stdout(&["Total IO"]);
     place.diskspd("report r.json --output r.csv").run().expect_status(0);
     place.diskspd("report r.json --output r.prom").run().expect_status(0);
@@ -79,12 +79,12 @@ fn workbooks_are_made_or_refused() {
         is_refused(&run, "--output 'r.xlsx'", "sheets");
     }
     assert_eq!(place.path("r.xlsx").exists(), has("sheets"));
-    // Tables in other forms are those of every build.
+    // Tables in other forms are available in every build.
     place.diskspd("report r.json r.json --output r.csv").run().expect_status(0);
     place.diskspd("report r.json r.json").run().expect_status(0).expect_stdout(&["The runs\n"]);
 }
 
-/// A command in a terminal, with the status of it.
+/// Runs a command in a terminal and appends its status.
 fn in_a_terminal(place: &Workplace, words: &str) -> Result<String, String> {
     let script = tool("script")?;
     let line = format!("stty cols 200 rows 24; {} {words}; echo STATUS $?", place.program().display());
@@ -116,7 +116,7 @@ fn latency_distributions_are_counted_or_refused() {
     let place = workplace!();
     let run = place.diskspd("monitor --histogram -n1 -i 100ms").run();
     if has("ebpf") {
-        // Not everywhere are such programs allowed.
+        // Such programs are not permitted everywhere.
         assert_ne!(run.code(), Some(3), "{run}");
     } else {
         is_refused(&run, "--histogram", "ebpf");

@@ -1,13 +1,13 @@
-//! Files of series are written like results: in a directory that is held open, no link in it is followed, and nothing that
-//! diskspd did not write is replaced. `verify --cycles` used to truncate load.txt and verify.json in place, through
-//! symbolic and hard links that led elsewhere, and `--resume` ran the command line that another user had saved.
+//! Files of series are written like results: in a directory that is held open, without following links, and without
+//! replacing files that diskspd did not write. `verify --cycles` used to truncate load.txt and verify.json in place,
+//! through symbolic and hard links to other files, and `--resume` ran the command line that another user had saved.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
 use testkit::{Program, Snapshot, Workplace, is_root, skip, workplace};
 
-/// A series of one cut, which leaves the file `cut` if it comes so far.
+/// A series of one cut, which creates the file `cut` if it gets that far.
 fn cycles(place: &Workplace, target: &str) -> Program {
     let cut = "touch cut; kill -KILL $DISKSPD_PID";
     let words = ["verify", "--cycles", "1", "--cut", cut, "--journal", "journal", "--"];
@@ -114,7 +114,7 @@ fn inode(path: &Path) -> u64 {
     fs::metadata(path).expect("it is there").ino()
 }
 
-/// Each kind of series, its name and what comes before `--dir`, and behind.
+/// Each kind of series: its name and the arguments before and after `--dir`.
 const SERIES: [(&str, &str, &str); 4] = [
     ("sweep", "--vary o=1,2", "-- -c64K -d60 -W0 -b4K --max-ios=20 a.dat"),
     ("repeat", "--runs 2", "-- -c64K -d60 -W0 -b4K --max-ios=20 a.dat"),
@@ -147,7 +147,7 @@ fn a_saved_command_line_that_others_may_have_written_is_not_run() {
             ]);
             fs::set_permissions(&path, own).expect("our file");
         }
-        // A link may lead to what another series of this user has saved.
+        // A link may lead to a file saved by another series of this user.
         fs::rename(place.path(&file), place.path("moved")).expect("our file");
         symlink("../moved", place.path(&file)).expect("free");
         place.diskspd(&resume).run().expect_status(3).expect_stderr(&["is not a regular file; links are not followed"]);
@@ -198,7 +198,7 @@ fn links_in_the_directory_of_a_series_are_not_followed() {
         place.diskspd(series).run().expect_status(3).expect_stderr(&[name, "it is a symbolic link"]);
         fs::remove_file(place.path(name)).expect("a link");
     }
-    // A name that is taken is no name for a result.
+    // A name in use is not available for a result.
     symlink("../nowhere", place.path("d/point-0001.json")).expect("free");
     symlink("../theirs", place.path("d/point-0002.json")).expect("free");
     place.diskspd(series).run().expect_status(0);

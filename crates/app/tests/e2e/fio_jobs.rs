@@ -1,4 +1,4 @@
-//! Jobs of fio, as loads of ours: what they become, and whether the kernel sees the same of both programs.
+//! Jobs of fio as our loads: their translation, and a comparison of both programs as the kernel sees them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const MIB: u64 = 1 << 20;
 struct Seen {
     /// Percent of the I/Os by kind and size in bytes.
     kinds: BTreeMap<(bool, u64), f64>,
-    /// Percent that begin where one of the last 64 ended.
+    /// Percent that begin at the end of one of the last 64.
     in_sequence: f64,
     /// Percent in the hottest hundredth of the blocks.
     hot: f64,
@@ -60,7 +60,7 @@ impl Seen {
     }
 }
 
-/// Loads that people have, on a file of 64 MiB; of those with `time_based` the rate is compared.
+/// Typical loads, on a file of 64 MiB; of those with `time_based` the rate is compared.
 const JOBS: [&str; 15] = [
     "rw=randread bs=4k iodepth=16 ioengine=libaio norandommap=1 number_ios=6000",
     "rw=randread bs=4k iodepth=32 ioengine=io_uring number_ios=6000",
@@ -85,14 +85,14 @@ fn the_kernel_sees_of_a_job_of_fio_the_same_of_both_programs() {
     let place = workplace!();
     let file_system = or_skip!(Faulty::mounted(&place, "fuse"));
     file_system.resize(64 * MIB);
-    // Longer than a busy machine takes to submit as many as are outstanding.
+    // Longer than a busy machine takes to submit the outstanding I/Os.
     file_system.serve(Service::Each(Duration::from_millis(3)));
     file_system.flush_takes(Duration::from_millis(1));
     for job in JOBS {
         let has_size = job.contains(" size=");
         let size = if has_size { "" } else { "size=64m\n" };
         let options = job.replace(' ', "\n");
-        // No link: fio would open the file by a name of its own.
+        // Not a link: fio would open the file by another name.
         let text = format!(
             "[t]\nfilename={}\n{size}invalidate=0\nallow_file_create=0\ngroup_reporting=1\n{options}\n",
             file_system.file.display()
@@ -116,11 +116,11 @@ fn expect_alike(job: &str, fio: &Seen, ours: &Seen) {
         assert!((percent - ours.kinds[kind]).abs() < 2.0, "{kind:?} {shown}");
     }
     assert!((fio.flushes_per_write - ours.flushes_per_write).abs() <= 0.02 * fio.flushes_per_write, "{shown}");
-    // By default fio reads each block once before it reads any again, which is told as a difference.
+    // By default fio reads each block once before it reads any again, which is reported as a difference.
     let is_timed = job.contains("time_based");
     let is_again = !is_timed && (job.contains("norandommap") || job.contains("random_distribution"));
-    // Its hash of hot places is not one to one: the hottest 163 of 16,384 get 79.7 to 81 % of 6,000 I/Os, ours 78.7 %; of the
-    // law itself 77.7 %, and 1 % more in so few.
+    // Its hash of hot blocks is not one to one: the hottest 163 of 16,384 receive 79.7 to 81 % of 6,000 I/Os, ours 78.7
+    // %; the distribution itself gives 77.7 %, and 1 % more with so few.
     let hot_percent = if job.contains("zipf") { 3.0 } else { 2.0 };
     assert!(!is_again || (fio.hot - ours.hot).abs() < hot_percent, "{shown}");
     assert!((fio.in_sequence - ours.in_sequence).abs() < 3.0, "{shown}");
@@ -173,7 +173,7 @@ fn a_job_of_fio_runs_and_is_written_in_our_forms() {
     assert_eq!((spans, place.content("new.dat").len()), (Some(2), 1 << 20));
     let plan = |words: &str| {
         let run = place.diskspd(words).run();
-        // How much memory is free changes.
+        // The amount of free memory changes.
         let lines = run.stdout.lines().filter(|line| !line.contains(" is available"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
@@ -182,7 +182,7 @@ fn a_job_of_fio_runs_and_is_written_in_our_forms() {
     for (file, words) in [("job.toml", "run job.toml --plan"), ("job.xml", "-Xjob.xml --plan")] {
         place.diskspd(&format!("import fio t.fio --output {file}")).run().expect_status(0);
         assert_eq!(plan(words), plan_of_fio, "{file}");
-        // Neither a file that exists nor the job itself is written over.
+        // Neither an existing file nor the job itself is overwritten.
         let before = place.content(file);
         place.diskspd(&format!("import fio t.fio --output {file}")).run().expect_status(3);
         assert_eq!(place.content(file), before);
@@ -227,7 +227,7 @@ fn a_refused_job_does_nothing() {
     }
 }
 
-/// A job from elsewhere names files, devices and commands.
+/// A job from an untrusted source names files, devices and commands.
 #[test]
 fn the_import_of_a_hostile_job_opens_none_of_its_files_and_runs_nothing() {
     let place = workplace!();

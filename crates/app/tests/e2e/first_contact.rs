@@ -1,4 +1,4 @@
-//! What a new user types first, and the first line of the answer.
+//! Typical first command lines of a new user, and the first line of the output.
 
 use testkit::{Workplace, workplace};
 
@@ -14,7 +14,8 @@ fn prepared() -> Workplace {
     place
 }
 
-/// Words, exit status, and the first line of stdout or else of stderr, in which * stands for where the program is.
+/// Arguments, exit status, and the first line of stdout or else of stderr, in which * stands for the path of the
+/// program.
 type Answer = (&'static str, i32, &'static str);
 
 const MISTAKES: [Answer; 10] = [
@@ -101,7 +102,7 @@ fn the_first_line_answers() {
     }
 }
 
-/// Each question is answered by one word: its help shows the option with an example.
+/// Each question has a one-word answer: the help for that word shows the option with an example.
 #[test]
 fn questions_are_answered_by_one_word() {
     let place = workplace!();
@@ -133,7 +134,7 @@ fn questions_are_answered_by_one_word() {
     }
 }
 
-/// Wherever a file is named where one of ours would be right.
+/// Covers all arguments that expect one of our files.
 #[test]
 fn files_of_other_tools_are_recognised_everywhere() {
     let place = prepared();
@@ -165,7 +166,7 @@ fn files_of_other_tools_are_recognised_everywhere() {
     run.expect_status(3).expect_stderr(&["'job.fio' is a job file of fio; the nearest command here: ", fio]);
 }
 
-/// What help lists as subcommands.
+/// The subcommands listed by help.
 #[test]
 fn options_of_other_tools_are_recognised_by_every_subcommand() {
     let place = workplace!();

@@ -1,4 +1,4 @@
-//! Text from outside is shown, and never obeyed by a terminal.
+//! Untrusted text is shown, and never interpreted by a terminal.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,7 +7,7 @@ use testkit::{LoopDevice, Workplace, or_skip, workplace};
 /// A name with a line feed, ESC, a C1 control character, a line separator and an override of the text's direction.
 const NAME: &str = "=a\ntotal: 9|\u{1b}[2J\u{9b}31m\u{2028}\u{202e}b.dat";
 
-/// How it is shown.
+/// Its escaped form.
 const SHOWN: &str = r"=a\x0atotal: 9|\x1b[2J\x9b31m\u{2028}\u{202e}b.dat";
 
 fn is_unprintable(character: char) -> bool {

@@ -1,4 +1,4 @@
-//! `diskspd gate` and `diskspd history`: what they answer, and what they keep.
+//! `diskspd gate` and `diskspd history`: their output and their files.
 
 use serde_json::Value;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use testkit::{Corrupting, Corruption, Mounted, Occasion, Workplace, or_skip, tool, workplace};
 use yaml_rust2::YamlLoader;
 
-/// The null engine keeps any rate.
+/// The null engine reaches any rate.
 const LOAD: &str = "-- -c1M -d1 -W0 -b4K -r --rate=500 --engine=null a.dat";
 
 fn gate(place: &Workplace, options: &str) -> testkit::Finished {
@@ -68,11 +68,14 @@ fn a_load_as_fast_as_before_passes_and_one_half_as_fast_fails_at_once() {
     }
     write_index(&place, &entries);
     let run = gate(&place, "--junit j.xml");
-    run.expect_status(4).expect_stdout(&["FAIL: iops -50."]);
+    run.expect_status(4);
+    // The machine may be too busy for the rate.
+    let percent = run.stdout.split("FAIL: iops -").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+    assert!(percent.is_some_and(|percent| (45.0..60.0).contains(&percent)), "{run}");
     assert_eq!(index(&place).len(), 10, "one run was enough");
     let junit = fs::read_to_string(place.path("j.xml")).expect("a file");
-    assert!(junit.contains("failures=\"1\"") && junit.contains("<failure message=\"iops -50."), "{junit}");
-    // A run that is worse is no history.
+    assert!(junit.contains("failures=\"1\"") && junit.contains("<failure message=\"iops -"), "{junit}");
+    // A run with worse results does not extend the history.
     gate(&place, "").expect_status(4).expect_stdout(&["against 9 earlier runs"]);
 
     let run = place.diskspd("history f --output h.html").run();
@@ -80,7 +83,7 @@ fn a_load_as_fast_as_before_passes_and_one_half_as_fast_fails_at_once() {
     let page = fs::read_to_string(place.path("h.html")).expect("a page");
     assert!(page.contains("iops of each run") && page.contains("<svg"), "no chart");
 
-    // --accept: the runs since it is worse are the history.
+    // --accept: the runs since results became worse are the new history.
     let run = place.diskspd("gate f --accept").arg("new disk").run();
     run.expect_status(0).expect_stdout(&["accepted: the history begins with the run of "]);
     gate(&place, "").expect_status(6).expect_stdout(&["recorded, 3 of 5"]);
@@ -91,7 +94,7 @@ fn a_load_as_fast_as_before_passes_and_one_half_as_fast_fails_at_once() {
 fn a_change_in_doubt_is_run_again() {
     let place = workplace!();
     with_history(&place, 8, 1.15);
-    // One run alone decides about 20 % and more.
+    // A single run decides about differences of 20 % and more.
     let run = gate(&place, "--runs 1");
     run.expect_status(6).expect_stdout(&["CANNOT TELL: may be worse than 8 earlier runs (iops -1", "would decide"]);
     assert_eq!(index(&place).len(), 9);
@@ -113,7 +116,7 @@ fn a_saved_result_is_judged_and_counted_once() {
     let metrics = index(&place)[0]["metrics"].as_object().expect("metrics").len();
     assert!(metrics > 5, "{metrics}");
     place.diskspd("gate f --result nothing.json").run().expect_status(1);
-    // Another load has a history of its own.
+    // Another load has a separate history.
     place.diskspd("-c1M -d1 -W0 -b8K -r -L --rate=500 --engine=null --json=o.json a.dat").run().expect_status(0);
     let run = place.diskspd("gate f --result o.json").run();
     run.expect_status(6).expect_stderr(&["a new history begins: load "]).expect_stdout(&["recorded, 1 of 5"]);
@@ -134,7 +137,7 @@ fn gates_at_the_same_time_lose_nothing() {
 }
 
 fn gate_without_file(place: &Workplace) {
-    // None waits for another's target.
+    // Threads do not wait for each other's target.
     let name = format!("{:?}.dat", std::thread::current().id()).replace(['(', ')'], "");
     let load = LOAD.replace("a.dat", &name);
     let run = place.diskspd(&format!("gate f --metric iops {load}")).run();
@@ -154,7 +157,7 @@ fn an_index_that_is_lost_or_broken_is_made_again() {
     fs::write(place.path("f/index.jsonl"), &text[..text.len() - 30]).expect("cut");
     let run = place.diskspd("history f").run();
     run.expect_status(0).expect_stderr(&["1 line unreadable or double, 1 result added"]);
-    // Somebody else's file stays.
+    // Files of other programs remain.
     fs::write(place.path("f/index.jsonl"), "a diary\n").expect("written");
     let run = gate(&place, "");
     run.expect_status(1).expect_stderr(&["not an index written by this version of diskspd: move it away"]);
@@ -174,13 +177,13 @@ fn links_in_the_directory_are_not_followed() {
         assert_eq!(fs::read(place.path("theirs")).expect("read"), b"theirs");
         fs::remove_file(place.path(&format!("f/{name}"))).expect("removed");
     }
-    // A result that is a link is none.
+    // A result that is a link does not count.
     gate(&place, "").expect_status(6);
     let entry = index(&place).remove(0);
     let name = entry["file"].as_str().expect("a name");
     symlink(place.path(&format!("f/{name}")), place.path("f/20200101T000000.000Z.json")).expect("linked");
     gate(&place, "").expect_status(6).expect_stdout(&["recorded, 2 of 5"]);
-    // Neither summary nor JUnit replaces what is not theirs, and nothing is run then.
+    // Neither summary nor JUnit replaces other files, and nothing is run then.
     place.file("s.md", b"# Mine\n");
     let run = gate(&place, "--summary s.md");
     run.expect_status(3).expect_stderr(&["--summary 's.md': the existing file is not a gate summary"]);
@@ -192,7 +195,7 @@ fn links_in_the_directory_are_not_followed() {
     assert!(summary.starts_with("# Mine\n## diskspd gate: CANNOT TELL"), "{summary}");
 }
 
-/// Direct I/O to a file system in memory is none.
+/// Direct I/O to a file system in memory does not measure a disk.
 #[test]
 fn an_invalid_run_is_kept_and_is_no_history() {
     let place = workplace!();
@@ -268,13 +271,13 @@ fn clocks_may_be_set_back() {
     write_index(&place, &entries);
     gate(&place, "").expect_status(4).expect_stdout(&["FAIL: iops -"]);
     gate(&place, "").expect_status(4).expect_stdout(&["against 8 earlier runs"]);
-    // Who reads the history finds one line.
+    // A reader of the history sees one line.
     let run = place.diskspd("gate f --accept").arg("half as\nfast \u{1b}[31m").run();
     run.expect_status(0).expect_stdout(&["accepted: the history begins with the run of 20"]);
     gate(&place, "").expect_status(6).expect_stdout(&["recorded, 3 of 5"]);
     let run = place.diskspd("history f").run();
     run.expect_status(0).expect_stdout(&["FAIL", ": half as\\x0afast \\x1b[31m\n"]);
-    // A lost line is put back behind the acceptance.
+    // A lost line is restored after the acceptance.
     let mut entries = index(&place);
     entries.pop();
     write_index(&place, &entries);
@@ -301,7 +304,7 @@ fn an_index_is_not_trusted() {
     let run = gate(&place, "");
     run.expect_status(6).expect_stdout(&["recorded, 2 of 5"]).expect_stderr(&["5 lines unreadable or double"]);
     assert_eq!(index(&place).len(), 2);
-    // One of another version has answers that this program would lose.
+    // An entry of another version has answers that this program would lose.
     let text = fs::read_to_string(place.path("f/index.jsonl")).expect("an index");
     for foreign in [text.replace("diskspd-gate/1", "diskspd-gate/2"), "{\"schema\":\"other\"}\n".to_owned()] {
         fs::write(place.path("f/index.jsonl"), &foreign).expect("written");
@@ -319,6 +322,15 @@ fn an_index_is_not_trusted() {
 fn results(place: &Workplace) -> usize {
     let files = fs::read_dir(place.path("f")).expect("a directory");
     files.filter(|file| file.as_ref().is_ok_and(|of| of.path().extension() == Some("json".as_ref()))).count()
+}
+
+/// It used to leave its lock in a directory named by mistake.
+#[test]
+fn accepting_nothing_leaves_a_directory_as_it_is() {
+    let place = workplace!();
+    fs::create_dir(place.path("f")).expect("a new directory");
+    place.diskspd("gate f --accept why").run().expect_status(1).expect_stderr(&["no results in 'f'"]);
+    assert_eq!(fs::read_dir(place.path("f")).expect("it is there").count(), 0);
 }
 
 #[test]
@@ -340,7 +352,7 @@ fn what_cannot_be_judged_is_not_recorded() {
     let run = place.diskspd("gate f --result failed.json").run();
     run.expect_status(1).expect_stderr(&["the result has no figures"]);
     assert_eq!(results(&place), 0);
-    // A load that fails or is refused leaves nothing.
+    // A load that fails or is refused leaves nothing behind.
     for (load, status) in [("-d1 missing.dat", 1), ("-w101 a.dat", 3)] {
         place.diskspd(&format!("gate new -- {load}")).run().expect_status(status);
         assert!(!place.path("new").exists());
@@ -369,7 +381,7 @@ fn outputs_are_kept_apart_and_a_summary_of_a_job_is_added_to() {
     run.finish().expect_status(6);
     let text = fs::read_to_string(&summary).expect("a summary");
     assert!(text.starts_with("one\n") && text.contains("two\n") && text.contains("## diskspd gate: CANNOT"), "{text}");
-    // What the history is in is no place for its page.
+    // A page cannot replace the files of the history.
     let run = place.diskspd("history f --replace-output --output f/index.jsonl").run();
     run.expect_status(3).expect_stderr(&["the file is a file of the gate"]);
 }
@@ -427,7 +439,7 @@ fn a_side_that_is_worse_fails_and_one_that_is_better_passes() {
     run.expect_status(0).expect_stdout(&["PASS: B is not worse than A"]);
 }
 
-/// The step of a job for GitHub Actions in the guide, with a smaller load.
+/// The step of a GitHub Actions job from the guide, with a smaller load.
 #[test]
 fn the_steps_of_the_guide_warn_and_succeed() {
     let place = workplace!();
@@ -455,7 +467,7 @@ fn the_steps_of_the_guide_warn_and_succeed() {
             assert!(script.contains(word), "{word}: {script}");
             script = script.replace(word, other);
         }
-        // As the runners call it.
+        // As the runners invoke it.
         let run = place.tool(&bash).args("--noprofile --norc -eo pipefail -c").arg(script).env("PATH", &path);
         let run = run.env("GITHUB_STEP_SUMMARY", place.path("s.md")).env("GITHUB_SHA", "1a2b");
         run.env("CI_COMMIT_SHA", "1a2b").run()

@@ -1,5 +1,5 @@
-//! What the kernel sees of the options that say how I/O is issued: its system calls by strace,
-//! memory, mappings and priorities in `/proc`.
+//! Options that determine how I/O is issued, as the kernel sees them: system calls by strace, memory, mappings and
+//! priorities in `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use testkit::{Finished, HugePages, Report, Running, Workplace, or_skip, tool, workplace};
@@ -10,18 +10,18 @@ fn place() -> Workplace {
     place
 }
 
-/// The run while it measures.
+/// A run that has begun to measure.
 fn measuring(place: &Workplace, words: &str) -> Running {
     let mut run = place.briefly("-b4K").args(words).start();
     run.wait_for_stderr("starting measurements");
     run
 }
 
-/// Calls of these kinds, with all of their arguments, in a run of at most so many I/Os.
+/// Calls of these kinds, with all of their arguments, in a run of at most this many I/Os.
 fn calls(place: &Workplace, kinds: &str, ios: u32, words: &str) -> Result<Vec<String>, String> {
     let line = format!("-d600 -W0 -b4K --max-ios={ios} {words} a.dat");
     let text = place.system_calls(&format!("-s 4096 -e trace={kinds}"), &line)?;
-    // Behind the thread's id.
+    // After the thread's ID.
     Ok(text.lines().filter_map(|line| Some(line.split_once(' ')?.1.trim_start().to_owned())).collect())
 }
 
@@ -32,7 +32,7 @@ fn arguments_of(calls: &[String], name: &str) -> Vec<Vec<String>> {
     arguments.map(|text| text.split(", ").map(|word| word.trim_end_matches(')').to_owned()).collect()).collect()
 }
 
-/// The numbers behind this field in all calls of Linux AIO that submit, in their order.
+/// The numbers after this field in all submitting calls of Linux AIO, in order.
 fn submitted(calls: &[String], field: &str) -> Vec<u64> {
     let submits = calls.iter().filter(|call| call.starts_with("io_submit("));
     let number = |text: &str| match text.strip_prefix("0x") {
@@ -61,7 +61,7 @@ fn the_engine_is_the_one_that_was_named() {
         }
         let calls = or_skip!(calls(&place, kinds, 100, words));
         for kind in kinds.split(',') {
-            // Libraries are read, and rings asked for, with a few calls before the run.
+            // Libraries are read, and rings set up, with a few calls before the run.
             let is_used = arguments_of(&calls, kind).len() >= 50;
             assert_eq!(is_used, Some(kind) == expected, "{words}: {calls:?}");
         }
@@ -78,7 +78,7 @@ fn a_kernel_thread_submits_with_sqpoll() {
     assert!(!polls(&or_skip!(calls(&place, "io_uring_setup", 100, "-o4"))));
 }
 
-/// How a run with a kernel thread that submits ends, or why there is no such thread here.
+/// The end of a run with a submitting kernel thread, or the reason why there is no such thread here.
 fn with_sqpoll(place: &Workplace, words: &str) -> Result<Finished, String> {
     let run = place.diskspd("-d1 -W0 -b8K -w50 -r --sqpoll --overwrite").args(words).arg("a.dat").run();
     if run.stderr.contains("cannot set up io_uring") {
@@ -94,7 +94,7 @@ fn a_kernel_thread_that_submits_is_waited_for_at_the_end_and_with_a_rate() {
     or_skip!(rings(&place));
     // At the end, at each pause between starts, and with batches.
     for words in ["-o8 -t3", "-o8 -t3 -g1000i", "-o8 -t2 -u4 -g1000i", "-o8 -t3 --verify"] {
-        // A busy machine may give a run no time in one second; it gets other chances.
+        // A busy machine may give a run no time in one second; it is retried.
         let mut ios = 0;
         for _ in 0..5 {
             let run = or_skip!(with_sqpoll(&place, words));
@@ -141,7 +141,7 @@ fn a_ring_submits_in_batches_of_the_size_asked_for() {
     or_skip!(rings(&place));
     for (words, batch) in [("-u4 -o8", "4"), ("-u -o8", "2"), ("-u50p -o8", "4"), ("-un8 -o8", "8"), ("-u1 -o3", "1")] {
         let calls = or_skip!(calls(&place, "io_uring_enter", 400, words));
-        // Behind the limit of I/Os a batch may be smaller, and a call that only waits has none.
+        // Near the limit of I/Os a batch may be smaller, and a call that only waits has none.
         let sizes: Vec<String> =
             arguments_of(&calls, "io_uring_enter").into_iter().map(|mut call| call.swap_remove(1)).collect();
         assert!(sizes.len() > 20 && sizes[..20].iter().all(|size| size == batch), "{words}: {sizes:?}");
@@ -161,7 +161,7 @@ fn buffers_of_a_ring_are_registered_unless_n_is_given() {
     }
 }
 
-/// Why there are no rings here, if there are none.
+/// The error if there are no rings here.
 fn rings(place: &Workplace) -> Result<(), String> {
     let run = place.diskspd("--plan -u -o2 a.dat").run();
     if run.code() == Some(0) { Ok(()) } else { Err(format!("no io_uring here: {}", run.stderr.trim())) }
@@ -171,7 +171,7 @@ fn rings(place: &Workplace) -> Result<(), String> {
 #[test]
 fn no_more_completions_are_taken_at_once_than_asked_for() {
     let place = place();
-    // Each call starts again what was taken since the one before.
+    // Each call submits again the number of I/Os reaped since the previous one.
     let engines = [("aio", "io_submit"), ("io_uring", "io_uring_enter")];
     let cases = [("-oc1", 1), ("-oc3", 3), ("", 8)].map(|case| engines.map(|engine| (engine, case)));
     for ((engine, call), (words, most)) in cases.into_iter().flatten() {
@@ -212,7 +212,7 @@ fn each_outstanding_io_has_its_own_sequence_with_p_and_shares_one_without() {
     assert!(offsets.iter().copied().eq((0..offsets.len() as u64).map(|n| n * 4096)), "{offsets:?}");
 }
 
-/// What one page of page-table entries maps, with the smallest of pages: two buffers never share it.
+/// Range mapped by one page of page-table entries, with the smallest page size: two buffers never share it.
 const APART: u64 = 2 << 20;
 
 // Shows switches: -bs(n|p)
@@ -220,7 +220,7 @@ const APART: u64 = 2 << 20;
 fn buffers_are_apart_or_where_the_allocator_puts_them() {
     let place = place();
     let first_buffers = |words: &str| -> Result<BTreeSet<u64>, String> {
-        // A thread that a busy machine gives no time in one second has no I/O; it gets other chances.
+        // A thread that gets no time from a busy machine in one second has no I/O; it is retried.
         let mut found = BTreeSet::new();
         for _ in 0..5 {
             let line = format!("-d1 -W0 -b4K -o2 -t2 -si --engine aio -i2 -j100 {words} a.dat");
@@ -292,7 +292,7 @@ fn requests_of_one_thread_carry_the_priorities_of_their_targets() {
     assert!(requests.len() >= 100);
     for request in requests {
         let class = if request.contains("/a.dat>") { "IOPRIO_CLASS_IDLE, 0" } else { "IOPRIO_CLASS_BE, 7" };
-        // What strace has no names for it shows as numbers.
+        // Priorities for which strace has no names are shown as numbers.
         let number = if request.contains("/a.dat>") { "aio_reqprio=24576" } else { "aio_reqprio=16391" };
         assert!(request.contains(class) || request.contains(number), "{request}");
     }
@@ -345,7 +345,7 @@ fn cache_lines_are_written_back_without_the_kernel_or_the_cpu_cannot() {
         let calls =
             or_skip!(calls(&place, "msync,fsync,fdatasync,pwrite64", 256, &format!("-o1 -w100 -Z -Sm {words}")));
         let flushes: Vec<&String> = calls.iter().filter(|call| call.contains("sync(")).collect();
-        // The one that closes the file at the end of the run.
+        // The call that closes the file at the end of the run.
         assert!(flushes.len() <= 1 && flushes.iter().all(|call| call.contains("fsync(")), "{flushes:?}");
         // All 256 blocks of the file, through the mapping.
         assert!(place.content("a.dat").iter().all(|byte| *byte == 0), "{words}");

@@ -1,5 +1,4 @@
-//! How many I/Os reach the kernel, counted by strace: rates, limits, and phases in which nothing is
-//! counted.
+//! Number of I/Os that reach the kernel, counted by strace: rates, limits, and phases that are not counted.
 
 use testkit::{Report, Workplace, or_skip, workplace};
 
@@ -11,7 +10,7 @@ fn place() -> Workplace {
     place
 }
 
-/// Reads that the kernel was asked for in a run, and those that the run reports.
+/// Reads issued to the kernel in a run, and those that the run reports.
 fn reads(place: &Workplace, words: &str) -> Result<(u64, u64), String> {
     let ios = place.traced(&format!("-b4K -o1 {words} --text=r.txt a.dat"))?;
     assert!(ios.iter().all(|io| !io.write && io.length == BLOCK_BYTES && io.path == "a.dat"), "{words}: {ios:?}");
@@ -19,7 +18,7 @@ fn reads(place: &Workplace, words: &str) -> Result<(u64, u64), String> {
     Ok((ios.len() as u64, Report::of(&report).total.sum.ios))
 }
 
-/// Why the last run had too little time, if it says so.
+/// The reason why the last run had too little time, if it reports one.
 fn had_time(place: &Workplace) -> Result<(), String> {
     let report = String::from_utf8(place.content("r.txt")).expect("a text");
     let note = report.lines().find(|line| line.starts_with("NOTE: the process did not run for "));
@@ -31,11 +30,11 @@ fn had_time(place: &Workplace) -> Result<(), String> {
 fn the_kernel_is_asked_as_often_as_is_reported() {
     let place = place();
     for words in ["-d1 -W0 -g100i", "-d1 -W0 -g100i -t3 -si", "-d1 -W0 -i20 -j50"] {
-        // A busy machine may give a run little time in one second; it gets other chances.
+        // A busy machine may give a run little time in one second; it is retried.
         let mut most = 0;
         for _ in 0..5 {
             let (asked, reported) = or_skip!(reads(&place, words));
-            // What comes back behind the end is not counted: one for each thread.
+            // Completions after the end are not counted: one for each thread.
             assert!((reported..=reported + 3).contains(&asked), "{words}: {asked} asked, {reported} told");
             most = most.max(reported);
             if most > 20 {
@@ -58,14 +57,14 @@ fn a_rate_in_ios_or_bytes_is_that_of_the_system_calls() {
         let mut most = 0;
         for _ in 0..5 {
             let (asked, _) = or_skip!(reads(&place, &format!("-d2 -W0 {words}")));
-            // Each thread has a first I/O at once.
+            // Each thread starts a first I/O at once.
             assert!(asked <= 2 * limit + 4, "{words}: {asked}");
             most = most.max(asked);
             if most >= limit {
                 break;
             }
         }
-        // A second is lost at most, or the machine was too busy five times.
+        // At most a second is lost, or the machine was too busy five times.
         if most < limit {
             or_skip!(had_time(&place));
         }
@@ -79,7 +78,7 @@ fn a_rate_in_ios_or_bytes_is_that_of_the_system_calls() {
 fn warm_up_and_cool_down_are_load_that_is_not_counted() {
     let place = place();
     for words in ["-d1 -W1 -C0", "-d1 -W0 -C1"] {
-        // What a busy machine kept from starting in the warm-up starts behind it, so it gets other chances.
+        // I/Os that a busy machine delayed in the warm-up start after it, so it is retried.
         let mut seen = Vec::new();
         let is_counted = (0..6).any(|_| match reads(&place, &format!("{words} -g100i")) {
             Ok((asked, reported)) => {

@@ -1,4 +1,4 @@
-//! `diskspd interference`: each stream alone, then all together, and what its table says.
+//! `diskspd interference`: each stream alone, then all together, and the resulting table.
 
 use crate::pages::{charts, series};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use testkit::{Program, Workplace, skip, workplace};
 
 const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema.json");
 
-/// An interference.json, which must be what the schema says.
+/// An interference.json, which must conform to the schema.
 fn document(place: &Workplace) -> Value {
     let document: Value = place.json("d/interference.json");
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
@@ -56,7 +56,7 @@ fn each_stream_runs_alone_then_all_together_and_the_table_is_of_these_runs() {
     assert_eq!([names(0), names(1), names(5)], [vec!["point"], vec!["scan"], vec!["point", "scan"]]);
     let seeds: Vec<u64> = (0..6).map(|visit| span(visit)["random_seed"].as_u64().expect("a seed")).collect();
     assert!(seeds[..3].iter().all(|seed| *seed == seeds[0]) && seeds[3..].iter().all(|seed| *seed == seeds[0] + 1));
-    // A stream alone is typed without the other, and as it was typed.
+    // The command line of a stream alone lacks the other, and is otherwise as typed.
     let words = |visit: usize| results[visit]["command_line"].as_str().expect("words").to_owned();
     assert!(words(0).contains("--stream=point: ") && !words(0).contains("scan"), "{}", words(0));
     let iops = |visit: usize, stream: usize| {
@@ -64,7 +64,7 @@ fn each_stream_runs_alone_then_all_together_and_the_table_is_of_these_runs() {
             .as_f64()
             .expect("a rate")
     };
-    // Of the streams of each run, by threads.
+    // The rates of the streams of each run, by threads.
     let asked = [&[400.0][..], &[200.0], &[400.0, 200.0]];
     let keeps = |visit: usize| asked[visit % 3].iter().zip(0..).all(|(rate, stream)| iops(visit, stream) > 0.9 * rate);
     if !(0..6).all(keeps) {
@@ -112,7 +112,7 @@ fn rounds_that_were_interrupted_go_on() {
     let run = running.finish();
     run.expect_status(130).expect_stderr(&["stopped; continue with diskspd interference --resume d"]);
     run.expect_told(&["An answer needs a run of each stream alone, and one of all together."]);
-    // Nobody waits ten minutes for the rest of it.
+    // Shortened, as the rest would take ten minutes.
     let text = String::from_utf8(place.content("d/interference.json")).expect("text");
     place.file("d/interference.json", text.replace("600s", "1ms").as_bytes());
     let run = place.diskspd("interference --resume d").run();

@@ -51,7 +51,7 @@ fn a_job_runs_its_timespans_on_its_targets_and_is_judged_by_its_requirements() {
         assert_eq!(kept, ["iops>0", "p99<1h", "bandwidth>0"], "{run}");
     }
     let span = &result["profile"]["time_spans"][0];
-    // A requirement of a latency needs it measured.
+    // A requirement on a latency enables its measurement.
     assert_eq!((&span["measure_latency"], &span["duration_s"]), (&true.into(), &60.into()));
     assert_eq!(span["targets"][1]["write_percent"], 100);
     let failed = place.diskspd("run job.toml --require iops<1 -d60 --max-ios=1000 first.dat").run();
@@ -78,7 +78,7 @@ fn a_command_line_and_its_job_have_the_same_plan() {
         let plan = |program: testkit::Program| {
             let run = program.run();
             run.expect_status(0);
-            // How much memory is free changes all the time.
+            // The amount of free memory changes all the time.
             run.stdout.lines().filter(|line| !line.contains(" is available, ")).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(plan(place.diskspd("run job.toml --plan")), plan(place.diskspd("--plan").args(line)), "{line}");

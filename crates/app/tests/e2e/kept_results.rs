@@ -1,4 +1,4 @@
-//! `DISKSPD_RESULTS`: every result is kept, and found again as `last`.
+//! `DISKSPD_RESULTS`: every result is saved, and available as `last`.
 
 use testkit::{Mounted, Workplace, or_skip, workplace};
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use testkit::{Finished, Mounted, Report, Workplace, or_skip, say_skipped, skip, workplace};
 
-/// With fewer, what only the kernel counts would weigh too much.
+/// With fewer, I/Os counted only by the kernel would weigh too much.
 const IOS: u64 = 20_000;
 
 /// Sectors of 512 bytes that a block device has read and written.
@@ -29,7 +29,7 @@ impl Sectors {
     }
 }
 
-/// The statistics of the device under a folder, if it is a block device of its own.
+/// The statistics of the device below a directory, if it is a separate block device.
 fn statistics(folder: &Path) -> Result<PathBuf, String> {
     let device = fs::metadata(folder).expect("our folder").dev();
     // As the kernel's `makedev` splits it.
@@ -38,7 +38,7 @@ fn statistics(folder: &Path) -> Result<PathBuf, String> {
     if path.exists() { Ok(path) } else { Err("the build's file system is on no block device of its own".to_owned()) }
 }
 
-/// A run of one of the loads, and what the device read and wrote meanwhile, in bytes.
+/// A run of one of the loads, and the bytes that the device read and wrote in the meantime.
 struct Counted {
     load: &'static str,
     run: Finished,
@@ -47,7 +47,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// A run of so many I/Os, if the device makes them in time.
+    /// A run of this many I/Os, if the device completes them in time.
     fn of(place: &Workplace, load: &'static str, target: &Path) -> Result<Self, String> {
         let statistics = statistics(target.parent().expect("a folder"))?;
         let before = Sectors::of(&statistics);
@@ -70,12 +70,12 @@ impl Counted {
         })
     }
 
-    /// Bytes read and written, as the report has them.
+    /// Bytes read and written, according to the report.
     fn bytes(&self) -> [u64; 2] {
         [self.report.read.sum.bytes, self.report.write.sum.bytes]
     }
 
-    /// Somebody else has counted the same.
+    /// Checks that another counter agrees.
     fn expect(&self, who: &str, their_bytes: [u64; 2]) {
         for (what, (ours, theirs)) in ["read", "written"].into_iter().zip(self.bytes().into_iter().zip(their_bytes)) {
             let is_none = ours == 0 && theirs < 1 << 20;
@@ -104,7 +104,7 @@ fn bytes_agree_with_the_account_of_the_process() {
             skip!("the kernel's account of the process cannot be read here")
         };
         counted.expect("kernel", [kernel.read_bytes, kernel.write_bytes]);
-        // Others use the device too, so it may have done more; see below for one of our own.
+        // Other processes use the device too, so its counts may be larger; see below for a private one.
         let Counted { load, run, device_bytes, .. } = &counted;
         for (ours, theirs) in counted.bytes().into_iter().zip(device_bytes) {
             assert!(theirs * 101 >= ours * 100, "{load}: {ours} bytes, device: {theirs}\n{run}");

@@ -1,4 +1,4 @@
-//! `--live-json` and `--metrics`: what programs read while a run goes on.
+//! `--live-json` and `--metrics`: live results for programs.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ fn the_intervals_of_a_measurement_add_up_to_its_result() {
     let last = lines.last().expect("a last line");
     let document: Value = place.json("r.json");
     assert_eq!(last["result"], document, "the last line is the result");
-    // So a stream is as good as the result.
+    // So a stream is equivalent to the result.
     let of_result = place.diskspd("report r.json").run();
     assert_eq!(place.diskspd("report live.jsonl").run().stdout, of_result.expect_status(0).stdout);
     let text = String::from_utf8(place.content("live.jsonl")).expect("it is text");
@@ -143,12 +143,12 @@ fn a_socket_gets_the_lines_and_a_dead_reader_costs_nothing_but_a_warning() {
     place.diskspd(&words).run().expect_status(0);
     let lines = lines(&reader.join().expect("it reads").expect("it is served"));
     assert_eq!(lines.last().map(|line| &line["kind"]), Some(&"result".into()));
-    // Now one that goes away at once.
+    // Now one that disconnects at once.
     let quitter = std::thread::spawn(move || listener.accept().map(drop));
     let mut run = place.diskspd(&words.replace("-d1 ", "-d600 -v ")).start();
     quitter.join().expect("it accepts").expect("it is connected to");
     run.wait_for_stderr("starting measurements");
-    // What it sends as it ends finds nobody.
+    // Its output at the end has no reader.
     run.interrupt();
     let run = run.finish();
     run.expect_status(0).expect_stderr(&["WARNING: --live-json: ", "Broken pipe"]);
@@ -158,10 +158,10 @@ fn a_socket_gets_the_lines_and_a_dead_reader_costs_nothing_but_a_warning() {
 #[test]
 fn a_reader_that_does_not_read_loses_lines_and_is_told_how_many() {
     let place = workplace!();
-    // Open for both, so that there is a reader, who never reads.
+    // Opened for both, so that there is a reader, which never reads.
     let _reader = or_skip!(place.small_fifo("fifo"));
-    // 64 lines wait for the reader at most; the FIFO holds none as long as those of many targets. A busy machine may miss
-    // half of the 200 intervals.
+    // At most 64 lines wait for the reader; the FIFO holds none as long as those of many targets. A busy machine may
+    // miss half of the 200 intervals.
     let words = "-c64K -b4K -o1 -F2 -d20 -W0 -g100i --live-interval=100 --engine=null --live-json fifo --json r.json";
     let run = place.diskspd(words).args("a b c d e f g h").run();
     run.expect_status(0).expect_stderr(&[
@@ -218,9 +218,9 @@ fn intervals_are_as_long_as_they_were_asked_to_be() {
     let lines = lines(&place.content("live.jsonl"));
     assert_eq!(lines[0]["interval_ns"], 250_000_000);
     let of_measurement = of_kind(&lines, "interval").filter(|line| line["left_ns"] != 0).count();
-    // A busy machine may miss some; each that there is ends at or after its time.
+    // A busy machine may miss some; each interval ends at or after its time.
     assert!(of_measurement >= 3 && of_measurement as u128 <= most, "{of_measurement} of {most}");
-    // The last one, which the signal ended, is not among them.
+    // The last one, which the signal ended, is not included.
     let ends = of_kind(&lines, "interval").take(3).map(|line| count(&line["elapsed_ns"]));
     for (end, times) in ends.zip(1..) {
         assert!(end >= times * 250_000_000, "the {times}. interval ended after {end} ns");
@@ -233,16 +233,16 @@ fn intervals_are_as_long_as_they_were_asked_to_be() {
 fn the_screen_shows_the_run_and_gives_the_terminal_back() {
     let place = workplace!();
     or_skip!(tool("script"));
-    // In a terminal of its own, whose output goes to a file.
+    // In a separate terminal, whose output goes to a file.
     let program = place.program().display();
-    // It ends when the test has seen all that it looks for.
+    // It ends when the test has seen all expected output.
     let command = format!(
         "stty cols 80 rows 24; {program} --live -c4M -b4K -o4 -d600 -W0 --live-interval=200 a.dat >report.txt & \
          until test -e seen; do sleep 0.1; done; kill -TERM $!; wait $!"
     );
     let mut run = place.tool("script").env("TERM", "xterm").args("-q -e -f -c").arg(command).arg("screen.txt").start();
     let screen = || String::from_utf8_lossy(&std::fs::read(place.path("screen.txt")).unwrap_or_default()).into_owned();
-    // Blanks that were there already are not sent again, so only words can be looked for.
+    // Unchanged blanks are not sent again, so only words can be searched for.
     let parts = ["measuring", "I/Os", "p99.9", "CPU", "threads"];
     run.wait_until("the screen", |_| parts.iter().all(|part| screen().contains(part)));
     place.file("seen", b"");
@@ -257,7 +257,7 @@ fn the_screen_shows_the_run_and_gives_the_terminal_back() {
     assert!(String::from_utf8_lossy(&place.content("report.txt")).contains("Total IO"));
 }
 
-/// What a run in the middle of its measurement serves.
+/// The metrics served by a run that is measuring.
 fn scrape(address: &str, accept: &str) -> String {
     let mut client = TcpStream::connect(address).expect("it listens");
     write!(client, "GET /metrics HTTP/1.1\r\nAccept: {accept}\r\n\r\n").expect("it reads");
@@ -270,7 +270,7 @@ fn sample(page: &str, name: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }
 
-/// Starts a run that serves metrics, and gives where once it measures.
+/// Starts a run that serves metrics, and returns its address once it measures.
 fn serving(place: &Workplace, words: &str) -> (Running, String) {
     let mut run = place.diskspd(words).start();
     run.wait_for_stderr("/metrics\n");
@@ -295,8 +295,8 @@ fn metrics_count_what_the_run_counts() {
         let name = format!("diskspd_{family}{{target=\"a.dat\",direction=\"{direction}\"}}");
         sample(page, &name).unwrap_or_else(|| panic!("no {name} in {page}"))
     };
-    // The two are read one after the other, while the run goes on: a hundred I/Os are a fifth of a second. There was no
-    // warm-up, so they are the same but for those.
+    // The two are read one after the other during the run: a hundred I/Os are a fifth of a second. There was no
+    // warm-up, so they are otherwise equal.
     let agree = |page: &str, direction: &str| {
         let (ios, measured) = (of(page, "ios_total", direction), of(page, "io_latency_seconds_count", direction));
         assert!((of(page, "transferred_bytes_total", direction) - ios * 4096.0).abs() < 0.5, "{page}");
@@ -368,7 +368,7 @@ fn the_grafana_dashboard_shows_what_is_served_and_nothing_else() {
     let (run, address) = serving(&place, load);
     let begun = Instant::now();
     let mut page = scrape(&address, "text/plain");
-    // What the application waits for, once there is some.
+    // The latency that the application waits for, once there is one.
     while !page.contains("diskspd_latency_seconds_count{scope=\"commit\"}") {
         assert!(begun.elapsed().as_secs() < 60, "{page}");
         page = scrape(&address, "text/plain");
@@ -379,7 +379,7 @@ fn the_grafana_dashboard_shows_what_is_served_and_nothing_else() {
     let in_samples = samples.iter().filter_map(|line| line.split_once('{')?.1.split_once('}'));
     let label = |pair: &'_ str| pair.split('=').next().unwrap_or_default().to_owned();
     let mut labels: BTreeSet<String> = in_samples.flat_map(|(pairs, _)| pairs.split(',').map(label)).collect();
-    // Prometheus adds the address that it asked.
+    // Prometheus adds the address that it scraped.
     labels.insert("instance".to_owned());
     let queries = dashboard_queries();
     let shown: BTreeSet<&str> =
@@ -401,14 +401,15 @@ fn a_port_that_is_taken_is_told_before_anything_is_made() {
     assert!(!place.path("a.dat").exists());
 }
 
-/// System calls of the worker between its two looks at how it got the CPU, which it takes as it begins and as it ends.
+/// System calls of the worker between its two readings of its scheduling statistics, which it takes at its begin and
+/// end.
 fn calls_while_working(trace: &str) -> Vec<&str> {
     let look = |line: &&str| line.contains("openat(") && line.contains("schedstat");
     let worker = trace.lines().find(look).and_then(|line| line.split(' ').next()).expect("a worker looks");
     let of_worker = trace.lines().filter_map(|line| line.strip_prefix(worker));
     let begun = of_worker.skip_while(|line| !look(line)).skip(1);
     let working = begun.take_while(|line| !look(line)).filter(|line| !line.contains(" resumed>"));
-    // The rest of the first look.
+    // The rest of the first reading.
     working.skip_while(|line| !line.contains("close(")).skip(1).collect()
 }
 
@@ -417,9 +418,9 @@ fn calls_while_working(trace: &str) -> Vec<&str> {
 fn looking_causes_no_system_call_in_a_worker() {
     let place = workplace!();
     or_skip!(place.system_calls("-e trace=openat", "--version"));
-    // The null engine makes none of its own.
+    // The null engine makes none itself.
     let words = "-c4M -b4K -o4 -d2 -W0 --engine=null --live-json live.jsonl --metrics=0 --live-interval=100 a.dat";
-    // A busy machine may not look at it in two seconds; it gets other chances.
+    // A busy machine may not take readings in two seconds; it is retried.
     let is_looked_at = (0..5).any(|_| {
         let trace = place.system_calls("", words).expect("traced before");
         assert_eq!(calls_while_working(&trace), [""; 0]);

@@ -1,5 +1,5 @@
-//! What a loop device stands on is somebody's, too: nothing is written through it to a device or a file that
-//! is in use below, by whatever name. Every refusal compares the content before and after.
+//! The storage below a loop device is protected, too: nothing is written through it to a device or a file in use below,
+//! by whatever name. Every refusal compares the content before and after.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +25,7 @@ fn with_ext4(place: &Workplace, name: &str) -> Result<PathBuf, String> {
     Ok(image)
 }
 
-/// The file system on the device, at rest: what changes from here on would be our doing.
+/// The file system on the device, idle: any change from here on would be caused by the test.
 fn mounted<'a>(place: &'a Workplace, device: LoopDevice<'a>) -> Result<Mounted<'a>, String> {
     let is_free = |name: &String| !place.path(name).exists();
     let name = (1..100).map(|number| format!("mount {number}")).find(is_free).expect("a free name");
@@ -34,21 +34,21 @@ fn mounted<'a>(place: &'a Workplace, device: LoopDevice<'a>) -> Result<Mounted<'
     Ok(mounted)
 }
 
-/// What a write through a device over `backing` changes at once: `content` is the last to change.
+/// The path to watch for immediate effects of a write through a device over `backing`: `content` is the last to change.
 fn view<'a>(backing: &'a Path, content: &'a Path) -> &'a Path {
     if backing.exists() { backing } else { content }
 }
 
-/// What a run left in the page cache of the device goes to what is below.
+/// Writes the page cache of the device to the storage below.
 fn flush(device: &Path) {
     File::open(device).and_then(|device| device.sync_all()).expect("flushed");
 }
 
-/// The device over `backing` is not written to, whatever allows it.
+/// Checks that the device over `backing` is not written to, with any permission.
 fn refused(place: &Workplace, device: &Path, backing: &Path, content: &Path, parts: &[&str]) {
     let flag = format!("--destroy={}", backing.display());
     let ((), is_untouched) = unless_swapping(|| {
-        // What the mount above left there is not this run's.
+        // The data that the mount above left there is not from this run.
         flush(device);
         let before = Snapshot::of(content).checksum;
         for options in [&[flag.as_str()][..], &[], &[&flag, "--overwrite"]] {
@@ -61,9 +61,9 @@ fn refused(place: &Workplace, device: &Path, backing: &Path, content: &Path, par
     assert!(is_untouched, "it was changed although it was refused");
 }
 
-/// The device over `backing` is written to once it is named, and that changes what is below.
+/// Checks that the device over `backing` is written to once it is named, and that this changes the storage below.
 fn written(place: &Workplace, device: &Path, backing: &Path, content: &Path) {
-    // The same seed would write the same once more.
+    // The same seed would write the same data again.
     static SEED: AtomicU32 = AtomicU32::new(1);
     let seed = format!("-z{}", SEED.fetch_add(1, Ordering::Relaxed));
     let before = Snapshot::of(view(backing, content)).checksum;
@@ -71,7 +71,7 @@ fn written(place: &Workplace, device: &Path, backing: &Path, content: &Path) {
     let flag = format!("--destroy={}", backing.display());
     let write = || place.write_to(&[&flag, "-Zr", &seed], device);
     let mut run = write();
-    // A mount namespace that another test made meanwhile keeps what is no longer mounted here, until it ends.
+    // A mount namespace created by another test in the meantime keeps mounts that no longer exist here, until it ends.
     while run.stderr.contains("in the mount namespace of process") && begun.elapsed() < Duration::from_mins(2) {
         std::thread::sleep(Duration::from_millis(200));
         run = write();
@@ -206,7 +206,7 @@ fn over_and_under_a_partition() {
     let below = format!("its backing device {} is open in process {}", partition.display(), holder.id());
     refused(&place, &upper.path, &partition, &image, &[&below, "its disk"]);
     drop(holder);
-    // What is behind the disk of the partition.
+    // The file below the disk of the partition.
     let holder = Holder::open(&place, &image);
     let disk_name = disk.path.display();
     let chain = format!("is backed by {disk_name}, which is backed by '{}', which is in use (process", image.display());
@@ -221,7 +221,7 @@ fn over_an_active_swap_file() {
     let place = workplace!();
     let file = place.file("swap.img", &vec![0; 8 * MIB as usize]);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("set");
-    // ext4 swaps to what is on disk only.
+    // ext4 only swaps to blocks that are on disk.
     File::open(&file).and_then(|file| file.sync_all()).expect("on disk");
     let device = or_skip!(LoopDevice::over(&place, &file));
     let swap = or_skip!(Swap::on(&place, &file));
@@ -251,7 +251,7 @@ fn over_a_file_that_is_mounted_under_another_name() {
         let mounted = or_skip!(mounted(&place, other));
         let point = format!("mounted at '{}'", mounted.path.display());
         refused(&place, &device.path, &image, &image, &["its backing file", &in_use, &point]);
-        // The same from the other side: the name of what is written to was deleted, or is a link.
+        // The same in reverse: the name of the written file was deleted, or is a link.
         drop(mounted);
         written(&place, &device.path, &image, &image);
         place.tool(or_skip!(tool("mkfs.ext4"))).args("-q -F -m0").arg(&image).run();
@@ -268,7 +268,7 @@ fn over_a_file_whose_name_leads_to_another_now() {
     fs::remove_file(&image).expect("removed");
     let image_again = blank(&place, "disk.img");
     let deleted = PathBuf::from(format!("{} (deleted)", image.display()));
-    // Nobody has the new file, and that says nothing of the old one.
+    // The new file is not in use, which proves nothing about the old one.
     let holder = Holder::open(&place, &kept);
     let process = format!("is in use (process {}", holder.id());
     refused(&place, &device.path, &deleted, &kept, &["its backing file", &process]);
@@ -341,7 +341,7 @@ fn the_whole_chain_is_kept_until_the_end_of_the_run() {
     for device in [&lower.path, &upper.path] {
         assert!(testkit::claimed(device).is_ok(), "{} is free after the run", device.display());
     }
-    // What is only read is not claimed.
+    // A device that is only read is not claimed.
     let mut running = place.diskspd("-d600 -W0 -v -b4K -g10i").arg(&upper.path).start();
     running.wait_for_stderr("starting measurements");
     assert!(!running.descriptors_of(&upper.path).is_empty(), "it reads");

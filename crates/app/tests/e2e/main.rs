@@ -1,6 +1,6 @@
-//! Tests that drive the program, or compare the project with itself, at the same time: most wait for a run of a second, so
-//! one program for all of them takes a fraction of the time of one after another. What needs the machine or a device
-//! for itself is a program of its own beside this folder, and cargo runs those one after another.
+//! Tests that drive the program, or compare the project with itself, in parallel: most wait for a run of a second, so
+//! one program for all of them takes a fraction of the time of sequential ones. Tests that need the machine or a device
+//! exclusively are separate programs beside this directory, which cargo runs one after another.
 
 mod acceptance;
 mod after_cut;
@@ -53,6 +53,7 @@ mod other_peoples_files;
 mod outputs_are_data;
 mod pages;
 mod pairs;
+mod per_io_flags;
 mod permissions;
 mod preset_series;
 mod presets;
@@ -73,8 +74,10 @@ mod runs_tables;
 mod signals;
 mod sizes;
 mod skewed_access;
+mod sql_patterns;
 mod streams;
 mod sweeps;
+mod system_counters;
 mod the_captured_runs;
 mod typing_errors;
 mod verification;

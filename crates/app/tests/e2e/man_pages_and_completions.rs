@@ -1,4 +1,4 @@
-//! Man pages as man shows them, and completions as the shells give them.
+//! Man pages as man shows them, and completions as the shells offer them.
 
 use std::os::unix::fs::FileTypeExt;
 use testkit::{Workplace, or_skip, tool, workplace};
@@ -26,7 +26,7 @@ fn every_subcommand_has_help_in_the_same_form() {
         ]);
         assert!(run.stdout.starts_with(&usage) && run.stderr.is_empty(), "{run}");
         assert_eq!(place.diskspd(&format!("{name} -h")).run().stdout, run.stdout);
-        // What is not understood leads to it.
+        // Errors refer to it.
         place.diskspd(&format!("{name} --nonsense")).run().expect_status(3).expect_stderr(&[&format!("{name} --help")]);
     }
 }
@@ -49,7 +49,7 @@ fn man_shows_every_page_without_a_warning() {
     place.diskspd("--man=nonsense").run().expect_status(3).expect_stderr(&["no man page for 'nonsense'", "sweep"]);
 }
 
-/// What is typed, and one of the words that the shell then offers.
+/// Typed text, and one of the words that the shell then offers.
 const TYPED: [(&str, &str); 13] = [
     ("diskspd sw", "sweep"),
     ("diskspd --eng", "--engine"),
@@ -66,10 +66,10 @@ const TYPED: [(&str, &str); 13] = [
     ("diskspd sweep --order ab", "abba"),
 ];
 
-/// A counter, whose name holds what shells read as something else.
+/// A counter, whose name contains characters that are special in shells.
 const COUNTER: &str = r"\PhysicalDisk(*)\Disk Reads/sec";
 
-/// What is typed before a block device of this machine, and the device: none that other tests make and remove.
+/// The text typed before a block device of this machine, and the device: none that other tests create and remove.
 fn typed_device() -> Option<(String, String)> {
     let devices = std::fs::read_dir("/dev").ok()?.filter_map(Result::ok);
     let is_block = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_block_device());
@@ -79,7 +79,7 @@ fn typed_device() -> Option<(String, String)> {
     Some((format!("diskspd monitor {}", &device[..device.len() - 1]), device))
 }
 
-/// What bash offers for a line, whose words are code of the shell.
+/// The words that bash offers for a line, given as shell code.
 fn offered_by_bash(place: &Workplace, script: &str, words: &[&str]) -> String {
     let ask = format!(
         "source '{script}'; complete -p diskspd >/dev/null || exit 1; COMP_WORDS=({}); COMP_CWORD={}; _diskspd; printf \
@@ -108,7 +108,7 @@ fn bash_completes() {
     or_skip!(tool("bash"));
     let script = script(&place, "bash");
     let expect = |typed: &str, offered: &str| {
-        // As readline parts words.
+        // As readline splits words.
         let words = typed.replace('=', " = ");
         let all = offered_by_bash(&place, &script, &words.split_whitespace().collect::<Vec<_>>());
         assert!(all.lines().any(|line| line == offered), "{typed}: {all}");
@@ -146,7 +146,7 @@ fn fish_completes() {
     }
 }
 
-/// A shell at a terminal: what is typed is completed with a tab, then a key of our own prints the line.
+/// A shell at a terminal: the typed text is completed with a tab, then a custom key prints the line.
 const ZSH_ASKS: &str = r#"
 zmodload zsh/zpty || exit 77
 zpty shell "zsh -i"
@@ -157,7 +157,7 @@ print -r -- "$line"
 zpty -d shell
 "#;
 
-/// What that shell reads first.
+/// The startup file of that shell.
 const ZSH_RC: &str = r#"
 PS1=
 autoload -Uz compinit

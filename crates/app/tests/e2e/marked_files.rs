@@ -1,5 +1,5 @@
-//! The mark on files that diskspd made: it fits only the file that was marked, as long as nothing else has written
-//! to it. Every case compares the file before and after.
+//! The mark on files created by diskspd: it is valid only for the file that was marked, as long as nothing else has
+//! written to it. Every case compares the file before and after.
 
 use std::fs;
 use testkit::{CoarseTimes, Holder, LoopDevice, Mounted, Renames, Snapshot, or_skip, skip, workplace};
@@ -37,7 +37,7 @@ fn without_extended_attributes_existing_files_need_overwrite() {
     place.allowed("-c1M -w100 -b4K", &mounted.path.join("new.dat"));
 }
 
-/// Whatever has written to a file of ours since makes it somebody's.
+/// Any foreign write to a file of ours makes it foreign.
 // Shows data-safety: an existing file, written to
 #[test]
 fn a_file_of_ours_is_somebodys_once_anything_else_has_written_to_it() {
@@ -104,7 +104,7 @@ fn a_copy_with_all_attributes_and_times_is_somebodys() {
         fs::remove_file(&copy).expect("the test's own");
     }
     assert!(seen > 0, "no tool here copies attributes");
-    // A new name is no copy.
+    // Renaming is not copying.
     fs::rename(&path, place.path("renamed.dat")).expect("renamed");
     place.allowed("-w100 -b4K", &place.path("renamed.dat"));
 }
@@ -156,7 +156,7 @@ fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
     for words in HARMFUL {
         place.refused(words, &path, &["is still active or was killed", "--overwrite"]);
     }
-    // Reading it is fine; made anew, it is ours again.
+    // Reading it is permitted; recreated, it is ours again.
     place.short_run("-b4K killed.dat").run().expect_status(0);
     place.allowed("-c64K --overwrite", &path);
     place.allowed("-w100 -b4K", &path);
@@ -221,7 +221,7 @@ fn leftovers_of_a_killed_creation_are_removed_by_the_next() {
         run.wait_for_stderr("Creating file");
         run.kill_hard();
         left = names();
-        // This thread was kept waiting until the file was whole, so it begins again.
+        // This thread was delayed until the file was complete, so it is repeated.
         if left != ["big.dat"] {
             break;
         }
@@ -258,7 +258,7 @@ fn each_way_in_which_a_run_ends_closes_its_files() {
     place.allowed("-w100 -b4K", &path);
 }
 
-/// Their writes would be on their way when the mark is made.
+/// Their writes could still be pending when the mark is set.
 #[test]
 fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
     let place = workplace!();
@@ -273,7 +273,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
         drop(writer);
         place.refused("-w100 -b4K", &path, &["is still active or was killed", "--overwrite"]);
     }
-    // Readers are in nobody's way.
+    // Readers do not prevent it.
     place.allowed("-c1M --overwrite", &path);
     let reader = fs::File::open(&path).expect("opens");
     let mut run = place.diskspd("-d600 -W0 -v -b4K").arg(&path).start();
@@ -296,11 +296,11 @@ fn an_empty_file_of_somebody_may_be_filled_and_is_not_deleted() {
 fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     let place = workplace!();
     or_skip!(place.attributes());
-    // A pure read run over a copy, or over a file that was filled by somebody.
+    // A pure read run over a copy, or over a file filled by another program.
     let path = place.made("ours.dat", "-c64K -Z");
     fs::write(&path, vec![0; 65_536]).expect("zeros");
     place.refused("-c64K -Z --delete-after", &path, &["may hold data"]);
-    // Somebody writes to it while the run reads it.
+    // Another program writes to it while the run reads it.
     let path = place.made("read.dat", "-c64K");
     let mut run = place.diskspd("-d600 -W0 -v -b4K -c64K --delete-after read.dat").start();
     run.wait_for_stderr("starting measurements");
@@ -309,7 +309,7 @@ fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     let run = run.finish();
     run.expect_stderr(&["read.dat", "was not deleted"]);
     assert_eq!(fs::read(&path).expect("it is still there"), b"somebody's data");
-    // Somebody has put another file in its place.
+    // Another program has put a different file in its place.
     let mut run = place.diskspd("-d600 -W0 -v -w100 -b4K -c64K --delete-after new.dat").start();
     run.wait_for_stderr("starting measurements");
     let theirs = place.somebodys("theirs");
@@ -361,7 +361,7 @@ fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     fs::rename(theirs, place.path("c.dat")).expect("renamed");
     go(run, &event).expect_status(1).expect_stderr(&["c.dat", "no longer the file that was checked"]);
     assert_eq!(Snapshot::of(place.path("kept.dat")).checksum, kept.checksum);
-    // Written to after the run had made it anew in place.
+    // Written to after the run had recreated it in place.
     let path = place.made("e.dat", "-c64K");
     let event = format!("waits-{}-anew", std::process::id());
     let mut run =
@@ -373,7 +373,7 @@ fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     run.expect_status(1).expect_stderr(&["e.dat", "was changed by another process", "not touched"]);
     assert!(fs::read(&path).expect("theirs") == vec![b'x'; 128 << 10]);
     place.refused("-w100 -b4K", &path, &["may hold data"]);
-    // Unlinked: nobody can find it any more.
+    // Unlinked: it can no longer be found.
     let path = place.made("d.dat", "-c64K");
     let (run, event) = waiting("d.dat");
     fs::remove_file(&path).expect("removed");

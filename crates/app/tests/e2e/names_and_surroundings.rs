@@ -1,5 +1,4 @@
-//! Names that scripts and people make, and surroundings that others set up: nothing of them changes what is
-//! measured, told or touched.
+//! Unusual names and environments: they do not change the measurement, the report or the files touched.
 
 use roxmltree::Document;
 use serde_json::Value;
@@ -12,7 +11,7 @@ use testkit::{Workplace, or_skip, skip, tool, workplace};
 /// Bytes of the longest path that the kernel takes, without the NUL.
 const PATH_BYTES_MAX: usize = 4095;
 
-/// A run on a target of this name, written in every form; gives the XML and the JSON.
+/// A run on a target of this name, written in every form; returns the XML and the JSON.
 fn run_on(place: &Workplace, name: &OsStr) -> (String, Value) {
     let run = place
         .diskspd("-c64K -d60 -W0 -b4K -o1 -t1 --max-ios=8 -L --json=r.json --xml=r.xml --csv=r.csv")
@@ -20,7 +19,7 @@ fn run_on(place: &Workplace, name: &OsStr) -> (String, Value) {
         .run();
     run.expect_status(0);
     assert!(run.stdout.contains("Total IO") && !run.stdout.contains('\u{7}'), "{run}");
-    // Whatever the name is, each row of a table is one line.
+    // Regardless of the name, each row of a table is one line.
     let rows = run.stdout.lines().filter(|line| line.starts_with("     0 |")).count();
     assert_eq!(rows, 3, "{run}");
     let target = place.folder().join(name);
@@ -49,7 +48,7 @@ fn any_name_of_a_file_is_a_target() {
         "'",
     ];
     for name in names {
-        // A name that begins as an option does, or is a subcommand's, is written with a folder.
+        // A name that begins like an option, or is a subcommand's, is written with a directory.
         let written = PathBuf::from(".").join(name);
         let (xml, json) = run_on(&place, written.as_os_str());
         let document = Document::parse(&xml).unwrap_or_else(|error| panic!("{name:?}: {error}\n{xml}"));
@@ -70,14 +69,14 @@ fn a_name_that_is_no_text_is_a_target_and_kept_to_the_byte() {
     let name = OsString::from_vec(b"./\xff\xfe b".to_vec());
     let (xml, json) = run_on(&place, &name);
     Document::parse(&xml).expect("it is well-formed");
-    // Saved results have it in a form that gives the bytes back.
+    // Saved results contain it in a form from which the bytes can be restored.
     let path = &json["profile"]["time_spans"][0]["targets"][0]["path"];
     assert!(!path.is_null() && path.as_str() != Some("./\u{fffd}\u{fffd} b"), "{path}");
     // As the path of results and of a profile too.
     let result = OsString::from_vec(b"\xffr.json".to_vec());
     let option = [OsStr::new("--json"), &result];
     let run = place.diskspd("-d1 -W0 -b4K --max-ios=8").arg(option[0]).arg(option[1]).arg(&name).run();
-    // An option's value must be text; it is refused by name, and nothing is made.
+    // The value of an option must be text; it is refused by name, and nothing is created.
     run.expect_status(3).expect_stderr(&["not valid UTF-8"]);
     assert!(!place.folder().join(&result).exists());
 }
@@ -85,7 +84,7 @@ fn a_name_that_is_no_text_is_a_target_and_kept_to_the_byte() {
 #[test]
 fn the_longest_path_works_and_a_longer_one_is_refused() {
     let place = workplace!();
-    // Folders of 200 bytes below ours, and a name that fills up what is left.
+    // Directories of 200 bytes below ours, and a name that fills the rest.
     let mut path = place.folder().to_owned();
     while path.as_os_str().len() + 202 < PATH_BYTES_MAX - 1 {
         path.push("d".repeat(200));
@@ -95,7 +94,7 @@ fn the_longest_path_works_and_a_longer_one_is_refused() {
     assert!(name.as_os_str().len() > PATH_BYTES_MAX - 200, "{}", name.as_os_str().len());
     let (_, json) = run_on(&place, name.as_os_str());
     assert_eq!(json["profile"]["time_spans"][0]["targets"][0]["path"].as_str(), name.to_str());
-    // Longer than the kernel takes, as a whole or a part of it.
+    // Longer than the kernel accepts, as a whole or a part of it.
     for (name, status, expected) in [
         ("x".repeat(5000), 3, "is longer than Linux allows (4095 bytes)"),
         (format!("./{}", "y/".repeat(3000)), 3, "is longer than Linux allows (4095 bytes)"),
@@ -134,7 +133,7 @@ fn an_empty_environment_is_enough() {
     }
 }
 
-/// A terminal's session with this in the environment: what was shown.
+/// The output of a terminal session with this in the environment.
 fn at_a_terminal(place: &Workplace, script: &OsStr, name: &str, value: &str) -> Result<String, String> {
     let line = format!("{} -d2 -W0 -b4K a.dat", place.program().display());
     let run = place.tool(script).args("-qec").arg(line).arg("/dev/null").env("TERM", "xterm").env(name, value).run();

@@ -1,4 +1,4 @@
-//! Text, page and JSON of a result say the same in the same words.
+//! Text, page and JSON of a result have the same contents in the same words.
 
 use crate::pages::page;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use testkit::{Workplace, workplace};
 /// A load that ends after a fraction of a second.
 const LOAD: &str = "-c1M -d60 -W0 -b4K -r -L --max-ios=2000 --engine=null a.dat";
 
-/// The text behind each heading of a report.
+/// The text after each heading of a report.
 type Brief = BTreeMap<&'static str, String>;
 
 /// The headings, as text and as pages have them.
@@ -28,7 +28,7 @@ fn of_text(text: &str) -> Brief {
     brief
 }
 
-/// The rows of the brief of a page; of one without an answer the first is above its figures.
+/// The rows of the brief of a page; without an answer the first is above its table.
 fn of_page(page: &str) -> Brief {
     let came_out = page.split("<p class=\"came-out\">").nth(1).and_then(|rest| rest.split("</p>").next());
     let row = |heading: &str| {
@@ -42,7 +42,7 @@ fn of_page(page: &str) -> Brief {
     told.into_iter().collect()
 }
 
-/// Text without its marks.
+/// Text without its markup.
 fn plain(html: &str) -> String {
     let mut text = String::new();
     for part in html.split('<') {

@@ -1,4 +1,4 @@
-//! `--rate` and `--rate-process`, and `-g`: what a run with a schedule of its own tells. When its I/Os start is in
+//! `--rate` and `--rate-process`, and `-g`: results of a run with a schedule. The start times of its I/Os are tested in
 //! `timing_sensitive`.
 
 use serde_json::Value;
@@ -9,7 +9,7 @@ fn document(place: &Workplace) -> Value {
     place.json("r.json")
 }
 
-/// The measured part of the JSON of a run of a second. A busy machine may give it no time in that; it gets other chances.
+/// The measured part of the JSON of a run of a second. A busy machine may give it no time in that; it is retried.
 fn measured(place: &Workplace, words: &str) -> Value {
     for _ in 0..5 {
         let run = place.diskspd(&format!("-c1M -d1 -W0 -b4K -r --json r.json {words} a.dat")).run();
@@ -100,10 +100,10 @@ fn the_report_tells_how_many_ios_were_outstanding() {
 #[test]
 fn the_rate_times_the_mean_latency_is_the_depth() {
     let place = workplace!();
-    // Direct I/O, which ends later, and what ends inside the submission.
+    // Direct I/O, which ends later, and I/O that completes during submission.
     for words in ["--engine=io_uring -Sh", "--engine=aio -Sh", "--engine=io_uring -Sb"] {
         let load = format!("-c16M -d2 -W0 -b4K -r -L -v -t2 -o32 {words} --json r.json a.dat");
-        // I/Os that a busy machine holds back at the end are not counted: other chances.
+        // I/Os that a busy machine delays at the end are not counted: retried.
         let run = (0..5).map(|_| place.diskspd(&load).run()).find(|run| {
             run.expect_status(0);
             let outstanding = document(&place)["time_spans"][0]["summary"]["total"]["outstanding"].as_f64();

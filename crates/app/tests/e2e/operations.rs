@@ -1,5 +1,4 @@
-//! Discards, write-zeroes and flushes: what the kernel was asked for, what the disk holds afterwards, and what the
-//! results say.
+//! Discards, write-zeroes and flushes: requests to the kernel, contents of the disk afterwards, and the results.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -39,7 +38,7 @@ struct Call {
 fn fallocates(text: &str) -> Vec<Call> {
     let call = |line: &str| {
         let arguments = line.split_once(" fallocate(")?.1.split([')', '<']).collect::<Vec<_>>();
-        // Without `</path>`; a call that another thread's interrupted ends with `<unfinished ...>`.
+        // Without `</path>`; a call interrupted by another thread's ends with `<unfinished ...>`.
         let arguments = arguments.get(1)?.split_once('>')?.1.trim_end();
         let mut parts = arguments.split(", ").skip(1);
         let mut next = || parts.next().expect("an argument");
@@ -53,7 +52,7 @@ fn fallocates(text: &str) -> Vec<Call> {
 const PUNCH: &str = "FALLOC_FL_KEEP_SIZE|FALLOC_FL_PUNCH_HOLE";
 const ZERO: &str = "FALLOC_FL_KEEP_SIZE|FALLOC_FL_ZERO_RANGE";
 
-/// A file system here may have no holes, or the temporary directory be on tmpfs, which cannot zero.
+/// The file system here may not support holes, or the temporary directory be on tmpfs, which cannot zero.
 fn can(place: &Workplace, words: &str) -> Result<(), String> {
     place.made("probe.dat", "-c64K");
     let run = place.diskspd("-d60 -W0 -b4K -o1 --max-ios=1").args(words).arg("probe.dat").run();
@@ -82,7 +81,7 @@ fn the_kernel_is_asked_for_what_the_results_count() {
     let told = ["read", "write", "discard", "write_zeroes"].map(|operation| counted(&span_result, operation));
     assert_eq!(seen.map(|ios| (ios, ios * BLOCK)), told);
     assert_eq!(seen.iter().sum::<u64>(), 2000);
-    // Five standard deviations around the shares: -w is of what the others leave.
+    // Five standard deviations around the shares: -w is a share of the remainder.
     for (ios, percent) in seen.into_iter().zip([25.0, 25.0, 20.0, 30.0]) {
         let (mean, deviation) = (20.0 * percent, (2000.0_f64 * percent / 100.0 * (1.0 - percent / 100.0)).sqrt());
         assert!((ios as f64 - mean).abs() < 5.0 * deviation, "{seen:?}");
@@ -126,7 +125,7 @@ fn only_the_ranges_that_were_counted_change() {
         let expected = if (first..last).contains(&at) { 0 } else { ramp(at) };
         assert_eq!(*byte, expected, "at {at}");
     }
-    // What was discarded is not the content that the mark names any more: -c makes the file anew.
+    // Discarded ranges no longer have the content that the mark names: -c recreates the file.
     place.made("a.dat", "-c1M");
     assert!(fs::read(&path).expect("the file").iter().enumerate().all(|(at, byte)| *byte == ramp(at)));
 }
@@ -202,7 +201,7 @@ fn fsync_is_called_after_every_n_writes() {
     let count = flushes["count"].as_u64().expect("a number");
     // The last flush may still be due when the run ends.
     assert!((7..=8).contains(&count), "{flushes}");
-    // Another thread makes the mark of the file durable.
+    // Another thread flushes the mark of the file.
     assert!(calls.values().any(|&calls| calls == count), "{count}: {calls:?}");
     let report = String::from_utf8(place.content("r.txt")).expect("a text");
     assert!(report.contains("\nfsync, after every 8 writes of a thread\n"), "{report}");
@@ -226,7 +225,7 @@ fn reports_have_a_table_of_what_transfers_no_data() {
     assert!(cells[1..3].contains(&ios.to_string()), "{row}");
     assert!(cells[1] == bytes.to_string() || report.contains("not shown for lack of room: bytes"), "{report}");
     assert!(report.contains("discards: 50% of all I/Os"), "{report}");
-    // DiskSpd's tables know nothing of them.
+    // DiskSpd's tables do not include them.
     let (reads, _) = counted(&span_result, "read");
     assert_eq!(reads + ios, 100);
     assert_eq!(span_result["measured"]["total"]["total"]["ios"], reads);

@@ -1,6 +1,6 @@
-//! DiskSpd overwrites silently; this program touches a file only if it made it and nothing has written to it
-//! since, or if it was told to, and never while another process that can be seen has it open. Every case compares
-//! the file before and after.
+//! DiskSpd overwrites silently; this program touches a file only if it created it and nothing has written to it since,
+//! or with permission, and never while another visible process has it open. Every case compares the file before and
+//! after.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, symlink};
@@ -12,7 +12,7 @@ use testkit::{
 /// Runs that would change a target of 64 KiB: by creating it, by writing to it, or both.
 const HARMFUL: [&str; 3] = ["-c128K", "-w50 -b4K", "-c128K -w100 -b4K"];
 
-/// However it is asked for, nothing allows it.
+/// Checks that no option permits it.
 fn always_refused(place: &Workplace, path: &Path, parts: &[&str]) {
     for words in HARMFUL {
         place.refused(words, path, parts);
@@ -65,7 +65,7 @@ fn our_own_files_are_written_and_replaced_without_being_asked() {
     for words in ["-w100 -b4K -Zr", "-c128K", "-c64K -Z", "-c64K -w50 -b4K --recreate"] {
         place.allowed(words, &path);
     }
-    // An empty file has nothing to lose.
+    // An empty file has no data to lose.
     let empty = place.file("empty.dat", b"");
     place.allowed("-c64K", &empty);
     assert_eq!(fs::metadata(&empty).expect("the file").len(), 65_536);
@@ -81,7 +81,7 @@ fn a_file_that_another_process_has_open_is_never_touched() {
         let holder = Holder::open(&place, &path);
         let process = format!("process {}", holder.id());
         always_refused(&place, &path, &["in use", &process, "--overwrite"]);
-        // Reading disturbs nobody.
+        // Reading is permitted.
         place.short_run("-b4K").arg(&path).run().expect_status(0);
     }
 }
@@ -108,7 +108,7 @@ fn a_file_that_another_process_has_mapped_is_never_touched() {
 fn a_program_that_runs_is_never_touched() {
     let place = workplace!();
     let sleep = or_skip!(testkit::tool("sleep"));
-    // A program that anybody has open for writing, as children of other tests may for a moment, cannot be started.
+    // A program that is open for writing, as children of other tests may keep it for a moment, cannot be started.
     let copy = place.file("sleep", &fs::read(sleep).expect("it can be read"));
     fs::set_permissions(&copy, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("our file");
     let _running = place.tool(&copy).args("infinity").start();
@@ -201,7 +201,7 @@ fn a_symbolic_link_is_followed_and_both_names_are_told() {
     for words in HARMFUL {
         place.refused(words, &link, &["link.dat", "theirs.dat", "--overwrite"]);
     }
-    // What a link leads to is made, and the link stays one.
+    // The destination of a link is created, and the link remains.
     let dangling = place.path("dangling.dat");
     symlink("new.dat", &dangling).expect("links work");
     place.allowed("-c64K", &dangling);
@@ -276,7 +276,7 @@ fn if_the_last_target_is_refused_nothing_happens_to_the_first() {
         run.expect_stderr(&["theirs.dat"]);
         assert_eq!((Snapshot::of(&theirs), Snapshot::of(&ours)), before, "{words}");
     }
-    // Without a folder that is missing, only theirs stands in the way.
+    // Without a missing directory, only the foreign file prevents the run.
     let run = place.short_run("-c128K ours.dat new.dat theirs.dat").run();
     run.expect_status(3).expect_stderr(&["theirs.dat"]);
     assert_eq!((Snapshot::of(&theirs), Snapshot::of(&ours)), before);
@@ -323,14 +323,14 @@ fn names_of_windows_are_refused_before_anything_is_made() {
             run.expect_status(3).expect_stderr(&[target, "Windows", &format!("./{target}")]);
         }
         assert!(!place.path(target).exists());
-        // As a file of this folder.
+        // As a file of this directory.
         let in_this_folder = format!("./{target}");
         if !target.contains('/') {
             place.briefly("-c64K").arg(&in_this_folder).run_until_measuring().expect_status(0);
             assert!(place.path(target).exists(), "{in_this_folder}");
         }
     }
-    // A file of that name is a file.
+    // A file of that name is used as a file.
     place.file("X:", &vec![0; 65_536]);
     place.short_run("-b4K X:").run().expect_status(0);
 }
@@ -343,16 +343,16 @@ fn another_users_file_is_as_safe() {
     let before = Snapshot::of(&path);
     let (program, rest) = words.split_once(' ').expect("a program and its words");
     let as_nobody = |line: &str| place.tool(program).args(rest).arg(place.program()).args(line).run();
-    // Not writable: the run is impossible, which is no fault of the command line.
+    // Not writable: the run is impossible, which is not an error of the command line.
     as_nobody("-d1 -W0 -w100 -b4K ours.dat").expect_status(1).expect_stderr(&["ours.dat", "Permission denied"]);
     let refused = as_nobody("-d1 -W0 -c64K new.dat");
     refused.expect_status(1).expect_stderr(&["new.dat", "may not create files in", "Permission denied"]);
     assert_eq!(refused.stdout, "", "{refused}");
-    as_nobody("check -c64K new.dat").expect_status(4).expect_stdout(&["may not create files in"]);
+    as_nobody("check -c64K new.dat").expect_status(4).expect_stdout(&["may not create files"]);
     as_nobody("-d1 -W0 -b4K ours.dat").expect_status(0);
     assert_eq!(Snapshot::of(&path), before);
     assert!(!place.path("new.dat").exists());
-    // Writable by all, but only the owner may ask the kernel who has it open: this is said.
+    // Writable by all, but only the owner may query the kernel for other users of the file: this is reported.
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).expect("our file");
     let run = as_nobody("-d1 -W0 -w100 -b4K ours.dat");
     run.expect_status(0);
@@ -378,7 +378,7 @@ fn what_is_written_into_a_target_between_two_timespans_is_kept() {
             if !running.stderr().contains("Generating requests for timespan 3.") {
                 break running;
             }
-            // This thread was kept waiting for three seconds, so it begins again.
+            // This thread was delayed for three seconds, so it is repeated.
             running.kill_hard();
             fs::remove_file(&path).expect("it was made above");
             left -= 1;

@@ -1,5 +1,5 @@
-//! Results, streams and recordings are data too: what stands where one is to go is replaced only by
-//! figures, and only if it is an earlier document of the same kind, or empty.
+//! Results, streams and recordings are data too: an existing file at their name is replaced only by measurements, and
+//! only if it is an earlier document of the same kind, or empty.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +12,7 @@ const WINDOWS_XML: &[u8] = include_bytes!("../../../import/tests/data/01-basic_m
 /// Short runs.
 const RUN: &str = "-d600 -W0 -b4K --max-ios=9";
 
-/// Every way to write a document, with the words before the name and behind it. It needs `a.dat` and `r.json`.
+/// Every way to write a document, with the arguments before and after the name. It needs `a.dat` and `r.json`.
 const OUTPUTS: [(&str, &str, &str); 18] = [
     ("json", "-d600 -W0 -b4K --max-ios=9 --json", "a.dat"),
     ("xml", "-d600 -W0 -b4K --max-ios=9 --xml", "a.dat"),
@@ -34,7 +34,7 @@ const OUTPUTS: [(&str, &str, &str); 18] = [
     ("typeperf.csv", "monitor all -sc 1 -si 1 -o", ""),
 ];
 
-/// With a target that this program made and a result.
+/// A directory with a target created by this program and a result.
 fn with_result() -> Workplace {
     let place = workplace!();
     place.diskspd("-c1M -d600 -W0 -b4K --max-ios=9 --json r.json a.dat").run().expect_status(0);
@@ -45,7 +45,7 @@ fn has_devices() -> bool {
     !fs::read_to_string("/proc/diskstats").unwrap_or_default().trim().is_empty()
 }
 
-/// What can be written here.
+/// The outputs that are possible here.
 fn outputs() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     OUTPUTS.into_iter().filter(|(_, words, _)| has_devices() || !words.starts_with("monitor"))
 }
@@ -54,7 +54,7 @@ fn written(place: &Workplace, (name, before, behind): (&str, &str, &str), option
     // Options come before targets.
     let (first, rest) = before.split_once(' ').unwrap_or((before, ""));
     let run = place.diskspd(first).args(option).args(rest).arg(name).args(behind).run();
-    // What a check finds on this machine is its affair.
+    // The findings of a check depend on this machine.
     if run.code() == Some(1) && first == "check" {
         assert!(run.stdout.contains("FAIL"), "{run}");
     }
@@ -66,7 +66,7 @@ fn expect_written(place: &Workplace, output: (&str, &str, &str), option: &str) {
     assert!(run.code() == Some(0) || output.1.starts_with("check"), "{run}");
 }
 
-/// The run must be refused, and the file stay as it is.
+/// Checks that the run is refused, and that the file is unchanged.
 fn expect_refused(place: &Workplace, output: (&str, &str, &str), option: &str, parts: &[&str]) {
     let path = place.path(output.0);
     let before = Snapshot::of(&path);
@@ -174,7 +174,7 @@ fn documents_of_another_kind_are_refused() {
 fn a_run_without_figures_replaces_nothing() {
     let place = with_result();
     let words = "--json j --xml x --text t --csv c --live-json l";
-    // Where nothing is, it says why there are no figures.
+    // Without an existing file it reports why there are no measurements.
     place.diskspd("-d1").args(words).arg("missing.dat").run().expect_status(1);
     assert!(!place.path("l").exists() && place.path("t").exists());
     if place.attributes().is_err() {
@@ -428,7 +428,7 @@ fn a_kept_command_is_shown_and_run_only_when_asked_for() {
     }
 }
 
-/// Nothing is made if a target that does not exist yet stands where results shall go.
+/// Nothing is created if a target that does not exist yet is where results are to be stored.
 #[test]
 fn a_target_to_be_made_is_no_place_for_results() {
     let place = workplace!();
@@ -451,7 +451,7 @@ fn a_target_to_be_made_is_no_place_for_results() {
         run.expect_status(3).expect_stderr(&[reason]);
         assert_eq!(entries(&place), 1, "{words}: only the link is there");
     }
-    // Directories of absolute targets are made with them, also that of the results.
+    // Directories of absolute targets are created with them, even that of the results.
     for (folder, name) in [("new", "table.csv"), ("new", "repeat.json"), ("new/deep", "point-0001.json")] {
         let run = place.diskspd("repeat --runs 2 --dir").arg(folder).args("-- -c1M -d1");
         let run = run.arg(place.path(folder).join(name)).run();
@@ -460,7 +460,7 @@ fn a_target_to_be_made_is_no_place_for_results() {
     }
 }
 
-/// Whoever can edit the files of a series must not decide what a resumed one destroys.
+/// Write access to the files of a series must not decide what a resumed one destroys.
 #[test]
 fn kept_permissions_are_asked_for_again() {
     let place = with_result();
@@ -476,7 +476,7 @@ fn kept_permissions_are_asked_for_again() {
     place.file("s/sweep.json", state.replace("\"--overwrite\"", "\"--destroy=eui.1\"").as_bytes());
     let run = place.diskspd("sweep --resume s --overwrite --destroy=eui.2").run();
     run.expect_status(3).expect_stderr(&["the block device 'eui.1' to be written to", "give --destroy=eui.1"]);
-    // What is to be pasted into a shell is quoted for it.
+    // Text to be pasted into a shell is quoted for it.
     place.file("s/sweep.json", state.replace("\"--overwrite\"", "\"--destroy=two words\"").as_bytes());
     place.diskspd("sweep --resume s").run().expect_status(3).expect_stderr(&["give --destroy='two words'"]);
     place.file("s/sweep.json", state.as_bytes());
@@ -515,7 +515,7 @@ fn an_empty_file_below_a_loop_device_is_no_output() {
     }
 }
 
-/// The program with a redirection of the shell behind it.
+/// The program with a redirection of the shell after it.
 fn redirected(place: &Workplace, words: &str, redirection: &str) -> Finished {
     let line = format!("exec \"$0\" \"$@\" {redirection}");
     place.tool("sh").arg("-c").arg(line).arg(place.program()).args(RUN).args(words).arg("a.dat").run()
@@ -547,7 +547,7 @@ fn a_descriptor_is_written_to_only_if_nothing_in_its_file_is_lost() {
     run.expect_status(3).expect_stderr(&["'fd:3': the file is a result file of this run"]);
     redirected(&place, "--replace-output --live-json=fd:3", "3>>theirs.txt").expect_status(0);
     assert!(fs::read(theirs).expect("a file").starts_with(b"somebody's notes\n{\"kind\":\"begin\""));
-    // An empty file, another stream behind the first, and what keeps nothing.
+    // An empty file, another stream after the first, and devices that discard data.
     let streams = || String::from_utf8(place.content("s.jsonl")).expect("text").matches("\"kind\":\"begin\"").count();
     redirected(&place, "--live-json=fd:3", "3>s.jsonl").expect_status(0);
     redirected(&place, "--live-json=fd:3", "3>>s.jsonl").expect_status(0);

@@ -1,4 +1,4 @@
-//! `diskspd ab`: two sides in pairs, what they say, and the exit status.
+//! `diskspd ab`: two sides in pairs, their comparison, and the exit status.
 
 use serde_json::Value;
 use std::fs;
@@ -6,7 +6,7 @@ use testkit::{Workplace, or_skip, workplace};
 
 const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema.json");
 
-/// An ab.json, which must be what the schema says.
+/// An ab.json, which must conform to the schema.
 fn document(place: &Workplace, name: &str) -> Value {
     let document: Value = place.json(name);
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
@@ -25,10 +25,10 @@ fn order(document: &Value) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// The null engine keeps any rate: the sides differ by exactly what was asked for.
+/// The null engine reaches any rate: the sides differ by exactly the requested amount.
 const LOAD: &str = "-- -c1M -d1 -W0 -b4K -r --engine=null a.dat";
 
-/// Every series began its pairs with the same sides, which a drift or a habit of the device may favour.
+/// Every series used to begin its pairs with the same sides, which a drift or a pattern of the device may favour.
 #[test]
 fn each_series_draws_the_order_of_its_pairs() {
     let place = workplace!();
@@ -42,7 +42,7 @@ fn each_series_draws_the_order_of_its_pairs() {
     };
     let orders = ["d", "e", "f"].map(order_in);
     assert!(orders.iter().all(|order| order.len() == 24), "{orders:?}");
-    // Three series of twelve pairs are alike once in 16 million.
+    // Three series of twelve pairs are equal once in 16 million.
     assert!(orders[0] != orders[1] || orders[1] != orders[2], "{orders:?}");
 }
 
@@ -85,7 +85,7 @@ fn a_difference_is_found_and_limits_are_heeded() {
     again.expect_status(3).expect_stderr(&["--dir 'd' already holds an ab; --resume d continues it"]);
 }
 
-/// Whether every run of a pair reached the rate of its side; if not, another program had the CPUs.
+/// Error if a run of a pair did not reach the rate of its side: another program had the CPUs.
 pub(crate) fn kept_the_rates(stdout: &str, rates: [f64; 2]) -> Result<(), String> {
     for line in stdout.lines().filter_map(|line| line.strip_prefix("Pair ")) {
         let mut words = line.split(", ");
@@ -117,6 +117,16 @@ fn sides_that_are_alike_show_the_noise_floor() {
     run.expect_status(6).expect_stderr(&["--fail-if 'p99>+5%' cannot be judged: the sides have no p99 in common"]);
 }
 
+/// All pairs used to be run, and to fail, before the failed command ended them.
+#[test]
+fn pairs_end_at_the_first_command_that_fails() {
+    let place = workplace!();
+    let words = "ab --pairs 5 --dir d --before-a true --before-b false -- -c1M -d1 -W0 -b4K --engine=null a.dat";
+    let run = place.diskspd(words).run();
+    run.expect_status(1).expect_stdout(&["failed: --before-b 'false': exit status: 1"]);
+    assert!(!run.stdout.contains("Pair 2 "), "{run}");
+}
+
 #[test]
 fn commands_of_the_sides_are_run_and_stopped_pairs_go_on() {
     let place = workplace!();
@@ -134,7 +144,7 @@ fn commands_of_the_sides_are_run_and_stopped_pairs_go_on() {
     run.expect_status(130).expect_stderr(&["stopped; continue with diskspd ab --resume d"]);
     assert!(!run.stdout.contains("limited by"), "{}", run.stdout);
     let text = String::from_utf8(place.content("d/ab.json")).expect("text");
-    // Nobody waits ten minutes for the rest of it.
+    // Shortened, as the rest would take ten minutes.
     place.file("d/ab.json", text.replace("600s", "1ms").as_bytes());
     let refused = place.diskspd("ab --resume d").run();
     refused.expect_status(3).expect_stderr(&["'echo 0 >> log'", "'echo 1 >> log'", "--run-commands"]);

@@ -1,5 +1,5 @@
-//! A permission applies to the load that it was given to. `--overwrite` and `--destroy` of side A of `diskspd ab` used to
-//! let side B write, too, and of the points of a sweep the first decided for all.
+//! A permission applies to the load that it was given for. `--overwrite` and `--destroy` of side A of `diskspd ab` used
+//! to permit side B to write, too, and those of the first point of a sweep applied to all.
 
 use std::path::Path;
 use testkit::{LoopDevice, Program, Snapshot, Workplace, is_root, or_skip, skip, workplace};

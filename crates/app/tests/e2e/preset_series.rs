@@ -1,5 +1,6 @@
 //! Presets that are several series of runs.
 
+use calamine::{Reader, Xlsx};
 use serde_json::Value;
 use std::fs;
 use testkit::{Workplace, workplace};
@@ -12,7 +13,7 @@ fn entries(place: &Workplace, folder: &str) -> Vec<String> {
     names
 }
 
-/// Short runs; what others do on the machine is told in the answers.
+/// Short runs; activity of other processes is reported in the answers.
 const SHORT: &str = "-c1M -d1 -W0 --max-ios=50";
 
 #[test]
@@ -25,15 +26,15 @@ fn a_baseline_is_checked_announced_run_summed_up_and_cleaned_up() {
     assert_eq!(entries(&place, "."), ["mine.dat"]);
     let plan = run(&format!("--plan --quick {SHORT} t.dat"));
     plan.expect_status(0)
-        .expect_stderr(&["6 series, 57 runs at least: 57 s plus file creation; 3MiB to create targets"]);
+        .expect_stderr(&["6 series, 63 runs at least: 1 min 3 s plus file creation; 3MiB to create targets"]);
     assert_eq!(plan.stdout.lines().filter(|line| line.starts_with("diskspd ")).count(), 39, "{plan}");
     assert_eq!(entries(&place, "."), ["mine.dat"]);
     let quick = run("--plan --quick -c1M t.dat");
-    quick.expect_status(0).expect_stderr(&["6 series, 57 runs at least: 9 min 30 s plus file creation"]);
+    quick.expect_status(0).expect_stderr(&["6 series, 63 runs at least: 9 min 27 s plus file creation"]);
 
     let words = format!("--against disk.dat --ssds 2 --copies 2 --delete-after {SHORT} t.dat");
     let made = run(&words);
-    // 4: the check of the machine before the runs found what speaks against it.
+    // 4: the check of the machine before the runs failed.
     assert!(matches!(made.code(), Some(0 | 4 | 6)), "{made}");
     made.expect_told(&[
         "RESULT CHECK OF FOUND",
@@ -41,16 +42,35 @@ fn a_baseline_is_checked_announced_run_summed_up_and_cleaned_up() {
         "the volume against one disk",
         "queue depth until the plateau",
         "whether the peak lasts",
-        "diskspd report b/*/ --output runs.xlsx",
     ]);
-    let series =
-        ["01-disk", "02-files", "03-depth", "04-balance", "05-sequential", "06-mix", "07-sustained"].map(str::to_owned);
-    assert_eq!(entries(&place, "b"), series);
+    let documents = [
+        cfg!(feature = "pages").then_some(("baseline.html", "page")),
+        Some(if cfg!(feature = "sheets") { ("runs.xlsx", "spreadsheet") } else { ("runs.csv", "table") }),
+    ];
+    let documents: Vec<(&str, &str)> = documents.into_iter().flatten().collect();
+    let told: Vec<String> = documents.iter().map(|(name, kind)| format!("b/{name} ({kind})")).collect();
+    made.expect_told(&[&format!("Results {}", told.join(", "))]);
+    let series = ["01-disk", "02-files", "03-depth", "04-balance", "05-sequential", "06-mix", "07-sustained"];
+    let all: Vec<String> =
+        series.into_iter().chain(documents.iter().map(|(name, _)| *name)).map(str::to_owned).collect();
+    assert_eq!(entries(&place, "b"), all);
+    let titles = ["The volume against one disk", "Queue depth until the plateau", "Whether the peak lasts"];
+    for (name, _) in documents.iter().filter(|(name, _)| name.ends_with("html")) {
+        let page = String::from_utf8(place.content(&format!("b/{name}"))).expect("text");
+        assert!(titles.iter().all(|title| page.contains(title)));
+    }
+    let (table, _) = documents[documents.len() - 1];
+    let before = place.content(&format!("b/{table}"));
+    if table.ends_with("xlsx") {
+        let mut book: Xlsx<_> = calamine::open_workbook(place.path("b/runs.xlsx")).expect("a workbook");
+        let runs = book.worksheet_range("runs").expect("a sheet of runs").height() - 1;
+        assert!(runs >= 75, "{runs}");
+    }
     assert_eq!(entries(&place, "."), ["b", "mine.dat"], "what was created is gone");
     let index = place.json::<Value>("b/06-mix/sweep.json");
     assert_eq!((&index["points"][13]["settings"][0]["value"], &index["devices"]["ssds"]), (&"100".into(), &2.into()));
 
-    // What is complete is not run again.
+    // Complete series are not run again.
     fs::remove_dir_all(place.path("b/07-sustained")).expect("a directory of results");
     let resumed = run(&format!("--resume {words}"));
     assert!(matches!(resumed.code(), Some(0 | 6)), "{resumed}");
@@ -59,7 +79,13 @@ fn a_baseline_is_checked_announced_run_summed_up_and_cleaned_up() {
         !resumed.stdout.lines().any(|line| line.starts_with("Param ") && !line.ends_with("(repeated)")),
         "{resumed}"
     );
-    assert_eq!(entries(&place, "b"), series);
+    assert_eq!(entries(&place, "b"), all);
+    let table = format!("b/{table}");
+    assert_ne!(place.content(&table), before, "its own are replaced");
+    place.file(&table, b"mine");
+    run(&format!("--resume {words}")).expect_status(3).expect_stderr(&[&table, "move it away"]);
+    assert_eq!(place.content(&table), b"mine");
+    fs::remove_file(place.path(&table)).expect("a file");
     let other = run(&format!("--resume {words}").replace("-d1", "-d2"));
     other.expect_status(3).expect_stderr(&["'b/01-disk' was begun with other options"]);
     run(&words).expect_status(3).expect_stderr(&["'b' is not empty; give another --dir, or go on there with --resume"]);

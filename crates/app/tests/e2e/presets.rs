@@ -1,4 +1,4 @@
-//! Presets are loads that a user could have typed, and end with a table of their own.
+//! Presets are loads that a user could have typed, and end with their own table.
 
 use serde_json::Value;
 use testkit::{Finished, Workplace, workplace};
@@ -51,7 +51,7 @@ fn the_two_ways_to_write_durably_are_told_apart() {
     assert!(flushes(0).is_null(), "{}", flushes(0));
     let writes = document["time_spans"][1]["measured"]["total"]["write"]["ios"].as_u64().expect("a number");
     let count = flushes(1)["count"].as_u64().expect("a number");
-    // The last write may be counted and its flush not.
+    // The last write may be counted without its flush.
     assert!(writes > 0 && count.abs_diff(writes) <= 1, "{count} flushes of {writes} writes");
     let (commit, flush) = (&flushes(1)["commit"], &flushes(1)["latency"]);
     assert!(commit["mean_ns"].as_f64() > flush["mean_ns"].as_f64(), "a commit is more than its flush: {}", flushes(1));
@@ -110,11 +110,9 @@ fn a_preset_that_judges_passes_or_fails_by_its_bands() {
     let place = workplace!();
     place.file("mine.toml", judging("").as_bytes());
     let run = place.diskspd("preset run mine.toml -c8M --json r.json a.dat").run();
-    run.expect_status(0).expect_narrow().expect_stdout(&[
-        "PASS ideal",
-        "not judged",
-        "Answer    3 loads: 2 PASS, 1 not judged",
-    ]);
+    // A busy machine makes a PASS uncertain.
+    run.expect_status(0).expect_narrow().expect_stdout(&["PASS", "not judged", "Answer    3 loads: "]);
+    run.expect_told(&[" PASS", ", 1 not judged", "ideal"]);
     let result: Value = place.json("r.json");
     let requirements = |span: usize| result["time_spans"][span]["requirements"].as_array().expect("a list").clone();
     assert_eq!((requirements(0).len(), requirements(1).len(), requirements(2).len()), (1, 1, 0), "{result:#}");
@@ -143,7 +141,7 @@ fn a_plain_run_is_judged_in_bands() {
     let run = place.diskspd("-c1M -d60 -W0 -b4K -o1 -r --max-ios=20000 --bands sql a.dat").run();
     run.expect_status(0).expect_stdout(&["PASS    mean latency up to 20 ms: mean latency was "]);
     run.expect_told(&["ideal (up to 10 ms)"]);
-    // How long a commit takes is up to the device.
+    // The duration of a commit depends on the device.
     let log = place.diskspd("-d60 -W0 -b4K -o1 -s -w100 --max-ios=20 --fdatasync-every=1 --bands=sql-log a.dat").run();
     assert!(log.expect_told(&["commit was "]).code().is_some() && matches!(log.code(), Some(0 | 4 | 6)), "{log}");
     assert_eq!(log.code() == Some(4), log.stdout.contains("  FAIL    commit up to"), "{log}");
@@ -201,8 +199,8 @@ fn streams(document: &Value) -> Vec<Vec<String>> {
     spans.iter().map(of_span).collect()
 }
 
-/// The result of a run in which each load, and each stream of it, did I/O. A busy machine or a slow disk gets more time than
-/// two seconds.
+/// The result of a run in which each load, and each stream of it, did I/O. A busy machine or a slow disk gets more time
+/// than two seconds.
 fn run_of_all_streams(place: &Workplace, words: &str) -> (Finished, Value) {
     let mut seconds = 2;
     loop {
@@ -223,13 +221,16 @@ fn run_of_all_streams(place: &Workplace, words: &str) -> (Finished, Value) {
     }
 }
 
-/// A preset runs these streams in its loads, and names its sources.
+/// Checks that a preset runs these streams in its loads, and names its sources.
 fn expect_streams(name: &str, expected: &[&[&str]]) {
     let place = workplace!();
-    let (run, document) = run_of_all_streams(&place, &format!("{name} --maxdop 2 -W0"));
+    let follows_machine = cli::preset::Builtin::find(name).is_some_and(|builtin| builtin.text.contains("{threads}"));
+    let degree = if follows_machine { "--maxdop 2" } else { "" };
+    let (run, document) = run_of_all_streams(&place, &format!("{name} {degree} -W0"));
     assert_eq!(streams(&document), expected, "{name}");
+    // A narrow table wraps long names.
     for stream in expected.concat() {
-        assert!(run.stdout.lines().any(|line| line.trim_start().starts_with(&format!("- {stream} "))), "{run}");
+        assert!(run.stdout.split_whitespace().any(|word| word == stream), "{stream}: {run}");
     }
     let shown = place.diskspd(&format!("preset show {name}")).run();
     shown.expect_status(0).expect_stdout(&["\nSources:\nhttps://", "\ndiskspd ", "-d60 "]);

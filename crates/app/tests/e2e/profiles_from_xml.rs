@@ -1,4 +1,4 @@
-//! `-X` with the built program: what only a profile can say, and what is said when it cannot be run.
+//! `-X` with the built program: settings that only a profile has, and errors if it cannot be run.
 
 use std::fmt::Write as _;
 use testkit::{Report, Row, Workplace};
@@ -8,7 +8,7 @@ fn timespans(stdout: &str) -> Vec<Report> {
     stdout.split("Results for timespan ").skip(1).map(Report::of).collect()
 }
 
-/// The file that a row is about.
+/// The file of a row.
 fn file(row: &Row) -> &str {
     row.others.last().expect("the last column is the file")
 }
@@ -171,7 +171,7 @@ fn threads_share_their_ios_among_their_targets_by_weight() {
         if of_thread(0..2).min(of_thread(2..3)).min(of_thread(3..6)) >= IOS_MIN {
             break rows;
         }
-        // A slow machine, or one that is busy with other tests.
+        // A machine that is slow, or busy with other tests.
         seconds *= 2;
         assert!(seconds <= 64, "{run}");
     };

@@ -1,8 +1,8 @@
-//! Command lines of published documents run unchanged, but for sizes and times cut to a test's.
+//! Published command lines run unchanged, except for sizes and times shortened for a test.
 
 use testkit::{Report, or_skip, workplace};
 
-/// Each with a piece of what its report must show.
+/// Each with a text that its report must contain.
 const LINES: [(&str, &str); 8] = [
     ("-c64M -d1 -W0 -r -w0 -t8 -o8 -b8K -h -L file.dat", "using random I/O (alignment: 8KiB)"),
     ("-c64M -d1 -W0 -w0 -t2 -o8 -b512K -h -L file.dat", "using sequential I/O (stride: 512KiB)"),
@@ -14,7 +14,7 @@ const LINES: [(&str, &str); 8] = [
     ("-t4 -o32 -b4k -r4k -w0 -d1 -W0 -Sh -D -L file.dat", "threads per file: 4"),
 ];
 
-/// As typed by somebody who reads the README first.
+/// The first command line of the README.
 const README: &str = "-c64M -d1 -W0 -r -b8K -t2 -o8 -w30 -Sh -L -D testfile.dat";
 
 #[test]

@@ -1,12 +1,13 @@
-//! Programs that others published read DiskSpd's output by rules of their own: those rules, restated, hold for ours.
+//! Published programs parse DiskSpd's output by their own rules: those rules, restated, hold for ours.
 //!
-//! Every rule names the program that relies on it. All are tried on each output, and all that fail are told at once.
+//! Every rule names the program that relies on it. All are checked on each output, and all failures are reported at
+//! once.
 
 use roxmltree::{Document, Node};
 use std::fmt::Write as _;
 use testkit::workplace;
 
-/// Loads, as the programs type them: mixed over two files, reads only, writes only, sequential threads without `-si`.
+/// Loads, as these programs type them: mixed over two files, reads only, writes only, sequential threads without `-si`.
 const LOADS: [&str; 4] = [
     "-c1M -d1 -W0 -b4K -r -w30 -t2 -o2 -L -D a.dat b.dat",
     "-c1M -d1 -W0 -b8K -r -w0 -t2 -o4 -L a.dat",
@@ -14,7 +15,7 @@ const LOADS: [&str; 4] = [
     "-c1M -d1 -W0 -b64K -w20 -t2 -o2 -L a.dat",
 ];
 
-/// A rule: who relies on it, what it says, and whether it holds for an output.
+/// A rule: the program that relies on it, its text, and its check of an output.
 struct Rule {
     client: &'static str,
     says: &'static str,
@@ -202,7 +203,7 @@ const OF_XML: &[Rule] = &[
     },
     Rule {
         client: "PerfKitBenchmarker, diskspd.py",
-        // Iops is what -D adds, in DiskSpd too; the program does not type it.
+        // Iops is added by -D, in DiskSpd too; the program does not type it.
         says: "every child of Thread.Target but Path, FileSize and latencies is a number",
         holds: |text| {
             with(text, |results| {
@@ -314,13 +315,13 @@ fn first<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     text.lines().find(|line| line.starts_with(start))
 }
 
-/// What stands between blank lines.
+/// The lines between blank lines.
 fn sections(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let parts = text.split("\n\n").map(|part| part.trim_matches('\n').lines().collect::<Vec<_>>());
     parts.filter(|part| !part.is_empty())
 }
 
-/// The answer of a rule about a document's root; no if something is missing.
+/// The result of a rule on a document's root; false if something is missing.
 fn with(text: &str, holds: impl Fn(Node<'_, '_>) -> Option<bool>) -> bool {
     let document = Document::parse(text).expect("it is XML");
     holds(document.root_element()).unwrap_or(false)
@@ -339,7 +340,7 @@ fn of(results: Node<'_, '_>, path: &[&str]) -> Option<String> {
     child(parent, last)
 }
 
-/// Those of percentiles; `-D` gives others to the rates.
+/// Buckets of percentiles; `-D` adds others to the rates.
 fn buckets<'a, 'b>(results: Node<'a, 'b>) -> Vec<Node<'a, 'b>> {
     let latencies = results.descendants().filter(|node| node.has_tag_name("Latency"));
     latencies.flat_map(|latency| latency.children().filter(|node| node.has_tag_name("Bucket"))).collect()
@@ -351,7 +352,7 @@ fn targets<'a, 'b>(results: Node<'a, 'b>) -> Vec<Node<'a, 'b>> {
     threads.flat_map(|thread| thread.children().filter(|node| node.has_tag_name("Target"))).collect()
 }
 
-/// Tries all rules on an output; returns their number.
+/// Checks all rules on an output; returns their number.
 fn try_all(rules: &[Rule], output: &str, load: &str, broken: &mut String) -> usize {
     for rule in rules.iter().filter(|rule| !(rule.holds)(output)) {
         let _ = writeln!(broken, "{}: {} ({load})", rule.client, rule.says);

@@ -1,4 +1,4 @@
-//! A search for the highest rate that keeps a limit: what it finds, for the tests and for pages.
+//! A search for the highest rate within a limit: its results, for the tests and for pages.
 
 use serde_json::Value;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use testkit::{Faulty, Finished, Service, Workplace, skip, workplace};
 
-/// What a search printed and the files of its directory.
+/// Output of a search and the files of its directory.
 #[derive(Debug)]
 pub(crate) struct Search {
     pub(crate) stdout: String,
@@ -22,9 +22,9 @@ impl Search {
     }
 }
 
-/// The one search that all tests look at, of a file system that answers 800 I/Os per second at most: each I/O takes 10 ms,
-/// eight at a time. Where there is none, the null engine answers at once, and what fails is the rate that this machine can reach,
-/// however busy it is, which takes all CPU time.
+/// The one search shared by all tests, of a file system that serves at most 800 I/Os per second: each I/O takes 10 ms,
+/// eight at a time. If there is none, the null engine completes I/Os at once, and the limit is the rate that this
+/// machine can reach, which takes all CPU time.
 pub(crate) fn made(place: &Workplace) -> &'static Search {
     static SEARCH: OnceLock<Search> = OnceLock::new();
     SEARCH.get_or_init(|| {
@@ -46,7 +46,7 @@ pub(crate) fn made(place: &Workplace) -> &'static Search {
             let files = entries.map(|entry| (entry.file_name(), fs::read(entry.path()).expect("a result"))).collect();
             (run, Search { stdout: String::new(), files })
         };
-        // A machine that stands still for a second can do nothing in a run of a second; it gets other chances.
+        // A machine that stalls for a second can do nothing in a run of a second; it is retried.
         let has_found =
             |(run, search): &(Finished, Search)| run.code() == Some(0) && search.sweep()["limit"]["holds"].is_u64();
         let (run, search) = (0..2).map(|_| search()).find(has_found).unwrap_or_else(search);
@@ -64,7 +64,7 @@ fn a_search_for_commits_judges_commits() {
     if run.stderr.contains("--limit needs longer runs") {
         skip!("the disk makes too few writes durable in a second");
     }
-    run.expect_status(0).expect_narrow().expect_told(&["mean latency (commit) <= 30000 ms", "limit met in "]);
+    run.expect_status(0).expect_narrow().expect_told(&["mean latency (commit) <= 30000 ms"]);
     let limits = &place.json::<Value>("commits/sweep.json")["limit"]["limits"];
     assert_eq!((&limits[0]["figure"], &limits[0]["scope"]), (&"mean".into(), &"commit".into()), "{limits}");
 }
@@ -75,7 +75,7 @@ fn the_highest_rate_that_keeps_a_limit_is_found_and_confirmed() {
     let search = made(&place);
     let sweep = search.sweep();
     let found = &sweep["limit"];
-    // A busy machine may leave it an estimate, or disturb so many runs that noise decides.
+    // A busy machine may turn it into an estimate, or disturb so many runs that noise decides.
     let answer = match (found["is_confirmed"] == true, found["noise"].is_object()) {
         (true, _) => "ighest rate that meets ",
         (false, true) => "oise decides whether a run meets ",

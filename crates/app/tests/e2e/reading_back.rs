@@ -1,4 +1,4 @@
-//! `diskspd verify`: what it finds on storage that corrupts data, and that it accuses no sound storage.
+//! `diskspd verify`: its findings on storage that corrupts data, and none on sound storage.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use verify::unit::{Pool, Traits, UnitSize};
 const RUN: u64 = 0x1234_5678_9ABC_DEF0;
 const SIZE: u64 = 1 << 20;
 
-/// Writes units as a run does, and knows what it wrote.
+/// Writes units like a run, and records its writes.
 struct Writer {
     file: File,
     path: Vec<u8>,
@@ -100,7 +100,7 @@ fn found(target: &Value) -> BTreeMap<u64, String> {
     units.iter().map(unit).collect()
 }
 
-/// Units of which a read was given wrong data, with the fault.
+/// Units of which a read returned wrong data, with the fault.
 fn injected(disk: &Corrupting, unit_bytes: u64) -> BTreeMap<u64, Injected> {
     disk.read_wrong().iter().map(|wrong| (wrong.offset / unit_bytes * unit_bytes, wrong.cause)).collect()
 }
@@ -149,7 +149,7 @@ fn every_fault_is_found_with_the_map_and_named() {
             fault,
             Corruption::Stale | Corruption::Flipped { .. } | Corruption::Zeros | Corruption::Unreadable
         );
-        // A second fault of reads would hit those that look for more.
+        // A second read fault would affect the reads that search for more.
         let offsets = [8192, 1 << 16, 3 << 16];
         for offset in offsets.into_iter().take(if is_of_reads { 1 } else { 3 }) {
             // A read that fails once and not again is not a corrupt unit.
@@ -158,7 +158,7 @@ fn every_fault_is_found_with_the_map_and_named() {
             writer.write(offset, 8192);
         }
         if fault == Corruption::Late {
-            // What was late takes effect over this one.
+            // The late write overwrites this one.
             writer.write(8192, 8192);
         }
         let journal = format!("journal{number}");
@@ -170,7 +170,7 @@ fn every_fault_is_found_with_the_map_and_named() {
             .iter()
             .map(|(offset, cause)| (*offset, class_of(cause, *offset).to_owned()))
             .collect();
-        // The first read of all was of more than the block that cannot be read.
+        // The first read was larger than the unreadable block.
         let expected =
             if fault == Corruption::Unreadable { [(8192, "unreadable".to_owned())].into() } else { expected };
         assert!(!expected.is_empty(), "{fault:?} took place");
@@ -204,7 +204,7 @@ fn without_a_map_only_what_units_say_of_themselves_is_found() {
     writer.write_all(65_536);
     disk.order(Corruption::Torn { stored_bytes: 1024 }, Occasion::at(8192));
     writer.write(8192, 8192);
-    // A killed run leaves the same.
+    // A killed run leaves the same state.
     let run = place.diskspd("verify").arg(&disk.file).run();
     run.expect_status(6).expect_stdout(&[
         "torn      1 unit of several writes",
@@ -264,7 +264,7 @@ fn any_mixture_of_faults_sizes_and_overwrites_is_found_as_a_whole() {
     }
 }
 
-/// Writes sound data at `path` and expects that nothing is wrong with it.
+/// Writes sound data at `path` and checks that nothing is reported.
 fn expect_sound(place: &Workplace, path: &Path, size_bytes: u64, journal: &str) {
     for unit_bytes in [512, 4096] {
         let mut writer = Writer::of(path, size_bytes, unit_bytes);
@@ -292,7 +292,7 @@ fn sound_files_are_not_accused_and_not_written_to() {
     let after = path.metadata().expect("a file");
     assert_eq!((before.mtime_nsec(), before.ctime_nsec()), (after.mtime_nsec(), after.ctime_nsec()));
     assert!(place.content("a.dat") == content, "verification changes nothing");
-    // The rest of a larger file is not known.
+    // The rest of a larger file is unknown.
     File::options().write(true).open(&path).and_then(|file| file.set_len(32 << 20)).expect("a sparse file");
     let run = place.diskspd("verify --journal journal a.dat").run();
     run.expect_status(0).expect_stdout(&["checked   4096 units, 50.0 % of the target"]);
@@ -320,7 +320,7 @@ fn where_nothing_can_be_checked_the_answer_is_unknown() {
     }
 }
 
-/// A share of 99.99 % was printed as 100.0 %.
+/// A share of 99.99 % used to be printed as 100.0 %.
 #[test]
 fn no_share_is_rounded_up_to_all_of_it() {
     let place = workplace!();
@@ -373,11 +373,11 @@ fn a_target_that_was_cut_short_has_lost_what_was_acknowledged() {
         assert_eq!((&target["checked_units"], &target["corrupt_units"]), (&256.into(), &missing.into()), "{run}");
         let run = place.diskspd("verify --journal journal a.dat").run();
         run.expect_status(5).expect_stdout(&[&format!("the target ends before it, after {bytes} bytes")]);
-        // Without its map, units count those that were written before them.
+        // Without its map, units contain the number of those written before them.
         let run = place.diskspd("verify a.dat").run();
         run.expect_status(if bytes % 65_536 == 0 && bytes > 0 { 0 } else { 6 });
     }
-    // What a run did not write to is not missed.
+    // Ranges that a run did not write to are not missing.
     let mut writer = Writer::of(&place.path("b.dat"), SIZE, 4096);
     writer.write(0, 65_536);
     writer.file.set_len(SIZE).expect("a sparse file");

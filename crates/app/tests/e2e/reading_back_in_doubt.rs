@@ -1,5 +1,5 @@
-//! `diskspd verify` where something else than storage explains what is on a target: killed runs, later runs, discards, other
-//! targets; and what it says when it cannot read all.
+//! `diskspd verify` where the contents of a target have causes other than storage errors: killed runs, later runs,
+//! discards, other targets; and its output when it cannot read all.
 
 use serde_json::Value;
 use std::fs::File;
@@ -64,7 +64,7 @@ fn a_map_does_not_accuse_what_a_later_run_wrote() {
         ]);
         run.expect_told(&["unknown: a later run wrote to a target after its map was saved"]);
         place.diskspd("verify a.dat --journal later").run().expect_status(0);
-        // What is left of larger units is of no unit.
+        // The rest of larger units belongs to no unit.
         let is_whole = !later.contains("-b512");
         place.diskspd("verify a.dat").run().expect_status(if is_whole { 0 } else { 6 });
     }
@@ -86,7 +86,7 @@ fn a_map_does_not_accuse_what_a_later_run_wrote() {
     assert_eq!((&target["corrupt_units"], &target["first"]), (&0.into(), &Value::Array(vec![])), "{run}");
 }
 
-/// One unit of a later run took back whatever else was wrong.
+/// One unit of a later run used to withdraw all other findings.
 #[test]
 fn a_later_run_explains_only_what_it_wrote_to_this_target() {
     let place = workplace!();
@@ -102,7 +102,7 @@ fn a_later_run_explains_only_what_it_wrote_to_this_target() {
     two_bits[3000] ^= 1;
     let verify = |rest: &str| place.diskspd(&format!("verify a.dat --json {rest}")).run();
     for (offset, bytes, class) in [
-        // At the place that its header names, but of another file.
+        // At the offset that its header names, but from another file.
         (40, foreign, "foreign"),
         (41, foreign, "foreign"),
         // One of the bits is in the number of its run.
@@ -117,7 +117,7 @@ fn a_later_run_explains_only_what_it_wrote_to_this_target() {
         assert_eq!(target["later_run"], Value::Null, "{run}");
         change(&path, 0, &content);
     }
-    // A later run to this target is no reason for what is wrong elsewhere.
+    // A later run to this target does not explain errors elsewhere.
     let here = "-b64K -r64K -w100 -o1 -t1 -d60 -W0 --max-ios=5 --verify --overwrite a.dat";
     place.diskspd(here).run().expect_status(0);
     verify("--journal journal").expect_status(6);
@@ -130,7 +130,7 @@ fn a_later_run_explains_only_what_it_wrote_to_this_target() {
     assert_eq!(first_target(&run)["corrupt_by_class"], serde_json::json!({ "rot": 1 }), "{run}");
 }
 
-/// Without a map, it was all right if a file was full of units but for some that were no longer recognised.
+/// Without a map, a file full of units was accepted although some were no longer recognised.
 #[test]
 fn units_that_are_no_longer_there_are_missing() {
     let place = workplace!();
@@ -159,7 +159,7 @@ fn units_that_are_no_longer_there_are_missing() {
         assert!(!run.stdout.contains("missing:"), "{run}");
         change(&path, 0, &content);
     }
-    // A run that did not fill the target has written no more than is there.
+    // A run that did not fill the target has written no more than is present.
     let words = "-c8M -b4K -r -w100 -o1 -t1 -d60 -W0 --max-ios=300 --verify --overwrite b.dat";
     place.diskspd(words).run().expect_status(0);
     place.diskspd("verify b.dat").run().expect_status(0);
@@ -225,7 +225,7 @@ fn a_file_that_is_part_of_another_target_is_not_misdirected() {
         "checked   0 units, 0.0 % of the target",
         "corrupt   0 units",
     ]);
-    // One unit among many of its run is.
+    // One unit among many of its run is displaced.
     let path = place.path("a.dat");
     change(&path, 8192, &place.content("a.dat")[UNIT..2 * UNIT]);
     let run = place.diskspd("verify a.dat").run();
@@ -252,7 +252,7 @@ fn the_worst_of_several_targets_decides_the_status() {
     let run = place.diskspd("verify rot.dat missing.dat").run();
     run.expect_status(1).expect_stderr(&["cannot open 'missing.dat'"]);
     assert_eq!(run.stdout, "");
-    // A file that was cut in the middle of a unit has none there. Each unit counts what was written by then.
+    // A file truncated in the middle of a unit has none there. Each unit contains the number of those written by then.
     File::options().write(true).open(place.path("a.dat")).and_then(|file| file.set_len(10_000)).expect("a file");
     let run = place.diskspd("verify a.dat").run();
     run.expect_status(6).expect_stdout(&["checked   2 units", "missing   14 units", "units may be missing"]);

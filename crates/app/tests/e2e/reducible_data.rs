@@ -1,4 +1,4 @@
-//! `--compress` and `--dedupe`: what is on disk afterwards compresses and repeats as asked for, and the report tells so.
+//! `--compress` and `--dedupe`: the data on disk compresses and repeats as requested, and the report states the ratios.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -10,7 +10,7 @@ use testkit::{Workplace, workplace};
 const BLOCK: usize = 4096;
 const MIB: usize = 1 << 20;
 
-/// Size divided by the size that gzip makes of it.
+/// Size divided by its size after gzip.
 fn gzip_ratio(content: &[u8]) -> f64 {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(content).expect("memory takes it");
@@ -57,7 +57,7 @@ fn blocks_repeat_in_files_of_all_threads_and_targets() {
     let place = workplace!();
     let words = "-c32M -d60 -W0 -b16K -r -t2 -o4 -w100 --max-bytes=128M --dedupe=30 --compress=2";
     place.diskspd(&format!("{words} a.dat b.dat")).run().expect_status(0);
-    // What was never written to is as it was created: with the same share of repeated blocks.
+    // Ranges never written have the data of their creation: with the same share of repeated blocks.
     let [a, b] = ["a.dat", "b.dat"].map(|name| place.content(name));
     for content in [&a, &b] {
         assert_eq!(content.len(), 32 * MIB);
@@ -128,7 +128,7 @@ fn the_report_tells_what_was_written() {
     let page = String::from_utf8_lossy(&place.content("r.html")).into_owned();
     assert!(page.contains("Compressibility of the written data"));
     assert!(page.contains("writes data that compresses 3:1, 20% repeated"), "the load line");
-    // Nothing is said where nothing was asked for.
+    // Nothing is reported without these options.
     place.diskspd("-d1 -W0 -b8K -w100 --max-ios=10 --overwrite --json r.json a.dat").run().expect_status(0);
     assert_eq!(reductions(&place, "r.json"), json!([]));
 }

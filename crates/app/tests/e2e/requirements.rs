@@ -1,4 +1,4 @@
-//! `--require`: what a real run is held to, in every form of a result, and the exit status.
+//! `--require`: requirements on a real run, in every form of a result, and the exit status.
 
 use serde_json::Value;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn requirements_are_told_in_every_form_and_kept() {
         .map(|outcome| (outcome["subject"].as_str().expect("text"), outcome["severity"].as_str().expect("text")))
         .collect();
     assert_eq!(told, [("iops>1", "pass"), ("p99<=1ns", "fail"), ("cpu<=100%", "pass")]);
-    // What is judged is what was measured, of reads and writes together.
+    // The judged value is the measured one, of reads and writes together.
     assert_eq!(outcomes[1]["value"].as_f64(), span["summary"]["total"]["p99_ns"].as_f64());
     assert!(span["summary"]["total"]["p99_ns"].is_u64(), "latencies are measured without -L");
     let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
@@ -57,7 +57,7 @@ const COMMIT_BOUNDS: [(&str, &str); 4] = [
     (" p99 < 10ms ", "commit.p99<10ms: p99 (commit) was "),
 ];
 
-/// Holds the log to each bound, and to its commits' 95th percentile.
+/// Judges the log by each bound, and by the 95th percentile of its commits.
 fn log_is_held(place: &Workplace, target: &Path, ios: u32, program: impl Fn() -> Program, outcome: (i32, &str)) {
     for (typed, told) in COMMIT_BOUNDS {
         let run = program().args(LOG).arg(format!("--max-ios={ios}")).arg("--require").arg(typed);
@@ -74,7 +74,7 @@ fn log_is_held(place: &Workplace, target: &Path, ios: u32, program: impl Fn() ->
     }
 }
 
-// Before there were scopes, p99 was that of the copies into the page cache, and every such requirement passed.
+// Before there were scopes, p99 was the latency of the copies into the page cache, and every such requirement passed.
 #[test]
 fn a_log_on_a_file_system_with_slow_flushes_is_too_slow() {
     let place = workplace!();
@@ -167,7 +167,7 @@ fn every_output_says_which_latency_it_is() {
     }
     let alike = place.diskspd("compare flushed.json flushed.json").run();
     alike.expect_status(0).expect_stdout(&["Load  ", ", fsync after each write, ", "\n p99 (commit) "]);
-    // What the application waits for is not the same.
+    // The latencies that the application waits for differ.
     let unlike = place.diskspd("compare --anyway copied.json flushed.json").arg("--fail-if").arg("p99 > +5%").run();
     unlike
         .expect_status(6)
@@ -185,7 +185,7 @@ fn every_output_says_which_latency_it_is() {
     }
 }
 
-/// Fast writes before slow flushes do not make two sides alike.
+/// Fast writes before slow flushes do not make two sides equal.
 #[test]
 fn series_have_the_latency_that_the_application_waits_for() {
     let place = workplace!();

@@ -8,7 +8,7 @@ use testkit::{Workplace, workplace};
 
 const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-result.schema.json");
 
-/// The document in a file, which must be what the schema says.
+/// The document in a file, which must conform to the schema.
 fn document(place: &Workplace, name: &str) -> Value {
     let document: Value = place.json(name);
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
@@ -18,7 +18,7 @@ fn document(place: &Workplace, name: &str) -> Value {
     document
 }
 
-/// The report that `diskspd report` makes of a file.
+/// The report of `diskspd report` on a file.
 fn report(place: &Workplace, name: &str) -> String {
     let run = place.diskspd("report").arg(name).run();
     run.expect_status(0);

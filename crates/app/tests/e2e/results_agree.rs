@@ -59,7 +59,7 @@ fn run() -> Run {
     }
 }
 
-/// A rounded number is the exact one.
+/// Checks that a number is the rounded exact one.
 #[track_caller]
 fn assert_rounded(shown: &str, exact: &Value, scale: f64) {
     let shown = shown.trim().trim_end_matches('%');
@@ -70,7 +70,7 @@ fn assert_rounded(shown: &str, exact: &Value, scale: f64) {
     assert!((value - exact).abs() <= half * 1.000_001, "{shown} is not {exact} rounded");
 }
 
-/// A number of CSV is the very number of JSON, or both are unknown.
+/// Checks that a number in CSV equals the one in JSON, or both are unknown.
 #[track_caller]
 fn assert_same(cell: &str, exact: &Value) {
     if exact.is_null() {

@@ -1,4 +1,4 @@
-//! Results of fio where results are read: reports, comparisons, pages.
+//! Results of fio as input: reports, comparisons, pages.
 
 use serde_json::Value;
 use testkit::{Finished, Workplace, workplace};
@@ -33,7 +33,7 @@ fn a_report_has_the_figures_of_fio_and_no_others() {
     assert!(!run.stdout.contains("Usage |"), "the usage of CPUs is unknown: {run}");
     let old = report(&place, "old.json");
     assert!(old.stdout.contains("512.00") && old.stdout.contains("no settings of the load"), "{old}");
-    // Its percentiles are three: the others are unknown, not 0.
+    // It has only three percentiles: the others are unknown, not 0.
     let weak = old.stdout.lines().find(|line| line.starts_with("3-nines |")).expect("a row");
     assert_eq!(weak.matches("N/A").count(), 3, "{weak}");
 }
@@ -76,7 +76,7 @@ fn a_result_of_fio_is_written_in_every_form() {
 }
 
 // Shows switches: --fio-json=<file>
-/// The members that collectors of fio's JSON take.
+/// The members used by programs that collect fio's JSON.
 #[test]
 fn a_run_is_written_in_the_form_of_fio() {
     let place = workplace!();

@@ -1,7 +1,9 @@
-//! A result of several hosts, made of results of runs: `report`, `compare`, requirements and pages take it as any other.
+//! A result of several hosts, merged from results of runs: `report`, `compare`, requirements and pages treat it like
+//! any other.
 
 use model::confidence::Interval;
-use model::fleet::{ClockOffset, HostTiming};
+use model::fleet::ClockOffset;
+use model::host_timing::HostTiming;
 use model::metric::{Metric, MetricName};
 use model::requirement::{Operator, Requirement};
 use model::result::RunResult;
@@ -36,7 +38,7 @@ fn host(place: &Workplace, number: usize, offset_ns: i64) -> HostResult {
 fn fleet(place: &Workplace, name: &str, requirements: &[Requirement]) -> RunResult {
     for number in [1, 2] {
         let words = format!("-c1M -d2 -W0 -b4K -r -w30 -o4 -t2 -L -D500 --json h{number}.json a.dat");
-        // A busy machine may give a run too little time in two seconds; it gets other chances.
+        // A busy machine may give a run too little time in two seconds; it is retried.
         let has_series = (0..5).any(|_| {
             place.diskspd(&words).run().expect_status(0);
             let result = read(place, &format!("h{number}.json"));
@@ -47,7 +49,7 @@ fn fleet(place: &Workplace, name: &str, requirements: &[Requirement]) -> RunResu
     }
     let hosts = vec![host(place, 1, 0), host(place, 2, 3600 * S.cast_signed())];
     let mut result = rules::judged(merge(hosts), None, requirements, &[]);
-    // On a busy machine, the rate of two seconds is known too badly to be compared.
+    // On a busy machine, the rate over two seconds is too uncertain to be compared.
     let measured = result.time_spans[0].measured.as_mut().expect("they measured");
     let iops = measured.total.total.iops;
     let known = measured.confidence.as_mut().and_then(|confidence| confidence.total.as_mut()).expect("a series");

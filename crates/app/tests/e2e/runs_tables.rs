@@ -70,7 +70,7 @@ fn text_csv_workbook_and_page_agree() {
     let rows = csv(&place, "t.csv");
     let names: Vec<&str> = rows.iter().map(|row| row["file"].as_str()).collect();
     assert_eq!(names[..7], ["win.xml", "win.txt", "new.xml", "own.json", "own.xml", "own.txt", "s/point-0001.json"]);
-    // Points that were disturbed are measured again.
+    // Disturbed points are measured again.
     assert!(names.len() >= 11 && names.last() == Some(&"other.json"), "{names:?}");
     // Text is text and numbers are numbers, in each cell the same as in CSV.
     let cells = sheet(&place, "t.xlsx", "runs").expect("the sheet of runs");
@@ -87,13 +87,13 @@ fn text_csv_workbook_and_page_agree() {
             }
         }
     }
-    // What text and page show is what CSV has, to the rounding that they state.
+    // Values in text and page equal those of CSV, within the stated rounding.
     text.expect_told(&["Shown to 0.01 IOPS, 0.01 MiB/s, 1 µs and 0.01 % CPU"]);
     let number = |row: &BTreeMap<String, String>, title: &str| row[title].parse::<f64>().expect("a number");
     for row in &rows {
         let (iops, mib) = (format!("{:.2}", number(row, "iops")), format!("{:.2}", number(row, "mib_per_s")));
         let mean = format!("{:.3}", number(row, "latency_mean_ns") / 1e6);
-        // A long name takes two lines; its figures are on the first.
+        // A long name takes two lines; its values are on the first.
         let is_row = |line: &str| {
             let shown: Vec<&str> = line.split_whitespace().collect();
             let name = shown.first().is_some_and(|name| row["file"].starts_with(name));
@@ -127,7 +127,7 @@ fn what_is_rounded_unlike_or_of_another_host_is_said() {
     assert_eq!([&of("win.xml")["tool"], &of("win.xml")["target_paths"]], ["DiskSpd 2.0.12", "C:\\R&D\\io.dat"]);
     assert_eq!([&of("win.xml")["block_bytes"], &of("win.xml")["total_depth"]], ["8192", "8"]);
     assert_eq!(of("new.xml")["depth"], "4", "-O");
-    // The same run in three forms, to the rounding of each.
+    // The same run in three forms, within the rounding of each.
     let (json, xml, text) = (of("own.json"), of("own.xml"), of("own.txt"));
     for title in [
         "label",
@@ -220,7 +220,7 @@ fn a_series_gives_a_pivot_and_a_repeated_one_a_curve() {
     let rows = sheet(&place, "c.xlsx", "curve").expect("one setting differs");
     assert_eq!([rows[2][0].to_string(), rows[2][1].to_string()], ["depth", "iops"]);
     assert!(sheet(&place, "s.xlsx", "runs").is_some_and(|rows| rows.len() == runs.len() + 1));
-    // The same table gives the same bytes; a workbook that somebody has changed stays.
+    // The same table gives the same bytes; a modified workbook is not replaced.
     table(&place, "s --output again.xlsx --ssds 4 --copies 2");
     assert_eq!(place.content("s.xlsx"), place.content("again.xlsx"));
     table(&place, "s --output again.xlsx");
@@ -238,7 +238,7 @@ fn rows_are_added_below_the_same_columns_only() {
     table(&place, "win.xml s --output t.csv --append");
     let (both, count) = (place.content("t.csv"), csv(&place, "t.csv").len());
     assert!(both.starts_with(&first) && count >= 6);
-    // A file of a run is kept twice if it is given twice.
+    // The file of a run is listed twice if it is given twice.
     table(&place, "own.json own.json --output t.csv --append");
     assert_eq!(csv(&place, "t.csv").len(), count + 2);
     let refused = |name: &str, bytes: &[u8], reason: &str| {
@@ -296,7 +296,7 @@ fn a_directory_of_results_has_a_row_for_each_run() {
     let rows = csv(&place, "t.csv");
     let names: Vec<&str> = rows.iter().map(|row| row["file"].as_str()).collect();
     assert_eq!(names, ["d/own.json", "d/win.xml"], "of one run the most exact form");
-    // A run whose file is gone keeps the figures of the index.
+    // A run whose file is missing has the values of the index.
     std::fs::remove_file(place.path("s/point-0002.json")).expect("it is there");
     let run = place.diskspd("report s --output s.csv").run();
     run.expect_status(0).expect_stderr(&["its row has only the figures of the index"]);

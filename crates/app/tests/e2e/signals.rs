@@ -1,9 +1,9 @@
-//! Signals and streams that are cut off: a run ends as it was told to, with a true report.
+//! Signals and closed streams: a run ends as requested, with a correct report.
 
 use std::time::{Duration, Instant};
 use testkit::{Faulty, Report, Running, or_skip, say_skipped, tool, workplace};
 
-/// What the report says if there is nothing to report.
+/// The text of a report without results.
 const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
 
 // Shows faults: SIGINT, SIGTERM, SIGHUP
@@ -26,14 +26,16 @@ fn signals_that_end_a_program_end_the_run_gracefully() {
             send(&run);
         }
         let run = run.finish();
-        run.expect_status(0).expect_stderr(&["*** Interrupted by Ctrl-C."]);
+        let cause = if name == "INT" { "Ctrl-C".to_owned() } else { format!("SIG{name}") };
+        run.expect_status(0)
+            .expect_stderr(&[&format!("*** Interrupted by {cause}. Stopping I/O Request Generator. ***")]);
         let report = Report::of(&run.stdout);
         assert!(report.seconds > 0.0 && report.seconds < 599.0, "{name}\n{run}");
         assert!(report.total.sum.ios > 0, "{name}\n{run}");
     }
 }
 
-/// True if this process ignores SIGHUP, as those that it starts do then.
+/// True if this process ignores SIGHUP, as its children then do.
 fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
@@ -62,7 +64,7 @@ fn a_signal_is_heard_while_a_thread_hangs_in_opening_its_target() {
     let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
     let before = faulty.opened();
     place.briefly("-b4K -o8").arg(&faulty.file).run_until_measuring().expect_status(0);
-    // The last one is the worker's.
+    // The last one is by the worker.
     faulty.hold_open(faulty.opened() - before);
     let mut run = place.diskspd("-d1 -W0 -b4K -o8 -v").arg(&faulty.file).start();
     run.wait_until("an open to hang", |_| faulty.held() > 0);
@@ -84,11 +86,11 @@ fn the_second_signal_ends_a_creation_that_hangs() {
     run.wait_until("writes to hang", |_| faulty.held() > 0);
     run.interrupt();
     run.terminate();
-    // The kernel keeps the process until the writes come back.
+    // The kernel keeps the process until the writes complete.
     faulty.release();
     let run = run.finish();
     assert_eq!(run.stdout.matches("total:").count(), 0, "{run}");
-    // The signals may both be seen only after the writes, when the first one has done its work.
+    // Both signals may be handled only after the writes, when the first one has taken effect.
     match run.code() {
         Some(130 | 143) => {}
         _ => assert!(!faulty.new_file.exists(), "half a file is left\n{run}"),
@@ -116,7 +118,7 @@ fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
     let at_most = paused_at.elapsed().as_secs_f64();
     run.expect_status(0);
     let report = Report::of(&run.stdout);
-    // The time goes on while the process does not.
+    // Time passes while the process is stopped.
     assert!(
         report.seconds >= at_least - 0.01 && report.seconds <= begun.elapsed().as_secs_f64(),
         "{at_least} s\n{run}"
@@ -134,7 +136,7 @@ fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
 fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    // All at the same time; this thread may be kept waiting for nine seconds.
+    // All in parallel; this thread may be delayed for nine seconds.
     let start = |words| {
         let mut run = place.diskspd("-d10 -W0 -b4K -v").args(words).arg("a.dat").start();
         run.wait_for_stderr("starting measurements");
@@ -159,7 +161,7 @@ fn streams_that_nobody_reads_do_not_end_a_run() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let sh = or_skip!(tool("bash"));
-    // The reader of stderr is gone before the first line.
+    // The reader of stderr exits before the first line.
     let script = r#"( sleep 0.3; exec "$0" -d60 -W0 -b4K -v -P10 --max-ios=1000 a.dat ) 2> >(true) > report.txt; echo "status $?""#;
     let run = place.tool(&sh).args("-c").arg(script).arg(place.program()).run();
     assert_eq!(run.stdout, "status 0\n", "{run}");

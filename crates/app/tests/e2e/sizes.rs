@@ -1,4 +1,4 @@
-//! I/Os of several sizes: what the kernel was asked for is what was drawn and what the results say.
+//! I/Os of several sizes: requests to the kernel, sizes drawn and sizes reported are the same.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use testkit::{Snapshot, TracedIo, or_skip, workplace};
 const MIB: u64 = 1 << 20;
 const KIB: u64 = 1 << 10;
 
-/// I/Os by kind and size, as a result says.
+/// I/Os by kind and size in a result.
 fn told(measured: &Value) -> BTreeMap<(String, u64), u64> {
     let list = measured["sizes"].as_array().expect("a list");
     let number = |value: &Value| value.as_u64().expect("a number");
@@ -19,7 +19,7 @@ fn told(measured: &Value) -> BTreeMap<(String, u64), u64> {
     list.iter().map(of).collect()
 }
 
-/// The same, as strace saw it.
+/// The same, according to strace.
 fn seen(ios: &[TracedIo]) -> BTreeMap<(String, u64), u64> {
     let mut seen = BTreeMap::new();
     for io in ios {
@@ -90,7 +90,7 @@ fn sequential_ios_follow_each_other_without_gaps() {
         let words = format!("-d600 -W0 -o1 -B64K:512K --sizes=4K/50:12K/30:64K/20 --max-ios=500 {words} a.dat");
         let mut ios = or_skip!(place.traced(&words));
         if words.contains("-si") {
-            // Of two threads neither begins in the order in which it claimed: between wraps all of it is read once.
+            // Two threads may not begin in the order of their claims: between wraps all of it is read once.
             assert!(ios.iter().all(|io| io.offset >= 64 * KIB && io.offset + io.length <= 576 * KIB));
             continue;
         }
@@ -133,7 +133,7 @@ fn every_engine_writes_as_much_as_it_says() {
         let bytes = measured["total"]["write"]["bytes"].as_u64().expect("a number");
         let counted: u64 = told(&measured).into_iter().map(|((_, size), ios)| size * ios).sum();
         assert_eq!((counted, measured["total"]["write"]["ios"].as_u64()), (bytes, Some(100)), "{words}");
-        // Zeros from the beginning on, one I/O after the other, and the ramp behind them.
+        // Zeros from the beginning on, one I/O after the other, followed by the ramp.
         let content = fs::read(&path).expect("the file");
         let (zeros, ramp) = content.split_at(bytes as usize);
         assert!(zeros.iter().all(|&byte| byte == 0), "{words}");
@@ -147,7 +147,7 @@ fn a_limit_in_bytes_counts_the_bytes_that_were_drawn() {
     place.made("a.dat", "-c1M");
     // 1 MiB/s, of which the first I/O is due at once.
     let words = "-d2 -W0 -o1 -r -g1049 --sizes=4K/90:64K/10 --json r.json a.dat";
-    // As paced by the largest size, it would be a sixth; a busy machine may give a run no more, too.
+    // Paced by the largest size, it would be a sixth; a busy machine may not reach more, either.
     let mut said = String::new();
     let has_enough = (0..5).any(|_| {
         said = place.diskspd(words).run().expect_status(0).stdout.clone();

@@ -1,4 +1,4 @@
-//! `--skew`: offsets as the kernel got them follow the law, and the report tells what was drawn.
+//! `--skew`: offsets of I/Os in the kernel follow the distribution, and the report states what was drawn.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -6,20 +6,20 @@ use testkit::{TracedIo, Workplace, or_skip, workplace};
 
 const BLOCK: u64 = 4096;
 
-/// A place with one file `a.dat` of so many blocks.
+/// A directory with one file `a.dat` of this number of blocks.
 fn place_with(blocks: usize) -> Workplace {
     let place = workplace!();
     place.file("a.dat", &vec![0; blocks * BLOCK as usize]);
     place
 }
 
-/// So many I/Os of a run with these words, or why there are fewer.
+/// At least `count` I/Os of a run with these arguments, or the reason why there are fewer.
 fn at_least(place: &Workplace, count: usize, words: &str) -> Result<Vec<TracedIo>, String> {
     let ios = place.traced(&format!("-d100 -W0 -o1 -b4K --max-ios={count} {words} a.dat"))?;
     if ios.len() < count { Err(format!("this machine does not trace {count} I/Os in 100 s")) } else { Ok(ios) }
 }
 
-/// How often each block was touched, counted from `base`.
+/// Number of accesses to each block, counted from `base`.
 fn by_block(ios: &[TracedIo], base: u64) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for io in ios {
@@ -29,8 +29,8 @@ fn by_block(ios: &[TracedIo], base: u64) -> BTreeMap<u64, u64> {
     counts
 }
 
-/// Fails unless counts by rank follow the probabilities, which are added up to bins with at least 20 I/Os each; by
-/// chance once in some 10,000 runs.
+/// Fails unless counts by rank follow the probabilities, which are merged into bins with at least 20 I/Os each; fails
+/// by chance once in some 10,000 runs.
 fn assert_follows(counts: impl Fn(usize) -> u64, law: &[f64], what: &str) {
     let (sum, all) = (law.iter().sum::<f64>(), (0..law.len()).map(&counts).sum::<u64>() as f64);
     let (mut bins, mut bin) = (Vec::new(), (0.0, 0.0));
@@ -79,7 +79,7 @@ fn offsets_follow_the_law() {
 #[test]
 fn hot_positions_are_scattered_and_the_same_for_all_threads_of_a_seed() {
     let place = place_with(1024);
-    // Of each thread, the hottest blocks in order: their probabilities are far apart.
+    // The hottest blocks of each thread, in order: their probabilities are far apart.
     let hottest = |words: &str| {
         let traced = || {
             let mut threads: BTreeMap<u32, Vec<TracedIo>> = BTreeMap::new();
@@ -88,7 +88,7 @@ fn hot_positions_are_scattered_and_the_same_for_all_threads_of_a_seed() {
             }
             Ok::<_, String>(threads)
         };
-        // On a busy machine, one of two threads may do nearly all I/Os; they get other chances.
+        // On a busy machine, one of two threads may do nearly all I/Os; they are retried.
         let count = if words.contains("-t2") { 2 } else { 1 };
         let mut threads = traced()?;
         for _ in 0..5 {
@@ -168,7 +168,7 @@ fn the_report_tells_what_was_drawn() {
     ] {
         assert!(text.contains(line), "{text}");
     }
-    // Another form of the result says the same, and so does the page.
+    // Other forms of the result agree, and so does the page.
     place.diskspd("report --output again.json r.xml").run().expect_status(0);
     let again: Value = place.json("again.json");
     assert_eq!(again["time_spans"][0]["measured"]["skews"], measured["skews"]);

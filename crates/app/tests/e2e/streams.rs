@@ -1,11 +1,11 @@
-//! `--stream`: what the kernel sees of each stream is what its figures say, in every form of the results.
+//! `--stream`: the I/Os of each stream in the kernel match its results, in every form.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use testkit::{Program, Snapshot, or_skip, workplace};
 
-/// I/Os of each stream by direction, as a result says.
+/// I/Os of each stream by direction, in a result.
 fn told(measured: &Value) -> BTreeMap<(String, String), u64> {
     let mut told = BTreeMap::new();
     for stream in measured["streams"].as_array().expect("a list") {
@@ -36,7 +36,7 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
     place.file("job.toml", job.stdout.as_bytes());
     let words = "run job.toml --max-ios=2000 --json r.json --text r.txt --xml r.xml";
     let mut ios = or_skip!(place.traced(words));
-    // On a busy machine, some threads may do all I/Os before another one begins; they get other chances.
+    // On a busy machine, some threads may do all I/Os before another one begins; they are retried.
     for _ in 0..5 {
         let kinds: BTreeSet<_> = ios.iter().map(|io| (io.length, io.write)).collect();
         if kinds.len() == 4 {
@@ -59,7 +59,7 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
     assert_eq!(seen, told);
     let points = seen.get(&("point".to_owned(), "write".to_owned())).copied().unwrap_or(0);
     assert!(points > 0 && seen.values().sum::<u64>() == 2000, "{seen:?}");
-    // The streams are all there is.
+    // There is nothing beside the streams.
     let sum = |key: &str| -> u64 {
         let streams = measured["streams"].as_array().expect("a list").iter();
         streams.map(|stream| stream["figures"]["total"][key].as_u64().expect("a number")).sum()
@@ -72,7 +72,7 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
     let row = text.lines().find(|line| line.split_whitespace().take(2).eq(["log", "writes"])).expect("a row");
     let log = seen[&("log".to_owned(), "write".to_owned())];
     assert_eq!(row.split_whitespace().nth(2).map(|cell| cell.replace(',', "")), Some(log.to_string()), "{row}");
-    // DiskSpd's tables come first and end as ever.
+    // DiskSpd's tables come first and are unchanged.
     assert!(text.find("Total latency distribution:") < text.find("\nStreams\n"), "{text}");
     place.diskspd("report r.xml --output again.json").run().expect_status(0);
     let again = place.measured("again.json");
@@ -89,6 +89,23 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
 
 // Shows switches: --stream=<name>:<options>
 #[test]
+fn a_hot_and_a_cold_range_of_one_file_are_measured_apart() {
+    let place = workplace!();
+    place.made("data.dat", "-c4M");
+    let job = with_streams(place.diskspd("-b4K -r -o1 -W0 -d60 -L"), &["hot: -B0:1M", "cold: -B1M:3M -b8K"]);
+    let job = job.args("-Rptoml data.dat").run();
+    job.expect_status(0);
+    place.file("job.toml", job.stdout.as_bytes());
+    let ios = or_skip!(place.traced("run job.toml --max-ios=400 --json r.json"));
+    let (hot, cold): (Vec<_>, Vec<_>) = ios.iter().partition(|io| io.length == 4096);
+    assert!(hot.iter().all(|io| io.offset < 1 << 20), "{hot:?}");
+    assert!(cold.iter().all(|io| io.offset >= 1 << 20), "{cold:?}");
+    let told = told(&place.measured("r.json"));
+    let reads = |name: &str| told[&(name.to_owned(), "read".to_owned())];
+    assert_eq!((reads("hot"), reads("cold")), (hot.len() as u64, cold.len() as u64));
+}
+
+#[test]
 fn streams_share_a_file_which_is_created_once_and_guarded() {
     let place = workplace!();
     let streams = ["a: -b4K -r -Z -w50", "b: -b64K -o4"];
@@ -98,7 +115,7 @@ fn streams_share_a_file_which_is_created_once_and_guarded() {
     assert_eq!(plan.stdout.matches("before: creates 1MiB of zeros").count(), 1, "{plan}");
     assert!(plan.stdout.contains("    stream b, 'a.dat', 1MiB"), "{plan}");
     assert!(!place.path("a.dat").exists());
-    // A busy machine may give a thread no time in one second; it gets other chances.
+    // A busy machine may give a thread no time in one second; it is retried.
     let are_there = (0..5).any(|_| {
         run("-c1M -d1 -W0 --json r.json").run().expect_status(0);
         assert_eq!(fs::metadata(place.path("a.dat")).expect("made").len(), 1 << 20);

@@ -1,4 +1,4 @@
-//! `diskspd sweep`: what it prints, what it keeps, and how it goes on.
+//! `diskspd sweep`: its output, its files, and how it is resumed.
 
 use serde_json::Value;
 use std::fs;
@@ -6,7 +6,7 @@ use testkit::{Finished, Workplace, or_skip, workplace};
 
 const SCHEMA: &str = include_str!("../../../../docs/formats/diskspd-sweep.schema.json");
 
-/// A sweep.json or repeat.json, which must be what the schema says.
+/// A sweep.json or repeat.json, which must conform to the schema.
 fn index(place: &Workplace, name: &str) -> Value {
     let index = place.json::<Value>(name);
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
@@ -33,7 +33,7 @@ fn every_point_is_run_and_kept() {
         let _ = (fs::remove_dir_all(place.path("results")), fs::remove_file(place.path("a.dat")));
         place.diskspd(words).run()
     };
-    // A machine that stands still for a second can do nothing in a run of a second; it gets other chances.
+    // A machine that stalls for a second can do nothing in a run of a second; it is retried.
     let has_ios = |run: &Finished| !run.stdout.contains(", 0.00 iops, ");
     let run = (0..2).map(|_| sweep()).find(has_ios).unwrap_or_else(sweep);
     run.expect_status(0);
@@ -73,8 +73,8 @@ fn every_point_is_run_and_kept() {
     assert_eq!(place.content("a.dat").len(), 1 << 20);
 }
 
-/// A series that is stopped has no answer: scripts must not read its end as one. A directory that nobody asked for is
-/// left only if it holds a result.
+/// An interrupted series has no answer: scripts must not take its end for one. A directory that the user did not choose
+/// remains only if it holds a result.
 #[test]
 fn what_was_stopped_has_no_answer() {
     let place = workplace!();
@@ -125,13 +125,13 @@ fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     run.expect_status(130).expect_stderr(&["stopped; continue with diskspd sweep --resume d"]);
     assert_eq!(place.content("log"), b"ran\n", "a command for each run");
     let text = String::from_utf8(place.content("d/sweep.json")).expect("text");
-    // Nobody waits ten minutes for the rest of it.
+    // Shortened, as the rest would take ten minutes.
     let hurried = text.replace("600s", "1ms");
     place.file("d/sweep.json", hurried.as_bytes());
     let run = place.diskspd("sweep --resume d --run-commands").run();
     run.expect_status(0).expect_stderr(&["already done: 1 run"]);
     run.expect_stderr(&["varied: -o (1, 2, 3)\n"]);
-    // A machine that others use has points measured again.
+    // On a machine in use, points are measured again.
     let first = |line: &&str| line.starts_with("Param ") && !line.ends_with("(repeated)");
     assert_eq!(run.stdout.lines().filter(first).count(), 2, "{}", run.stdout);
     let kept = files(&place, "d");
@@ -237,7 +237,7 @@ fn repeats_print_each_run_their_average_and_median() {
         .expect_stderr(&["--dir 'r' already holds a repeat; --resume r continues it"]);
 }
 
-/// Whether the load reached its rate in each round; if not, another program had the CPUs.
+/// Error if the load did not reach its rate in a round: another program had the CPUs.
 fn kept_the_rate(found: &Value, asked: f64) -> Result<(), String> {
     let visits = found["visits"].as_array().expect("a list").iter();
     let mut reached = visits.filter_map(|visit| visit["outcome"]["measured"]["headline"]["iops"].as_f64());
@@ -250,7 +250,7 @@ fn kept_the_rate(found: &Value, asked: f64) -> Result<(), String> {
 #[test]
 fn rounds_go_on_until_they_are_steady_and_say_what_they_are_not() {
     let place = workplace!();
-    // The null engine is as steady as the machine; a rate makes it as steady as can be.
+    // The null engine is as steady as the machine; a rate makes it as steady as possible.
     let words = "repeat --steady --runs 12 --dir s -- -c1M -d1 -b4K -r --rate=2000 --engine=null a.dat";
     let run = place.diskspd(words).run();
     let found = place.json::<Value>("s/repeat.json");
@@ -281,14 +281,14 @@ fn preconditioning_writes_every_target_twice_and_asks_first() {
     let written =
         place.json::<Value>(&format!("p/{}", visits[0]["outcome"]["measured"]["file"].as_str().expect("a file")));
     assert_eq!(written["time_spans"][0]["measured"]["total"]["write"]["bytes"], 8 << 20);
-    // It is no run: not to whoever compares, nor on a page.
+    // It is not a run, neither for compare nor on a page.
     place.diskspd("compare p p").run().expect_status(0).expect_told(&["Both sides are the same run"]);
     place.diskspd("report p --output p.html").run().expect_status(0);
     let page = String::from_utf8(place.content("p.html")).expect("it is text");
     assert!(page.contains("The median of 1 run"), "one run was made");
     let content = place.content("a.dat");
     assert!(content.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "no block is as it was");
-    // Somebody else's file is only read by the load, but preconditioning would write it.
+    // Another program's file is only read by the load, but preconditioning would write it.
     let other = place.file("other.dat", &vec![7; 1 << 20]);
     let refused = place.diskspd("repeat --runs 1 --precondition --dir q -- -d1 -W0 -b4K other.dat").run();
     refused.expect_status(3).expect_stderr(&["other.dat"]);

@@ -1,11 +1,10 @@
-//! What DiskSpd 2.2.0 itself did with targets that are missing, empty or too small: the rows of
-//! `command-lines.jsonl` that are whole runs end with the same exit status here.
+//! Behaviour of DiskSpd 2.2.0 with targets that are missing, empty or too small: the rows of `command-lines.jsonl` that
+//! are whole runs end with the same exit status here.
 
 use serde_json::Value;
 use testkit::{HugePages, workplace};
 
-/// Rows where we differ on purpose, with our exit status and the reason; docs/differences.md has
-/// a line for each.
+/// Rows where we differ intentionally, with our exit status and the reason; docs/differences.md has a line for each.
 const DIFFERENT: [(&str, i32, &str); 2] = [
     ("0871", 3, "-b0 is refused; the original crashes"),
     ("0876", 3, "#<n> is refused; the original looks for a drive"),
@@ -44,7 +43,7 @@ fn captured_runs_end_with_the_same_status() {
         let expected = different.map_or(original, |(_, code, _)| *code);
         run.expect_status(expected);
         assert!(!run.stderr.is_empty(), "row {id} says nothing\n{run}");
-        // DiskSpd shows the profile and the machine, too. Huge pages are found missing once the run has begun.
+        // DiskSpd shows the profile and the machine, too. Missing huge pages are detected once the run has begun.
         if expected == 1 && original == 1 && row["stdout"].as_str().is_some_and(|text| text.contains("Results for")) {
             let has_begun = run.stdout.contains("The test failed before the measurements began.");
             assert!((run.stdout.is_empty() || has_begun) && run.stderr.starts_with("ERROR: "), "row {id}\n{run}");

@@ -1,4 +1,4 @@
-//! What newcomers type, and what they are told.
+//! Typing errors of newcomers, and the messages for them.
 
 use testkit::workplace;
 
@@ -38,7 +38,7 @@ fn seconds_have_no_other_unit() {
     let run = place.diskspd("-d1s -W0s -b4K --max-ios=1 f").run();
     run.expect_status(0);
     assert!(!run.stderr.contains("ignored"), "{run}");
-    // As DiskSpd has it.
+    // As in DiskSpd.
     place.diskspd("-d1x -W0 -b4K --max-ios=1 f").run().expect_status(0).expect_stderr(&["'x' is ignored"]);
 }
 
@@ -152,7 +152,7 @@ fn only_what_was_typed_is_named() {
     }
 }
 
-/// An abbreviation would mean something else once there is another option.
+/// An abbreviation would change its meaning once there is another option.
 #[test]
 fn names_are_not_abbreviated() {
     let place = workplace!();
@@ -191,7 +191,7 @@ fn scripts_get_no_line_that_they_did_not_ask_for() {
     let run = place.diskspd("-c1M -d3 -W0 -b4K -o2 -r -L -w30 f").env("DISKSPD_OVERWRITE", "1").run();
     run.expect_status(0);
     assert_eq!(run.stderr, "", "nothing without -v");
-    // Published scripts take the last line with "total:".
+    // Published scripts use the last line with "total:".
     let tables = run.stdout.lines().filter(|line| line.contains("total:")).map(str::trim_start);
     assert!(tables.clone().count() >= 3 && tables.clone().all(|line| line.starts_with("total:")), "{run}");
     let run = place.diskspd("-c1M -d1 -W0 -b4K -t2 --max-ios=1 f").run();
@@ -209,7 +209,7 @@ fn on_a_terminal_errors_come_last() {
     let lines: Vec<&str> = run.stdout.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     assert!(lines.last().is_some_and(|line| line.starts_with("ERROR: 'nowhere' does not exist")), "{run}");
     assert!(!run.stdout.contains("Command Line:"), "{run}");
-    // Lines break at blanks.
+    // Lines are wrapped at blanks.
     let narrow = format!("stty cols 40; exec {program} -d 1 f");
     let run = place.tool(&script).args("-qec").arg(narrow).arg("/dev/null").run();
     assert!(run.stdout.lines().all(|line| line.trim_end().chars().count() <= 40), "{run}");

@@ -1,4 +1,4 @@
-//! `--verify`: no false alarm on storage that is right, data that says what it is, and changes from outside that are found.
+//! `--verify`: no false alarm on sound storage, self-describing data, and detection of foreign changes.
 
 use serde_json::Value;
 use std::fs::OpenOptions;
@@ -63,14 +63,14 @@ fn what_another_program_changes_during_the_run_is_found() {
     place.diskspd("-c8M -b4K -s -d1 -W0 --max-ios=1 a.dat").run().expect_status(0);
     let path = place.path("a.dat");
     let intruder = std::thread::spawn(move || {
-        // Not open before the run has begun to write to it: that is refused.
+        // Not opened before the run has begun to write to it: that is refused.
         let modified = || std::fs::metadata(&path).and_then(|status| status.modified()).expect("it was made above");
         let before = modified();
         while modified() == before {
             std::thread::sleep(Duration::from_millis(5));
         }
         let file = OpenOptions::new().write(true).open(&path).expect("it was made above");
-        // The run overwrites some of it at once; so again and again.
+        // The run overwrites some of it at once, so it is repeated.
         for round in 0..200_u64 {
             for number in 0..16 {
                 let other = (round * 16 + number) * 61 % 2048;
@@ -153,7 +153,7 @@ fn the_plan_has_the_memory_of_the_map() {
     assert!(done.stdout.contains("map of verified units: 512KiB"), "{}", done.stdout);
 }
 
-/// A directory on other storage than the tests' files: in memory.
+/// A directory on storage other than that of the tests' files: in memory.
 fn directory_in_memory() -> Option<tempfile::TempDir> {
     tempfile::tempdir_in("/dev/shm").ok()
 }
@@ -178,7 +178,7 @@ fn the_map_is_saved_on_other_storage_and_replaces_nothing_else() {
     let (target, states) = &first.targets[0];
     assert_eq!((target.path.as_slice(), target.size_bytes, target.unit_bytes), (&b"a.dat"[..], MIB as u64, 4096));
     assert_eq!((states.units(), states.known()), (256, 128));
-    // It is of the data that is there.
+    // It describes the current data.
     let content = place.content("a.dat");
     for number in 0..128_usize {
         let unit = &content[number * UNIT..][..UNIT];
@@ -186,7 +186,7 @@ fn the_map_is_saved_on_other_storage_and_replaces_nothing_else() {
         let expected = verify::check::Expected::State(states.state(number as u64));
         assert_eq!(verify::check::check_unit(unit, &at, expected, u64::MAX), verify::check::Verdict::Right, "{number}");
     }
-    // Another run replaces it; what is no map stays.
+    // Another run replaces it; a file that is not a map remains.
     place.diskspd(&format!("{load} --journal=here --journal-here a.dat")).run().expect_status(0);
     assert_ne!(read().run, first.run);
     place.file("here/map", b"somebody's");

@@ -1,4 +1,4 @@
-//! The bytes that a write test writes.
+//! The bytes written by a write test.
 
 use std::collections::BTreeSet;
 use testkit::{Workplace, or_skip, workplace};
@@ -9,7 +9,7 @@ fn place() -> Workplace {
     place
 }
 
-/// First bytes of each of so many writes of a run.
+/// First bytes of each write of a run of this many I/Os.
 fn starts(place: &Workplace, ios: u32, words: &str) -> Result<Vec<Vec<u8>>, String> {
     let ios = place.traced(&format!("-d100 -W0 -o1 -w100 --max-ios={ios} {words} a.dat"))?;
     Ok(ios.into_iter().map(|io| io.start).filter(|start| !start.is_empty()).collect())
@@ -21,7 +21,7 @@ fn by_default_bytes_00_to_ff() {
     let ramp: Vec<u8> = (0..64).collect();
     let starts = or_skip!(starts(&place, 2000, "-b4K -r"));
     assert!(!starts.is_empty() && starts.iter().all(|start| *start == ramp));
-    // As a file: whole blocks of it, wherever they went.
+    // As a file: whole blocks of it, wherever they were written.
     place.short_run("-w100 -b4K -o4 a.dat").run().expect_status(0);
     assert!(place.content("a.dat").iter().enumerate().all(|(index, byte)| *byte == index as u8));
 }
@@ -56,7 +56,7 @@ fn new_random_bytes_for_every_write_with_zr() {
 fn pieces_of_a_random_source_with_a_size() {
     let place = place();
     let starts = or_skip!(starts(&place, 2000, "-b4K -Z8K"));
-    // 4097 places to start from, so many writes repeat a piece, and none is made of one byte.
+    // 4097 places to start from, so many writes repeat a piece, and none is a single repeated byte.
     let distinct: BTreeSet<&Vec<u8>> = starts.iter().collect();
     assert!(distinct.len() <= 4097, "{} pieces of a source with 4097", distinct.len());
     assert!(distinct.len() > starts.len().min(1000) / 2, "{} pieces in {} writes", distinct.len(), starts.len());
@@ -64,7 +64,7 @@ fn pieces_of_a_random_source_with_a_size() {
     // The source does not depend on -z, so that runs can be compared.
     let again = or_skip!(self::starts(&place, 2000, "-b4K -Z8K -z5"));
     let known = again.iter().filter(|start| distinct.contains(start)).count();
-    // Each run meets a part of the pieces only; random bytes of another source would meet none.
+    // Each run has only a part of the pieces; random bytes of another source would have none.
     assert!(known > 0, "none of {} pieces is of the same source", again.len());
 }
 
@@ -83,7 +83,7 @@ fn pieces_of_a_file() {
         let distinct: BTreeSet<&Vec<u8>> = starts.iter().collect();
         assert!(distinct.len() > 100, "{words}: always the same piece");
     }
-    // Past the cache, pieces start where the device can take them from.
+    // Past the cache, pieces start at offsets that the device supports.
     if place.direct_io().is_ok() {
         let starts = or_skip!(starts(&place, 200, "-b4K -Z9K,source -Su"));
         let pieces: BTreeSet<&[u8]> = (0..=10).map(|step| &text[step * 512..step * 512 + 64]).collect();

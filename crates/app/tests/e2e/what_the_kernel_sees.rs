@@ -1,5 +1,4 @@
-//! Threads, CPUs, open flags and times, observed from outside while the program runs; and
-//! what the report shows of them.
+//! Threads, CPUs, open flags and times, observed from outside while the program runs, and in the report.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,14 +12,14 @@ fn place() -> Workplace {
     place
 }
 
-/// The run while it measures.
+/// A run that has begun to measure.
 fn measuring(place: &Workplace, words: &str) -> Running {
     let mut run = place.diskspd("-d600 -W0 -v").args(words).start();
     run.wait_for_stderr("starting measurements");
     run
 }
 
-/// CPUs that this very process may use, like `0-1`.
+/// CPUs that this process may use, like `0-1`.
 fn own_cpus() -> String {
     let status = std::fs::read_to_string("/proc/self/status").expect("our own status");
     let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list of CPUs");
@@ -191,13 +190,13 @@ fn targets_are_open_as_the_caching_options_say() {
     }
 }
 
-/// How the program opened a target: the flags that strace shows, and the result.
+/// Opens of a target by the program: the flags shown by strace, and true if it succeeded.
 fn opens_of<'a>(calls: &'a str, name: &str) -> Vec<(&'a str, bool)> {
     let name = format!("/{name}\", ");
     let lines = calls.lines().filter_map(|line| line.split_once(&name));
-    // The checks beforehand open what may be a FIFO.
+    // The checks beforehand open targets that may be FIFOs.
     let opens = lines.map(|(_, rest)| rest).filter(|rest| !rest.contains("O_NONBLOCK") && !rest.contains("O_PATH"));
-    // That of another thread may come between the call and its result, which is then in a line without a name.
+    // A line of another thread may come between the call and its result, which is then in a line without a name.
     let of_call = |rest: &'a str| {
         let finished = rest.split_once(") = ").map(|(flags, result)| (flags, !result.starts_with('-')));
         finished.or_else(|| Some((rest.strip_suffix(" <unfinished ...>")?, true)))
@@ -205,7 +204,7 @@ fn opens_of<'a>(calls: &'a str, name: &str) -> Vec<(&'a str, bool)> {
     opens.filter_map(of_call).collect()
 }
 
-/// The moment at which the access time of a file was set; long ago, so that the next reader would change it.
+/// Sets an old access time, so that the next reader would change it, and returns it.
 fn with_old_access_time(path: &Path) -> SystemTime {
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(500_000_000);
     let times = std::fs::FileTimes::new().set_accessed(long_ago);
@@ -237,7 +236,7 @@ fn every_engine_leaves_access_times_alone() {
     }
 }
 
-// Checks before a run read contents, too: who wrote a file, and what a cache below it keeps.
+// Checks before a run also read contents: the writer of a file, and the cache below it.
 #[test]
 fn checks_leave_access_times_alone() {
     let place = workplace!();
@@ -303,8 +302,8 @@ fn the_engine_is_the_one_for_the_number_of_requests() {
     let place = place();
     let calls_of =
         |words: &str| place.system_calls("-e trace=io_uring_setup", &format!("-d600 -W0 -b4K -r --max-ios=50 {words}"));
-    // One request in a thread is a plain system call; what counts is the sum over its targets. The
-    // kernel is asked once beforehand whether rings can be made.
+    // With one request per thread it is a plain system call; the sum over its targets counts. The kernel is queried
+    // once beforehand for ring support.
     let asked = or_skip!(calls_of("-o1 a.dat")).matches("io_uring_setup(").count();
     for (words, rings) in [
         ("-o1 -t3 a.dat", 0),
@@ -314,7 +313,7 @@ fn the_engine_is_the_one_for_the_number_of_requests() {
         ("-o8 -t3 a.dat", 3),
     ] {
         let calls = or_skip!(calls_of(words));
-        // A set-up flag that is not known is tried without.
+        // If a set-up flag is unknown, it is retried without it.
         let made =
             calls.lines().filter(|line| line.contains("io_uring_setup(") && !line.contains("= -1 EINVAL")).count();
         assert_eq!(made, asked + rings, "{words}: {calls}");
@@ -383,7 +382,7 @@ fn dots_come_after_every_so_many_ios() {
         assert!(dots <= expected + 1, "{dots} dots for {expected}\n{run}");
         assert_eq!(run.stderr.trim_matches(|c| c == '.' || c == '\n'), "", "{run}");
         seen.push((dots, expected));
-        // The last ones may be due between the last look and the end, and more of them on a busy machine.
+        // The last ones may be due between the last poll and the end, and more of them on a busy machine.
         dots > 0 && dots + 3 >= expected
     });
     assert!(are_there, "dots, and hundreds of I/Os: {seen:?}");
@@ -420,7 +419,7 @@ fn a_plan_says_which_thread_cpu_range_depth_memory_and_engine_and_why() {
     ]);
     let run = place.diskspd("--plan -o1 a.dat").run();
     run.expect_status(0).expect_stdout(&["one request outstanding"]);
-    // What would be refused is refused.
+    // Errors of a run are also errors of its plan.
     place.file("theirs.dat", &vec![1; 65_536]);
     place.diskspd("--plan -w100 theirs.dat").run().expect_status(3).expect_stderr(&["theirs.dat", "--overwrite"]);
     place.diskspd("--plan missing.dat").run().expect_stderr(&["missing.dat"]);
@@ -433,7 +432,7 @@ fn near_device_runs_threads_on_a_node_or_says_that_it_is_not_known() {
     let path = place.made("t.dat", "-c64K");
     let run = place.diskspd("-d1 -W0 -b4K -t2 --near-device").arg(&path).run();
     run.expect_status(0);
-    // Which CPUs that are is for the tests of plan, with nodes that this machine need not have.
+    // The choice of CPUs is tested in plan, with nodes that this machine need not have.
     let not_known = run.stdout.contains("--near-device has no effect: the NUMA node of");
     let node = std::fs::read_dir("/sys/devices/system/node").is_ok_and(|entries| entries.count() > 0);
     assert!(not_known || node, "{run}");

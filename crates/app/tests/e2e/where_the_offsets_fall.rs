@@ -1,20 +1,19 @@
-//! Offsets, sizes and directions of I/Os as the kernel got them: strace over the synchronous
-//! engine, which is used where a thread has one request. Expected sequences are those of the
-//! specification.
+//! Offsets, sizes and directions of I/Os in the kernel: strace of the synchronous engine, which is used if a thread has
+//! one request. Expected sequences are those of the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 use testkit::{TracedIo, Workplace, or_skip, workplace};
 
 const KIB: u64 = 1 << 10;
 
-/// A place with one file `a.dat` of this size, made by nobody in particular; runs may write it.
+/// A directory with one file `a.dat` of this size, not made by diskspd; runs may write it.
 fn place_with(size_bytes: usize) -> Workplace {
     let place = workplace!();
     place.file("a.dat", &vec![0; size_bytes]);
     place
 }
 
-/// So many I/Os of a run with these words, or why there are fewer.
+/// At least `count` I/Os of a run with these arguments, or the reason why there are fewer.
 fn at_least(place: &Workplace, count: usize, words: &str) -> Result<Vec<TracedIo>, String> {
     let ios = place.traced(&format!("-d100 -W0 -o1 --max-ios={count} {words} a.dat"))?;
     if ios.len() < count { Err(format!("this machine does not trace {count} I/Os in 100 s")) } else { Ok(ios) }
@@ -29,7 +28,8 @@ fn by_thread(ios: &[TracedIo]) -> Vec<Vec<u64>> {
     threads.into_values().collect()
 }
 
-/// Offsets of each of so many threads, all of which have done enough; why not, if others get in the way of one of them.
+/// Offsets of each of this number of threads, all of which have done enough I/Os; the reason if one of them was delayed
+/// by other programs.
 fn of_threads(
     place: &Workplace,
     count: usize,
@@ -46,7 +46,7 @@ fn of_threads(
     Err(format!("others leave so little of the CPUs that one of {count} threads does nearly nothing in six runs"))
 }
 
-/// True if `count` of `all` is what chance gives for this share, up to five standard deviations.
+/// True if `count` of `all` matches this share, up to five standard deviations.
 fn is_share(count: usize, all: usize, share: f64) -> bool {
     let (count, all) = (count as f64, all as f64);
     (count - all * share).abs() <= 5.0 * (all * share * (1.0 - share)).sqrt() + 1.0
@@ -116,8 +116,8 @@ fn interlocked_threads_share_one_sequence() {
     let place = place_with(64 << 10);
     let words = "-d100 -W0 -o1 -t3 -si4K -b4K -g200i --max-ios=600 a.dat";
     let ios = or_skip!(of_threads(&place, 3, words, |_| true)).concat();
-    // Threads may overtake each other between taking an offset and using it: within any pass of 16
-    // blocks, each is met once, give or take what is under way.
+    // Threads may overtake each other between taking an offset and using it: within any pass of 16 blocks, each occurs
+    // once, except for those in flight.
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     for offset in ios {
         *counts.entry(offset).or_default() += 1;
@@ -169,14 +169,14 @@ fn mixed_loads_jump_as_often_as_they_should() {
             next => pair[1].offset == next,
         };
         let sequential = ios.windows(2).filter(|pair| continues(pair)).count();
-        // One jump in 512 or more leads by chance to where a continuation would.
+        // One jump in 512 or more leads by chance to the offset of a continuation.
         assert!(is_share(sequential, ios.len() - 1, 1.0 - share * (1.0 - 1.0 / 800.0)), "{words}: {sequential}");
         assert!(ios.iter().all(|io| io.offset % stride == 0), "{words}");
     }
     // The direction of a sequential run is that of its start.
     let ios = or_skip!(at_least(&place, 1000, "-rs20 -b4K -w50 --overwrite"));
     let turns = ios.windows(2).filter(|pair| pair[0].offset + 4 * KIB == pair[1].offset);
-    // A jump to the very next block may turn.
+    // A jump to the next block may change the direction.
     let (same, other): (Vec<_>, Vec<_>) = turns.partition(|pair| pair[0].write == pair[1].write);
     assert!(other.len() * 100 < same.len(), "{} of {} runs turn", other.len(), same.len());
 }
@@ -302,8 +302,8 @@ fn bursts_are_followed_by_pauses() {
             if seen.len() == count && seen.iter().all(is_paused) {
                 break;
             }
-            // A thread may be held up between the start of its pause and the call that is seen here, so that a pause looks
-            // shorter; or it begins no second burst at all. It gets other chances.
+            // A thread may be delayed between the start of its pause and the call observed here, so that a pause looks
+            // shorter; or it starts no second burst at all. It is retried.
             seen.clear();
         }
         assert!(!seen.is_empty(), "{words}: no pauses after bursts, in six runs");

@@ -1,10 +1,10 @@
-//! A mix of sizes and kinds against a file system whose speed is known: fio, given the same mix, finds the same.
+//! A mix of sizes and kinds against a file system of known speed: fio has the same results for the same mix.
 
 use serde_json::Value;
 use std::time::Duration;
 use testkit::{Faulty, Metronome, Service, Workplace, or_skip, tool, workplace};
 
-/// What a run found.
+/// Results of a run.
 #[derive(Clone, Copy, Debug)]
 struct Speed {
     bytes_per_s: f64,
@@ -28,7 +28,7 @@ fn ours(place: &Workplace, file: &str, seed: usize) -> Speed {
 }
 
 fn fio(place: &Workplace, fio: &std::path::Path, file: &str, seed: usize) -> Speed {
-    // With its map of blocks, fio shortens I/Os that would touch a block again: its mix has fewer bytes than it was given.
+    // With its map of blocks, fio shortens I/Os that would touch a block again: its mix has fewer bytes than specified.
     let mix =
         "--rw=randrw --rwmixread=70 --bssplit=4k/60:8k/30:64k/10 --iodepth=8 --direct=1 --randrepeat=1 --norandommap";
     let job = format!("--name=mix --filename={file} --ioengine=io_uring --time_based --runtime=2 --output-format=json");
@@ -55,13 +55,13 @@ fn fio_finds_the_same_speed_with_the_same_mix() {
     let place = workplace!();
     let program = or_skip!(tool("fio"));
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
-    // Long enough that what other programs do with the CPUs does not count.
+    // Long enough that the CPU use of other programs is negligible.
     faulty.serve(Service::ByLength { each: Duration::from_micros(300), bytes_per_s: 100 << 20 });
     let file = faulty.file.display().to_string();
     let metronome = Metronome::start();
     let runs: Vec<(Speed, Speed)> =
         (1..=3).map(|seed| (ours(&place, &file, seed), fio(&place, &program, &file, seed))).collect();
-    // Whoever waits for a CPU is slower than the file system.
+    // A program that waits for a CPU is slower than the file system.
     or_skip!(metronome.verdict());
     for (what, of) in [("bytes/s", (|speed| speed.bytes_per_s) as fn(Speed) -> f64), ("mean", |speed| speed.mean_ns)] {
         let [ours, theirs] =

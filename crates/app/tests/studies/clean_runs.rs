@@ -1,4 +1,5 @@
-//! A study: how often the verdict calls a clean run invalid or biased. Its command and figures are in docs/verdict.md.
+//! A study: rate at which the verdict calls a clean run invalid or biased. Its command and results are in
+//! docs/verdict.md.
 //!
 //! ```text
 //! cargo test --test studies clean_runs:: -- --ignored --nocapture
@@ -14,13 +15,13 @@ use testkit::{Faulty, LoopDevice, Service, Workplace, or_skip, workplace};
 
 const RUNS: usize = 200;
 
-/// Runs at a time.
+/// Number of runs in parallel.
 const LANES: usize = 4;
 
-/// What is about the machine, and true there: the kernel counted it, whatever the target did.
+/// Findings about the machine, which are true there: counted by the kernel, independently of the target.
 const OF_THE_MACHINE: [&str; 4] = ["steal", "cpu-contention", "process-paused", "interrupt-cpu"];
 
-/// An answer that is later than this was not served by the law: the machine has too little time for it.
+/// A reply later than this was not served according to the law: the machine has too little time for it.
 const LATE: Duration = Duration::from_millis(10);
 
 /// A target and the load on it.
@@ -72,7 +73,7 @@ fn case(random: &mut Random, number: usize) -> Case {
     Case { target, words: format!("-d1 {warm_up} -b{block} {pattern} {load} -Su") }
 }
 
-/// Severity, name and figure of what the verdict has against the run, and whether the target kept to its law.
+/// Severity, name and value of the findings against the run, and true if the target kept to its law.
 fn against(place: &Workplace, case: &Case, device: &LoopDevice<'_>, number: usize) -> (Vec<[String; 3]>, bool) {
     let served = match case.target {
         Target::Served(service) => {

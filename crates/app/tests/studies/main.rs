@@ -1,4 +1,4 @@
-//! Studies of speeds: they need a machine that does nothing else, or much time, and run only when they are asked for.
+//! Studies of speeds: they need an otherwise idle machine, or much time, and run only on request.
 
 mod beside_fio;
 mod clean_runs;

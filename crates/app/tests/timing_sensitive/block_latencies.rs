@@ -3,10 +3,10 @@
 use serde_json::Value;
 use testkit::{Mounted, Program, Running, Workplace, or_skip, skip, tool, workplace};
 
-/// I/Os of the load that is watched.
+/// I/Os of the load being observed.
 const IOS: u64 = 20_000;
 
-/// The monitor where tracefs is mounted, in a mount namespace of its own.
+/// The monitor where tracefs is mounted, in a separate mount namespace.
 fn monitor(place: &Workplace, words: &str) -> Result<Program, String> {
     let unshare = tool("unshare")?;
     let mount = "mount -t tracefs tracefs /sys/kernel/tracing";
@@ -19,7 +19,7 @@ fn monitor(place: &Workplace, words: &str) -> Result<Program, String> {
     Ok(place.tool(&unshare).args("-m sh -c").arg(format!("{mount} && exec {program} monitor {words}")))
 }
 
-/// True once its programs are at both tracepoints.
+/// True once its programs are attached to both tracepoints.
 fn is_attached(monitor: &Running) -> bool {
     let entries = std::fs::read_dir(format!("/proc/{}/fd", monitor.id())).into_iter().flatten().flatten();
     let links = entries.filter_map(|entry| std::fs::read_link(entry.path()).ok());
@@ -67,7 +67,7 @@ fn every_request_of_a_direct_run_is_counted_once() {
     let sums = counted.iter().fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
     for (what, counted) in [("read", sums.0), ("write", sums.1)] {
         let ours = total[what]["ios"].as_u64().expect("a count");
-        // The file system writes a little of its own; two reads of one place may be in flight at once.
+        // The file system itself writes a little; two reads of one place may be in flight at once.
         assert!(counted.abs_diff(ours) <= 20 + ours / 100, "{what}: {counted} requests, {ours} I/Os");
     }
     assert!(run.stdout.contains("\n  reads: p50 <= ") && run.stdout.contains("\n  writes: p50 <= "), "{run}");
@@ -77,7 +77,7 @@ fn every_request_of_a_direct_run_is_counted_once() {
 fn what_is_missing_is_said() {
     let place = workplace!();
     let unshare = or_skip!(tool("unshare"));
-    // A user namespace of its own may mount nothing of the kernel's and have no programs in it.
+    // A user namespace may not mount the kernel's file systems or attach programs.
     let probe = place.tool(&unshare).args("-r true").run();
     if probe.code() != Some(0) {
         skip!("no user namespaces: {}", probe.stderr.trim());

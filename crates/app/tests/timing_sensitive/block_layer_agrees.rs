@@ -1,13 +1,13 @@
-//! The tool's figures against the block layer's statistics of a device that nobody else uses: counts and
-//! bytes to a thousandth, and latencies never below the block layer's.
+//! The tool's results against the block layer's statistics of a device used by nothing else: counts and bytes to a
+//! thousandth, and latencies never below the block layer's.
 
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use testkit::{Mounted, Workplace, or_skip, skip, workplace};
 
-/// What weighs so little against a thousandth that it need not be known: requests under way at an end, and
-/// the file system's own.
+/// So many that the unknown rest weighs little against a thousandth: requests in flight at an end, and the file
+/// system's own.
 const IOS: u64 = 100_000;
 
 /// Requests of one kind.
@@ -33,7 +33,7 @@ impl Requests {
     }
 }
 
-/// A file on an ext4 of its own.
+/// A file on a separate ext4.
 struct Alone<'a> {
     place: &'a Workplace,
     mounted: Mounted<'a>,
@@ -54,7 +54,7 @@ impl<'a> Alone<'a> {
         [0, 4].map(|at| Requests { count: fields[at], bytes: fields[at + 2] * 512, time_ms: fields[at + 3] })
     }
 
-    /// Figures of a run, reads and writes, and what the device counted meanwhile.
+    /// Results of a run, reads and writes, and the device's counts in the meantime.
     fn measure(&self, words: &str) -> ([Value; 2], [Requests; 2]) {
         let before = self.counted();
         let run = self.place.diskspd("-d60 -W0 -C0 -b4K -r -Su -L --json r.json").args(words).arg(&self.file).run();

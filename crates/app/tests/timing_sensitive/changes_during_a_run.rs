@@ -1,4 +1,4 @@
-//! Changes within a run: a file system that becomes slower, one that stalls once, and one that stalls again and again.
+//! Changes within a run: a file system that becomes slower, one that stalls once, and one that stalls repeatedly.
 
 use serde_json::Value;
 use std::thread::sleep;
@@ -8,15 +8,15 @@ use testkit::{Faulty, Finished, Service, Workplace, or_skip, workplace};
 /// The shortest measurement that is searched for changes is 30 s.
 const LOAD: &str = "-d31 -W0 -b4K -o1 -t1 -v --json r.json";
 
-/// What the verdict of the last run says under this name.
+/// The finding of this name in the verdict of the last run.
 fn found(place: &Workplace, name: &str) -> Option<Value> {
     let result: Value = place.json("r.json");
     let findings = result["time_spans"][0]["verdict"]["findings"].as_array().expect("a verdict");
     findings.iter().find(|finding| finding["name"] == name).cloned()
 }
 
-/// Why a change may be hidden by others: an answer that is so late says that the file system did not get the CPU time that
-/// it needs, and two findings say that the run did not.
+/// The reason why other programs may hide a change: a very late reply shows that the file system lacked CPU time, and
+/// two findings show that the run did.
 fn disturbed(place: &Workplace, faulty: &Faulty) -> Result<(), String> {
     let late = faulty.latest();
     if late > Duration::from_millis(10) {
@@ -28,7 +28,7 @@ fn disturbed(place: &Workplace, faulty: &Faulty) -> Result<(), String> {
     }
 }
 
-/// What the verdict of a run says under this name, or why others may have hidden it.
+/// The finding of this name in the verdict of a run, or the reason why other programs may have hidden it.
 fn unless_disturbed(place: &Workplace, faulty: &Faulty, run: &Finished, name: &str) -> Result<Value, String> {
     if let Some(finding) = found(place, name) {
         return Ok(finding);
@@ -41,7 +41,7 @@ fn unless_disturbed(place: &Workplace, faulty: &Faulty, run: &Finished, name: &s
 fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
-    // So long that what a busy machine adds is little.
+    // Long enough that the additional delay of a busy machine is small.
     faulty.serve(Service::Each(Duration::from_millis(20)));
     let mut run = place.diskspd(LOAD).arg(&faulty.file).favoured().start();
     run.wait_for_stderr("starting measurements");
@@ -57,7 +57,7 @@ fn a_rate_that_falls_during_the_run_is_reported_as_levels() {
     let (_, rest) = figure.split_once(" for ").expect(figure);
     let first_s: f64 = rest.split_once(" s").and_then(|(seconds, _)| seconds.parse().ok()).expect(figure);
     assert!((-1.0..2.0).contains(&(first_s - until_change_s)), "{until_change_s} s: {finding}");
-    // A quarter of the rate; answers are later than ordered on a busy machine.
+    // A quarter of the rate; replies are later than specified on a busy machine.
     assert!(finding["value"].as_f64().is_some_and(|change| (-85.0..-50.0).contains(&change)), "{finding}");
     if disturbed(&place, &faulty).is_ok() {
         assert!(found(&place, "drift").is_none() && found(&place, "periodic-stalls").is_none(), "{run}");

@@ -1,4 +1,4 @@
-//! Trouble of a device during a run is in the result, from the kernel's own log.
+//! Errors of a device during a run are in the result, from the kernel's log.
 
 use serde_json::Value;
 use std::fs::File;
@@ -27,7 +27,7 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
         (log.has_io_error(&device.name()), run)
     };
     let (mut is_logged, mut run) = run_once();
-    // Others may have used up the messages that the kernel writes in 5 s.
+    // Other programs may have exhausted the number of messages that the kernel logs in 5 s.
     for _ in 0..3 {
         if !is_logged {
             thread::sleep(Duration::from_secs(6));
@@ -47,10 +47,10 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
     run.expect_stdout(&[&format!("NOTE: {name} had I/O errors during the run: "), first]);
     let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
     assert!(xml.contains(&format!("<RunNote>{name} had I/O errors")), "{xml}");
-    // It also stands beside the slowest I/Os, if they were within a second of it.
+    // It is also listed beside the slowest I/Os, if they were within a second of it.
     let slowest = place.diskspd("report r.json --slowest").run();
     slowest.expect_status(0);
-    // A row begins with its time; long messages go on in the next lines.
+    // A row begins with its time; long messages continue on the next lines.
     let mut said: Vec<(&str, String)> = Vec::new();
     let table =
         slowest.stdout.split_once("Kernel messages within 1 s of the slowest I/Os\n").map_or("", |(_, rows)| rows);

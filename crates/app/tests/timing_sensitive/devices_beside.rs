@@ -1,4 +1,4 @@
-//! A run keeps what the devices below its targets did meanwhile, as the kernel counted it.
+//! A run saves the activity of the devices below its targets, as the kernel counted it.
 
 use serde_json::Value;
 use std::fs;
@@ -47,7 +47,7 @@ fn each_interval_has_what_the_device_did() {
         let result: Value = place.json("r.json");
         (run, result)
     };
-    // A busy machine may look at the device only once, or do nothing between two looks; it gets other chances.
+    // A busy machine may sample the device only once, or do nothing between two samples; it is retried.
     let has_steps = |(_, result): &(Finished, Value)| {
         let steps = course(result, &device)["steps"].as_array().expect("steps");
         let times = steps.first().zip(steps.last()).map(|(first, last)| [&first["start_ns"], &last["end_ns"]]);
@@ -71,7 +71,7 @@ fn each_interval_has_what_the_device_did() {
         let requests = steps.iter().map(of_step).sum::<f64>() / 1e9;
         let most = (after[index] - before[index]) as f64;
         assert!(requests <= most + 0.5, "{side}: {requests} in the steps, {most} at the device");
-        // Those that completed while the steps lasted, but for what was on its way at the first reading.
+        // I/Os that completed during the steps, except for those in flight at the first reading.
         let inside = completed_between(measured, side, [times[0][0], times[times.len() - 1][1]]);
         assert!(inside > 0 && requests + 8.0 >= inside as f64, "{side}: {requests} in the steps, {inside} I/Os");
         let highest = steps.iter().map(|step| number(&step["figures"][side]["iops"])).fold(0.0, f64::max);

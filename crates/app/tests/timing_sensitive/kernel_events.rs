@@ -1,4 +1,4 @@
-//! `-e`: what happens while a run measures is counted, and devices are shown beside diskspd.
+//! `-e`: kernel events during the measurement are counted, and devices are shown beside diskspd.
 
 use serde_json::Value;
 use std::net::UdpSocket;
@@ -8,7 +8,7 @@ fn events(place: &Workplace) -> Value {
     place.span_result("r.json")["kernel_events"].take()
 }
 
-/// How often a busy machine may come between.
+/// Number of attempts on a busy machine.
 const TRIES: usize = 5;
 
 /// A counter of a class.
@@ -31,7 +31,7 @@ fn a_device_of_ones_own_does_what_the_program_asks_and_takes_a_part_of_the_time(
     place.tool("sync").run().expect_status(0);
     let ios = |figures: &Value| figures["ios"].as_u64().expect("a count");
     let metronome = Metronome::start();
-    // What the device did is read a moment after the first I/O: the later, the busier the machine is.
+    // The device's counters are read a moment after the first I/O: the busier the machine, the later.
     let mut left = TRIES;
     let events = loop {
         let words = "-d1 -W0 -Su -r -b4K -o4 -eDISK_IO --json r.json --xml r.xml";
@@ -89,7 +89,7 @@ fn processes_datagrams_and_faults_are_counted_while_it_measures() {
     }
     assert!(counter(&events, "network", "udp_send") >= OTHERS, "{events}");
     assert!(counter(&events, "network", "udp_receive") >= OTHERS, "{events}");
-    // Each process that starts touches pages of its own.
+    // Each process that starts touches its own pages.
     assert!(counter(&events, "memory_page_faults", "soft_page_fault") >= OTHERS, "{events}");
     let own = counter(&events, "memory_page_faults", "own_soft_page_fault");
     assert!(own <= counter(&events, "memory_page_faults", "soft_page_fault"), "{events}");

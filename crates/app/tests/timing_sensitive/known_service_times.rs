@@ -1,9 +1,9 @@
-//! Latencies and rates of real runs against a file system that knows how long it took.
+//! Latencies and rates of real runs against a file system that records its service times.
 //!
-//! All bounds are exact, on a busy machine too. A read is asked for before it arrives and comes back after it is
+//! All bounds are exact, on a busy machine too. A read is submitted before it arrives and completes after it is
 //! answered, so it takes at least the time between. In a closed loop of depth N the next read starts after one
-//! came back, and the j-th to come back did so before the (j + N)-th arrived: the file system's own times bound
-//! ours from above as well.
+//! completed, and the j-th completion was before the (j + N)-th arrival: the file system's times also bound ours from
+//! above.
 
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ use testkit::{Faulty, SlowRead, or_skip, workplace};
 
 const SERVICE: Duration = Duration::from_millis(10);
 
-/// When reads arrived and were answered, each ascending, in ns since the program was started.
+/// Arrival and reply times of reads, each ascending, in ns since the program was started.
 struct Served {
     arrived_ns: Vec<f64>,
     answered_ns: Vec<f64>,
-    /// The program had ended.
+    /// Time when the program had ended.
     end_ns: f64,
     depth: usize,
 }
@@ -31,12 +31,12 @@ impl Served {
         Self { arrived_ns, answered_ns, end_ns: began.elapsed().as_nanos() as f64, depth }
     }
 
-    /// What comes back as the j-th did so by then.
+    /// Latest time of the j-th completion.
     fn latest_return_ns(&self, j: usize) -> f64 {
         self.arrived_ns.get(j + self.depth).copied().unwrap_or(self.end_ns)
     }
 
-    /// What starts as the k-th did not before then.
+    /// Earliest time of the k-th start.
     fn earliest_start_ns(&self, k: usize) -> f64 {
         k.checked_sub(self.depth).map_or(0.0, |back| self.answered_ns[back])
     }
@@ -80,7 +80,7 @@ fn figures_lie_between_the_times_of_the_file_system() {
         let document: Value = place.json("r.json");
         let measured = &document["time_spans"][0]["measured"];
 
-        // As many at a time as were asked for, never more.
+        // As many in parallel as requested, never more.
         let is_full = |k: usize| served.arrived_ns[k + depth - 1] < served.answered_ns[k];
         assert!((0..=count - depth).any(is_full), "{depth}");
         let never_more = |k: usize| served.arrived_ns[k] >= served.earliest_start_ns(k);
@@ -105,7 +105,7 @@ fn figures_lie_between_the_times_of_the_file_system() {
             assert!((low_ns..=high_ns).contains(&value_ns), "{rank_ppb}: {value_ns}, {low_ns} to {high_ns}");
         }
 
-        // From before the first arrived until after the last was answered, and within the life of the program.
+        // From before the first arrival until after the last reply, and within the life of the program.
         let iops = number(&measured["total"]["total"]["iops"]);
         let shortest_s = (served.answered_ns[count - 1] - served.arrived_ns[0]) / 1e9;
         let [low, high] = [served.end_ns / 1e9, shortest_s].map(|seconds| count as f64 / seconds);

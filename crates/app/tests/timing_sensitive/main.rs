@@ -1,6 +1,6 @@
-//! Figures of runs beside those of the kernel, of other programs and of a clock, on devices of the tests' own; and loads on
-//! several hosts, which give up when they hear nothing of each other for ten seconds. They wait more than they compute:
-//! these at the same time disturb each other little, and those of `e2e` would.
+//! Results of runs compared with those of the kernel, of other programs and of a clock, on devices of the tests; and
+//! loads on several hosts, which give up after ten seconds without messages. They wait more than they compute: in
+//! parallel they disturb each other little, but those of `e2e` would.
 
 mod block_latencies;
 mod block_layer_agrees;

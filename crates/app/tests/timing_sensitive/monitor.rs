@@ -1,23 +1,23 @@
-//! `diskspd monitor`: its lines, its ends, and its figures against iostat's and the run's own.
+//! `diskspd monitor`: its lines, its ends, and its values against iostat's and the run's.
 
 use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use testkit::{Finished, LoopDevice, Metronome, Mounted, Workplace, or_skip, skip, tool, workplace};
 
-/// How long both programs watch. The load lies inside, so that both see all of it.
+/// Duration for which both programs watch, in seconds. The load is within it, so both see all of it.
 const WATCH_S: u32 = 6;
 
-/// What two programs' counts of the same load may differ by.
+/// Permitted difference between two programs' counts of the same load, as a fraction.
 const SHARE: f64 = 0.01;
 
-/// Reads of the load that iostat sees too.
+/// Reads of the load, which iostat also sees.
 const READS: u64 = 20_000;
 
-/// How often a busy machine may come between.
+/// Number of attempts on a busy machine.
 const TRIES: usize = 4;
 
-/// The words, quickly.
+/// Runs these arguments with a short interval.
 fn briefly(place: &Workplace, words: &str) -> Finished {
     place.diskspd("monitor").args(words).args("--interval=100ms").run()
 }
@@ -42,28 +42,10 @@ fn sum(intervals: &[Value], device: &str, of: impl Fn(&Value) -> Option<u64>) ->
 }
 
 #[test]
-fn a_pipe_on_a_terminal_is_told_of() {
-    let place = workplace!();
-    let script = or_skip!(tool("script"));
-    let told = |words: &str| {
-        let line = format!("{} monitor all -n1 -i 100ms {words} | cat > out.txt", place.program().display());
-        let run = place.tool(&script).args("-qec").arg(line).arg("/dev/null").env("TERM", "xterm").run();
-        (run.code(), run.stdout.clone())
-    };
-    let (code, said) = told("");
-    if code != Some(0) {
-        skip!("no terminal can be made here, or there are no block devices: {said}");
-    }
-    assert!(said.contains("stdout is not a terminal: writing CSV (--csv)"), "{said}");
-    assert!(String::from_utf8(place.content("out.txt")).expect("text").starts_with("\"(PDH-CSV 4.0)"));
-    assert_eq!(told("--csv").1, "", "nothing that was asked for");
-}
-
-#[test]
 fn csv_has_typeperfs_form() {
     let place = workplace!();
     or_skip!(has_devices());
-    let run = briefly(&place, "all -n3");
+    let run = briefly(&place, "all --csv -n3");
     run.expect_status(0);
     let table: Vec<Vec<&str>> = run.stdout.lines().map(cells).collect();
     assert_eq!(table.len(), 4, "{run}");
@@ -71,7 +53,10 @@ fn csv_has_typeperfs_form() {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     for name in &table[0][1..] {
         let rest = name.strip_prefix(&format!("\\\\{}\\", host.trim())).expect(name);
-        assert!(rest.starts_with("PhysicalDisk(") || rest.starts_with("LogicalDisk("), "{name}");
+        let is_known = |object: &str| rest.starts_with(&format!("{object}(")) || rest.starts_with("Memory\\");
+        let objects = ["PhysicalDisk", "LogicalDisk", "Processor", "Network Interface", "NFS Client Shares"];
+        let more = ["SMB Client Shares", "Storage Cache"];
+        assert!(objects.into_iter().chain(more).any(is_known), "{name}");
     }
     for line in &table[1..] {
         assert_eq!(line.len(), table[0].len());
@@ -94,7 +79,7 @@ fn a_line_from_windows_works() {
         program = program.arg(word);
     }
     let run = program.args("-si 1 -sc 1 -o perf.csv -y -f CSV").run();
-    if run.stderr.contains("no device matches") {
+    if run.stderr.contains("nothing matches") {
         skip!("there are no disks here: {}", run.stderr);
     }
     run.expect_status(0);
@@ -166,12 +151,14 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 fn what_cannot_be_watched_is_refused() {
     let place = workplace!();
     or_skip!(has_devices());
-    place.file("data", b"x");
     for (words, parts) in [
         ("nosuchdisk", &["ERROR: no device 'nosuchdisk'; 'diskspd devices' lists"][..]),
-        ("data /dev/nosuchdisk", &["ERROR: 'data' is not a block device", "ERROR: no device '/dev/nosuchdisk'"]),
+        (
+            "/proc/self/stat /dev/nosuchdisk",
+            &["'/proc/self/stat' is not a block", "ERROR: no device '/dev/nosuchdisk'"],
+        ),
         ("/dev/null", &["'/dev/null' is not a block device"]),
-        ("-c \\PhysicalDisk(nosuchdisk)\\*", &["no device matches \\PhysicalDisk(nosuchdisk) (available: "]),
+        ("-c \\PhysicalDisk(nosuchdisk)\\*", &["nothing matches \\PhysicalDisk(nosuchdisk) (available: "]),
         (
             "-c \\PhysicalDisk(*)\\Temperature",
             &["unknown counter 'Temperature'", "\\PhysicalDisk(*)\\Disk Reads/sec\n"],
@@ -208,7 +195,7 @@ fn bytes_are_those_of_a_direct_run() {
     assert!(ours.abs_diff(theirs) as f64 <= theirs as f64 * SHARE, "{ours} bytes, the device counted {theirs}");
 }
 
-/// Figures of one device and one interval, as both programs tell them.
+/// Values for one device and one interval, as printed by both programs.
 #[derive(Debug)]
 struct Figures {
     reads_per_s: f64,
@@ -252,7 +239,7 @@ impl Figures {
         }
     }
 
-    /// What differs by more than a hundredth, and more than iostat's two decimals.
+    /// Values that differ by more than a hundredth, and more than iostat's two decimals.
     fn unlike(&self, other: &Self) -> Vec<String> {
         let pairs = [
             ("reads/s", self.reads_per_s, other.reads_per_s),
@@ -291,7 +278,7 @@ fn iostat_tells_the_same() {
     panic!("{unlike:?}");
 }
 
-/// Both programs watch while a load begins and ends; `None` if it does not end in their time.
+/// Both programs watch a whole load; `None` if it does not end within their time.
 fn beside_iostat(place: &Workplace, iostat: &Path, device: &LoopDevice<'_>) -> Option<(Figures, Figures)> {
     let seconds = Duration::from_secs(u64::from(WATCH_S));
     let iostat = place.tool(iostat).args("-x -y -d -o JSON").arg(device.name()).args(&format!("{WATCH_S} 1")).start();
@@ -305,10 +292,10 @@ fn beside_iostat(place: &Workplace, iostat: &Path, device: &LoopDevice<'_>) -> O
     is_inside.then(|| (Figures::of_iostat(&theirs, &device.name()), Figures::of_monitor(&ours, &device.name())))
 }
 
-/// What a terminal gets of a command, and what the command's status is.
+/// Terminal output of a command, and its status.
 fn in_a_terminal(place: &Workplace, size: &str, words: &str) -> Result<String, String> {
     let script = tool("script")?;
-    // The shell that script starts has a terminal of no size.
+    // The shell that script starts has a terminal without a size.
     let line = format!("stty {size}; {words}; echo STATUS $?; stty -a");
     let run =
         place.tool(script).env("TERM", "xterm").env("SHELL", "/bin/sh").arg("-qec").arg(line).arg("/dev/null").run();
@@ -339,10 +326,10 @@ fn a_terminal_shows_a_table_and_is_given_back() {
         }
     }
     let dumb = or_skip!(in_a_terminal(&place, "cols 80", &format!("TERM=dumb {program} monitor all -n1 -i 100ms")));
-    assert!(dumb.starts_with("\"(PDH-CSV 4.0) (UTC)(0)\"") && !dumb.contains('\x1b'), "{dumb:?}");
+    assert!(dumb.contains("Device ") && !dumb.contains("PDH-CSV") && !dumb.contains('\x1b'), "{dumb:?}");
     let plain = format!("NO_COLOR=1 {program} monitor all -n2 -i 100ms");
     let plain = or_skip!(in_a_terminal(&place, "cols 80 rows 24", &plain));
-    // 39 and 49 are the terminal's own colours.
+    // 39 and 49 are the terminal's default colours.
     for colour in plain.split("\x1b[").skip(1).filter_map(|rest| rest.split_once('m').map(|(codes, _)| codes)) {
         assert!(!colour.contains("38;") && !colour.contains("48;"), "{colour}");
     }

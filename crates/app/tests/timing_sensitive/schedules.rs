@@ -1,4 +1,4 @@
-//! I/Os start when `--rate`, `--rate-process` and `-g` mean them to.
+//! I/Os start on the schedule of `--rate`, `--rate-process` and `-g`.
 
 use serde_json::Value;
 use testkit::{Metronome, Report, TracedIo, Workplace, or_skip, workplace};
@@ -12,7 +12,7 @@ fn text(place: &Workplace, name: &str) -> String {
     String::from_utf8(place.content(name)).expect("it is UTF-8")
 }
 
-/// I/Os per second of a run with a limit, and what half a percent or one I/O off is.
+/// I/Os per second of a run with a limit, and the tolerance of half a percent or one I/O.
 fn rate_of(place: &Workplace, words: &str, expected: f64) -> (f64, f64) {
     let run = place.diskspd("-d2 -W0 -b4K").args(words).args("a.dat").run();
     let report = Report::of(&run.expect_status(0).stdout);
@@ -32,7 +32,7 @@ fn limits_of_rate_are_kept() {
         ("-g4096 -o8", 1000.0),
         ("-g250i -t2 -si", 500.0),
     ] {
-        // Best of a few runs: a machine that stops for a moment at the very end of one loses I/Os.
+        // The best of a few runs: a machine that stalls at the very end of one loses I/Os.
         let mut rates = Vec::new();
         let metronome = Metronome::start();
         let is_close = (0..8).any(|_| {
@@ -53,7 +53,7 @@ fn limits_of_rate_are_kept() {
 fn limits_of_rate_are_not_exceeded() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    // Gaps too short to sleep in are spun; a busy machine may not come so far, but never further.
+    // Gaps too short to sleep in are spun; a busy machine may do fewer I/Os, but never more.
     for (words, limit) in
         [("-g20000i -o4", 20_000.0), ("-g20000i -o1", 20_000.0), ("-g4096000 -o1 -t2 -si", 2_000_000.0)]
     {
@@ -62,8 +62,8 @@ fn limits_of_rate_are_not_exceeded() {
     }
 }
 
-/// When so many I/Os of a traced run were intended, in microseconds after the load began, against when they began: the
-/// median of how late they were, compared with the earliest. A busy machine delays some of them, but not half.
+/// Median delay of the starts of a traced run in microseconds, relative to the earliest: `due_us` gives the intended
+/// time of each after the load began. A busy machine delays some of them, but not half.
 fn median_lateness_us(ios: &[TracedIo], due_us: impl Fn(f64) -> f64) -> f64 {
     let mut offsets: Vec<f64> =
         ios.iter().enumerate().map(|(index, io)| io.at_us as f64 - due_us(index as f64 + 1.0)).collect();
@@ -71,8 +71,8 @@ fn median_lateness_us(ios: &[TracedIo], due_us: impl Fn(f64) -> f64) -> f64 {
     offsets[offsets.len() / 2] - offsets[0]
 }
 
-/// Traces a run whose starts keep to a schedule: as many I/Os as intended, and half of them no later than this. Strace makes
-/// each of them slow, so that a busy machine cannot keep up; then there is none, and the reason.
+/// Traces a run whose starts follow a schedule: as many I/Os as intended, and half of them no later than this. Strace
+/// slows each of them down, so a busy machine may not keep up; then the reason is returned.
 fn traced_in_time(
     place: &Workplace,
     words: &str,
@@ -85,7 +85,7 @@ fn traced_in_time(
         let ios = place.traced(words)?;
         let open = document(place)["time_spans"][0]["measured"]["load_loop"]["open"].clone();
         let [intended, backlog] = ["intended_starts", "backlog"].map(|name| open[name].as_u64().expect("a count"));
-        // What was intended was made, or is told to be missing.
+        // Intended I/Os were issued, or are reported as missing.
         assert!((ios.len() as u64 + backlog).abs_diff(intended) <= 2, "{} I/Os: {open}", ios.len());
         let lateness_us = median_lateness_us(&ios, &due_us);
         if backlog <= 2 && lateness_us < most_us {

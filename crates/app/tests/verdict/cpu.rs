@@ -1,4 +1,4 @@
-//! CPU time that the run did not get, or used up.
+//! CPU time that the run did not get, or exhausted.
 
 use super::{document, findings, found, inside, is_found, with_cpus};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use testkit::{Cgroup, Faulty, Mounted, Service, or_skip, skip, workplace};
 fn ios_that_would_wait_go_to_kernel_threads() {
     let _cpus = with_cpus();
     let place = workplace!();
-    // A tmpfs takes no write without waiting.
+    // Writes to a tmpfs always wait.
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "16M"));
     let words = "-c8M -b4K -o8 -r -w30 -W0 -d1 --json r.json";
     let target = memory.path.join("t");
@@ -25,7 +25,7 @@ fn ios_that_would_wait_go_to_kernel_threads() {
         Err("the machine is too busy for kernel threads to be seen")
     };
     let finding = or_skip!(passed_on());
-    // I/O to memory costs nothing but CPU time; on a busy machine these threads get less of it. With one thread and eight
+    // I/O to memory costs only CPU time; on a busy machine these threads get less of it. With one thread and eight
     // outstanding I/Os, 16 % of the thread's time are 2 % of that of the I/Os.
     let figure = finding["figure"].as_str().expect("a text");
     let share = figure.split_once("used a CPU for ").and_then(|(_, rest)| rest.split_once(" %")).expect(figure).0;
@@ -37,7 +37,7 @@ fn ios_that_would_wait_go_to_kernel_threads() {
     assert!(finding["value"].as_f64().is_some_and(|threads| threads >= 1.0), "{finding}");
     place.diskspd(words).arg("--engine=sync").arg(&target).run().expect_status(0);
     assert!(!is_found(&place, "io-workers"));
-    // A disk that takes its time costs little: the threads only wait.
+    // A slow disk costs little: the threads only wait.
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     faulty.serve(Service::InTurn(Duration::from_millis(10), Duration::from_millis(10)));
     place.diskspd("-d2 -W0 -b4K -o8 -r -w30 --overwrite --json r.json").arg(&faulty.file).run().expect_status(0);
@@ -103,7 +103,7 @@ fn a_limit_of_cpu_time_is_warned_of() {
 fn threads_that_never_wait_are_warned_of() {
     let _cpus = with_cpus();
     let place = workplace!();
-    // Memory answers at once, so that a thread that copies from it has nothing to wait for.
+    // Memory completes I/Os at once, so a thread that copies from it never waits.
     let run = place.diskspd("-d3 -W0 -b4K -o1 -f1M -n --json r.json /dev/zero").favoured().run();
     run.expect_status(0);
     if ["steal", "cpu-limited", "cpu-contention"].iter().any(|name| is_found(&place, name)) {
@@ -112,7 +112,7 @@ fn threads_that_never_wait_are_warned_of() {
     let finding = found(&place, &run, "cpu-bound");
     assert_eq!(finding["severity"], "warn");
     assert!(finding["value"].as_f64().is_some_and(|percent| percent > 95.0), "{finding}");
-    // One that waits for its turn does not.
+    // One that waits for its schedule does not.
     place.diskspd("-d1 -W0 -b4K -o1 -g10i -f1M -n --json r.json /dev/zero").run().expect_status(0);
     assert!(!is_found(&place, "cpu-bound"));
 }

@@ -1,4 +1,4 @@
-//! Data that is not there, or not where it seems.
+//! Data that is missing, or not where it seems to be.
 
 use super::{counted_disk, document, found, is_found, with_disk};
 use std::fs;
@@ -16,14 +16,14 @@ fn a_sparse_file_makes_it_invalid_and_a_written_one_does_not() {
     let finding = found(&place, &run, "unwritten-target");
     assert_eq!((&finding["severity"], &finding["value"]), (&"invalid".into(), &100.0.into()));
     assert_eq!(finding["figure"], "100.0 % of the accessed part of 'sparse.dat' was never written");
-    // Only what is used of it counts.
+    // Only the used part of it counts.
     place.file("half.dat", &vec![1; 4 << 20]);
     File::options().write(true).open(place.path("half.dat")).and_then(|file| file.set_len(8 << 20)).expect("longer");
     let run = place.diskspd("-d1 -W0 -r -b4K --json r.json half.dat").run();
     assert_eq!(found(&place, &run, "unwritten-target")["value"], 50.0, "{run}");
     place.diskspd("-d1 -W0 -r -b4K -f4M --json r.json half.dat").run().expect_status(0);
     assert!(!is_found(&place, "unwritten-target"));
-    // So it is with a file that somebody wrote just now, and with one that the run makes.
+    // The same for a file just written by another program, and for one that the run creates.
     place.file("written.dat", &vec![1; 8 << 20]);
     for words in ["written.dat", "-c8M made.dat"] {
         place.diskspd("-d1 -W0 -r -b4K --json r.json").args(words).run().expect_status(0);
@@ -58,7 +58,7 @@ fn a_device_that_was_never_written_makes_it_invalid_and_a_written_one_does_not()
         run
     };
     let never_written = |words: &str| {
-        // Nothing is said where a hundred blocks cannot be read in a second.
+        // Nothing is reported where a hundred blocks cannot be read in a second.
         for _ in 0..5 {
             let run = measure(words);
             if is_found(&place, "unwritten-target") || !is_found(&place, "cpu-contention") {
@@ -69,7 +69,7 @@ fn a_device_that_was_never_written_makes_it_invalid_and_a_written_one_does_not()
     };
     let finding = or_skip!(never_written(""));
     assert_eq!((&finding["severity"], &finding["value"]), (&"invalid".into(), &100.0.into()));
-    // Half of it holds data now, and only what is used counts.
+    // Half of it holds data now, and only the used part counts.
     place
         .tool("dd")
         .args("if=/dev/urandom bs=1M count=8 conv=notrunc")
@@ -80,7 +80,7 @@ fn a_device_that_was_never_written_makes_it_invalid_and_a_written_one_does_not()
     assert!(half["value"].as_f64().is_some_and(|percent| (45.0..55.0).contains(&percent)), "{half}");
     measure("-f8M");
     assert!(!is_found(&place, "unwritten-target"));
-    // What is only written needs no data.
+    // A target that is only written needs no data.
     measure(&format!("-w100 --destroy={}", image.display()));
     assert!(!is_found(&place, "unwritten-target"));
 }
@@ -111,7 +111,7 @@ fn a_loop_device_over_a_cached_file_makes_it_invalid() {
         finding.and_then(|finding| finding["value"].as_f64()).is_some_and(|percent| percent > 90.0)
     };
     let mut run = measure();
-    // What others read from the same disk meanwhile looks like what the device below gave.
+    // Reads of other programs from the same disk are indistinguishable from reads of the device below.
     for _ in 0..6 {
         if most(&place) {
             break;
@@ -151,6 +151,44 @@ fn reads_that_come_from_the_page_cache_are_warned_of_and_those_past_it_are_not()
     assert!(!is_found(&place, "served-from-memory"));
 }
 
+// Shows verdict: wrong-tier
+// Shows verdict: unknown-tier
+// Shows switches: --expect-tier=<nvme|ssd|hdd>
+#[test]
+fn files_on_other_media_than_expected_are_warned_of_and_with_strict_not_touched() {
+    let place = workplace!();
+    // A disk whose media are known on any machine: memory.
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "64M"));
+    let image = memory.path.join("disk.img");
+    File::create(&image).and_then(|file| file.set_len(48 << 20)).expect("a sparse file");
+    place.tool("mkfs.ext4").args("-q -F").arg(&image).run().expect_status(0);
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let _mounted = or_skip!(Mounted::device(&place, "mounted", device));
+    let words = "-c4M -Zr -d1 -W0 -b64K -o1 -w100 -Sh --max-ios=10 --json r.json --expect-tier=nvme";
+    place.diskspd(words).arg("mounted/file").run().expect_status(0);
+    place.tool("sync").run();
+    let run = place.diskspd(words).arg("mounted/file").run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "wrong-tier");
+    assert_eq!((&finding["severity"], &finding["value"]), (&"warn".into(), &100.0.into()), "{finding}");
+    let figure = "'mounted/file' is not wholly on nvme: 4MiB on memory";
+    assert_eq!(finding["figure"], figure);
+    let refused = place.diskspd(words).args("--strict").arg("mounted/file").run();
+    refused.expect_status(3).expect_stderr(&["is not wholly on nvme (--expect-tier, --strict): 4MiB on memory"]);
+    let new = place.diskspd(words).args("--strict").arg("mounted/new").run();
+    new.expect_status(3).expect_stderr(&["is not wholly on nvme (--expect-tier, --strict): on memory"]);
+    assert!(!place.path("mounted/new").exists(), "refused before it is created");
+    // The storage of a process is unknown.
+    let served = or_skip!(Faulty::mounted(&place, "served"));
+    served.resize(1 << 20);
+    let run =
+        place.diskspd("-d1 -W0 -b4K -o1 --max-ios=5 --strict --json r.json --expect-tier=ssd").arg(&served.file).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "unknown-tier");
+    assert_eq!(finding["severity"], "note", "{finding}");
+    place.diskspd("-d1 --expect-tier=tape a.dat").run().expect_status(3).expect_stderr(&["--expect-tier", "nvme, ssd"]);
+}
+
 // Shows verdict: loop-cached-writes
 #[test]
 fn direct_writes_that_the_cache_below_a_loop_device_takes_are_warned_of() {
@@ -163,7 +201,8 @@ fn direct_writes_that_the_cache_below_a_loop_device_takes_are_warned_of() {
     run.expect_status(0);
     let finding = found(&place, &run, "loop-cached-writes");
     assert_eq!(finding["value"], 100.0);
-    // INVALID if more than a tenth did not reach the disk; writes of other programs hide that, so they decide which it is.
+    // INVALID if more than a tenth did not reach the disk; writes of other programs hide that, so they decide which it
+    // is.
     let account = document(&place)["time_spans"][0]["ledger"]["accounts"][0].clone();
     let severity = match account["reached_percent"].as_f64() {
         Some(..85.0) => &["invalid"][..],
@@ -199,7 +238,7 @@ fn a_cache_below_the_target_is_found_by_its_second_reads() {
     faulty.serve(Service::Each(slow));
     let run = place.diskspd(words).arg(&faulty.file).run();
     assert_eq!(found(&place, &run, "host-cache")["severity"], "note", "{run}");
-    // What is not there yet has nothing to be read.
+    // A missing file has nothing to be read.
     let run = place.diskspd("-d1 -W0 -c1M -b4K --probe-host-cache --json r.json new.dat").run();
     run.expect_status(0).expect_stdout(&["--probe-host-cache has no effect: 'new.dat': this run creates it"]);
     assert!(!is_found(&place, "host-cache"));
@@ -237,7 +276,7 @@ fn buffered_writes_that_memory_still_holds_are_warned_of() {
     if written_early("/proc/sys/vm/dirty_expire_centisecs").is_none_or(|centiseconds| centiseconds < 1000) {
         skip!("this machine writes dirty pages at once, or does not say when");
     }
-    // Once each block: less than the kernel begins to write of its own accord, unless others make it write much.
+    // Each block once: less than the amount at which the kernel starts writeback, unless other programs write much.
     let written_pages = || memory_events("nr_written").expect("the kernel's counters");
     for _ in 0..5 {
         let before = written_pages();
@@ -267,9 +306,33 @@ fn a_pattern_on_compressed_memory_is_warned_of() {
     assert_eq!(finding["severity"], "warn");
     let figure = finding["figure"].as_str().unwrap_or_default();
     assert!(figure.ends_with(&format!("which is on {} (zram)", zram.name())), "{figure}");
-    // It keeps random data as it is.
+    // It stores random data unchanged.
     measure(&format!("-Zr {destroy}"));
     assert!(!is_found(&place, "shrinking-data"));
+}
+
+// Shows verdict: repeating-data
+#[test]
+fn the_default_pattern_is_noted_on_a_virtual_disk_and_random_data_is_not() {
+    let place = workplace!();
+    let measure = |words: &str| {
+        let run = place.diskspd("-c1M -d1 -W0 -b4K -w100 -Su --json r.json").args(words).arg("a.dat").run();
+        run.expect_status(0);
+        run
+    };
+    let run = measure("");
+    let device = document(&place)["targets"][0]["environment"]["backing"].to_string();
+    let is_virtual = ["virtio", "vmbus", "xen"].iter().any(|bus| device.contains(&format!("\"transport\":\"{bus}\"")));
+    if !is_virtual {
+        skip!("the build is on no virtual disk");
+    }
+    let finding = found(&place, &run, "repeating-data");
+    assert_eq!(finding["severity"], "note");
+    let figure = finding["figure"].as_str().unwrap_or_default();
+    let start = "a pattern that repeats every 256 bytes was written to 'a.dat', which is on the virtual disk ";
+    assert!(figure.starts_with(start), "{figure}");
+    measure("-Zr");
+    assert!(!is_found(&place, "repeating-data"));
 }
 
 // Shows verdict: shared-extents

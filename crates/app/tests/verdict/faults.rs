@@ -33,7 +33,7 @@ fn a_device_that_fails_makes_it_invalid() {
         (log.has_io_error(&device.name()), run)
     };
     let (mut is_logged, mut run) = run_once();
-    // Others may have used up the messages that the kernel writes in 5 s.
+    // Other programs may have exhausted the number of messages that the kernel logs in 5 s.
     for _ in 0..3 {
         if !is_logged {
             std::thread::sleep(Duration::from_secs(6));
@@ -55,7 +55,7 @@ fn a_pause_is_warned_of() {
     let mut run = place.diskspd("-d600 -W0 -b4K -g100i -v --json r.json a.dat").start();
     run.wait_for_stderr("starting measurements");
     run.wait_for_ios();
-    // One that falls into the writing of a line is taken for a slow terminal.
+    // A pause during the writing of a line is taken for a slow terminal.
     for _ in 0..3 {
         run.pause();
         std::thread::sleep(Duration::from_millis(1300));

@@ -1,10 +1,10 @@
-//! The verdict as readers meet it, and what it says of runs that are sound or short.
+//! The form of the verdict, and its findings on runs that are sound or short.
 
 use super::{findings, found, is_found};
 use std::time::Duration;
 use testkit::{Faulty, or_skip, skip, workplace};
 
-/// Heads of a verdict in which nothing is worse than a note.
+/// Headlines of a verdict with nothing worse than a note.
 const SOUND: [&str; 2] =
     ["Verdict: no conditions found that invalidate or bias the results\n", "Verdict: valid; NOTE "];
 
@@ -27,7 +27,7 @@ fn it_ends_every_form_of_a_result() {
     let behind = xml.split_once("</Verdict>").expect("a verdict").1;
     let tags: Vec<&str> = behind.split_whitespace().collect();
     assert_eq!(tags[..2], ["</Linux>", "</TimeSpan>"], "it is the last of all");
-    // What was saved is read back as it was.
+    // A saved result is read back unchanged.
     let text = run.stdout.split_once("\nResults for").expect("results").1;
     for file in ["r.json", "r.xml"] {
         let again = place.diskspd("report").arg(file).run();
@@ -40,7 +40,7 @@ fn it_ends_every_form_of_a_result() {
 #[test]
 fn strict_turns_invalid_figures_into_status_4() {
     drop(or_skip!(Faulty::mounted(&workplace!(), "probe")));
-    // Each run waits for what hangs.
+    // Each run waits for the hanging I/O.
     let expect = |strict: &str, status| {
         let place = workplace!();
         let faulty = Faulty::mounted(&place, "faulty").expect("it could be mounted before");
@@ -58,7 +58,7 @@ fn strict_turns_invalid_figures_into_status_4() {
         scope.spawn(|| expect("--strict", 4));
     });
     let place = workplace!();
-    // Nothing is wrong with this one.
+    // This one is sound.
     place.made("a.dat", "-c1M");
     place.diskspd("-d1 -W0 -b4K --strict a.dat").run().expect_status(0);
 }

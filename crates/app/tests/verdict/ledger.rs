@@ -1,4 +1,4 @@
-//! Bytes that were asked for against bytes that reached storage.
+//! Requested bytes against bytes that reached storage.
 
 use super::{counted_disk, document, found, is_found, with_busy_disk};
 use serde_json::Value;
@@ -12,7 +12,8 @@ fn account(place: &Workplace) -> Value {
     accounts[0].clone()
 }
 
-/// Asserts that a finding makes the result invalid: none of the bytes arrived, but for those that may have been outstanding.
+/// Checks that a finding makes the result invalid: none of the bytes arrived, except for those that may have been
+/// outstanding.
 fn expect_invalid(place: &Workplace, run: &Finished, name: &str) {
     let (severity, percent) = severity(place, run, name);
     assert!(severity == "invalid" && percent > 99.0, "{name}: {severity} {percent}");
@@ -153,7 +154,7 @@ fn what_a_neighbour_reads_from_the_same_disk_hides_no_shortfall() {
         let levels = levels.as_array().unwrap_or_else(|| panic!("no levels: {run}"));
         levels.iter().any(|level| level["other_read_bytes"].as_u64().is_some_and(|bytes| bytes > 64 << 20))
     };
-    // The kernel reads for other loop devices of this machine: these bytes are of no process.
+    // The kernel reads for other loop devices of this machine: these bytes belong to no process.
     let most = || {
         let account = account(&place);
         account["reached_percent"].as_f64().is_some_and(|percent| percent < 50.0)
@@ -188,7 +189,7 @@ fn where_nothing_counts_the_bytes_that_is_noted() {
     assert_eq!(account(&place)["reached_bytes"], Value::Null);
 }
 
-/// btrfs reads compressed extents through the page cache, whatever was asked for.
+/// btrfs reads compressed extents through the page cache, regardless of the open flags.
 // Shows verdict: served-from-cache
 #[test]
 fn direct_reads_of_compressed_extents_come_from_memory() {

@@ -1,5 +1,5 @@
-//! The rules that compare bytes, by chance: shortfalls that were made are found, and sound runs are not accused. That a run on
-//! the disk is sound is known from a counter that no rule reads: the bytes of its cgroup.
+//! The rules that compare bytes, at random: induced shortfalls are found, and sound runs have no findings. That a run
+//! on the disk is sound follows from a counter that no rule reads: the bytes of its cgroup.
 //!
 //! `DISKSPD_TEST_LEDGER` is the number of shortfalls of each kind; ten times as many runs are sound.
 
@@ -7,10 +7,10 @@ use super::{counted_disk, document, findings, inside, with_busy_disk, with_disk}
 use std::fmt::Write;
 use testkit::{Cgroup, LoopDevice, Mounted, Program, Random, Workplace, Zram, or_skip, skip, workplace};
 
-/// Shortfalls of each kind, unless it is said how many.
+/// Default number of shortfalls of each kind.
 const ROUNDS: u64 = 1;
 
-/// The findings that come from comparing bytes, or stand for it.
+/// The findings of the comparison of bytes, or in its place.
 const RULES: [&str; 5] =
     ["served-from-cache", "served-from-memory", "writes-in-memory", "loop-cached-writes", "tmpfs-target"];
 
@@ -26,7 +26,7 @@ fn one_of<'a>(random: &mut Random, all: &[&'a str]) -> &'a str {
     all[random.below(all.len() as u64) as usize]
 }
 
-/// Any load of a second.
+/// A random load of a second.
 fn any_load(random: &mut Random) -> String {
     let mut words = format!("-d1 -W0 -L -z{} --json r.json", random.below(1 << 20));
     for choices in
@@ -45,7 +45,7 @@ fn found(place: &Workplace) -> Vec<String> {
 
 #[test]
 fn shortfalls_are_found() {
-    // What others read meanwhile and end with would hide a shortfall.
+    // Reads and file creations of other programs would hide a shortfall.
     let _disk = with_busy_disk();
     let place = workplace!();
     or_skip!(place.direct_io());

@@ -1,12 +1,12 @@
-//! Load that was not what it was meant to be, for limits, others and the way to the device.
+//! Load other than intended, because of limits, other programs and the path to the device.
 
 use super::{document, found, inside, is_found, with_cpus};
 use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Cgroup, Faulty, LoopDevice, Service, Workplace, or_skip, skip, workplace};
 
-/// A loop device over a written file of so many MiB that is on a disk of its own or one below it, or why
-/// the kernel's counters cannot be compared there.
+/// A loop device over a written file of this many MiB, on its own disk or one below it, or the reason why the kernel's
+/// counters cannot be compared there.
 fn written_device(place: &Workplace, mib: usize) -> Result<LoopDevice<'_>, String> {
     place.direct_io()?;
     let image = place.file("own.img", &vec![1; mib << 20]);
@@ -47,14 +47,14 @@ fn a_load_that_reaches_a_limit_of_its_own_says_so() {
         run
     };
     for (words, option) in [("-g200i", "-g"), ("-t2 -g800", "-g"), ("--rate=200", "--rate"), ("-i10 -j50", "-i, -j")] {
-        // A machine that stood still may have kept a run from it.
+        // A stalled machine may have kept a run from it.
         let last = (0..5).map(|_| run(words)).find(|_| is_found(&place, "rate-limited"));
         let finding = found(&place, &last.unwrap_or_else(|| run(words)), "rate-limited");
         let figure = finding["figure"].as_str().expect("words");
         assert!(figure.ends_with(&format!("of its own limit ({option})")), "{figure}");
         assert_eq!(finding["severity"], "note");
     }
-    // Nothing reaches that.
+    // These rates are unreachable.
     for words in ["-g4000000000i", "--rate=4000000000", ""] {
         run(words);
         assert!(!is_found(&place, "rate-limited"), "{words}");
@@ -72,11 +72,11 @@ fn a_queue_that_does_not_fill_is_told() {
     if std::fs::write(&queue, "4").is_err() {
         skip!("the number of requests of the device cannot be set");
     }
-    // Large blocks, so that the threads have nearly nothing to compute.
+    // Large blocks, so that the threads have hardly anything to compute.
     let words = "-d2 -W0 -r -b256K -o32 -Su --json r.json";
     let run = place.diskspd(words).arg(&device.path).favoured().run();
     run.expect_status(0);
-    // Where the CPU is not this machine's alone, that is told and nothing else is blamed.
+    // If the CPU is shared with other machines, that is reported and nothing else is blamed.
     let taken = ["steal", "cpu-contention", "cpu-limited"];
     if let Some(name) = taken.iter().find(|name| is_found(&place, name)) {
         assert!(!is_found(&place, "shallow-queue") && !is_found(&place, "device-depth"), "{name}\n{run}");
@@ -86,7 +86,7 @@ fn a_queue_that_does_not_fill_is_told() {
     assert!(finding["value"].as_f64().is_some_and(|depth| depth < 6.0), "{finding}");
     let figure = format!("{}'s mean depth was ", device.name());
     assert!(finding["figure"].as_str().is_some_and(|sentence| sentence.starts_with(&figure)), "{finding}");
-    // A program that may not run cannot fill a queue either, and is not to blame the device.
+    // A program without CPU time cannot fill a queue either, and must not blame the device.
     let group = or_skip!(Cgroup::of_cpu(5));
     inside(&place, &group).args("-d2 -W0 -r -b4K -o32 -Su --json r.json").arg(&device.path).run().expect_status(0);
     assert!(is_found(&place, "cpu-limited"));
@@ -99,7 +99,7 @@ fn a_queue_that_this_program_does_not_fill_is_its_own_fault() {
     let _cpus = with_cpus();
     let place = workplace!();
     let device = or_skip!(written_device(&place, 64));
-    // A batch of all requests: none is submitted before the last one is back.
+    // A batch of all requests: none is submitted before the last one has completed.
     let words = "-d2 -W0 -r -b256K -o8 -u8 -Su --json r.json";
     let run = place.diskspd(words).arg(&device.path).favoured().run();
     if run.stderr.contains("io_uring") {
@@ -193,7 +193,7 @@ fn latencies_without_those_of_the_last_ios_are_warned_of() {
         run.expect_status(0);
         run
     };
-    // On a busy machine the first four may take longer than the second; it gets other chances.
+    // On a busy machine the first four may take longer than a second; it is retried.
     let mut run_once = run();
     for _ in 0..4 {
         if is_found(&place, "unfinished-ios") {

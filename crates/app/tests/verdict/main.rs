@@ -1,5 +1,5 @@
-//! The verdict of real runs: each of its rules that can be provoked here is, once. Changes during a run, for which a run must
-//! be long, are in `timing_sensitive`.
+//! The verdict of real runs: each of its rules that can be provoked here is, once. Changes during a run, which require
+//! a long run, are in `timing_sensitive`.
 
 mod cpu;
 mod data;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use testkit::{Cgroup, Finished, Program, Workplace};
 
-/// Taken by tests that need CPU time, and alone by the one that takes it all.
+/// Shared by tests that need CPU time, and exclusive to the one that takes it all.
 static CPUS: RwLock<()> = RwLock::new(());
 
 /// Until it is dropped, no test takes all CPU time.
@@ -27,8 +27,8 @@ fn without_others() -> RwLockWriteGuard<'static, ()> {
     CPUS.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Taken by tests that compare bytes with the counters of the disk of the build, and alone by the one that reads from it
-/// all the time.
+/// Shared by tests that compare bytes with the counters of the disk of the build, and exclusive to the one that reads
+/// from it all the time.
 static DISK: RwLock<()> = RwLock::new(());
 
 /// Until it is dropped, no test reads from the disk all the time.
@@ -63,7 +63,7 @@ fn is_found(place: &Workplace, name: &str) -> bool {
     findings(place).iter().any(|finding| finding["name"] == name)
 }
 
-/// Skips where the build is on no disk whose bytes are counted as they are.
+/// Skips if the build is not on a disk with reliable byte counters.
 fn counted_disk(place: &Workplace) -> Result<(), String> {
     let environment = &document(place)["targets"][0]["environment"];
     let file_system = environment["mount"]["file_system"].as_str().unwrap_or_default();

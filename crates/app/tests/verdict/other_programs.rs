@@ -1,5 +1,5 @@
-//! CPU time that other programs take. Tests begin in the order of their names, and this one waits until no other needs CPU
-//! time: the last module lets all others begin before it.
+//! CPU time that other programs take. Tests begin in the order of their names, and this one waits until no other needs
+//! CPU time: in the last module, all others begin before it.
 
 use super::{document, found, without_others};
 use testkit::{Running, skip, workplace};
@@ -12,10 +12,10 @@ fn threads_that_wait_for_a_cpu_are_warned_of() {
     if std::fs::read_to_string("/proc/self/schedstat").is_err() {
         skip!("this kernel does not count how long threads wait for a CPU");
     }
-    // Beside two of them, the thread waits for more than half of the time; with less it would be reported as bound by the
-    // CPU. The kernel may leave more on one CPU than on another, so there are five for each.
+    // Beside two of them, the thread waits for more than half of the time; with less it would be reported as bound by
+    // the CPU. The kernel may balance CPUs unevenly, so there are five for each.
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    // The time of one kind is its own, that of the other nearly all the kernel's.
+    // One kind uses user time, the other nearly only system time.
     for busy in ["echo busy; while :; do :; done", "echo busy; exec dd if=/dev/zero of=/dev/null bs=1M 2>/dev/null"] {
         let start = |_| place.tool("sh").arg("-c").arg(busy).start();
         let mut others: Vec<Running> = (0..5 * cpus).map(start).collect();

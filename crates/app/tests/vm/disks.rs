@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a driver may take to show a disk.
+/// Time limit for a driver to show a disk.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Zeros are written so many at a time.
+/// Zeros are written this many bytes at a time.
 const CHUNK: usize = 1 << 20;
 
 /// A disk as the kernel shows it now.
@@ -21,7 +21,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// An `NVMe` disk without a name in the world: 0 or 1.
+    /// An `NVMe` disk without a WWID: 0 or 1.
     pub(crate) fn plain(number: usize) -> Self {
         Self::only(&format!("PLAIN{number}"), |disk| disk.file("device/serial") == Some(format!("PLAIN{number}")))
     }
@@ -31,19 +31,19 @@ impl Disk {
         Self::only("SCSI0", |disk| disk.file("device/wwid").as_deref() == Some("naa.5000c50000000001"))
     }
 
-    /// The one that says that this is its name in the world.
+    /// The disk with this WWID.
     pub(crate) fn with_wwid(wwid: &str) -> Self {
         Self::only(wwid, |disk| disk.file("wwid").as_deref() == Some(wwid))
     }
 
-    /// The namespace with this number in the subsystem that two controllers share: one device, or
-    /// two where the kernel does not join its paths.
+    /// The namespace with this number in the subsystem shared by two controllers: one device, or two if the kernel does
+    /// not join its paths.
     pub(crate) fn shared(namespace: u32, count: usize) -> Vec<Self> {
         let has_number = |disk: &Self| disk.file("nsid") == Some(namespace.to_string());
         Self::all("SHARED", count, |disk| disk.file("device/serial").as_deref() == Some("SHARED") && has_number(disk))
     }
 
-    /// The device with this name, once it is there.
+    /// The device with this name, once it exists.
     pub(crate) fn named(name: &str) -> Self {
         Self::only(name, |disk| disk.name == name)
     }
@@ -69,7 +69,7 @@ impl Disk {
         }
     }
 
-    /// A word that /sys has about it.
+    /// The value of a file about it in /sys.
     pub(crate) fn file(&self, name: &str) -> Option<String> {
         let text = fs::read_to_string(Path::new("/sys/block").join(&self.name).join(name)).ok()?;
         Some(text.trim().to_owned())
@@ -81,7 +81,7 @@ impl Disk {
         Self { path: Path::new("/dev").join(&name), name }
     }
 
-    /// Nothing but zeros on it.
+    /// The disk, overwritten with zeros.
     pub(crate) fn blank(self) -> Self {
         let sectors = fs::read_to_string(Path::new("/sys/class/block").join(&self.name).join("size"));
         let mut left = sectors.expect("a size").trim().parse::<usize>().expect("a number") * 512;
@@ -95,7 +95,7 @@ impl Disk {
         self
     }
 
-    /// The flag that gives it up: the first name that the refusal of a plain write offers.
+    /// The flag that permits writing to it: the first name that the refusal of a plain write offers.
     pub(crate) fn flag(&self, place: &testkit::Workplace) -> String {
         let run = place.write_refused(&[], &self.path, &self.path, &["--destroy="]);
         let (_, rest) = run.stderr.split_once("--destroy=").expect("a flag");

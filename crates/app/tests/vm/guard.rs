@@ -1,17 +1,17 @@
-//! Who uses a disk, and what is on it: partitions, md, the device mapper, LUKS, LVM, swap.
+//! Users and contents of a disk: partitions, md, the device mapper, LUKS, LVM, swap.
 
 use crate::disks::Disk;
 use crate::machine;
 use crate::tools::{Made, ext4, run};
 use testkit::{Holder, Snapshot, Workplace, or_skip};
 
-/// The disk is refused with its own flag, for these reasons.
+/// Checks that the disk is refused with its own flag, for these reasons.
 fn in_use(place: &Workplace, disk: &Disk, flag: &str, reasons: &[&str]) {
     let reasons = [&["in use", "even with --destroy"], reasons].concat();
     place.write_refused(&[flag], &disk.path, &disk.path, &reasons);
 }
 
-/// The disk is refused without a flag, which is printed, and this is said to be on it.
+/// Checks that the disk is refused without a flag, and that the refusal prints the flag and these contents.
 fn holds(place: &Workplace, disk: &Disk, flag: &str, what: &str) {
     let holds = format!("its contents: {what}");
     let run = place.write_refused(&[], &disk.path, &disk.path, &[&holds, flag]);
@@ -54,11 +54,11 @@ fn a_partitioned_disk_and_its_partitions() {
     let mounted = or_skip!(Made::mounted(&place, &first.path));
     in_use(&place, &disk, &flag, &["mounted at", &first.name, "one of its partitions"]);
     in_use(&place, &first, &format!("{flag}-part1"), &["mounted at"]);
-    // The disk's flag does not stand for a partition, nor one partition's for another.
+    // The disk's flag does not permit a partition, nor one partition's another.
     for wrong in [&flag, &format!("{flag}-part1")] {
         place.write_refused(&[wrong], &second.path, &second.path, &[&flag_of_second]);
     }
-    // A neighbour of what is mounted may be used, and only it is written to.
+    // A neighbour of a mounted partition may be used, and only it is written to.
     let before = Snapshot::of(&first.path).checksum;
     place.write_to(&[&flag_of_second], &second.path).expect_status(0);
     assert_eq!(Snapshot::of(&first.path).checksum, before);
@@ -164,7 +164,7 @@ fn snapshots_and_thin_volumes() {
         let mapped = Disk::named("dm-0");
         place.write_refused(&["--destroy=row"], &mapped.path, &mapped.path, &["must not be written to", kind]);
     }
-    // The first blocks of the pool's own records are zeros: it makes them anew.
+    // The first blocks of the pool's metadata are zeros: it creates them again.
     let _store = Disk::plain(1).blank();
     let pool = format!("dmsetup create pool --table '0 8192 thin-pool {store} {origin} 128 0'");
     let _pool = or_skip!(Made::by(&place, &pool, "dmsetup remove pool"));

@@ -10,7 +10,7 @@ use testkit::{Workplace, or_skip};
 const CREATED: &str = "dmsetup create flaky --table";
 const REMOVED: &str = "dmsetup remove --retry flaky";
 
-/// The device that treats what goes to a blank disk like this, all the time if there are any features, else never.
+/// A device that treats writes to a blank disk like this, all the time if there are any features, else never.
 fn table(disk: &Disk, features: &str) -> String {
     let sectors = disk.file("size").expect("a size");
     let (up, down) = if features.is_empty() { (3600, 0) } else { (0, 3600) };

@@ -1,6 +1,5 @@
-//! What takes disks, drivers and a kernel of one's own: run in a virtual machine by
-//! `cargo xtask vm-test`, skipped everywhere else. The tests share the machine's disks and load and
-//! unload its drivers, so they run one at a time.
+//! Tests that require exclusive disks, drivers and a kernel: run in a virtual machine by `cargo xtask vm-test`, skipped
+//! everywhere else. The tests share the machine's disks and load and unload its drivers, so they run one at a time.
 
 mod disks;
 mod guard;
@@ -13,8 +12,8 @@ mod power_cut;
 mod stacks;
 mod tools;
 
-/// A workplace in the virtual machine. Only its kernel was started with this word: on any other
-/// machine the disks may be somebody's.
+/// A workplace in the virtual machine. Only its kernel was started with this word: on any other machine the disks may
+/// be in use.
 macro_rules! machine {
     () => {{
         let words = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();

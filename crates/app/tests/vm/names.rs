@@ -1,11 +1,11 @@
-//! What a disk may be called to give it up: its names in the world and its serial number.
+//! Names of a disk that permit writing to it: its WWIDs and its serial number.
 
 use crate::disks::Disk;
 use crate::machine;
 use crate::tools::{Made, run};
 use testkit::{Workplace, or_skip};
 
-/// The first of these is offered, each of them allows to write, and no other name does.
+/// Checks that the first of these is offered, each of them permits writing, and no other name does.
 fn is_known_by(place: &Workplace, disk: &Disk, names: &[&str]) {
     let flag = |name: &str| format!("--destroy={name}");
     assert_eq!(disk.flag(place), flag(names[0]));
@@ -47,7 +47,7 @@ fn scsi_by_its_world_wide_name_and_serial_number() {
     is_known_by(&place, &Disk::scsi().blank(), &["naa.5000c50000000001", "SCSI0"]);
 }
 
-/// Exports the file at `$1` to this very machine over TCP.
+/// Exports the file at `$1` to this machine over TCP.
 const EXPORT: &str = r#"
 set -e
 cd /sys/kernel/config/nvmet

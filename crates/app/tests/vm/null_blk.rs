@@ -1,4 +1,4 @@
-//! The kernel's device without a medium: what it counts and how long it takes is known.
+//! The kernel's device without a medium: its counts and service times are known.
 
 use crate::disks::Disk;
 use crate::machine;
@@ -25,8 +25,8 @@ fn the_kernel_counts_what_is_reported() {
         run.expect_status(0);
         let after = counted(&disk);
         let report = Report::of(&run.stdout);
-        // Looking at the disk beforehand reads samples of it, for marks and for zeros; at the end some
-        // operations are still under way.
+        // Checks of the disk beforehand read samples of it, for marks and for zeros; at the end some operations are
+        // still in flight.
         let looks = 4000;
         for (kind, reported, beyond) in [(0, report.read.sum.ios, looks), (1, report.write.sum.ios, 0)] {
             let done = after[kind] - before[kind];
@@ -54,7 +54,7 @@ fn an_operation_takes_at_least_as_long_as_the_device_takes() {
     }
 }
 
-/// What this program and the way to the device may add to its time, in microseconds, where a real CPU runs it.
+/// Maximum time in microseconds that this program and the path to the device may add, on a real CPU.
 const ADDED_US_MAX: f64 = 30.0;
 
 /// Mean time of a read at the device since `before`, in microseconds: reads and their milliseconds.
@@ -69,7 +69,7 @@ fn reads_and_ms(disk: &Disk) -> [u64; 2] {
     [fields[0], fields[3]]
 }
 
-/// True if the machine is run by KVM, false if its CPU is emulated.
+/// True if the machine runs under KVM, false if its CPU is emulated.
 fn is_on_real_cpu() -> bool {
     let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
     std::fs::read_to_string(clocks).is_ok_and(|clocks| clocks.contains("kvm-clock"))
@@ -92,7 +92,7 @@ fn a_device_of_known_microseconds_takes_these_and_little_more() {
             let mean_us: f64 =
                 report.total.sum_of("AvgLat").and_then(|ms| ms.parse().ok()).map_or(0.0, |ms: f64| ms * 1e3);
             assert!(mean_us >= f64::from(device_us), "{words}: the device takes {device_us} µs\n{run}");
-            // An emulated CPU takes a hundred times as long for the way there and back, and that differs.
+            // An emulated CPU takes a hundred times as long for the path there and back, and that varies.
             let added_us_max = if is_on_real_cpu() { ADDED_US_MAX } else { f64::INFINITY };
             let added_us = mean_us - at_device_us;
             assert!((-1.0..=added_us_max).contains(&added_us), "{words}: {at_device_us} µs at the device\n{run}");

@@ -1,4 +1,4 @@
-//! One namespace, two controllers: joined by the kernel, by the device mapper, or by nobody.
+//! One namespace, two controllers: joined by the kernel, by the device mapper, or not at all.
 
 use crate::disks::Disk;
 use crate::machine;
@@ -46,7 +46,7 @@ fn another_path_that_is_in_use_forbids_this_one() {
     let mapped = or_skip!(Made::by(&place, &table, "dmsetup remove row"));
     both(&["in use", "part of dm-0", &other.name, ELSEWHERE]);
     drop(mapped);
-    // The second namespace is another storage.
+    // The second namespace is different storage.
     let holder = Holder::open(&place, &Disk::shared(2, 2)[0].path);
     place.write_to(&[FLAG], &this.path).expect_status(0);
     drop(holder);
@@ -84,7 +84,7 @@ fn paths_below_the_device_mapper_s_multipath() {
     }
     assert_eq!(joined.flag(&place), "--destroy=mpath-row");
     place.write_to(&["--destroy=mpath-row"], &joined.path).expect_status(0);
-    // What is mounted above is in use below.
+    // A device mounted above is in use below.
     or_skip!(ext4(&place, &joined.path));
     let _mounted = or_skip!(Made::mounted(&place, &joined.path));
     place.write_refused(&["--destroy=mpath-row"], &joined.path, &joined.path, &["in use", "mounted at"]);

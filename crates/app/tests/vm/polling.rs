@@ -6,8 +6,7 @@ use crate::tools::Driver;
 use std::fs;
 use testkit::{Report, or_skip};
 
-/// Interrupts so far of the queues for I/O of all `NVMe` controllers. Their queue 0 takes commands
-/// of administration.
+/// Interrupts so far of the I/O queues of all `NVMe` controllers. Their queue 0 is the admin queue.
 fn interrupts() -> u64 {
     let text = fs::read_to_string("/proc/interrupts").expect("a table");
     let is_of_queue = |line: &&str| {
@@ -24,14 +23,14 @@ fn a_device_with_poll_queues_sends_no_interrupts() {
     let place = machine!();
     let _polled = or_skip!(Driver::with(&place, "nvme", "poll_queues=2"));
     let disk = Disk::plain(0).blank();
-    // I/Os and the interrupts meanwhile.
+    // I/Os and the interrupts in the meantime.
     let read = |words: &str| {
         let before = interrupts();
         let run = place.diskspd("-d1 -W0 -b4K -Su").args(words).arg(&disk.path).run();
         run.expect_status(0);
         (Report::of(&run.stdout).total.sum.ios, interrupts() - before)
     };
-    // Something else may look at a disk now and then.
+    // Other programs may access a disk occasionally.
     let few = 50;
     let (ios, announced) = read("-r -o1");
     assert!(announced > few, "they are counted: {announced} for {ios} I/Os");

@@ -1,5 +1,5 @@
-//! `--verify --journal` on a device whose writes are recorded (dm-log-writes), so that a power cut after any of them can
-//! be made.
+//! `--verify --journal` on a device whose writes are recorded (dm-log-writes), so that a power cut after any of them
+//! can be simulated.
 
 use crate::disks::Disk;
 use crate::machine;
@@ -9,12 +9,12 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 use testkit::{LoopDevice, Workplace, or_skip};
 
-/// Cuts that lose only what no flush had covered.
+/// Number of cuts that lose only writes not covered by a flush.
 const CUTS: u64 = 10;
 
 /// A write or flush that the device recorded, in this order.
 struct Recorded {
-    /// What the device had completed before is durable.
+    /// True if all writes that had completed before are durable.
     flushes: bool,
     offset: u64,
     data: Vec<u8>,
@@ -39,7 +39,7 @@ fn recorded(log: &[u8]) -> Vec<Recorded> {
     records
 }
 
-/// A load on a device that records, killed; what was recorded by then.
+/// A load on a recording device, killed; returns the records up to then.
 fn killed_load(place: &Workplace, device: &Disk) -> Result<Vec<Recorded>, String> {
     std::fs::create_dir(place.path("journal")).expect("a folder");
     let load = "-v -d60 -W0 -b4K -r -w100 -o8 -t2 -Su --fdatasync-every=8 --verify --journal=journal --journal-here \
@@ -55,7 +55,7 @@ fn killed_load(place: &Workplace, device: &Disk) -> Result<Vec<Recorded>, String
     Ok(records)
 }
 
-/// The disk as it is after these writes only.
+/// Restores the disk to its state after these writes only.
 fn rewrite<'a>(disk: &Disk, writes: impl Iterator<Item = (&'a Recorded, usize)>) {
     let file = File::options().write(true).open(&disk.clone().blank().path).expect("our own disk");
     for (record, bytes) in writes {
@@ -82,7 +82,7 @@ fn what_was_flushed_before_a_cut_is_there_and_its_loss_is_found() {
 
     let mut rng = hot::rng::Rng::new(1);
     for _ in 0..CUTS {
-        // All that the last flush covered, and any of the rest, of which some is torn.
+        // All writes covered by the last flush, and any of the rest, of which some are torn.
         let writes: Vec<(&Recorded, usize)> = (0..)
             .zip(&records)
             .filter_map(|(at, record)| match rng.below(4) {
@@ -96,7 +96,7 @@ fn what_was_flushed_before_a_cut_is_there_and_its_loss_is_found() {
         verify().expect_status(0);
     }
 
-    // Flushes that lost what they covered, though they had completed.
+    // Flushes that lost the writes that they covered, though they had completed.
     let kept = &records[..=flushes[flushes.len() - 20]];
     rewrite(&disk, kept.iter().map(|record| (record, record.data.len())));
     verify().expect_status(5).expect_stdout(&["CORRUPT", "lost: "]);

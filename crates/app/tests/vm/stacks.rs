@@ -1,4 +1,4 @@
-//! Devices on devices, and what is told of them.
+//! Stacked devices, and reports on them.
 
 use crate::disks::Disk;
 use crate::machine;
@@ -104,7 +104,7 @@ fn the_monitor_sees_every_level_of_a_stack() {
     let written =
         |name: &str| -> u64 { lines.iter().filter_map(|line| line["devices"][name]["write"]["bytes"].as_u64()).sum() };
     assert_eq!(lines[0]["devices"][0]["mapped_name"], "row");
-    // The file is made, then written again; the journal is small beside it.
+    // The file is created, then written again; the journal is small in comparison.
     let least = (2 << 20) + 200 * (64 << 10);
     for name in ["dm-0", "md0", &first, &second] {
         assert!(written(name) >= least, "{name}: {} of {least}", written(name));

@@ -1,4 +1,4 @@
-//! Tools that set something up, and what takes it down again.
+//! Tools that set up devices, and their removal.
 
 use std::path::Path;
 use testkit::{Finished, Workplace, tool};
@@ -6,13 +6,13 @@ use testkit::{Finished, Workplace, tool};
 /// Runs a line in a shell; skips the test if its tool is missing, fails it if the tool does.
 pub(crate) fn run(place: &Workplace, line: &str) -> Result<Finished, String> {
     tool(line.split_whitespace().next().unwrap_or_default())?;
-    // Nobody answers in this machine: there is no udev.
+    // There is no udev in this machine to wait for.
     let run = place.tool("sh").env("DM_DISABLE_UDEV", "1").arg("-c").arg(line).run();
     run.expect_status(0);
     Ok(run)
 }
 
-/// Something that a line set up; another one takes it down when this is dropped.
+/// A device set up by one line, and removed by another when this is dropped.
 pub(crate) struct Made<'a> {
     place: &'a Workplace,
     undo: String,
@@ -24,7 +24,7 @@ impl<'a> Made<'a> {
         Ok(Self { place, undo: undo.to_owned() })
     }
 
-    /// What a device has on it, mounted so that nothing changes it.
+    /// The contents of a device, mounted read-only.
     pub(crate) fn mounted(place: &'a Workplace, device: &Path) -> Result<Self, String> {
         let point = place.path("mounted");
         std::fs::create_dir_all(&point).expect("a folder");
@@ -41,13 +41,13 @@ impl Drop for Made<'_> {
     }
 }
 
-/// A driver that was loaded with other options than the machine starts it with.
+/// A driver loaded with options other than those at boot.
 pub(crate) struct Driver<'a> {
     _made: Made<'a>,
 }
 
 impl<'a> Driver<'a> {
-    /// `module` with this option. The driver of `NVMe` disks is there already, and loaded anew.
+    /// `module` with this option. The driver of `NVMe` disks is already present, and is reloaded.
     pub(crate) fn with(place: &'a Workplace, module: &str, option: &str) -> Result<Self, String> {
         let unload = "unload nvmet_tcp nvme_tcp nvme_fabrics nvmet nvme nvme_core";
         let (load, restore) = if module.starts_with("nvme") {

@@ -1,22 +1,25 @@
 //! The first pass: options, our own options, targets.
 
-use super::{Command, TypedStream};
+use super::LineCommand;
 use crate::builder::{Builder, Given};
-use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow, Repeat};
 use crate::request::{Environment, Overrides, ParseFailure, RunOptions};
-use crate::{file_name, help, subcommand, targets};
+use crate::shell::Shell;
+use crate::typed_stream::TypedStream;
+use crate::{file_name, subcommand_names, targets};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Dashes that word processors make of a hyphen: en dash, em dash, minus sign.
+/// Dashes that word processors substitute for a hyphen: en dash, em dash, minus sign.
 const TYPOGRAPHIC_DASHES: [char; 3] = ['\u{2013}', '\u{2014}', '\u{2212}'];
 
-/// What the first pass found.
+/// The result of the first pass.
 pub(super) enum Scanned {
-    /// `--help`, `--version` and their kind: nothing else counts.
-    Answer(Command),
+    /// `--help`, with the words after it.
+    Help(Vec<OsString>),
+    /// `--version` and similar: the other arguments are ignored.
+    Answer(LineCommand),
     Line(Line),
 }
 
@@ -25,13 +28,13 @@ pub(super) enum Scanned {
 pub(super) struct Line {
     pub(super) short: Vec<ShortOption>,
     pub(super) options: RunOptions,
-    /// What our own options say about the profile.
+    /// Settings of the profile by our own options.
     pub(super) overrides: Overrides,
     /// `--stream`.
     pub(super) streams: Vec<TypedStream>,
     pub(super) targets: Vec<OsString>,
     pub(super) warnings: Vec<String>,
-    /// Options of ours that cannot be given again.
+    /// Options of ours that must not be given again.
     given_once: BTreeSet<&'static str>,
 }
 
@@ -114,18 +117,21 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
                 .map_err(|reason| ParseFailure::because(format!("{name} {reason}")))?;
         }
         match name {
-            "--help" => return answer_help(value.as_deref(), rest.as_slice()).map(Scanned::Answer),
+            "--help" => {
+                let words = value.into_iter().map(OsString::from).chain(rest.cloned());
+                return Ok(Scanned::Help(words.collect()));
+            }
             "--man" => return answer_man(value.as_deref()),
             "--completions" => return answer_completions(&value.unwrap_or_default()),
-            "--version" => return Ok(Scanned::Answer(Command::Version)),
+            "--version" => return Ok(Scanned::Answer(LineCommand::Version)),
             _ => apply_own(row, &dashed.typed, value.as_deref().unwrap_or_default(), &mut line, environment)?,
         }
     }
     Ok(Scanned::Line(line))
 }
 
-/// Refuses a number that stands apart from its option: without a value some options mean something else, and the
-/// number would be a target.
+/// Refuses a number separated from its option: without a value some options have another meaning, and the number would
+/// be a target.
 fn refuse_separate_value(
     option: &str,
     next: Option<&OsString>,
@@ -150,26 +156,13 @@ fn text_value(name: &str, value: &OsStr) -> Result<String, ParseFailure> {
     })
 }
 
-/// The help for a word, or for several, such as `raw disk`.
-pub(super) fn answer_help(word: Option<&str>, more: &[OsString]) -> Result<Command, ParseFailure> {
-    let Some(word) = word else { return Ok(Command::Help(None)) };
-    let more = more.iter().filter_map(|word| word.to_str()).take_while(|word| !word.starts_with('-'));
-    let words = std::iter::once(word).chain(more).collect::<Vec<_>>().join(" ");
-    // What follows an option may be a target.
-    let topic = [words.as_str(), word].into_iter().find(|topic| help::topic(topic).is_some());
-    topic.map(|topic| Command::Help(Some(topic.to_owned()))).ok_or_else(|| {
-        let near = help::near(&words).join(", ");
-        ParseFailure::because(format!("no help for '{words}'; nearest: {near}; --help lists all options"))
-    })
-}
-
 fn answer_man(name: Option<&str>) -> Result<Scanned, ParseFailure> {
-    let Some(name) = name else { return Ok(Scanned::Answer(Command::Man(None))) };
-    let found = subcommand::find(OsStr::new(name)).ok_or_else(|| {
-        let all = subcommand::NAMES.join(", ");
+    let Some(name) = name else { return Ok(Scanned::Answer(LineCommand::Man(None))) };
+    let found = subcommand_names::find(OsStr::new(name)).ok_or_else(|| {
+        let all = subcommand_names::NAMES.join(", ");
         ParseFailure::because(format!("no man page for '{name}' (expected: {all}; --man alone is the page of diskspd)"))
     })?;
-    Ok(Scanned::Answer(Command::Man(Some(found))))
+    Ok(Scanned::Answer(LineCommand::Man(Some(found))))
 }
 
 fn answer_completions(shell: &str) -> Result<Scanned, ParseFailure> {
@@ -177,7 +170,7 @@ fn answer_completions(shell: &str) -> Result<Scanned, ParseFailure> {
     let all = Shell::ALL.map(Shell::name).join(", ");
     let found = found
         .ok_or_else(|| ParseFailure::because(format!("no completions for the shell '{shell}' (expected: {all})")))?;
-    Ok(Scanned::Answer(Command::Completions(found)))
+    Ok(Scanned::Answer(LineCommand::Completions(found)))
 }
 
 fn apply_own(
@@ -223,7 +216,7 @@ fn as_option(argument: &OsStr, environment: &dyn Environment) -> Result<Option<D
     } else if let Some(behind) = text.strip_prefix(TYPOGRAPHIC_DASHES)
         && !environment.file_exists(Path::new(argument))
     {
-        // Word processors make one long dash of two hyphens.
+        // Word processors replace two hyphens by one long dash.
         let long = format!("--{behind}");
         if options::find_long(long.split('=').next().unwrap_or_default()).is_some() {
             long

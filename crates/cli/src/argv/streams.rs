@@ -1,52 +1,28 @@
-//! `--stream`: targets whose options follow the grammar of a command line within one word.
+//! `--stream` and `--mix`: targets whose options follow the grammar of a command line within one word.
 
 use super::scan::{self, Scanned};
 use super::{Line, apply};
 use crate::builder::{Builder, TargetSettings};
 use crate::options::{Pass, Scope};
 use crate::request::{Environment, ParseFailure};
+use crate::typed_stream::{PartKind, TypedStream};
 use crate::words::row_of;
-use model::profile::{CacheMode, StreamName, Target};
+use model::profile::{CacheMode, Target};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A stream as it was typed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TypedStream {
-    name: StreamName,
-    /// Its options, then its targets.
-    words: Vec<String>,
-}
-
 impl TypedStream {
-    /// `NAME: options and targets`
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let missing = || {
-            format!(
-                "'{text}' has no name (expected: a name, a colon, then options and targets, as in 'oltp: -b8K -r -w30')"
-            )
-        };
-        let (name, rest) = text.split_once(':').ok_or_else(missing)?;
-        let name = StreamName::parse(name.trim())?;
-        let words = words(rest).map_err(|fault| format!("stream '{name}': {fault}"))?;
-        Ok(Self { name, words })
-    }
-
-    pub(crate) fn name(&self) -> &StreamName {
-        &self.name
-    }
-
-    /// A failure, at this stream.
+    /// A failure in this stream.
     fn failure(&self, failure: ParseFailure) -> ParseFailure {
         let placed = |message: String| match message.split_once(": ") {
-            Some((kind @ ("ERROR" | "WARNING"), text)) => format!("{kind}: stream '{}': {text}", self.name),
+            Some((kind @ ("ERROR" | "WARNING"), text)) => format!("{kind}: {}: {text}", self.kind),
             _ => message,
         };
         ParseFailure { messages: failure.messages.into_iter().map(placed).collect(), ..failure }
     }
 
-    /// Its targets with their settings. What it does not say is as in `defaults`; without targets of its own it has
-    /// those `of_line`.
+    /// Its targets with their settings. Settings that it does not give are those of `defaults`; without targets of its
+    /// own it has those `of_line`.
     fn targets(
         &self,
         defaults: &Target,
@@ -58,7 +34,10 @@ impl TypedStream {
         let args: Vec<OsString> = self.words.iter().map(OsString::from).collect();
         // Options that are answered have been refused.
         let Scanned::Line(line) = scan::scan(&args, environment)? else { return Ok(Vec::new()) };
-        let mut settings = Target { stream: Some(self.name.clone()), ..defaults.clone() };
+        let mut settings = match &self.kind {
+            PartKind::Stream(name) => Target { stream: Some(name.clone()), ..defaults.clone() },
+            PartKind::Mix { weight } => Target { weight: *weight, ..defaults.clone() },
+        };
         forget_replaced(&self.words, &mut settings);
         let mut builder = Builder { target: TargetSettings(settings), ..Builder::default() };
         apply(Pass::One, &line.short, &mut builder, environment)?;
@@ -66,7 +45,7 @@ impl TypedStream {
         let mut settings = builder.target.0;
         line.overrides.apply_to_target(&mut settings);
         let own = line.warnings.into_iter().chain(builder.warnings);
-        warnings.extend(own.map(|warning| format!("stream '{}': {warning}", self.name)));
+        warnings.extend(own.map(|warning| format!("{}: {warning}", self.kind)));
         let paths = if line.targets.is_empty() { of_line } else { &line.targets };
         if paths.is_empty() {
             return Err(ParseFailure::because(
@@ -77,7 +56,7 @@ impl TypedStream {
         Ok(paths.iter().map(|path| Target { path: PathBuf::from(path), ..settings.clone() }).collect())
     }
 
-    /// Refuses options that no target has.
+    /// Refuses options that do not apply to targets.
     fn check_scopes(&self) -> Result<(), ParseFailure> {
         for word in self.words.iter().take_while(|word| *word != "--") {
             let Some(row) = row_of(word).filter(|row| row.scope != Scope::Target) else { continue };
@@ -86,8 +65,9 @@ impl TypedStream {
                 Scope::Profile | Scope::Invocation => "it applies to the whole run",
             };
             return Err(ParseFailure::because(format!(
-                "'{word}' is not an option of a target: {place}; give {} outside of --stream",
-                row.name
+                "'{word}' is not an option of a target: {place}; give {} outside of {}",
+                row.name,
+                self.option()
             )));
         }
         Ok(())
@@ -107,19 +87,20 @@ pub(super) fn targets(
         let of_stream = stream.targets(&defaults, &line.targets, &mut builder.warnings, environment);
         targets.extend(of_stream.map_err(|failure| stream.failure(failure))?);
     }
-    // A stream without targets of its own uses all of the line's.
+    // A stream without targets uses all of the line's.
     let unused = line.targets.iter().find(|path| targets.iter().all(|target| target.path.as_os_str() != *path));
     if let Some(path) = unused {
         return Err(ParseFailure::because(format!(
-            "target '{}' is not used: every stream names its own targets",
-            path.display()
+            "target '{}' is not used: every {} names its own targets",
+            path.display(),
+            line.streams.first().map_or("--stream", TypedStream::option)
         )));
     }
     Ok(targets)
 }
 
 /// Clears defaults that an option inside the stream replaces as a whole, as if they had not been given: those that
-/// would otherwise conflict with it or remain beside it.
+/// would otherwise conflict with it or remain in effect.
 fn forget_replaced(words: &[String], settings: &mut Target) {
     let has = |names: &[&str]| words.iter().filter_map(|word| row_of(word)).any(|row| names.contains(&row.name));
     if has(&["-s", "--append"]) {
@@ -144,38 +125,11 @@ fn forget_replaced(words: &[String], settings: &mut Target) {
     }
 }
 
-/// The words of a text. Blanks separate them, except between quotation marks of either kind and after a backslash.
-fn words(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut open_quote = None;
-    let mut rest = text.chars();
-    while let Some(character) = rest.next() {
-        match (open_quote, character) {
-            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
-            (None, quote @ ('\'' | '"')) => {
-                open_quote = Some(quote);
-                word.get_or_insert_default();
-            }
-            (Some(quote), end) if quote == end => open_quote = None,
-            (None | Some('"'), '\\') => {
-                let next = rest.next().ok_or("nothing follows the backslash at the end")?;
-                word.get_or_insert_default().push(next);
-            }
-            (_, character) => word.get_or_insert_default().push(character),
-        }
-    }
-    if let Some(quote) = open_quote {
-        return Err(format!("the quotation mark {quote} is not closed"));
-    }
-    words.extend(word);
-    Ok(words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::argv::Command;
+    use crate::argv::LineCommand;
+    use crate::command::Command;
     use crate::request::FakeEnv;
     use model::profile::{Throughput, TimeSpan};
     use model::units::Bytes;
@@ -183,7 +137,7 @@ mod tests {
     fn parse(args: &[&str]) -> Result<TimeSpan, String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         match crate::parse(&args, &FakeEnv) {
-            Ok(Command::Run(mut request)) => Ok(request.profile.time_spans.remove(0)),
+            Ok(Command::Line(LineCommand::Run(mut request))) => Ok(request.profile.time_spans.remove(0)),
             Ok(other) => panic!("{args:?}: {other:?}"),
             Err(failure) => {
                 assert_eq!(failure.exit_status, 3);
@@ -224,6 +178,16 @@ mod tests {
         assert_eq!((backup.block_size, backup.outstanding, backup.write_percent), (Bytes(1 << 20), 4, 20));
         assert_eq!((backup.threads, backup.cache_mode, backup.write_through), (1, CacheMode::Unbuffered, true));
         assert_eq!((log.cache_mode, log.write_through, span.duration_s), (CacheMode::Cached, true, 3));
+    }
+
+    #[test]
+    fn parts_of_a_mix_have_weights_and_share_the_threads() {
+        let span =
+            span(&["-F2", "-O8", "-Sh", "--mix", "3: -b8K -r", "--mix=1: -b64K -w100", "--mix=1: -b64K -w100", "f"]);
+        let seen: Vec<_> = span.targets.iter().map(|of| (of.weight, of.block_size.0, of.write_percent)).collect();
+        assert_eq!(seen, [(3, 8192, 0), (1, 65536, 100), (1, 65536, 100)]);
+        assert!(span.targets.iter().all(|of| of.stream.is_none() && of.cache_mode == CacheMode::Unbuffered));
+        assert_eq!((span.thread_count, span.request_count), (2, 8));
     }
 
     #[test]
@@ -271,6 +235,16 @@ mod tests {
             (&["--stream=a: f", "g"], "target 'g' is not used"),
             (&["--stream=a: -r", "-Xp.xml"], "--stream cannot be combined with an XML profile (-X) or a job file"),
             (&["--stream=a: #1"], "is a Windows physical drive"),
+            (&["--mix=a: -r", "f"], "'a: -r' has no weight (expected: 1 to 1000000, a colon"),
+            (&["--mix=0: -r", "f"], "has no weight"),
+            (
+                &["--mix=1: -d5", "f"],
+                "mix '1': '-d5' is not an option of a target: it applies to all threads of the run; give -d outside of --mix",
+            ),
+            (&["--mix=1: -q", "f"], "ERROR: mix '1': invalid option: '-q'"),
+            (&["--mix=1: -r", "--stream=a: -r", "f"], "--stream and --mix cannot be used together"),
+            (&["--stream=a: -r", "--mix=1: -r", "f"], "--stream and --mix cannot be used together"),
+            (&["--mix=1: -r", "-Xp.xml"], "--mix cannot be combined with an XML profile (-X) or a job file"),
         ] {
             let failure = parse(args).expect_err(&args.join(" "));
             assert!(failure.contains(expected), "{args:?}: {failure}");

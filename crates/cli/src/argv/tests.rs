@@ -1,14 +1,16 @@
 mod as_typed;
 
-use super::*;
-use crate::request::{Events, Overrides, RunOptions};
+use super::LineCommand;
+use crate::command::{Command, parse};
+use crate::options;
+use crate::request::{Environment, Events, Overrides, ParseFailure, RunOptions, RunRequest};
 use model::affinity::AffinityEntry;
 use model::profile::*;
 use model::units::Bytes;
 use model::validate::{Purpose, validate};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
@@ -33,11 +35,11 @@ fn parse_line(line: &[&str]) -> Result<Command, ParseFailure> {
     parse(&args, &Machine::default())
 }
 
-/// A line of arguments without blanks.
+/// Parses a line of arguments without blanks.
 fn run(line: &str) -> RunRequest {
     let args: Vec<&str> = line.split_whitespace().collect();
     match parse_line(&args) {
-        Ok(Command::Run(request)) => request,
+        Ok(Command::Line(LineCommand::Run(request))) => request,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -61,7 +63,7 @@ fn failure(line: &str) -> String {
     }
 }
 
-/// Each line fails, naming the argument and the words.
+/// Checks that each line fails, and that the message has the argument and these words.
 fn assert_failures(cases: &[(&str, &str)]) {
     for (line, word) in cases {
         let message = failure(line);
@@ -84,21 +86,24 @@ fn no_option_gives_the_defaults() {
 
 #[test]
 fn what_is_no_run() {
-    assert_eq!(parse_line(&[]), Ok(Command::UsageWithoutArguments));
-    assert_eq!(parse_line(&["-?"]), Ok(Command::Usage));
-    assert_eq!(parse_line(&["/?"]), Ok(Command::Usage));
-    assert_eq!(parse_line(&["-r", "-?", "-q", "f"]), Ok(Command::Usage));
-    assert_eq!(parse_line(&["--version", "-q"]), Ok(Command::Version));
+    assert_eq!(parse_line(&[]), Ok(Command::Line(LineCommand::UsageWithoutArguments)));
+    assert_eq!(parse_line(&["-?"]), Ok(Command::Line(LineCommand::Usage)));
+    assert_eq!(parse_line(&["/?"]), Ok(Command::Line(LineCommand::Usage)));
+    assert_eq!(parse_line(&["-r", "-?", "-q", "f"]), Ok(Command::Line(LineCommand::Usage)));
+    assert_eq!(parse_line(&["--version", "-q"]), Ok(Command::Line(LineCommand::Version)));
     assert_eq!(parse_line(&["-q", "--help"]), Ok(Command::Help(None)));
     for topic in [&["--help", "-rd"][..], &["--help=-rd"]] {
         assert_eq!(parse_line(topic), Ok(Command::Help(Some("-rd".to_owned()))));
     }
-    assert_eq!(parse_line(&["-Rs"]), Ok(Command::SystemInformation(ResultFormat::Text)));
-    assert_eq!(parse_line(&["-Rstext"]), Ok(Command::SystemInformation(ResultFormat::Text)));
-    assert_eq!(parse_line(&["-Rsxml"]), Ok(Command::SystemInformation(ResultFormat::Xml)));
+    assert_eq!(parse_line(&["-Rs"]), Ok(Command::Line(LineCommand::SystemInformation(ResultFormat::Text))));
+    assert_eq!(parse_line(&["-Rstext"]), Ok(Command::Line(LineCommand::SystemInformation(ResultFormat::Text))));
+    assert_eq!(parse_line(&["-Rsxml"]), Ok(Command::Line(LineCommand::SystemInformation(ResultFormat::Xml))));
     assert_eq!(
         parse_line(&["-yeA", "-yeB b"]),
-        Ok(Command::SignalEvents { names: vec!["A".to_owned(), "B b".to_owned()], warnings: vec![] })
+        Ok(Command::Line(LineCommand::SignalEvents {
+            names: vec!["A".to_owned(), "B b".to_owned()],
+            warnings: vec![]
+        }))
     );
 }
 
@@ -384,7 +389,7 @@ fn results_and_profiles() {
     let show = |line: &str| {
         let args: Vec<&str> = line.split_whitespace().collect();
         match parse_line(&args) {
-            Ok(Command::ShowProfile(request)) => request.format,
+            Ok(Command::Line(LineCommand::ShowProfile(request))) => request.format,
             other => panic!("{line}: {other:?}"),
         }
     };
@@ -404,7 +409,7 @@ fn profiles_from_files() {
     let load = |line: &str| {
         let args: Vec<&str> = line.split_whitespace().collect();
         match parse_line(&args) {
-            Ok(Command::LoadProfile(request)) => request,
+            Ok(Command::Line(LineCommand::LoadProfile(request))) => request,
             other => panic!("{line}: {other:?}"),
         }
     };
@@ -428,12 +433,12 @@ fn profiles_from_files() {
 
 #[test]
 fn overrides_reach_every_timespan() {
-    // What is not said stays.
+    // Settings that are not given remain.
     let own = settings::LINUX_IN_TIME_SPAN.iter().filter(|setting| setting.element != "MaxWriteBytes");
     let examples: Vec<&str> = own.clone().filter_map(|setting| Some(setting.own?.example)).collect();
     let line = format!("-Xp.xml -d1 -W2 -C3 -z4 -v -Rxml --metrics=1 --skew=zipf:1.1 {}", examples.join(" "));
     let overrides = match parse_line(&line.split_whitespace().collect::<Vec<_>>()) {
-        Ok(Command::LoadProfile(request)) => request.overrides,
+        Ok(Command::Line(LineCommand::LoadProfile(request))) => request.overrides,
         other => panic!("{other:?}"),
     };
     let before = TimeSpan {
@@ -506,7 +511,7 @@ fn two_dashes_end_the_options() {
     assert_failures(&[("-b4K --", "at least one target")]);
 }
 
-/// Arguments near enough to real ones to reach every parser.
+/// Arguments similar enough to real ones to reach every parser.
 fn argument() -> impl Strategy<Value = OsString> {
     let names: Vec<&'static str> = options::all().map(|row| row.name).collect();
     prop_oneof![
@@ -522,7 +527,7 @@ proptest! {
     #[test]
     fn no_command_line_is_too_strange(args in prop::collection::vec(argument(), 0..6)) {
         match parse(&args, &Machine::default()) {
-            Ok(Command::Run(request)) => {
+            Ok(Command::Line(LineCommand::Run(request))) => {
                 let _ = validate(&request.profile, Purpose::Run);
                 let _ = crate::write_profile(&request.profile, ResultFormat::Xml);
             }

@@ -103,7 +103,7 @@ fn options(text: &mut String, options: &[Completed]) {
     let _ = writeln!(text, "        -*) _diskspd_words '{}' \"$word\"; return ;;\n        esac", words.join(" "));
 }
 
-/// The command that offers values that begin with what is typed.
+/// The command that offers values with the typed prefix.
 fn offer(value: &Value, typed: &str) -> String {
     match value {
         Value::None | Value::Free => ":".to_owned(),

@@ -63,7 +63,7 @@ fn line(text: &mut String, condition: &str, option: &Completed) {
     let _ = writeln!(text, "complete -c diskspd -n '{condition}' {name}{value} -d {}", quoted(&option.summary));
 }
 
-/// Values other than files, which fish offers without being asked.
+/// Values other than files, which fish offers by default.
 fn offer(value: &Value) -> Option<String> {
     match value {
         Value::None | Value::Free | Value::File => None,

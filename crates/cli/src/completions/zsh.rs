@@ -98,7 +98,7 @@ fn offer(value: &Value) -> String {
     }
 }
 
-/// `'name:summary'`, in which a colon of the name is no end of it.
+/// `'name:summary'`, with colons in the name escaped.
 fn described(name: &str, summary: &str) -> String {
     let text = format!("{}:{summary}", name.replace(':', "\\:"));
     format!("'{}'", text.replace('\'', "'\\''"))

@@ -1,11 +1,11 @@
-//! Which I/Os a job of fio does: their kind, size and place.
+//! I/Os of a fio job: their kind, size and place.
 
 use super::job::{Job, Level};
 use model::limits::SIZES_MAX;
 use model::units::short_size;
 use settings::fio::{Pattern, count, of_directions, pattern, percent, size};
 
-/// Which I/Os.
+/// The I/Os of a job.
 pub(super) struct Access {
     pub(super) reads: bool,
     pub(super) writes: bool,
@@ -14,9 +14,9 @@ pub(super) struct Access {
     pub(super) is_random: bool,
     /// Share of reads in percent.
     pub(super) read_percent: u32,
-    /// Bytes of every I/O, if all have the same.
+    /// Bytes of every I/O, if all have the same size.
     pub(super) block_bytes: Option<u64>,
-    /// The smallest of all sizes, those of I/Os that it does not do counted, to which fio rounds shares of a target.
+    /// The smallest of all sizes, including those of I/Os that are not done, to which fio rounds shares of a target.
     pub(super) least_bytes: u64,
     /// True if hot places or zones are given.
     pub(super) is_uneven: bool,
@@ -34,7 +34,7 @@ impl Access {
 const DEFAULT_BYTES: u64 = 4096;
 const APART: &str = "reads and writes each have a place of their own in fio; here they share one";
 
-/// Reads what a job does.
+/// Reads the access pattern of a job.
 pub(super) fn access(job: &mut Job<'_>) -> Access {
     let text = job.text("rw").unwrap_or_else(|| "read".to_owned());
     let Pattern { is_random, reads, writes, trims, hole } = pattern(&text).unwrap_or_else(|| {
@@ -72,7 +72,7 @@ fn mix(job: &mut Job<'_>, access: &mut Access) {
     }
 }
 
-/// Words for the sizes; the alignment of random I/Os in bytes, 0 = the size of each.
+/// Sets the options for sizes; returns the alignment of random I/Os in bytes, 0 = the size of each.
 fn sizes(job: &mut Job<'_>, access: &mut Access) -> u64 {
     let base = job.kb_base;
     let each =
@@ -135,7 +135,7 @@ fn shares(sizes: &[(u64, u32)]) -> String {
     sizes.iter().map(one).collect::<Vec<_>>().join(":")
 }
 
-/// Gives what is left of 100 to those without a share.
+/// Distributes the rest to 100 over those without a share.
 fn completed(sizes: Vec<(u64, Option<u32>)>) -> Result<Vec<(u64, u32)>, String> {
     let given: u32 = sizes.iter().filter_map(|(_, share)| *share).sum();
     let silent = sizes.iter().filter(|(_, share)| share.is_none()).count() as u32;
@@ -167,7 +167,7 @@ fn split(text: &str, base: u64) -> Result<Vec<(u64, u32)>, String> {
             bytes => Ok((bytes, share)),
         }
     };
-    // More than can be used would only take time.
+    // More parts than can be used would only take time.
     let parts: Vec<&str> = text.splitn(SIZES_MAX + 2, ':').collect();
     completed(parts.into_iter().map(one).collect::<Result<_, _>>()?)
 }
@@ -186,7 +186,7 @@ fn range(text: &str, base: u64) -> Result<Vec<(u64, u32)>, String> {
     completed((1..=count).map(|times| (least * times, None)).collect())
 }
 
-/// Words for the offsets.
+/// Sets the options for offsets.
 fn place(job: &mut Job<'_>, access: &mut Access, least_bytes: u64, hole: Option<&str>) {
     let base = job.kb_base;
     let align = job.read("ba", 0, |text| of_directions(text, &0, |part| size(part, base)).map(|each| each[0]));
@@ -226,7 +226,7 @@ fn place(job: &mut Job<'_>, access: &mut Access, least_bytes: u64, hole: Option<
     let is_free = job.is_on("norandommap", false) || access.is_uneven;
     let again = "a place may be hit again before all were hit once";
     job.say(Level::Exact, "norandommap", again);
-    // With a distribution fio has no such map either.
+    // With a distribution fio does not have such a map either.
     if !is_free && !job.has("random_distribution") {
         job.say_default(Level::Approximate, "norandommap=0", again);
     }
@@ -255,7 +255,7 @@ fn place_in_sequence(job: &mut Job<'_>, access: &mut Access, hole: Option<&str>)
     access.words.push(word);
 }
 
-/// The share of writes or discards, which belongs to `rw`.
+/// The share of writes or discards, for the row of `rw`.
 fn with_mix(access: &Access) -> String {
     match access {
         Access { discards: true, .. } => "--discard=100 ".to_owned(),
@@ -264,7 +264,7 @@ fn with_mix(access: &Access) -> String {
     }
 }
 
-/// Words for hot places and zones.
+/// Sets the options for hot positions and zones.
 fn distribution(job: &mut Job<'_>, access: &mut Access) {
     let Some(text) = job.text("random_distribution") else { return };
     let (law, parameter) = text.split_once(':').unwrap_or((&text, ""));
@@ -282,7 +282,7 @@ fn distribution(job: &mut Job<'_>, access: &mut Access) {
         None => job.say(Level::Exact, "random_distribution", "all places alike"),
         Some(Err(reason)) => job.say(Level::Refused, "random_distribution", reason),
         Some(Ok(word)) => {
-            // The parser of our option knows the parameters that it takes.
+            // The parser of our option checks the parameters.
             access.is_uneven = true;
             job.say(Level::Exact, "random_distribution", word.clone());
             access.words.push(word);
@@ -290,7 +290,7 @@ fn distribution(job: &mut Job<'_>, access: &mut Access) {
     }
 }
 
-/// `50/5:30/15:20/`: shares of the I/Os, each with its part of the target; `whole` parts are the target.
+/// `50/5:30/15:20/`: shares of the I/Os, each with its part of the target; the target has `whole` parts.
 fn zones<T>(text: &str, part: impl Fn(&str) -> Result<T, String>, whole: u64) -> Result<String, String>
 where
     T: Into<u64>,
@@ -309,7 +309,7 @@ where
     }
     let given = lengths.iter().flatten().try_fold(0u64, |sum, length| sum.checked_add(*length));
     let given = given.ok_or_else(|| "the zones are too large".to_owned())?;
-    // What is left of the I/Os goes to what is left of the target, in both tools.
+    // The rest of the I/Os goes to the rest of the target, in both tools.
     let before_last = &lengths[..lengths.len() - 1];
     if before_last.contains(&None) {
         return Err("only the last zone may be without a length here".to_owned());

@@ -1,4 +1,4 @@
-//! The files of a job of fio, and which part of them it uses.
+//! The files of a fio job, and the parts of them that it uses.
 
 use super::access::Access;
 use super::job::{Job, Level};
@@ -11,7 +11,7 @@ pub(super) struct Part {
     pub(super) paths: Vec<String>,
     /// Threads on each file or, in a pool, on all of them.
     pub(super) threads: u32,
-    /// Where I/O begins, in bytes.
+    /// Offset at which I/O begins, in bytes.
     pub(super) base: u64,
 }
 
@@ -22,11 +22,11 @@ pub(super) struct Files {
     pub(super) is_pool: bool,
     /// Bytes of each file that are used; `None` = to its end.
     pub(super) length: Option<u64>,
-    /// Bytes that each file must have; `None` = those that it has.
+    /// Minimum size of each file in bytes; `None` = its existing size.
     pub(super) file_bytes: Option<u64>,
-    /// Bytes that one copy of the job transfers in one pass; `None` = not known.
+    /// Bytes that one copy of the job transfers in one pass; `None` = unknown.
     pub(super) pass_bytes: Option<u64>,
-    /// Memory for the words of all parts, about.
+    /// Approximate memory for the arguments of all parts, in bytes.
     pub(super) held_bytes: u64,
     /// Copies of the job (`numjobs`).
     pub(super) copies: u32,
@@ -34,13 +34,13 @@ pub(super) struct Files {
     pub(super) words: Vec<String>,
 }
 
-/// Memory for the files of all jobs: enough for as many targets as there may be, with usual names.
+/// Memory limit for the files of all jobs, in bytes: enough for the maximum number of targets with usual names.
 const HELD_BYTES_MAX: u64 = 64 << 20;
-/// Memory for a target beside its name.
+/// Memory for a target beside its name, in bytes.
 const TARGET_BYTES: u64 = 512;
 
-/// Reads which files a job uses; `held` is the memory for those of other jobs, and `bytes_of` knows the sizes of those that
-/// exist.
+/// Reads the files that a job uses; `held` is the memory for those of other jobs, and `bytes_of` returns the sizes of
+/// existing ones.
 pub(super) fn files(job: &mut Job<'_>, access: &Access, held: u64, bytes_of: &dyn Fn(&str) -> Option<u64>) -> Files {
     let copies = job.read("numjobs", 1, count).max(1);
     let own_count = job.read("nrfiles", 1, count).max(1);
@@ -100,12 +100,12 @@ pub(super) fn files(job: &mut Job<'_>, access: &Access, held: u64, bytes_of: &dy
     files
 }
 
-/// Where the copies of a job begin.
+/// Start offsets of the copies of a job.
 struct Start {
     offset: u64,
-    /// From one copy to the next.
+    /// Distance from one copy to the next.
     step: u64,
-    /// fio rounds up to this if either is a share of the target.
+    /// Alignment to which fio rounds up if either is a share of the target.
     align: u64,
 }
 
@@ -116,14 +116,14 @@ impl Start {
     }
 }
 
-/// How files are named that are not named one by one; `$jobnum` and `$filenum` are left in it.
+/// Format of the names of files that are not named individually; it contains `$jobnum` and `$filenum`.
 fn name_format(job: &mut Job<'_>, copies: u32, own: u32) -> String {
-    // A slash in a name would lead to another directory.
+    // A slash in a name would refer to another directory.
     let title = job.name.replace('/', "_");
     let default = format!("{title}.$jobnum.$filenum");
     job.read("filename_format", default, |text| {
         let is_known = !text.replace("$jobname", "").replace("$jobnum", "").replace("$filenum", "").contains('$');
-        // Without the number of the copy, all copies have one file.
+        // Without the number of the copy, all copies have the same file.
         let is_each = text.contains("$jobnum") || copies == 1 || own == 1;
         if is_known && is_each && (text.contains("$filenum") || own == 1) {
             Ok(text.replace("$jobname", &title))
@@ -135,11 +135,11 @@ fn name_format(job: &mut Job<'_>, copies: u32, own: u32) -> String {
 
 fn below(folders: &[String], copy: usize, name: &str) -> String {
     let path = match folders.get(copy % folders.len().max(1)) {
-        // fio puts the directory before an absolute name, too.
+        // fio also prefixes the directory to an absolute name.
         Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
         None => name.to_owned(),
     };
-    // Among our words, -w100 would be an option, *1 a template and #1 a disk.
+    // Among our arguments, -w100 would be an option, *1 a template and #1 a disk.
     let is_path = path.starts_with(|c: char| c.is_alphanumeric() || "/._".contains(c));
     if is_path { path } else { format!("./{path}") }
 }
@@ -205,7 +205,8 @@ fn share_of(whole: u64, percent: u32) -> u64 {
     (u128::from(whole) * u128::from(percent) / 100) as u64
 }
 
-/// Which part of each file is used, and how much a copy transfers. `existing`: the size of each file, if it is known.
+/// Sets the part of each file that is used, and the amount transferred by a copy. `existing`: the size of each file, if
+/// known.
 fn extent(
     job: &mut Job<'_>,
     access: &Access,
@@ -268,7 +269,7 @@ fn extent(
     }
 }
 
-/// Shares of a target whose size is not known can be met by random I/O alone.
+/// Shares of a target of unknown size can only be translated for random I/O.
 fn shares_of_target(job: &mut Job<'_>, access: &Access, total: Option<Amount>, offset: Amount, files: &mut Files) {
     let (Amount::Percent(before), Some(Amount::Percent(used))) = (offset, total.or(Some(Amount::Percent(100)))) else {
         if let (Amount::Bytes(0), Some(Amount::Percent(used))) = (offset, total) {

@@ -1,4 +1,4 @@
-//! Jobs of fio that run at the same time, as a timespan of ours.
+//! Jobs of fio that run at the same time, as a timespan.
 
 use super::Surroundings;
 use super::access::{Access, access};
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 /// Longer than any pass takes: the amount ends the run.
 const LONGEST_S: u32 = 604_800;
-/// Characters of the name of a stream.
+/// Length of a stream's name in characters.
 const STREAM_CHARACTERS: usize = 32;
 
-/// A job that was read.
+/// A parsed job.
 pub(super) struct Load {
     name: String,
     access: Access,
@@ -29,11 +29,11 @@ pub(super) struct Load {
 /// A timespan.
 pub(super) struct Group {
     pub(super) loads: Vec<Load>,
-    /// Its jobs wait for this one alone.
+    /// The only job for which its jobs wait.
     after: Option<String>,
 }
 
-/// Adds a job; what becomes of its options goes to `rows`.
+/// Adds a job; the translation of its options is added to `rows`.
 pub(super) fn add(groups: &mut Vec<Group>, section: &Section, surroundings: &Surroundings<'_>, rows: &mut Vec<Row>) {
     let mut job = Job::new(section);
     let is_after_all = job.is_on("stonewall", false);
@@ -61,14 +61,15 @@ pub(super) fn add(groups: &mut Vec<Group>, section: &Section, surroundings: &Sur
     }
 }
 
-/// True if what a job waits for is a timespan as a whole: it is alone in the last one, or the last one waits for the same.
+/// True if a job waits for a whole timespan: its predecessor is alone in the last one, or the last one waits for the
+/// same.
 fn is_in_order(last: Option<&Group>, after: Option<&str>) -> bool {
     let Some(last) = last else { return after.is_none() };
     let is_alone = matches!(last.loads.as_slice(), [load] if after == Some(load.name.as_str()));
     is_alone || last.after.as_deref() == after
 }
 
-/// The size that each file must have, over all jobs. What is large enough already keeps its size, as with fio.
+/// The required size of each file, over all jobs. A file that is large enough keeps its size, as with fio.
 pub(super) fn file_sizes(groups: &[Group], surroundings: &Surroundings<'_>) -> BTreeMap<String, u64> {
     let mut sizes = BTreeMap::new();
     for load in groups.iter().flat_map(|group| &group.loads) {
@@ -86,7 +87,7 @@ pub(super) fn file_sizes(groups: &[Group], surroundings: &Surroundings<'_>) -> B
 }
 
 impl Group {
-    /// The command line: options, then targets. What the jobs cannot do together is refused in `rows`.
+    /// The command line: options, then targets. Combinations that the jobs cannot have are refused in `rows`.
     pub(super) fn words(&self, sizes: &BTreeMap<String, u64>, rows: &mut Vec<Row>) -> Vec<String> {
         let mut span = self.span(rows);
         let parts: usize = self.loads.iter().map(|load| load.files.parts.len()).sum();
@@ -163,7 +164,7 @@ impl Group {
         words
     }
 
-    /// When the timespan ends.
+    /// Options that end the timespan.
     fn end(&self, rows: &mut Vec<Row>) -> Vec<String> {
         let mut words = Vec::new();
         let runtimes = self.distinct(|load| Some(load.timing.runtime_s));
@@ -225,7 +226,7 @@ impl Load {
         words.push(if self.files.is_pool { format!("-F{threads}") } else { format!("-t{threads}") });
         words.push(if self.files.is_pool { format!("-O{depth}") } else { format!("-o{depth}") });
         words.extend(self.medium.words.iter().chain(&self.timing.words).chain(&self.files.words).cloned());
-        // The largest that any job wants of one of these files.
+        // The largest size that any job requires of one of these files.
         let size = part.paths.iter().filter_map(|path| sizes.get(path)).max().copied();
         if let Some(size) = size {
             words.push(format!("-c{}", short_size(size)));
@@ -246,7 +247,7 @@ impl Load {
         &self.timing.requirements
     }
 
-    /// Options of the search that it asks for.
+    /// Options of the search that it requests.
     pub(super) fn search(&self) -> Option<&str> {
         self.timing.search.as_deref()
     }
@@ -260,7 +261,7 @@ fn refuse(rows: &mut Vec<Row>, option: &str, says: impl Into<String>) {
     tell(rows, Level::Refused, option, says);
 }
 
-/// The name of a job as that of a stream, unlike those before; `names` has those, each with the number to try next.
+/// A unique stream name for a job; `names` has the earlier ones, each with the number to try next.
 fn stream_name(job: &str, names: &mut BTreeMap<String, usize>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let name: String = job.chars().map(plain).take(STREAM_CHARACTERS).collect();

@@ -3,15 +3,15 @@
 use super::Surroundings;
 use std::rc::Rc;
 
-/// The longest job file, with all that it includes.
+/// The largest job file, including its includes, in bytes.
 pub const JOB_BYTES_MAX: usize = 1 << 20;
-/// More jobs than any load has.
+/// Maximum number of jobs.
 const SECTIONS_MAX: usize = 1_024;
-/// Settings of all sections together, those of `[global]` counted in each.
+/// Maximum number of settings in all sections together, with those of `[global]` counted in each.
 const SETTINGS_MAX: usize = 65_536;
-/// Bytes of them.
+/// Maximum size of these settings in bytes.
 const SETTINGS_BYTES_MAX: usize = 16 << 20;
-/// How deep files include others.
+/// Maximum nesting depth of includes.
 const DEPTH_MAX: usize = 8;
 
 /// An option with its value.
@@ -28,7 +28,7 @@ pub(super) struct Section {
     pub(super) settings: Vec<Rc<Setting>>,
 }
 
-/// Sections while they are read.
+/// Sections during parsing.
 #[derive(Default)]
 struct Reader {
     sections: Vec<Section>,
@@ -39,7 +39,7 @@ struct Reader {
     bytes: usize,
     settings: usize,
     setting_bytes: usize,
-    /// Bytes of those in `global`.
+    /// Bytes of the settings in `global`.
     global_bytes: usize,
 }
 
@@ -79,7 +79,7 @@ impl Reader {
         }
         for (index, line) in text.lines().enumerate() {
             let at = |reason: String| format!("{name}:{}: {reason}", index + 1);
-            // fio ends a line at the first of either, wherever it stands.
+            // fio ends a line at the first of either, regardless of its position.
             let line = line.split([';', '#']).next().unwrap_or_default().trim();
             if line.is_empty() {
                 continue;

@@ -1,27 +1,27 @@
-//! One job of fio: the value that each of its options has in the end, and what becomes of it.
+//! One job of fio: the final value of each of its options, and its translation.
 
 use super::ini::{Section, Setting};
-use super::options::{Class, find};
+use crate::foreign::fio::{Class, find};
 use settings::fio::{number, percent, switch};
 use std::collections::BTreeMap;
 
-/// How well an option of fio is met, the worst first.
+/// Quality of the translation of an option of fio, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The load would be another without it.
+    /// The load would differ without it.
     Refused,
-    /// Met with a difference, which is told.
+    /// Translated with a difference, which is reported.
     Approximate,
     /// It does not change the load.
     WithoutEffect,
-    /// Met.
+    /// Translated exactly.
     Exact,
 }
 
 impl Level {
     pub(super) const ALL: [Self; 4] = [Self::Refused, Self::Approximate, Self::WithoutEffect, Self::Exact];
 
-    /// The word of tables and messages.
+    /// Its name in tables and messages.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -32,21 +32,21 @@ impl Level {
     }
 }
 
-/// An option and what becomes of it.
+/// An option and its translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// How well it is met.
+    /// Quality of the translation.
     pub level: Level,
-    /// As typed: `bs=4k`; behind `default:` what fio does where nothing is said.
+    /// As typed: `bs=4k`; after `default:` fio's default.
     pub option: String,
-    /// Our option, or what differs.
+    /// Our option, or the difference.
     pub says: String,
 }
 
-/// More rows than anybody reads.
+/// Maximum number of rows.
 const ROWS_MAX: usize = 4_096;
 
-/// Adds a row that is not there yet.
+/// Adds a row unless it is already present.
 pub(super) fn add_row(rows: &mut Vec<Row>, row: Row) {
     if rows.len() < ROWS_MAX && !rows.contains(&row) {
         rows.push(row);
@@ -56,15 +56,15 @@ pub(super) fn add_row(rows: &mut Vec<Row>, row: Row) {
     }
 }
 
-/// A job with its options; the last of two that say the same wins.
+/// A job with its options; the last of two with the same meaning takes precedence.
 pub(super) struct Job<'a> {
-    /// Of its files, and of its stream.
+    /// Name of its files, and of its stream.
     pub(super) name: String,
-    /// 1,024 or 1,000.
+    /// Bytes of a kilobyte: 1,024 or 1,000.
     pub(super) kb_base: u64,
     pub(super) rows: Vec<Row>,
     given: BTreeMap<&'static str, &'a Setting>,
-    /// Those that have a row.
+    /// Options that have a row.
     told: Vec<&'static str>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Job<'a> {
         job
     }
 
-    /// The row of an option that has no counterpart.
+    /// Adds the row of an option that has no counterpart.
     fn settle(&mut self, class: Class, setting: &Setting) {
         let is_off = matches!(setting.value.as_deref(), Some("0" | "none"));
         let (level, says) = match class {
@@ -123,7 +123,7 @@ impl<'a> Job<'a> {
         self.given.contains_key(name)
     }
 
-    /// The row of an option, if it is given; only its first one counts.
+    /// Adds the row of an option, if it is given; only its first one counts.
     pub(super) fn say(&mut self, level: Level, name: &'static str, says: impl Into<String>) {
         let Some(setting) = self.given.get(name) else { return };
         if !self.told.contains(&name) {
@@ -133,17 +133,17 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The row of what fio does where nothing is said.
+    /// Adds the row of a default of fio.
     pub(super) fn say_default(&mut self, level: Level, option: &str, says: impl Into<String>) {
         self.row(level, format!("default: {option}"), says);
     }
 
-    /// The same for an option, whether it is given or not.
+    /// The same for an option, given or not.
     pub(super) fn say_either(&mut self, level: Level, name: &'static str, default: &str, says: impl Into<String>) {
         if self.has(name) { self.say(level, name, says) } else { self.say_default(level, default, says) }
     }
 
-    /// The value as text; that of `buffered` is turned round, and so is `rwmixwrite`.
+    /// The value as text; those of `buffered` and `rwmixwrite` are inverted.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let setting = self.given.get(name)?;
         let value = setting.value.as_deref().unwrap_or("1");
@@ -176,7 +176,7 @@ impl<'a> Job<'a> {
         self.read(name, default, |text| switch(Some(text)))
     }
 
-    /// Rows for options that another one makes meaningless.
+    /// Adds rows for options that others make meaningless.
     pub(super) fn finish(&mut self) {
         let silent: Vec<&'static str> = self.given.keys().copied().filter(|name| !self.told.contains(name)).collect();
         for name in silent {

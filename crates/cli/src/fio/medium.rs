@@ -1,4 +1,4 @@
-//! How a job of fio reaches its target: engine, depth, caches, flushes, buffers and CPUs.
+//! I/O path of a fio job to its target: engine, depth, caches, flushes, buffers and CPUs.
 
 use super::access::Access;
 use super::files::Files;
@@ -7,14 +7,14 @@ use model::engine_kind::EngineKind;
 use model::profile::FlushCall;
 use settings::fio::{count, percent};
 
-/// How I/Os are made.
+/// The I/O method.
 #[derive(Default)]
 pub(super) struct Medium {
-    /// The value of `--engine`; `None` = another part of the words says it.
+    /// The value of `--engine`; `None` = it follows from other arguments.
     pub(super) engine: Option<&'static str>,
     /// `-o`
     pub(super) depth: u32,
-    /// Writes of a thread after which it flushes.
+    /// Number of a thread's writes between its flushes, and the call.
     pub(super) flush: Option<(u32, FlushCall)>,
     /// Options of the whole timespan.
     pub(super) span_words: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Medium {
     pub(super) words: Vec<String>,
 }
 
-/// Reads how a job does its I/O.
+/// Reads the I/O path of a job.
 pub(super) fn medium(job: &mut Job<'_>, access: &Access, files: &Files) -> Medium {
     let mut medium = Medium { depth: 1, ..Medium::default() };
     engine(job, files, &mut medium);
@@ -58,7 +58,7 @@ fn engine(job: &mut Job<'_>, files: &Files, medium: &mut Medium) {
         EngineKind::IoUring
     });
     let engine = kind.option();
-    // The synchronous engine of ours takes one I/O at a time.
+    // Our synchronous engine has one outstanding I/O.
     let is_deep = !kind.is_one_at_a_time();
     let depth = if is_deep { depth } else { 1 };
     medium.depth = depth;
@@ -107,7 +107,7 @@ fn caches(job: &mut Job<'_>, access: &Access, medium: &mut Medium) {
     medium.words.push(word.to_owned());
     job.say(Level::Exact, "direct", word);
     let level = if job.text("sync").is_some_and(|kind| matches!(kind.as_str(), "sync" | "1")) {
-        // The times of a file are written through, too.
+        // The times of a file are also written through.
         Level::Approximate
     } else {
         Level::Exact
@@ -141,7 +141,7 @@ fn flushes(job: &mut Job<'_>, access: &Access, medium: &mut Medium) {
     }
 }
 
-/// The content of writes: fio writes random data unless another is given.
+/// Translates the content of writes: fio writes random data by default.
 fn buffers(job: &mut Job<'_>, access: &Access, medium: &mut Medium) {
     let is_zero = job.is_on("zero_buffers", false);
     let is_new = job.is_on("refill_buffers", false);

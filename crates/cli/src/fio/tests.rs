@@ -21,7 +21,7 @@ fn refusals(text: &str) -> Vec<String> {
     rows.map(|row| format!("{}: {}", row.option, row.says)).collect()
 }
 
-/// The command of a job of these options, without what all of them have.
+/// The command of a job with these options, without the part common to all.
 fn command(options: &str) -> String {
     let text = format!("[t]\nsize=1g\nruntime=60\ntime_based\nfilename=f\nioengine=io_uring\ndirect=1\n{options}\n");
     let import = of(&text);
@@ -232,7 +232,7 @@ fn a_file_is_read_as_fio_reads_it() {
     assert!(read_words(&["t.fio".to_owned()], &[], &surroundings).is_err());
 }
 
-/// A short job can ask for more memory than there is.
+/// A short job can require more memory than is available.
 #[test]
 fn the_names_and_settings_of_all_jobs_are_bounded() {
     let long = "x".repeat(50_000);
@@ -256,7 +256,7 @@ fn the_names_and_settings_of_all_jobs_are_bounded() {
 
 #[test]
 fn nothing_is_dropped_silently() {
-    let translated = options::OPTIONS.iter().flat_map(|option| option.names);
+    let translated = crate::foreign::fio::OPTIONS.iter().flat_map(|option| option.names);
     for name in translated {
         let import = of(&format!("[t]\nsize=1m\nruntime=5\n{name}=1\n"));
         let is_told = import.rows.iter().any(|row| row.option.starts_with(&format!("{name}=")));

@@ -1,4 +1,4 @@
-//! When a job of fio ends, and how fast it goes.
+//! Duration and rate of a fio job.
 
 use super::access::Access;
 use super::files::Files;
@@ -6,12 +6,12 @@ use super::job::{Job, Level};
 use model::units::short_size;
 use settings::fio::{count, number, of_directions, seconds, size, time_us};
 
-/// When a job ends, and its rate.
+/// Duration and rate of a job.
 #[derive(Default)]
 pub(super) struct Timing {
     pub(super) runtime_s: Option<u32>,
     pub(super) ramp_s: u32,
-    /// From the start of fio to that of the job.
+    /// Delay from the start of fio to that of the job.
     pub(super) delay_us: u64,
     /// Bytes of all copies that end the job.
     pub(super) bytes: Option<u64>,
@@ -19,15 +19,15 @@ pub(super) struct Timing {
     pub(super) ios: Option<u64>,
     /// I/Os per second of all copies, in an open loop.
     pub(super) open_iops: Option<u64>,
-    /// `--require` for those that fio would stop below a rate.
+    /// `--require` for jobs that fio would stop below a rate.
     pub(super) requirements: Vec<String>,
-    /// The search that the job asks for: options of `diskspd sweep`.
+    /// The search that the job requests: options of `diskspd sweep`.
     pub(super) search: Option<String>,
     /// Options of the target.
     pub(super) words: Vec<String>,
 }
 
-/// Reads when a job ends, and how fast it goes.
+/// Reads the duration and rate of a job.
 pub(super) fn timing(job: &mut Job<'_>, access: &Access, files: &Files) -> Timing {
     let mut timing = Timing::default();
     end(job, files, &mut timing);
@@ -82,7 +82,7 @@ fn end(job: &mut Job<'_>, files: &Files, timing: &mut Timing) {
     }
 }
 
-/// The rate of one copy, in `-g` or as an open loop.
+/// Translates the rate of one copy, to `-g` or an open loop.
 fn rates(job: &mut Job<'_>, access: &Access, files: &Files, timing: &mut Timing) {
     let units = job.kb_base;
     let bytes = job.read("rate", [0; 3], |text| of_directions(text, &0, |part| size(part, units)));
@@ -197,7 +197,7 @@ fn pauses(job: &mut Job<'_>, files: &Files, timing: &mut Timing) {
     timing.words.extend(words);
 }
 
-/// The search that fio makes by changing the depth.
+/// Translates fio's search for a queue depth.
 fn search(job: &mut Job<'_>, timing: &mut Timing) {
     let target_us = job.read("latency_target", 0, |text| time_us(text, 1));
     let rank = job.read("latency_percentile", 100.0, |text| {

@@ -1,15 +1,15 @@
 use super::*;
-use crate::Command;
 use crate::request::FakeEnv;
+use crate::{Command, LineCommand};
 
 fn args(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
 }
 
-/// Each is a command line that starts a run.
+/// True if the command line starts a run.
 fn is_run(command: &str) -> bool {
     let args = args(command.strip_prefix("diskspd ").expect("a command"));
-    matches!(crate::parse(&args, &FakeEnv), Ok(Command::Run(_)))
+    matches!(crate::parse(&args, &FakeEnv), Ok(Command::Line(LineCommand::Run(_))))
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `--help WORD`: what a word that is no option finds in the names and texts of options, in subcommands, in the titles of
-//! the guide and among the words of the field and of other tools.
+//! `--help WORD`: a search for a word that is not an option in the names and texts of options, in subcommands, in the
+//! titles of the guide and among the terms of the field and of other tools.
 
 use super::{LINE_WIDTH, TEXT_COLUMN, list_row};
 use crate::foreign::{self, Tool};
@@ -10,10 +10,10 @@ use model::printable::wrapped;
 use settings::suggest::nearest;
 use std::fmt::Write as _;
 
-/// Most options that are listed.
+/// Maximum number of options listed.
 const OPTIONS_MAX: usize = 8;
 
-/// Words that people look for, the options that they mean, and what there is to know beside these.
+/// Common search terms, the options that they refer to, and further notes.
 const TERMS: &[(&[&str], &[&str], &str)] = &[
     (&["iops", "limit", "throttle", "qos"], &["-g", "--rate"], ""),
     (&["bandwidth", "throughput", "mb/s"], &["-g", "--rate"], ""),
@@ -56,6 +56,13 @@ const TERMS: &[(&[&str], &[&str], &str)] = &[
          pivot: docs/guide/spreadsheets.md.",
     ),
     (
+        &["typeperf", "perfmon", "performance monitor", "performance counter", "counter", "logman", "iostat"],
+        &[],
+        "'diskspd monitor' shows block devices live and takes typeperf's counters and options: \
+         diskspd monitor '\\LogicalDisk(*)\\Avg. Disk sec/Read' -si 1 -sc 60. Processor, Memory, Network Interface, shares and \
+         caches too: docs/monitor.md.",
+    ),
+    (
         &["baseline", "balance", "array", "storage pool", "storage spaces", "volume"],
         &[],
         "'diskspd preset run volume-baseline --plan -c64G FILE' is the procedure of guides for pools and arrays, \
@@ -69,7 +76,7 @@ const TERMS: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
-/// What a word finds, each option with an example; `None` if it finds nothing.
+/// The search results for a word, each option with an example; `None` if there are none.
 pub(super) fn find(words: &str) -> Option<String> {
     let word = normalised(words);
     if word.len() < 2 {
@@ -97,7 +104,7 @@ pub(super) fn find(words: &str) -> Option<String> {
     Some(text(&rows, &notes, &subcommands, &presets, &pages))
 }
 
-/// What a word means beside the options that it names; `None` if nothing.
+/// The meanings of a word other than the options that it names; `None` if there are none.
 pub(super) fn others(word: &str, named: &[&OptionRow]) -> Option<String> {
     let (rows, notes) = meant(&normalised(word));
     let others: Vec<&OptionRow> =
@@ -105,12 +112,12 @@ pub(super) fn others(word: &str, named: &[&OptionRow]) -> Option<String> {
     (!others.is_empty()).then(|| text(&others, &notes, &[], &[], &[]))
 }
 
-/// What is nearest to a word that finds nothing.
+/// The known words closest to one without search results.
 pub(crate) fn near(word: &str) -> Vec<&'static str> {
     nearest(&normalised(word), words(), 3)
 }
 
-/// Names of options and subcommands, and the words of the field and of other tools.
+/// Names of options and subcommands, and the terms of the field and of other tools.
 pub(super) fn words() -> impl Iterator<Item = &'static str> {
     let names = options::long_named().map(|row| row.name.trim_start_matches('-'));
     let terms = TERMS.iter().flat_map(|(words, ..)| words.iter().copied());
@@ -125,7 +132,7 @@ fn presets() -> impl Iterator<Item = (&'static str, String)> {
     BUILTIN.iter().filter_map(|builtin| Some((builtin.name, builtin.preset().ok()?.title)))
 }
 
-/// The titles of the guide and of what it links to, with their pages.
+/// The titles of the guide and of the pages that it links to, with their pages.
 fn guide() -> impl Iterator<Item = (&'static str, String)> {
     let links = include_str!("../../../../docs/guide/README.md").split('[').skip(1);
     links.filter_map(|link| {
@@ -143,7 +150,7 @@ fn normalised(word: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The options that a word of the field or of another tool means, and what there is to say about it.
+/// The options that a term of the field or of another tool refers to, and notes on it.
 fn meant(word: &str) -> (Vec<&'static OptionRow>, Vec<String>) {
     let (mut rows, mut notes) = (Vec::new(), Vec::new());
     let singular = word.strip_suffix('s').unwrap_or(word);
@@ -180,7 +187,7 @@ fn add(rows: &mut Vec<&'static OptionRow>, more: impl Iterator<Item = &'static O
     }
 }
 
-/// True if every part of `word` begins a word of the text.
+/// True if every part of `word` is the beginning of a word of the text.
 fn has_word(text: &str, word: &str) -> bool {
     let text = text.to_lowercase();
     let begins = |part: &str| {

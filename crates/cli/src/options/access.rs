@@ -1,4 +1,4 @@
-//! `-r -rs -rd -s -p -T -w`: where I/Os fall and which they are.
+//! `-r -rs -rd -s -p -T -w`: offsets and kinds of I/Os.
 
 use super::row::{Group, Kind, OptionRow, Repeat, Since};
 use super::target::size_value;

@@ -78,7 +78,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-/// A fault at a byte of the value, with the argument and a mark under the character.
+/// An error at a byte of the value, with the argument and a mark below the character.
 fn marked(given: &Given<'_>, at: usize, message: &str) -> String {
     let before = given.argument.chars().count() - given.value.chars().count();
     let column = before + given.value[..at].chars().count();

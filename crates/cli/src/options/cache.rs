@@ -1,4 +1,4 @@
-//! `-S -h -N -l -x -u -bs -I`: caches, and how I/O is issued.
+//! `-S -h -N -l -x -u -bs -I`: caches, and the I/O method.
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Given};
@@ -191,7 +191,7 @@ fn bypass(builder: &mut Builder, mode: BypassIo) -> Result<(), String> {
     Ok(())
 }
 
-/// Memory mapped I/O given before is left for validation to refuse, as in `DiskSpd`.
+/// Memory-mapped I/O given before is left for validation to refuse, as in `DiskSpd`.
 fn unbuffered_write_through(builder: &mut Builder, _: &Given<'_>) -> Result<(), String> {
     if builder.seen.cache_mode || builder.settings().write_through {
         return Err("-h cannot be given: an earlier -h or -S has set the cache mode or write-through".to_owned());
@@ -221,7 +221,7 @@ fn priority(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Each `-u` sets anew whether buffers are registered; the batch changes only where one is given.
+/// Each `-u` resets whether buffers are registered; the batch changes only if one is given.
 fn io_ring(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let value = given.value.trim_end();
     let (registered_buffers, batch) = match value.strip_prefix('n') {
@@ -237,7 +237,7 @@ fn io_ring(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
 
 fn io_ring_batch(text: &str) -> Result<IoRingBatch, String> {
     let (digits, unit) = split_digits(text);
-    // What does not fit is larger than any limit.
+    // A number that does not fit is larger than any limit.
     let number = digits.parse().unwrap_or(u32::MAX);
     match unit {
         _ if digits.is_empty() || number == 0 => {

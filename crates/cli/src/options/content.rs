@@ -1,4 +1,4 @@
-//! `-Z`: what is written.
+//! `-Z`: contents of writes.
 
 use super::row::{Group, Lead, OptionRow, Repeat, Scope, Since};
 use super::target::size_value;

@@ -1,4 +1,4 @@
-//! Options that show a run while it goes on.
+//! Options for live output during a run.
 
 use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};
@@ -6,7 +6,7 @@ use crate::builder::{Builder, Given};
 use model::live::StreamTarget;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Intervals from the tenth of a second to an hour.
+/// Intervals from a tenth of a second to an hour.
 const INTERVAL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
 
 pub(super) const ROWS: &[OptionRow] = &[
@@ -122,14 +122,15 @@ fn interval(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::argv::Command;
+    use crate::argv::LineCommand;
+    use crate::command::Command;
     use crate::request::{FakeEnv, RunRequest};
     use std::ffi::OsString;
 
     fn parsed(line: &str) -> Result<RunRequest, String> {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         match crate::parse(&args, &FakeEnv) {
-            Ok(Command::Run(request)) => Ok(request),
+            Ok(Command::Line(LineCommand::Run(request))) => Ok(request),
             Ok(other) => Err(format!("{other:?}")),
             Err(failure) => Err(failure.messages.join("\n")),
         }

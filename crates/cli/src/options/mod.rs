@@ -1,5 +1,5 @@
-//! The one table of options. The parser, the usage text, `--help` and what else shows options are
-//! views of it; to add an option, add its row.
+//! The one table of options. The parser, the usage text, `--help` and all other lists of options are generated from it;
+//! to add an option, add its row.
 
 mod access;
 mod affinity;
@@ -52,8 +52,8 @@ pub fn long_named() -> impl Iterator<Item = &'static OptionRow> {
     all().filter(|row| row.is_long())
 }
 
-/// The row of an argument that begins with one dash, and what follows the option's name: of the
-/// rows that fit, the one with the longest name, then the first.
+/// The row of an argument that begins with one dash, and the text after the option's name: of the rows that fit, the
+/// one with the longest name, then the first.
 pub fn find_short(argument: &str) -> Option<(&'static OptionRow, &str)> {
     all()
         .filter(|row| !row.is_long())
@@ -61,7 +61,7 @@ pub fn find_short(argument: &str) -> Option<(&'static OptionRow, &str)> {
             let value = argument.strip_prefix(row.name)?.trim_start();
             row.lead.admits(value).then_some((row, value))
         })
-        // Of equals max_by_key would take the last.
+        // max_by_key would return the last of equal ones.
         .reduce(|best, next| if next.0.name.len() > best.0.name.len() { next } else { best })
 }
 

@@ -1,4 +1,4 @@
-//! `--json --xml --text --csv --fio-json --brief --label`: results as files, and what is noted in them.
+//! `--json --xml --text --csv --fio-json --brief --label`: results as files, and their labels.
 
 use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};

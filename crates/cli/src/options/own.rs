@@ -2,13 +2,13 @@
 //! targets.
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
-use crate::argv::TypedStream;
 use crate::builder::{Builder, Given};
 use crate::file_name::not_an_option;
+use crate::typed_stream::TypedStream;
 use crate::{expect, requirement};
 use model::latency_band::BandKind;
 
-/// What our own options share.
+/// Values common to our own options.
 pub(super) const OWN: OptionRow = OptionRow {
     kind: Kind::Flag,
     repeat: Repeat::Harmless,
@@ -86,6 +86,25 @@ pub(super) const ROWS: &[OptionRow] = &[
         apply: stream,
         ..OWN
     },
+    OptionRow {
+        name: "--mix",
+        group: Group::Access,
+        value: "=<weight>:<options>",
+        kind: Kind::Value,
+        repeat: Repeat::Accumulates,
+        scope: Scope::TimeSpan,
+        xml: &["Weight"],
+        with_profile: false,
+        short: "a share of the I/Os with options of its own; repeat the option for each part of the mix",
+        long: "Mixes I/Os of several kinds. With -F and -O each thread chooses a part for each I/O, with a probability \
+               that is the part's weight divided by the sum of all weights; otherwise each part has its own threads \
+               (-t, -o). After the colon follow options of a target, such as -b -r -w -S, and perhaps targets, as with \
+               --stream: options outside are defaults for all parts. All parts share one set of results; --stream \
+               shows results for each instead. Cannot be used with --stream or -X.",
+        example: "--mix=60: -b8K -r -w20",
+        apply: mix,
+        ..OWN
+    },
 ];
 
 /// Options that follow those of [`settings`].
@@ -112,15 +131,16 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         repeat: Repeat::Accumulates,
         short: "compare results with the storage's rated limits, and name the bottleneck",
         long: "Rated limits of the storage, separated by commas. drives=<n> is the number of drives and raid=<level> \
-               their RAID level (0, 1, 5, 6 or 10). drive-read=<bytes>, drive-write=<bytes> and drive-iops=<n> are \
-               rates of a single drive, vm-iops=<n> and vm-bytes=<bytes> those of the virtual machine, volume-iops=<n> \
-               and volume-bytes=<bytes> those of a cloud volume, all per second. volume=<name> takes the caps of a \
-               kind of volume, such as gp3 or p30, from the program's table or, with volumes=<file>, from a table of \
-               your own. hba=<bits>[x<lanes>] is the line rate of the adapter, as in 12Gx4. K, M, G and T are \
-               decimal here. The report lists, after the verdict, each limit that follows from these figures, and the \
-               percentage of it that the run reached. The limit for small random writes to a RAID is a rule of thumb \
-               and is marked as an estimate. Results above 100 %, throttling from the start and exhausted burst \
-               credits are flagged.",
+               their RAID level (0, 1, 5, 6 or 10). drive-read=<bytes>, drive-write=<bytes> and drive-iops=<n> (or \
+               drive-read-iops=<n> and drive-write-iops=<n>) are rates of a single drive, vm-iops=<n> and \
+               vm-bytes=<bytes> those of the virtual machine, volume-iops=<n> and volume-bytes=<bytes> those of a \
+               cloud volume, all per second. volume=[<n>x]<name> takes the caps of a kind of volume, such as gp3 or \
+               4xp30 for a stripe of four, vm=<name> those of a VM size, such as Standard_B2ms, from the program's \
+               table or, with volumes=<file>, from a table of your own. hba=<bits>[x<lanes>] is the line rate of the \
+               adapter, as in 12Gx4. K, M, G and T are decimal here. --plan names the lowest limit. The report lists, \
+               after the verdict, each limit that follows from these figures, and the percentage of it that the run \
+               reached. The limit for small random writes to a RAID is a rule of thumb and is marked as an estimate. \
+               Results above 100 %, throttling from the start and exhausted burst credits are flagged.",
         example: "--expect=raid=5,drives=3,drive-write=450M,vm-iops=1920",
         apply: |builder, given| {
             let criteria = &mut builder.options.criteria;
@@ -255,9 +275,9 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         group: Group::Acceptance,
         short: "exit with status 4 if the verdict is INVALID",
         long: "Each timespan's results end with a verdict, a list of the conditions that invalidate or bias them. With \
-               --strict, a run that succeeds but has an INVALID finding exits with status 4; the report is still \
-               written. A new file whose directory does not exist, as of a file system that is not mounted, is refused \
-               with status 3.",
+               --strict, a run that succeeds but has an INVALID finding exits with status 4, and a preset of which a \
+               load passes with a WARN finding exits with status 6; the report is still written. A new file whose \
+               directory does not exist, as of a file system that is not mounted, is refused with status 3.",
         example: "--strict",
         apply: |builder, _| {
             builder.options.strict = true;
@@ -327,9 +347,16 @@ fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
 }
 
 fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
-    let stream = TypedStream::parse(given.value)?;
-    if builder.streams.iter().any(|known| known.name() == stream.name()) {
-        return Err(format!("stream '{}' is given twice; each needs a name of its own", stream.name()));
+    add_stream(builder, TypedStream::parse(given.value)?)
+}
+
+fn mix(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+    add_stream(builder, TypedStream::parse_mix(given.value)?)
+}
+
+fn add_stream(builder: &mut Builder, stream: TypedStream) -> Result<(), String> {
+    if let Some(conflict) = stream.conflict_with(&builder.streams) {
+        return Err(conflict);
     }
     builder.streams.push(stream);
     Ok(())

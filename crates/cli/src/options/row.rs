@@ -1,4 +1,4 @@
-//! What the table of options knows about each.
+//! Contents of the table of options.
 
 use crate::builder::{Builder, Given};
 use model::profile::{Target, TimeSpan};
@@ -8,52 +8,52 @@ use settings::Setting;
 /// One option.
 #[derive(Clone, Copy)]
 pub struct OptionRow {
-    /// As typed, without its value: `-b`, `-bs`, `--overwrite`.
+    /// Name as typed, without its value: `-b`, `-bs`, `--overwrite`.
     pub name: &'static str,
-    /// Which values belong to this row, where several rows share a name.
+    /// The values that belong to this row, if several rows share a name.
     pub lead: Lead,
     /// Grammar of the value as help shows it, directly after the name; may be empty.
     pub value: &'static str,
-    /// Whether it takes a value.
+    /// The presence and form of its value.
     pub kind: Kind,
-    /// What giving it again does.
+    /// The effect of giving it again.
     pub repeat: Repeat,
-    /// When the parser acts on it.
+    /// The pass in which the parser applies it.
     pub pass: Pass,
-    /// True if it may stand beside `-X`.
+    /// True if it is permitted with `-X`.
     pub with_profile: bool,
-    /// What it belongs to.
+    /// The part of a request that it belongs to.
     pub scope: Scope,
-    /// Elements of an XML profile that say the same; empty if there are none.
+    /// Equivalent elements of an XML profile; empty if there are none.
     pub xml: &'static [&'static str],
-    /// Under which heading help lists it.
+    /// The heading under which help lists it.
     pub group: Group,
-    /// One line.
+    /// One-line description.
     pub short: &'static str,
-    /// All there is to know, for `--help OPTION`.
+    /// Full description, for `--help OPTION`.
     pub long: &'static str,
-    /// First version that knows it in this form.
+    /// First version with this form.
     pub since: Since,
-    /// What it does on Linux, where that is not obvious; else empty.
+    /// Its effect on Linux, if not obvious; else empty.
     pub on_linux: &'static str,
-    /// A complete argument that is accepted, as an example in help and for tests.
+    /// A complete valid argument, as an example in help and for tests.
     pub example: &'static str,
-    /// Applies a value to the builder, or says what is wrong with it and what would be right.
+    /// Applies a value to the builder; the error states what is wrong and what would be right.
     pub(crate) apply: fn(&mut Builder, &Given<'_>) -> Result<(), String>,
-    /// The setting that the value goes to instead, if the option is one of ours that sets one.
+    /// The setting that receives the value instead, if the option is one of ours that sets one.
     pub(crate) setting: Option<OwnSetting>,
 }
 
-/// A setting that one of our options sets.
+/// A setting of one of our options.
 #[derive(Clone, Copy)]
 pub(crate) enum OwnSetting {
-    /// In every timespan.
+    /// Of every timespan.
     TimeSpan(&'static Setting<TimeSpan>),
-    /// In every target.
+    /// Of every target.
     Target(&'static Setting<Target>),
 }
 
-/// Which values belong to a row.
+/// The values that belong to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
     Any,
@@ -78,23 +78,23 @@ impl Lead {
     }
 }
 
-/// Whether an option takes a value.
+/// The presence and form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Takes none. Text after a short one is ignored with a warning.
+    /// No value. Text after a short option is ignored with a warning.
     Flag,
-    /// A short one's value follows directly and may be empty; a long one's must be given.
+    /// The value of a short option follows directly and may be empty; that of a long one is required.
     Value,
-    /// A long one's value may be given.
+    /// The value of a long option may be given.
     OptionalValue,
-    /// A long one's value may be given behind '=', and is never the next argument.
+    /// The value of a long option may be given after '=', and is never the next argument.
     AttachedValue,
 }
 
-/// What giving an option again does.
+/// The effect of giving an option again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// Nothing.
+    /// None.
     Harmless,
     /// The last value counts.
     LastWins,
@@ -104,21 +104,21 @@ pub enum Repeat {
     Error,
 }
 
-/// When the parser acts on an option.
+/// The pass in which the parser applies an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
     /// Before anything else: our own options.
     Zero,
-    /// Before other values are read: the block size, and what may stand beside `-X`.
+    /// Before other values are read: the block size, and options permitted with `-X`.
     One,
     /// Last, in the order given.
     Two,
 }
 
-/// What an option belongs to.
+/// The part of a request that an option belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The invocation; no profile holds it.
+    /// The invocation; not stored in a profile.
     Invocation,
     /// The whole profile.
     Profile,
@@ -128,17 +128,17 @@ pub enum Scope {
     Target,
 }
 
-/// First version that knows an option.
+/// First version with an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// This version of `DiskSpd`; "2.0" means all of 2.0.x.
+    /// This version of `DiskSpd`; "2.0" stands for all of 2.0.x.
     DiskSpd(&'static str),
-    /// Ours.
+    /// This program.
     Own,
 }
 
 impl OptionRow {
-    /// What most rows share; each names the rest.
+    /// Values common to most rows; each row sets the others.
     pub(crate) const BASE: Self = Self {
         name: "",
         lead: Lead::Any,

@@ -46,7 +46,7 @@ impl OptionRow {
     }
 }
 
-/// Sets what the option says in every timespan or target.
+/// Sets the value of the option in every timespan or target.
 fn apply(sets: OwnSetting, builder: &mut Builder, value: &str) -> Result<(), String> {
     let overrides = &mut builder.overrides;
     if let OwnSetting::TimeSpan(setting) = sets
@@ -74,7 +74,7 @@ fn rate_in_bytes(value: &str) -> Result<Option<[u64; 2]>, String> {
     }
 }
 
-/// Sets a setting to what the option says; gives the name of its element.
+/// Sets a setting to the value of the option; returns the name of its element.
 fn set<T>(setting: &Setting<T>, of: &mut T, value: &str) -> Result<&'static str, String> {
     match setting.takes() {
         Takes::Nothing => setting.set_flag(of),
@@ -104,7 +104,7 @@ fn bounds(least: u64, most: u64) -> String {
     if most == u64::MAX { format!("of at least {least}") } else { format!("from {least} to {most}") }
 }
 
-/// There is no block of -b that could be the unit before the targets are known.
+/// The unit b is not available, as the block size (-b) is not known before the targets.
 fn bytes(text: &str) -> Result<u64, String> {
     if text.ends_with(['b', 'B']) {
         return Err(format!(

@@ -1,6 +1,7 @@
 use super::*;
-use crate::argv::Command;
+use crate::argv::LineCommand;
 use crate::builder::{Builder, Given};
+use crate::command::Command;
 use crate::help;
 use crate::request::FakeEnv;
 use std::collections::BTreeSet;
@@ -59,13 +60,15 @@ fn every_example_leads_to_its_row_and_is_accepted() {
     }
 }
 
-/// Rows whose effect can be shown by `-Rpxml`: with the example the profile differs from without.
+/// Rows whose effect is visible in `-Rpxml`: the example changes the profile.
 #[test]
 fn every_example_with_an_xml_element_changes_the_profile() {
     let show = |arguments: &[&str]| {
         let args: Vec<OsString> = arguments.iter().chain(&["-Rpxml", "f"]).map(OsString::from).collect();
         match crate::parse(&args, &FakeEnv) {
-            Ok(Command::ShowProfile(request)) => crate::write_profile(&request.profile, request.format),
+            Ok(Command::Line(LineCommand::ShowProfile(request))) => {
+                crate::write_profile(&request.profile, request.format)
+            }
             other => panic!("{arguments:?}: {other:?}"),
         }
     };
@@ -92,7 +95,7 @@ fn repeating_an_example_does_what_its_row_says() {
     }
 }
 
-/// Of options of ours the last one counted, also where the help says that it is refused.
+/// Of options of ours the last one used to count, even if the help states that it is refused.
 #[test]
 fn options_of_ours_that_can_be_given_once_are_refused_twice() {
     let once: Vec<&OptionRow> = all().filter(|row| row.is_long() && row.repeat == Repeat::Error).collect();
@@ -154,7 +157,7 @@ fn the_options_name_elements_that_exist() {
     }
 }
 
-/// Each row of a setting names an option that says to set it.
+/// Each row of a setting names the option that sets it.
 #[test]
 fn the_settings_name_options_that_exist() {
     fn check<T>(table: &'static [settings::Setting<T>]) {

@@ -141,7 +141,7 @@ fn bytes_per_second(builder: &mut Builder, given: &Given<'_>, asked: u64) -> Res
     Ok(())
 }
 
-/// The last character decides the unit; what stands between the number and it does not count.
+/// The last character determines the unit; text between the number and it is ignored.
 fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let value = given.value.trim_end();
     if let Some(bytes_per_s) = size::per_second(value) {

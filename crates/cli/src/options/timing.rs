@@ -65,7 +65,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-/// A number of seconds; `DiskSpd` ignores text after it, and so would take minutes for seconds.
+/// A number of seconds; `DiskSpd` ignores text after it, and so would treat minutes as seconds.
 fn seconds(builder: &mut Builder, given: &Given<'_>, what: &str) -> Result<u32, String> {
     let (digits, unit) = number::split_digits(given.value.trim());
     let seconds_of_unit: u64 = match unit {

@@ -1,21 +1,20 @@
-//! From a preset and the user's words to a run.
+//! Builds a run from a preset and the user's arguments.
 
-use super::series::{self, SeriesChoices};
-use super::{Load, Preset, Required, Series, StreamPart};
+use super::counts::{self, Counts, GivenCounts, Machine};
+use super::{Load, Preset, Required};
+use crate::command_line::run_of;
 use crate::options::Scope;
 use crate::request::{Environment, RunRequest, ShortReport};
-use crate::words::{given_too, row_of, run_of, split, with_all};
+use crate::words::{given_too, row_of, split, with_all};
 use model::latency_band::BandKind;
 use model::preset::PresetRun;
-use model::profile::{Profile, Target, TimeSpan};
+use model::profile::{Profile, TimeSpan};
 use model::requirement::Requirement;
 use std::path::PathBuf;
 
-/// Placeholder for the number of threads in a preset's options.
-const THREADS: &str = "{threads}";
 /// The beginning of a target of profiles for `-X`, before its number.
 const TEMPLATE: &str = "*";
-/// Placeholder target where nothing is run.
+/// Placeholder target if nothing is run.
 const ANY: &str = "target";
 
 /// A preset and the user's options for it.
@@ -23,21 +22,29 @@ const ANY: &str = "target";
 pub struct PresetRequest {
     /// Its name or path.
     pub name: String,
-    /// `--maxdop`
-    pub max_degree: Option<u32>,
+    /// Numbers in place of those of the machine.
+    pub counts: GivenCounts,
     /// Options and targets of a load.
     pub words: Vec<String>,
-    /// Those of series of runs.
+    /// Options of series of runs.
     pub choices: SeriesChoices,
 }
 
-/// A load as a command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandLine {
-    /// The name of the load.
-    pub load: String,
-    /// The arguments, `<target>` last; `None` = not expressible as a command line.
-    pub words: Option<String>,
+/// Choices of `preset run` beside the options of a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesChoices {
+    /// `--dir`
+    pub folder: Option<PathBuf>,
+    /// `--resume`: continue in `--dir`.
+    pub resume: bool,
+    /// `--plan`
+    pub plan_only: bool,
+    /// `--quick`
+    pub is_quick: bool,
+    /// `--against`
+    pub against: Option<String>,
+    /// `--ssds`, `--copies`
+    pub devices: Vec<String>,
 }
 
 /// The run of a preset with the user's options and targets: a timespan for each load.
@@ -48,9 +55,10 @@ pub struct CommandLine {
 pub fn run_request(
     preset: &Preset,
     request: &PresetRequest,
-    cpus: u32,
+    machine: Machine,
     environment: &dyn Environment,
 ) -> Result<RunRequest, String> {
+    counts::check(preset, &request.name, request.counts)?;
     if !preset.series.is_empty() {
         return Err("the preset is series of runs, not a run; diskspd preset run runs them".to_owned());
     }
@@ -59,12 +67,12 @@ pub fn run_request(
         return Err("a preset takes the options and targets of a single timespan, not of several".to_owned());
     }
     let (options, targets) = split(&request.words);
-    let user = User { options, targets, threads: threads(preset, request, cpus) };
+    let user = User { preset, options, targets, counts: Counts::new(preset, request.counts, machine) };
     let mut spans = Vec::new();
     only_loads(&preset.options)?;
     for load in &preset.loads {
         only_loads(&load.options).map_err(|reason| format!("load '{}': {reason}", load.name))?;
-        let span = user.span(preset, load, environment).map_err(|reason| format!("load '{}': {reason}", load.name))?;
+        let span = user.span(load, environment).map_err(|reason| format!("load '{}': {reason}", load.name))?;
         spans.extend(std::iter::repeat_n(span, preset.repeats as usize));
     }
     let asks_for_report = options.iter().filter_map(|word| row_of(word)).any(|row| row.name == "-R");
@@ -90,10 +98,10 @@ pub fn run_request(
     Ok(run)
 }
 
-/// Puts the requirements of the preset before those of the user, which replace them where both are about the same metric.
+/// Puts the requirements of the preset before those of the user, which replace them if they are about the same metric.
 fn require(preset: &Preset, run: &mut RunRequest) {
     let span = run.profile.time_spans.first();
-    // A bare name means what the application waits for.
+    // A name without a scope refers to the latency that the application waits for.
     let names = |requirement: &Requirement| {
         let resolved = span.and_then(|span| requirement.name.resolve(span).ok());
         resolved.unwrap_or_else(|| vec![requirement.name.clone()])
@@ -107,8 +115,8 @@ fn require(preset: &Preset, run: &mut RunRequest) {
     run.options.criteria.requirements = all;
 }
 
-/// What applies to the whole run comes from the user alone: in a preset it would have no effect.
-pub(super) fn only_loads(options: &str) -> Result<(), String> {
+/// Refuses options of the whole run: they are given by the user only, and would have no effect in a preset.
+pub(crate) fn only_loads(options: &str) -> Result<(), String> {
     let is_of_load = |word: &&str| row_of(word).is_none_or(|row| matches!(row.scope, Scope::Target | Scope::TimeSpan));
     match options.split_whitespace().find(|word| !is_of_load(word)) {
         Some(word) => Err(format!(
@@ -122,42 +130,18 @@ pub(super) fn only_loads(options: &str) -> Result<(), String> {
 pub fn profile(
     preset: &Preset,
     request: &PresetRequest,
-    cpus: u32,
+    machine: Machine,
     environment: &dyn Environment,
 ) -> Result<Profile, String> {
-    let count = preset.loads.iter().map(Load::targets).max().unwrap_or(0).max(1);
+    let count = preset.loads.iter().map(Load::targets).max().unwrap_or(0).max(preset.targets.len()).max(1);
     let words = (1..=count).map(|number| format!("{ANY}{number}")).collect();
     let with_target = PresetRequest { words, ..request.clone() };
-    let mut profile = run_request(preset, &with_target, cpus, environment)?.profile;
+    let mut profile = run_request(preset, &with_target, machine, environment)?.profile;
     for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
         let number = target.path.to_string_lossy().trim_start_matches(ANY).to_owned();
         target.path = PathBuf::from(format!("{TEMPLATE}{number}"));
     }
     Ok(profile)
-}
-
-/// The loads of a preset as command lines.
-pub fn command_lines(preset: &Preset, request: &PresetRequest, cpus: u32) -> Vec<CommandLine> {
-    let user = User { options: &[], targets: &[], threads: threads(preset, request, cpus) };
-    let line = |load: &Load| {
-        let streams = user.streams(load).into_iter().map(|stream| format!("--stream '{stream}'"));
-        let bounds = preset.requirements.iter().map(|of| format!("--require '{}'", of.requirement()));
-        let words =
-            || user.options(preset, load, "").into_iter().chain(streams).chain(bounds).collect::<Vec<_>>().join(" ");
-        let words = load.mix.is_empty().then(words);
-        let target = if load.targets() > 0 { "" } else { " <target>" };
-        CommandLine { load: load.name.clone(), words: words.map(|words| words + target) }
-    };
-    let of_series = |series: &Series| {
-        let words = series::shown(preset, series, cpus);
-        CommandLine { load: series.title.clone(), words: Some(words) }
-    };
-    preset.loads.iter().map(line).chain(preset.series.iter().map(of_series)).collect()
-}
-
-/// Options of a preset as words, with a number of threads in its place.
-pub(super) fn typed_words(options: &str, threads: u32) -> Vec<String> {
-    options.replace(THREADS, &threads.to_string()).split_whitespace().map(str::to_owned).collect()
 }
 
 /// 1 of `{target:1}`.
@@ -166,108 +150,110 @@ fn number_of_target(word: &str) -> Option<usize> {
     (1..=TARGETS_MAX).contains(&number).then_some(number)
 }
 
-/// More targets of its own no stream of a preset has.
+/// Maximum number of targets named by streams of a preset.
 const TARGETS_MAX: usize = 16;
 
 impl Load {
-    /// How many targets its streams name by number; 0 = all streams use all targets.
-    fn targets(&self) -> usize {
+    /// Its options, including those of its streams and of the parts of its mix.
+    pub(super) fn all_options(&self) -> impl Iterator<Item = &str> {
+        let parts = self.mix.iter().map(|part| &part.options);
+        let streams = self.streams.iter().map(|stream| &stream.options);
+        std::iter::once(&self.options).chain(parts).chain(streams).map(String::as_str)
+    }
+
+    /// Number of targets that its streams name by number; 0 = all streams use all targets.
+    pub(super) fn targets(&self) -> usize {
         let words = self.streams.iter().flat_map(|stream| stream.options.split_whitespace());
         words.filter_map(number_of_target).max().unwrap_or(0)
     }
 }
 
-pub(super) fn threads(preset: &Preset, request: &PresetRequest, cpus: u32) -> u32 {
-    let at_most = preset.threads_max.unwrap_or(u32::MAX);
-    request.max_degree.unwrap_or_else(|| cpus.min(at_most)).max(1)
-}
-
-/// What does not come from the preset.
-struct User<'a> {
-    options: &'a [String],
-    targets: &'a [String],
-    threads: u32,
+/// A preset, and the arguments of the user.
+pub(super) struct User<'a> {
+    pub(super) preset: &'a Preset,
+    pub(super) options: &'a [String],
+    pub(super) targets: &'a [String],
+    pub(super) counts: Counts,
 }
 
 impl User<'_> {
     /// The name of a load, with the user's options that override its own.
     fn name(&self, load: &Load) -> String {
-        let parts = || load.mix.iter().map(|part| &part.options);
-        let streams = || load.streams.iter().map(|stream| &stream.options);
-        let own = || std::iter::once(&load.options).chain(parts()).chain(streams());
-        let rows = || own().flat_map(|options| options.split_whitespace()).filter_map(row_of);
+        let rows = || load.all_options().flat_map(str::split_whitespace).filter_map(row_of);
         let is_changed = |word: &&String| row_of(word).is_some_and(|row| rows().any(|other| other.name == row.name));
         let changed: Vec<&str> = self.options.iter().filter(is_changed).map(String::as_str).collect();
         if changed.is_empty() { load.name.clone() } else { format!("{} ({})", load.name, changed.join(" ")) }
     }
 
-    /// All options of a load, or of a part of it.
-    fn options(&self, preset: &Preset, load: &Load, part: &str) -> Vec<String> {
-        let words = |options: &str| self.words(options);
-        let layers: [Vec<String>; 3] = [words(&load.options), words(part), self.options.to_vec()];
-        layers.iter().fold(words(&preset.options), |options, layer| with_all(&options, layer))
+    /// All options of a load outside of its parts.
+    pub(super) fn options(&self, load: &Load) -> Vec<String> {
+        let layers = [self.counts.typed(&load.options), self.options.to_vec()];
+        layers.iter().fold(self.counts.typed(&self.preset.options), |options, layer| with_all(&options, layer))
     }
 
-    fn words(&self, options: &str) -> Vec<String> {
-        typed_words(options, self.threads)
-    }
-
-    /// The streams of a load, as `--stream` takes them.
-    fn streams(&self, load: &Load) -> Vec<String> {
-        let stream = |StreamPart { name, options }: &StreamPart| {
-            let own = self.words(options);
-            // Options outside of a stream would lose against those inside.
+    /// The streams of a load as values of `--stream`, or the parts of its mix as values of `--mix`.
+    pub(super) fn parts(&self, load: &Load) -> Vec<(&'static str, String)> {
+        let streams = load.streams.iter().map(|of| ("--stream", of.name.to_string(), &of.options));
+        let mix = load.mix.iter().map(|of| ("--mix", of.weight.to_string(), &of.options));
+        let part = |(option, label, options): (&'static str, String, &String)| {
+            let own = self.counts.typed(options);
+            // Options outside of a part would be overridden by those inside.
             let over = given_too(self.options, &own);
             let words: Vec<String> = with_all(&own, &over).into_iter().map(|word| self.placed(word)).collect();
-            format!("{name}: {}", words.join(" "))
+            (option, format!("{label}: {}", words.join(" ")))
         };
-        load.streams.iter().map(stream).collect()
+        streams.chain(mix).map(part).collect()
     }
 
     /// A target by its number, or the word itself.
     fn placed(&self, word: String) -> String {
-        let Some(number) = number_of_target(&word) else { return word };
-        match self.targets.get(number - 1) {
-            Some(target) => format!("\"{target}\""),
-            None => format!("<target {number}>"),
+        match number_of_target(&word) {
+            None => word,
+            Some(_) if self.targets.is_empty() && self.preset.targets.is_empty() => {
+                format!("<{}>", word.trim_matches(['{', '}']).replace(':', " "))
+            }
+            Some(number) if self.targets.is_empty() => self.target(number),
+            Some(number) => format!("\"{}\"", self.target(number)),
         }
     }
 
-    fn span(&self, preset: &Preset, load: &Load, environment: &dyn Environment) -> Result<TimeSpan, String> {
-        let span = |part: &str| {
-            let streams: Vec<String> = self.streams(load).iter().map(|stream| format!("--stream={stream}")).collect();
-            let numbered = load.targets();
-            if numbered > 0 && numbered != self.targets.len() {
-                return Err(format!("it needs {numbered} targets, not {}", self.targets.len()));
-            }
-            if let Some(target) = self.targets.iter().find(|target| numbered > 0 && target.contains('"')) {
-                return Err(format!("'{target}': a name with quotation marks cannot be used here"));
-            }
-            let targets = if numbered > 0 { &[] } else { self.targets };
-            let words = [&self.options(preset, load, part)[..], &streams, targets].concat();
-            let run = run_of(&words, environment)?;
-            run.profile.time_spans.into_iter().next().ok_or_else(|| "the preset defines no workload".to_owned())
-        };
-        let mut whole = span("")?;
-        let mut targets: Vec<Target> = Vec::new();
-        for part in &load.mix {
-            let is_of_target = |word: &&str| row_of(word).is_none_or(|row| row.scope == Scope::Target);
-            if let Some(word) = part.options.split_whitespace().find(|word| !is_of_target(word)) {
-                return Err(format!(
-                    "'{word}' cannot be given per target (in mix); move it to the options of the load"
-                ));
-            }
-            let of_part = span(&part.options)?.targets.into_iter();
-            targets.extend(of_part.map(|target| Target { weight: part.weight, ..target }));
+    /// A target by its number from 1: the first replaces one that was not given, a placeholder if there are none.
+    pub(super) fn target(&self, number: usize) -> String {
+        let given = self.targets.get(number - 1).or(self.targets.first());
+        let name = || self.preset.targets.get(number - 1).map_or(ANY, String::as_str);
+        given.cloned().unwrap_or_else(|| format!("<{}>", name()))
+    }
+
+    /// The arguments after the options and parts of a load.
+    fn own_targets(&self, load: &Load) -> Result<Vec<String>, String> {
+        let names = &self.preset.targets;
+        if self.targets.len() > names.len() && !names.is_empty() {
+            let count = names.len();
+            return Err(format!("it takes 1 to {count} targets ({}), not {}", names.join(", "), self.targets.len()));
         }
-        if !targets.is_empty() {
-            whole.targets = targets;
+        let numbered = load.targets();
+        if numbered == 0 {
+            return Ok(if names.is_empty() { self.targets.to_vec() } else { vec![self.target(load.target)] });
         }
-        // -c is the user's, for the data; logs have the size that the preset gives them.
-        for target in whole.targets.iter_mut().filter(|target| target.append.is_some()) {
+        if numbered != self.targets.len() && names.is_empty() {
+            return Err(format!("it needs {numbered} targets, not {}", self.targets.len()));
+        }
+        match self.targets.iter().find(|target| target.contains('"')) {
+            Some(target) => Err(format!("'{target}': a name with quotation marks cannot be used here")),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn span(&self, load: &Load, environment: &dyn Environment) -> Result<TimeSpan, String> {
+        let parts = self.parts(load).into_iter().map(|(option, part)| format!("{option}={part}")).collect();
+        let words = [self.options(load), parts, self.own_targets(load)?].concat();
+        let spans = run_of(&words, environment)?.profile.time_spans;
+        let mut span = spans.into_iter().next().ok_or_else(|| "the preset defines no workload".to_owned())?;
+        // -c of the user applies to the data; logs have the size given in the preset.
+        for target in span.targets.iter_mut().filter(|target| target.append.is_some()) {
             target.create_size = None;
         }
-        Ok(whole)
+        Ok(span)
     }
 }
 
@@ -275,9 +261,12 @@ impl User<'_> {
 mod tests {
     use super::*;
     use crate::preset::BUILTIN;
+    use crate::preset::command_lines;
     use crate::request::FakeEnv;
     use model::profile::ResultFormat;
     use model::validate::{Purpose, validate};
+
+    const MACHINE: Machine = Machine { cpus: 4, sockets: 1, nodes: 1 };
 
     fn request(name: &str, words: &[&str]) -> PresetRequest {
         let words = words.iter().map(|&word| word.to_owned()).collect();
@@ -285,7 +274,7 @@ mod tests {
     }
 
     fn of(text: &str, words: &[&str]) -> Result<RunRequest, String> {
-        Preset::read(text).and_then(|preset| run_request(&preset, &request("test", words), 4, &FakeEnv))
+        Preset::read(text).and_then(|preset| run_request(&preset, &request("test", words), MACHINE, &FakeEnv))
     }
 
     #[test]
@@ -312,17 +301,17 @@ mod tests {
                 continue;
             }
             let targets: &[&str] = if preset.loads[0].targets() == 2 { &["-c1G", "a", "b"] } else { &["-c1G", "a"] };
-            let run = run_request(&preset, &request(builtin.name, targets), 4, &FakeEnv)
+            let run = run_request(&preset, &request(builtin.name, targets), MACHINE, &FakeEnv)
                 .unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
             let findings = validate(&run.profile, Purpose::Run);
             assert_eq!((findings.errors, run.warnings), (vec![], vec![]), "{}", builtin.name);
             assert_eq!(run.profile.time_spans.len(), preset.loads.len() * preset.repeats as usize, "{}", builtin.name);
-            let xml = profile(&preset, &request(builtin.name, &[]), 4, &FakeEnv).unwrap();
+            let xml = profile(&preset, &request(builtin.name, &[]), MACHINE, &FakeEnv).unwrap();
             let written = crate::write_profile(&xml, ResultFormat::Xml);
             let read = crate::read_profile(written.as_bytes(), "x").unwrap();
             assert_eq!(crate::write_profile(&read, ResultFormat::Xml), written, "{}", builtin.name);
-            for line in command_lines(&preset, &request(builtin.name, &[]), 4) {
-                assert!(!line.words.unwrap_or_default().contains('{'), "{}", builtin.name);
+            for line in command_lines(&preset, &request(builtin.name, &[]), MACHINE).unwrap() {
+                assert!(!line.words.contains('{'), "{}", builtin.name);
             }
         }
     }
@@ -349,12 +338,15 @@ mod tests {
         );
         let preset = Preset::read(text).unwrap();
         let threads = |max_degree, cpus| {
-            let request = PresetRequest { max_degree, ..request("test", &["a"]) };
-            run_request(&preset, &request, cpus, &FakeEnv).unwrap().profile.time_spans[0].targets[0].threads
+            let counts = GivenCounts { max_degree, ..GivenCounts::default() };
+            let request = PresetRequest { counts, ..request("test", &["a"]) };
+            run_request(&preset, &request, Machine { cpus, ..MACHINE }, &FakeEnv).unwrap().profile.time_spans[0].targets
+                [0]
+            .threads
         };
         assert_eq!((threads(None, 64), threads(Some(12), 64), threads(Some(2), 64)), (8, 12, 2));
-        let lines = command_lines(&preset, &request("test", &[]), 4);
-        assert_eq!(lines[0].words.as_deref(), Some("-w30 -r -d60 -b8K -t4 <target>"));
+        let lines = command_lines(&preset, &request("test", &[]), MACHINE).unwrap();
+        assert_eq!(lines[0].words, "-w30 -r -d60 -b8K -t4 <target>");
     }
 
     #[test]
@@ -374,6 +366,40 @@ mod tests {
             span.targets.iter().map(|t| (t.path.display().to_string(), t.block_size.0, t.weight)).collect();
         let expected = [("a", 8192, 3), ("b", 8192, 3), ("a", 65536, 1), ("b", 65536, 1)];
         assert_eq!(seen, expected.map(|(path, block, weight)| (path.to_owned(), block, weight)));
+        let lines = command_lines(&Preset::read(text).unwrap(), &request("test", &[]), MACHINE).unwrap();
+        assert_eq!(lines[0].words, "-F2 -O8 --mix '3: -b8K -r' --mix '1: -b64K -w100' <target>");
+    }
+
+    #[test]
+    fn targets_with_names_are_chosen_by_load_and_the_first_stands_for_those_not_given() {
+        let text = r#"
+            form = "diskspd-preset/1"
+            title = "test"
+            targets = ["data", "log"]
+            [[load]]
+            name = "pages"
+            source = "a paper"
+            [[load]]
+            name = "log"
+            target = 2
+            [[load]]
+            name = "both"
+            streams = [{ name = "p", options = "{target:1}" }, { name = "l", options = "-w100 {target:2}" }]
+        "#;
+        let paths = |words: &[&str]| -> Result<Vec<String>, String> {
+            let paths = |span: &TimeSpan| {
+                span.targets.iter().map(|of| of.path.display().to_string()).collect::<Vec<_>>().join(" ")
+            };
+            Ok(of(text, words)?.profile.time_spans.iter().map(paths).collect())
+        };
+        assert_eq!(paths(&["a"]).unwrap(), ["a", "a", "a a"]);
+        assert_eq!(paths(&["a", "b c"]).unwrap(), ["a", "b c", "a b c"]);
+        assert_eq!(paths(&["a", "b", "c"]), Err("load 'pages': it takes 1 to 2 targets (data, log), not 3".to_owned()));
+        let lines = command_lines(&Preset::read(text).unwrap(), &request("test", &[]), MACHINE).unwrap();
+        let words: Vec<&str> = lines.iter().map(|line| line.words.as_str()).collect();
+        assert_eq!(words, ["<data>", "<log>", "--stream 'p: <data>' --stream 'l: -w100 <log>'"]);
+        assert_eq!((lines[0].source.as_str(), lines[1].source.as_str()), ("a paper", ""));
+        assert!(of(&text.replace("target = 2", "target = 3"), &["a"]).unwrap_err().contains("load 'log': target 3"));
     }
 
     /// A preset with a bound on the flush and one on the rate.
@@ -401,12 +427,12 @@ mod tests {
         assert_eq!(required(&["a"]), [vendors(), own()]);
         assert_eq!(required(&["--require=p50<1ms", "a"]), [vendors(), own(), users("p50<1ms")]);
         assert_eq!(required(&["--require=iops>9", "a"]), [vendors(), users("iops>9")]);
-        // Alone it is what the application waits for: the commit.
+        // Alone it refers to the latency that the application waits for: the commit.
         assert_eq!(required(&["--require", "p99<2ms", "a"]), [own(), users("p99<2ms")]);
         assert!(of(BOUNDED, &["-Rtext", "a"]).unwrap().options.short_report.is_none());
-        let lines = command_lines(&Preset::read(BOUNDED).unwrap(), &request("test", &[]), 4);
+        let lines = command_lines(&Preset::read(BOUNDED).unwrap(), &request("test", &[]), MACHINE).unwrap();
         let words = "-w100 --fdatasync-every=1 --require 'commit.p99<10ms' --require 'iops>=300' <target>";
-        assert_eq!(lines[0].words.as_deref(), Some(words));
+        assert_eq!(lines[0].words, words);
     }
 
     #[test]
@@ -440,7 +466,7 @@ mod tests {
             (
                 whole("load = [{ name = \"x\", mix = [{ options = \"-d3\" }] }]"),
                 &["a"],
-                "'-d3' cannot be given per target",
+                "load 'x': mix '1': '-d3' is not an option of a target",
             ),
             (
                 whole("load = [{ name = \"x\", mix = [{ options = \"-w1\", weight = 0 }] }]"),

@@ -1,7 +1,7 @@
 //! Arguments of `diskspd ab`: a sweep of two points in pairs.
 
 use super::compare::{ChangeLimit, limit};
-use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
+use super::sweep::{AbOptions, RUN, SeriesArguments, SweepCommand, SweepOptions};
 use super::{Arguments, Typed};
 use crate::file_name;
 use crate::request::Environment;
@@ -10,13 +10,13 @@ use model::limits::RUNS_MAX;
 use model::metric::{Metric, MetricName, Scope};
 use model::sweep::{Extent, Setting};
 
-/// Pairs at most, unless their number is given: the last look.
+/// Maximum number of pairs unless given: the last test.
 const PAIRS: u32 = 20;
-/// Fewer pairs have no interval worth the name.
+/// Minimum number of pairs: fewer have no useful interval.
 const PAIRS_MIN: u32 = 3;
 /// Default of `--margin`.
 const MARGIN: f64 = 0.02;
-/// Figures that are judged.
+/// Metrics that are judged.
 const FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 
 /// Compare two loads in interleaved pairs of runs
@@ -80,25 +80,6 @@ pub(super) struct AbArguments {
 }
 
 const SIDES: &str = "What differs";
-
-/// What belongs to two sides only.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AbOptions {
-    /// `--before-a`, `--before-b`
-    pub before: [Option<String>; 2],
-    /// `--fail-if`
-    pub limits: Vec<ChangeLimit>,
-    /// The options of each side, as typed; both empty if they differ in the command before each run only, or in
-    /// nothing.
-    pub sides: [String; 2],
-}
-
-impl AbOptions {
-    /// True if the sides differ in nothing.
-    pub fn is_noise_floor(&self) -> bool {
-        self.sides[0] == self.sides[1] && self.before[0] == self.before[1]
-    }
-}
 
 impl Arguments for AbArguments {
     type Request = SweepCommand;
@@ -165,7 +146,8 @@ fn judged_limit(value: &str) -> Result<ChangeLimit, String> {
     Err(format!("'{value}': ab does not judge '{name}' (expected: iops, mean, p99, or mean or p99 of a scope)"))
 }
 
-/// Refuses limits on what pairs of these loads do not judge: latencies are those that the application waits for.
+/// Refuses limits on metrics that pairs of these loads do not judge: latencies are those that the application waits
+/// for.
 fn check_limits(limits: &[ChangeLimit], points: &[PlannedPoint]) -> Result<(), String> {
     let spans = points.iter().filter_map(|point| point.request.profile.time_spans.first());
     let waited_for: Vec<Vec<Scope>> = spans.map(Scope::waited_for).collect();

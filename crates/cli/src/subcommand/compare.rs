@@ -48,7 +48,7 @@ pub(super) struct CompareArguments {
     drives: Option<u32>,
 }
 
-/// What follows `diskspd compare`.
+/// Arguments of `diskspd compare`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompareCommand {
     /// Compare two sides.
@@ -64,13 +64,13 @@ pub enum CompareCommand {
         /// `--output`: a page.
         output: Option<OutputAsked>,
     },
-    /// How well many drives do beside one.
+    /// Compare the result of several drives with that of one.
     Scaling {
         /// The result of one drive.
         one: PathBuf,
         /// The result of several.
         many: PathBuf,
-        /// How many.
+        /// Number of drives.
         drives: u32,
     },
 }
@@ -80,9 +80,9 @@ pub enum CompareCommand {
 pub struct ChangeLimit {
     /// As typed.
     pub typed: String,
-    /// The name of a figure; not checked here.
+    /// The name of a metric; not checked here.
     pub figure: String,
-    /// In percent; negative = the figure may not fall further.
+    /// In percent; negative = the metric must not fall further.
     pub percent: f64,
 }
 
@@ -137,7 +137,7 @@ impl Arguments for CompareArguments {
             _ => return Err("--baseline and --drives must be given together".to_owned()),
         }
         if turn.is_none() && first.len() == 1 && first[0].as_os_str() == "last" {
-            // Alone it is compared with the one before.
+            // A single result is compared with the previous one.
             first.insert(0, PathBuf::from("last~1"));
         }
         if turn.is_none() && first.len() == 2 {

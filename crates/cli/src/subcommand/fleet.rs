@@ -39,7 +39,7 @@ pub(super) struct FleetArguments {
     access: ServerAccess,
 }
 
-/// What to do.
+/// The action on agents or keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Action {
     #[default]
@@ -62,16 +62,16 @@ fn server(text: &str) -> Result<String, String> {
     fleet::server(text)
 }
 
-/// A server and how it is reached.
+/// A server and the access to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
     /// As in `nats://bus:4222`.
     pub url: String,
-    /// How it is reached.
+    /// Access to the server.
     pub access: ServerAccess,
 }
 
-/// What follows `diskspd fleet`.
+/// Arguments of `diskspd fleet`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FleetCommand {
     /// Make a key.
@@ -81,29 +81,29 @@ pub enum FleetCommand {
     },
     /// List the agents.
     Hosts {
-        /// Where they meet.
+        /// Server of the agents.
         server: Server,
         /// As JSON.
         json: bool,
     },
-    /// End what runs.
+    /// End running loads.
     Stop {
-        /// Where they meet.
+        /// Server of the agents.
         server: Server,
-        /// Signs the orders.
+        /// File with the key that signs the orders.
         key: PathBuf,
         /// Names, which may contain `*`; empty = all.
         hosts: Vec<String>,
     },
     /// Fetch results.
     Collect {
-        /// Where they meet.
+        /// Server of the agents.
         server: Server,
-        /// Signs the orders.
+        /// File with the key that signs the orders.
         key: PathBuf,
         /// Names, which may contain `*`; empty = all.
         hosts: Vec<String>,
-        /// Where they are written to.
+        /// Directory of the results.
         output: PathBuf,
     },
 }

@@ -2,7 +2,6 @@
 
 use super::sweep::{RUN, SweepCommand};
 use super::{Arguments, Subcommand, Typed};
-use crate::argv::Command;
 use crate::request::Environment;
 use crate::sweep::{PlannedPoint, Variation, points};
 use crate::{file_name, number};
@@ -12,9 +11,9 @@ use std::path::PathBuf;
 
 /// Default of `--runs`.
 const RUNS: u32 = 3;
-/// More make no gate.
+/// Upper limit of `--runs`.
 const RUNS_MAX: u32 = 20;
-/// With `--before-a` and `--before-b`: a smaller change is not worse.
+/// With `--before-a` and `--before-b`: smaller changes do not count as worse.
 const LIMITS: [&str; 3] = ["iops<-2%", "mean>+2%", "p99>+2%"];
 
 /// Compare a run with earlier ones in a folder; fail if it is worse
@@ -74,7 +73,7 @@ pub struct GateCommand {
     pub folder: PathBuf,
     /// The task.
     pub task: GateTask,
-    /// `--metric`; empty = IOPS, mean and 99th percentile of what the application waits for.
+    /// `--metric`; empty = IOPS, and the mean and 99th percentile of the latency that the application waits for.
     pub metrics: Vec<MetricName>,
     /// `--summary`
     pub summary: Option<PathBuf>,
@@ -85,7 +84,7 @@ pub struct GateCommand {
 /// The tasks of a gate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GateTask {
-    /// Run this load at most so many times, and judge.
+    /// Run this load at most `runs` times, and judge.
     Run {
         /// The load, as a sweep of one point.
         points: Vec<PlannedPoint>,
@@ -96,7 +95,7 @@ pub enum GateTask {
     Judge(PathBuf),
     /// `--before-a`, `--before-b`: compare two sides in pairs.
     Pairs(SweepCommand),
-    /// `--accept`: why.
+    /// `--accept`: the reason.
     Accept(String),
 }
 
@@ -122,7 +121,7 @@ impl Arguments for GateArguments {
     }
 }
 
-/// A load with `-L`: latencies are judged. What is said about a profile (`-X`) does not begin with `-L`.
+/// Adds `-L` to a load, as latencies are judged. An error about a profile (`-X`) does not begin with `-L`.
 fn with_latencies(load: Vec<String>) -> Vec<String> {
     let is_set = load.iter().any(|word| word == "-L" || word.starts_with("-X"));
     if load.is_empty() || is_set { load } else { [vec!["-L".to_owned()], load].concat() }
@@ -133,14 +132,14 @@ fn check_metrics(metrics: &[MetricName], points: &[PlannedPoint]) -> Result<(), 
     metrics.iter().try_for_each(|name| name.resolve(span).map(drop).map_err(|reason| format!("--metric: {reason}")))
 }
 
-/// The command of `diskspd ab` that answers.
+/// The command of `diskspd ab` that gives the answer.
 fn pairs(before: &[String; 2], load: &[String], environment: &dyn Environment) -> Result<SweepCommand, String> {
     let limits = LIMITS.map(|limit| format!("--fail-if={limit}"));
     let [a, b] = before;
     let own = [format!("--before-a={a}"), format!("--before-b={b}")].into_iter().chain(limits);
     let words: Vec<OsString> = own.chain(["--".to_owned()]).chain(load.iter().cloned()).map(OsString::from).collect();
     match super::parse("ab", &words, environment) {
-        Ok(Command::Subcommand(Subcommand::Ab(command))) => Ok(command),
+        Ok(Some(Subcommand::Ab(command))) => Ok(command),
         Ok(_) => Err("this command line does not start a run".to_owned()),
         Err(failure) => {
             let messages = failure.messages.iter().filter_map(|message| message.strip_prefix("ERROR: "));

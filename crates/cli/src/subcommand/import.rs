@@ -44,7 +44,7 @@ pub(super) struct ImportArguments {
 /// Arguments of `diskspd import`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportRequest {
-    /// The job.
+    /// The job to translate.
     pub source: ImportSource,
     /// Only these sections; none = all.
     pub sections: Vec<String>,

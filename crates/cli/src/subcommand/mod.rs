@@ -1,8 +1,8 @@
-//! Subcommands. Each is one struct that clap derives its arguments from: the comments in it are the subcommand's
-//! help, man page and completions. Subcommands follow the usual conventions of command lines; the loads in them, and
-//! everything else, follow `DiskSpd`'s ([`crate::argv`]).
+//! Subcommands. Each is one struct that clap derives its arguments from: the comments in it are the subcommand's help,
+//! man page and completions. Subcommands follow the usual conventions of command lines; loads in them, and everything
+//! else, follow `DiskSpd`'s ([`crate::argv`]).
 //!
-//! To add one: a module here with its struct and its [`Arguments`], and a row of `subcommands`.
+//! To add one: a module here with its struct and its [`Arguments`], a row of `subcommands`, and its name in [`NAMES`].
 
 // Comments of structs are help texts, which have no backquotes.
 #![allow(clippy::doc_markdown, rustdoc::invalid_html_tags)]
@@ -28,14 +28,14 @@ pub mod sweep;
 pub mod verify;
 pub mod verify_cycles;
 
-use crate::argv::Command;
 use crate::foreign;
 use crate::request::{Environment, ParseFailure};
+pub use crate::subcommand_names::{NAMES, find};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
-/// Columns of a line of help.
+/// Width of a line of help in columns.
 const LINE_WIDTH: usize = 100;
 
 /// The argument that holds a load, which follows `--`.
@@ -43,29 +43,30 @@ const LOAD: &str = "load";
 
 /// The arguments of a subcommand.
 trait Arguments: Args {
-    /// What they ask for.
+    /// The request that they make.
     type Request;
 
-    /// The arguments in the usual form, where people type them in another.
+    /// Converts arguments from an unconventional form to the usual one.
     fn in_usual_form(_command: &clap::Command, args: &[OsString]) -> Result<Vec<OsString>, String> {
         Ok(args.to_vec())
     }
 
-    /// What they ask for, or what is wrong with them together.
+    /// The request, or the error in the combination of arguments.
     fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<Self::Request, String>;
 }
 
 /// Declares the subcommands, in the order of help.
 macro_rules! subcommands {
     ($($name:literal => $variant:ident($request:ty) from $arguments:ty,)*) => {
-        /// A subcommand, and what its arguments ask for.
+        /// A subcommand with its request.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Subcommand {
             $($variant($request),)*
         }
 
-        /// The names, in the order of help.
-        pub const NAMES: &[&str] = &[$($name),*];
+        /// The names of those declared here.
+        #[cfg(test)]
+        const DECLARED: &[&str] = &[$($name),*];
 
         fn declared(name: &str) -> Option<clap::Command> {
             match name {
@@ -104,28 +105,21 @@ subcommands! {
     "fleet" => Fleet(fleet::FleetCommand) from fleet::FleetArguments,
 }
 
-/// The subcommand with exactly this name; a file of that name is written `./name`.
-pub fn find(name: &OsStr) -> Option<&'static str> {
-    NAMES.iter().copied().find(|known| name == *known)
-}
-
-/// Reads the arguments of a subcommand.
+/// Reads the arguments of a subcommand; `None` = help is requested.
 pub(crate) fn parse(
-    name: &'static str,
+    name: &str,
     args: &[OsString],
     environment: &dyn Environment,
-) -> Result<Command, ParseFailure> {
-    let subcommand =
-        read(name, args, environment).map_err(|failure| of_another_tool(name, args, environment).unwrap_or(failure))?;
-    Ok(subcommand.map_or_else(|| Command::Help(Some(name.to_owned())), Command::Subcommand))
+) -> Result<Option<Subcommand>, ParseFailure> {
+    read(name, args, environment).map_err(|failure| of_another_tool(name, args, environment).unwrap_or(failure))
 }
 
-/// What is to be said of options of another tool among the arguments: those of the subcommand are not.
+/// The error for options of another tool among the arguments, unless the subcommand has them itself.
 fn of_another_tool(name: &str, args: &[OsString], environment: &dyn Environment) -> Option<ParseFailure> {
     let command = command(name)?;
     let has_load = command.get_arguments().any(|argument| argument.get_id() == LOAD);
     let names = command.get_positionals().filter(|argument| argument.get_id() != LOAD).count();
-    // What follows -- is no load of ours, but may be a command.
+    // The arguments after -- are not a load of ours, but may be a command.
     let end = args.iter().position(|arg| arg == "--").filter(|_| !has_load).unwrap_or(args.len());
     let sorted = with_load_last(&command, &args[..end], names, |_| true);
     let load = sorted.iter().position(|arg| arg == "--").map(|at| &sorted[at + 1..])?;
@@ -134,7 +128,7 @@ fn of_another_tool(name: &str, args: &[OsString], environment: &dyn Environment)
     foreign::recognise(&load, environment).map(ParseFailure::from)
 }
 
-/// What the arguments ask for; `None` = for help.
+/// The request of the arguments; `None` = help is requested.
 fn read_arguments<A: Arguments>(
     name: &str,
     args: &[OsString],
@@ -172,12 +166,12 @@ pub(crate) fn command(name: &str) -> Option<clap::Command> {
         .help_template("Usage: {usage}\n\n{about}\n\n{all-args}{after-help}\n")
         .term_width(LINE_WIDTH)
         .mut_args(|argument| match argument.get_action() {
-            // A switch that is given again changes nothing.
+            // Repeating a switch has no effect.
             ArgAction::SetTrue => {
                 let id = argument.get_id().clone();
                 argument.overrides_with(id)
             }
-            // The argument after an option is its value, whatever it begins with.
+            // The argument after an option is its value, even if it looks like an option.
             action if action.takes_values() && !argument.is_positional() => argument.allow_hyphen_values(true),
             _ => argument,
         });
@@ -192,10 +186,10 @@ pub fn summary(name: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
-/// What its `--help` prints.
+/// The output of its `--help`.
 pub fn help(name: &str) -> Option<String> {
     let command = command(name)?;
-    // Help has one form, with all there is to say.
+    // Help has one form, with the full description.
     let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     Some(command.about(about).render_help().to_string())
 }
@@ -207,13 +201,13 @@ struct Typed<'a> {
 }
 
 impl Typed<'_> {
-    /// The options that were given, each as one word, without those named and without the load. Read again they mean
-    /// the same.
+    /// The given options, each as one word, except those in `left_out` and the load. Parsed again they have the same
+    /// meaning.
     fn options_except(&self, left_out: &[&str]) -> Vec<String> {
         self.options(|id| !left_out.contains(&id))
     }
 
-    /// Those with the ids that are wanted.
+    /// The options with the selected IDs.
     fn options(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let mut options: Vec<(usize, String)> = Vec::new();
         for argument in self.command.get_arguments() {
@@ -234,15 +228,15 @@ impl Typed<'_> {
         options.into_iter().map(|(_, option)| option).collect()
     }
 
-    /// Where the values of an argument were, in the order of all arguments.
+    /// Positions of the values of an argument, in the order of all arguments.
     fn places(&self, id: &str) -> Vec<usize> {
         let is_given = self.matches.value_source(id) == Some(ValueSource::CommandLine);
         self.matches.indices_of(id).filter(|_| is_given).into_iter().flatten().collect()
     }
 }
 
-/// Moves a load that need not follow `--` behind it, out of the subcommand's own options and its first `name_count`
-/// words. Which of the options are the subcommand's own, `is_own` tells by their names.
+/// Moves a load that need not follow `--` after it, out of the subcommand's own options and its first `name_count`
+/// words. `is_own` is true for the names of the subcommand's own options.
 fn with_load_last(
     command: &clap::Command,
     args: &[OsString],
@@ -264,7 +258,7 @@ fn with_load_last(
             Some(option) => {
                 own.push(arg.clone());
                 if option.get_action().takes_values() && value.is_none() {
-                    // Without its value there is nothing to be read behind it.
+                    // The value is missing: nothing is left to be read.
                     let Some(value) = rest.next() else { return own };
                     own.push(value.clone());
                 }

@@ -1,14 +1,15 @@
 //! Arguments of `diskspd monitor`.
 
 use super::{Arguments, Typed};
+use crate::performance_counter::{self, CounterList};
 use crate::request::Environment;
-use crate::{decimal, file_name, performance_counter};
+use crate::{decimal, file_name};
 use model::performance_counter::CounterPattern;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The shortest interval: the kernel counts times in milliseconds, so that of a shorter one would be coarse.
+/// The shortest interval: the kernel counts times in milliseconds, too coarse for shorter ones.
 pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 
 /// The longest interval: a day.
@@ -17,8 +18,8 @@ pub const INTERVAL_MAX: Duration = Duration::from_hours(24);
 /// Show block device activity: a live table, CSV, JSON lines
 ///
 /// Shows block device activity per interval, from the kernel's counters: reads and writes per second, MiB/s, mean
-/// latencies, queue length, merges, discards, flushes and percent busy. In a terminal it is a live table; otherwise
-/// comma-separated values in typeperf format.
+/// latencies, queue length, merges, discards, flushes and percent busy. In a terminal it is a live table, otherwise a
+/// table per interval; --csv, --output and counters give comma-separated values in typeperf format.
 #[derive(clap::Args)]
 #[command(
     override_usage = "diskspd monitor [DEVICE... | all] [--interval TIME] [--samples N]
@@ -31,8 +32,8 @@ pub const INTERVAL_MAX: Duration = Duration::from_hours(24);
 )]
 pub(super) struct MonitorArguments {
     /// the kernel's name of a device, or a path that leads to it: sda, /dev/nvme0n1p2, /dev/disk/by-id/...,
-    /// /dev/mapper/...; all = every device, including partitions. Default: whole disks, RAIDs and volumes, and loop
-    /// devices and RAM disks with any I/O so far
+    /// /dev/mapper/..., a file or a mount point on it; all = every device, including partitions. Default: whole disks,
+    /// RAIDs and volumes, and loop devices and RAM disks with any I/O so far
     #[arg(value_name = "DEVICE")]
     devices: Vec<OsString>,
     /// length of an interval, 100ms or more (default 1s)
@@ -41,7 +42,7 @@ pub(super) struct MonitorArguments {
     /// stop after N intervals (default: at Ctrl+C)
     #[arg(short = 'n', long, value_name = "N", value_parser = samples)]
     samples: Option<u64>,
-    /// print comma-separated values in typeperf format, also in a terminal
+    /// print comma-separated values in typeperf format
     #[arg(long)]
     csv: bool,
     /// print JSON lines: one object per interval with all devices (docs/formats/monitor.md)
@@ -53,9 +54,11 @@ pub(super) struct MonitorArguments {
     output: Option<PathBuf>,
     /// counters by their Windows names, with * for any characters, separated by commas or given again:
     /// "\LogicalDisk(*)\Avg. Disk sec/Read". PhysicalDisk covers disks; LogicalDisk covers partitions, volumes, RAIDs,
-    /// loop devices, and disks with a mounted file system; the _Total instance covers all devices of its object
-    #[arg(short, long, value_name = "COUNTERS", value_delimiter = ',', value_parser = performance_counter::parse)]
-    counters: Vec<CounterPattern>,
+    /// loop devices, and disks with a mounted file system, also by mount point: "\LogicalDisk(/var/lib)\*". More
+    /// objects: Processor, Memory, Network Interface, SMB Client Shares, NFS Client Shares, Storage Cache
+    /// (docs/monitor.md). The _Total instance covers all of its object. Printed as with --csv
+    #[arg(short, long, value_name = "COUNTERS", value_parser = performance_counter::parse_list)]
+    counters: Vec<CounterList>,
     /// record the intervals in a file, from which diskspd report FILE --output x.html draws charts; the live table or text
     /// output continues. An existing file is replaced only if it is empty or a recording
     #[arg(long, value_name = "FILE", value_parser = file_name::path_alone())]
@@ -69,16 +72,16 @@ pub(super) struct MonitorArguments {
     histogram: bool,
 }
 
-/// What to watch and how to show it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Devices to watch and the form of the output.
+#[derive(Clone, Debug, PartialEq)]
 pub struct WatchRequest {
-    /// Which devices.
+    /// The devices to watch.
     pub devices: DevicesAsked,
-    /// How long an interval is.
+    /// Length of an interval.
     pub interval: Duration,
-    /// After how many intervals to end.
+    /// Number of intervals; `None` = until interrupted.
     pub sample_count: Option<u64>,
-    /// `--csv` or `--jsonl`; `None` = as it fits what stdout is.
+    /// `--csv` or `--jsonl`; `None` = depends on stdout.
     pub lines: Option<LineForm>,
     /// `--output`
     pub output: Option<PathBuf>,
@@ -92,19 +95,19 @@ pub struct WatchRequest {
     pub histogram: Option<Histograms>,
 }
 
-/// When latency distributions are printed.
+/// The time at which latency distributions are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histograms {
-    /// After each interval, of what happened in it.
+    /// After each interval, for that interval.
     EachInterval,
-    /// Once, of everything.
+    /// Once, for the whole time.
     AtTheEnd,
 }
 
-/// Which devices are to be watched.
+/// The devices to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DevicesAsked {
-    /// Those that are of interest.
+    /// The default devices.
     Usual,
     /// Every one.
     All,
@@ -112,7 +115,7 @@ pub enum DevicesAsked {
     These(Vec<PathBuf>),
 }
 
-/// A form for programs.
+/// An output format for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineForm {
     /// Comma-separated values in the form of typeperf.
@@ -158,7 +161,8 @@ impl Arguments for MonitorArguments {
     }
 
     fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<WatchRequest, String> {
-        let Self { mut output, mut counters, record, replace_output, .. } = self;
+        let Self { mut output, counters, record, replace_output, .. } = self;
+        let mut counters: Vec<CounterPattern> = counters.into_iter().flat_map(|list| list.0).collect();
         let mut devices = Vec::new();
         for word in self.devices {
             match word.to_str().filter(|word| word.starts_with('\\')) {
@@ -166,7 +170,7 @@ impl Arguments for MonitorArguments {
                 None => devices.push(PathBuf::from(word)),
             }
         }
-        // Lines go to stdout anyway, in the form that a file would have.
+        // Lines go to stdout anyway, in the format of a file.
         let is_stdout = output.take_if(|path| path.as_os_str() == "-").is_some();
         let suffix = output.as_deref().and_then(|path| path.extension()).and_then(OsStr::to_str);
         let is_json = suffix.is_some_and(|suffix| ["jsonl", "json", "ndjson"].contains(&suffix));

@@ -1,7 +1,7 @@
 //! Arguments of `diskspd preset`.
 
 use super::{Arguments, Typed, with_load_last};
-use crate::preset::{PresetRequest, SeriesChoices};
+use crate::preset::{GivenCounts, PresetRequest, SeriesChoices};
 use crate::request::Environment;
 use crate::{file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,8 +14,8 @@ use std::path::PathBuf;
 /// benchmarks.
 #[derive(clap::Args)]
 #[command(override_usage = "diskspd preset list
-       diskspd preset show PRESET [--xml|--toml] [--maxdop N]
-       diskspd preset run PRESET [--maxdop N] [options of a load] <target>...
+       diskspd preset show PRESET [--xml|--toml] [--maxdop N] [--sockets N] [--numa N]
+       diskspd preset run PRESET [--maxdop N] [--sockets N] [--numa N] [options of a load] <target>...
        diskspd preset run PRESET [--dir DIR] [--quick] [--plan] [--resume] ... (a preset of several series)")]
 pub(super) struct PresetArguments {
     /// list: list the presets, one per line. show: show a preset as command lines. run: run its loads one after another
@@ -29,9 +29,15 @@ pub(super) struct PresetArguments {
     /// options and targets of the load, as for a run
     #[arg(value_name = "LOAD", last = true)]
     load: Vec<String>,
-    /// number of threads, for loads whose thread count follows the number of CPUs
+    /// number of threads, for loads whose thread count follows the degree of parallelism or the number of CPUs
     #[arg(long, value_name = "N", value_parser = number::count::<{ u32::MAX }>)]
     maxdop: Option<u32>,
+    /// number of processor sockets, for loads with a thread for each (default: those of this machine)
+    #[arg(long, value_name = "N", value_parser = number::count::<{ u32::MAX }>)]
+    sockets: Option<u32>,
+    /// number of NUMA nodes, for loads with a thread for each (default: those of this machine)
+    #[arg(long, value_name = "N", value_parser = number::count::<{ u32::MAX }>)]
+    numa: Option<u32>,
     /// with a preset of several series: directory for their directories; must be new or empty (default: the name of the
     /// preset)
     #[arg(long, value_name = "DIR", help_heading = SERIES, value_parser = file_name::path_alone())]
@@ -64,7 +70,7 @@ pub(super) struct PresetArguments {
 
 const SERIES: &str = "Presets of several series";
 
-/// What to do with presets.
+/// The action on presets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     List,
@@ -80,12 +86,12 @@ fn action() -> impl TypedValueParser<Value = Action> {
     })
 }
 
-/// What follows `diskspd preset`.
+/// Arguments of `diskspd preset`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PresetCommand {
-    /// Names and titles.
+    /// List names and titles.
     List,
-    /// What a preset does.
+    /// Show the contents of a preset.
     Show(PresetRequest, Shown),
     /// Run it.
     Run(PresetRequest),
@@ -94,7 +100,7 @@ pub enum PresetCommand {
 /// Forms of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Command lines where they can say it.
+    /// Command lines, as far as they can express it.
     CommandLines,
     /// A profile for `-X`.
     Xml,
@@ -107,12 +113,13 @@ impl Arguments for PresetArguments {
 
     fn in_usual_form(command: &clap::Command, args: &[OsString]) -> Result<Vec<OsString>, String> {
         let is_run = args.first().is_some_and(|action| action == "run");
-        // A load has --xml too.
+        // A load also has --xml.
         Ok(with_load_last(command, args, 2, |option| !is_run || !["xml", "toml"].contains(&option)))
     }
 
     fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<PresetCommand, String> {
-        let Self { action, name, load, maxdop, xml, toml, .. } = self;
+        let Self { action, name, load, xml, toml, .. } = self;
+        let counts = GivenCounts { max_degree: self.maxdop, sockets: self.sockets, nodes: self.numa };
         let devices = [("ssds", self.ssds), ("copies", self.copies)];
         let devices = devices.into_iter().filter_map(|(name, count)| Some(format!("--{name}={}", count?)));
         let choices = SeriesChoices {
@@ -133,7 +140,7 @@ impl Arguments for PresetArguments {
             Some(word) => format!("found '{word}' instead of a preset name"),
             None => "the preset name is missing".to_owned(),
         })?;
-        let request = PresetRequest { name, max_degree: maxdop, words: load, choices };
+        let request = PresetRequest { name, counts, words: load, choices };
         match (action, request.words.first()) {
             (Action::Run, None) => Err(format!("preset '{}': no target given", request.name)),
             (Action::Run, Some(_)) => Ok(PresetCommand::Run(request)),
@@ -162,7 +169,7 @@ mod tests {
     fn names_degrees_and_words_are_told_apart() {
         let request = |max_degree, words: &[&str]| PresetRequest {
             name: "oltp".into(),
-            max_degree,
+            counts: GivenCounts { max_degree, ..GivenCounts::default() },
             words: words.iter().map(|&word| word.into()).collect(),
             choices: SeriesChoices::default(),
         };
@@ -176,6 +183,9 @@ mod tests {
         assert_eq!(parsed("run oltp -d3 a.dat"), Ok(PresetCommand::Run(request(None, &["-d3", "a.dat"]))));
         assert_eq!(parsed("run --maxdop 4 oltp a"), Ok(PresetCommand::Run(request(Some(4), &["a"]))));
         assert_eq!(parsed("run oltp --maxdop=4 a"), Ok(PresetCommand::Run(request(Some(4), &["a"]))));
+        let counts = GivenCounts { max_degree: None, sockets: Some(2), nodes: Some(3) };
+        let of_machine = PresetRequest { counts, ..request(None, &["a"]) };
+        assert_eq!(parsed("run oltp --sockets 2 --numa=3 a"), Ok(PresetCommand::Run(of_machine)));
         assert_eq!(parsed("show oltp --xml"), Ok(PresetCommand::Show(request(None, &[]), Shown::Xml)));
     }
 

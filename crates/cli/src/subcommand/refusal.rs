@@ -1,4 +1,4 @@
-//! Arguments of a subcommand that were not understood: clap's errors in the form of all other messages.
+//! Rejected arguments of a subcommand: clap's errors in the form of all other messages.
 
 use super::LOAD;
 use crate::request::ParseFailure;
@@ -6,15 +6,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 use std::ffi::OsString;
 
-/// A failure for one reason, with the way to the help.
+/// A failure with one reason, and a reference to the help.
 pub(super) fn failure(subcommand: &str, reason: &str) -> ParseFailure {
     let hint = format!("see diskspd {subcommand} --help");
-    // After several lines the hint has a line of its own.
+    // After several lines the hint is on a separate line.
     let joint = if reason.contains('\n') { "\n" } else { "; " };
     ParseFailure::because(format!("{}{joint}{hint}", reason.trim_end_matches('\n')))
 }
 
-/// Why clap refuses these arguments.
+/// The reason why clap rejects these arguments.
 pub(super) fn reason(error: &clap::Error, command: &clap::Command, args: &[OsString]) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.as_str(),
@@ -71,12 +71,12 @@ pub(super) fn reason(error: &clap::Error, command: &clap::Command, args: &[OsStr
     }
 }
 
-/// The words that an argument may be; none = any.
+/// The permitted values of an argument; none = any.
 fn words_of(argument: &clap::Arg) -> Vec<String> {
     argument.get_possible_values().iter().map(|word| word.get_name().to_owned()).collect()
 }
 
-/// An argument as it is typed: `--output` of `--output <OUT>`, `FILE` of `[FILE]...`.
+/// The name of an argument as typed: `--output` of `--output <OUT>`, `FILE` of `[FILE]...`.
 fn name(shown: &str) -> String {
     let word = if shown.starts_with('-') { shown.split([' ', '=']).next().unwrap_or(shown) } else { shown };
     if !shown.starts_with(['<', '[']) {

@@ -20,7 +20,7 @@ const ROUNDS_STEADY: u32 = 25;
 /// Defaults of a round unless the load sets them: a minute, without a warm-up.
 const ROUND: [&str; 2] = ["-d60", "-W0"];
 
-/// Figures of `--until`.
+/// Metrics of `--until`.
 const UNTIL_FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 
 /// Run the same load several times, and report mean, median and spread

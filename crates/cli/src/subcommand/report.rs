@@ -85,7 +85,7 @@ pub(super) struct ReportArguments {
 
 const MONITOR_NEEDS_A_PAGE: &str = "--monitor needs exactly one result and an --output that ends with .html";
 
-/// What follows `diskspd report`.
+/// Arguments of `diskspd report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportCommand {
     /// Print results to stdout, in this order.
@@ -95,29 +95,29 @@ pub enum ReportCommand {
         /// `--details`
         has_details: bool,
     },
-    /// Print what is asked for of results, in this order.
+    /// Print the requested parts of results, in this order.
     Look {
         /// `-` = stdin.
         files: Vec<PathBuf>,
-        /// Figures of a part of the measurement.
+        /// Results for a part of the measurement.
         part: Option<PartAsked>,
         /// The slowest I/Os.
         slowest: bool,
     },
-    /// Bring one result into another form.
+    /// Convert one result to another form.
     Convert {
         /// `-` = stdin.
         file: PathBuf,
-        /// Where to.
+        /// Destination.
         output: OutputAsked,
         /// Its form.
         form: Form,
     },
-    /// Write the figures of one result for Prometheus.
+    /// Write the metrics of one result for Prometheus.
     Metrics {
         /// `-` = stdin.
         file: PathBuf,
-        /// Where to.
+        /// Destination.
         output: OutputAsked,
     },
     /// Put runs into a table.
@@ -126,18 +126,18 @@ pub enum ReportCommand {
         sources: Vec<PathBuf>,
         /// `--ssds`, `--copies`
         devices: Option<DeviceCount>,
-        /// Where to; `None` = text to stdout.
+        /// Destination; `None` = text to stdout.
         output: Option<(OutputAsked, TableForm)>,
     },
     /// Make a page or a chart.
     Picture {
         /// Files and directories; `-` = stdin.
         sources: Vec<PathBuf>,
-        /// Where to.
+        /// Destination.
         output: OutputAsked,
         /// Its form.
         form: PictureForm,
-        /// `--monitor`: a recording of what devices did meanwhile.
+        /// `--monitor`: a recording of device activity during the run.
         monitor: Option<PathBuf>,
     },
 }
@@ -169,7 +169,7 @@ pub struct OutputAsked {
 pub enum TableForm {
     /// Comma-separated values.
     Csv {
-        /// `--append`: below the rows that are there.
+        /// `--append`: after the existing rows.
         append: bool,
     },
     /// A workbook (.xlsx).
@@ -178,19 +178,19 @@ pub enum TableForm {
     Picture(PictureForm),
 }
 
-/// What is to be looked at.
+/// The form of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PictureForm {
     /// A page of HTML.
     Page,
     /// A chart as SVG.
     Svg {
-        /// `--chart`; `None` = the first that there is.
+        /// `--chart`; `None` = the first available.
         chart: Option<String>,
     },
     /// A chart as PNG.
     Png {
-        /// The same.
+        /// `--chart`; `None` = the first available.
         chart: Option<String>,
     },
 }
@@ -198,9 +198,9 @@ pub enum PictureForm {
 /// A part of the measurement, and the percentiles to report for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartAsked {
-    /// Where it begins, in nanoseconds since the start of the measurement.
+    /// Its start, in nanoseconds since the start of the measurement.
     pub from_ns: u64,
-    /// Where it ends; `None` = at the end of the measurement.
+    /// Its end; `None` = the end of the measurement.
     pub to_ns: Option<u64>,
     /// Percentiles by their rank in parts per billion; none = those of the report.
     pub percentiles_ppb: Vec<u64>,
@@ -240,7 +240,7 @@ const APPEND_NEEDS_CSV: &str = "--append needs an --output that ends with .csv";
 
 /// The options of tables.
 struct TableWanted {
-    /// By `--table` or an option that only tables have.
+    /// True with `--table` or an option that only tables have.
     is_asked: bool,
     append: bool,
     devices: Option<DeviceCount>,
@@ -256,7 +256,7 @@ impl TableWanted {
     }
 }
 
-/// What is made of whole results.
+/// The command that writes whole results.
 fn written(
     files: Vec<PathBuf>,
     output: OutputAsked,

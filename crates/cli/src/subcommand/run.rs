@@ -24,7 +24,7 @@ pub(super) struct RunJobArguments {
     load: Vec<OsString>,
 }
 
-/// What follows `diskspd run`.
+/// Arguments of `diskspd run`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunJobCommand {
     /// The job file.

@@ -1,11 +1,11 @@
-//! Arguments of `diskspd sweep`, and what `diskspd repeat` shares with them.
+//! Arguments of `diskspd sweep`, including those common to `diskspd repeat`.
 
-use super::ab::AbOptions;
+use super::compare::ChangeLimit;
 use super::{Arguments, Typed};
+use crate::command_line::run_of;
 use crate::fleet::{FleetOption, OnArguments};
 use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points};
-use crate::words::run_of;
 use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::limit::Limit;
@@ -117,18 +117,18 @@ pub(super) struct SeriesArguments {
     load: Vec<String>,
 }
 
-/// A target where nothing is run.
+/// A target if nothing is run.
 const ANY: &str = "target";
 
-/// Options that say where results go, and are no part of what is asked for.
+/// Options for the destination of results, which are not part of the request.
 const PLACES: [&str; 7] = ["dir", "replace_output", "resume", "run_commands", "overwrite", "destroy", "plan"];
 
-/// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
+/// Arguments of `diskspd sweep`, and of `diskspd repeat`, which is a sweep of one point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SweepCommand {
     /// A new sweep.
     Run {
-        /// What to run.
+        /// The sweep to run.
         request: Box<SweepRequest>,
         /// Directory of its results, if given.
         folder: Option<PathBuf>,
@@ -137,14 +137,14 @@ pub enum SweepCommand {
         /// `--plan`
         plan_only: bool,
     },
-    /// Go on with the sweep in this directory.
+    /// Continue the sweep in this directory.
     Resume {
         /// The directory.
         folder: PathBuf,
         allowed: Allowed,
         /// `--replace-output`
         replace_output: bool,
-        /// `--vary`: more values of what it varies.
+        /// `--vary`: more values of the varied option.
         added: Vec<AddedValues>,
     },
 }
@@ -154,11 +154,11 @@ pub enum SweepCommand {
 pub struct AddedValues(Axis);
 
 impl AddedValues {
-    /// The arguments of a sweep, with these values behind those that it has.
+    /// The arguments of a sweep, with these values after the existing ones.
     ///
     /// # Errors
     ///
-    /// Why they cannot be added.
+    /// The reason why they cannot be added.
     pub fn added_to(&self, words: &[String]) -> Result<Vec<String>, String> {
         let Self(more) = self;
         let mut words = words.to_vec();
@@ -184,8 +184,7 @@ impl AddedValues {
     }
 }
 
-/// What the saved options of a series may do when it is resumed: whoever resumes it is not necessarily the user who wrote
-/// them.
+/// Permissions of the saved options of a resumed series: the user who resumes it is not necessarily their author.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Allowed {
     /// `--run-commands`: run the commands.
@@ -194,24 +193,43 @@ pub struct Allowed {
     pub overwrite: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
-    /// `--on` and what goes with it: the hosts that may be given orders, and the key that may sign them.
+    /// `--on` and its related options: the hosts that may be given orders, and the key that may sign them.
     pub on: Option<Box<FleetOption>>,
 }
 
 /// A sweep to be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepRequest {
-    /// The words that it was read from, without `--dir`; who goes on with it reads them again.
+    /// The words that it was parsed from, without `--dir`; they are parsed again on resuming.
     pub words: Vec<String>,
     /// All points, in the order given.
     pub points: Vec<PlannedPoint>,
     pub options: SweepOptions,
 }
 
-/// How a sweep is run.
+/// Options of two sides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AbOptions {
+    /// `--before-a`, `--before-b`
+    pub before: [Option<String>; 2],
+    /// `--fail-if`
+    pub limits: Vec<ChangeLimit>,
+    /// The options of each side, as typed; both empty if the sides differ only in the command before each run, or not
+    /// at all.
+    pub sides: [String; 2],
+}
+
+impl AbOptions {
+    /// True if the sides do not differ.
+    pub fn is_noise_floor(&self) -> bool {
+        self.sides[0] == self.sides[1] && self.before[0] == self.before[1]
+    }
+}
+
+/// Options of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepOptions {
-    /// How far it goes.
+    /// Its extent.
     pub extent: Extent,
     /// `--limit`; the points are rising rates.
     pub limits: Vec<Limit>,
@@ -237,12 +255,12 @@ pub struct SweepOptions {
     pub ssds: Option<u32>,
     /// `--copies`
     pub copies: Option<u32>,
-    /// What belongs to the two sides of `diskspd ab`.
+    /// Options of the two sides of `diskspd ab`.
     pub ab: Option<Box<AbOptions>>,
 }
 
 impl SeriesArguments {
-    /// What is to be resumed, if anything.
+    /// The sweep to be resumed, if any.
     pub(super) fn resumed(
         &self,
         typed: &Typed<'_>,
@@ -279,13 +297,13 @@ impl SeriesArguments {
         Ok(Some(SweepCommand::Resume { folder, allowed, replace_output, added }))
     }
 
-    /// The load that is run, with the hosts that run it.
+    /// The load that is run, including the hosts that run it.
     pub(super) fn load(&self, typed: &Typed<'_>) -> Vec<String> {
-        // Without a load, this is what is missing.
+        // The error then refers to the missing load.
         if self.load.is_empty() { Vec::new() } else { [hosts(typed), self.load.clone()].concat() }
     }
 
-    /// Runs of these points. Read again, its words ask for the same.
+    /// The command for runs of these points. Parsed again, its words give the same request.
     pub(super) fn command(self, points: Vec<PlannedPoint>, options: SweepOptions, typed: &Typed<'_>) -> SweepCommand {
         let mut words = typed.options_except(&PLACES);
         words.push("--".to_owned());
@@ -296,7 +314,7 @@ impl SeriesArguments {
     }
 }
 
-/// `--on` and what goes with it, as a run takes them.
+/// `--on` and its related options, as typed for a run.
 fn hosts(typed: &Typed<'_>) -> Vec<String> {
     typed.options(OnArguments::is_one)
 }
@@ -347,7 +365,7 @@ fn resolved(limits: &[Limit], points: &[PlannedPoint]) -> Result<Vec<Limit>, Str
     Ok(limits.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// True if a limit is on latencies that the load does not measure: response times are measured without `-L`, others are not.
+/// True if a limit is on latencies that the load does not measure: only response times are measured without `-L`.
 fn lacks_latencies(limits: &[Limit], points: &[PlannedPoint]) -> bool {
     const RESPONSES: [Scope; 3] = [Scope::Response, Scope::ReadResponse, Scope::WriteResponse];
     let is_measured = |point: &PlannedPoint| point.request.profile.time_spans.iter().all(|span| span.measure_latency);
@@ -355,7 +373,7 @@ fn lacks_latencies(limits: &[Limit], points: &[PlannedPoint]) -> bool {
         && !points.iter().all(is_measured)
 }
 
-/// How far a sweep goes, if what varies and the options fit together.
+/// The extent of a sweep, if the varied options and the others are compatible.
 fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, String> {
     let varied =
         variation.axes.len() + usize::from(variation.total_depth.is_some()) + usize::from(!variation.files.is_empty());
@@ -476,7 +494,7 @@ mod tests {
         let option = sweep.points[0].request.options.fleet.clone().expect("hosts");
         assert_eq!((option.server.as_str(), option.hosts.len(), option.access.no_tls), ("nats://bus:4222", 2, true));
         assert_eq!(request(&sweep.words.join(" ")), sweep);
-        // Behind -- they are options of the load.
+        // After -- they are options of the load.
         let behind = request(&format!("--vary o=1,2 -- {on} -b4K /a/{{host}}"));
         assert_eq!(behind.points, sweep.points);
         let Ok(SweepCommand::Resume { allowed, .. }) = parsed(&format!("--resume d {on}")) else { panic!() };
@@ -508,7 +526,7 @@ mod tests {
         let scopes = of_commits.options.limits.iter().map(|limit| limit.scope);
         // Reads must not hide commits.
         assert_eq!(scopes.collect::<Vec<_>>(), [Scope::ReadResponse, Scope::WriteResponse, Scope::Commit]);
-        // Without -L, the search ended at its first rate: it had no value for the limit.
+        // Without -L, the search used to end at its first rate: it had no value for the limit.
         let is_measured = |words: &str| self::request(words).points[0].request.profile.time_spans[0].measure_latency;
         assert!(is_measured("--limit read.p99=1ms -- -w50 -o8 a.dat"));
         assert!(!is_measured("--limit p99=1ms -- -w50 -o8 a.dat"), "it is a response time");

@@ -1,12 +1,13 @@
 use super::*;
+use crate::command::Command;
 use crate::request::FakeEnv;
 
-/// A line of arguments, read; `Err("help")` where it asks for help.
+/// Parses a line of arguments; `Err("help")` if help is requested.
 pub(super) fn typed(name: &str, line: &str) -> Result<Subcommand, String> {
     typed_words(name, &line.split_whitespace().collect::<Vec<_>>())
 }
 
-/// Arguments that hold blanks.
+/// The same with arguments that contain blanks.
 pub(super) fn typed_words(name: &str, words: &[&str]) -> Result<Subcommand, String> {
     let words: Vec<OsString> = std::iter::once(&name).chain(words).map(OsString::from).collect();
     match crate::parse(&words, &FakeEnv) {
@@ -18,6 +19,11 @@ pub(super) fn typed_words(name: &str, words: &[&str]) -> Result<Subcommand, Stri
             Err(failure.messages.join("\n"))
         }
     }
+}
+
+#[test]
+fn every_name_is_declared_in_the_order_of_help() {
+    assert_eq!(DECLARED, NAMES);
 }
 
 #[test]
@@ -37,7 +43,7 @@ fn options_of_other_tools_are_recognised_by_every_subcommand() {
         let refused = typed(name, line).expect_err(line);
         assert!(refused.ends_with(&format!("the nearest command here: {expected}")), "{name} {line}: {refused}");
     }
-    // A misspelt option of ours stays one, and a command that is run is not ours to judge.
+    // A misspelt option of ours is reported as such, and a command to be run is not checked.
     for (name, line) in [("sweep", "--vry o=1..4 -- f"), ("monitor", "--hist -- fio --rw=read")] {
         let refused = typed(name, line).expect_err(line);
         assert!(refused.contains("invalid option"), "{name} {line}: {refused}");

@@ -53,7 +53,7 @@ impl Arguments for VerifyRequest {
     }
 }
 
-/// What direct reads of every device are aligned to, and all units within.
+/// Alignment of direct reads of every device in bytes; a multiple of all sector sizes.
 const ALIGNMENT_BYTES: u64 = 4096;
 
 fn offset(text: &str) -> Result<u64, String> {

@@ -1,4 +1,4 @@
-//! Arguments of `diskspd verify --cycles`: a load that is cut off again and again.
+//! Arguments of `diskspd verify --cycles`: repeated crashes of a load.
 
 use crate::number;
 use model::limits::RUNS_MAX;
@@ -25,7 +25,7 @@ pub struct CycleArguments {
 }
 
 impl CycleArguments {
-    /// Why these cannot be used together.
+    /// The error if these cannot be used together.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.cycles.is_some() && self.load.is_empty() {
             return Err("the workload is missing; put its options and targets after --".to_owned());

@@ -1,4 +1,4 @@
-//! One `--vary`: an option and the values that it takes.
+//! One `--vary`: an option and its values.
 
 use crate::file_name::not_an_option;
 use crate::number;
@@ -7,18 +7,18 @@ use crate::words::row_of;
 use model::limits::SWEEP_POINTS_MAX;
 use model::sweep::Setting;
 
-/// Behind the unit of a rate.
+/// Suffix of the unit of a rate.
 const PER_SECOND: &str = "/s";
 
-/// `KiB`, `min`
+/// Longest unit: `KiB`, `min`.
 const UNIT_LETTERS_MAX: usize = 3;
 
-/// An option, or what stands for several, and its values.
+/// An option, or a name for several, and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
     /// The option without its dashes: `o`, `rs`, `rate`; or `pattern`, `target`, `targets`.
     pub name: String,
-    /// Its values as typed; for an open range as many as a sweep may have.
+    /// Its values as typed; for an open range, the maximum number of a sweep.
     pub values: Vec<String>,
     /// True if the range has no end: values are tried until throughput no longer grows.
     pub is_open: bool,
@@ -27,11 +27,11 @@ pub(crate) struct Axis {
 /// Values of `pattern`.
 const PATTERNS: [&str; 3] = ["seq", "random", "interlocked"];
 
-/// Targets at most.
+/// Maximum number of targets.
 const TARGETS_MAX: u32 = 1024;
 
 impl Axis {
-    /// Reads `o=1..24`, `b=4K,8K,64K`, `w=0..100/10`, `o=1..256*2`, `o=1..`, `n=off,on`, `target=a.dat,b.dat`. Where a
+    /// Reads `o=1..24`, `b=4K,8K,64K`, `w=0..100/10`, `o=1..256*2`, `o=1..`, `n=off,on`, `target=a.dat,b.dat`. If a
     /// value has commas, a semicolon separates values; `\` before either makes it part of a value.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let Some((name, list)) = text.split_once('=') else {
@@ -53,7 +53,7 @@ impl Axis {
         Ok(axis)
     }
 
-    /// Refuses values that cannot be, as far as the name tells.
+    /// Refuses invalid values, as far as the name determines them.
     fn check(&self, index: usize) -> Result<(), String> {
         let value = self.values[index].as_str();
         match self.name.as_str() {
@@ -79,7 +79,7 @@ impl Axis {
         }
     }
 
-    /// True if `..` in a value is no range.
+    /// True if `..` in a value is not a range.
     fn is_of_words(&self) -> bool {
         [Setting::PATTERN, Setting::TARGET, "on"].contains(&self.name.as_str())
     }
@@ -103,7 +103,7 @@ impl Axis {
         Setting { name: self.name.clone(), value: self.values[index].clone() }
     }
 
-    /// As it is typed, each value by itself.
+    /// The values as typed, each separately.
     pub(crate) fn typed(&self) -> String {
         let escaped = |value: &String| value.replace(',', "\\,").replace(';', "\\;");
         format!("{}={}", self.name, self.values.iter().map(escaped).collect::<Vec<_>>().join(","))
@@ -160,7 +160,7 @@ impl Axis {
                 Step::Add(step) => value.checked_add(step),
                 Step::Multiply(factor) => value.checked_mul(factor),
             };
-            // What does not fit is above any end.
+            // A number that does not fit is above any end.
             let Some(next) = next else { break };
             value = next;
         }
@@ -187,7 +187,7 @@ impl Step {
     }
 }
 
-/// The end of a range, and what follows it: `64K` and `*2`, `2M/s` and `/10`.
+/// The end of a range, and the step after it: `64K` and `*2`, `2M/s` and `/10`.
 fn without_step(text: &str) -> (&str, &str) {
     let at = text.rfind(['/', '*']).filter(|at| text[*at..] != *PER_SECOND);
     text.split_at(at.unwrap_or(text.len()))
@@ -204,7 +204,7 @@ fn number(text: &str) -> Result<(u64, &str), String> {
         .ok_or_else(|| format!("'{text}' is not a number with its unit, as in 8, 4K or 100i"))
 }
 
-/// True of two numbers: `1-4`, `4K-64K`, `1-16*2`, `100i-200i`.
+/// True for two numbers: `1-4`, `4K-64K`, `1-16*2`, `100i-200i`.
 fn is_range((first, last): (&str, &str)) -> bool {
     number(first).is_ok() && number(without_step(last).0).is_ok()
 }
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// How an option of several letters is typed, the model knows without the table.
+    /// The model has a list of the options of several letters, without access to the table.
     #[test]
     fn options_of_several_letters_with_one_dash_are_listed() {
         let of_rows = options::all().filter(|row| !row.is_long() && row.name.len() > 2).map(|row| &row.name[1..]);

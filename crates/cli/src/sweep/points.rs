@@ -1,8 +1,9 @@
-//! The points of a sweep: every combination of values, as a command line of its own.
+//! The points of a sweep: every combination of values, as a separate command line.
 
 use super::axis::Axis;
+use crate::command_line::run_of;
 use crate::request::{Environment, RunRequest};
-use crate::words::{row_of, run_of, split as split_words, with_all, without};
+use crate::words::{row_of, split as split_words, with_all, without};
 use model::limits::SWEEP_POINTS_MAX;
 use model::profile::{EndAfter, ResultFormat, StreamName, TimeSpan};
 use model::sweep::{Point, Setting};
@@ -12,11 +13,11 @@ use std::path::Path;
 /// A point and its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedPoint {
-    /// What varies.
+    /// The values of the varied options.
     pub point: Point,
     /// The words of its command line, without the program's name.
     pub words: Vec<String>,
-    /// The same, read.
+    /// The same, parsed.
     pub request: RunRequest,
 }
 
@@ -37,15 +38,15 @@ impl PlannedPoint {
     }
 }
 
-/// What varies in a sweep.
+/// The varied options of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Variation {
     pub(crate) axes: Vec<Axis>,
     /// `--total-depth`: -t and -o over the whole-number divisors.
     pub(crate) total_depth: Option<u32>,
-    /// `--threads`: of these only, per target; all divisors if empty.
+    /// `--threads`: only these numbers, per target; all divisors if empty.
     pub(crate) threads: Vec<u32>,
-    /// `--files`: the volume split over so many files.
+    /// `--files`: the volume split over this number of files.
     pub(crate) files: Vec<u32>,
 }
 
@@ -58,7 +59,7 @@ const ON: &str = "on";
 ///
 /// # Errors
 ///
-/// What is wrong with the base, or with the first point that cannot be.
+/// The error in the base, or in the first impossible point.
 pub(crate) fn points(
     base: &[String],
     variation: &Variation,
@@ -95,7 +96,7 @@ fn with_target(words: &[String], target: Option<&String>, option: &str) -> Resul
     }
 }
 
-/// One side of a pair, as far as it differs from the base.
+/// One side of a pair: its differences from the base.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Side {
     /// Options, typed in one word.
@@ -107,21 +108,13 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// What differs, as it is typed.
+    /// The differences as typed.
     pub(crate) fn shown(&self) -> String {
-        let named = |name: &str, value: &Option<String>| {
-            value.as_ref().map(|value| Setting { name: name.to_owned(), value: value.clone() }.typed())
-        };
-        let options = Some(self.options.clone()).filter(|options| !options.is_empty());
-        [named(ON, &self.on), options, named(Setting::TARGET, &self.target)]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" ")
+        Setting::typed_side(self.on.as_deref(), Some(&self.options), self.target.as_deref())
     }
 }
 
-/// Two sides: the base with what differs in each.
+/// Two sides: the base with the differences of each.
 pub(crate) fn sides(
     base: &[String],
     sides: &[Side; 2],
@@ -193,7 +186,7 @@ pub(crate) fn streams(words: &[String], environment: &dyn Environment) -> Result
     Ok(points)
 }
 
-/// For each thing that varies, the settings that it goes through.
+/// The settings of each varied option.
 fn columns(base: &Base, variation: &Variation) -> Result<Vec<Vec<Vec<Setting>>>, String> {
     let mut columns: Vec<Vec<Vec<Setting>>> = Vec::new();
     if !variation.files.is_empty() {
@@ -206,7 +199,7 @@ fn columns(base: &Base, variation: &Variation) -> Result<Vec<Vec<Vec<Setting>>>,
         let divided = |targets| base.divisions(total, targets, &variation.threads);
         let mut divisions = Vec::new();
         for setting in of_targets.iter().flat_map(|axis| (0..axis.values.len()).map(|index| axis.setting(index))) {
-            // It was read as one.
+            // It was parsed as a number before.
             let count = setting.value.parse().unwrap_or(1);
             let with_count = |own: Vec<Setting>| [vec![setting.clone()], own].concat();
             divisions.extend(divided(count)?.into_iter().map(with_count));
@@ -219,7 +212,7 @@ fn columns(base: &Base, variation: &Variation) -> Result<Vec<Vec<Vec<Setting>>>,
     Ok(columns)
 }
 
-/// The command line that is varied.
+/// The command line to be varied.
 struct Base {
     options: Vec<String>,
     targets: Vec<String>,
@@ -234,7 +227,7 @@ impl Base {
         Ok(Self { options: options.to_vec(), targets: targets.to_vec(), request })
     }
 
-    /// Hosts are connected, and given their permissions, once for all runs on them.
+    /// Refuses points on different hosts: hosts are connected, and given their permissions, once for all runs on them.
     fn check_hosts(&self, request: &RunRequest, is_varied: bool) -> Result<(), String> {
         let (own, of_all) = (&request.options, &self.request.options);
         if own.fleet != of_all.fleet && !is_varied {
@@ -270,8 +263,8 @@ impl Base {
         words
     }
 
-    /// Threads and outstanding I/Os per target and thread whose product over this many targets is `total`; of these numbers
-    /// of threads, if there are any.
+    /// Threads and outstanding I/Os per target and thread whose product over this many targets is `total`; only for
+    /// these numbers of threads, if there are any.
     fn divisions(&self, total: u32, targets: u32, threads: &[u32]) -> Result<Vec<Vec<Setting>>, String> {
         if self.request.profile.time_spans.iter().any(|span| span.thread_count > 0) {
             return Err("--total-depth varies -t and -o and cannot be combined with -F".to_owned());
@@ -328,7 +321,7 @@ impl Base {
     }
 }
 
-/// The options with another value of one of them, without those that its value excludes.
+/// The options with another value of one of them, without those excluded by that value.
 fn varied(options: &[String], setting: &Setting) -> Vec<String> {
     const RANDOM: [&str; 3] = ["-r", "-rs", "-rd"];
     let typed = match setting.value.as_str() {
@@ -340,7 +333,7 @@ fn varied(options: &[String], setting: &Setting) -> Vec<String> {
         Some("-r" | "-rs") => &["-s"],
         _ => &[],
     };
-    // An alignment that was given stays.
+    // A given alignment remains.
     let is_random = |word: &String| row_of(word).is_some_and(|row| row.name == "-r");
     let is_kept = typed == "-r" && options.iter().any(is_random);
     let options = without(options, |row| excluded.contains(&row.name));
@@ -351,7 +344,7 @@ fn varied(options: &[String], setting: &Setting) -> Vec<String> {
     }
 }
 
-/// Refuses what belongs to a single run.
+/// Refuses options of a single run.
 fn check_run(request: &RunRequest) -> Result<(), String> {
     if request.options.plan_only {
         return Err("--plan is for a single run; leave it out".to_owned());
@@ -380,7 +373,7 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
     let Some(size) = target.create_size else {
         return Err(format!("--files needs -c<size> for '{path}'"));
     };
-    // It was made from a number.
+    // It was derived from a number.
     let count: u32 = files.parse().map_err(|_| format!("'{files}' is not a valid number of files"))?;
     let block = target.block_size.0.max(1);
     let has_pool = request.profile.time_spans.iter().any(|span| span.thread_count > 0);
@@ -402,7 +395,7 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
     }
     let setting = |name: &str, value: u64| Setting { name: name.to_owned(), value: value.to_string() };
     let mut settings = vec![setting("o", outstanding.into()), setting("c", each)];
-    // Only what changes is typed.
+    // Only changed options are included.
     if threads != target.threads && !has_pool {
         settings.insert(0, setting("t", threads.into()));
     }
@@ -411,15 +404,15 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
     Ok((options, targets))
 }
 
-/// Threads and outstanding I/Os of each of some files, so that they have the same depth together: threads are divided
-/// first, outstanding I/Os by what is left, as `DiskSpd`'s guides do. `None` if that leaves a rest.
+/// Threads and outstanding I/Os of each of several files, so that their total depth is the same: threads are divided
+/// first, then outstanding I/Os, as in `DiskSpd`'s guides. `None` if there is a remainder.
 fn shared(threads: u32, outstanding: u32, files: u32) -> Option<(u32, u32)> {
     let by_threads = common_divisor(threads, files);
     let left = files / by_threads;
     outstanding.is_multiple_of(left).then(|| (threads / by_threads, outstanding / left))
 }
 
-/// Euclid's; at least 1.
+/// Greatest common divisor; at least 1.
 fn common_divisor(one: u32, other: u32) -> u32 {
     if other == 0 { one.max(1) } else { common_divisor(other, one % other) }
 }

@@ -1,16 +1,16 @@
-//! Sentences about refused messages: a few a second, however many messages come.
+//! Log of refused messages: a few lines a second, however many messages come.
 
 use super::Log;
 use model::units::counted;
 
-/// Lines of a second at most.
+/// The maximum number of lines per second.
 const LINES: u32 = 5;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A log that says little of what comes in floods.
+/// A log with a rate limit.
 pub(super) struct LimitedLog {
     log: Log,
-    /// When the second began in which these lines were said.
+    /// Start of the second of these lines.
     since_ns: u64,
     lines: u32,
     left_out: u64,
@@ -21,12 +21,12 @@ impl LimitedLog {
         Self { log, since_ns: 0, lines: 0, left_out: 0 }
     }
 
-    /// Says it in any case.
+    /// Logs without the limit.
     pub(super) fn say(&self, sentence: &str) {
         (self.log)(sentence);
     }
 
-    /// Says it if few were said in this second.
+    /// Logs if the limit of this second is not reached.
     pub(super) fn limited(&mut self, now_ns: u64, sentence: &str) {
         self.tick(now_ns);
         if self.lines < LINES {
@@ -37,7 +37,7 @@ impl LimitedLog {
         }
     }
 
-    /// Says how many were left out when the second is over.
+    /// Logs the number of dropped lines when the second is over.
     pub(super) fn tick(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.since_ns) < SECOND_NS {
             return;

@@ -1,4 +1,4 @@
-//! What an agent does with orders, ends of jobs and the passing of time: a state machine without clock, network or threads.
+//! Reactions of an agent to orders, ends of jobs and time: a state machine without clock, network or threads.
 
 use crate::key::PublicKey;
 use crate::load::{Load, Planned, Prepared, StartGate};
@@ -13,10 +13,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A start may be this far ahead at most.
+/// Maximum time until a start.
 const MAX_AHEAD_NS: u64 = 300_000_000_000;
 
-/// Where an answer goes, and which order it answers.
+/// Subject of an answer, and its order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReplyTo {
     pub(crate) subject: String,
@@ -24,28 +24,28 @@ pub(crate) struct ReplyTo {
     pub(crate) sequence: u64,
 }
 
-/// What is to be done next.
+/// Next action.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Answer an order.
     Answer(ReplyTo, AnswerBody),
-    /// Answer with the time: when the order came, and when the answer leaves.
+    /// Answer with the time: when the order arrived, and when the answer is sent.
     AnswerClock(ReplyTo),
     /// Answer with a part of this result.
     AnswerPart(ReplyTo, Stored, u64),
-    /// Answer about results that are kept.
+    /// Answer about kept results.
     AnswerCollect(ReplyTo, CollectBody),
     /// Begin a job; its end comes back as [`JobEnd`].
     Begin(Job),
-    /// Tell the job that goes on to end soon.
+    /// Ask the current job to end.
     StopJob,
-    /// The result of this run was fetched.
+    /// Remove the result of this run, which was fetched.
     Remove(String),
-    /// Say this to who watches the agent.
+    /// Log this.
     Log(String),
 }
 
-/// What a thread of its own does.
+/// Work for a separate thread.
 #[derive(Clone, Debug)]
 pub(crate) enum Job {
     Plan(Load),
@@ -55,7 +55,7 @@ pub(crate) enum Job {
     Settle(Load),
 }
 
-/// How a job ended.
+/// Result of a job.
 #[derive(Clone, Debug)]
 pub(crate) enum JobEnd {
     Plan(Result<Planned, Vec<String>>),
@@ -66,35 +66,35 @@ pub(crate) enum JobEnd {
     Settle(Result<(), Vec<String>>),
 }
 
-/// The run that the agent carries out.
+/// The run that the agent executes.
 #[derive(Debug)]
 struct Run {
     load: Load,
     key: PublicKey,
     state: AgentState,
-    /// When its controller was heard last.
+    /// Time of its controller's last heartbeat.
     heard_ns: u64,
     plan_reply: Option<ReplyTo>,
     planned: Option<Planned>,
     prepared: Option<Prepared>,
     gate: Option<Arc<StartGate>>,
-    /// No more is to begin: what was prepared is removed when the job that goes on has ended.
+    /// No further job begins: prepared files are removed when the current job has ended.
     ending: bool,
-    /// A job goes on.
+    /// A job is running.
     busy: bool,
     sentences: Vec<String>,
     stored: Option<Stored>,
-    /// What the hosts used together is closed, or cannot be.
+    /// The shared files are closed, or cannot be.
     settled: bool,
 }
 
-/// An agent.
+/// State of an agent.
 #[derive(Debug)]
 pub(crate) struct Agent {
     version: String,
     instance: String,
     pub(crate) gatekeeper: Gatekeeper,
-    /// Of a controller that is gone.
+    /// Timeout of the controller.
     silence: Silence,
     run: Option<Run>,
 }
@@ -117,7 +117,7 @@ impl Agent {
         self.run.as_ref().is_some_and(|run| run.busy)
     }
 
-    /// What to say of the run, if there is one.
+    /// The heartbeat of the run, if there is one.
     pub(crate) fn heartbeat(&self) -> Option<AgentHeartbeat> {
         let run = self.run.as_ref()?;
         let (ios, bytes) = run.gate.as_ref().map_or((0, 0), |gate| gate.reported());
@@ -135,12 +135,12 @@ impl Agent {
         })
     }
 
-    /// What the load shows that is later than the document with this number.
+    /// The load's live document if it is later than the one with this number.
     pub(crate) fn live_after(&self, number: u64) -> Option<(u64, Value)> {
         self.run.as_ref()?.gate.as_ref()?.live_after(number)
     }
 
-    /// A message came to the subject of this verb.
+    /// Handles a message to the subject of this verb.
     pub(crate) fn message(&mut self, message: &[u8], verb: Verb, now: Now) -> Result<Vec<Action>, Rejection> {
         let admitted = self.gatekeeper.admit(message, verb, now)?;
         let Order { reply, run, sequence, .. } = &admitted.order;
@@ -220,7 +220,7 @@ impl Agent {
         vec![Action::Log(log), Action::Begin(Job::Plan(load))]
     }
 
-    /// The run that an order is for, if it is the one of this agent.
+    /// The run of an order, if it is the one of this agent.
     fn run_of(&mut self, admitted: &Admitted) -> Option<&mut Run> {
         self.run.as_mut().filter(|run| run.load.run == admitted.order.run && run.key == admitted.key)
     }
@@ -261,10 +261,10 @@ impl Agent {
         answered(reply, AnswerBody::Taken).into_iter().chain([log, begin]).collect()
     }
 
-    /// A heartbeat of the run's controller.
+    /// Handles a heartbeat of the run's controller.
     fn heard(&mut self, body: HeartbeatBody, now_ns: u64) -> Vec<Action> {
         let Some(run) = &mut self.run else { return Vec::new() };
-        // Not when it came: somebody may have held it back.
+        // Not the time of arrival: it may have been delayed.
         run.heard_ns = run.heard_ns.max(body.heard_ns.min(now_ns));
         if body.stop {
             return run.end(None);
@@ -332,7 +332,7 @@ impl Agent {
         self.gatekeeper.end_run();
     }
 
-    /// A job has ended.
+    /// Handles the end of a job.
     pub(crate) fn job_ended(&mut self, end: JobEnd) -> Vec<Action> {
         let Some(run) = &mut self.run else { return Vec::new() };
         run.busy = false;
@@ -387,7 +387,7 @@ impl Agent {
         }
     }
 
-    /// Time passed.
+    /// Checks timeouts.
     pub(crate) fn tick(&mut self, now_ns: u64) -> Vec<Action> {
         let Some(run) = &mut self.run else { return Vec::new() };
         if run.state == AgentState::Waiting && run.gate.as_ref().is_some_and(|gate| gate.has_entered()) {
@@ -411,14 +411,14 @@ impl Agent {
         std::iter::once(log).chain(run.end(Some(format!("no word from the controller for {}", self.silence)))).collect()
     }
 
-    /// The agent is to end: the load is stopped as if its controller had said so.
+    /// Ends the agent: the load is stopped as if its controller had ordered it.
     pub(crate) fn shut_down(&mut self) -> Vec<Action> {
         self.run.as_mut().map(|run| run.end(Some("the agent was stopped".into()))).unwrap_or_default()
     }
 }
 
 impl Run {
-    /// No more begins; what goes on is stopped; what was prepared is removed, unless the load has begun.
+    /// No further job begins; the current one is stopped; prepared files are removed, unless the load has begun.
     fn end(&mut self, reason: Option<String>) -> Vec<Action> {
         let over = [AgentState::Finished, AgentState::Settling, AgentState::Failed, AgentState::Undone];
         if self.ending || over.contains(&self.state) {
@@ -457,7 +457,7 @@ impl Run {
         self.gate.as_ref().is_some_and(|gate| gate.has_entered())
     }
 
-    /// A job ended without what it was to do. One that was stopped before the load began needs no reason for it.
+    /// Handles a job that ended without success. One that was stopped before the load began needs no reason.
     fn failed(&mut self, sentences: Vec<String>) -> Vec<Action> {
         self.sentences.extend(sentences);
         self.sentences = bounded(std::mem::take(&mut self.sentences));
@@ -475,7 +475,7 @@ impl Run {
     }
 }
 
-/// True for the states in which a run keeps others out.
+/// True for the states in which a run blocks other runs.
 fn holds(state: AgentState) -> bool {
     !matches!(state, AgentState::Idle | AgentState::Finished | AgentState::Failed | AgentState::Undone)
 }

@@ -1,4 +1,4 @@
-//! One agent, as a controller speaks to it: signs orders, sends them, takes the answers.
+//! One agent as the controller's peer: signs orders, sends them, receives the answers.
 
 use crate::clock::{EXCHANGES, Exchange, unix_ms};
 use crate::key::SigningKey;
@@ -15,18 +15,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use sys::clock::monotonic_ns;
 
-/// How long an answer is waited for, and how often an order is sent.
+/// Timeout of an answer, and the maximum number of attempts of an order.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 const ATTEMPTS: usize = 3;
-/// How often it is sent while the agent says that it works on it.
+/// The maximum number of attempts while the agent reports that it works on it.
 const ATTEMPTS_WHILE_HEARD: usize = 24;
 const CLOCK_WAIT: Duration = Duration::from_secs(1);
-/// All exchanges of a group together.
+/// Time limit for all exchanges of a group.
 const CLOCK_TOTAL: Duration = Duration::from_secs(10);
-/// Bytes of a part of a result at least, but for the last one: no agent makes smaller ones of a server that takes messages of
-/// 1 KiB.
+/// The minimum size of a part of a result in bytes, but for the last one: no agent makes smaller ones even of a server
+/// with messages of 1 KiB.
 const MIN_PART_BYTES: usize = 128;
-/// An agent that was heard within this time works.
+/// An agent with a heartbeat within this time is alive.
 const HEARD_NS: u64 = 3_000_000_000;
 
 /// An agent.
@@ -37,7 +37,7 @@ pub(super) struct Peer {
     pub(super) name: String,
     pub(super) instance: String,
     sequence: AtomicU64,
-    /// For the next order that needs one.
+    /// Challenge for the next order that needs one.
     challenge: Mutex<Option<String>>,
     heard_ns: AtomicU64,
     /// The last order was larger than a message may be.
@@ -66,7 +66,7 @@ impl Peer {
         }
     }
 
-    /// The agent said something of the run.
+    /// Notes a sign of life of the agent.
     pub(super) fn heard(&self) {
         self.heard_ns.store(monotonic_ns(), Ordering::Relaxed);
     }
@@ -76,7 +76,7 @@ impl Peer {
         self.too_large.load(Ordering::Relaxed)
     }
 
-    /// Signs an order that is answered on this subject; its sequence number and bytes.
+    /// Signs an order that is answered on this subject; returns its sequence number and bytes.
     fn signed(
         &self,
         verb: Verb,
@@ -100,7 +100,7 @@ impl Peer {
         order.signed(&self.key).map(|bytes| (sequence, bytes)).map_err(|error| error.to_string())
     }
 
-    /// Sends an order until it is answered, at most three times, or while the agent says that it works on it.
+    /// Sends an order until it is answered, at most three times, or while the agent reports that it works on it.
     pub(super) async fn order(&self, verb: Verb, body: &Value, with_challenge: bool) -> Result<AnswerBody, String> {
         let mut attempt = 0;
         loop {
@@ -136,7 +136,7 @@ impl Peer {
         }
     }
 
-    /// Sends an order, and waits for what comes to `inbox`.
+    /// Sends an order, and waits for a message to `inbox`.
     async fn ask(&self, verb: Verb, inbox: String, bytes: Vec<u8>) -> Result<Message, RequestError> {
         let request = Request::new().inbox(inbox).payload(bytes.into());
         self.client.send_request(name::order_subject(&self.name, verb.text()), request).await
@@ -174,9 +174,9 @@ impl Peer {
         (answer.instance == self.instance).then_some(answer.challenge).filter(|challenge| name::is_id(challenge))
     }
 
-    /// Sends a heartbeat and waits for nothing.
+    /// Sends a heartbeat without waiting.
     pub(super) async fn beat(&self, body: HeartbeatBody) {
-        // Not while the connection is lost: what waits would come late and out of date.
+        // Not while the connection is lost: queued messages would arrive late and out of date.
         if self.client.connection_state() != async_nats::connection::State::Connected {
             return;
         }
@@ -187,7 +187,7 @@ impl Peer {
         }
     }
 
-    /// Asks for the time again and again.
+    /// Measures the clock by a group of exchanges.
     pub(super) async fn exchanges(&self) -> Vec<Exchange> {
         let mut exchanges = Vec::with_capacity(EXCHANGES);
         let ask = async {
@@ -217,7 +217,7 @@ impl Peer {
     }
 }
 
-/// Fetches the result of the run that goes on, and tells the agent that it is here.
+/// Fetches the result of the current run, and acknowledges it to the agent.
 pub(super) async fn fetch_of_run(peer: &Peer) -> Result<Finished, String> {
     let body = |offset, received| serde_json::to_value(ResultBody { offset, received }).unwrap_or_default();
     let finished = fetch(peer, |offset| (Verb::Result, body(offset, false))).await?;
@@ -225,7 +225,7 @@ pub(super) async fn fetch_of_run(peer: &Peer) -> Result<Finished, String> {
     Ok(finished)
 }
 
-/// Fetches a result in parts, each by the order that `part` gives for its offset.
+/// Fetches a result in parts, each with the order that `part` returns for its offset.
 pub(super) async fn fetch(peer: &Peer, part: impl Fn(u64) -> (Verb, Value)) -> Result<Finished, String> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut expected: Option<(u64, String)> = None;

@@ -1,5 +1,4 @@
-//! What a controller does with answers, heartbeats and the passing of time: a state machine without clock, network or
-//! threads.
+//! Reactions of a controller to answers, heartbeats and time: a state machine without clock, network or threads.
 
 use super::{FleetRun, HostLive, HostOutcome, HostPlan, HostRun, Progress, TimeLimits};
 use crate::FleetError;
@@ -11,42 +10,42 @@ use crate::silence::Silence;
 use model::fleet::ClockOffset;
 use serde_json::Value;
 
-/// A controller to which nothing came and no time passed for this long stood still: time passes for it each few milliseconds.
+/// A controller without any event for this long was stopped: it is called each few milliseconds.
 const STOOD_STILL_NS: u64 = 1_000_000_000;
-/// Hosts that have not ended, or removed what they prepared, this long after they were told to end are not waited for.
+/// Hosts that have not ended, or not removed their prepared files, this long after the order to end are not waited for.
 const GIVE_UP_NS: u64 = 60_000_000_000;
 /// The start is at least this far ahead, and at least this many round trips.
 const LEAD_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
-/// What the measurement of the clocks took is added this many times, up to a limit: machines and networks that are busy
-/// answer much later than the shortest round trip tells.
+/// The duration of the clock measurement is added this many times, up to a limit: busy machines and networks answer
+/// much later than the shortest round trip suggests.
 const LEAD_MEASUREMENTS: u64 = 2;
 const LEAD_ADDED_NS: u64 = 20_000_000_000;
-/// And this long for each host: all of them are told, and all must confirm.
+/// Time added per host: each receives an order, and each must confirm.
 const LEAD_OF_HOST_NS: u64 = 50_000_000;
-/// This long before the start all agents must have confirmed it.
+/// Time before the start at which all agents must have confirmed it.
 const CONFIRMED_NS: u64 = 500_000_000;
-/// A confirmation is not older than this.
+/// Maximum age of a confirmation.
 const FRESH_NS: u64 = 1_000_000_000;
-/// How often the controller's heartbeats are sent.
+/// Interval of the controller's heartbeats.
 const HEARTBEAT_NS: u64 = 250_000_000;
-/// How often live figures are passed on.
+/// Interval of live figures to the caller.
 const LIVE_NS: u64 = 250_000_000;
-/// Documents of a host that wait to be passed on; of more, the first are left out.
+/// The maximum number of queued documents of a host; the first are dropped.
 const WAITING_LIVE: usize = 16;
 
-/// What is to be done next.
+/// Next action.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Send an order and report the answer with [`Conductor::answered`].
     Order { host: usize, verb: Verb, body: Value },
-    /// Send a heartbeat; nothing comes back.
+    /// Send a heartbeat, without an answer.
     Beat { host: usize, body: HeartbeatBody },
-    /// Measure how far the agent's clock is ahead and report it with [`Conductor::measured`].
+    /// Measure the offset of the agent's clock and report it with [`Conductor::measured`].
     Measure { host: usize },
     /// Fetch the result and report it with [`Conductor::fetched`].
     Fetch { host: usize },
-    /// Tell the caller.
+    /// Report to the caller.
     Say(Progress),
     /// All is done.
     Done(Box<Result<FleetRun, FleetError>>),
@@ -55,16 +54,16 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Planning,
-    /// The caller has seen the plans and may stop.
+    /// The caller has the plans and may stop.
     Planned,
     Preparing,
     Measuring,
     /// Starts are ordered; not all are confirmed.
     Starting,
-    /// All are confirmed; the time has not come.
+    /// All are confirmed; the start time is not reached.
     Going,
     Running,
-    /// The first host closes what all used together.
+    /// The first host closes the shared files.
     Settling,
     MeasuringAgain,
     Fetching,
@@ -73,7 +72,7 @@ enum Phase {
 }
 
 impl Phase {
-    /// As the end of a sentence.
+    /// Text for the end of a sentence.
     fn text(self) -> &'static str {
         match self {
             Self::Planning | Self::Planned => "the load is planned",
@@ -92,70 +91,70 @@ impl Phase {
 struct Host {
     name: String,
     index: usize,
-    /// What its heartbeats say.
+    /// Its last heartbeat.
     last: AgentHeartbeat,
-    /// What they show of the load, to be passed on.
+    /// Live documents to be reported.
     live: Vec<Value>,
-    /// When it was heard last; `None` = it does not know the run yet.
+    /// Time of its last heartbeat; `None` = it does not know the run yet.
     heard_ns: Option<u64>,
-    /// Since when its state is what it is.
+    /// Time since which it is in its state.
     state_ns: u64,
-    /// When its state was last one that a host may have in the phase, or the phase began.
+    /// Last time at which its state was valid in the phase, or the start of the phase.
     fits_ns: u64,
-    /// Why it is not waited for although it is heard: a sentence.
+    /// The reason why it is not waited for although it sends heartbeats: a sentence.
     dropped: Option<String>,
-    /// How long this controller itself stood still since then: nobody could be heard.
+    /// Time since then in which this controller itself was stopped: no heartbeat could be received.
     deaf_ns: u64,
     plan: Option<HostPlan>,
     /// It has answered the plan, or will not.
     plan_answered: bool,
-    /// It took the order to prepare.
+    /// It accepted the order to prepare.
     prepare_acknowledged: bool,
     start_acknowledged: bool,
     before: Option<Sample>,
     after: Option<Sample>,
-    /// It was asked to measure and has not reported.
+    /// A measurement of its clock is in progress.
     measuring: bool,
-    /// Its result is asked for.
+    /// Its result is being fetched.
     fetching: bool,
     result: Option<Result<Finished, String>>,
     /// It will not answer orders to undo.
     undo_unanswered: bool,
-    /// It has forgotten the run.
+    /// It has released the run.
     released: bool,
-    /// Of a host that is lost.
+    /// Timeout of the host.
     silence: Silence,
 }
 
-/// The course of a run on all its hosts.
+/// State of a run on all its hosts.
 #[derive(Debug)]
 pub(crate) struct Conductor {
     hosts: Vec<Host>,
     phase: Phase,
-    /// When the phase began; of the preparation of a shared load, when the other hosts were told to prepare.
+    /// Start of the phase; in the preparation of a shared load, the time of the order to the other hosts.
     phase_ns: u64,
     limits: TimeLimits,
     plan_only: bool,
-    /// The first host prepares before the others and settles at last.
+    /// The first host prepares before the others and settles at the end.
     shared: bool,
-    /// The others were not told to prepare yet.
+    /// The others have not received the order to prepare yet.
     others_wait: bool,
     plans_seen: bool,
     start_at_ns: u64,
-    /// When the measurement of the clocks began.
+    /// Start of the clock measurement.
     measuring_since_ns: u64,
     go: bool,
     stop: bool,
     /// The user stopped it.
     stopped: bool,
-    /// When hosts are no longer waited for; `None` = they were not told to end.
+    /// Time from which hosts are no longer waited for; `None` = no order to end was sent.
     give_up_ns: Option<u64>,
-    /// When the first host is no longer waited for to settle.
+    /// Time from which the first host is no longer waited for to settle.
     settle_until_ns: u64,
-    /// Why it did not.
+    /// Reasons why it did not.
     unsettled: Vec<String>,
     sentences: Vec<String>,
-    /// The last time that anything came or passed.
+    /// Time of the last event.
     last_ns: Option<u64>,
     last_beat_ns: u64,
     last_live_ns: u64,
@@ -229,12 +228,12 @@ impl Conductor {
         self.limits = limits;
     }
 
-    /// What is to be done since the last call.
+    /// The actions since the last call.
     pub(crate) fn take_steps(&mut self) -> Vec<Step> {
         std::mem::take(&mut self.steps)
     }
 
-    /// True if the agent has said anything of this run.
+    /// True if the agent has sent a heartbeat of this run.
     pub(crate) fn knows(&self, host: usize) -> bool {
         self.hosts[host].heard_ns.is_some()
     }
@@ -247,14 +246,14 @@ impl Conductor {
         self.order_those(verb, |_| true, body);
     }
 
-    /// Orders the hosts with these positions that have been heard.
+    /// Orders those hosts with these positions that have sent a heartbeat.
     fn order_those(&mut self, verb: Verb, which: impl Fn(usize) -> bool, mut body: impl FnMut(&Host) -> Value) {
         for (host, of) in self.hosts.iter().enumerate().filter(|(host, of)| which(*host) && of.heard_ns.is_some()) {
             self.steps.push(Step::Order { host, verb, body: body(of) });
         }
     }
 
-    /// Keeps what is said of a host, once.
+    /// Stores sentences about a host, each once.
     fn complain(&mut self, host: usize, sentences: Vec<String>) {
         let name = &self.hosts[host].name;
         for sentence in bounded(sentences).into_iter().map(|sentence| format!("{name}: {sentence}")) {
@@ -264,7 +263,7 @@ impl Conductor {
         }
     }
 
-    /// An agent said how its run goes.
+    /// Handles a heartbeat of an agent.
     pub(crate) fn heard(&mut self, host: usize, heartbeat: AgentHeartbeat, now_ns: u64) {
         self.time_is(now_ns);
         let of = &mut self.hosts[host];
@@ -284,7 +283,7 @@ impl Conductor {
         self.advance(now_ns);
     }
 
-    /// An order was answered, or (`None`) not, after all attempts.
+    /// Handles the answer to an order, or (`None`) its absence after all attempts.
     pub(crate) fn answered(&mut self, host: usize, verb: Verb, answer: Option<AnswerBody>, now_ns: u64) {
         self.time_is(now_ns);
         if answer.is_some() {
@@ -337,7 +336,7 @@ impl Conductor {
         }
     }
 
-    /// The agent's clock was measured, or (`None`) no exchange came back.
+    /// Handles the measurement of the agent's clock, or (`None`) no exchange was answered.
     pub(crate) fn measured(&mut self, host: usize, sample: Option<Sample>, now_ns: u64) {
         self.time_is(now_ns);
         self.hosts[host].measuring = false;
@@ -352,7 +351,7 @@ impl Conductor {
         self.advance(now_ns);
     }
 
-    /// The result was fetched, or why not.
+    /// Handles a fetched result, or its error.
     pub(crate) fn fetched(&mut self, host: usize, result: Result<Finished, String>, now_ns: u64) {
         self.time_is(now_ns);
         self.hosts[host].released = result.is_ok();
@@ -360,12 +359,12 @@ impl Conductor {
         self.advance(now_ns);
     }
 
-    /// The caller has seen the plans and did not stop: hosts may be touched.
+    /// The caller has the plans and did not stop: hosts may be touched.
     pub(crate) fn plans_seen(&mut self) {
         self.plans_seen = true;
     }
 
-    /// The user wants it to end.
+    /// The user stops the run.
     pub(crate) fn user_stop(&mut self, now_ns: u64) {
         if self.stopped || self.phase == Phase::Done {
             return;
@@ -391,7 +390,7 @@ impl Conductor {
         self.advance(now_ns);
     }
 
-    /// Something went wrong before the start: nothing starts anywhere, and what was prepared is removed.
+    /// Fails the run before the start: nothing starts anywhere, and prepared files are removed.
     fn fail(&mut self, host: usize, sentences: Vec<String>) {
         self.complain(host, sentences);
         self.undo();
@@ -407,8 +406,8 @@ impl Conductor {
         self.order_all(Verb::Undo, |_| Value::Null);
     }
 
-    /// If this process stood still, what came meanwhile has not been read: no host is lost because another's message is
-    /// the first of them.
+    /// If this process was stopped, messages of that time have not been read: no host is lost because another's message
+    /// is the first of them.
     fn time_is(&mut self, now_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.last_ns.replace(now_ns).unwrap_or(now_ns));
         if passed_ns > STOOD_STILL_NS {
@@ -416,7 +415,7 @@ impl Conductor {
         }
     }
 
-    /// Time passed.
+    /// Checks timeouts.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         self.time_is(now_ns);
         if now_ns.saturating_sub(self.last_beat_ns) >= HEARTBEAT_NS {
@@ -479,7 +478,7 @@ impl Conductor {
         };
         let of = &self.hosts[host];
         match self.phase {
-            // What these wait for has a limit of its own: answers, clocks, results, and the time of the start.
+            // These phases have limits of their own: for answers, clocks, results, and the start time.
             Phase::Planning
             | Phase::Planned
             | Phase::Settling
@@ -501,7 +500,7 @@ impl Conductor {
         }
     }
 
-    /// Why a host is not waited for although it is heard.
+    /// The reason why a host is not waited for although it sends heartbeats.
     fn reason_to_drop(&self, host: usize, now_ns: u64) -> Option<String> {
         let of = &self.hosts[host];
         let wrong_ns = now_ns.saturating_sub(of.fits_ns.saturating_add(of.deaf_ns));
@@ -520,9 +519,9 @@ impl Conductor {
             .then(|| format!("no end of {what} within {} s", limit.as_secs()))
     }
 
-    /// Goes on to the next phase if all hosts have got there.
+    /// Advances to the next phase if all hosts are ready for it.
     fn advance(&mut self, now_ns: u64) {
-        // Why a host was not waited for while the load ran is told in the end.
+        // A host that was not waited for while the load ran is reported at the end.
         if !matches!(self.phase, Phase::Settling | Phase::MeasuringAgain | Phase::Fetching) {
             for host in 0..self.hosts.len() {
                 self.hosts[host].dropped = self.reason_to_drop(host, now_ns);
@@ -566,7 +565,7 @@ impl Conductor {
                 }
             }
             Phase::Going => {
-                // A load that ends or fails at once may be heard of before the time has come by this clock.
+                // The end or failure of a short load may be reported before the start time by this clock.
                 let began = self.hosts.iter().any(|host| self.has_run(host, now_ns));
                 if began || (self.all_are_well(now_ns) && self.is_in_time(now_ns) && now_ns >= self.start_at_ns) {
                     self.enter(Phase::Running);
@@ -594,7 +593,7 @@ impl Conductor {
         }
         let plans: Vec<HostPlan> = self.hosts.iter_mut().filter_map(|host| host.plan.take()).collect();
         if !self.sentences.is_empty() || self.plan_only {
-            // Whoever has planned forgets it.
+            // Hosts that have planned discard the plan.
             self.order_all(Verb::Undo, |_| Value::Null);
             self.phase = Phase::Done;
             let refused = !self.sentences.is_empty();
@@ -666,7 +665,8 @@ impl Conductor {
         late.is_empty()
     }
 
-    /// True if a host's load has begun: it says so, was told to start, and the time has come, give or take what clocks differ.
+    /// True if a host's load has begun: it reports so, was ordered to start, and the start time is reached, within the
+    /// difference of the clocks.
     fn has_run(&self, host: &Host, now_ns: u64) -> bool {
         host.last.entered && self.start_at_ns > 0 && now_ns.saturating_add(CONFIRMED_NS) >= self.start_at_ns
     }
@@ -682,7 +682,7 @@ impl Conductor {
         }
     }
 
-    /// False if the first host is not to settle, because what the others do is not known.
+    /// False if the first host is not to settle, because the state of the others is not known.
     fn order_to_settle(&mut self, now_ns: u64) -> bool {
         let unknown = |host: &&Host| host.last.state != AgentState::Finished || host.is_lost(now_ns);
         let unknown: Vec<String> = self.hosts.iter().filter(unknown).map(|host| host.name.clone()).collect();
@@ -755,7 +755,7 @@ impl Conductor {
         self.steps.push(Step::Done(Box::new(Ok(run))));
     }
 
-    /// Agents whose load failed hold the run until they are told.
+    /// Agents whose load failed hold the run until the order to undo.
     fn order_failed_to_forget(&mut self) {
         for (host, of) in self.hosts.iter().enumerate() {
             if matches!(of.last.state, AgentState::Failed | AgentState::Undone) {
@@ -775,7 +775,7 @@ impl Conductor {
         }
         for host in 0..self.hosts.len() {
             if self.hosts[host].last.state == AgentState::Failed {
-                // It may have failed while it was to end.
+                // It may have failed while it was ending.
                 self.complain(host, self.hosts[host].last.sentences.clone());
             }
             let of = &self.hosts[host];
@@ -804,7 +804,7 @@ impl Host {
         self.dropped.is_some() || self.is_silent(now_ns)
     }
 
-    /// Why it is not.
+    /// The reason why it is lost.
     fn loss(&self) -> String {
         self.dropped.clone().unwrap_or_else(|| format!("nothing was heard of it for {}", self.silence))
     }
@@ -813,7 +813,7 @@ impl Host {
         self.heard_ns.is_none_or(|heard| now_ns.saturating_sub(heard) > self.silence.ns().saturating_add(self.deaf_ns))
     }
 
-    /// True if it said just now that it will start.
+    /// True if it reported recently that it will start.
     fn is_armed(&self, now_ns: u64) -> bool {
         self.last.armed && self.heard_ns.is_some_and(|heard| now_ns.saturating_sub(heard) <= FRESH_NS)
     }
@@ -826,7 +826,7 @@ impl Host {
         matches!(self.last.state, AgentState::Finished | AgentState::Failed | AgentState::Undone)
     }
 
-    /// True if it holds nothing that was made for this run.
+    /// True if no file that was prepared for this run remains on it.
     fn is_settled(&self) -> bool {
         self.heard_ns.is_none()
             || self.released

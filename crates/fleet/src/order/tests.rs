@@ -1,4 +1,4 @@
-//! What an agent admits, and what it does not.
+//! Orders that an agent admits, and those that it rejects.
 
 use super::*;
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ impl Gate {
         self.keeper.admit(&bytes, order.verb, NOW)
     }
 
-    /// With a run that goes on, whose last sequence number is 1.
+    /// A gate with a current run, whose last sequence number is 1.
     fn in_run() -> Self {
         let mut gate = Self::new();
         let admitted = gate.admit(&Self::order(Verb::Plan, 1)).unwrap();
@@ -222,7 +222,7 @@ fn orders_of_a_run_that_has_ended_are_refused_even_if_they_are_new() {
     let held_back = Order { challenge: Some(INSTANCE.into()), ..held_back };
     gate.keeper.end_run();
     assert_eq!(gate.admit(&held_back), Err(Rejection::UnknownRun));
-    // Another run that takes its place ends it, too.
+    // Another run that replaces it ends it, too.
     let mut gate = Gate::in_run();
     let other = Order { run: INSTANCE.into(), challenge: Some(INSTANCE.into()), ..Gate::order(Verb::Plan, 1) };
     gate.keeper.give_challenge(INSTANCE.into(), true, NOW);

@@ -10,31 +10,31 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long what a program said may come after its end.
+/// Time limit for the output of a program after its end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Exit statuses: ssh's own failures, and a shell's that finds no program.
+/// Exit statuses: ssh's own failures, and a shell's if it finds no program.
 const SSH_FAILED: i32 = 255;
 const NOT_FOUND: i32 = 127;
 
-/// For each connection; the rest is as the user's configuration of ssh says.
+/// For each connection; the rest is the user's configuration of ssh.
 const OPTIONS: [&str; 9] = [
-    // Asks nobody anything.
+    // Never prompts.
     "BatchMode=yes",
-    // A connection of its own, and all of it ends with this process: one that others share would keep the port.
+    // A connection of its own that ends with this process: a shared one would keep the port.
     "ControlMaster=no",
     "ControlPath=none",
     "RequestTTY=no",
     "RemoteCommand=none",
     "ForwardAgent=no",
     "ForwardX11=no",
-    // Says which port the host got.
+    // Prints the port allocated on the host.
     "LogLevel=INFO",
     "ServerAliveInterval=5",
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Until the agent has said who it is and sshd which port it got.
+    /// Until the agent has sent its version and sshd the allocated port.
     Connecting,
     /// The agent has its setup.
     Starting,
@@ -56,7 +56,7 @@ pub(super) struct Host {
     refusals: Vec<String>,
 }
 
-/// What came so far.
+/// Output so far.
 #[derive(Debug, Default)]
 struct Heard {
     port: Option<u16>,
@@ -64,7 +64,7 @@ struct Heard {
     version: Option<String>,
     is_ready: bool,
     last: LastLines,
-    /// Streams that are at their end.
+    /// Number of streams at their end.
     ended_streams: u32,
 }
 
@@ -95,7 +95,7 @@ impl Host {
             ended: None,
             refusals: Vec::new(),
         };
-        // Read to their ends, whatever comes: an agent must never wait to be heard.
+        // Read to their ends, whatever they contain: an agent must never wait for its output to be read.
         let said = Arc::clone(&heard);
         let read_stdout = stdout.map(|stdout| move || read(stdout, &said, |heard, line| heard.said(&line)));
         let forwarded = format!(" to 127.0.0.1:{port}");
@@ -114,7 +114,7 @@ impl Host {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes on as far as possible; true if nothing more is to be waited for.
+    /// Advances as far as possible; true if nothing more is to be waited for.
     pub(super) fn advance(&mut self, version: &str) -> bool {
         let ended = self.has_ended();
         let (port, has_no_port, other, is_ready) = {
@@ -151,7 +151,7 @@ impl Host {
         matches!(self.stage, Stage::Ready | Stage::Failed)
     }
 
-    /// Tells the agent all that it needs to know.
+    /// Sends the agent its setup.
     fn set_up(&mut self, port: u16) {
         self.setup.server = format!("nats://127.0.0.1:{port}");
         let line = serde_json::to_string(&self.setup).unwrap_or_default() + "\n";
@@ -160,7 +160,7 @@ impl Host {
             return self.refuse(vec!["too many directories of targets".into()]);
         }
         let Some(stdin) = &mut self.stdin else { return };
-        // If ssh is gone, its end says why.
+        // If ssh has ended, its status shows why.
         let _ = stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush());
         self.stage = Stage::Starting;
     }
@@ -171,7 +171,7 @@ impl Host {
         self.refusals.extend(sentences.into_iter().map(|sentence| format!("{name}: {sentence}")));
     }
 
-    /// It took too long.
+    /// Fails the host after its time limit.
     pub(super) fn is_late(&mut self, time: Duration) {
         let seconds = time.as_secs();
         let mut sentences = match self.stage {
@@ -183,12 +183,12 @@ impl Host {
         self.refuse(sentences);
     }
 
-    /// Why the load cannot have this host; empty if it can.
+    /// The reasons why the load cannot use this host; empty if it can.
     pub(super) fn refusals(&self) -> &[String] {
         &self.refusals
     }
 
-    /// Why ssh or the agent ended.
+    /// The reasons why ssh or the agent ended.
     fn why(&self, status: ExitStatus) -> Vec<String> {
         let heard = self.heard();
         let said = heard.last.all();
@@ -207,7 +207,7 @@ impl Host {
         }
     }
 
-    /// Why it ended although it was needed.
+    /// The reason if it ended while it was needed.
     pub(super) fn lost(&mut self) -> Option<String> {
         if self.stage != Stage::Ready || !self.has_ended() {
             return None;
@@ -220,7 +220,7 @@ impl Host {
         ))
     }
 
-    /// Tells the agent to end. An ssh that has not reached it is ended itself.
+    /// Ends the agent by closing its input. An ssh that has not reached it is terminated.
     pub(super) fn end(&mut self) {
         self.stdin = None;
         if self.heard().version.is_none() && !self.has_ended() {
@@ -228,7 +228,7 @@ impl Host {
         }
     }
 
-    /// Ends an ssh that did not end by itself.
+    /// Terminates an ssh that did not end by itself.
     pub(super) fn terminate(&mut self) -> Option<String> {
         sys::child::terminate_group(&self.child);
         let name = &self.destination.name;
@@ -236,7 +236,7 @@ impl Host {
         was_reached.then(|| format!("{name}: 'diskspd agent' does not end; look whether it still runs there"))
     }
 
-    /// True once ssh is over.
+    /// True once ssh has ended.
     pub(super) fn has_ended(&mut self) -> bool {
         if self.ended.is_none()
             && let Ok(Some(status)) = self.child.try_wait()
@@ -246,7 +246,7 @@ impl Host {
         self.ended.is_some()
     }
 
-    /// What [`Self::has_ended`] found last.
+    /// The last result of [`Self::has_ended`].
     pub(super) fn has_been_waited_for(&self) -> bool {
         self.ended.is_some()
     }
@@ -263,7 +263,7 @@ impl Drop for Host {
 }
 
 impl Heard {
-    /// A line of the host's standard output: that of an agent, or something else that a shell there says.
+    /// Handles a line of the host's standard output: that of an agent, or other output of a shell there.
     fn said(&mut self, line: &str) {
         match serde_json::from_str(line) {
             Ok(Said::DiskspdAgent(version)) => self.version = Some(version),
@@ -272,7 +272,7 @@ impl Heard {
         }
     }
 
-    /// A line of standard error, of ssh or of the host.
+    /// Handles a line of standard error, of ssh or of the host.
     fn complained(&mut self, line: &str, forwarded: &str) {
         let allocated = line.strip_prefix("Allocated port ").filter(|rest| rest.ends_with(forwarded));
         if let Some((port, _)) = allocated.and_then(|rest| rest.split_once(' ')) {

@@ -1,12 +1,12 @@
-//! What a program says, line by line.
+//! Output of a program, line by line.
 
 use crate::message::bounded_text;
 use std::io::{BufRead, BufReader, Read};
 
-/// Bytes of a line at most; a longer one is taken for several.
+/// The maximum length of a line in bytes; a longer one is split.
 const MAX_LINE_BYTES: u64 = 4096;
 
-/// Reads a stream to its end and passes its lines on, without their ends.
+/// Reads a stream to its end and passes its lines to `take`, without their line feeds.
 pub(super) fn each_line(stream: impl Read, mut take: impl FnMut(String)) {
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn each_line(stream: impl Read, mut take: impl FnMut(String)) {
     }
 }
 
-/// The last lines that a program said of what went wrong.
+/// The last lines of a program's error output.
 #[derive(Debug, Default)]
 pub(super) struct LastLines(Vec<String>);
 

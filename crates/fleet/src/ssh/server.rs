@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = "nats-server";
-/// Where it may be although no user's PATH says so.
+/// Directories searched in addition to the PATH.
 const MORE_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/bin"];
-/// How long it may take to begin.
+/// Time limit for its start.
 const BEGIN: Duration = Duration::from_mins(1);
 const LISTENS: &str = "Listening for client connections on 127.0.0.1:";
 const IS_READY: &str = "Server is ready";
@@ -26,7 +26,7 @@ pub(super) struct PrivateServer {
     port: u16,
 }
 
-/// What it said so far.
+/// Output so far.
 #[derive(Default)]
 struct Heard {
     port: Option<u16>,
@@ -35,7 +35,7 @@ struct Heard {
 }
 
 impl PrivateServer {
-    /// Starts it. It ends when the calling thread does. Its configuration is in a file without a name.
+    /// Starts it. It ends when the calling thread does. Its configuration is in a nameless file.
     pub(super) fn start(configuration: &str, stop: &AtomicBool) -> Result<Self, FleetError> {
         let program = find(std::env::var_os("PATH").unwrap_or_default().as_ref()).ok_or_else(|| {
             FleetError::refused(format!(
@@ -101,7 +101,7 @@ fn hear(heard: &Mutex<Heard>, line: &str) {
     heard.last.add(line);
 }
 
-/// The program, in the folders of PATH or where packages put it.
+/// The program, in the directories of PATH or where packages install it.
 fn find(path: &std::ffi::OsStr) -> Option<PathBuf> {
     let more = MORE_FOLDERS.iter().map(PathBuf::from);
     let is_program = |path: &PathBuf| {

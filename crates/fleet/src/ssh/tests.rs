@@ -1,4 +1,4 @@
-//! Settings of agents, the configuration of the server, and what hosts say.
+//! Settings of agents, the configuration of the server, and output of hosts.
 
 use super::*;
 

@@ -4,7 +4,7 @@ use fleet::{
     AgentOptions, AgentState, Connection, Controller, Finished, FleetError, HostInfo, Load, LoadHost, Planned,
     Prepared, Service, SigningKey, Silence, StartGate, Trusted, name, serve,
 };
-use model::fleet::HostTiming;
+use model::host_timing::HostTiming;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 use sys::clock::monotonic_ns;
 
 pub(crate) const VERSION: &str = "0.1.0";
-/// Nothing here takes this long on any machine.
+/// Longer than anything here takes on any machine.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
-/// A silence that a test has brought about ends after it.
+/// Timeout of heartbeats in tests that wait for it.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
-/// What ends when the test says so.
+/// Until the test ends it.
 pub(crate) const VERY_LONG: Duration = Duration::from_mins(10);
 
 /// A NATS server of a test's own.
@@ -35,7 +35,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts one, or says why it cannot.
+    /// Starts one; the error is why it cannot.
     pub(crate) fn start(configuration: &str) -> Result<Self, String> {
         let program = testkit::tool("nats-server")?;
         let folder = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ impl Server {
     }
 }
 
-/// A port that nobody listens on and that no other server of these tests was given.
+/// A free port that no other server of these tests was given.
 fn free_port() -> u16 {
     static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
     loop {
@@ -99,13 +99,13 @@ impl Drop for Server {
     }
 }
 
-/// What a [`FakeHost`] does; durations may change while they pass.
+/// Behaviour of a [`FakeHost`]; durations may change while they pass.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Behaviour {
     pub(crate) refuse_plan: Vec<String>,
     pub(crate) fail_prepare: Vec<String>,
     pub(crate) fail_run: Vec<String>,
-    /// How long the load takes after its start.
+    /// Duration of the load after its start.
     pub(crate) run_for: Duration,
     pub(crate) prepare_for: Duration,
     /// Bytes of text in the result that do not compress.
@@ -113,7 +113,7 @@ pub(crate) struct Behaviour {
     pub(crate) panic_in_plan: bool,
 }
 
-/// A machine that notes what it is told to do.
+/// A machine that records its orders.
 #[derive(Default)]
 pub(crate) struct FakeHost {
     pub(crate) behaviour: Mutex<Behaviour>,
@@ -240,7 +240,7 @@ pub(crate) struct RunningAgent {
 }
 
 impl RunningAgent {
-    /// Ends it as a signal would, and says how.
+    /// Ends it as a signal would, and returns its result.
     pub(crate) fn end(&mut self) -> Result<(), FleetError> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
@@ -303,12 +303,12 @@ impl Bench {
         self.agent_at(name, &self.server.url())
     }
 
-    /// Starts one that reaches the server at this address.
+    /// Starts one with the server at this address.
     pub(crate) fn agent_at(&self, name: &str, url: &str) -> RunningAgent {
         self.agent_for(name, url, Service::Standing)
     }
 
-    /// Starts one that serves so long.
+    /// Starts one with this lifetime.
     pub(crate) fn agent_for(&self, name: &str, url: &str, service: Service) -> RunningAgent {
         let host = Arc::new(FakeHost::default());
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -346,12 +346,12 @@ impl Bench {
         self.agents.iter().map(|agent| agent.name.clone()).collect()
     }
 
-    /// Whatever the agents do ends soon if nobody is heard.
+    /// Runs of the agents end soon without heartbeats.
     pub(crate) fn shorten_silence(&self) {
         self.agents.iter().for_each(|agent| agent.silence.set(SHORT));
     }
 
-    /// Waits until the agents have forgotten all runs.
+    /// Waits until the agents have released all runs.
     pub(crate) fn wait_until_idle(&self) {
         let mut controller = self.controller();
         let is_idle = |info: &HostInfo| info.state == AgentState::Idle && info.run.is_none();
@@ -383,7 +383,7 @@ pub(crate) fn loads(names: &[&str]) -> Vec<Load> {
     names.iter().enumerate().map(load).collect()
 }
 
-/// Waits until it is so; fails when it takes longer than anything here takes.
+/// Waits for a condition; fails when it takes longer than anything here takes.
 pub(crate) fn wait(mut condition: impl FnMut() -> bool) {
     let until = Instant::now() + LONG;
     while !condition() {

@@ -1,4 +1,4 @@
-//! Others on the server who have no key: they hear everything, and send what they like.
+//! Clients of the server without a key: they receive everything, and send what they like.
 
 use crate::bench::{Bench, LONG, RunningAgent, SHORT, VERSION, loads, wait};
 use async_nats::{Client, ConnectOptions, Message, Subscriber};
@@ -16,11 +16,11 @@ use testkit::or_skip;
 /// Subject and bytes.
 type Heard = (String, Vec<u8>);
 
-/// Somebody on the server without a key.
+/// A client of the server without a key.
 struct Stranger {
     /// Messages to agents.
     heard: Arc<Mutex<Vec<Heard>>>,
-    /// Answers to what it sent to agents.
+    /// Answers to the messages it sent to agents.
     answers: Arc<Mutex<Vec<Message>>>,
     sent: Arc<AtomicUsize>,
     end: Arc<AtomicBool>,
@@ -46,7 +46,7 @@ fn flipped(bytes: &[u8], seed: usize) -> Vec<u8> {
 }
 
 impl Stranger {
-    /// Sends all that it hears again: as it is, with a bit changed, and to the other of two agents.
+    /// Repeats all messages that it receives: as they are, with a bit changed, and to the other of two agents.
     fn echoing(url: &str) -> Self {
         let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
         let answers: Arc<Mutex<Vec<Message>>> = Arc::default();
@@ -59,7 +59,7 @@ impl Stranger {
             let (end, ready) = (Arc::clone(&end), Arc::clone(&ready));
             std::thread::spawn(move || {
                 run(async {
-                    // Its own messages do not come back to it.
+                    // Its own messages are not returned to it.
                     let client = ConnectOptions::new().no_echo().connect(url).await.unwrap();
                     let mut all = client.subscribe("diskspd.v1.agent.>").await.unwrap();
                     let inbox = client.new_inbox();
@@ -122,7 +122,7 @@ pub(crate) fn what_a_listener_without_a_key_sends_again_does_nothing() {
     for agent in &bench.agents {
         assert_eq!(agent.host.events(), expected);
     }
-    // The whole run once more, when it is over.
+    // Replays the whole run when it is over.
     let heard = stranger.heard.lock().unwrap().clone();
     assert!(heard.len() > 50, "{}", heard.len());
     run(async {
@@ -132,7 +132,7 @@ pub(crate) fn what_a_listener_without_a_key_sends_again_does_nothing() {
         }
         client.flush().await.unwrap();
     });
-    // Agents take messages in order: when they have refused an order of ours, they have seen all before.
+    // Agents process messages in order: when they have refused an order of ours, they have processed all before.
     std::thread::sleep(Duration::from_millis(300));
     let infos = bench.controller().hosts(None).unwrap();
     assert!(infos.iter().all(|info| info.state == AgentState::Idle), "{infos:?}");
@@ -153,14 +153,14 @@ fn token(agent: &str) -> String {
     })
 }
 
-/// Where the orders of these tests are answered.
+/// Subject of the answers to the orders of these tests.
 const ANSWERS: &str = "answers";
 
 fn order_subject(agent: &str, verb: Verb) -> String {
     format!("diskspd.v1.agent.{}.{}", token(agent), verb.text())
 }
 
-/// Sends bytes as an order of this verb to an agent, and listens for the answer.
+/// Sends bytes as an order of this verb to an agent, and subscribes to the answer.
 async fn order_to(client: &Client, agent: &str, verb: Verb, bytes: Vec<u8>) -> Subscriber {
     let answers = client.subscribe(ANSWERS).await.unwrap();
     client.publish_with_reply(order_subject(agent, verb), ANSWERS, bytes.into()).await.unwrap();
@@ -177,7 +177,7 @@ async fn answer(answers: &mut Subscriber) -> Value {
     serde_json::from_slice(&answer.payload).unwrap()
 }
 
-/// Expects that the agent logs why it refuses an order, and does not answer it.
+/// Expects that the agent logs this reason for refusing an order, and does not answer it.
 async fn expect_refused(client: &Client, agent: &RunningAgent, bytes: Vec<u8>, reason: &str) {
     let mut answers = order_to(client, &agent.name, Verb::Plan, bytes).await;
     let is_logged = async {
@@ -197,7 +197,7 @@ async fn hello(client: &Client, agent: &str) -> Value {
     serde_json::from_slice(&answer.payload).unwrap()
 }
 
-/// An order to plan that h0 would take.
+/// An order to plan that h0 would accept.
 fn order(hello: &Value) -> Order {
     let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
     Order {
@@ -238,19 +238,19 @@ pub(crate) fn orders_that_are_not_what_they_should_be_are_refused_logged_and_not
         expect_refused(&client, agent, unknown, "its key is not trusted").await;
         assert_eq!(agent.host.events(), [""; 0]);
 
-        // The same order is taken once, if nothing is wrong with it.
+        // The same order is accepted once, if it is valid.
         let good = order(&hello(&client, "h0").await).signed(&bench.key).unwrap();
         let answer = ask(&client, "h0", Verb::Plan, good.clone()).await;
         assert!(answer["body"]["planned"].is_object(), "{answer}");
         expect_refused(&client, agent, good, "refused an order to plan").await;
         assert_eq!(agent.host.events(), ["plan"]);
-        // Trusted, of the right run, but nonsense inside.
+        // Trusted, of the right run, but with an invalid body.
         let mut nonsense = order(&hello(&client, "h0").await);
         nonsense.body = json!([1, 2]);
         let answer = ask(&client, "h0", Verb::Plan, nonsense.signed(&bench.key).unwrap()).await;
         assert!(answer["body"]["refused"][0].as_str().unwrap().contains("cannot be read"), "{answer}");
     });
-    // Nobody goes on with the planned run, so it is forgotten and keeps nobody out.
+    // The planned run has no controller any more, so it is released and blocks nobody.
     let silence = &agent.silence;
     silence.set(SHORT);
     bench.wait_until_idle();
@@ -341,7 +341,7 @@ pub(crate) fn the_server_asks_who_is_there_by_micro_service() {
 }
 
 pub(crate) fn an_agent_that_lies_is_bounded() {
-    // A server that answers as an agent would, with sentences and names without end.
+    // A server that answers as an agent would, with endless sentences and names.
     let bench = or_skip!(Bench::new(0));
     let stop = Arc::new(AtomicBool::new(false));
     let (ended, url) = (Arc::clone(&stop), bench.server.url());
@@ -381,22 +381,22 @@ pub(crate) fn an_agent_that_lies_is_bounded() {
     assert!(infos[0].version.chars().count() < 500 && !infos[0].version.contains('\u{1b}'));
 }
 
-/// What a liar's result is.
+/// Fault of a fake agent's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
-    /// Its hash is another one.
+    /// It has a wrong hash.
     Hash,
     /// It has no end.
     Endless,
     /// Parts of one byte.
     SmallParts,
-    /// Another part than was asked for.
+    /// Another part than requested.
     OtherPart,
-    /// It is in this state before the load is prepared.
+    /// The agent is in this state before the load is prepared.
     Early(&'static str),
 }
 
-/// Somebody who answers as an agent, without a key, until the flag is set.
+/// A fake agent without a key, until the flag is set.
 async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBool) {
     let client = client(url).await;
     let (token, instance) = (token(name), "0".repeat(32));
@@ -524,7 +524,7 @@ pub(crate) fn hellos_without_end_keep_no_controller_out() {
             run(async {
                 let client = client(&bench.server.url()).await;
                 while !end.load(Ordering::Relaxed) {
-                    // More at once than an agent remembers challenges.
+                    // More at once than the number of challenges that an agent remembers.
                     for _ in 0..100 {
                         client.publish_with_reply("diskspd.v1.hello.6830", "nobody", "{}".into()).await.unwrap();
                     }
@@ -545,7 +545,7 @@ pub(crate) fn nobody_makes_an_agent_speak_for_a_run() {
         let client = client(&bench.server.url()).await;
         let mut all = client.subscribe("diskspd.v1.run.>").await.unwrap();
         let forged = format!("diskspd.v1.run.{}.6830.heartbeat", "0".repeat(32));
-        // An answer to hello has all that a heartbeat must have.
+        // An answer to hello has all fields of a heartbeat.
         for subject in ["diskspd.v1.hello", "diskspd.v1.hello.6830"] {
             client.publish_with_reply(subject, forged.clone(), "{}".into()).await.unwrap();
         }

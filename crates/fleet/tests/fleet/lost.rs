@@ -1,4 +1,4 @@
-//! Agents, controllers and servers that go away while a load runs.
+//! Agents, controllers and servers that disappear while a load runs.
 
 use crate::bench::{Bench, RunningAgent, SHORT, VERY_LONG, document, loads, wait};
 use crate::relay::Relay;
@@ -16,7 +16,7 @@ fn finished(run: &FleetRun, host: usize) -> &fleet::Finished {
     }
 }
 
-/// Fetches what all agents of the bench keep.
+/// Fetches the kept results of all agents of the bench.
 fn collected(bench: &Bench) -> Vec<Collected> {
     let mut all = Vec::new();
     let save = &mut |collected| {
@@ -66,7 +66,7 @@ pub(crate) fn a_silent_controller_ends_the_load_and_its_results_can_be_collected
     let connection = Connection { server: relay.url(), ..Connection::default() };
     let mut controller = Controller::connect(&connection, crate::bench::VERSION).unwrap();
     let silence = controller.silence();
-    // As a stopped process: the connection stays, and nothing comes.
+    // As a stopped process: the connection stays, without messages.
     let run = controller.run(bench.loads(), &bench.key, &bench.stop, &mut |progress| {
         if matches!(progress, Progress::Running(_)) {
             relay.be_silent(true);
@@ -81,7 +81,7 @@ pub(crate) fn a_silent_controller_ends_the_load_and_its_results_can_be_collected
     bench.wait_until_idle();
     let listed = bench.controller().kept(&bench.names(), &bench.key).unwrap();
     assert!(listed.iter().all(|(_, kept)| kept.len() == 1 && kept[0].bytes > 0), "{listed:?}");
-    // What cannot be saved stays.
+    // A result that cannot be saved is kept.
     let failed = bench.controller().collect(&bench.names(), &bench.key, &mut |_| Err("disk full".into()));
     assert!(failed.unwrap_err().to_string().contains("disk full"));
     let kept = collected(&bench);
@@ -155,7 +155,7 @@ pub(crate) fn an_agent_that_is_ended_stops_its_load_and_keeps_the_result() {
         let run = run.join().unwrap().unwrap();
         assert!(!matches!(run.hosts[0].outcome, HostOutcome::Finished(_)), "{run:?}");
     });
-    // The next agent with this folder hands it out.
+    // The next agent with this folder serves it.
     let next = bench.agent("h0");
     bench.agents.push(next);
     wait(|| bench.agents[0].is_ready());
@@ -169,7 +169,7 @@ pub(crate) fn a_name_belongs_to_one_agent() {
     let error = second.end().unwrap_err();
     assert!(error.to_string().contains("another agent") && error.to_string().contains("h0"), "{error}");
     assert!(!bench.agents[0].has_ended());
-    // Of two that begin at the same time one stays.
+    // Of two that begin at the same time one remains.
     let twins = [bench.agent("twin"), bench.agent("twin")];
     wait(|| twins.iter().any(RunningAgent::has_ended) && twins.iter().any(RunningAgent::is_ready));
     let ended = twins.iter().filter(|twin| twin.has_ended()).count();
@@ -235,7 +235,7 @@ pub(crate) fn a_network_that_is_slow_on_one_way_makes_the_clock_less_sure_and_no
     wait(|| ready.load(Ordering::Relaxed) == 2);
     let run = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
     for host in &run.hosts {
-        // All clocks are the same, and half of the delay looks like a difference.
+        // All clocks are the same, and half of the delay looks like an offset.
         assert!(host.clock.offset_ns.unsigned_abs() <= host.clock.uncertainty_ns, "{:?}", host.clock);
     }
     let slow = &run.hosts[1].clock;

@@ -1,7 +1,7 @@
-//! Agents and a controller on a NATS server: the course of runs, what is refused, what is lost.
+//! Agents and a controller on a NATS server: complete runs, refusals, losses.
 //!
-//! Each scenario has a server of its own on a free port of the loopback interface. They mostly wait (for the start of a load,
-//! for the end of a silence), so those of a file run at the same time.
+//! Each scenario has a server of its own on a free port of the loopback interface. They mostly wait (for the start of a
+//! load, for a timeout), so those of a file run at the same time.
 
 #![allow(clippy::unwrap_used)] // In a test, to panic is to fail.
 
@@ -18,7 +18,7 @@ macro_rules! scenarios {
     ($module:ident: $($name:ident),* $(,)?) => { [$((stringify!($name), $module::$name as fn())),*] };
 }
 
-/// Runs them at the same time, and names all that failed.
+/// Runs them at the same time, and lists all that failed.
 fn together(scenarios: &[Scenario]) {
     let spawn = |&(name, scenario): &Scenario| {
         let thread = std::thread::Builder::new().name(name.into());

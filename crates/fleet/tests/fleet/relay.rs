@@ -8,10 +8,10 @@ use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Passes connections on to a server on this machine.
+/// Forwards connections to a server on this machine.
 pub(crate) struct Relay {
     pub(crate) port: u16,
-    /// Nothing passes, and connections stay.
+    /// No data passes, and connections stay open.
     silent: Arc<AtomicBool>,
     /// Connections are closed, and new ones too.
     cut: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ impl Relay {
         Self::delaying(server_port, Duration::ZERO)
     }
 
-    /// What goes to the server comes this much later; what comes from it does not.
+    /// Data to the server is delayed by this time; data from it is not.
     pub(crate) fn delaying(server_port: u16, delay: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -88,7 +88,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration, [silent, cut, e
                     break;
                 }
             }
-            // With a time limit, a read is not begun again by the kernel if the process was stopped meanwhile.
+            // With a time limit, a read is not restarted by the kernel if the process was stopped meanwhile.
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
             Err(_) => break,

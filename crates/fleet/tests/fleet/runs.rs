@@ -1,4 +1,4 @@
-//! Runs that go well, and runs that hosts refuse or fail.
+//! Runs that succeed, and runs that hosts refuse or fail.
 
 use crate::bench::{Bench, LONG, VERY_LONG, document, loads, noise, wait};
 use fleet::{AgentState, FleetError, HostLive, HostOutcome, Progress, Service};
@@ -81,7 +81,7 @@ pub(crate) fn a_refusal_of_one_host_leaves_all_untouched() {
     assert_eq!(sentences, ["h1: disk 1 is mounted", "h1: no", "h2: disk 2 is mounted", "h2: no"]);
     assert!(error.touched_nothing());
     assert_eq!(bench.has("prepare"), [false; 3]);
-    // Nothing is left of it that keeps others out.
+    // Nothing remains of it that blocks others.
     bench.behave(|_, behaviour| behaviour.refuse_plan.clear());
     let mut plans = bench.controller().plan(bench.loads(), &bench.key, &bench.stop).unwrap();
     plans.sort_by_key(|plan| plan.index);

@@ -1,4 +1,4 @@
-//! How a block device is attached: seen from the devices that it hangs on.
+//! Attachment of a block device: derived from its parent devices.
 
 use crate::root::Root;
 use model::block_device::{Connection, PcieLink, Transport};
@@ -6,13 +6,12 @@ use std::path::Path;
 
 /// The connection of the hardware at `directory`, a real one.
 pub(crate) fn of(root: &Root, name: &str, directory: &Path) -> Connection {
-    // The device behind a path of NVMe multipath is the same place; that of a namespace is not
-    // always above it.
+    // The device behind a path of NVMe multipath is the same directory; that of a namespace is not always above it.
     let place = root.real(directory.join("device")).unwrap_or_else(|| directory.to_owned());
     let nearest = |file: &str| place.ancestors().find_map(|above| root.word(above.join(file)));
     Connection {
         transport: transport(root, name, directory, &place),
-        // -1 where there are no nodes, or nobody knows.
+        // -1 where there are no nodes, or it is unknown.
         numa_node: nearest("numa_node").and_then(|node| node.parse().ok()),
         pcie: pcie(root, &place),
     }
@@ -32,7 +31,7 @@ fn transport(root: &Root, name: &str, directory: &Path, place: &Path) -> Option<
         return Some(Transport::Nvdimm);
     }
     let parts: Vec<&str> = place.iter().filter_map(|part| part.to_str()).collect();
-    // A directory on the way, by the beginning of its name, which a number follows.
+    // A directory on the path, by the prefix of its name before a number.
     let passes = |start: &str| {
         let follows = |part: &&str| part.strip_prefix(start).and_then(|rest| rest.bytes().next());
         parts.iter().any(|part| follows(part).is_some_and(|byte| byte.is_ascii_digit()))
@@ -52,11 +51,11 @@ fn transport(root: &Root, name: &str, directory: &Path, place: &Path) -> Option<
     found.into_iter().find(|(is_it, _)| *is_it).map(|(_, transport)| transport)
 }
 
-/// The link of the nearest PCI device above that has one.
+/// The link of the nearest parent PCI device that has one.
 fn pcie(root: &Root, place: &Path) -> Option<PcieLink> {
     let device = place.ancestors().find(|above| root.exists(above.join("current_link_speed")))?;
     let speed = |file: &str| megatransfers(&root.word(device.join(file))?);
-    // Lanes that are not there are counted as 0 or, where all bits are set, as 63 or 255.
+    // Missing lanes are reported as 0 or, where all bits are set, as 63 or 255.
     let lanes = |file: &str| root.small_number(device.join(file)).filter(|lanes| (1..63).contains(lanes));
     Some(PcieLink {
         address: device.file_name()?.to_str()?.to_owned(),

@@ -1,23 +1,23 @@
-//! Which piece of hardware a block device is.
+//! Identity of the hardware of a block device.
 
 use crate::root::Root;
 use model::block_device::Identity;
 use std::path::Path;
 
-/// Bytes before the serial number in the page that a SCSI device describes it by.
+/// Bytes before the serial number in the VPD page of a SCSI device.
 const PAGE_HEADER_BYTES: usize = 4;
 /// The number of that page.
 const SERIAL_PAGE: u8 = 0x80;
 
-/// What the device at `directory` and the driver's device behind it say.
+/// Identity from the device at `directory` and the driver's device behind it.
 pub(crate) fn of(root: &Root, directory: &Path) -> Identity {
     let word = |files: &[&str]| files.iter().find_map(|file| text(root, &directory.join(file)));
     Identity {
-        // PCI and virtio devices have a number there.
+        // PCI and virtio devices have an ID there.
         vendor: word(&["device/vendor"]).filter(|vendor| !vendor.starts_with("0x")),
         // Memory cards have a name.
         model: word(&["device/model", "device/name"]),
-        // virtio disks have it themselves.
+        // virtio disks have it in their own directory.
         serial: word(&["device/serial", "serial"]).or_else(|| scsi_serial(root, directory)),
         firmware: word(&["device/firmware_rev", "device/rev"]),
         wwid: word(&["wwid", "device/wwid"]),

@@ -1,13 +1,13 @@
-//! Which CPUs the queues of a disk interrupt.
+//! CPUs that handle the interrupts of a disk's queues.
 
 use crate::root::Root;
 use std::path::Path;
 
-/// The CPU that each of the `queues` hardware queues of the disk at `directory`, a real one, interrupts; none
-/// if that is not known of all of them.
+/// The CPU that handles the interrupt of each of the `queues` hardware queues of the disk at `directory`, a real one;
+/// none if that is not known of all of them.
 ///
-/// The adapter's interrupts are told apart by the names that drivers give them, as in /proc/interrupts. Those
-/// are read in /sys, which containers show too.
+/// The adapter's interrupts are identified by the names that drivers give them, as in /proc/interrupts. Those are read
+/// from /sys, which containers show too.
 pub(crate) fn cpus(root: &Root, directory: &Path, queues: usize) -> Vec<u32> {
     let place = root.real(directory.join("device")).unwrap_or_else(|| directory.to_owned());
     let Some(adapter) = place.ancestors().find(|above| name(above).is_some_and(is_pci_address)) else {
@@ -15,12 +15,12 @@ pub(crate) fn cpus(root: &Root, directory: &Path, queues: usize) -> Vec<u32> {
     };
     let numbers = root.numbered(adapter.join("msi_irqs"), "");
     let interrupts = match numbers.as_slice() {
-        // It serves everything that the adapter does.
+        // It serves all queues of the adapter.
         [only] => vec![*only; queues],
         _ => of_queues(root, &place, &numbers),
     };
     let cpus: Option<Vec<u32>> = interrupts.iter().map(|number| cpu(root, *number)).collect();
-    // Queues that are polled have no interrupt.
+    // Polled queues have no interrupt.
     cpus.filter(|cpus| cpus.len() == queues).unwrap_or_default()
 }
 
@@ -35,9 +35,8 @@ fn of_queues(root: &Root, place: &Path, numbers: &[u32]) -> Vec<u32> {
     found.into_iter().map(|(_, number)| number).collect()
 }
 
-/// The queue whose completions `action` announces, if it is one of the device at `place`: `nvme0q1`
-/// (`nvme0q0` is for commands to the controller), `virtio1-req.0`, `virtio1-request` (SCSI) or
-/// `virtio1-virtqueues` (whatever it has).
+/// The queue of the interrupt with the name `action`, if it is one of the device at `place`: `nvme0q1` (`nvme0q0` is
+/// the admin queue), `virtio1-req.0`, `virtio1-request` (SCSI) or `virtio1-virtqueues` (all queues).
 fn queue(place: &Path, action: &str) -> Option<u32> {
     let names = place.ancestors().filter_map(name);
     let owner = |driver: &str| names.clone().find(|name| is_numbered(name, driver));
@@ -51,7 +50,7 @@ fn queue(place: &Path, action: &str) -> Option<u32> {
     }
 }
 
-/// The one CPU that an interrupt goes to.
+/// The one CPU that handles an interrupt.
 fn cpu(root: &Root, number: u32) -> Option<u32> {
     root.small_number(format!("/proc/irq/{number}/effective_affinity_list"))
 }
@@ -60,7 +59,7 @@ fn name(directory: &Path) -> Option<&str> {
     directory.file_name()?.to_str()
 }
 
-/// True for the likes of `0000:00:02.0`.
+/// True for addresses such as `0000:00:02.0`.
 fn is_pci_address(name: &str) -> bool {
     let parts: Vec<&str> = name.split([':', '.']).collect();
     let is_hexadecimal = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());

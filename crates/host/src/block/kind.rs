@@ -1,4 +1,4 @@
-//! What sort of block device it is.
+//! Kind of a block device.
 
 use super::members;
 use crate::root::Root;
@@ -6,8 +6,7 @@ use crate::syntax::bracketed;
 use model::block_device::{DeviceKind, MapperMaker, Raid};
 use std::path::Path;
 
-/// Drivers whose devices have no attributes of their own, by the beginning of their names, which
-/// a number follows.
+/// Drivers whose devices have no attributes of their own, by the prefix of their names before a number.
 const BY_NAME: [(&str, DeviceKind); 6] = [
     ("ram", DeviceKind::Ram),
     ("zd", DeviceKind::ZfsVolume),
@@ -51,12 +50,11 @@ pub(crate) fn of(root: &Root, name: &str, directory: &Path) -> DeviceKind {
     if let Some((_, kind)) = BY_NAME.iter().find(|(start, _)| is_named(start)) {
         return kind.clone();
     }
-    // What has no device behind it is some driver's invention.
+    // A device without parent hardware is a driver's own.
     if root.exists(directory.join("device")) { DeviceKind::Disk } else { DeviceKind::Other }
 }
 
-/// The maker says so at the start of the UUID: `LVM-...`, `CRYPT-LUKS2-...`, `mpath-...`,
-/// `part1-mpath-...`.
+/// The maker is named at the start of the UUID: `LVM-...`, `CRYPT-LUKS2-...`, `mpath-...`, `part1-mpath-...`.
 fn maker(uuid: &str) -> Option<MapperMaker> {
     let (start, _) = uuid.split_once('-')?;
     let word = start.to_ascii_lowercase();
@@ -77,7 +75,7 @@ fn raid(root: &Root, directory: &Path) -> Raid {
     Raid {
         level: root.word(at("level")),
         state: root.word(at("array_state")),
-        // While the number is being changed, the old one follows in brackets.
+        // While a reshape is in progress, the old number follows in brackets.
         disk_count: root.word(at("raid_disks")).and_then(|text| text.split_whitespace().next()?.parse().ok()),
         missing_count: root.small_number(at("degraded")),
         chunk_bytes: root.number(at("chunk_size")),
@@ -91,7 +89,7 @@ fn loop_device(root: &Root, directory: &Path) -> DeviceKind {
         file: root.word(at("backing_file")),
         offset_bytes: root.number(at("offset")),
         direct: root.switch(at("dio")),
-        // Which mount holds the file is found on the way down.
+        // The file's mount is found later, on the way down.
         file_system: None,
     }
 }

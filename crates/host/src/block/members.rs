@@ -1,4 +1,4 @@
-//! The devices that a block device is directly made of.
+//! The direct members of a block device.
 
 use super::place;
 use crate::root::Root;
@@ -13,8 +13,7 @@ pub(crate) struct Member {
     pub(crate) role: Option<String>,
 }
 
-/// What the device at `directory`, a real one, is made of. The file of a loop device is not
-/// looked at.
+/// The members of the device at `directory`, a real one. The file of a loop device is not followed.
 pub(crate) fn of(root: &Root, name: &str, kind: &DeviceKind, directory: &Path) -> Vec<Member> {
     match kind {
         DeviceKind::Partition { .. } => {
@@ -34,7 +33,7 @@ fn with_roles(names: Vec<String>, role: impl Fn(&str) -> Option<String>) -> Vec<
     names.into_iter().map(|name| Member { role: role(&name), name }).collect()
 }
 
-/// What the kernel links as being below.
+/// The devices that the kernel links as slaves.
 fn slaves(root: &Root, directory: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         root.names(directory.join("slaves")).iter().map(|entry| entry.replace('!', "/")).collect();
@@ -42,7 +41,7 @@ fn slaves(root: &Root, directory: &Path) -> Vec<String> {
     names
 }
 
-/// What the kernel links as being above the device at `directory`.
+/// The devices that the kernel links as holders of the device at `directory`.
 pub(crate) fn holders(root: &Root, directory: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         root.names(directory.join("holders")).iter().map(|entry| entry.replace('!', "/")).collect();
@@ -50,7 +49,7 @@ pub(crate) fn holders(root: &Root, directory: &Path) -> Vec<String> {
     names
 }
 
-/// The device that is cached, then its caches.
+/// The cached device, then its caches.
 fn bcache(root: &Root, directory: &Path) -> Vec<Member> {
     let own = directory.join("bcache");
     // The link leads to a directory within that of the backing device.
@@ -69,12 +68,12 @@ fn bcache(root: &Root, directory: &Path) -> Vec<Member> {
     members
 }
 
-/// The UUID of the set of caches that the device at `directory` is in as a cache.
+/// The UUID of the cache set to which the device at `directory` belongs as a cache.
 pub(crate) fn bcache_set(root: &Root, directory: &Path) -> Option<String> {
     place::name(&root.real(directory.join("bcache/set"))?)
 }
 
-/// The paths to a namespace. Since Linux 6.15 they are linked; before, their names tell.
+/// The paths to a namespace. Since Linux 6.15 they are linked; before, they are found by name.
 fn nvme_paths(root: &Root, name: &str, directory: &Path) -> Vec<Member> {
     let mut names = root.names(directory.join("multipath"));
     if names.is_empty() {
@@ -84,8 +83,8 @@ fn nvme_paths(root: &Root, name: &str, directory: &Path) -> Vec<Member> {
     with_roles(names, |path| root.word(place::directory(root, path)?.join("ana_state")))
 }
 
-/// The namespace that a path is one to: `nvme0n2` for `nvme0c1n2`, which is the path by the
-/// controller that the subsystem 0 counts as 1. `None` if the name is not that of a path.
+/// The namespace of a path: `nvme0n2` for `nvme0c1n2`, which is the path by the controller 1 of the subsystem 0. `None`
+/// if the name is not that of a path.
 pub(crate) fn nvme_head_of_path(name: &str) -> Option<String> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (subsystem, rest) = name.strip_prefix("nvme")?.split_once('c')?;

@@ -1,4 +1,4 @@
-//! One block device, as /sys describes it.
+//! One block device, from /sys.
 
 mod connection;
 mod identity;

@@ -1,4 +1,4 @@
-//! Where /sys describes a block device, found by its name, its number or its node.
+//! Directory of a block device in /sys, by its name, its number or its node.
 
 use crate::resolve;
 use crate::root::Root;
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 const CLASS: &str = "/sys/class/block";
 
-/// The name of a device in /sys, where `!` stands for each slash.
+/// The name of a device in /sys, where `!` replaces each slash.
 fn entry(name: &str) -> Option<String> {
     let entry = name.replace('/', "!");
     let is_plain = Path::new(&entry).components().eq([Component::Normal(entry.as_ref())]);
@@ -49,7 +49,7 @@ pub(crate) fn by_number(root: &Root, number: DeviceNumber) -> Option<String> {
     })
 }
 
-/// The node of the disk that a partition is on, absolute on the machine; `None` for what is no partition.
+/// The node of the disk of a partition, absolute on the machine; `None` if it is no partition.
 pub fn disk_of_partition(root: &Root, device: u64) -> Option<PathBuf> {
     let (major, minor) = sys::file::major_minor(device);
     let directory = root.real(format!("/sys/dev/block/{major}:{minor}"))?;
@@ -59,8 +59,7 @@ pub fn disk_of_partition(root: &Root, device: u64) -> Option<PathBuf> {
 
 /// The name of the device whose node is at `path`, absolute on the machine.
 ///
-/// In a container the node may be missing although /sys knows the device; then its usual name
-/// tells.
+/// In a container the node may be missing although the device is in /sys; then its usual name is used.
 pub(crate) fn by_path(root: &Root, path: &Path) -> Option<String> {
     let place = resolve::on_machine(root, path);
     if let Ok(metadata) = fs::metadata(root.path(&place)) {

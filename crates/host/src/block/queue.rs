@@ -1,4 +1,4 @@
-//! How the kernel passes requests to a block device.
+//! Request queue of a block device.
 
 use super::interrupts;
 use crate::root::Root;
@@ -36,7 +36,7 @@ pub(crate) fn of(root: &Root, directory: &Path) -> Queue {
     }
 }
 
-/// SCSI says it; an `NVMe` controller counts the places of its queues from 0.
+/// SCSI reports it; an `NVMe` controller numbers the entries of its queues from 0.
 fn device_depth(root: &Root, directory: &Path) -> Option<u64> {
     let device = directory.join("device");
     root.number(device.join("queue_depth"))

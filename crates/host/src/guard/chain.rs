@@ -1,7 +1,7 @@
 //! The devices and files below a written device, through loop devices.
 //!
-//! md, the device mapper, bcache and zram claim their members, so nobody else has those. The loop
-//! driver claims nothing: whatever it stands on may be in use by others all the same.
+//! md, the device mapper, bcache and zram claim their members, so no other user has those. The loop driver claims
+//! nothing: its backing may be in use by others all the same.
 
 use super::device::{claim, disk_sequence, mapped, node, shares_blocks};
 use super::users::{self, Scope};
@@ -15,30 +15,30 @@ use model::device_guard::{Claim, DeviceBelow, FileIdentity, LoopBacking};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// All that is below a device, as far as others may use it.
+/// All devices and files below a device, as far as others may use them.
 #[derive(Debug, Default)]
 pub(super) struct Chain<'a> {
     links: Vec<Link<'a>>,
-    /// The loop devices in it, which are no other users of what they stand on.
+    /// The loop devices of the chain, which do not count as other users of their backing.
     pub(super) own_loops: Vec<String>,
 }
 
 #[derive(Debug)]
 struct Link<'a> {
-    /// How the written device comes to it, itself the last.
+    /// The path from the written device to it, itself the last.
     subject: Subject,
     kind: LinkKind<'a>,
 }
 
 #[derive(Debug)]
 enum LinkKind<'a> {
-    /// A device behind a loop device: nothing keeps others from it.
+    /// A device behind a loop device: not protected from other users.
     Backing(&'a DeviceRow),
-    /// A loop device that the one above it has claimed, or whose partition that is.
+    /// A loop device claimed by the one above it, or of which that is a partition.
     Member(&'a DeviceRow),
     /// A regular file behind a loop device.
     File(PathBuf, FileIdentity),
-    /// Something that cannot be inspected, and why.
+    /// A backing that cannot be inspected, with the reason.
     Unknown(String),
 }
 
@@ -54,7 +54,7 @@ impl Subject {
         Self(steps)
     }
 
-    /// A sentence about the last of the steps.
+    /// A sentence about the last step.
     fn says(&self, predicate: &str) -> String {
         let mut steps = self.0.iter();
         let mut text = steps.next().map_or("it", String::as_str).to_owned();
@@ -67,11 +67,11 @@ impl Subject {
     }
 }
 
-/// What the guard of the written device learns from what is below it.
+/// Results of the chain for the guard of the written device.
 #[derive(Debug, Default)]
 pub(super) struct Below {
     pub(super) users: Vec<String>,
-    /// Processes that may use it without being found, as phrases.
+    /// Processes that may use it but cannot be inspected, as phrases.
     pub(super) unseen: Vec<String>,
     pub(super) shares_blocks: Option<String>,
     pub(super) devices: Vec<DeviceBelow>,
@@ -141,7 +141,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Looks at everything below.
+    /// Inspects all links.
     pub(super) fn look(&self, scope: &Scope<'_>) -> Below {
         let mut below = Below::default();
         for link in &self.links {
@@ -155,7 +155,7 @@ impl<'a> Chain<'a> {
         below
     }
 
-    /// The whole guard of a block device.
+    /// Applies the whole guard of a block device.
     fn look_at_device(&self, scope: &Scope<'_>, subject: &Subject, row: &DeviceRow, below: &mut Below) {
         // Queried while this process has no descriptor open, which the device mapper would count.
         let mapped = mapped(row);
@@ -190,7 +190,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// The guard of files. No lease can tell: the loop device itself has the file open.
+    /// Applies the guard of files. A lease is no test: the loop device itself has the file open.
     fn look_at_file(&self, scope: &Scope<'_>, subject: &Subject, path: &Path, file: FileIdentity, below: &mut Below) {
         let mut found = openers::search(scope.root, &[(path.to_owned(), file)], &self.own_loops);
         let mut who = found.users.remove(&file).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What one device tells by itself: its names, its disk, who has claimed it, and what the device mapper says of it.
+//! Facts about one device by itself: its names, its disk, its claim, and its state in the device mapper.
 
 use crate::block::{self, place};
 use crate::root::Root;
@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use sys::device_mapper::MappedDevice;
 
-/// Kinds of the device mapper's targets whose blocks are shared with others.
+/// Kinds of device-mapper targets whose blocks are shared with others.
 const SHARING: [&str; 6] = ["thin", "thin-pool", "snapshot", "snapshot-origin", "snapshot-merge", "era"];
 
-/// What a user may call the device, the best name first; none if nothing tells it from another.
+/// Identities for users, the best first; none if nothing distinguishes the device from others.
 pub(crate) fn identities(root: &Root, row: &DeviceRow, rows: &[DeviceRow]) -> Vec<String> {
     if let DeviceKind::Partition { number } = row.kind {
         let disk = disk_of(root, row).and_then(|name| rows.iter().find(|row| row.name == name));
@@ -28,7 +28,7 @@ fn whole(root: &Root, row: &DeviceRow) -> Vec<String> {
         DeviceKind::Mapper { name, uuid, .. } => uuid.iter().chain(name).cloned().collect(),
         DeviceKind::Raid(_) => at("md/uuid").into_iter().collect(),
         DeviceKind::Loop { file, .. } => file.iter().cloned().collect(),
-        // They live as long as their name does, and are made for being written over.
+        // They exist as long as their name does, and are meant to be overwritten.
         DeviceKind::Zram { .. } | DeviceKind::Ram => vec![row.name.clone()],
         DeviceKind::Other if row.name.starts_with("nullb") => vec![row.name.clone()],
         _ => {
@@ -45,13 +45,13 @@ fn whole(root: &Root, row: &DeviceRow) -> Vec<String> {
     }
 }
 
-/// What the device mapper says of the device, if it is one of its own.
+/// The device mapper's description of the device, if it is one of its own.
 pub(super) fn mapped(row: &DeviceRow) -> Option<io::Result<MappedDevice>> {
     let number = row.number.filter(|_| matches!(row.kind, DeviceKind::Mapper { .. }))?;
     Some(sys::device_mapper::describe(number.major, number.minor))
 }
 
-/// Where the device's node is.
+/// Path of the device's node.
 pub(super) fn node(row: &DeviceRow) -> PathBuf {
     let usual = Path::new("/dev").join(&row.name);
     match &row.kind {

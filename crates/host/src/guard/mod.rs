@@ -1,5 +1,4 @@
-//! What must be known about a block device before anything is written to it: who uses it, what it
-//! is called, and what is on it.
+//! Facts needed before anything is written to a block device: its users, its identities, and its content.
 
 mod chain;
 mod device;
@@ -23,10 +22,10 @@ use std::io;
 use std::path::Path;
 use users::{Scope, Users};
 
-/// Most users that are named one by one.
+/// The maximum number of users that are listed.
 const NAMED_MAX: usize = 8;
 
-/// Looks at the device with this number, whose node is at `path`.
+/// Inspects the device with this number, whose node is at `path`.
 pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> DeviceGuard {
     let (major, minor) = sys::file::major_minor(device);
     let Some(name) = place::by_number(root, DeviceNumber { major, minor }) else {
@@ -86,7 +85,7 @@ fn shortened(mut users: Vec<String>) -> Vec<String> {
     users
 }
 
-/// Signatures first: if one is found, nothing else needs to be checked.
+/// Signatures first: if one is found, no further check is needed.
 fn content(path: &Path, size_bytes: u64) -> DeviceContent {
     let looked = || -> io::Result<DeviceContent> {
         let file: File = sys::file::open_to_look(path)?;
@@ -102,7 +101,7 @@ fn content(path: &Path, size_bytes: u64) -> DeviceContent {
     looked().unwrap_or_else(|error| DeviceContent::Unknown { reason: error.to_string() })
 }
 
-/// A network that any of the disks below is reached by.
+/// The network by which any of the disks below is reached.
 fn network(root: &Root, name: &str) -> Option<String> {
     let mounts = mounts::read(root);
     let device = Walk::new(root, &mounts).device(name)?;

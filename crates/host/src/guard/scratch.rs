@@ -1,4 +1,4 @@
-//! This machine's list of disks that hold nothing of value.
+//! This machine's list of scratch disks.
 
 use crate::root::Root;
 use model::device_guard::{SCRATCH_LIST, Scratch};
@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Whether the list has one of these names. A list that others than root may change says nothing.
+/// Looks up one of these names in the list. A list that others than root may change is ignored.
 pub(super) fn of(root: &Root, identities: &[String]) -> Scratch {
     let list = root.path(SCRATCH_LIST);
     let metadata = match fs::symlink_metadata(&list) {
@@ -52,9 +52,9 @@ fn fault_of(owner: u32, mode: u32) -> Option<&'static str> {
     }
 }
 
-/// One name a line; what follows `#` is a comment.
+/// One name per line; text after `#` is a comment.
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    // Names of backing files may hold a '#', so only one at the start or after a blank counts.
+    // Names of backing files may contain a '#', so only one at the start or after a blank counts.
     let bare = |line: &'_ str| line.find(" #").or_else(|| line.find("\t#")).unwrap_or(line.len());
     text.lines().map(move |line| line[..bare(line)].trim()).filter(|name| !name.is_empty() && !name.starts_with('#'))
 }

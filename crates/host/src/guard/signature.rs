@@ -1,8 +1,8 @@
-//! Partition tables, file systems, volumes and their kind, told by the bytes that they mark
-//! devices with, at the start and at the end.
+//! Partition tables, file systems, volumes and other formats, detected by their magic numbers at the start and at the
+//! end of devices.
 //!
-//! Only whether something is there is told, never what it holds. Weak marks count too: taking
-//! data for something costs a flag on the command line, overlooking it costs the data.
+//! Only the presence of data is reported, never its content. Weak magic numbers count too: a false match costs a flag
+//! on the command line, a missed one costs the data.
 
 use std::fs::File;
 use std::io;
@@ -11,16 +11,16 @@ use std::os::unix::fs::FileExt;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Where a mark is.
+/// Position of a magic number.
 #[derive(Clone, Copy)]
 enum At {
     /// Bytes from the start.
     Start(u64),
     /// Bytes from the end, of the size rounded down to a multiple.
     End { back: u64, of: u64 },
-    /// In any of several places from the start: first, distance, count.
+    /// At any of several positions from the start: first, distance, count.
     Every(u64, u64, u64),
-    /// The same in the last label of a device, which begins so many bytes before the end.
+    /// The same in the last label of a device, which begins `back` bytes before the end.
     EveryAtEnd { back: u64, of: u64, step: u64, count: u64 },
 }
 
@@ -44,7 +44,7 @@ const UBERBLOCK: &[u8] = &[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0];
 const UBERBLOCK_BIG: &[u8] = &[0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c];
 const STRATIS_MAGIC: &[u8] = b"!Stra0tis\x86\xff\x02^\x41rh";
 
-/// A label of ZFS has 256 KiB, of which the second half is an array of uberblocks.
+/// A label of ZFS has 256 KiB; its second half is an array of uberblocks.
 const LABEL: u64 = 256 * KIB;
 const UBERBLOCKS: u64 = 128;
 
@@ -76,7 +76,7 @@ const ROWS: &[Row] = &[
     (BTRFS, At::Start((256 << 30) + 64), b"_BHRfS_M"),
     ("an LVM physical volume", At::Every(24, 512, 4), b"LVM2 001"),
     (LUKS, At::Start(0), b"LUKS\xba\xbe"),
-    // The second header of LUKS2 is where the first one, of 16 KiB to 4 MiB, ends.
+    // The second header of LUKS2 is at the end of the first one, which has 16 KiB to 4 MiB.
     (LUKS, At::Every(16 * KIB, 16 * KIB, 256), b"SKUL\xba\xbe"),
     ("BitLocker encryption", At::Start(3), b"-FVE-FS-"),
     // At the end of the first page, of 4 to 64 KiB.
@@ -136,7 +136,7 @@ const ROWS: &[Row] = &[
     ("a member of an Intel RAID", end(1024), b"Intel Raid ISM Cfg Sig"),
 ];
 
-/// What is on a device of this size, each once, in the order of the table.
+/// Formats found on a device of this size, each once, in the order of the table.
 pub(super) fn find(device: &File, size_bytes: u64) -> io::Result<Vec<String>> {
     let mut found: Vec<String> = Vec::new();
     for (name, at, magic) in ROWS {
@@ -150,7 +150,7 @@ pub(super) fn find(device: &File, size_bytes: u64) -> io::Result<Vec<String>> {
             }
         }
     }
-    // What a boot sector belongs to is known better if something else was found with it.
+    // The format of a boot sector is known better if another signature was found with it.
     if found.iter().any(|name| name == GPT || name == FAT || name.contains("NTFS") || name.contains("FAT")) {
         found.retain(|name| name != DOS);
     }
@@ -207,7 +207,7 @@ mod tests {
     fn every_row_is_found_where_it_says() {
         for (name, at, magic) in ROWS {
             for offset in places(*at, SIZE) {
-                // Sparse files of 256 GiB are not made for one row.
+                // Sparse files of 256 GiB are not created for one row.
                 if offset < SIZE {
                     assert!(found(SIZE, &[(offset, magic)]).iter().any(|known| known == name), "{name} at {offset}");
                 }

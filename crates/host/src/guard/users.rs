@@ -1,6 +1,6 @@
-//! Who uses a device, its disk, its partitions, or the same disk by another path.
+//! Users of a device, its disk, its partitions, or the same disk by another path.
 //!
-//! The kernel decides by refusing a claim; this explains, and finds those who have it open without a claim.
+//! The kernel decides by refusing a claim; this explains it, and finds users without a claim.
 
 use super::device::{disk_of, identities, node};
 use crate::loops::Attached;
@@ -16,19 +16,19 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Loop devices over one another that are named.
+/// The maximum number of stacked loop devices that are listed.
 const ABOVE_MAX: usize = 8;
 
 /// The namespace in which all processes are visible: `PROC_PID_INIT_INO` of `linux/proc_ns.h`.
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Everything that is searched for users of a device.
+/// Scope of the search for users of a device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scope<'a> {
     pub(super) root: &'a Root,
     pub(super) rows: &'a [DeviceRow],
     pub(super) loops: &'a [Attached],
-    /// Loop devices through which the device is written to: they are no other users.
+    /// Loop devices through which the device is written to: they do not count as other users.
     pub(super) own_loops: &'a [String],
 }
 
@@ -38,7 +38,7 @@ impl Scope<'_> {
     }
 }
 
-/// How a device is related to the one that is asked about.
+/// Relation of a device to the inspected one.
 struct Relative<'a> {
     row: &'a DeviceRow,
     /// "" for itself, else " (…)".
@@ -51,7 +51,7 @@ struct Relative<'a> {
 pub(super) struct Users {
     /// Phrases, one for each use.
     pub(super) phrases: Vec<String>,
-    /// Processes that may use it without being found, as phrases.
+    /// Processes that may use it but cannot be inspected, as phrases.
     pub(super) unseen: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
     let mut relatives = vec![Relative { row, remark: String::new(), is_same_disk: false }];
     let disk = disk_of(root, row);
     let own = identities(root, row, rows);
-    // Nothing but its multipath disk can use a single path, which has no node.
+    // A single path has no node, and can only be used by its multipath disk.
     let is_path = |other: &DeviceRow| matches!(other.kind, DeviceKind::NvmePath { .. });
     for other in rows.iter().filter(|other| other.name != row.name && other.size_bytes != Some(0) && !is_path(other)) {
         let other_disk = disk_of(root, other);
@@ -117,7 +117,7 @@ fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
     relatives
 }
 
-/// Whether two loop devices have the same backing; `None` if either is not a loop device.
+/// True if two loop devices have the same backing; `None` if either is not a loop device.
 fn same_loop_backing(scope: &Scope<'_>, one: &str, other: &str) -> Option<bool> {
     let find = |name: &str| scope.loops.iter().find(|device| device.name == name);
     let (one, other) = (find(one)?, find(other)?);
@@ -152,7 +152,7 @@ fn above(scope: &Scope<'_>, row: &DeviceRow, depth: usize) -> Vec<String> {
     phrases
 }
 
-/// What the kernel itself serves to others.
+/// Users by exports of the kernel itself.
 fn served(root: &Root, numbers: &BTreeMap<(u32, u32), &str>) -> Vec<String> {
     let phrase = |export: exports::Export| {
         let metadata = fs::metadata(root.path(&export.path)).ok()?;
@@ -163,7 +163,7 @@ fn served(root: &Root, numbers: &BTreeMap<(u32, u32), &str>) -> Vec<String> {
     exports::all(root).into_iter().filter_map(phrase).collect()
 }
 
-/// What the tables of mounts, swap and holders say.
+/// Users in the tables of mounts, swap and holders.
 fn listed(relative: &Relative<'_>) -> Vec<String> {
     let Relative { row, remark, .. } = relative;
     let mounted = row.mounted.iter().map(|point| format!("mounted at '{}'{remark}", point.display()));
@@ -177,14 +177,14 @@ fn listed(relative: &Relative<'_>) -> Vec<String> {
     mounted.chain(used).collect()
 }
 
-/// The same storage under another name, which a claim on this one does not cover.
+/// A user by another name of the same storage, which a claim on this one does not cover.
 fn claimed(relative: &Relative<'_>) -> Option<String> {
     let is_busy =
         sys::block::claim(&node(relative.row)).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy);
     is_busy.then(|| format!("in exclusive use{}", relative.remark))
 }
 
-/// A look into all processes.
+/// Search in all processes.
 struct Processes<'a> {
     root: &'a Root,
     /// Devices by number, each with its remark.
@@ -236,14 +236,14 @@ impl<'a> Processes<'a> {
         unseen
     }
 
-    /// The remark on a device that is open so.
+    /// The remark on the searched device behind an open file of a process.
     fn open(&self, process: u32, file: OpenFile<'_>) -> Option<&'a str> {
         match file {
             OpenFile::Descriptor(_, entry) => self.remark(&fs::metadata(entry).ok()?),
             OpenFile::Registered(path) => {
                 let places = open_files::places(self.root, process, path);
                 let found: Vec<fs::Metadata> = places.iter().filter_map(|place| fs::metadata(place).ok()).collect();
-                // Where neither leads to anything, its name is left.
+                // If neither path exists, its name is compared.
                 if found.is_empty() {
                     return self.names.get(path.file_name()?).copied();
                 }
@@ -257,7 +257,7 @@ impl<'a> Processes<'a> {
         metadata.file_type().is_block_device().then(|| self.numbers.get(&number).copied())?
     }
 
-    /// Mounts that only another namespace has.
+    /// Mounts that exist only in another namespace.
     fn mounts_of(&self, process: u32) -> Vec<String> {
         let mounts = mounts::of_process(self.root, &process.to_string());
         let phrase = |mount: mounts::Mount| {
@@ -349,7 +349,7 @@ mod tests {
         assert!(above(&scope, &rows[2], 0).is_empty());
         let circle = [over("loop0", 7, 1), over("loop1", 7, 0)];
         assert!(!above(&Scope { loops: &circle, ..scope }, &rows[1], 0).is_empty(), "a circle ends");
-        // By what they stand on, not by the name, which all have in common here.
+        // By their backing, not by the name, which all have in common here.
         let same = |one, other| same_loop_backing(&Scope { own_loops: &[], ..scope }, one, other);
         assert_eq!((same("loop0", "loop2"), same("loop0", "loop1")), (Some(true), Some(false)));
         assert_eq!((same("loop0", "sda"), same("loop0", "loop0")), (None, Some(false)));

@@ -1,23 +1,22 @@
-//! Counters of errors that devices keep.
+//! Error counters of devices.
 
 use crate::block::place;
 use crate::root::Root;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// By the place of a counter below the device's directory in /sys.
+/// By the path of a counter below the device's directory in /sys.
 pub(super) type Counters = BTreeMap<String, u64>;
 
-/// SCSI: commands that ran out of time. PCI Express: errors of the link of an `NVMe` disk that were not
-/// corrected. Corrected ones move no figure, and SCSI's `ioerr_cnt` counts the questions too that a disk
-/// does not know, as programs that watch disks ask them.
+/// SCSI: commands that timed out. PCI Express: uncorrected errors of the link of an `NVMe` disk. Corrected ones affect
+/// no result, and SCSI's `ioerr_cnt` also counts unsupported commands of monitoring programs.
 const PLACES: [&str; 3] = ["device/iotmo_cnt", "device/device/aer_dev_nonfatal", "device/device/aer_dev_fatal"];
 
-/// Those of one device, as far as it has any.
+/// The counters of one device, as far as it has any.
 pub(super) fn read(root: &Root, device: &str) -> Counters {
     let Some(directory) = place::directory(root, device) else { return Counters::new() };
     let mut places: Vec<String> = PLACES.iter().map(|&place| place.to_owned()).collect();
-    // Errors of each member of a RAID that were mended by the others.
+    // Errors of each member of a RAID that were corrected from the others.
     let members = root.names(directory.join("md"));
     places.extend(members.iter().filter(|name| name.starts_with("dev-")).map(|name| format!("md/{name}/errors")));
     let counter = |place: String| {
@@ -27,7 +26,7 @@ pub(super) fn read(root: &Root, device: &str) -> Counters {
     places.into_iter().filter_map(counter).collect()
 }
 
-/// A decimal or hexadecimal number, or the total behind a list of names and numbers.
+/// A decimal or hexadecimal number, or the total after a list of names and numbers.
 fn count(text: &str) -> Option<u64> {
     let text = text.trim();
     let total = text.lines().find_map(|line| line.strip_prefix("TOTAL_")?.split_once(' '));
@@ -35,7 +34,7 @@ fn count(text: &str) -> Option<u64> {
     number.strip_prefix("0x").map_or_else(|| number.parse(), |digits| u64::from_str_radix(digits, 16)).ok()
 }
 
-/// How much each counter rose that did.
+/// Increase of each counter that rose.
 pub(super) fn risen(before: &Counters, after: &Counters) -> Vec<(String, u64)> {
     let rise = |(place, now): (&String, &u64)| {
         let rise = now.checked_sub(*before.get(place)?)?;

@@ -1,26 +1,26 @@
-//! The kernel's log, from some moment on.
+//! The kernel's log, from a given time on.
 
 use crate::root::Root;
 use model::kernel_log::KernelMessage;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
-/// Where the kernel gives out its messages, one record per read.
+/// The kernel's messages, one record per read.
 const KMSG: &str = "/dev/kmsg";
 
 /// No record is longer (`PRINTK_MESSAGE_MAX`); with less, a read of a longer one would fail.
 const RECORD_BYTES_MAX: usize = 8192;
 
-/// A flood is not read to its end.
+/// The maximum number of records: a flood is not read to its end.
 const RECORDS_MAX: usize = 100_000;
 
-/// The log, at the place up to which it was read.
+/// The log, with the position up to which it was read.
 #[derive(Debug)]
 pub(super) struct KernelLog {
     file: File,
-    /// When it was read last, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Time of the last read, in nanoseconds of `CLOCK_MONOTONIC`.
     looked_at_ns: u64,
-    /// How many records were read.
+    /// Number of records read.
     records: usize,
 }
 
@@ -33,11 +33,11 @@ impl KernelLog {
         Some(Self { file, looked_at_ns: now_ns, records: 0 })
     }
 
-    /// The kernel's own messages since the last look, which is now, in nanoseconds of `CLOCK_MONOTONIC`: between
-    /// the two looks that they came between.
+    /// The kernel's own messages since the last read; `now_ns` is the time in nanoseconds of `CLOCK_MONOTONIC`. Each
+    /// message has the times of the two reads around it as its limits.
     ///
-    /// Their stamps are those of a clock that runs like `CLOCK_MONOTONIC`, but is set right by nobody: in weeks
-    /// they come apart by seconds. A message is not older than the last look and not younger than this one.
+    /// Their stamps are those of a clock that runs like `CLOCK_MONOTONIC`, but is never adjusted: in weeks they drift
+    /// apart by seconds. A message is not older than the last read and not younger than this one.
     pub(super) fn new_messages(&mut self, now_ns: u64) -> Vec<KernelMessage> {
         let looked_at_ns = std::mem::replace(&mut self.looked_at_ns, now_ns).min(now_ns);
         let mut text = Vec::new();
@@ -49,7 +49,7 @@ impl KernelLog {
                     text.extend_from_slice(&record[..length]);
                     self.records += 1;
                 }
-                // Records were overwritten before they were read; the next read begins behind them.
+                // Records were overwritten before they were read; the next read continues after them.
                 Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
                 Err(_) => break,
             }
@@ -63,8 +63,8 @@ impl KernelLog {
     }
 }
 
-/// Stamp in nanoseconds and message of a record `priority,number,microseconds,flags;message`. Priorities from
-/// 8 on are those of programs that write to the log, and lines that begin with a blank hold properties.
+/// Stamp in nanoseconds and message of a record `priority,number,microseconds,flags;message`. Priorities from 8 on are
+/// those of programs that write to the log, and lines that begin with a blank contain properties.
 fn message(line: &str) -> Option<(u64, &str)> {
     let (head, message) = line.split_once(';')?;
     let mut fields = head.split(',');

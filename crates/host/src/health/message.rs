@@ -2,9 +2,8 @@
 
 use model::kernel_log::DeviceFault;
 
-/// Words that stand in such messages, all of a row in one; the first row that fits counts. They are
-/// those of the block layer, of SCSI and its adapters, of ATA, `NVMe`, USB, md and the device mapper,
-/// from Linux 3 to 6.
+/// Words of such messages, all of a row in one message; the first matching row is used. They are those of the block
+/// layer, of SCSI and its adapters, of ATA, `NVMe`, USB, md and the device mapper, from Linux 3 to 6.
 const ROWS: &[(&[&str], DeviceFault)] = &[
     (&["critical medium error, dev "], DeviceFault::MediaError),
     (&["Unrecovered Read Error"], DeviceFault::MediaError),
@@ -46,7 +45,7 @@ const ROWS: &[(&[&str], DeviceFault)] = &[
     (&["I/O error on dev"], DeviceFault::IoError),
 ];
 
-/// What a message complains of; `None` = nothing, or nothing of a device.
+/// The fault reported by a message; `None` = none, or not of a device.
 pub(super) fn fault(message: &str) -> Option<DeviceFault> {
     let fits = |(words, _): &&(&[&str], DeviceFault)| words.iter().all(|word| message.contains(word));
     ROWS.iter().find(fits).map(|(_, fault)| *fault)
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
     use DeviceFault::{Dropped, IoError, MediaError, Reset, Timeout};
 
-    /// From logs of machines in trouble.
+    /// From logs of machines with faults.
     const RECORDED: &[(&str, DeviceFault)] = &[
         (
             "nvme nvme0: I/O tag 641 (c281) opcode 0x1 (I/O Cmd) QID 8 timeout, aborting req_op:WRITE(1) size:4096",

@@ -1,4 +1,4 @@
-//! What happens to devices while they are used: what the kernel's log tells, and error counters.
+//! Faults of devices during their use: from the kernel's log, and from error counters.
 
 mod counters;
 mod log;
@@ -12,13 +12,13 @@ use model::kernel_log::{DeviceFault, KernelMessage};
 use model::note::Note;
 use std::collections::BTreeMap;
 
-/// Devices that are watched from [`HealthWatch::begin`] on.
+/// Devices watched from [`HealthWatch::begin`] on.
 #[derive(Debug)]
 pub struct HealthWatch<'a> {
     root: &'a Root,
     /// `None` where this process may not read it.
     log: Option<KernelLog>,
-    /// What it has told.
+    /// Its messages so far.
     messages: Vec<KernelMessage>,
     devices: Vec<Watched>,
 }
@@ -26,14 +26,14 @@ pub struct HealthWatch<'a> {
 #[derive(Debug)]
 struct Watched {
     name: String,
-    /// What the log may call it.
+    /// Its possible names in the log.
     log_names: Vec<String>,
     before: Counters,
 }
 
 impl<'a> HealthWatch<'a> {
-    /// Watches `devices`, by the kernel's names, from `now_ns` on, in nanoseconds of `CLOCK_MONOTONIC`. Reads
-    /// nothing of the log yet but its end.
+    /// Watches `devices`, by the kernel's names, from `now_ns` on, in nanoseconds of `CLOCK_MONOTONIC`. Only seeks to
+    /// the end of the log.
     pub fn begin<'d>(root: &'a Root, devices: impl IntoIterator<Item = &'d str>, now_ns: u64) -> Self {
         let watched = |name: &str| Watched {
             name: name.to_owned(),
@@ -44,18 +44,17 @@ impl<'a> HealthWatch<'a> {
         Self { root, log: KernelLog::open(root, now_ns), messages: Vec::new(), devices }
     }
 
-    /// Reads what the log tells until `now_ns`. The more often, the better is known when a message came.
+    /// Reads the log's messages until `now_ns`. Frequent calls give more exact times of messages.
     pub fn look(&mut self, now_ns: u64) {
         self.messages.extend(self.log.iter_mut().flat_map(|log| log.new_messages(now_ns)));
     }
 
-    /// What the kernel said until the last look, of whatever it was, by `CLOCK_MONOTONIC`.
+    /// All messages of the kernel until the last read, on any subject, by `CLOCK_MONOTONIC`.
     pub fn into_messages(self) -> Vec<KernelMessage> {
         self.messages
     }
 
-    /// What happened until the last look: messages by device and fault, in the order of the devices, then
-    /// counters that rose.
+    /// Faults until the last read: messages by device and fault, in the order of the devices, then counters that rose.
     pub fn notes(&self) -> Vec<Note> {
         let fault = |message: &'_ KernelMessage| message::fault(&message.text);
         let faults: Vec<(DeviceFault, &str)> =

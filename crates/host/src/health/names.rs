@@ -1,10 +1,10 @@
-//! What the kernel's log calls a device.
+//! Names of a device in the kernel's log.
 
 use crate::block::place;
 use crate::root::Root;
 
-/// Its name, its number, and everything on the way to it in /sys that has a number: adapter, link,
-/// address and controller (`ata3`, `host2`, `2:0:0:0`, `nvme0`, `0000:01:00.0`).
+/// Its name, its number, and every numbered parent in /sys: adapter, link, address and controller (`ata3`, `host2`,
+/// `2:0:0:0`, `nvme0`, `0000:01:00.0`).
 pub(super) fn of(root: &Root, device: &str) -> Vec<String> {
     let mut names = vec![device.to_owned()];
     let Some(directory) = place::directory(root, device) else { return names };
@@ -14,8 +14,8 @@ pub(super) fn of(root: &Root, device: &str) -> Vec<String> {
     names
 }
 
-/// True if a word of `message` is one of `names`: by itself, before a point (`ata3.00`) or behind a
-/// colon (`md/raid1:md0`).
+/// True if a word of `message` is one of `names`: by itself, before a point (`ata3.00`) or after a colon
+/// (`md/raid1:md0`).
 pub(super) fn is_named(names: &[String], message: &str) -> bool {
     let is_name = |word: &str| names.iter().any(|name| name == word);
     message.split_whitespace().any(|word| {

@@ -14,8 +14,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use sys::device_mapper::MappedTarget;
 
-/// Where each piece of the file or block device at `path` begins on the devices that `environment` names, each before those
-/// that it stands on. Devices on which that is unknown are left out, as are pieces that are compressed or encrypted.
+/// Offset of each piece of the file or block device at `path` on the devices in `environment`, upper layers first.
+/// Devices on which that is unknown are left out, as are pieces that are compressed or encrypted.
 pub fn device_places(
     root: &Root,
     path: &Path,
@@ -27,7 +27,7 @@ pub fn device_places(
     device_places_from(root, &Kernel(root), &path, is_file, environment, pieces)
 }
 
-/// The same for a target that only `source` knows.
+/// The same from another `source`.
 pub fn device_places_from(
     root: &Root,
     source: &dyn PlacementSource,
@@ -63,7 +63,7 @@ pub fn device_places_from(
     pieces.iter().map(place).collect()
 }
 
-/// Asks once for what each of many pieces needs.
+/// A source that queries the facts for many pieces once.
 struct Remembering<'a> {
     source: &'a dyn PlacementSource,
     /// `None` = there was an error.

@@ -1,4 +1,4 @@
-//! Pieces of a file on their way from one layer to the next.
+//! Pieces of a file, mapped from one layer to the next.
 
 use crate::syntax::device_number;
 use model::block_device::DeviceNumber;
@@ -8,49 +8,49 @@ use sys::device_mapper::MappedTarget;
 /// The unit of the device mapper and of /sys.
 pub(super) const SECTOR_BYTES: u64 = 512;
 
-/// A piece of a file, and where it is in the address space of the file system.
+/// A piece of a file, and its address in the file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileExtent {
-    /// In the file.
+    /// Offset in the file.
     pub offset_bytes: u64,
     /// Its length.
     pub length_bytes: u64,
-    /// On the device, or in the address space of a file system of several; `None` = nowhere yet.
+    /// Offset on the device, or in the address space of a file system on several; `None` = not allocated yet.
     pub place_bytes: Option<u64>,
-    /// The device has its bytes in another form, and another number of them: their place is where they begin.
+    /// The device has its bytes in another form, and another number of them: their place is that of the first.
     pub is_encoded: bool,
 }
 
-/// Some bytes of the file on a device.
+/// A part of the file on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) bytes: u64,
-    /// Where they are there; `None` = unknown.
+    /// Their ranges there; `None` = unknown.
     pub(super) ranges: Option<Vec<Range<u64>>>,
-    /// True if their number is that of an even spread over stripes.
+    /// True if their number assumes an even spread over stripes.
     pub(super) is_even: bool,
 }
 
 impl Part {
-    /// The same bytes, further along by an offset.
+    /// The same bytes, shifted by an offset.
     pub(super) fn moved(&self, offset_bytes: u64) -> Self {
         let moved =
             |range: &Range<u64>| range.start.saturating_add(offset_bytes)..range.end.saturating_add(offset_bytes);
         Self { ranges: self.ranges.as_ref().map(|ranges| ranges.iter().map(moved).collect()), ..self.clone() }
     }
 
-    /// The same bytes, wherever they are.
+    /// The same bytes, at an unknown place.
     pub(super) fn anywhere(self) -> Self {
         Self { ranges: None, ..self }
     }
 
-    /// What one of `count` members has of a spread of so many copies.
+    /// The share of one of `count` members in a spread of this number of copies.
     pub(super) fn evenly(self, copies: u64, count: u64) -> Self {
         let bytes = u128::from(self.bytes) * u128::from(copies) / u128::from(count.max(1));
         Self { bytes: u64::try_from(bytes).unwrap_or(u64::MAX), ranges: None, is_even: count > 1 }
     }
 
-    /// With more bytes; if it is not known where, all are anywhere.
+    /// Adds bytes; if their range is unknown, the place of all becomes unknown.
     pub(super) fn add(&mut self, bytes: u64, range: Option<Range<u64>>) {
         self.bytes = self.bytes.saturating_add(bytes);
         match (&mut self.ranges, range) {
@@ -63,7 +63,7 @@ impl Part {
     }
 }
 
-/// What two ranges share, if anything.
+/// The intersection of two ranges, if any.
 fn common(a: &Range<u64>, b: &Range<u64>) -> Option<Range<u64>> {
     let range = a.start.max(b.start)..a.end.min(b.end);
     (range.start < range.end).then_some(range)
@@ -84,7 +84,7 @@ impl Sorted {
         Self { ranges, longest }
     }
 
-    /// What they share with another range.
+    /// Their intersections with another range.
     pub(super) fn within<'a>(&'a self, other: &'a Range<u64>) -> impl Iterator<Item = Range<u64>> + use<'a> {
         let first = self.ranges.partition_point(|range| range.start.saturating_add(self.longest) <= other.start);
         let end = self.ranges.partition_point(|range| range.start < other.end);
@@ -92,7 +92,7 @@ impl Sorted {
     }
 }
 
-/// Bytes in ranges.
+/// Total bytes of ranges.
 pub(super) fn bytes_in(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().fold(0, |sum, range| sum.saturating_add(range.end.saturating_sub(range.start)))
 }
@@ -103,7 +103,7 @@ pub(super) fn encoded_bytes(extents: &[FileExtent]) -> u64 {
     encoded.fold(0, |sum, extent| sum.saturating_add(extent.length_bytes))
 }
 
-/// The places of the wanted parts of a file, and how many bytes these are.
+/// The places of the wanted parts of a file, and the number of their bytes.
 pub(super) fn inside(extents: &[FileExtent], wanted: &[Range<u64>]) -> (u64, Vec<Range<u64>>) {
     let mut places = Vec::new();
     for range in wanted {
@@ -121,19 +121,19 @@ pub(super) fn inside(extents: &[FileExtent], wanted: &[Range<u64>]) -> (u64, Vec
     (bytes_in(&places), places)
 }
 
-/// What a table of the device mapper makes of a part.
+/// A part mapped by a device-mapper table.
 pub(super) enum Mapped {
     /// The part on each of the devices below.
     Parts(Vec<(DeviceNumber, Part)>),
-    /// The table does not say.
+    /// The table does not determine it.
     Unknown,
 }
 
-/// Follows a part through a table.
+/// Maps a part through a table.
 pub(super) fn mapped(table: &[MappedTarget], part: &Part) -> Mapped {
     let Some(ranges) = &part.ranges else {
         return match table {
-            // Wherever it is, it is on this device.
+            // Whatever its offset, it is on this device.
             [only] => match line(only).as_deref() {
                 Some([(number, _)]) => Mapped::Parts(vec![(*number, part.clone())]),
                 Some(many) => Mapped::Parts(even(many, part)),
@@ -176,7 +176,7 @@ fn even(devices: &[(DeviceNumber, u64)], part: &Part) -> Vec<(DeviceNumber, Part
 }
 
 /// The devices of a target that maps blocks one to one, each with the offset at which it begins there: several if it is
-/// striped over them; `None` if it maps blocks in other ways.
+/// striped over them; `None` if it maps blocks in another way.
 fn line(target: &MappedTarget) -> Option<Vec<(DeviceNumber, u64)>> {
     let words: Vec<&str> = target.parameters.split_whitespace().collect();
     let device = |at: usize| {
@@ -189,11 +189,25 @@ fn line(target: &MappedTarget) -> Option<Vec<(DeviceNumber, u64)>> {
         "crypt" => Some(vec![device(3)?]),
         "striped" => {
             let count: usize = words.first()?.parse().ok()?;
-            // Behind the number of stripes and their size.
+            // After the number of stripes and their size.
             (0..count).map(|index| device(2 + 2 * index)).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
         }
         _ => None,
     }
+}
+
+/// The origin device of a cache table: dm-cache and dm-writecache keep each block at its offset there, and copies, or
+/// newer data, on the cache.
+pub(super) fn cached_origin(table: &[MappedTarget]) -> Option<DeviceNumber> {
+    let [only] = table else { return None };
+    let at = match only.kind.as_str() {
+        // After the devices of metadata and of the cache.
+        "cache" => 2,
+        // After the kind of cache: persistent memory or an SSD.
+        "writecache" => 1,
+        _ => return None,
+    };
+    device_number(only.parameters.split_whitespace().nth(at)?)
 }
 
 #[cfg(test)]

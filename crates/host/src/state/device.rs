@@ -9,10 +9,10 @@ use std::path::Path;
 
 /// The unit of places in /sys, whatever the sector size of the device.
 const SECTOR_BYTES: u64 = 512;
-/// The latency that every `NVMe` drive may take to wake up unless it was told otherwise.
+/// The default limit of the wake-up latency of all `NVMe` drives.
 const DEFAULT_WAKE_LATENCY: &str = "/sys/module/nvme_core/parameters/default_ps_max_latency_us";
 
-/// Asks `device` itself.
+/// Reads the state of `device` itself.
 pub fn device_state(root: &Root, device: &BlockDevice) -> DeviceState {
     let directory = place::directory(root, &device.name);
     let at = |file: &str| directory.as_ref().map(|directory| directory.join(file));
@@ -29,8 +29,8 @@ pub fn device_state(root: &Root, device: &BlockDevice) -> DeviceState {
     }
 }
 
-/// The first sensor, which is the whole drive's, below the device behind a disk. The place differs between
-/// drivers and their versions.
+/// The first sensor, which is the whole drive's, below the device behind a disk. Its directory differs between drivers
+/// and their versions.
 fn temperature(root: &Root, device: &Path) -> Option<Temperature> {
     let folders = [device.to_owned(), device.join("hwmon"), device.join("device/hwmon")];
     let sensors = folders.iter().flat_map(|folder| {

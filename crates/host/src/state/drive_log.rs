@@ -4,7 +4,7 @@ use crate::root::Root;
 use model::check::{DriveHealth, Known};
 use std::io::ErrorKind;
 
-/// The log of an `NVMe` drive. That of others takes commands of their own that no kernel passes on by name.
+/// The log of an `NVMe` drive. That of others needs commands for which no kernel has an interface.
 pub(super) fn health(root: &Root, name: &str) -> Known<DriveHealth> {
     if !name.starts_with("nvme") {
         return Err("health log supported only for NVMe drives; use smartctl -a for SATA and SAS drives".to_owned());
@@ -20,7 +20,7 @@ pub(super) fn health(root: &Root, name: &str) -> Known<DriveHealth> {
 
 /// `NVMe` Base Specification 2.0, figure 207.
 fn parse(log: &[u8; sys::nvme::SMART_LOG_BYTES]) -> DriveHealth {
-    // Sixteen bytes; a drive with more errors than fit into eight has none to spare.
+    // Sixteen bytes; an error count that needs more than eight is not expected.
     let errors = |at: usize| log[at..at + 8].iter().rev().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
     DriveHealth {
         critical_warning: log[0],

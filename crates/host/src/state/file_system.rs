@@ -1,4 +1,4 @@
-//! How a file system is doing.
+//! State of a file system.
 
 use crate::root::Root;
 use crate::storage::btrfs_devices;
@@ -7,7 +7,7 @@ use model::environment::TargetEnvironment;
 use model::facts::{TargetFacts, TargetKind};
 use std::path::Path;
 
-/// The state of the file system that `path` leads into.
+/// The state of the file system of `path`.
 pub fn file_system_state(
     root: &Root,
     path: &Path,
@@ -29,12 +29,12 @@ pub fn file_system_state(
 }
 
 fn ext4_error_count(root: &Root, device: &str) -> Known<u64> {
-    // A device whose name holds a slash has an exclamation mark there.
+    // A device with a slash in its name has an exclamation mark there.
     let file = format!("/sys/fs/ext4/{}/errors_count", device.replace('/', "!"));
     root.number(&file).ok_or_else(|| format!("{file} cannot be read"))
 }
 
-/// The sum of what its devices counted, and what it does beside serving.
+/// The sum of its devices' error counters, and its background operation.
 fn btrfs(root: &Root, device: &str) -> (Known<u64>, Known<Option<String>>) {
     let found = btrfs_devices(root).into_iter().find(|(_, devices)| devices.iter().any(|name| name == device));
     let Some((uuid, _)) = found else {
@@ -59,7 +59,7 @@ fn btrfs(root: &Root, device: &str) -> (Known<u64>, Known<Option<String>>) {
     )
 }
 
-/// Those of the file, or of the directory whose files will have them.
+/// Attributes of the file, or of the directory whose files will inherit them.
 fn attributes(path: &Path, kind: &TargetKind) -> Known<FileAttributes> {
     let place = match kind {
         TargetKind::Missing(missing) => missing.existing_parent.as_path(),

@@ -1,4 +1,4 @@
-//! How processors save power, and how far memory nodes are apart.
+//! Power saving of processors, and distances of memory nodes.
 
 use crate::root::{Root, cpu_directory};
 use model::check::{IdleState, ProcessorState};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const NODES: &str = "/sys/devices/system/node";
 
-/// Looks at the CPUs that this process may use.
+/// Reads the state of the CPUs in the affinity mask of this process.
 pub fn processor_state(root: &Root, topology: &Topology) -> ProcessorState {
     let allowed = || topology.cpus.iter().filter(|cpu| cpu.allowed);
     let mut governors = BTreeMap::new();

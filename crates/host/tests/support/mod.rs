@@ -11,10 +11,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
-/// A recorded machine; its tree goes away with it.
+/// A recorded machine; its tree is removed when it is dropped.
 pub(crate) struct Machine {
     directory: TempDir,
-    /// Block devices by name, and where /sys describes them.
+    /// Block devices by name, with their directories in /sys.
     devices: BTreeMap<String, String>,
 }
 
@@ -77,7 +77,7 @@ impl Machine {
         }
     }
 
-    /// `path` with the place of the device that it begins with.
+    /// `path` with the leading device name replaced by the device's directory.
     fn expanded(&self, path: &str) -> String {
         let Some(rest) = path.strip_prefix('@') else { return path.to_owned() };
         let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
@@ -85,7 +85,7 @@ impl Machine {
         format!("{place}/{below}").trim_end_matches('/').to_owned()
     }
 
-    /// Makes a symbolic link; all are relative, so that they stay within the tree.
+    /// Creates a symbolic link; all are relative, so that they stay within the tree.
     fn link(&self, path: &str, target: &str) {
         let path = PathBuf::from(self.expanded(path));
         let target = if target.starts_with('@') { format!("/{}", self.expanded(target)) } else { target.to_owned() };
@@ -98,12 +98,12 @@ impl Machine {
         symlink(target, self.path().join(&path)).expect("linked");
     }
 
-    /// Where the tree lies.
+    /// Directory of the tree.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The root to read.
+    /// The root for reading the tree.
     pub(crate) fn root(&self) -> Root {
         Root::recorded(self.path())
     }

@@ -12,7 +12,7 @@ pub(crate) enum Value {
 /// Names and values.
 pub(crate) type List = Vec<(&'static str, Value)>;
 
-/// The content of a file that holds `list`.
+/// The content of a file with `list`.
 pub(crate) fn packed(list: &List) -> Vec<u8> {
     let mut bytes = vec![1, 1, 0, 0];
     put_list(list, &mut bytes);
@@ -52,7 +52,7 @@ fn put_list(list: &List, bytes: &mut Vec<u8>) {
             Value::Lists(lists) => lists.iter().for_each(|list| put_list(list, &mut pair)),
         }
         put(pair.len() + 8, bytes);
-        // The size in memory, which nobody needs here.
+        // The size in memory, which is not used here.
         put(pair.len() + 40, bytes);
         bytes.extend(pair);
     }

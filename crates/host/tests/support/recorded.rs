@@ -52,7 +52,7 @@ fn nvme_disk(disk: u32) -> String {
         )
 }
 
-/// A disk of SCSI behind `adapter`, which is a directory below /sys/devices.
+/// A SCSI disk behind `adapter`, which is a directory below /sys/devices.
 pub(crate) fn scsi_disk(name: &str, number: &str, adapter: &str, address: &str) -> String {
     format!(
         "block {name} {number} {adapter}/{address}/block/{name}

@@ -65,10 +65,10 @@ fn laws_out_of_range_have_no_table() {
     assert_eq!(Strata::new(Law::Zipf { exponent: f64::NAN }, 10), None);
 }
 
-/// The weight of the hottest ranks, for many questions.
+/// Weights of the hottest ranks, for many queries.
 struct Weights {
     law: Law,
-    /// Of the first ranks, up to each.
+    /// Sums over the first ranks, up to each.
     first: Vec<f64>,
     all: f64,
 }
@@ -96,7 +96,7 @@ impl Weights {
     }
 }
 
-/// How often draws are refused, and how often the law itself is asked.
+/// Share of draws that are refused, and of those that evaluate the law itself.
 #[test]
 fn few_draws_are_refused() {
     let laws = [0.01, 0.3, 0.7, 0.9, 1.0, 1.1, 1.3, 2.0, 4.0].map(|exponent| Law::Zipf { exponent });
@@ -134,7 +134,7 @@ fn bins(law: Law, positions: u64, share: f64) -> Vec<(u64, f64)> {
         bins.push((low, up_to - below));
         (end, below) = (low, up_to);
     }
-    // What is left may be less than a bin.
+    // The rest may be less than a bin.
     if let [.., (end, share_before), (last, rest)] = bins.as_mut_slice()
         && *rest < share
     {
@@ -169,7 +169,7 @@ fn assert_fits(what: &str, bins: &[(u64, f64)], counts: &[u64]) {
     assert!(found < high && (bins.len() < 20 || found > low), "{what}: {found:.1} is not in {low:.1}..{high:.1}");
 }
 
-/// Ours against the law, and against what `rand_distr` draws, by chi-square over bins of about equal probability.
+/// Our draws against the law, and against those of `rand_distr`, by chi-square over bins of about equal probability.
 fn assert_follows(law: Law, positions: u64, draws: u64) {
     let table = strata(law, positions);
     let mut rng = Rng::new(positions);
@@ -182,7 +182,7 @@ fn assert_follows(law: Law, positions: u64, draws: u64) {
     let mut reference = Xoshiro256PlusPlus::seed_from_u64(positions + 1);
     let theirs = counts(&bins, draws, || zipf.sample(&mut reference) as u64 - 1);
     assert_fits(&format!("{what}, rand_distr"), &bins, &theirs);
-    // Both against each other: the law is not needed.
+    // Both against each other, without the law.
     let part = |(&a, &b): (&u64, &u64)| (a as f64 - b as f64).powi(2) / ((a + b) as f64);
     let found: f64 = ours.iter().zip(&theirs).map(part).sum();
     assert!(found < quantile(bins.len() - 1, 4.3), "{what}: {found:.1} from rand_distr");
@@ -222,8 +222,8 @@ fn refusals_make_it_exact() {
     }
 }
 
-/// One random number chooses the stratum and the rank in it: ranks of single strata are uniform, by Pearson's test over
-/// 16 parts of each of the last 64, which have no rank that is refused often.
+/// One random number chooses the stratum and the rank in it: ranks inside strata are uniform, by Pearson's test over 16
+/// parts of each of the last 64, which have no rank that is refused often.
 #[test]
 fn ranks_do_not_depend_on_what_chose_their_stratum() {
     let table = strata(Law::Zipf { exponent: 0.2 }, 1 << 30);

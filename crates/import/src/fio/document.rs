@@ -1,4 +1,4 @@
-//! The parts of fio's JSON that are read. All others are skipped, so that memory is bounded by what is used.
+//! The parts of fio's JSON that are read. All others are skipped, so that memory is bounded by the used parts.
 
 use crate::number;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use std::fmt;
 /// Options of a job by name.
 pub(super) type Options = BTreeMap<String, Text>;
 
-/// The value of an option. Not all are texts: with options of a host stands its port.
+/// The value of an option. Not all are texts: the options of a host include its port.
 #[derive(Deserialize, PartialEq)]
 #[serde(untagged)]
 pub(super) enum Text {
@@ -18,7 +18,7 @@ pub(super) enum Text {
     Other(IgnoredAny),
 }
 
-/// Options of all jobs; of several hosts (`--client`, from 3.39 on), those of each.
+/// Options of all jobs; for several hosts (`--client`, from 3.39 on), those of each.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Global {
@@ -31,7 +31,7 @@ pub(super) enum Global {
 pub(super) struct Document {
     #[serde(rename = "fio version")]
     pub(super) version: String,
-    /// When it was printed, in seconds and in milliseconds since 1970.
+    /// Print time, in seconds and in milliseconds since 1970.
     #[serde(default)]
     pub(super) timestamp: Number,
     #[serde(default)]
@@ -40,15 +40,15 @@ pub(super) struct Document {
     pub(super) global: Option<Global>,
     #[serde(default)]
     pub(super) jobs: Vec<Job>,
-    /// In place of jobs, of a run on other hosts (`--client`).
+    /// Used in place of jobs for a run on other hosts (`--client`).
     #[serde(default)]
     pub(super) client_stats: Vec<Job>,
 }
 
-/// The names by which a document is known.
+/// The names by which a document is recognised.
 #[derive(Deserialize)]
 pub(super) struct Head {
-    /// Of this program's documents.
+    /// Present in this program's documents.
     pub(super) schema: Option<IgnoredAny>,
     #[serde(rename = "fio version")]
     pub(super) version: Option<IgnoredAny>,
@@ -80,7 +80,7 @@ pub(super) struct Job {
     /// Percent of one CPU.
     pub(super) usr_cpu: Number,
     pub(super) sys_cpu: Number,
-    /// Of `--client`.
+    /// Host of `--client`.
     pub(super) hostname: Option<String>,
 }
 
@@ -122,14 +122,14 @@ pub(super) struct Latency {
     pub(super) bins: Pairs<false>,
 }
 
-/// A number that is not negative; unknown if it is null or beyond what a run can have.
+/// A non-negative number; unknown if it is null or too large for a run.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Number {
     pub(super) whole: Option<u64>,
     pub(super) real: Option<f64>,
 }
 
-/// Above this, numbers of JSON are no longer exact: 2^53.
+/// 2^53, above which numbers of JSON are not exact.
 const EXACT_MAX: u64 = 1 << 53;
 
 impl<'de> Deserialize<'de> for Number {
@@ -142,8 +142,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// Numbers by numbers, of an object; what is neither is left out. With `RANKS`, keys are percentages, read as parts per
-/// billion.
+/// Pairs of numbers of an object; others are skipped. With `RANKS`, keys are percentages, read as parts per billion.
 #[derive(Default)]
 pub(super) struct Pairs<const RANKS: bool>(pub(super) Vec<(u64, u64)>);
 

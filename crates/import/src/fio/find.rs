@@ -1,8 +1,8 @@
-//! Where the documents are in what fio printed: messages may stand before, between and after them.
+//! Finds the documents in the output of fio: messages may be before, between and after them.
 
 use std::ops::Range;
 
-/// Whole documents, and if the last one is cut off.
+/// Whole documents, and a flag for a truncated last one.
 pub(super) struct Found {
     pub(super) documents: usize,
     pub(super) last: Option<Range<usize>>,
@@ -29,7 +29,7 @@ pub(super) fn find(text: &str) -> Found {
     found
 }
 
-/// The length of the object that begins here; `None` if it does not end.
+/// The length of the object that begins here; `None` if it has no end.
 fn end(bytes: &[u8]) -> Option<usize> {
     let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
     for (at, byte) in bytes.iter().enumerate() {
@@ -51,8 +51,8 @@ fn end(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// A document as JSON has it: C libraries print `nan`, `-nan` and `inf`, which become null, and fio does not escape
-/// every control character.
+/// A document as valid JSON: C libraries print `nan`, `-nan` and `inf`, which become null, and fio does not escape all
+/// control characters.
 pub(super) fn mended(document: &str) -> String {
     let mut mended = String::with_capacity(document.len());
     let mut rest = document;
@@ -67,7 +67,7 @@ pub(super) fn mended(document: &str) -> String {
     mended
 }
 
-/// The length of a text with its quotes.
+/// The length of a text including its quotes.
 fn text_length(bytes: &[u8]) -> usize {
     let mut is_escaped = false;
     let end = bytes.iter().skip(1).position(|byte| {
@@ -78,7 +78,7 @@ fn text_length(bytes: &[u8]) -> usize {
     end.map_or(bytes.len(), |end| end + 2)
 }
 
-/// Copies what is outside of texts, with null in place of words for what is no number.
+/// Copies the parts outside of texts, with null in place of `nan` and `inf`.
 fn without_words(part: &str, to: &mut String) {
     let is_of_word = |character: char| character.is_ascii_alphanumeric() || "+-.".contains(character);
     let mut rest = part;

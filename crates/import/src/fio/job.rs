@@ -4,12 +4,12 @@ use super::document::{Direction, Job, Latency};
 use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
 use stats::fio_form;
 
-/// Which latencies a document has percentiles of, and how exact they are.
+/// The kind of latencies that a document has percentiles of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// From the submission on.
+    /// From the submission.
     Completion,
-    /// From the start of the I/O on, submission included.
+    /// From the start of the I/O, submission included.
     Total,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct JobFigures {
     pub(super) syncs: Part,
     /// The longest time of a direction.
     pub(super) runtime_ns: u64,
-    /// Which latencies they are; `None` = there are none.
+    /// The kind of latencies; `None` = there are none.
     pub(super) kind: Option<Kind>,
     /// True if reads and writes are one figure.
     pub(super) is_mixed: bool,
@@ -35,7 +35,7 @@ pub(super) struct Part {
     kind: Option<Kind>,
 }
 
-/// Reads the figures of a job; the error says what is missing.
+/// Reads the figures of a job; the error names the missing part.
 pub(super) fn read(job: &Job) -> Result<JobFigures, String> {
     let part = |name: &str, direction| part(direction).map_err(|reason| format!("{name} {reason}"));
     let (read, write, trims) = (part("read", &job.read)?, part("write", &job.write)?, part("trim", &job.trim)?);
@@ -60,7 +60,7 @@ pub(super) fn read(job: &Job) -> Result<JobFigures, String> {
     })
 }
 
-/// Syncs: before 3.4, only their latencies have their number.
+/// Syncs: before 3.4, only their latencies have a count.
 fn syncs(job: &Job) -> Part {
     let latency = job.sync.lat_ns.as_ref();
     let samples = latency.and_then(|latency| latency.samples.whole);
@@ -70,7 +70,7 @@ fn syncs(job: &Job) -> Part {
     Part { figures, latency, kind: None }
 }
 
-/// Reads and writes together, each at the rate that it had.
+/// Reads and writes together, each at its own rate.
 fn both(read: &Part, write: &Part) -> Part {
     let (a, b) = (read.figures, write.figures);
     let latencies: Vec<&LatencyDistribution> = [&read.latency, &write.latency].into_iter().flatten().collect();
@@ -96,7 +96,7 @@ fn part(direction: &Direction) -> Result<Part, String> {
         (None, kib) => kib.map(|kib| kib.saturating_mul(1024)),
     };
     let Some(ios) = direction.total_ios.whole else {
-        // Versions before 2.1.14 do not have it; nor do documents whose job did no such I/O.
+        // Missing before 2.1.14, and in documents whose job had no such I/O.
         return if bytes.unwrap_or(0) == 0 { Ok(Part::default()) } else { Err(missing("total_ios")) };
     };
     let latencies = [
@@ -111,7 +111,7 @@ fn part(direction: &Direction) -> Result<Part, String> {
             Some((*kind, distribution(latency, ios, *unit_ns)?))
         })
     };
-    // Percentiles and moments of one kind.
+    // Percentiles and moments of the same kind.
     let (kind, latency) = found(true).or_else(|| found(false)).unzip();
     let figures = Figures {
         bytes: bytes.unwrap_or(0).min(1 << 60),
@@ -131,7 +131,7 @@ fn distribution(latency: &Latency, ios: u64, unit_ns: u64) -> Option<LatencyDist
         return None;
     }
     let unit = unit_ns as f64;
-    // Of one I/O old versions print nan.
+    // For a single I/O, old versions print nan.
     let deviation = latency.stddev.real.or((count == 1).then_some(0.0))?;
     let extreme = |value: Option<u64>| value.map(|value| value.saturating_mul(unit_ns));
     let figures = LatencyFigures {
@@ -140,7 +140,7 @@ fn distribution(latency: &Latency, ios: u64, unit_ns: u64) -> Option<LatencyDist
         min_ns: extreme(latency.min.whole),
         max_ns: extreme(latency.max.whole),
     };
-    // Old versions print a percentile of rank 0 in place of an end of the list.
+    // Old versions print a percentile of rank 0 instead of an end of the list.
     let told = latency.percentile.0.iter().filter(|(rank_ppb, _)| *rank_ppb > 0);
     let mut percentiles: Vec<Percentile> =
         told.map(|&(rank_ppb, value)| Percentile { rank_ppb, value_ns: value.saturating_mul(unit_ns) }).collect();

@@ -1,4 +1,4 @@
-//! Options of a job become the settings that mean the same here. All others are named, never guessed.
+//! Converts options of a job to settings with the same meaning. All others are listed by name, never guessed.
 
 use super::document::{Options, Text};
 use model::engine_kind::EngineKind;
@@ -8,7 +8,7 @@ use model::units::Bytes;
 use settings::fio::{self, Pattern};
 use std::collections::BTreeSet;
 
-/// Options that are read here, or change nothing about the load.
+/// Options that are read here, or do not change the load.
 const READ: &str = "name filename size rw readwrite bs blocksize rwmixread rwmixwrite percentage_random iodepth \
     numjobs direct buffered sync ioengine fsync fdatasync runtime timeout time_based ramp_time \
     rate_iops stonewall wait_for_previous group_reporting new_group thread description \
@@ -18,22 +18,22 @@ const READ: &str = "name filename size rw readwrite bs blocksize rwmixread rwmix
 /// Options that replace the block size.
 const MIXES: [&str; 5] = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned"];
 
-/// Settings, by their options, that a job has as defaults where its options do not say otherwise.
+/// Settings, by their options, whose defaults are known if the job's options do not set them.
 const KNOWN: &str = "-b -s -r -rs -w --discard -o -t -Su -Sr -Sw -Sm -g -i -j --fdatasync-every --fsync-every";
 
-/// The settings that the options of a job give.
+/// The settings from the options of a job.
 pub(super) struct Load {
     pub(super) target: Target,
     /// Options of the settings that are known.
     pub(super) known: BTreeSet<&'static str>,
-    /// Options of fio that are not taken over.
+    /// Options of fio that are not converted.
     pub(super) left: BTreeSet<String>,
     pub(super) engine: Option<EngineKind>,
-    /// After how many writes it flushes, and how.
+    /// Number of writes before a flush, and the call.
     pub(super) flush: Option<(u32, FlushCall)>,
-    /// True if it keeps as many I/Os outstanding as it may.
+    /// True if it keeps its full number of I/Os outstanding.
     pub(super) keeps_depth: bool,
-    /// Seconds that it measures and warms up, if they are said.
+    /// Seconds of measurement and warm-up, if given.
     pub(super) runtime_s: Option<u32>,
     pub(super) ramp_s: Option<u32>,
 }
@@ -65,7 +65,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Reads the options; `clones` = entries with the same options, each of which is one thread. Without any options, as of
+/// Reads the options; `clones` = entries with the same options, each of which is one thread. Without any options, as in
 /// versions before 2.3, nothing is known.
 pub(super) fn read(name: &str, given: Given<'_>, clones: u32) -> Load {
     let path = given.get(&["filename"]).filter(|path| path.len() <= PATH_BYTES_MAX).unwrap_or(name).replace("\\:", ":");
@@ -93,12 +93,12 @@ pub(super) fn read(name: &str, given: Given<'_>, clones: u32) -> Load {
     load
 }
 
-/// Forgets settings that an option says in a way that has no like here.
+/// Removes settings from the known ones: an option sets them in a way without equivalent here.
 fn forget(load: &mut Load, settings: &[&str]) {
     load.known.retain(|known| !settings.contains(known));
 }
 
-/// Takes an option over, or names it.
+/// Converts an option, or lists it by name.
 fn set<T>(
     given: Given<'_>,
     option: &str,
@@ -167,7 +167,7 @@ fn depth(given: Given<'_>, clones: u32, load: &mut Load) {
         let value = fio::count(given.get(&[name])?).ok()?;
         (1..=max).contains(&value).then_some(value)
     };
-    // Of a group that is one entry, each job is a thread.
+    // In a group with a single entry, each job is a thread.
     if clones == 1 {
         set(given, "numjobs", load, &["-t"], count("numjobs", THREADS_MAX), |target, count| target.threads = count);
     }
@@ -196,7 +196,7 @@ fn caches(given: Given<'_>, load: &mut Load) {
     }
 }
 
-/// Whatever keeps a job below its depth.
+/// Options that keep a job below its depth.
 fn pace(given: Given<'_>, load: &mut Load) {
     let is_given = |beginning: &str| given.each().any(|name| name.starts_with(beginning));
     let rate = given.get(&["rate_iops"]).and_then(|value| value.parse().ok()).map(Throughput::Iops);

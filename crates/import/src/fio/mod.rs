@@ -1,8 +1,8 @@
 //! JSON of fio (`--output-format=json` and `json+`), of version 2.1.14 and later.
 //!
-//! Each job is a stream, named after it; all entries of jobs that ran at the same time are a timespan. Figures are those
-//! that fio printed. Only what several jobs or both directions did together is computed: counts over the longest time,
-//! pooled moments, and percentiles where bins (`json+`) have them.
+//! Each job is a stream, named after it; all entries of jobs that ran at the same time are a timespan. Figures are
+//! those that fio printed. Only joint figures of several jobs or both directions are computed: counts over the longest
+//! time, pooled moments, and percentiles from bins (`json+`).
 
 mod document;
 mod find;
@@ -22,34 +22,34 @@ use std::borrow::Cow;
 
 /// Largest text that is read.
 pub const BYTES_MAX: usize = 256 << 20;
-/// Most jobs: as many as fio itself can have.
+/// Maximum number of jobs, the same as in fio.
 const JOBS_MAX: usize = 4096;
 /// The last entry of `client_stats` is the sum of the others.
 const ALL_CLIENTS: &str = "All clients";
-/// The first key of every document that fio prints.
+/// The first key of every document of fio.
 const VERSION_KEY: &[u8] = b"\"fio version\"";
 
-/// Why what fio printed could not be read.
+/// The reason why the output of fio could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The document does not end.
+    /// The document is truncated.
     #[error("JSON of fio that is cut off: there is no whole document")]
     CutOff,
-    /// It is no JSON, or not of the form that fio prints.
+    /// It is not JSON, or not of the form of fio.
     #[error("JSON of fio: {}", clipped_error(.0))]
     Malformed(serde_json::Error),
-    /// It is larger than anything that is read.
+    /// It exceeds the size limit.
     #[error("JSON of fio: {bytes} bytes are too large (at most {BYTES_MAX})")]
     TooLarge {
         /// Its size.
         bytes: usize,
     },
-    /// It lacks what every result has.
+    /// It lacks a required part.
     #[error("JSON of fio: {}", printable(.0))]
     Incomplete(String),
 }
 
-/// True if a text is what fio prints as JSON, with messages of fio around it or without.
+/// True for JSON output of fio, with or without messages of fio around it.
 pub fn is_document(bytes: &[u8]) -> bool {
     if bytes.len() > BYTES_MAX {
         return false;
@@ -57,15 +57,15 @@ pub fn is_document(bytes: &[u8]) -> bool {
     let text = text(bytes);
     let text = text.as_ref();
     let Some(start) = text.windows(VERSION_KEY.len()).position(|part| part == VERSION_KEY) else { return false };
-    // In most documents it is the first key, and in a document of this program it may be a value.
+    // In most documents it is the first key; in a document of this program it may be a value.
     text[..start].trim_ascii_end().ends_with(b"{") || last_document(text).is_ok_and(|(document, _)| is_fio(&document))
 }
 
-/// Reads the last whole document of what fio printed.
+/// Reads the last whole document in the output of fio.
 ///
 /// # Errors
 ///
-/// Why there is none.
+/// The reason why there is none.
 pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     if bytes.len() > BYTES_MAX {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
@@ -168,8 +168,8 @@ fn result(document: &Document) -> Result<RunResult, String> {
     Ok(result)
 }
 
-/// True if a job began a group that waited for the one before. Documents have no stonewall, but the number of the
-/// group, and from 3.36 on the time at which a job began.
+/// True if a job began a group that waited for the one before. Documents lack stonewall, but have the number of the
+/// group, and from 3.36 on the start time of a job.
 fn begins_after(before: &Job, job: &Job) -> bool {
     let runtime_ms = [&before.read, &before.write, &before.trim].iter().filter_map(|of| of.runtime.whole).max();
     let starts = before.started_ms.whole.zip(job.started_ms.whole);
@@ -177,7 +177,7 @@ fn begins_after(before: &Job, job: &Job) -> bool {
     job.groupid.whole != before.groupid.whole && !is_beside
 }
 
-/// When the first job began: older versions print only when the document was made, and the seconds since fio began.
+/// Start of the first job: older versions print only the time of the document, and the seconds since the start of fio.
 fn started_at(document: &Document, jobs: &[&Job]) -> Option<(UnixTime, Option<Note>)> {
     let first = jobs.iter().filter_map(|job| job.started_ms.whole).filter(|ms| *ms > 0).min();
     if let Some(ms) = first {

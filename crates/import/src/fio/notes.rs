@@ -1,4 +1,4 @@
-//! Notes beside the figures: their meaning, and what is unknown or not taken over.
+//! Notes beside the figures: their meaning, unknown settings, and options that are not converted.
 
 use super::document::{Direction, Job};
 use super::job::{JobFigures, Kind};
@@ -7,7 +7,7 @@ use model::printable::{clipped, printable};
 use model::units::counted;
 use std::collections::BTreeSet;
 
-/// Names that a note lists at most, and characters of each.
+/// Maximum number of names in a note, and of characters of each.
 const NAMES_MAX: usize = 20;
 const NAME_CHARACTERS_MAX: usize = 40;
 
@@ -23,7 +23,7 @@ pub(super) fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
-/// Settings of the load that every job has, and options that are not taken over.
+/// Settings of the load that every job has, and options that are not converted.
 pub(super) fn of_load(source: &str, known: &BTreeSet<&'static str>, left: &BTreeSet<String>) -> Vec<Note> {
     let known = known.iter().map(|option| (*option).to_owned()).collect();
     let mut found = vec![
@@ -40,7 +40,7 @@ pub(super) fn of_load(source: &str, known: &BTreeSet<&'static str>, left: &BTree
     found
 }
 
-/// Which latencies they are, and how exact.
+/// The kind of latencies, and their precision.
 pub(super) fn of_latencies(kind: Kind) -> Note {
     let which = match kind {
         Kind::Completion => "clat of fio, which leaves out the submission; latencies of this program include it",
@@ -55,7 +55,7 @@ pub(super) fn of_latencies(kind: Kind) -> Note {
 pub(super) fn of_cpu(jobs: &[&Job]) -> Option<Note> {
     let of = |job: &&Job| {
         let (user, system) = (job.usr_cpu.real?, job.sys_cpu.real?);
-        // Zeros stand where it was not measured.
+        // Zeros mean that it was not measured.
         (user + system > 0.0).then(|| format!("{user:.2} % user, {system:.2} % system"))
     };
     let shown: Vec<String> = jobs.iter().filter_map(of).take(NAMES_MAX).collect();
@@ -64,7 +64,7 @@ pub(super) fn of_cpu(jobs: &[&Job]) -> Option<Note> {
     })
 }
 
-/// Whatever makes the figures of jobs other than they seem.
+/// Conditions that affect the meaning of figures of jobs.
 pub(super) fn of_figures(jobs: &[&Job], figures: &[JobFigures]) -> Vec<Note> {
     let sum = |of: fn(&Direction) -> Option<u64>| {
         let directions = jobs.iter().flat_map(|job| [&job.read, &job.write, &job.trim]);
@@ -94,7 +94,7 @@ pub(super) fn of_figures(jobs: &[&Job], figures: &[JobFigures]) -> Vec<Note> {
     found
 }
 
-/// That percentiles of all I/Os together are unknown.
+/// The note that percentiles of all I/Os together are unknown.
 pub(super) fn without_percentiles() -> Note {
     verbatim(
         "percentiles of reads and writes, or of several jobs, together need the bins of --output-format=json+"

@@ -1,4 +1,4 @@
-//! Jobs that ran at the same time become a timespan.
+//! A timespan from jobs that ran at the same time.
 
 use super::document::Job;
 use super::job::{self, JobFigures};
@@ -19,7 +19,7 @@ use std::io;
 /// A job and its options.
 pub(super) type Entry<'a> = (&'a Job, Given<'a>);
 
-/// Names of streams, each given once.
+/// Unique names of streams.
 #[derive(Default)]
 pub(super) struct Names {
     taken: BTreeSet<String>,
@@ -27,7 +27,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// A name that no other job has, as close to that of the job as a stream may have.
+    /// A name that no other job has, as close to that of the job as a stream name can be.
     fn unique(&mut self, job: &Job) -> Result<StreamName, String> {
         const LENGTH_MAX: usize = 32;
         let host = job.hostname.as_deref().map(|host| format!("{host}-")).unwrap_or_default();
@@ -152,7 +152,7 @@ fn row(job: &JobFigures, thread: u32, target: usize, load: &Load) -> Row {
     }
 }
 
-/// Of one job its own figures; of several their sums.
+/// The figures of a single job, or the sums of several.
 fn total(jobs: &[Directions<Figures>], elapsed_ns: u64) -> Directions<Figures> {
     if let [only] = jobs {
         return *only;
@@ -187,7 +187,7 @@ fn trims(jobs: &[JobFigures], elapsed_ns: u64) -> Option<OperationFigures> {
     (!parts.is_empty()).then(|| discards(total(&parts, elapsed_ns).read))
 }
 
-/// The flushes that all jobs make; `None` if they do not make the same.
+/// The flushes that all jobs make; `None` if they differ.
 fn flush(loads: &[Load]) -> Option<(u32, FlushCall)> {
     let first = loads.first()?.flush?;
     loads.iter().all(|load| load.flush == Some(first)).then_some(first)
@@ -220,7 +220,7 @@ fn depth(loads: &[Load]) -> u32 {
     loads.iter().fold(0u32, |sum, load| sum.saturating_add(of(load)))
 }
 
-/// The timespan as asked for; fio leaves threads where the scheduler puts them, and warms nothing up.
+/// The requested timespan; fio leaves threads to the scheduler, and has no warm-up by default.
 fn span(loads: Vec<Load>, flush: Option<(u32, FlushCall)>, elapsed_ns: u64, measured: Option<&Measured>) -> TimeSpan {
     let told_s = loads.iter().filter_map(|load| load.runtime_s).max();
     let writes_of = |of: FlushCall| flush.filter(|(_, call)| *call == of).map(|(writes, _)| writes);

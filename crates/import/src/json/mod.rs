@@ -1,4 +1,4 @@
-//! JSON results, live streams and what sweeps keep, of every version, and JSON of fio.
+//! JSON results, live streams and the files of sweeps, of every version, and JSON of fio.
 
 mod upgrade;
 
@@ -15,31 +15,31 @@ use std::borrow::Cow;
 /// Largest document that is read.
 pub const BYTES_MAX: usize = 1 << 30;
 
-/// Why a text is no result.
+/// The reason why a text is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is no JSON, or none of the form that results have.
+    /// It is not JSON, or not of the form of results.
     #[error("it is not a result of this program: {}", clipped_error(.0))]
     Malformed(serde_json::Error),
-    /// It is JSON of somebody else.
+    /// It is JSON of another program.
     #[error(
         "it is JSON, but not a result of this program: its \"schema\" is {}, not \"{RESULT_SCHEMA}\"",
         clipped_error(found)
     )]
     Foreign {
-        /// What it says that it is.
+        /// The schema that it names.
         found: String,
     },
-    /// It is larger than anything that is read.
+    /// It exceeds the size limit.
     #[error("{bytes} bytes are more than a result may have ({BYTES_MAX})")]
     TooLarge {
         /// Its size.
         bytes: usize,
     },
-    /// It is a live stream whose run did not come to its end.
+    /// It is a live stream of a run that did not end.
     #[error("it is a live stream without a result: its run did not come to its end")]
     CutOff,
-    /// It is JSON of fio, and cannot be read.
+    /// It is JSON of fio that cannot be read.
     #[error("{0}")]
     Fio(fio::ReadError),
     /// A newer program wrote it.
@@ -50,7 +50,7 @@ pub enum ReadError {
     },
 }
 
-/// Reads a result that `render` wrote, that of a live stream, or one of fio. Fields that it does not know are ignored.
+/// Reads a result that `render` wrote, that of a live stream, or one of fio. Unknown fields are ignored.
 pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     if bytes.len() > BYTES_MAX {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
@@ -74,7 +74,7 @@ pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
         serde_json::from_slice(bytes)
     };
     let mut result = result.map_err(ReadError::Malformed)?;
-    // Earlier programs wrote none.
+    // Earlier programs did not write summaries.
     crate::finish::summaries(&mut result);
     Ok(result)
 }
@@ -83,20 +83,20 @@ pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
 fn upgraded<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     let mut value: Value = serde_json::from_slice(bytes)?;
     upgrade::upgrade(&mut value);
-    // Through text, so that the program has one reader for each type: a second for values took 0.4 MiB.
+    // Through text, so that the program has one reader for each type: a second one for values took 0.4 MiB.
     serde_json::from_slice(&serde_json::to_vec(&value)?).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let reason = error.to_string();
-        // That place is in no text that anyone has.
+        // The place refers to the converted text, which the user does not have.
         serde_json::Error::custom(reason.trim_end_matches(&format!(" at line {line} column {column}")))
     })
 }
 
-/// Reads what a sweep or repeat keeps (`sweep.json`, `repeat.json`).
+/// Reads the file of a sweep or repeat (`sweep.json`, `repeat.json`).
 ///
 /// # Errors
 ///
-/// Why it is none.
+/// The reason why it is none.
 pub fn read_sweep(bytes: &[u8]) -> Result<Sweep, String> {
     let head: SweepHead = serde_json::from_slice(bytes).map_err(|error| clipped_error(&error))?;
     let read = match (head.schema.as_deref(), head.schema_version, head.form.as_deref()) {
@@ -122,34 +122,34 @@ pub fn read_sweep(bytes: &[u8]) -> Result<Sweep, String> {
     Ok(sweep)
 }
 
-/// What tells whether a sweep can be read.
+/// The fields that decide if a sweep can be read.
 #[derive(Deserialize)]
 struct SweepHead {
     schema: Option<String>,
     schema_version: Option<u32>,
-    /// Of version 1.
+    /// Used by version 1.
     form: Option<String>,
 }
 
-/// What tells whether the rest can be read.
+/// The fields that decide if the rest can be read.
 #[derive(Deserialize)]
 struct Head<'a> {
     schema: Option<Cow<'a, str>>,
     schema_version: Option<u64>,
 }
 
-/// What is asked of a line before it is read.
+/// The fields of a line that identify its kind.
 #[derive(Deserialize)]
 struct Marks {
     schema: Option<String>,
     form: Option<String>,
 }
 
-/// The result in a live stream, as a document of its own: the last line has it. `None` if a text is no such stream.
+/// The result in a live stream, as a separate document: the last line has it. `None` if a text is no such stream.
 ///
 /// # Errors
 ///
-/// If the stream has no result, because its run did not come to its end.
+/// If the stream has no result, because its run did not end.
 fn result_in(text: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
     let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let marks: Option<Marks> = lines.next().and_then(|line| serde_json::from_slice(line).ok());

@@ -1,13 +1,13 @@
-//! Documents of earlier versions, brought into the form of today.
+//! Conversion of documents of earlier versions to the current form.
 
 use model::units::bytes_of_mib;
 use serde_json::Value;
 
-/// Fields that version 1 named otherwise: then and now.
+/// Renamed fields since version 1: old and new.
 const RENAMED: [(&str, &str); 3] =
     [("mib_per_s", "bytes_per_s"), ("bytes_per_s", "bytes_per_s"), ("mean_latency_ns", "latency_mean_ns")];
 
-/// Gives every field the name and unit of today.
+/// Gives every field its current name and unit.
 pub(super) fn upgrade(value: &mut Value) {
     match value {
         Value::Object(fields) => {

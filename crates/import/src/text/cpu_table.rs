@@ -5,14 +5,13 @@ use super::machine::Place;
 use crate::{ReadError, number};
 use model::result::{CpuUsage, Measured};
 
-/// True for the titles of this table, whatever columns it has.
+/// True for the titles of this table, with any columns.
 pub(super) fn is_header(line: Line<'_>) -> bool {
     let cells = line.cells();
     cells.contains(&"CPU") && cells.contains(&"Usage") && cells.contains(&"Idle")
 }
 
-/// Reads the table below its titles. The places of the CPUs are told by the optional columns; one
-/// that came online later has none.
+/// Reads the table below its titles. Optional columns give the places of the CPUs; one that came online later has none.
 pub(super) fn read(header: Line<'_>, lines: &mut Lines<'_>, measured: &mut Measured) -> Result<Vec<Place>, ReadError> {
     let titles = header.cells();
     let mut places = Vec::new();

@@ -28,7 +28,7 @@ pub(super) fn read(lines: &mut Lines<'_>, distributions: &mut Distributions) -> 
     add(distributions, &mut users, &mut ranges).map_err(|reason| lines.error_here(&reason))
 }
 
-/// One range. The share is relative to a list that was cut off if it has a decimal.
+/// One range. The share is relative to a truncated list if it has a decimal.
 struct Range {
     share_percent: f64,
     is_relative: bool,
@@ -90,7 +90,7 @@ fn add(
     users.drain(..).try_for_each(|(path, threads)| distributions.add(&distribution, &path, &threads))
 }
 
-/// Whole shares. Relative ones are those of the shortest list that prints like this.
+/// Whole shares. Relative ones are those of the shortest list that prints the same.
 fn shares(ranges: &[Range]) -> Vec<u32> {
     let rounded = |span: u32| -> Vec<u32> {
         ranges.iter().map(|range| (range.share_percent * f64::from(span) / 100.0).round() as u32).collect()

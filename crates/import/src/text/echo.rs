@@ -1,4 +1,4 @@
-//! What was asked for.
+//! The echo of the input.
 
 use super::lines::{Line, Lines, between};
 use super::machine::cpu_list;
@@ -9,7 +9,7 @@ use model::profile::{
     Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, TimeSpan, Traversal,
 };
 
-/// Reads the input parameters: everything up to the next section.
+/// Reads the input parameters, up to the next section.
 pub(super) fn read(lines: &mut Lines<'_>, report: &mut Report) -> Result<(), ReadError> {
     while let Some(line) = lines.peek() {
         let content = line.content();

@@ -1,4 +1,4 @@
-//! What was asked of one target.
+//! The echo of one target.
 
 use super::lines::{Line, between};
 use crate::{ReadError, number};
@@ -28,7 +28,7 @@ pub(super) fn read(line: Line<'_>, span: &mut TimeSpan) -> Result<bool, ReadErro
     Ok(true)
 }
 
-/// Lines that say one thing, in the words of all versions.
+/// Reads lines with a fixed text, in the wording of all versions.
 fn word(content: &str, target: &mut Target) {
     match content {
         "software cache disabled" => target.cache_mode = CacheMode::Unbuffered,
@@ -82,7 +82,7 @@ fn numbers(line: Line<'_>, target: &mut Target) -> Result<(), ReadError> {
     if let Some(ios) = content.strip_prefix("burst size: ") {
         target.burst_ios = Some(line.parse(ios, number::whole)?).filter(|&ios| ios > 0);
     }
-    // 2.0.12 to 2.0.15 print the writes first, and 100 beside them.
+    // 2.0.12 to 2.0.15 print the writes first, then 100.
     if let Some(ratio) = between(content, "performing mix test (read/write ratio: ", ")") {
         let (_, writes) = ratio.split_once('/').unwrap_or(("", ratio));
         target.write_percent = line.parse(writes, number::whole)?;

@@ -62,7 +62,7 @@ fn row(line: Line<'_>, titles: &[&str]) -> Result<TableRow, ReadError> {
     })
 }
 
-/// The cells below titles that are known; `MB/s` is what old versions call `MiB/s`.
+/// The cells below known titles; `MB/s` is the name of `MiB/s` in old versions.
 fn figures(line: Line<'_>, titles: &[&str], cells: &[&str]) -> Result<Figures, ReadError> {
     let mut figures = Figures::default();
     let (mut mean_ms, mut std_dev_ms) = (None, None);
@@ -92,7 +92,7 @@ fn figures(line: Line<'_>, titles: &[&str], cells: &[&str]) -> Result<Figures, R
     Ok(figures)
 }
 
-/// Puts the tables together, whose rows are the same.
+/// Joins the tables, which have the same rows.
 pub(super) fn join(tables: Directions<Option<Table>>, measured: &mut Measured) -> Result<(), String> {
     let Directions { read: Some(read), write: Some(write), total: Some(total) } = tables else {
         return Err("one of the tables 'Total IO', 'Read IO' and 'Write IO' is missing".to_owned());
@@ -118,7 +118,7 @@ pub(super) fn join(tables: Directions<Option<Table>>, measured: &mut Measured) -
     Ok(())
 }
 
-/// Columns show what was measured, if the input parameters do not.
+/// Sets options that the columns imply, if the input parameters lack them.
 pub(super) fn complete(span: &mut TimeSpan, measured: &Measured) {
     span.measure_latency |= measured.total_latency.is_some();
     span.calculate_iops_std_dev |= measured.total.total.iops_std_dev.is_some();

@@ -7,7 +7,7 @@ use model::figures::{Directions, LatencyFigures, Percentile};
 use model::result::{Measured, TargetLatencies};
 use std::path::PathBuf;
 
-/// Whose latencies a table shows.
+/// The scope of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     All,
@@ -22,8 +22,8 @@ pub(super) fn is_header(line: Line<'_>) -> bool {
     line.content().starts_with("%-ile |")
 }
 
-/// What the line above the table says: a title in words since 2.2, the bare path or `total:`
-/// before, nothing in the oldest versions.
+/// The scope from the line above the table: a title in words since 2.2, the bare path or `total:` before, nothing in
+/// the oldest versions.
 pub(super) fn whose(title: Option<&str>) -> Whose {
     match title.map(|title| (title, title.trim())) {
         None | Some((_, "total:" | "Total latency distribution:")) => Whose::All,
@@ -58,7 +58,7 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Columns, ReadError> {
     Err(lines.error_here("the latency table ends before its line 'max'"))
 }
 
-/// `min`, `25th`, `3-nines`, `max`.
+/// `min`, `25th`, `3-nines`, `max`
 fn rank_ppb(label: &str) -> Result<u64, String> {
     const PPB: u64 = 1_000_000_000;
     let wrong = || format!("'{}' is not a percentile", number::shown(label));
@@ -75,7 +75,7 @@ fn rank_ppb(label: &str) -> Result<u64, String> {
     }
 }
 
-/// Adds a table to the figures, which must be there already.
+/// Adds a table to the figures, which must exist already.
 pub(super) fn add(whose: Whose, columns: Columns, measured: &mut Measured) {
     let figures = match &whose {
         Whose::All => {

@@ -1,11 +1,11 @@
-//! A text, line by line, with the places for messages.
+//! A text, line by line, with positions for messages.
 
 use crate::ReadError;
 
-/// What is left of a text.
+/// The rest of a text.
 pub(super) struct Lines<'a> {
     rest: &'a str,
-    /// Lines taken so far.
+    /// Number of lines taken.
     taken: u32,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Lines<'a> {
         Self { rest: text, taken: 0 }
     }
 
-    /// The next line, which stays.
+    /// The next line, without taking it.
     pub(super) fn peek(&self) -> Option<Line<'a>> {
         if self.rest.is_empty() {
             return None;
@@ -39,7 +39,7 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    /// Something wrong at the end of what was taken.
+    /// An error at the end of the lines taken.
     pub(super) fn error_here(&self, reason: &str) -> ReadError {
         ReadError::Malformed { line: self.taken.max(1), column: 1, reason: reason.to_owned() }
     }
@@ -61,7 +61,7 @@ impl<'a> Line<'a> {
         content.len() > 1 && content.bytes().all(|byte| byte == b'-')
     }
 
-    /// Something wrong with a part of the line.
+    /// An error at a part of the line.
     pub(super) fn error(self, part: &str, reason: impl Into<String>) -> ReadError {
         let offset = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
         let before = offset.and_then(|offset| self.text.get(..offset)).unwrap_or_default();
@@ -69,13 +69,13 @@ impl<'a> Line<'a> {
         ReadError::Malformed { line: self.number, column, reason: reason.into() }
     }
 
-    /// A part of the line, understood or refused.
+    /// A part of the line, parsed or refused.
     pub(super) fn parse<T>(self, part: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, ReadError> {
         parse(part).map_err(|reason| self.error(part, reason))
     }
 }
 
-/// The text between a beginning and an end.
+/// The text between a prefix and a suffix.
 pub(super) fn between<'a>(text: &'a str, beginning: &str, end: &str) -> Option<&'a str> {
     text.strip_prefix(beginning)?.strip_suffix(end)
 }

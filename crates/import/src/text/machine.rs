@@ -1,5 +1,5 @@
-//! The processors, put together from what is spread over a report: counts in the system block,
-//! places in the CPU table, caches by CPU lists.
+//! The processors, from several parts of a report: counts in the system block, places in the CPU table, caches by CPU
+//! lists.
 
 use crate::{CPUS_MAX, number};
 use model::affinity::AffinityEntry;
@@ -7,7 +7,7 @@ use model::limits::{CPUS_PER_GROUP, GROUP_MAX};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All that the text contains about the processors.
+/// All data in the text about the processors.
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) counts: Counts,
@@ -27,7 +27,7 @@ pub(super) struct Counts {
     pub(super) is_heterogeneous: bool,
 }
 
-/// Where a CPU is. Columns that would be the same for all CPUs are missing.
+/// The place of a CPU. Columns with the same value for all CPUs are missing.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place {
     pub(super) socket: Option<u32>,
@@ -39,21 +39,21 @@ pub(super) struct Place {
     pub(super) number: u32,
 }
 
-/// A line of the cache table: one cache, or several alike.
+/// A line of the cache table: one cache, or several equal ones.
 pub(super) struct CacheRow {
     pub(super) level: u32,
     pub(super) kind: CacheKind,
     pub(super) size_bytes: u64,
     pub(super) line_bytes: u32,
     pub(super) associativity: u32,
-    /// All CPUs, or all groups.
+    /// List of all CPUs, or of all groups.
     pub(super) cpus: String,
-    /// "cpu", "core" or "group" where there is one cache for each.
+    /// "cpu", "core" or "group" if there is one cache for each.
     pub(super) users: String,
 }
 
 impl Place {
-    /// The kernel's number, if there can be such a CPU.
+    /// The kernel's number, if such a CPU can exist.
     pub(super) fn id(self) -> Option<u32> {
         self.group.unwrap_or(0).checked_mul(CPUS_PER_GROUP)?.checked_add(self.number)
     }
@@ -83,7 +83,7 @@ impl Machine {
         cpus.into_values().collect()
     }
 
-    /// Without a table only the counts are known, so the CPUs are spread evenly.
+    /// CPUs from the counts alone, without a table: they are spread evenly.
     fn counted_cpus(&self) -> Vec<Cpu> {
         let Counts { cpus: count, cores, groups, nodes, sockets, is_heterogeneous } = self.counts;
         let count = count.min(CPUS_MAX as u32);
@@ -102,7 +102,7 @@ impl Machine {
     }
 }
 
-/// The caches of a line: as many as it stands for. A list that is none stands for nothing.
+/// The caches that a line represents. An invalid list represents none.
 fn caches(row: &CacheRow, topology: &Topology) -> Vec<Cache> {
     let cache = |cpus: Vec<u32>| Cache {
         level: row.level,

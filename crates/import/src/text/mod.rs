@@ -1,7 +1,7 @@
 //! `DiskSpd`'s text reports of versions 2.0.12 to 2.3.
 //!
-//! Layouts differ in indentation, titles, columns and units. So lines are known by how they begin,
-//! and cells of tables by the titles above them, never by position.
+//! Layouts differ in indentation, titles, columns and units. So lines are recognised by their beginning, and cells of
+//! tables by the titles above them, never by position.
 
 mod cpu_table;
 mod distribution_list;
@@ -23,7 +23,7 @@ use model::figures::{Directions, Figures};
 use model::result::{RunResult, Tool, Totals};
 use model::units::{UnixTime, bytes_of_mib};
 
-/// A report on the way to a result.
+/// A report while it is read.
 #[derive(Default)]
 struct Report {
     result: RunResult,
@@ -33,16 +33,16 @@ struct Report {
     buffer_separations_bytes: Vec<u64>,
 }
 
-/// Evidence of the version; no text names it.
+/// Evidence of the version, which no text names.
 #[derive(Clone, Copy, Debug, Default)]
 struct Signs {
-    /// It has lines that 2.3 introduced.
+    /// True if it has lines that 2.3 introduced.
     is_2_3: bool,
-    /// It counts processors, as since 2.2.
+    /// True if it counts processors, as since 2.2.
     counts_processors: bool,
 }
 
-/// True for reports of this program: which loop it was, and the verdict, are in no other.
+/// True for reports of this program: only these have the kind of loop and the verdict.
 fn is_ours(text: &str) -> bool {
     const OURS: [&str; 3] = ["closed loop, depth ", "open loop, ", "Verdict: "];
     text.lines().any(|line| OURS.iter().any(|beginning| line.starts_with(beginning)))
@@ -55,7 +55,7 @@ pub(super) fn read(text: &str) -> Result<RunResult, ReadError> {
     read_figures(text)
 }
 
-/// The same of any report: of one of this program also what `DiskSpd` does not print.
+/// The same for any report: for one of this program including the data that `DiskSpd` does not print.
 pub(super) fn read_any(text: &str) -> Result<RunResult, ReadError> {
     let mut result = read_figures(text)?;
     if is_ours(text) {

@@ -9,10 +9,10 @@ use model::result::{Implementation, RunResult, Tool};
 use model::verdict::Verdict;
 use model::version::IMPLEMENTATION;
 
-/// Adds labels, verdicts, and what decides which latency the application waits for. Nothing in them can fail: a line that is
-/// not as expected is left out.
+/// Adds labels, verdicts, and the settings that decide which latency the application waits for. None of them can fail:
+/// an unexpected line is left out.
 pub(super) fn add(text: &str, result: &mut RunResult) {
-    // No text names the version.
+    // Texts do not contain the version.
     let implementation = Implementation { name: IMPLEMENTATION.to_owned(), version: String::new() };
     result.tool = Tool { implementation: Some(implementation), ..result.tool.clone() };
     let labels = text.lines().take_while(|line| !line.starts_with("Results for timespan "));
@@ -20,7 +20,7 @@ pub(super) fn add(text: &str, result: &mut RunResult) {
     result.labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     let rate = steady_rate(&result.command_line);
     for (index, part) in text.split("\n  timespan: ").skip(1).enumerate() {
-        // Of other programs the sections have the same beginning.
+        // In other programs' reports the sections begin the same.
         let part = part.split("\nSystem information:").next().unwrap_or_default();
         let engines = engines(part);
         if let Some(span) = result.profile.time_spans.get_mut(index)
@@ -55,7 +55,7 @@ pub(super) fn add(text: &str, result: &mut RunResult) {
     finish::summaries(result);
 }
 
-/// The engines that the settings of a timespan name, each once.
+/// The engines that the settings of a timespan list, each once.
 fn engines(settings: &str) -> Vec<EngineKind> {
     let mut found = Vec::new();
     for line in settings.lines().filter_map(|line| line.trim_start().strip_prefix("using ")) {
@@ -68,7 +68,7 @@ fn engines(settings: &str) -> Vec<EngineKind> {
     found
 }
 
-/// The line `fdatasync, after every 4 writes of a thread` and, after a line of headings, `fdatasync  25  7.3`.
+/// The line `fdatasync, after every 4 writes of a thread` and, after a header line, `fdatasync  25  7.3`.
 fn flushes<'a>(line: &str, mut below: impl Iterator<Item = &'a str>) -> Option<FlushFigures> {
     let (call, rest) = line.split_once(", after ")?;
     let call = [FlushCall::Fdatasync, FlushCall::Fsync].into_iter().find(|known| known.name() == call)?;
@@ -93,13 +93,13 @@ fn steady_rate(command_line: &str) -> Option<u32> {
     value.or_else(|| words.next())?.parse().ok()
 }
 
-/// The verdict of a timespan: `Verdict: WARN`, then a line for each warning and one with the names of all notes; without warnings
-/// `Verdict: valid; NOTE short-run, weak-percentiles`.
+/// The verdict of a timespan: `Verdict: WARN`, then a line for each warning and one with the names of all notes;
+/// without warnings `Verdict: valid; NOTE short-run, weak-percentiles`.
 fn verdict(part: &str) -> Option<Verdict> {
     let mut lines = part.lines().skip_while(|line| !line.starts_with("Verdict: "));
     let notes = lines.next()?.strip_prefix("Verdict: valid; NOTE ").map(|notes| format!("  NOTE {notes}"));
     let mut findings = Vec::new();
-    // Names that go on in the next line.
+    // Names that continue on the next line.
     let mut unfinished = None;
     for line in notes.as_deref().into_iter().chain(lines.take_while(|line| line.starts_with("  "))) {
         let (severity, rest) = match (unfinished.take(), first_word(line)) {
@@ -127,7 +127,7 @@ fn verdict(part: &str) -> Option<Verdict> {
     Some(Verdict { findings })
 }
 
-/// The severity that a line of a finding begins with, and the rest of the line; lines that go on with a finding have none.
+/// The severity at the start of a line of a finding, and the rest of the line; continuation lines have none.
 fn first_word(line: &str) -> Option<(Severity, &str)> {
     let line = line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?;
     let (word, rest) = line.split_once(' ')?;

@@ -10,14 +10,14 @@ use model::note::Note;
 use model::profile::TimeSpan;
 use model::result::{Measured, MixedCores, TimeSpanResult};
 
-/// What is read of a timespan before it is put together.
+/// The parts of a timespan before they are joined.
 #[derive(Default)]
 struct Parts {
     span_result: TimeSpanResult,
     measured: Measured,
-    /// There are figures.
+    /// True if there are figures.
     has_time: bool,
-    /// Why there are none.
+    /// The reason why there are none.
     without_figures: Option<String>,
     tables: Directions<Option<io_table::Table>>,
     latencies: Vec<(Whose, Columns)>,
@@ -127,7 +127,7 @@ fn mixed_cores(lines: &mut Lines<'_>) -> Result<MixedCores, ReadError> {
     Ok(mixed)
 }
 
-/// The timespan, and whether it has wait statistics.
+/// The timespan, and true if it has wait statistics.
 fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(TimeSpanResult, bool), ReadError> {
     let Parts { mut span_result, mut measured, tables, latencies, distributions, .. } = parts;
     if let Some(said) = parts.without_figures {

@@ -1,4 +1,4 @@
-//! The machine, as far as a text describes it.
+//! The machine, as far as a text contains it.
 
 use super::Report;
 use super::lines::{Line, Lines};
@@ -8,7 +8,7 @@ use crate::{ReadError, number};
 use model::topology::CacheKind;
 use model::units::UnixTime;
 
-/// Reads the system block: everything up to the results.
+/// Reads the system block, up to the results.
 pub(super) fn read(lines: &mut Lines<'_>, report: &mut Report) -> Result<(), ReadError> {
     while let Some(line) = lines.peek() {
         if line.content().starts_with("Results for timespan ") {

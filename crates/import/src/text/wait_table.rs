@@ -1,4 +1,4 @@
-//! How threads handed over their I/Os and waited for them.
+//! Submissions and waits of the threads.
 
 use super::lines::{Line, Lines};
 use crate::{ReadError, number};
@@ -26,8 +26,8 @@ pub(super) fn submissions(lines: &mut Lines<'_>, measured: &mut Measured) -> Res
     Err(lines.error_here("the table of submissions ends before its line 'total:'"))
 }
 
-/// Reads a table of waits below its title, up to an empty line. 2.2 has one table for everything,
-/// 2.3 one for waits and one for lookasides; their titles tell what a column is.
+/// Reads a table of waits below its title, up to an empty line. 2.2 has one table for everything, 2.3 one for waits and
+/// one for lookasides; their titles identify the columns.
 pub(super) fn waits(lines: &mut Lines<'_>, measured: &mut Measured) -> Result<(), ReadError> {
     let Some(header) = lines.take() else { return Ok(()) };
     let titles = header.cells();
@@ -46,7 +46,7 @@ pub(super) fn waits(lines: &mut Lines<'_>, measured: &mut Measured) -> Result<()
 fn row(line: Line<'_>, titles: &[&str], measured: &mut Measured) -> Result<(), ReadError> {
     let cells = line.cells();
     let thread = line.parse(cells.first().copied().unwrap_or_default(), number::whole)?;
-    // Rows come in the same order in each table.
+    // Rows have the same order in each table.
     let known = measured.waits.binary_search_by_key(&thread, |waits| waits.thread);
     let index = known.unwrap_or_else(|index| {
         measured.waits.insert(index, ThreadWaits { thread, ..ThreadWaits::default() });
@@ -67,7 +67,7 @@ fn row(line: Line<'_>, titles: &[&str], measured: &mut Measured) -> Result<(), R
     Ok(())
 }
 
-/// `260  -   3911`, or `---` of a thread that is not throttled. 2.2 prints zeros for those.
+/// `260  -   3911`, or `---` for a thread that is not throttled. 2.2 prints zeros instead.
 fn throttle(line: Line<'_>, cell: &str, titles: &[&str], waits: &mut ThreadWaits) -> Result<(), ReadError> {
     let Some((wait, sleep)) = cell.split_once(" - ") else { return Ok(()) };
     waits.counts.throttle_wait = line.parse(wait, number::whole)?;

@@ -1,4 +1,4 @@
-//! An element and what can be asked of it.
+//! An element and its accessors.
 
 use crate::{ReadError, number};
 use model::profile::Profile;
@@ -22,13 +22,13 @@ impl<'a, 'input> Element<'a, 'input> {
         self.node.tag_name().name()
     }
 
-    /// Everything inside, in order.
+    /// All children, in order.
     pub(super) fn all_children(self) -> impl Iterator<Item = Self> {
         let lines_before = self.lines_before;
         self.node.children().filter(Node::is_element).map(move |node| Self { node, lines_before })
     }
 
-    /// Everything inside that has this name.
+    /// All children with this name.
     pub(super) fn children(self, name: &'static str) -> impl Iterator<Item = Self> {
         self.all_children().filter(move |child| child.name() == name)
     }
@@ -46,7 +46,7 @@ impl<'a, 'input> Element<'a, 'input> {
         self.child(name).map(Self::text)
     }
 
-    /// The text of a child, if it says anything.
+    /// The text of a child, if it is not empty or unknown.
     pub(super) fn known_text(self, name: &'static str) -> Option<String> {
         self.child_text(name).filter(|text| !text.is_empty() && *text != "<unknown>").map(str::to_owned)
     }
@@ -60,12 +60,12 @@ impl<'a, 'input> Element<'a, 'input> {
         self.child(name).map(Self::whole_text).transpose()
     }
 
-    /// The whole number that is the text.
+    /// The text as a whole number.
     pub(super) fn whole_text<T: FromStr>(self) -> Result<T, ReadError> {
         number::whole(self.text()).map_err(|reason| self.error_at_name(&reason))
     }
 
-    /// A number in a child; `None` too for what is not a number to anybody.
+    /// A number in a child; `None` also for NaN and infinities.
     pub(super) fn real(self, name: &'static str) -> Result<Option<f64>, ReadError> {
         let Some(child) = self.child(name) else { return Ok(None) };
         number::real(child.text()).map_err(|reason| child.error_at_name(&reason))
@@ -97,7 +97,7 @@ impl<'a, 'input> Element<'a, 'input> {
         mask.ok_or_else(wrong).map(Some)
     }
 
-    /// The profile that this element is.
+    /// This element as a profile.
     pub(super) fn profile(self) -> Result<Profile, ReadError> {
         settings::xml::read_profile_of_results(self.node).map_err(|(at, reason)| ReadError::Malformed {
             line: at.line.saturating_add(self.lines_before),
@@ -106,7 +106,7 @@ impl<'a, 'input> Element<'a, 'input> {
         })
     }
 
-    /// Something wrong with this element.
+    /// An error at this element.
     pub(super) fn error(self, reason: String) -> ReadError {
         let at = self.node.document().text_pos_at(self.node.range().start);
         ReadError::Malformed { line: at.row.saturating_add(self.lines_before), column: at.col, reason }
@@ -121,7 +121,7 @@ impl<'a, 'input> Element<'a, 'input> {
     }
 }
 
-/// As XML Schema and `DiskSpd` write it.
+/// True for a flag as in XML Schema and `DiskSpd`.
 pub(super) fn is_true(text: &str) -> bool {
     let text = text.trim();
     text == "1" || text.eq_ignore_ascii_case("true")

@@ -1,5 +1,5 @@
-//! Kernel events (`-e`) of our own documents: `DiskSpd`'s element does not tell where its counters
-//! come from, and has others.
+//! Kernel events (`-e`) of our own documents: `DiskSpd`'s element lacks the source of its counters, and has other
+//! counters.
 
 use super::element::Element;
 use crate::{ReadError, number};

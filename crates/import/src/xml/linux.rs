@@ -1,4 +1,4 @@
-//! What our own documents contain beyond `DiskSpd`'s.
+//! Contents of our own documents beyond `DiskSpd`'s.
 
 use super::element::{Element, is_true};
 use crate::{ReadError, finish, number};
@@ -103,6 +103,7 @@ fn expectation(element: Element<'_, '_>) -> Result<Expectation, ReadError> {
             reached: figure("Reached")?,
             share_percent: figure("SharePercent")?,
             is_estimate: element.attribute("Estimate") == Some("true"),
+            parts: element.whole_attribute("Parts")?.unwrap_or(1),
         })
     };
     Ok(Expectation {
@@ -147,7 +148,7 @@ fn half_widths(element: Element<'_, '_>) -> Result<HalfWidths, ReadError> {
     })
 }
 
-/// The interval between two attributes, if both are there.
+/// The interval from two attributes, if both exist.
 fn interval(element: Element<'_, '_>, [low, high]: [&str; 2]) -> Result<Option<Interval>, ReadError> {
     let ends = element.real_attribute(low)?.zip(element.real_attribute(high)?);
     Ok(ends.map(|(low, high)| Interval { low, high }))

@@ -14,7 +14,7 @@ use model::result::{RunResult, Tool};
 use roxmltree::{Document, ParsingOptions};
 use std::borrow::Cow;
 
-/// More than the largest document that is read can sensibly hold; it bounds memory.
+/// More nodes than the largest valid document has; bounds memory.
 const NODES_MAX: u32 = 16_000_000;
 
 /// Reads the document that begins at `starts_at`.
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str, starts_at: usize) -> Result<RunResult, ReadError>
     let repaired;
     let document = match Document::parse_with_options(source, options()) {
         Ok(document) => document,
-        // What is wrong in the original is said, not what is wrong in the repaired text.
+        // Errors are reported for the original, not for the repaired text.
         Err(error) => {
             repaired = repair(source);
             match &repaired {
@@ -41,21 +41,21 @@ pub(super) fn read(text: &str, starts_at: usize) -> Result<RunResult, ReadError>
     results(Element::root(&document, lines_before))
 }
 
-/// What is wrong with a document that is not well-formed.
+/// The reason why a document is not well-formed.
 fn reason(error: &roxmltree::Error) -> String {
     match error {
         roxmltree::Error::DtdDetected => "a result must not have a document type (<!DOCTYPE>)".to_owned(),
         roxmltree::Error::NodesLimitReached => format!("a result may have at most {NODES_MAX} XML nodes"),
         error => {
-            // The message names the place too.
+            // The message includes the position, which is reported separately.
             let text = error.to_string();
             text.rsplit_once(" at ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
         }
     }
 }
 
-/// Escapes what `DiskSpd` writes without escaping: names in which an ampersand stands for itself,
-/// and the word for an unknown power scheme.
+/// Escapes the text that `DiskSpd` writes without escaping: names with a plain ampersand, and the word for an unknown
+/// power scheme.
 fn repair(source: &str) -> Cow<'_, str> {
     const UNKNOWN: &str = "Name=\"<unknown>\"";
     let mut repaired = String::with_capacity(source.len());

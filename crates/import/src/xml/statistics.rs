@@ -5,7 +5,7 @@ use crate::finish::distribution;
 use crate::{ReadError, number};
 use model::figures::{Directions, IntervalFigures, LatencyDistribution, LatencyFigures, Percentile};
 
-/// The figures of two elements of an element: a mean and a deviation, in milliseconds.
+/// The figures from two children of an element: a mean and a deviation, in milliseconds.
 pub(super) fn figures(
     element: Element<'_, '_>,
     mean: &'static str,
@@ -50,7 +50,7 @@ pub(super) fn latency(
 
 /// Deviations and series of a row, or of all rows.
 pub(super) struct Iops {
-    /// I/Os per second; 0 where there were no I/Os of the kind.
+    /// I/Os per second; 0 if there were no I/Os of the kind.
     pub(super) std_devs: Directions<f64>,
     pub(super) series: Vec<Directions<IntervalFigures>>,
 }

@@ -38,7 +38,7 @@ fn power_scheme(scheme: Element<'_, '_>) -> Option<String> {
     }
 }
 
-/// The program that measured: not the one that wrote the document, if they differ.
+/// The program that measured, not the one that wrote the document, if they differ.
 fn tool(tool: Element<'_, '_>) -> Tool {
     let attribute = |element: Element<'_, '_>, name| element.attribute(name).unwrap_or_default().to_owned();
     if let Some(source) = tool.child("Source") {
@@ -54,7 +54,7 @@ fn tool(tool: Element<'_, '_>) -> Tool {
     }
 }
 
-/// The CPUs and where they are, from masks: of nested groups since 2.2, in attributes before.
+/// The CPUs and their places, from masks: in nested groups since 2.2, in attributes before.
 fn topology(topology: Element<'_, '_>) -> Result<Topology, ReadError> {
     let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
     let mut possible_cpus = 0;
@@ -87,7 +87,7 @@ fn topology(topology: Element<'_, '_>) -> Result<Topology, ReadError> {
     Ok(Topology { cpus: cpus.into_values().collect(), possible_cpus: possible_cpus.max(last), caches })
 }
 
-/// Changes every CPU that an element or the groups inside it hold.
+/// Changes every CPU that an element or the groups inside it contain.
 fn each(
     cpus: &mut BTreeMap<u32, Cpu>,
     part: Element<'_, '_>,
@@ -115,7 +115,7 @@ fn cache(cache: Element<'_, '_>) -> Result<Cache, ReadError> {
         level: cache.whole_attribute("Level")?.unwrap_or(0),
         kind: match cache.attribute("Type") {
             Some("Data") => CacheKind::Data,
-            // A trace cache holds instructions, decoded.
+            // A trace cache contains decoded instructions.
             Some("Instruction" | "Trace") => CacheKind::Instruction,
             _ => CacheKind::Unified,
         },

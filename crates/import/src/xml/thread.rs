@@ -1,4 +1,4 @@
-//! What each thread did to each target.
+//! The I/O of each thread on each target.
 
 use super::element::Element;
 use super::statistics;
@@ -55,7 +55,7 @@ fn row(target: Element<'_, '_>, thread: u32, span: &TimeSpan, elapsed_ns: u64) -
     figures.write.latency = statistics::figures(target, "AverageWriteLatencyMilliseconds", "WriteLatencyStdev")?;
     figures.total.latency = statistics::figures(target, "AverageLatencyMilliseconds", "LatencyStdev")?;
     if span.measure_latency {
-        // 2.2 does not write it.
+        // 2.2 lacks it.
         finish::pool_total(&mut figures);
     }
     if let Some(iops) = &iops {
@@ -77,7 +77,7 @@ pub(super) fn set_std_devs(figures: &mut Directions<Figures>, std_devs: &Directi
     figures.total.iops_std_dev = Some(std_devs.total);
 }
 
-/// A range without I/Os is a gap.
+/// Adds the distribution of a thread; a range without I/Os is a gap.
 fn add_distribution(
     distributions: &mut Distributions,
     element: Element<'_, '_>,

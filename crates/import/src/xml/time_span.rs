@@ -35,7 +35,7 @@ pub(super) fn read(element: Element<'_, '_>, index: usize, result: &mut RunResul
     Ok(())
 }
 
-/// What was asked for, if the document has no profile.
+/// The requested timespan, if the document has no profile.
 fn assumed(element: Element<'_, '_>) -> TimeSpan {
     TimeSpan {
         measure_latency: element.child("Latency").is_some(),
@@ -96,14 +96,14 @@ fn entry(group: Element<'_, '_>) -> Result<AffinityEntry, ReadError> {
     Ok(AffinityEntry { group: system::group_number(group)? as u16, mask: group.mask("Mask")?.unwrap_or(0) })
 }
 
-/// The usage of each CPU; the CPUs themselves too, if the document has no topology.
+/// The usage of each CPU; also the CPUs themselves, if the document has no topology.
 fn read_cpus(element: Element<'_, '_>, measured: &mut Measured, topology: &mut Topology) -> Result<(), ReadError> {
     let Some(utilization) = element.child("CpuUtilization") else { return Ok(()) };
     let is_unknown = topology.cpus.is_empty();
     for cpu in utilization.children("CPU") {
         let group: u32 = cpu.whole("Group")?.unwrap_or(0);
         let number: u32 = cpu.whole("Id")?.unwrap_or(0);
-        // Before 2.0.20, CPUs of all groups were numbered as one.
+        // Before 2.0.20, CPUs of all groups were numbered consecutively.
         let id = group.checked_mul(CPUS_PER_GROUP).and_then(|first| first.checked_add(number));
         let id = id.ok_or_else(|| cpu.error(format!("CPU: unknown group {group}")))?;
         measured.cpus.push(usage(cpu, id)?);
@@ -140,7 +140,7 @@ fn usage(element: Element<'_, '_>, cpu: u32) -> Result<CpuUsage, ReadError> {
     })
 }
 
-/// Figures that this version of the document lacks and a report would show.
+/// Figures of a report that this version of the document lacks.
 fn missing(element: Element<'_, '_>, version: &str) -> Option<Note> {
     let has_waits = element
         .children("Thread")

@@ -1,7 +1,8 @@
-//! Whole outputs of `DiskSpd` 2.2 itself, read and written again: nothing that they tell is lost.
+//! Complete outputs of `DiskSpd` 2.2, read and written again without loss.
 
 use crate::{text, written};
-use model::result::{Ending, RunResult};
+use model::ending::Ending;
+use model::result::RunResult;
 use roxmltree::{Document, Node};
 
 /// Name and content of every captured output.
@@ -40,7 +41,7 @@ fn elements<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
     node.children().filter(Node::is_element)
 }
 
-/// Every element of `theirs` is in `ours`, in the same order, with the same attributes and text.
+/// Asserts that every element of `theirs` is in `ours`, in the same order, with the same attributes and text.
 fn assert_holds(ours: Node<'_, '_>, theirs: Node<'_, '_>, place: &str) {
     for attribute in theirs.attributes() {
         assert_eq!(ours.attribute(attribute.name()), Some(attribute.value()), "{place}@{}", attribute.name());
@@ -142,7 +143,7 @@ fn echo(report: &str) -> Vec<String> {
     echo.lines().map(str::trim).filter(|line| !is_new(line)).map(str::to_owned).collect()
 }
 
-/// Results without the table that 2.3 split, and with sizes as 2.3 writes them.
+/// Results without the table that 2.3 split, and with sizes in the format of 2.3.
 fn results(report: &str) -> Vec<String> {
     let start = report.find("Results for timespan 1:").expect("there are results");
     let end = report.find("\nWait Statistics").unwrap_or(report.len());
@@ -180,7 +181,7 @@ fn wait_statistics_of_2_2_are_told_apart() {
 fn text_and_xml_of_one_kind_of_run_read_alike() {
     let (text, xml) = (read(TEXT[0].1), read(XML[0].1));
     let mut from_text = text.profile;
-    // A text does not say what a file was created with.
+    // A text lacks the creation size of a file.
     from_text.time_spans[0].targets[0].create_size = xml.profile.time_spans[0].targets[0].create_size;
     from_text.result_format = xml.profile.result_format;
     assert_eq!(from_text, xml.profile);

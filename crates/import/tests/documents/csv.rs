@@ -146,7 +146,7 @@ fn names_are_quoted_and_are_no_formulas() {
     assert_eq!(Table::of(&result).cell(&Table::of(&result).lines[0], "target"), r#"'=a,"b"\x0ac"#);
 }
 
-/// A cell as it was before a spreadsheet was kept from taking it for a formula.
+/// A cell without its guard against formulas in spreadsheets.
 fn unguarded(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|rest| rest.starts_with(['=', '+', '-', '@'])).unwrap_or(cell)
 }

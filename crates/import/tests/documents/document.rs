@@ -1,4 +1,4 @@
-//! The result document's own form, where its description gives one.
+//! The form of the result document, as far as its description specifies it.
 
 use crate::captured::{TEXT, read};
 use crate::older::DOCUMENTS;

@@ -1,4 +1,4 @@
-//! What holds the writer and the reader of XML results together: whatever is written is read.
+//! The XML result writer and reader are complete: everything that is written is read.
 
 use crate::generated;
 use crate::xml;
@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 const DOCUMENTS: usize = 30;
-/// Parts of one name that are tried in a document: a flag that is not set means what nonsense means.
+/// Parts of one name that are tried in a document: an invalid flag means the same as an unset one.
 const TRIES: u32 = 2;
 
-/// What follows from something else in the document: counts from masks, places of CPUs from the topology, ends of
+/// Parts that follow from others in the document: counts from masks, places of CPUs from the topology, ends of
 /// intervals from their length.
 const UNREAD: [&str; 14] = [
     "/Results/System/ProcessorTopology Heterogeneous",
@@ -79,7 +79,7 @@ fn every_attribute_and_text_that_is_written_is_read() {
             let names = if is_read { &mut read } else { &mut tried };
             names.insert(name);
         }
-        // All of these at once: to read a document takes long. From the end, so that no place moves.
+        // All of these at once: reading a document is slow. From the end, so that positions stay valid.
         others.sort_unstable_by_key(|place| place.start);
         let mut other = text.clone();
         others.into_iter().rev().for_each(|place| other.replace_range(place, "x"));

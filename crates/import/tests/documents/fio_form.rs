@@ -1,4 +1,4 @@
-//! Results written in the form of fio's JSON are read back with the same figures.
+//! Results written as fio's JSON are read back with the same figures.
 
 use crate::generated;
 use import::fio;
@@ -18,13 +18,13 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= a.abs() * 1e-12
 }
 
-/// Extremes may be known of the distribution alone.
+/// Extremes may be known only for the distribution.
 fn same_moments(a: Option<LatencyFigures>, b: Option<LatencyFigures>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
     close(a.mean_ns, b.mean_ns) && close(a.std_dev_ns, b.std_dev_ns)
 }
 
-/// Bytes per second are whole numbers there.
+/// Bytes per second are whole numbers in fio.
 fn same_figures(a: &Figures, b: &Figures) -> bool {
     (a.bytes, a.ios) == (b.bytes, b.ios)
         && (a.bytes_per_s - b.bytes_per_s).abs() <= 0.5
@@ -32,7 +32,7 @@ fn same_figures(a: &Figures, b: &Figures) -> bool {
         && same_moments(a.latency, b.latency)
 }
 
-/// Percentiles that fio prints are the same; the others are those of its bins, which are at most 1/64 wide.
+/// Percentiles that fio prints are equal; the others are those of its bins, which are at most 1/64 wide.
 fn same_distribution(a: Option<&LatencyDistribution>, b: Option<&LatencyDistribution>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
     let all = a.percentiles.iter().filter(|percentile| percentile.rank_ppb > 0);
@@ -119,7 +119,7 @@ fn saved_results_come_back() {
     }
 }
 
-/// The members that collectors of others take, by the names that fio has.
+/// The members that other collectors read, with the names of fio.
 #[test]
 fn members_have_the_names_and_units_of_fio() {
     let saved = include_bytes!("../../../../fuzz/corpus/result/run.json");

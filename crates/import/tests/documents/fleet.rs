@@ -2,14 +2,15 @@
 
 use crate::captured::read;
 use crate::{generated, written, xml};
-use model::fleet::{ClockOffset, HostTiming};
+use model::fleet::ClockOffset;
+use model::host_timing::HostTiming;
 use model::result::RunResult;
 use proptest::prelude::*;
 use stats::fleet::{HostOutcome, HostResult, merge};
 
 const S: u64 = 1_000_000_000;
 
-/// The same result from two hosts, of which the second began 20 ms later, and a host that was lost.
+/// The same result from two hosts, the second of which started 20 ms later, and a lost host.
 fn fleet(result: &RunResult) -> RunResult {
     let host = |name: &str, index, from_ns| {
         let timing = HostTiming {

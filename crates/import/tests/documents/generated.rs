@@ -1,4 +1,4 @@
-//! Results of runs that never were: random records, summarised as those of real runs are.
+//! Results of fictitious runs: random records, summarised like those of real runs.
 
 use model::affinity::compact;
 use model::corruption::CorruptionClass;
@@ -40,7 +40,7 @@ struct Io {
     interval: u64,
 }
 
-/// What a timespan is made of.
+/// The parameters of a timespan.
 #[derive(Clone, Debug)]
 struct Span {
     threads: u32,
@@ -280,7 +280,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
     }
 }
 
-/// With corrupt units, without, or nothing at all.
+/// With corrupt units, without, or no verification at all.
 fn verification(waits: [u64; 8]) -> Option<VerificationFigures> {
     let corrupt = |units| CorruptUnits { class: CorruptionClass::ALL[waits[0] as usize % 9], units };
     waits[1].is_multiple_of(2).then(|| VerificationFigures {
@@ -360,7 +360,7 @@ fn sections(waits: [u64; 8]) -> Vec<SectionRecord> {
     (0..waits[7] % 25).map(section).collect()
 }
 
-/// Some write data that reduces.
+/// Some write reducible data.
 fn written(span: &Span) -> Option<WrittenSample> {
     let bytes = |waits: u64| (0..waits % 5000).map(|number| (number % 7) as u8).collect();
     has_reduction(span)
@@ -437,7 +437,7 @@ fn intervals(ios: &[Io]) -> Vec<IntervalRecord> {
     (0..4).map(interval).filter(|interval| interval.read.count + interval.write.count > 0).collect()
 }
 
-/// Two classes, and a stack of two devices of which one has done nothing.
+/// Two classes, and a stack of two devices, one of them idle.
 fn kernel_events(span: &Span) -> KernelEvents {
     let counters = |events: &[KernelEvent]| {
         events.iter().zip(span.waits).map(|(&event, count)| EventCount { event, count }).collect()
@@ -481,11 +481,12 @@ fn verdict(span: &Span) -> Verdict {
     Verdict { findings: severities.iter().copied().map(finding).collect() }
 }
 
-/// Both units, an estimate among them, and what is found.
+/// Both units, an estimate among them, and findings.
 fn expectation(span: &Span) -> Expectation {
     let ceiling = |name: &str, unit, limit: f64, is_estimate| {
         let reached = limit * f64::from(span.threads) / 3.0;
-        Ceiling { name: name.to_owned(), unit, limit, reached, share_percent: reached / limit * 100.0, is_estimate }
+        let share_percent = reached / limit * 100.0;
+        Ceiling { name: name.to_owned(), unit, limit, reached, share_percent, is_estimate, parts: span.threads }
     };
     let ceilings = vec![
         ceiling("vm-iops", CeilingUnit::IosPerSecond, 1920.0, false),

@@ -1,4 +1,4 @@
-//! What is damaged or made up is refused, or read as far as it goes; nothing panics.
+//! Damaged or forged input is refused, or read as far as possible; nothing panics.
 
 use crate::captured::{TEXT, XML};
 use crate::older::DOCUMENTS;
@@ -6,7 +6,7 @@ use crate::{text, xml};
 use import::ReadError;
 use proptest::prelude::*;
 
-/// Reads, and writes what was read in every form.
+/// Reads the input, and writes the result in every form.
 fn survives(bytes: &[u8]) {
     if let Ok(result) = import::read(bytes) {
         text(&result);

@@ -1,5 +1,5 @@
-//! Layouts of other versions. The documents were made for these tests from the description of the
-//! layouts; their figures mean nothing.
+//! Layouts of other versions. The documents were made for these tests from the description of the layouts; their
+//! figures are arbitrary.
 
 use crate::captured::read;
 use crate::text;
@@ -96,7 +96,7 @@ fn text_of_2_3() {
     assert_eq!((result.tool.version.as_str(), &result.tool.implementation), ("2.3", &None));
     assert_eq!(result.system.topology.caches.len(), 9);
     assert_eq!(result.system.topology.core_count(), 3);
-    // All that the file says, the report says; only `avg.` stands elsewhere.
+    // The report contains all data of the file; only `avg.` is in another place.
     let ours = text(&result).replace("avg.               |", "               avg.|");
     assert_eq!(ours, content);
 }

@@ -1,5 +1,5 @@
-//! A reader that was written against `DiskSpd`: it looks where the description of the document
-//! says, takes texts as keys, and knows nothing of ours.
+//! A reader that was written for `DiskSpd`: it follows the description of the document, takes texts as keys, and does
+//! not know our elements.
 
 use crate::generated;
 use crate::xml;

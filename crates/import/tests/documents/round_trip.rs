@@ -1,4 +1,4 @@
-//! What is written is read back: every figure, as exactly as it was written.
+//! Written documents are read back: every figure, with the precision of the document.
 
 use crate::generated;
 use crate::{text, xml};
@@ -246,7 +246,7 @@ proptest! {
             prop_assert_eq!(a.elapsed_ns, b.elapsed_ns);
             prop_assert!(each(&a.figures, &b.figures, same_totals), "{:?}\n{:?}", a, b);
         }
-        // Nor does writing it again change it.
+        // Writing it again does not change it either.
         prop_assert_eq!(xml(&read), document);
     }
 

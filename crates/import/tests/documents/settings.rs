@@ -1,9 +1,9 @@
-//! Settings on their way through every document: command line, profile, XML, results in XML and JSON, and back.
+//! Settings through every document: command line, profile, XML, results in XML and JSON, and back.
 
 use crate::{written, xml};
 use ::settings::difference::differences;
 use cli::options;
-use cli::{Command, Environment};
+use cli::{Command, Environment, LineCommand};
 use model::profile::Profile;
 use model::result::{RunResult, TimeSpanResult};
 use std::ffi::OsString;
@@ -21,11 +21,11 @@ impl Environment for FakeEnv {
     }
 }
 
-/// The profile that a command line shows, if it can be one.
+/// The profile of a command line, if it is valid.
 fn profile(options: &[&str]) -> Option<Profile> {
     let args: Vec<OsString> = options.iter().copied().chain(["-Rpxml", "f"]).map(OsString::from).collect();
     match cli::parse(&args, &FakeEnv) {
-        Ok(Command::ShowProfile(request)) => Some(request.profile),
+        Ok(Command::Line(LineCommand::ShowProfile(request))) => Some(request.profile),
         _ => None,
     }
 }
@@ -45,7 +45,7 @@ fn every_option_of_a_profile_survives_every_document() {
     let plain = profile(&[]).expect("a target alone is a profile");
     let mut survived = 0;
     for row in options::all().filter(|row| !row.xml.is_empty()) {
-        // Some mean something only beside others.
+        // Some have a meaning only beside others.
         let with = [&[row.example][..], &[row.example, "-r"], &[row.example, "-F2"]];
         let Some(given) = with.into_iter().filter_map(profile).find(|given| !differences(&plain, given).is_empty())
         else {

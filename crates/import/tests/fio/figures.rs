@@ -1,13 +1,14 @@
-//! Figures that fio prints are taken as they stand, compared with the documents as plain JSON.
+//! Figures of fio are taken unchanged, compared with the documents as plain JSON.
 
 use crate::{DOCUMENTS, document, measured, notes, read_text, result};
 use import::json::read;
+use model::ending::Ending;
 use model::engine_kind::EngineKind;
 use model::figures::{Figures, LatencyDistribution};
 use model::note::Note;
 use model::operation::Operation;
 use model::profile::{CacheMode, FlushCall};
-use model::result::{Ending, LoadLoop};
+use model::result::LoadLoop;
 use model::units::{Bytes, UnixTime};
 use serde_json::Value;
 
@@ -106,7 +107,7 @@ fn jobs_after_a_stonewall_are_a_timespan_of_their_own() {
     );
 }
 
-/// Of `new_group` without `stonewall`, versions from 3.36 on print that the jobs began at the same time.
+/// For `new_group` without `stonewall`, versions from 3.36 on print that the jobs started at the same time.
 #[test]
 fn groups_that_ran_at_the_same_time_are_one_timespan() {
     let beside = document("jobs").replace("\"groupid\"", "\"job_start\" : 1795922263000,\n      \"groupid\"");
@@ -198,7 +199,7 @@ fn a_mixed_figure_is_the_total() {
     assert!(notes(&mixed).contains("unified_rw_reporting"), "{}", notes(&mixed));
 }
 
-/// `fio --client`: the sum of all hosts is not one of them.
+/// `fio --client`: the sum of all hosts is not a host.
 #[test]
 fn hosts_are_streams_and_their_sum_is_left_out() {
     let mut document = json("mix");
@@ -221,7 +222,7 @@ fn hosts_are_streams_and_their_sum_is_left_out() {
     assert_eq!(measured(&result).total.read.ios, 2 * job["read"]["total_ios"].as_u64().expect("I/Os"));
 }
 
-/// From 3.39 on, of several hosts: each has options of its own, with its name and port.
+/// From 3.39 on, for several hosts: each has its own options, with its name and port.
 #[test]
 fn options_of_each_host_are_its_own() {
     let mut document = json("mix");

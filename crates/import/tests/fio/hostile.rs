@@ -1,11 +1,11 @@
-//! Damaged and made-up documents: nothing panics, and memory is bounded.
+//! Damaged and forged documents: nothing panics, and memory is bounded.
 
 use crate::{DOCUMENTS, document};
 use import::fio::{self, is_document};
 use import::json::read;
 use proptest::prelude::*;
 
-/// Reads, and writes what was read in every form.
+/// Reads the input, and writes the result in every form.
 fn survives(bytes: &[u8]) {
     let Ok(result) = fio::read(bytes) else { return };
     let mut out = Vec::new();
@@ -106,7 +106,7 @@ fn messages_say_what_is_wrong() {
     assert_eq!(message(&without), "JSON of fio: job 'mix': read has no total_ios");
 }
 
-/// Names in a message do not reach a terminal as they are.
+/// Names in a message are escaped for the terminal.
 #[test]
 fn names_are_printable() {
     let text =

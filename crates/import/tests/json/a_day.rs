@@ -1,4 +1,4 @@
-//! What a day of intervals takes: one thread, one target, 100,000 reads a second, `-D -L`.
+//! Memory and size of a day of intervals: one thread, one target, 100,000 reads a second, `-D -L`.
 
 use hot::buckets;
 use model::facts::SystemFacts;
@@ -13,17 +13,17 @@ use std::io::{self, Write};
 
 const S: u64 = 1_000_000_000;
 
-/// Intervals of a day, and of the two short runs whose difference tells what an interval takes.
+/// Intervals of a day, and of two short runs whose difference is the cost of an interval.
 const DAY: u64 = 86_400;
 const SHORT: [u64; 2] = [300, 600];
 
 const IOS: u64 = 100_000;
 
-/// What a day may take.
+/// Limits for a day.
 const MEMORY_BYTES_MAX: u64 = 300_000_000;
 const FILE_BYTES_MAX: u64 = 220_000_000;
 
-/// Counts what it takes.
+/// Counts the bytes written to it.
 #[derive(Default)]
 struct Length(u64);
 
@@ -38,8 +38,8 @@ impl Write for Length {
     }
 }
 
-/// The coarse buckets of an interval: latencies around 320 us, log-normal with a sigma of 0.5, so that they
-/// spread over four powers of two; counts differ from interval to interval as samples do.
+/// The coarse buckets of an interval: latencies around 320 us, log-normal with a sigma of 0.5, so that they spread over
+/// four powers of two; counts vary between intervals like samples.
 fn histogram(interval: u64) -> Vec<(u32, u64)> {
     let (mean, sigma) = ((320_000f64).ln(), 0.5);
     let mut state = interval;
@@ -114,7 +114,7 @@ fn plan(intervals: u64) -> TimeSpanPlan {
     }
 }
 
-/// Bytes of memory, from the record to its document, and bytes of that.
+/// Bytes of memory, from the record to its document, and bytes of the document.
 fn taken(intervals: u64) -> [u64; 2] {
     let span = TimeSpan {
         measure_latency: true,

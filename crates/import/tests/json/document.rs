@@ -1,10 +1,11 @@
-//! One whole document, and documents that are none.
+//! One whole document, and invalid documents.
 
 use crate::support::{measured, mix_run};
 use import::json::{ReadError, read};
+use model::ending::Ending;
 use model::figures::LatencyFigures;
 use model::note::Note;
-use model::result::{Ending, Implementation, RunResult};
+use model::result::{Implementation, RunResult};
 use model::units::UnixTime;
 use render::json::write;
 use std::ffi::OsString;
@@ -69,10 +70,7 @@ fn what_is_hard_to_write_survives() {
     result.profile.time_spans[0].targets[0].path.clone_from(&path);
     result.targets.facts.insert(
         path.clone(),
-        model::facts::TargetFacts {
-            resolved: None,
-            kind: model::facts::TargetKind::Unusable { what: "a directory".into() },
-        },
+        model::facts::TargetFacts::new(model::facts::TargetKind::Unusable { what: "a directory".into() }),
     );
     result.targets.environments.insert("other".into(), model::environment::TargetEnvironment::default());
     result.started_at = UnixTime::UNKNOWN;
@@ -112,7 +110,7 @@ fn documents_of_version_1_are_read() {
 #[test]
 fn what_is_no_result_is_told_as_what_it_is() {
     let text = written(&example());
-    // Where something begins: half a number is no number.
+    // Cut at the beginning of an object: a truncated number would be another number.
     let cut = text[..text.len() / 2].rfind('{').expect("it has objects");
     for (bytes, expected) in [
         ("", "it is not a result of this program: EOF"),

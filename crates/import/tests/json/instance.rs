@@ -1,8 +1,8 @@
-//! Documents made at random from the schema: every field of every type, whatever types there are.
+//! Random documents from the schema: every field of every type.
 
 use serde_json::{Map, Value, json};
 
-/// Deeper than this everything is as small as it may be.
+/// Depth from which all values are as small as possible.
 const DEPTH_MAX: u32 = 14;
 
 /// A source of choices.
@@ -107,7 +107,7 @@ fn object(root: &Value, schema: &Value, choices: &mut Choices, depth: u32) -> Ma
         object.insert("sda".to_owned(), instance(root, values, choices, depth + 1));
     }
     if object.contains_key("bytes_hex") {
-        // Only such paths are written like this.
+        // Only such paths are written in this form.
         object.insert("text".to_owned(), json!("caf\u{fffd}"));
         object.insert("bytes_hex".to_owned(), json!("636166e9"));
     }

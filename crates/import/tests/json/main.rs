@@ -1,4 +1,4 @@
-//! The JSON document: its form, and that nothing is lost in it.
+//! The JSON document: its form, and that it is lossless.
 
 mod a_day;
 mod document;

@@ -1,4 +1,4 @@
-//! Whatever the schema allows is read, and written again the same.
+//! All documents that the schema allows are read, and written again unchanged.
 
 use crate::instance::{Choices, instance};
 use import::json::read;
@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use render::json::{schema, write};
 use serde_json::Value;
 
-/// Without what follows from the rest: the messages of notes, the order of targets, summaries, metrics and levels of verdicts.
+/// The document without parts that follow from the rest: the messages of notes, the order of targets, summaries,
+/// metrics and levels of verdicts.
 fn essence(mut document: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
@@ -28,7 +29,7 @@ fn essence(mut document: Value) -> Value {
     strip(&mut document);
     let fields = document.as_object_mut().expect("a document is an object");
     fields.remove("targets");
-    // It is written anew.
+    // It is always generated.
     fields.remove("brief");
     document
 }

@@ -5,7 +5,7 @@ use sys::bpf::instruction::Operation::{Add, And, Or, ShiftLeft, ShiftRight, Subt
 use sys::bpf::instruction::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use sys::bpf::instruction::{Function, Instruction, Width, load_table, ret};
 
-/// Where on the stack keys and values are built.
+/// Offsets on the stack at which keys and values are built.
 const KEY: i16 = -16;
 const KEY_SECOND_WORD: i16 = -12;
 const KEY_SECOND_HALF: i16 = -8;
@@ -23,12 +23,12 @@ pub(super) const fn disk(word: u32) -> (u32, u32) {
     (word >> MINOR_BITS, word & ((1 << MINOR_BITS) - 1))
 }
 
-/// True if the second word of a key is about writes.
+/// True if the second word of a key counts writes.
 pub(super) const fn is_write(word: u32) -> bool {
     word >= WRITE
 }
 
-/// The bucket in it.
+/// The bucket in the second word of a key.
 pub(super) const fn bucket(word: u32) -> u32 {
     word % WRITE
 }
@@ -114,8 +114,8 @@ pub(super) fn at_completion(complete: &Tracepoint, requests: i32, buckets: i32) 
     Ok(code)
 }
 
-/// 0 or 1 in `R9` for reads or writes; others end the program. The kernel writes the kind as letters: `R`, `W`, and
-/// `F` before them for a flush.
+/// 0 or 1 in `R9` for reads or writes; others end the program. The kernel writes the kind as letters: `R`, `W`, and `F`
+/// before them for a flush.
 fn direction(rwbs: i16) -> Vec<Instruction> {
     let mut code = vec![
         Instruction::load(Width::Byte, R1, R6, rwbs),
@@ -132,7 +132,7 @@ fn direction(rwbs: i16) -> Vec<Instruction> {
 
 /// The bucket of the time in `R8`, in `R1`: four times its power of two, and the two bits below the highest.
 fn bucket_of_r8() -> Vec<Instruction> {
-    // So that there are two bits below the highest.
+    // So that there are always two bits below the highest.
     let mut code = vec![Instruction::set(R1, 4), Instruction::with_register(Or, R8, R1)];
     code.extend([Instruction::set(R1, 0), Instruction::move_register(R2, R8)]);
     for bits in [32, 16, 8, 4, 2, 1] {

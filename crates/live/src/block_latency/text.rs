@@ -40,7 +40,7 @@ fn total(counts: &Counts) -> u64 {
     counts.values().sum()
 }
 
-/// The upper edge of the bucket in which that part of the requests ends.
+/// The upper edge of the bucket that holds this percentile.
 fn percentile(counts: &Counts, per_mille: u64) -> u64 {
     let wanted = u128::from(total(counts)) * u128::from(per_mille);
     let mut seen = 0u128;

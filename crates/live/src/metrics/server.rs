@@ -1,4 +1,4 @@
-//! Serves one page over HTTP: what is asked is bounded in size and time, and anything but the page is refused.
+//! Serves one page over HTTP: requests are bounded in size and time, and any other path is refused.
 
 use super::text::RunMetrics;
 use std::collections::VecDeque;
@@ -13,24 +13,24 @@ use sys::readiness::{self, Wanted};
 /// The one path.
 const PATH: &str = "/metrics";
 
-/// What clients may send before they are refused.
+/// The longest request; longer ones are refused.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 const HEADERS_MAX: usize = 64;
 
-/// How long a client may take to ask, and to take the answer.
+/// Time that a client has for its request, and for reading the response.
 const CLIENT_TIME: Duration = Duration::from_secs(2);
 
-/// Clients at a time; another one takes the place of the oldest.
+/// Clients at a time; another one replaces the oldest.
 const CLIENTS_MAX: usize = 256;
 
-/// How long nobody need come.
+/// Longest wait of the server if there are no clients.
 const IDLE_TIME: Duration = Duration::from_hours(1);
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PLAIN_METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A server and what it serves.
+/// A server and its metrics.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -57,18 +57,18 @@ impl Server {
         Ok(Self { address, served })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Changes what is served.
+    /// Changes the metrics.
     pub fn update(&self, change: impl FnOnce(&mut RunMetrics)) {
         change(&mut self.served.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// Serves all clients in turn, as far as each can go on, so that those that do not ask keep nobody waiting.
+/// Serves all clients in turn, as far as each can proceed, so that slow ones delay nobody.
 fn serve(listener: &TcpListener, served: &Mutex<RunMetrics>, client_time: Duration) {
     let mut clients: Vec<Client> = Vec::new();
     loop {
@@ -79,7 +79,7 @@ fn serve(listener: &TcpListener, served: &Mutex<RunMetrics>, client_time: Durati
         let waited = readiness::any(&sources, until.saturating_duration_since(now));
         let accepted = accept_all(listener, &mut clients, client_time);
         if waited.and(accepted).is_err() {
-            // As when there are too many open files: it may pass.
+            // For example too many open files: it may pass.
             thread::sleep(Duration::from_millis(100));
         }
         clients.retain_mut(|client| client.go_on(served));
@@ -91,7 +91,7 @@ fn accept_all(listener: &TcpListener, clients: &mut Vec<Client>, client_time: Du
         let stream = match listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            // The client is gone already.
+            // The client has closed the connection already.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
             Err(error) => return Err(error),
         };
@@ -104,20 +104,20 @@ fn accept_all(listener: &TcpListener, clients: &mut Vec<Client>, client_time: Du
     }
 }
 
-/// A client, and how far it has come.
+/// A client and its progress.
 struct Client {
     stream: TcpStream,
-    /// How long it may take to ask, and to take the answer.
+    /// Time that it has for its request, and for reading the response.
     patience: Duration,
-    /// When its time is over.
+    /// Its deadline.
     until: Instant,
     state: State,
 }
 
 enum State {
-    /// What it has sent so far.
+    /// The received part of its request.
     Asking(Vec<u8>),
-    /// What it has not taken yet.
+    /// The unsent part of the response.
     Answering(VecDeque<u8>),
 }
 
@@ -129,7 +129,7 @@ impl Client {
         }
     }
 
-    /// Goes on until it would have to wait; false if it is done with. What a client does wrong is its own business.
+    /// Proceeds until it would have to wait; false if the client is done. Errors of a client are ignored.
     fn go_on(&mut self, served: &Mutex<RunMetrics>) -> bool {
         loop {
             let is_late = Instant::now() >= self.until;
@@ -184,13 +184,13 @@ fn answer(request: &Request, served: &Mutex<RunMetrics>) -> Vec<u8> {
 }
 
 enum Request {
-    /// In the form that the client knows.
+    /// In the format that the client accepts.
     Page { open_metrics: bool },
-    /// The status that it is answered with.
+    /// The status of the response.
     Other(&'static str),
 }
 
-/// Reads more of what a client asks; gives the request once it is whole, or too long.
+/// Reads more of a client's request; returns the request once it is complete, or too long.
 fn read_more(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<Option<Request>> {
     let mut part = [0; 2048];
     let room = part.len().min(REQUEST_BYTES_MAX - bytes.len());
@@ -203,7 +203,7 @@ fn read_more(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<Option<R
     Ok(parse(bytes).or_else(|| is_full.then_some(Request::Other("431 Request Header Fields Too Large"))))
 }
 
-/// What is asked; `None` if the request is not complete.
+/// The request; `None` if it is not complete.
 fn parse(bytes: &[u8]) -> Option<Request> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
@@ -234,12 +234,12 @@ mod tests {
 
     fn ask(server: &Server, request: &[u8]) -> String {
         let mut client = TcpStream::connect(server.address()).expect("it listens");
-        // Far beyond what any machine needs: a server that does not answer fails the test instead of holding it up.
+        // Far more than any machine needs: a server that does not answer fails the test instead of blocking it.
         client.set_read_timeout(Some(Duration::from_mins(5))).expect("our own socket");
-        // The server may have given up already.
+        // The server may have closed the connection already.
         let _ = client.write_all(request);
         let mut answer = String::new();
-        // A server that refused what it has not read resets the connection; what came before is kept.
+        // A server that refused an unread request resets the connection; what was received before is kept.
         let _ = client.read_to_string(&mut answer);
         answer
     }
@@ -278,7 +278,7 @@ mod tests {
         assert!(ask(&server, b"GET /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200"));
     }
 
-    /// A server for one test; its clients have as long as that test says.
+    /// A server for one test, with the given time limit for clients.
     fn patient(client_time: Duration) -> Server {
         let here = "127.0.0.1:0".parse().expect("an address");
         Server::start_with_patience(here, RunMetrics::default(), client_time).expect("a free port")
@@ -286,14 +286,14 @@ mod tests {
 
     #[test]
     fn clients_that_do_not_ask_keep_nobody_waiting() {
-        // Served one after the other, nobody would be answered before the silent ones have had their hour.
+        // Served one after the other, no client would be answered before the silent ones have had their hour.
         let server = patient(Duration::from_hours(1));
         let connect = || TcpStream::connect(server.address()).expect("it listens");
         let silent: Vec<TcpStream> = (0..CLIENTS_MAX + 50).map(|_| connect()).collect();
         for _ in 0..20 {
             assert!(ask(&server, b"GET /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200"));
         }
-        // The oldest have made room, the newest are still there.
+        // The oldest have been replaced, the newest are still there.
         let has_ended = |mut client: &TcpStream| {
             client.set_nonblocking(true).expect("our own socket");
             !matches!(client.read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)

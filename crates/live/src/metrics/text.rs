@@ -1,4 +1,4 @@
-//! What was counted since the program began, as `OpenMetrics` text.
+//! Counters since the program began, as `OpenMetrics` text.
 
 use model::live::{LivePhase, LiveTally};
 use model::printable::metric_label;
@@ -34,7 +34,7 @@ impl Direction {
     }
 }
 
-/// Everything that is served.
+/// All metrics of the page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunMetrics {
     /// The program's version.
@@ -43,7 +43,7 @@ pub struct RunMetrics {
     pub time_span: u64,
     /// The phase; `None` between timespans.
     pub phase: Option<LivePhase>,
-    /// What is left of it, in seconds.
+    /// Seconds left in the phase.
     pub left_s: f64,
     /// By path and direction.
     pub targets: BTreeMap<(String, Direction), TargetMetrics>,
@@ -51,7 +51,7 @@ pub struct RunMetrics {
     pub waited_for: BTreeMap<&'static str, TargetMetrics>,
 }
 
-/// What was done to one target in one direction.
+/// I/O of one target in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetMetrics {
     ios: u64,
@@ -61,7 +61,7 @@ pub struct TargetMetrics {
 }
 
 impl TargetMetrics {
-    /// Adds what was counted since the last time.
+    /// Adds the I/O since the last time.
     pub fn add(&mut self, phase: LivePhase, counted: &LiveTally) {
         self.ios = self.ios.saturating_add(counted.ios);
         self.bytes = self.bytes.saturating_add(counted.bytes);
@@ -87,12 +87,12 @@ impl RunMetrics {
         let mut registry = Registry::with_prefix("diskspd");
         registry.register_collector(Box::new(self.clone()));
         let mut text = String::new();
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = encode(&mut text, &registry);
         text
     }
 
-    /// As Prometheus' older text, which has no units, no end, and counters by the names of their samples.
+    /// As Prometheus' older text format, which has no units, no end marker, and counters by the names of their samples.
     pub fn plain_text(&self) -> String {
         let mut plain = String::new();
         let text = self.text();
@@ -124,7 +124,7 @@ impl RunMetrics {
 
 impl Collector for RunMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // A gauge, as is usual: what reads the older text knows no type for it.
+        // A gauge, as is usual: the older text format has no info type.
         let mut build = encoder.encode_descriptor(
             "build_info",
             "Always 1; the program's version is in the labels",

@@ -1,4 +1,4 @@
-//! What the screens have in common: styles, and bars that show a course.
+//! Common parts of the screens: styles, and bar charts.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -6,7 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Sparkline};
 
-/// What things look like. Without colours bold and reverse say the same.
+/// Styles. Without colours bold and reverse replace them.
 pub(crate) struct Look {
     pub(crate) heading: Style,
     pub(crate) sorted: Style,
@@ -29,10 +29,10 @@ impl Look {
     }
 }
 
-/// Lines of a chart at most: more would tell nothing more.
+/// The maximum height of a chart in lines: more would show nothing more.
 const CHART_LINES_MAX: u16 = 8;
 
-/// The height of four charts in so many lines: at least one for each, and the same for all.
+/// The height of four charts in this number of lines: at least one for each, and the same for all.
 pub(crate) fn charts_height(lines: u16) -> u16 {
     4 * (lines / 4).clamp(1, CHART_LINES_MAX)
 }
@@ -43,7 +43,7 @@ pub(crate) fn equal_parts(area: Rect, count: usize) -> impl Iterator<Item = Rect
     (0..).take(count).map(move |index: u16| Rect { y: area.y + index * height, height, ..area })
 }
 
-/// A line with a name, what it is now, its course, and the most of what is seen of that.
+/// A line with a name, the current value, its history, and the maximum of the visible part.
 pub(crate) fn draw_chart(
     frame: &mut Frame<'_>,
     (name, in_words): (&str, fn(f64) -> String),
@@ -62,7 +62,7 @@ pub(crate) fn draw_chart(
     frame.render_widget(Paragraph::new(Span::styled(format!(" max {max:>8}"), look.quiet)), right);
 }
 
-/// A box with a title above all else, as wide as it is asked to be if there is room.
+/// A box with a title on top of everything, `width` wide if there is room.
 pub(crate) fn draw_help(frame: &mut Frame<'_>, title: &'static str, text: &[&'static str], width: u16, look: &Look) {
     let screen = frame.area();
     let (width, height) = (screen.width.min(width), screen.height.min(text.len() as u16 + 2));
@@ -85,7 +85,7 @@ pub(crate) fn draw_trend(frame: &mut Frame<'_>, values: impl DoubleEndedIterator
 
 /// One bar for each value, at the right edge; one of `max` has the whole height.
 pub(crate) fn draw_bars(frame: &mut Frame<'_>, values: &[f64], max: f64, area: Rect, look: &Look) {
-    // Eighths of a line are all that can be seen; more digits keep small figures from becoming nothing.
+    // A bar is resolved to eighths of a line; more digits keep small values from becoming nothing.
     let bars: Vec<u64> = values.iter().map(|value| (value / max * 1000.0) as u64).collect();
     let left = area.width - u16::try_from(bars.len()).unwrap_or(area.width).min(area.width);
     let area = Rect { x: area.x + left, width: area.width - left, ..area };

@@ -1,7 +1,6 @@
-//! Full-screen views in a terminal: of a run, and of what block devices do.
+//! Full-screen views in a terminal: of a run, and of block devices.
 
 mod look;
 pub mod monitor;
 pub mod run;
 pub mod terminal;
-mod words;

@@ -1,7 +1,7 @@
-//! A terminal as a screen: taken over when a view begins, and given back however the view ends.
+//! Full-screen use of a terminal: taken over when a view begins, and restored however the view ends.
 //!
-//! It is given back when the [`Screen`] is dropped and, before its message is printed, at a panic of any
-//! thread. Signals set flags elsewhere; whoever draws looks at them and drops the screen.
+//! It is restored when the [`Screen`] is dropped and, before its message is printed, at a panic of any thread. Signals
+//! set flags elsewhere; the drawing thread checks them and drops the screen.
 
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
@@ -22,17 +22,17 @@ use sys::readiness::{Readiness, readable};
 /// A whole screen of wide cells with attributes goes to the terminal in one write.
 const FRAME_BYTES: usize = 64 << 10;
 
-/// Which of our streams is the terminal.
+/// The stream that is the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
     Stdout,
-    /// Standard error: stdout may be a file meanwhile.
+    /// Standard error: stdout may be a file.
     Stderr,
 }
 
 impl Stream {
-    /// True if a person may be looking at it.
+    /// True if a user may be looking at it.
     pub fn is_terminal(self) -> bool {
         match self {
             Self::Stdout => io::stdout().is_terminal(),
@@ -48,25 +48,25 @@ impl Stream {
     }
 }
 
-/// What came from the keyboard's side.
+/// An input event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A key was pressed.
     Key(Key),
-    /// The terminal is gone; nobody looks any more.
+    /// The terminal is gone.
     Gone,
 }
 
-/// A key, as far as views tell keys apart.
+/// A key, as far as views distinguish keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// It stands for this character.
+    /// A character.
     Character(char),
     /// Return.
     Enter,
     /// Escape.
     Escape,
-    /// Deletes the character before.
+    /// The key that deletes the character before.
     Backspace,
     /// Tabulator.
     Tab,
@@ -86,12 +86,12 @@ pub enum Key {
     Home,
     /// To the end.
     End,
-    /// Ctrl+C, which is a key and no signal while the screen is ours.
+    /// Ctrl+C, which is a key and no signal in raw mode.
     Interrupt,
 }
 
 impl Key {
-    /// True if it ends what is shown, on every screen; where text is typed, letters are text.
+    /// True if it quits the view, on every screen; where text is typed, letters are text.
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Interrupt | Self::Character('q' | 'Q'))
     }
@@ -123,7 +123,7 @@ impl Key {
     }
 }
 
-/// Where keys come from: standard input, or the terminal where that is something else.
+/// Source of keys: standard input, or the terminal where that is something else.
 struct Keyboard(File);
 
 impl Keyboard {
@@ -140,8 +140,8 @@ impl Keyboard {
         readable(&self.0, timeout)
     }
 
-    /// Keys that crossterm left lying: when a key and a new size of the terminal come together, it takes the
-    /// size and does not look for the key before the next one.
+    /// Keys that crossterm left unread: when a key and a new size of the terminal arrive together, it returns the size
+    /// and does not read the key before the next one.
     fn left_behind(&self) -> io::Result<Vec<Key>> {
         let mut bytes = [0; 64];
         if self.wait(Duration::ZERO)? != Readiness::Readable {
@@ -152,7 +152,7 @@ impl Keyboard {
     }
 }
 
-/// The keys that every terminal sends alike. Others are lost: it happens seldom, and people press again.
+/// The keys that every terminal encodes alike. Others are lost: it happens seldom, and users press again.
 fn plain_keys(bytes: &[u8]) -> Vec<Key> {
     match bytes {
         b"\x1b" => vec![Key::Escape],
@@ -176,8 +176,8 @@ fn plain_key(byte: u8) -> Option<Key> {
     })
 }
 
-/// The way to the terminal while it is ours. Afterwards nothing passes: ratatui gives the cursor back once more,
-/// and panics if that fails and stderr is gone with the terminal.
+/// Output to the terminal while the screen is active. Afterwards it is discarded: ratatui restores the cursor once
+/// more, and panics if that fails and stderr is gone with the terminal.
 struct Output {
     stream: Stream,
     writer: Box<dyn Write + Send>,
@@ -193,7 +193,7 @@ impl Write for Output {
     }
 }
 
-/// The terminal while it is ours. There can be one at a time.
+/// The active full screen. There can be one at a time.
 pub struct Screen {
     terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Output>>>,
     keyboard: Keyboard,
@@ -201,12 +201,12 @@ pub struct Screen {
     typed: VecDeque<Key>,
 }
 
-/// Whether a screen is to be given back, and on which stream.
+/// True while a screen must be restored, by stream.
 static ON_STDOUT: AtomicBool = AtomicBool::new(false);
 static ON_STDERR: AtomicBool = AtomicBool::new(false);
 
 impl Screen {
-    /// Takes the terminal over: what was on it comes back at the end.
+    /// Takes over the terminal; its content is restored at the end.
     ///
     /// # Errors
     ///
@@ -230,23 +230,23 @@ impl Screen {
         }
     }
 
-    /// Draws one picture, in the size that the terminal has now; what did not change is not sent again.
+    /// Draws one frame, in the current size of the terminal; unchanged cells are not sent again.
     ///
     /// # Errors
     ///
-    /// If the terminal takes nothing more.
+    /// If writing to the terminal fails.
     pub fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(picture).map(|_| ())
     }
 
-    /// True if the terminal has another size than the last picture.
+    /// True if the size of the terminal differs from that of the last frame.
     pub fn was_resized(&mut self) -> bool {
         let drawn = self.terminal.get_frame().area().as_size();
         self.terminal.size().is_ok_and(|size| size != drawn)
     }
 
-    /// Waits for a key, at most `timeout`. A signal ends the wait early, that of a new size too: draw again
-    /// and look at your flags whenever it returns.
+    /// Waits for a key, at most `timeout`. A signal ends the wait early, that of a new size too: draw again and check
+    /// the flags whenever it returns.
     ///
     /// # Errors
     ///
@@ -255,7 +255,7 @@ impl Screen {
         if let Some(key) = self.typed.pop_front() {
             return Ok(Some(Event::Key(key)));
         }
-        // Asked here and not of crossterm, which reads a terminal that is gone again and again for ever.
+        // Waited for here and not by crossterm, which retries reading a terminal that is gone for ever.
         match self.keyboard.wait(timeout)? {
             Readiness::Nothing => return Ok(None),
             Readiness::HungUp => return Ok(Some(Event::Gone)),
@@ -294,7 +294,7 @@ fn give_back() {
     }
 }
 
-/// A panic's message would go to the screen that is about to vanish.
+/// The message of a panic would go to the screen that is about to vanish.
 fn give_back_at_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

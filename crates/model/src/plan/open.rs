@@ -25,7 +25,7 @@ pub struct OpenPlan {
 }
 
 impl OpenPlan {
-    /// What a timespan says of one of its targets.
+    /// How a timespan opens one of its targets.
     pub fn new(span: &TimeSpan, target: &Target) -> Self {
         Self {
             // A mapping must be readable to be written.
@@ -40,7 +40,7 @@ impl OpenPlan {
         }
     }
 
-    /// True if writes end in the page cache, from where the kernel writes them when it likes.
+    /// True if writes end in the page cache, from where the kernel writes them later.
     pub const fn is_written_back(&self) -> bool {
         !self.direct && !self.write_through
     }

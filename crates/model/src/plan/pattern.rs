@@ -33,7 +33,7 @@ pub enum Pattern {
     Append {
         /// The area: the file when it is full.
         area: Area,
-        /// What follows then.
+        /// The action when the file is full.
         rotation: Rotation,
     },
     /// All threads of the target claim offsets from one counter.
@@ -95,7 +95,7 @@ impl Pattern {
         }
     }
 
-    /// How its file is begun anew, if it appends to one that is emptied when it is full.
+    /// How its file is rotated, if it appends to one that is emptied when it is full.
     pub fn empties_file(&self) -> Option<Rotation> {
         match self {
             Self::Append { rotation, .. } => Some(*rotation).filter(|rotation| rotation.empties_file()),

@@ -1,10 +1,10 @@
-//! What threads do to each target, and which part of it they may touch.
+//! I/O of the threads on each target, and the part of it that they may access.
 
 use super::{Area, EngineKind, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use crate::operation::Operation;
 use std::ops::Range;
 
-/// What the threads of a timespan do to each target, sorted once: there may be thousands of both.
+/// I/O of a timespan's threads on each target, sorted once: there may be thousands of both.
 #[derive(Debug, Default)]
 pub struct TargetWork<'a> {
     /// In the order of targets, then of threads.
@@ -12,7 +12,7 @@ pub struct TargetWork<'a> {
 }
 
 impl TimeSpanPlan {
-    /// What the threads do, by target.
+    /// I/O of the threads, by target.
     pub fn target_work(&self) -> TargetWork<'_> {
         let works = self.workers.iter().flat_map(|worker| worker.targets.iter().map(move |work| (worker, work)));
         let mut all: Vec<_> = works.collect();
@@ -22,20 +22,19 @@ impl TimeSpanPlan {
 }
 
 impl<'a> TargetWork<'a> {
-    /// The threads that use a target, and what each does to it.
+    /// The threads that use a target, each with its I/O on it.
     fn users(&self, target: usize) -> &[(&'a WorkerPlan, &'a WorkerTarget)] {
         let start = self.all.partition_point(|(_, work)| work.target < target);
         let length = self.all[start..].partition_point(|(_, work)| work.target == target);
         &self.all[start..start + length]
     }
 
-    /// What each thread does to a target.
+    /// I/O of each thread on a target.
     pub fn of(&self, target: usize) -> impl Iterator<Item = &'a WorkerTarget> {
         self.users(target).iter().map(|(_, work)| *work)
     }
 
-    /// The part of a target that the threads may touch, from the first byte to the last; `None` = no
-    /// thread uses it.
+    /// The part of a target that the threads may access, from the first byte to the last; `None` = no thread uses it.
     pub fn used_bytes(&self, target: usize) -> Option<Range<u64>> {
         self.of(target).map(WorkerTarget::used_bytes).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
     }
@@ -57,7 +56,7 @@ impl<'a> TargetWork<'a> {
 }
 
 impl WorkerTarget {
-    /// The part of its target that the thread may touch.
+    /// The part of its target that the thread may access.
     pub fn used_bytes(&self) -> Range<u64> {
         let Area { base_bytes, size_bytes, .. } = *self.pattern.area();
         base_bytes..base_bytes.saturating_add(size_bytes)
@@ -67,30 +66,12 @@ impl WorkerTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Assignment, Content, EnginePlan, Pace, Pattern};
-    use crate::profile::IoPriority;
+    use crate::plan::{Assignment, EnginePlan};
 
     /// A thread that uses a part of a target.
     fn worker(target: usize, base_bytes: u64, size_bytes: u64, write_percent: u32, kind: EngineKind) -> WorkerPlan {
         let area = Area { base_bytes, size_bytes, alignment_bytes: 4096, positions: 1 };
-        let work = WorkerTarget {
-            target,
-            relative_thread: 0,
-            slots: 1,
-            weight: 1,
-            block_bytes: 4096,
-            sizes: None,
-            pattern: Pattern::Sequential { area, start_bytes: 0 },
-            write_percent,
-            discard_percent: 0,
-            write_zeroes_percent: 0,
-            content: Content::Ramp,
-            pace: Pace::Unlimited,
-            mapped: None,
-            priority: IoPriority::Normal,
-            large_pages: false,
-            effective_distribution: None,
-        };
+        let work = WorkerTarget { target, write_percent, ..WorkerTarget::example(area) };
         WorkerPlan {
             thread: 0,
             cpu: None,

@@ -14,14 +14,14 @@ pub struct Append {
     /// Length at which a file is full.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// What follows when a file is full.
+    /// The action when a file is full.
     pub rotation: Rotation,
     /// The target itself is the file of its only thread; otherwise its path followed by `.0`, `.1`, ..., one for each
     /// thread.
     pub is_single: bool,
 }
 
-/// What follows when a file that a thread appends to is full.
+/// The action when a file that a thread appends to is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -41,7 +41,7 @@ impl Rotation {
         !matches!(self, Self::Recycle)
     }
 
-    /// The word behind the size.
+    /// The word after the size.
     const fn word(self) -> Option<&'static str> {
         match self {
             Self::Truncate => None,
@@ -54,7 +54,7 @@ impl Rotation {
 /// The word for [`Append::is_single`].
 const SINGLE: &str = "single";
 
-/// What `--append` takes.
+/// Values of `--append`.
 const EXPECTED: &str = "a size such as 64M (units: K, M, G, T), which may be followed by ',preallocate' or ',recycle', \
                         and by ',single'";
 
@@ -66,7 +66,7 @@ impl Default for Append {
 }
 
 impl Append {
-    /// Reads what the option takes: nothing, `64M`, `64M,preallocate`.
+    /// Parses the value of the option: nothing, `64M`, `64M,preallocate`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut append = Self::default();
         if text.is_empty() {
@@ -130,7 +130,7 @@ impl Profile {
 impl Target {
     /// True if it stands for a file of each of its threads.
     fn is_split(&self) -> bool {
-        // Of more threads none is started.
+        // If there are more threads, none is started.
         let is_possible = (1..=TARGETS_MAX).contains(&(self.threads as usize)) && !self.is_template();
         is_possible && self.append.is_some_and(|append| !append.is_single)
     }

@@ -37,7 +37,7 @@ impl From<u32> for OfferedRate {
 }
 
 impl OfferedRate {
-    /// Reads what `--rate` takes: `5000`, `1000..50000`.
+    /// Parses the value of `--rate`: `5000`, `1000..50000`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let iops = |text: &str| {
             let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -115,11 +115,11 @@ pub struct RateBursts {
     pub factor: Millionths,
 }
 
-/// What `--rate-process` takes.
+/// Values of `--rate-process`.
 const EXPECTED: &str = "constant, poisson or bursts:<on>,<off>,<factor>, as in bursts:100ms,900ms,5";
 
 impl RateProcess {
-    /// Reads what the option takes.
+    /// Parses the value of the option.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             None if text == "constant" => Ok(Self::Constant),
@@ -129,7 +129,7 @@ impl RateProcess {
         }
     }
 
-    /// What is wrong with it, if it was not read by [`parse`](Self::parse).
+    /// The fault of a value that was not read by [`parse`](Self::parse), if it has one.
     pub fn fault(self) -> Option<String> {
         match self {
             Self::Constant | Self::Poisson => None,

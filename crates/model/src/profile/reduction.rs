@@ -1,4 +1,4 @@
-//! `--compress`, `--dedupe`: how much smaller storage can make what is written.
+//! `--compress`, `--dedupe`: written data that storage can reduce.
 
 use crate::units::Millionths;
 use serde::{Deserialize, Serialize};
@@ -22,15 +22,15 @@ impl Reduction {
     /// Blocks are compressed and repeated by this many bytes.
     pub const BLOCK_BYTES: u64 = 4096;
 
-    /// The largest ratio: beyond it zstd, LZ4 and gzip differ by more than 5 % from what is asked for, as they take 3 to 20
-    /// bytes for the zeros of a block.
+    /// The largest ratio: beyond it zstd, LZ4 and gzip differ by more than 5 % from the requested one, as they take 3
+    /// to 20 bytes for the zeros of a block.
     pub const RATIO_MAX: Millionths = Millionths(15 * Millionths::ONE.0);
 
     /// The largest ratio with `--verify`, whose headers and marks do not compress.
     pub const RATIO_MAX_VERIFIED: Millionths = Millionths(4 * Millionths::ONE.0);
 
-    /// Writes must be multiples of so many bytes for the ratio to hold: what is smaller has fewer random bytes than
-    /// compressors take for the zeros.
+    /// Writes must be multiples of this number of bytes for the ratio to hold: smaller ones have fewer random bytes
+    /// than compressors take for the zeros.
     pub fn write_multiple_bytes(self) -> u64 {
         match self.compress_ratio.0 / Millionths::ONE.0 {
             0..=1 => 1,
@@ -42,7 +42,7 @@ impl Reduction {
     /// Data that is neither compressible nor repeated.
     pub const NONE: Self = Self { compress_ratio: Millionths::ONE, dedupe_percent: 0 };
 
-    /// Reads the ratio that `--compress` takes: `2`, `1.5`. Earlier versions took up to 100; their results and marks stay
+    /// Parses the ratio of `--compress`: `2`, `1.5`. Earlier versions took up to 100; their results and marks stay
     /// readable, and a load with such a ratio is refused when it is checked.
     pub fn parse_ratio(text: &str) -> Result<Millionths, String> {
         let ratio = Millionths::parse(text).filter(|ratio| (Millionths::ONE..=RATIO_READ_MAX).contains(ratio));
@@ -56,7 +56,7 @@ impl Reduction {
         (Millionths::ONE..=Self::RATIO_MAX).contains(&ratio)
     }
 
-    /// Reads what [`fmt::Display`] writes.
+    /// Parses the form that [`fmt::Display`] writes.
     pub fn parse(text: &str) -> Option<Self> {
         let (ratio, percent) = text.strip_prefix("compress:")?.split_once(",dedupe:")?;
         let compress_ratio = Self::parse_ratio(ratio).ok()?;

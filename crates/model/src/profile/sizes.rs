@@ -46,7 +46,7 @@ impl SizeMix {
     ///
     /// # Errors
     ///
-    /// What is wrong, and what would be right.
+    /// The fault, and the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let shares = text.split(':').map(share).collect::<Result<Vec<_>, _>>()?;
         if shares.len() > SIZES_MAX {

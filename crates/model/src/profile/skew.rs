@@ -49,12 +49,12 @@ impl SkewLaw {
     }
 }
 
-/// What `--skew` takes.
+/// Values of `--skew`.
 const EXPECTED: &str = "zipf:<exponent above 0, up to 4> or pareto:<fraction above 0, below 0.5>, with at most six \
                         decimal places; append ',contiguous' to place the hottest positions next to each other";
 
 impl Skew {
-    /// Reads what the option takes: `zipf:1.1`, `pareto:0.2,contiguous`.
+    /// Parses the value of the option: `zipf:1.1`, `pareto:0.2,contiguous`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let parse = || {
             let (law, place) = text.split_once(',').unwrap_or((text, "scattered"));
@@ -71,7 +71,7 @@ impl Skew {
         parse().ok_or_else(|| format!("'{text}' is not a skew (expected: {EXPECTED})"))
     }
 
-    /// What is wrong with it, if it was not read by [`parse`](Self::parse).
+    /// The fault of a value that was not read by [`parse`](Self::parse), if it has one.
     pub fn fault(self) -> Option<String> {
         (!self.law.admits(self.parameter)).then(|| format!("--skew={self} is out of range (expected: {EXPECTED})"))
     }

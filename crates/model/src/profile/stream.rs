@@ -14,7 +14,7 @@ const LENGTH_MAX: usize = 32;
 pub struct StreamName(String);
 
 impl StreamName {
-    /// Reads a name, or says what is wrong with it.
+    /// Parses a name.
     ///
     /// # Errors
     ///

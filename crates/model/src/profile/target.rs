@@ -2,6 +2,7 @@
 
 use super::{Append, Reduction, Rotation, SizeMix, Skew, StreamName};
 use crate::operation::{Operation, Shares};
+use crate::tier::Tier;
 use crate::units::{Bytes, Millionths};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -11,12 +12,14 @@ use std::path::PathBuf;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     /// Path as the user wrote it; may be a template (`*1`).
-    #[serde(with = "crate::path")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    #[serde(with = "crate::path::One")]
     pub path: PathBuf,
     /// `--stream`: results have figures for each; targets of one name are one stream.
     #[serde(default)]
     pub stream: Option<StreamName>,
+    /// `--expect-tier`: the media that the target is expected to be on.
+    #[serde(default)]
+    pub expected_tier: Option<Tier>,
     /// `-b`.
     #[serde(rename = "block_size_bytes")]
     pub block_size: Bytes,
@@ -80,6 +83,12 @@ pub struct Target {
     pub cache_mode: CacheMode,
     /// `-Sw`.
     pub write_through: bool,
+    /// `--dontcache`.
+    #[serde(default)]
+    pub dont_cache: bool,
+    /// `--atomic`.
+    #[serde(default)]
+    pub atomic_writes: bool,
     /// `-Sm`.
     pub memory_mapped: bool,
     /// `-N`.
@@ -125,6 +134,7 @@ impl Target {
         Self {
             path: path.into(),
             stream: None,
+            expected_tier: None,
             block_size: Bytes::from_kib(64),
             base_offset: Bytes(0),
             max_offset: Bytes(0),
@@ -150,6 +160,8 @@ impl Target {
             throughput: Throughput::Unlimited,
             cache_mode: CacheMode::Cached,
             write_through: false,
+            dont_cache: false,
+            atomic_writes: false,
             memory_mapped: false,
             flush: None,
             bypass_io: None,
@@ -176,7 +188,7 @@ impl Target {
         }
     }
 
-    /// How many I/Os do what.
+    /// Shares of the operations in all I/Os.
     pub fn shares(&self) -> Shares {
         Shares {
             discard_percent: self.discard_percent.unwrap_or(0),
@@ -232,7 +244,7 @@ impl Target {
         }
     }
 
-    /// How much smaller storage can make what is written, if the profile says so.
+    /// Reduction of the written data by storage, if the profile requests it.
     pub fn reduction(&self) -> Option<Reduction> {
         (self.compress_ratio.is_some() || self.dedupe_percent.is_some()).then(|| Reduction {
             compress_ratio: self.compress_ratio.unwrap_or(Reduction::NONE.compress_ratio),
@@ -240,7 +252,7 @@ impl Target {
         })
     }
 
-    /// The option that asks for such data, if one does.
+    /// The option that requests such data, if one does.
     pub fn reduction_option(&self) -> Option<&'static str> {
         let options = [("--compress", self.compress_ratio.is_some()), ("--dedupe", self.dedupe_percent.is_some())];
         options.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
@@ -292,7 +304,7 @@ impl Distribution {
         }
     }
 
-    /// Gives the I/Os that are left to what is left of the target, as `DiskSpd` does.
+    /// Assigns the remaining I/Os to the rest of the target, as `DiskSpd` does.
     pub fn complete(&mut self) {
         let listed: u64 = self.ranges().iter().map(|range| u64::from(range.io_percent)).sum();
         let io_percent = 100_u64.saturating_sub(listed) as u32;

@@ -5,15 +5,16 @@ use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, PATH_BYTES_MAX, TARGE
 use crate::operation::Operation;
 use crate::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use crate::profile::{CacheMode, Distribution, Reduction, Target, Throughput, TimeSpan};
+use crate::rw_flags::RwFlags;
 use crate::units::{Bytes, counted};
 use std::path::PathBuf;
 
-/// True if two targets say the same about everything but the path.
+/// True if two targets have the same settings apart from the path.
 pub(super) fn is_twin(a: &Target, b: &Target) -> bool {
     *a == Target { path: a.path.clone(), ..b.clone() }
 }
 
-/// Everything that does not depend on the path.
+/// Checks that do not depend on the path.
 pub(super) fn check_settings(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     check_counts(span, target, report);
     check_rates(span, target, report);
@@ -33,11 +34,12 @@ pub(super) fn check_settings(span: &TimeSpan, target: &Target, report: &mut Repo
     check_reduction(span, target, report);
     check_without_data(span, target, report);
     check_memory_mapped(span, target, report);
+    check_rw_flags(target, report);
     check_bypass(target, report);
     check_bounds(target, report);
 }
 
-/// What only a real run minds about the path.
+/// Checks of the path that matter only in a run.
 pub(super) fn check_path(target: &Target, report: &mut Report<'_>) {
     if target.path == PathBuf::new() {
         report.error("empty target path; give the path of a file or device");
@@ -56,7 +58,7 @@ pub(super) fn check_path(target: &Target, report: &mut Report<'_>) {
     }
 }
 
-/// What Linux cannot do in a run, whatever `DiskSpd` allows.
+/// Transfers that Linux cannot do in a run, whatever `DiskSpd` allows.
 pub(super) fn check_transfers(target: &Target, report: &mut Report<'_>) {
     let bytes = target.largest_io_bytes();
     if (TRANSFER_BYTES_MAX + 1..=BLOCK_SIZE_BYTES_MAX).contains(&bytes) {
@@ -101,7 +103,7 @@ fn check_rates(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     }
 }
 
-/// What a pool of threads with its own queue depth (`-F` with `-O`) excludes, and what needs it.
+/// Options that a pool of threads with its own queue depth (`-F` with `-O`) excludes, and options that need it.
 fn check_pool(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     if !span.is_pool_with_requests() {
         if !target.thread_targets.is_empty() {
@@ -165,7 +167,7 @@ fn check_sequential(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
             report.warning("-si is ignored: there is only one thread per target");
         }
     } else if several_threads && !has_stride && target.append.is_none() {
-        // DiskSpd's words, which scripts look for.
+        // DiskSpd's wording, which scripts search for.
         report.warning("target access pattern will not be sequential, consider -si");
     } else if !several_threads && has_stride {
         report.error("-T has no effect unless several threads per target are used (-t, -F)");
@@ -190,7 +192,7 @@ fn check_skew(target: &Target, report: &mut Report<'_>) {
     }
 }
 
-/// What a file that is only ever written at its end excludes.
+/// Options that a file that is only ever written at its end excludes.
 fn check_append(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     let Some(append) = target.append else { return };
     let stride = target.alignment.filter(|&stride| stride > Bytes(0) && stride != target.block_size);
@@ -271,7 +273,7 @@ fn check_ratio(span: &TimeSpan, target: &Target, reduction: Reduction, report: &
     }
 }
 
-/// Data that reduces excludes everything else that says what is written.
+/// Data that reduces excludes all other options that set the content of writes.
 fn check_reduction(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     let (Some(reduction), Some(option)) = (target.reduction(), target.reduction_option()) else { return };
     check_ratio(span, target, reduction, report);
@@ -306,7 +308,7 @@ fn check_reduction(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     }
 }
 
-/// What several sizes exclude: everything that counts in blocks.
+/// Options that several sizes exclude: all that count in blocks.
 fn check_sizes(target: &Target, report: &mut Report<'_>) {
     let Some(option) = target.sizes_option() else { return };
     for bytes in target.io_sizes() {
@@ -356,6 +358,25 @@ fn check_memory_mapped(span: &TimeSpan, target: &Target, report: &mut Report<'_>
         }
     } else if target.flush.is_some() {
         report.error("a flush mode (-N) can only be used with memory mapped I/O (-Sm)");
+    }
+}
+
+/// Options that flags of single reads and writes exclude.
+fn check_rw_flags(target: &Target, report: &mut Report<'_>) {
+    for flag in RwFlags::from_target(target).iter() {
+        let option = flag.option;
+        if target.memory_mapped {
+            report.error(format!("{option} cannot be used with -Sm: memory mapped I/O makes no system calls"));
+        } else if flag.is_direct && target.cache_mode != CacheMode::Unbuffered {
+            report.error(format!("{option} needs direct I/O; add -Su or -Sh"));
+        } else if !flag.is_direct && target.cache_mode != CacheMode::Cached {
+            report.error(format!(
+                "{option} cannot be used with -Su, -Sh or -Sr: direct I/O does not use the page cache; leave one out"
+            ));
+        }
+        if let Some(operation) = flag.operation.filter(|&operation| !target.shares().does(operation)) {
+            report.error(format!("{option} needs {}, but the load has none (-w)", operation.plural()));
+        }
     }
 }
 

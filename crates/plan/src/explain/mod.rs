@@ -1,4 +1,4 @@
-//! What `diskspd --plan` prints: the plan in words, with the reasons.
+//! The output of `diskspd --plan`: the plan in words, with the reasons.
 
 mod pattern;
 mod threads;
@@ -73,7 +73,7 @@ fn explain_time_span(number: usize, plan: &TimeSpanPlan, facts: &Facts, out: &mu
     explain_memory(plan, facts, out)
 }
 
-/// The bytes of each kind, where the pace decides how many I/Os there are, and they differ.
+/// The bytes of each kind, if the pace determines the number of I/Os, and they differ.
 fn explain_expected(plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> {
     let targets = || plan.workers.iter().flat_map(|worker| &worker.targets);
     let Some(sums) = pattern::expected_in(targets(), plan.duration_ns) else { return Ok(()) };
@@ -112,7 +112,7 @@ fn explain_target(target: &TargetPlan, facts: &Facts, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Where the disks interrupt, as far as it is known.
+/// Interrupt CPUs of the disks, as far as known.
 fn explain_interrupts(plan: &TimeSpanPlan, facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
     let disks = interrupts::disks(plan.targets.iter().map(|target| target.path.as_path()), facts);
     if !disks.is_empty() {

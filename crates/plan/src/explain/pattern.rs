@@ -8,7 +8,7 @@ use model::plan::{Area, Content, Pace, Pattern, RateCurve, WorkerTarget};
 use model::profile::{RateProcess, Rotation, Skew};
 use model::units::counted;
 
-/// Where the I/Os of a thread fall, without its own start.
+/// Positions of the I/Os of a thread, without its own start.
 pub(super) fn pattern(target: &WorkerTarget) -> String {
     let between = |area: &Area| {
         let end = area.base_bytes + area.size_bytes;
@@ -35,7 +35,7 @@ pub(super) fn pattern(target: &WorkerTarget) -> String {
     }
 }
 
-/// How a file grows, and what follows when it is full.
+/// Growth of a file, and the action when it is full.
 fn appended(area: &Area, rotation: Rotation) -> String {
     let size = words::exact(area.size_bytes);
     match rotation {
@@ -47,7 +47,7 @@ fn appended(area: &Area, rotation: Rotation) -> String {
     }
 }
 
-/// How I/Os of several sizes follow each other.
+/// Sequence of I/Os of several sizes.
 fn sized(target: &WorkerTarget) -> String {
     let own = target.sizes.iter().flat_map(|sizes| &sizes.sizes).all(|size| size.alignment_bytes == size.bytes);
     let aligned = |area: &Area| {
@@ -80,7 +80,7 @@ pub(super) fn sizes(target: &WorkerTarget) -> Vec<String> {
     Operation::ALL.into_iter().filter(|&operation| target.does(operation)).map(of).collect()
 }
 
-/// What the bytes are expected to be, where `-w` alone does not say it.
+/// The expected shares of bytes, if they do not follow from `-w` alone.
 pub(super) fn expected(target: &WorkerTarget) -> Option<String> {
     let shares = target.shares();
     let done: Vec<Operation> = Operation::ALL.into_iter().filter(|&operation| shares.does(operation)).collect();
@@ -96,7 +96,7 @@ pub(super) fn expected(target: &WorkerTarget) -> Option<String> {
     Some(format!("expected: {}", done.iter().map(part).collect::<Vec<_>>().join("; ")))
 }
 
-/// I/Os that the pace of a target allows in a time, if it has one that does not depend on completions.
+/// I/Os that the pace of a target allows in a time, unless it has none or it depends on completions.
 fn paced_ios(target: &WorkerTarget, time_ns: u64) -> Option<f64> {
     let time_ns = time_ns as f64;
     let shares = target.shares();
@@ -121,7 +121,8 @@ fn paced_ios(target: &WorkerTarget, time_ns: u64) -> Option<f64> {
     }
 }
 
-/// Expected I/Os and bytes of each kind in a time, all threads together; `None` = they depend on how fast the targets are.
+/// Expected I/Os and bytes of each kind in a time, all threads together; `None` = they depend on the speed of the
+/// targets.
 pub(super) fn expected_in<'a>(
     targets: impl Iterator<Item = &'a WorkerTarget>,
     time_ns: u64,
@@ -146,7 +147,7 @@ pub(super) const fn start_bytes(pattern: &Pattern) -> Option<u64> {
     }
 }
 
-/// The same pattern with its start at 0: what threads that differ in nothing else share.
+/// The same pattern with its start at 0, for comparing threads.
 pub(super) fn without_start(pattern: &Pattern) -> Pattern {
     match pattern {
         Pattern::Sequential { area, .. } => Pattern::Sequential { area: *area, start_bytes: 0 },
@@ -172,7 +173,7 @@ pub(super) fn distribution(target: &WorkerTarget) -> Vec<String> {
     effective.ranges.iter().map(range).collect()
 }
 
-/// The law and what it means here.
+/// The law and its effect for this number of positions.
 fn skew(skew: Skew, positions: u64) -> String {
     let law = Law::from(skew);
     let share = |percent| {
@@ -183,7 +184,7 @@ fn skew(skew: Skew, positions: u64) -> String {
     format!("random I/Os skewed by {}:{}, {}: {shares}", skew.law.option(), skew.parameter, skew.placement())
 }
 
-/// Reads, writes and what is written.
+/// Reads, writes and their content.
 pub(super) fn mix(target: &WorkerTarget) -> String {
     let content = match target.content {
         Content::Ramp => "bytes 00..FF repeating".to_owned(),
@@ -195,7 +196,7 @@ pub(super) fn mix(target: &WorkerTarget) -> String {
     };
     let shares = target.shares();
     if target.changes_without_data() {
-        // Of all I/Os, which -w is not.
+        // Relative to all I/Os, unlike -w.
         let part = |operation: Operation| {
             let percent = format!("{:.1}", 100.0 * shares.expected(operation));
             let percent = percent.trim_end_matches(".0");
@@ -214,7 +215,7 @@ pub(super) fn mix(target: &WorkerTarget) -> String {
     }
 }
 
-/// The pace that threads share which take turns in an open loop.
+/// The same pace for all threads of an open loop, which start their I/Os in turn.
 pub(super) const fn without_phase(pace: Pace) -> Pace {
     match pace {
         Pace::Rate { interval_numerator, denominator, .. } => {
@@ -225,7 +226,7 @@ pub(super) const fn without_phase(pace: Pace) -> Pace {
     }
 }
 
-/// A rate that changes with time.
+/// A rate that varies over time.
 fn varying(curve: RateCurve, is_poisson: bool) -> String {
     match curve {
         RateCurve::Ramp { from_iops, to_iops, .. } => {

@@ -2,11 +2,12 @@
 
 use super::pattern;
 use crate::words;
+use model::operation::Operation;
 use model::plan::{Assignment, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::units::{counted, pluralized};
 use std::io::{self, Write};
 
-/// Writes every thread of a timespan, equal neighbours as one.
+/// Writes every thread of a timespan, equal neighbours once.
 pub(super) fn explain(plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> {
     for group in plan.workers.chunk_by(is_alike) {
         explain_group(group, plan, out)?;
@@ -14,7 +15,7 @@ pub(super) fn explain(plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-/// True if two threads differ in number, CPU and start only.
+/// True if two threads differ only in number, CPU and start.
 fn is_alike(a: &WorkerPlan, b: &WorkerPlan) -> bool {
     let is_same_work = |(a, b): (&WorkerTarget, &WorkerTarget)| common_part(a) == common_part(b);
     a.engine == b.engine
@@ -65,6 +66,10 @@ fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write)
         };
         writeln!(out, "      {name}: {share}, {blocks}, {}", pattern::mix(target))?;
         writeln!(out, "        {}{}", pattern::pattern(target), starts(group, index))?;
+        for flag in target.rw_flags.iter() {
+            let ios = flag.operation.map_or("I/O", Operation::name);
+            writeln!(out, "        each {ios} with {}", flag.name)?;
+        }
         for line in pattern::sizes(target).into_iter().chain(pattern::distribution(target)) {
             writeln!(out, "          {line}")?;
         }
@@ -78,7 +83,7 @@ fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write)
     Ok(())
 }
 
-/// Where each thread of a group begins on its `index`-th target.
+/// The start of each thread of a group on its `index`-th target.
 fn starts(group: &[WorkerPlan], index: usize) -> String {
     let starts: Vec<u64> =
         group.iter().filter_map(|worker| pattern::start_bytes(&worker.targets[index].pattern)).collect();
@@ -93,7 +98,7 @@ fn starts(group: &[WorkerPlan], index: usize) -> String {
     }
 }
 
-/// The CPUs of a group in the order of its threads, told once if they repeat.
+/// The CPUs of a group in the order of its threads, once if they repeat.
 fn cpus(group: &[WorkerPlan]) -> String {
     let cpus: Vec<u32> = group.iter().filter_map(|worker| worker.cpu).collect();
     if cpus.is_empty() {
@@ -105,7 +110,7 @@ fn cpus(group: &[WorkerPlan]) -> String {
     format!(" on {} {}{in_turn}", pluralized(cycle.len(), "CPU"), runs(cycle))
 }
 
-/// `0-3, 8, 6`: ascending neighbours as one.
+/// `0-3, 8, 6`: consecutive neighbours as a range.
 pub(super) fn runs(cpus: &[u32]) -> String {
     let run = |run: &[u32]| match run {
         [first, .., last] => format!("{first}-{last}"),

@@ -1,4 +1,4 @@
-//! Properties of whole plans, over sizes that no machine here has.
+//! Properties of whole plans, for sizes beyond any machine here.
 
 use crate::Choices;
 use crate::fixture::{facts, profile, span, target, theirs};
@@ -9,7 +9,7 @@ use model::units::Bytes;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Offsets of a thread's first I/Os, relative to base, as the specification computes them.
+/// Offsets of a thread's first I/Os, relative to base, computed as in the specification.
 fn walk(target: &WorkerTarget, count: usize) -> Vec<u64> {
     let block = target.block_bytes;
     let sequential = |area: &Area, start: u64| {

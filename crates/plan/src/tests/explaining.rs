@@ -1,4 +1,4 @@
-//! What `--plan` prints.
+//! The output of `--plan`.
 
 use crate::fixture::{facts, missing, ours, planned, profile, span, system, target};
 use model::facts::{DiskFacts, Facts, Fill, TargetKind};

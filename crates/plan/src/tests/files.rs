@@ -1,4 +1,4 @@
-//! What happens to files, over all targets and timespans.
+//! Changes of files, over all targets and timespans.
 
 use crate::fixture::{facts, missing, ours, planned, profile, refusals, span, target, theirs};
 use crate::{Choices, Reuse, SharedFiles, SharedStage};

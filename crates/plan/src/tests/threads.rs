@@ -172,7 +172,7 @@ fn memory_is_counted_by_kind() {
     let read_only = plan_of(time_span.clone()).memory;
     // 16 blocks and a page of page tables for each thread.
     assert_eq!(read_only.buffers, 2 * 17 * 4096);
-    // A table for the reads, and two for those that are timed in two ways.
+    // A table for the reads, and two for those with two kinds of times.
     assert_eq!(read_only.latency_buckets, 2 * 3 * 440 * 1024);
     // Records of ten intervals, and tables, queue and slowest I/Os of a section for each thread; the series.
     let each = 10 * (160 + size_of::<model::record::IntervalRecord>() as u64) + (165 << 10) + (320 << 10) + 3200;

@@ -1,6 +1,6 @@
 //! Results in the form of fio's JSON (`--output-format=json+`), for programs that read that.
 //!
-//! A stream is a job, a timespan a group. `docs/outputs.md` says what stands for figures that are not measured.
+//! A stream is a job, a timespan a group. `docs/outputs.md` documents the values of figures that are not measured.
 
 mod object;
 mod options;
@@ -17,19 +17,19 @@ use object::{Object, Value};
 use report::fio_form::{self, Samples};
 use std::io::{self, Write};
 
-/// The start of the version: that of fio whose form it is, and, like its own suffixes, the program.
+/// The prefix of the version: the fio version whose form it is and, like fio's own suffixes, the program.
 pub(crate) const VERSION_PREFIX: &str = "fio-3.36-diskspd-";
 
-/// A stream, or all of a timespan.
+/// A stream, or a whole timespan.
 struct Job<'a> {
     name: &'a str,
     targets: Vec<usize>,
     figures: Directions<Figures>,
     latency: Directions<Option<&'a LatencyDistribution>>,
     threads: u64,
-    /// True if it has what is known of the timespan as a whole.
+    /// True if it has the figures that are only known for the whole timespan.
     is_whole: bool,
-    /// True if it has the discards and flushes, which are not known of each stream.
+    /// True if it has discards and flushes, which are not known per stream.
     has_changes: bool,
 }
 
@@ -44,7 +44,7 @@ pub fn fio(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
         let measured = span_result.measured.as_ref().unwrap_or(&nothing);
         let length_ns = measured.elapsed_ns.saturating_add(u64::from(span.warm_up_s) * 1_000_000_000);
         end_ms = start_ms.map(|ms| ms.saturating_add(length_ns / 1_000_000)).max(end_ms);
-        // fio has the number of a kernel's error. Which one it was is not kept: EIO.
+        // fio has a kernel error number, which results lack: EIO.
         let error = if span_result.errors.is_empty() { 0 } else { 5 };
         for job in jobs_of(measured, &span.targets) {
             let about = Object::default().with([("jobname", Some(job.name))]).with([
@@ -73,7 +73,7 @@ pub fn fio(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// When a timespan began, in nanoseconds since the first did; `None` = unknown.
+/// Start of a timespan in nanoseconds since the start of the first one; `None` = unknown.
 fn offset_ns(result: &RunResult, span_result: &TimeSpanResult) -> Option<u64> {
     let first = result.time_spans.first().filter(|_| result.started_at != UnixTime::UNKNOWN)?;
     let timing = |of: &TimeSpanResult| of.timing.as_ref().map(|timing| timing.planned_start_ns);
@@ -199,7 +199,7 @@ fn direction(
     Object::default().with(members.map(|(name, value)| (name, Some(value))))
 }
 
-/// Latencies; zeros, as of fio, if there are none.
+/// Latencies; zeros, as in fio, if there are none.
 fn latencies(figures: Option<LatencyFigures>, distribution: Option<&LatencyDistribution>, ios: u64) -> Value {
     let distribution = distribution.filter(|of| of.count > 0 && ios > 0);
     let none = LatencyFigures { min_ns: Some(0), max_ns: Some(0), ..LatencyFigures::default() };

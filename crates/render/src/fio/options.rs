@@ -8,7 +8,7 @@ use model::profile::{CacheMode, Target, Throughput, TimeSpan};
 /// The name of an option, and its value if it is set.
 type Setting = (&'static str, Option<String>);
 
-/// Options of a job with these targets. What fio has no option for stands under our name: options of fio do not begin
+/// Options of a job with these targets. Settings without an option of fio have our name: options of fio do not begin
 /// with a hyphen.
 pub(super) fn options(span: &TimeSpan, targets: &[&Target], engine: Option<EngineKind>, threads: u64) -> Object {
     let all: Vec<_> = targets.iter().map(|target| of_target(target)).collect();
@@ -24,7 +24,7 @@ pub(super) fn options(span: &TimeSpan, targets: &[&Target], engine: Option<Engin
         EngineKind::Null => "null",
     });
     Object::default().with(common.cloned()).with([
-        // Whoever reads it must not take what is missing for a default.
+        // Readers must not take a missing option for a default.
         ("-X", (!are_alike).then(|| "the settings of the targets differ".to_owned())),
         ("filename", Some(paths.join(":"))),
         ("ioengine", engine.map(str::to_owned)),

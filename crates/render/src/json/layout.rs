@@ -1,14 +1,14 @@
-//! Where the document breaks into lines: its upper levels as people read them, and what there may
-//! be thousands of (percentiles, intervals) on one line each.
+//! Line breaks of the document: the upper levels are indented for people; items that there may be thousands of
+//! (percentiles, intervals) take one line each.
 
 use model::printable::printable_json;
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
-/// Containers nested deeper than this stand on one line: those in the lists of a row.
+/// Depth below which containers are on one line: those in the lists of a row.
 const DEPTH_MAX: u32 = 7;
 
-/// Lists whose items stand on one line each, wherever they are: a long run has many thousands.
+/// Lists whose items are on one line each, at any depth: a long run has many thousands.
 const LONG_LISTS: [&str; 3] = ["intervals", "sections", "slowest"];
 
 /// Lines and indents down to [`DEPTH_MAX`], and to the items of [`LONG_LISTS`].
@@ -16,9 +16,9 @@ const LONG_LISTS: [&str; 3] = ["intervals", "sections", "slowest"];
 pub(super) struct Layout {
     pretty: PrettyFormatter<'static>,
     depth: u32,
-    /// A key is being written.
+    /// True while a key is being written.
     is_key: bool,
-    /// The latest key is that of a long list.
+    /// True if the latest key is that of a long list.
     names_long_list: bool,
     /// Depth of the long list that is being written.
     long_list_depth: Option<u32>,

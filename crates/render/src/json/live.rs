@@ -1,4 +1,4 @@
-//! The lines of a live stream. Each is one document of JSON on a line of its own.
+//! The lines of a live stream, each a JSON document.
 
 use super::Document;
 use model::live::{LIVE_SCHEMA, LIVE_SCHEMA_VERSION, LiveInterval};
@@ -9,22 +9,22 @@ use model::result::{RunResult, Tool};
 use report::Explain;
 use serde::Serialize;
 
-/// What a run is going to do.
+/// The planned run.
 #[derive(Clone, Debug)]
 pub struct Begin<'a> {
     /// The program.
     pub tool: &'a Tool,
     /// The command line, arguments joined by single blanks, program name first.
     pub command_line: &'a str,
-    /// What `--label` gave.
+    /// The values of `--label`.
     pub labels: &'a [(String, String)],
-    /// When the line was written, in nanoseconds since 1970 in UTC.
+    /// Time of the line, in nanoseconds since 1970-01-01 00:00:00 UTC.
     pub at_unix_ns: i64,
     /// Planned length of the intervals.
     pub interval_ns: u64,
-    /// What was asked for.
+    /// The requested profile.
     pub profile: &'a Profile,
-    /// What was decided; of several hosts, each has a plan of its own.
+    /// The plan; `None` for several hosts, each of which has its own.
     pub plan: Option<&'a Plan>,
     /// The names of the hosts of `--on`.
     pub hosts: &'a [String],
@@ -44,7 +44,7 @@ pub(super) enum Line<'a> {
     Result(Box<ResultLine<'a>>),
 }
 
-/// What is going to be done.
+/// The planned run.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "LiveBegin"))]
@@ -57,7 +57,7 @@ pub(super) struct PlanLine<'a> {
     tool: &'a Tool,
     /// The command line, arguments joined by single blanks, program name first.
     command_line: &'a str,
-    /// What `--label` gave, in that order.
+    /// The labels of `--label`, in that order.
     #[serde(serialize_with = "model::label::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<model::label::Label>"))]
     labels: &'a [(String, String)],
@@ -65,9 +65,9 @@ pub(super) struct PlanLine<'a> {
     at_unix_ns: i64,
     /// Planned length of the intervals.
     interval_ns: u64,
-    /// What was asked for.
+    /// The requested load.
     profile: &'a Profile,
-    /// What was decided; null with `--on`.
+    /// The plan; null with `--on`.
     plan: Option<&'a Plan>,
     /// With `--on`, the names of the hosts; otherwise empty.
     hosts: &'a [String],
@@ -110,7 +110,7 @@ fn line(line: &Line<'_>) -> serde_json::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// None that is known: all of it can be written as JSON.
+/// None known: all of it can be written as JSON.
 pub fn begin_line(begin: &Begin<'_>) -> serde_json::Result<Vec<u8>> {
     line(&Line::Begin(PlanLine {
         schema: LIVE_SCHEMA,

@@ -1,7 +1,8 @@
-//! The result document of our own: everything that was measured, as JSON.
+//! The result document of this program: all measured data, as JSON.
 //!
-//! The crate `import` reads back exactly what [`write()`] writes, but for the brief, which follows from the rest. The types of `model` are its form; it is described
-//! field by field in docs/formats/json.md, and why it is made this way in docs/decisions/0005-json.md.
+//! The crate `import` reads back exactly the output of [`write()`], except for the brief, which follows from the rest.
+//! The types of `model` are its form; docs/formats/json.md describes it field by field, and docs/decisions/0005-json.md
+//! gives the reasons.
 
 mod layout;
 pub mod live;
@@ -73,7 +74,7 @@ impl InBrief {
     }
 }
 
-/// Writes a result, indented for people, with a line feed at its end; `explain` knows what its findings mean.
+/// Writes a result, indented for people, with a line feed at its end; `explain` has the documentation of its findings.
 pub fn write(result: &RunResult, explain: Explain, out: &mut dyn Write) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
     Document::of(result, explain).serialize(&mut serializer)?;

@@ -1,4 +1,4 @@
-//! The form of the document as JSON Schema, made from the types and their comments.
+//! The form of the document as JSON Schema, generated from the types and their comments.
 
 use super::Document;
 use super::live::{IntervalLine, Line};
@@ -10,32 +10,32 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-/// What is read, as JSON Schema (draft 2020-12).
+/// The result document as read, as JSON Schema (draft 2020-12).
 pub fn schema() -> Value {
     of_document(SchemaSettings::draft2020_12())
 }
 
-/// What [`super::write`] writes. Here `required` lists every field, in the order of the document.
+/// The output of [`super::write`], as JSON Schema. Here `required` lists every field, in the order of the document.
 pub fn schema_of_written() -> Value {
     of_document(SchemaSettings::draft2020_12().for_serialize())
 }
 
-/// `sweep.json` and `repeat.json`, as JSON Schema (draft 2020-12): as they are read.
+/// `sweep.json` and `repeat.json` as read, as JSON Schema (draft 2020-12).
 pub fn schema_of_sweep() -> Value {
     of_sweep(SchemaSettings::draft2020_12())
 }
 
-/// The same as they are written. Here `required` lists every field, in the order of the file.
+/// The same as written. Here `required` lists every field, in the order of the file.
 pub fn schema_of_written_sweep() -> Value {
     of_sweep(SchemaSettings::draft2020_12().for_serialize())
 }
 
-/// A line of the monitor, as JSON Schema (draft 2020-12): as it is read.
+/// A line of the monitor as read, as JSON Schema (draft 2020-12).
 pub fn schema_of_monitor() -> Value {
     generate::<WatchLine>(SchemaSettings::draft2020_12(), "One line of output from diskspd monitor")
 }
 
-/// The same as it is written.
+/// The same as written.
 pub fn schema_of_written_monitor() -> Value {
     generate::<WatchLine>(SchemaSettings::draft2020_12().for_serialize(), "One line of output from diskspd monitor")
 }
@@ -80,7 +80,7 @@ fn generate<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
     schema
 }
 
-/// Comments are broken into lines and use Rust's names; readers of JSON know neither.
+/// Comments have line breaks and Rust's names, which readers of JSON do not know.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Kernel events (`-e`): `DiskSpd`'s element, and ours for what it has no place for.
+//! Kernel events (`-e`): `DiskSpd`'s element, and ours for the data that it cannot hold.
 
 use super::number::ms;
 use super::writer::Writer;
@@ -6,7 +6,7 @@ use model::kernel_events::{EventClass, IoLevel, IoStack, KernelEvents};
 use std::fmt::Display;
 use std::io;
 
-/// `ETW`, as far as there are counters. What `DiskSpd` reports about its session has no equivalent.
+/// `ETW`, as far as there are counters. `DiskSpd`'s data on its session has no equivalent.
 pub(super) fn element(xml: &mut Writer<'_>, events: &KernelEvents) -> io::Result<()> {
     if events.classes.is_empty() {
         return Ok(());
@@ -23,7 +23,7 @@ fn counters(xml: &mut Writer<'_>, class: &EventClass) -> io::Result<()> {
     class.counters.iter().try_for_each(|count| xml.element(count.event.names().1, count.count))
 }
 
-/// Where the counts come from, and I/O at each level.
+/// The source of the counts, and I/O at each level.
 pub(super) fn beside(xml: &mut Writer<'_>, events: &KernelEvents) -> io::Result<()> {
     for class in &events.classes {
         xml.element_with("EventSource", &[("Class", &class.class.title())], &class.source)?;

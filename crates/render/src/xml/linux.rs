@@ -1,7 +1,7 @@
-//! What `DiskSpd`'s document has no place for, in the last element of a timespan.
+//! Data that `DiskSpd`'s document cannot hold, in the last element of a timespan.
 //!
-//! Its elements share no name with `DiskSpd`'s, so that readers which look for a name anywhere in
-//! the document find the same as before.
+//! Its elements share no name with `DiskSpd`'s, so that readers which search the whole document for a name find the
+//! same as before.
 
 use super::events;
 use super::number::{ms, percent, two_decimals};
@@ -96,7 +96,7 @@ fn verdict(xml: &mut Writer<'_>, verdict: &Verdict) -> io::Result<()> {
 }
 
 fn finding(xml: &mut Writer<'_>, found: &Finding) -> io::Result<()> {
-    // The element around it tells the source.
+    // The element around it has the source.
     let Finding { name, severity, subject, figure, value, advice, basis, source: _ } = found;
     let value = value.map(|value| value.to_string());
     let mut attributes: Vec<(&str, &dyn Display)> = vec![("Name", name), ("Severity", severity)];
@@ -113,18 +113,19 @@ fn finding(xml: &mut Writer<'_>, found: &Finding) -> io::Result<()> {
     })
 }
 
-/// How near the timespan came to what was said, in full: shares are small where a ceiling is far away.
+/// The results against the stated limits, at full precision: shares are small if a ceiling is far away.
 fn expectation(xml: &mut Writer<'_>, expectation: &Expectation) -> io::Result<()> {
     let Expectation { ceilings, binding, findings } = expectation;
     xml.inside("Expectation", &[("Binding", binding)], |xml| {
-        for Ceiling { name, unit, limit, reached, share_percent, is_estimate } in ceilings {
-            let attributes: [(&str, &dyn Display); 6] = [
+        for Ceiling { name, unit, limit, reached, share_percent, is_estimate, parts } in ceilings {
+            let attributes: [(&str, &dyn Display); 7] = [
                 ("Name", name),
                 ("Unit", &unit.xml()),
                 ("Limit", limit),
                 ("Reached", reached),
                 ("SharePercent", share_percent),
                 ("Estimate", is_estimate),
+                ("Parts", parts),
             ];
             xml.empty("Ceiling", &attributes)?;
         }
@@ -160,7 +161,7 @@ fn half_widths(xml: &mut Writer<'_>, direction: &str, intervals: &HalfWidths) ->
     add(mean, intervals.latency_mean_ns, intervals.latency_mean_interval_ns, ms);
     if let Some(Withheld { dependence_s, measure_s }) = &intervals.withheld {
         attributes.extend(dependence_s.map(|seconds| ("DependenceSeconds", two_decimals(seconds))));
-        // 0: not estimated. The attribute also says that something was withheld.
+        // 0: not estimated. The attribute also shows that an interval was withheld.
         attributes.push(("MeasureSeconds", two_decimals(measure_s.unwrap_or(0.0))));
     }
     let attributes: Vec<(&str, &dyn Display)> =
@@ -178,7 +179,7 @@ fn half_widths(xml: &mut Writer<'_>, direction: &str, intervals: &HalfWidths) ->
     })
 }
 
-/// What decided when I/Os started.
+/// The cause of I/O starts.
 fn load_loop(xml: &mut Writer<'_>, load_loop: &LoadLoop) -> io::Result<()> {
     let open = match load_loop {
         LoadLoop::Closed { depth } => return xml.empty("ClosedLoop", &[("Depth", depth)]),
@@ -217,7 +218,7 @@ fn ramp_interval(xml: &mut Writer<'_>, interval: &RampInterval) -> io::Result<()
     xml.empty("RampInterval", &attributes)
 }
 
-/// Flushes and what they took.
+/// Flushes and their latencies.
 fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
     let FlushFigures {
         call,
@@ -256,7 +257,7 @@ fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
     xml.empty(name, &attributes)
 }
 
-/// Rotations of logs and what they took.
+/// Rotations of logs and their latencies.
 fn rotations(xml: &mut Writer<'_>, rotations: &RotationFigures) -> io::Result<()> {
     let RotationFigures { count, total_ns, max_ns, time_percent } = rotations;
     let mut cells = vec![("Count", count.to_string()), ("TotalMilliseconds", ms(*total_ns as f64))];
@@ -303,7 +304,7 @@ fn stream(xml: &mut Writer<'_>, of: &StreamFigures) -> io::Result<()> {
     })
 }
 
-/// Where the skewed I/Os of a target fell, in full.
+/// The actual positions of the skewed I/Os of a target, in full.
 fn skew(xml: &mut Writer<'_>, figures: &SkewFigures) -> io::Result<()> {
     let SkewFigures { target, path, skew, positions, alignment_bytes, draws, hottest, touched_positions } = figures;
     let path = path.display();
@@ -328,7 +329,7 @@ fn skew(xml: &mut Writer<'_>, figures: &SkewFigures) -> io::Result<()> {
     })
 }
 
-/// How far what was written to a target reduces.
+/// The reduction of data written to a target.
 fn reduction(xml: &mut Writer<'_>, figures: &ReductionFigures) -> io::Result<()> {
     let ReductionFigures { target, path, asked, sample_bytes, compared_blocks, .. } = figures;
     let path = path.display();
@@ -350,7 +351,7 @@ fn reduction(xml: &mut Writer<'_>, figures: &ReductionFigures) -> io::Result<()>
     xml.empty("WrittenData", &attributes)
 }
 
-/// What `--verify` found; single units are in JSON only.
+/// The findings of `--verify`; single units are in JSON only.
 fn verification(xml: &mut Writer<'_>, figures: &VerificationFigures) -> io::Result<()> {
     let attributes: [(&str, &dyn Display); 6] = [
         ("UnitBytes", &figures.unit_bytes),
@@ -368,8 +369,7 @@ fn verification(xml: &mut Writer<'_>, figures: &VerificationFigures) -> io::Resu
     })
 }
 
-/// Figures and percentiles that the document has no place for: it has service times of all targets
-/// together only.
+/// Figures and percentiles that the document cannot hold: it only has service times of all targets together.
 fn latency(
     xml: &mut Writer<'_>,
     name: &str,

@@ -1,8 +1,8 @@
 //! Results as XML: `DiskSpd` 2.3's document.
 //!
-//! Which elements appear, in which order, when, and with how many decimals is `DiskSpd`'s: readers
-//! in the field address elements by path and compare percentiles as text. What is ours stands in
-//! `Tool/Implementation` and in the element `Linux`, the last of a timespan.
+//! The elements, their order, their conditions and their decimals are `DiskSpd`'s: readers in the field address
+//! elements by path and compare percentiles as text. Our data is in `Tool/Implementation` and in the element `Linux`,
+//! the last of a timespan.
 
 mod events;
 mod linux;
@@ -21,8 +21,8 @@ use model::units::UnixTime;
 use std::io::{self, Write};
 use writer::Writer;
 
-/// Writes the result document (`-Rxml`). `profile_xml` is the profile as an element, as it would
-/// be shown. The last line does not end: `DiskSpd`'s does not either.
+/// Writes the result document (`-Rxml`). `profile_xml` is the profile as an element, as it would be shown. The last
+/// line has no line feed, as in `DiskSpd`.
 pub fn xml(result: &RunResult, profile_xml: &str, out: &mut dyn Write) -> io::Result<()> {
     Writer::new(out).inside("Results", &[], |xml| {
         system::element(xml, &result.system, &result.tool, result.started_at)?;

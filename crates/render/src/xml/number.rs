@@ -1,4 +1,4 @@
-//! Numbers as the document prints them. What is not a number prints as 0: readers know no other.
+//! Numbers as the document prints them. NaN and infinities print as 0: readers know no other.
 
 /// Percent, seconds: two decimals.
 pub(super) fn two_decimals(value: f64) -> String {
@@ -12,7 +12,7 @@ pub(super) fn three_decimals(value: f64) -> String {
 
 /// Nanoseconds as milliseconds with three decimals.
 pub(super) fn ms(ns: f64) -> String {
-    three_decimals(report::words::numbers::ms(ns))
+    three_decimals(report::numbers::ms(ns))
 }
 
 /// A rate without decimals.

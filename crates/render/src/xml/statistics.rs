@@ -34,8 +34,7 @@ pub(super) fn latency(xml: &mut Writer<'_>, latencies: &Directions<Option<Latenc
     )
 }
 
-/// Every rank of which a value is known: the 108 of a run, fewer in results that were read from a
-/// text. Without any I/O the 108 too.
+/// All ranks with known values: the 108 of a run, also without any I/O; fewer in results that were read from a text.
 pub(super) fn ranks(latencies: &Directions<Option<LatencyDistribution>>) -> BTreeSet<u64> {
     let Directions { read, write, total } = latencies;
     if read.is_none() && write.is_none() && total.is_none() {
@@ -94,7 +93,7 @@ pub(super) fn iops(
 /// Attributes of an interval: latencies of reads.
 const READ: [&str; 4] =
     ["ReadMinLatencyMilliseconds", "ReadMaxLatencyMilliseconds", "ReadAvgLatencyMilliseconds", "ReadLatencyStdDev"];
-/// The same of writes.
+/// The same for writes.
 const WRITE: [&str; 4] =
     ["WriteMinLatencyMilliseconds", "WriteMaxLatencyMilliseconds", "WriteAvgLatencyMilliseconds", "WriteLatencyStdDev"];
 

@@ -29,7 +29,7 @@ pub(super) fn element(xml: &mut Writer<'_>, system: &SystemFacts, tool: &Tool, s
     })
 }
 
-/// Readers choose the dialect by the version, so it is that of the document, whoever measured.
+/// Readers choose the dialect by the version, so it is that of the document, whichever program measured.
 fn tool(xml: &mut Writer<'_>, tool: &Tool) -> io::Result<()> {
     let ours = Tool::default();
     xml.element("Version", &ours.version)?;

@@ -1,4 +1,4 @@
-//! What each thread did to each target.
+//! The I/O of each thread on each target.
 
 use super::number::ms;
 use super::statistics;
@@ -13,7 +13,7 @@ use std::io;
 
 /// One element per thread, ascending.
 pub(super) fn elements(xml: &mut Writer<'_>, span: &TimeSpan, measured: &Measured) -> io::Result<()> {
-    // DiskSpd counts them on its rings alone.
+    // DiskSpd counts them only on its rings.
     let counted = span.io_ring.and(measured.submissions.as_ref());
     let submits: BTreeMap<u32, u64> =
         counted.iter().flat_map(|all| &all.threads).map(|of| (of.thread, of.count)).collect();

@@ -11,7 +11,7 @@ use model::result::{CpuUsage, Measured, TimeSpanResult};
 use model::topology::Topology;
 use std::io;
 
-/// A timespan and what is shown with it.
+/// A timespan and the data shown with it.
 pub(super) struct Shown<'a> {
     pub(super) span: &'a TimeSpan,
     pub(super) span_result: &'a TimeSpanResult,
@@ -69,7 +69,7 @@ fn cpu_utilization(xml: &mut Writer<'_>, measured: &Measured, topology: &Topolog
     })
 }
 
-/// Where a CPU is; of one that came online during the run only its number is known.
+/// The place of a CPU; for one that came online during the run only its number is known.
 fn place(xml: &mut Writer<'_>, cpu: u32, topology: &Topology) -> io::Result<()> {
     let known = topology.cpu(cpu);
     if let Some(cpu) = known {

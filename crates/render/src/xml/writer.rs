@@ -19,7 +19,7 @@ impl<'a> Writer<'a> {
         Self { out, depth: 0, is_empty: true }
     }
 
-    /// An element with others in it.
+    /// An element with child elements.
     pub(super) fn inside(
         &mut self,
         name: &str,
@@ -35,7 +35,7 @@ impl<'a> Writer<'a> {
         write!(self.out, "</{name}>")
     }
 
-    /// An element with text in it.
+    /// An element with text.
     pub(super) fn element(&mut self, name: &str, content: impl Display) -> io::Result<()> {
         self.element_with(name, &[], content)
     }
@@ -52,15 +52,15 @@ impl<'a> Writer<'a> {
         write!(self.out, "</{name}>")
     }
 
-    /// An element with nothing in it.
+    /// An element without content.
     pub(super) fn empty(&mut self, name: &str, attributes: Attributes<'_>) -> io::Result<()> {
         self.open(name, attributes)?;
         write!(self.out, "/>")
     }
 
-    /// Elements that somebody else wrote in the same form, at this place's indentation.
+    /// Elements that were written elsewhere in the same form, at this place's indentation.
     ///
-    /// Only a line feed between two tags is a place to indent: one inside a text belongs to it.
+    /// Only a line feed between two tags is indented: one inside a text belongs to it.
     pub(super) fn elements(&mut self, xml: &str) -> io::Result<()> {
         self.begin_line()?;
         let xml = xml.trim_end_matches('\n');
@@ -107,7 +107,7 @@ enum Place {
 /// A text as it stands in an attribute.
 pub(crate) fn in_attribute(text: &str) -> String {
     let mut bytes = Vec::new();
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     let _ = write_escaped(&mut bytes, text, Place::Attribute);
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -120,7 +120,7 @@ fn write_escaped(out: &mut dyn Write, text: &str, place: Place) -> io::Result<()
             ('&', _) => "&amp;",
             ('<', _) => "&lt;",
             ('>', _) => "&gt;",
-            // A reader would make a line feed of it, or a blank.
+            // A reader would turn it into a line feed or a blank.
             ('\r', _) => "&#13;",
             ('"', Place::Attribute) => "&quot;",
             ('\n', Place::Attribute) => "&#10;",

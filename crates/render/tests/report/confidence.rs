@@ -1,4 +1,4 @@
-//! How far figures may be off, in a report.
+//! Confidence intervals in a report.
 
 use crate::support::{mix_run, part, report};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
@@ -19,7 +19,7 @@ fn intervals(percentiles: &[(u64, f64, f64)]) -> HalfWidths {
     }
 }
 
-/// Everything behind the tables.
+/// All text after the tables.
 fn lines(confidence: Directions<Option<HalfWidths>>) -> String {
     let mut result = mix_run();
     let measured = result.time_spans[0].measured.as_mut().expect("there are figures");
@@ -67,7 +67,7 @@ fn what_is_withheld_gives_one_reason() {
     ");
 }
 
-/// Every run of 3 s was to be measured for 200 s.
+/// Every run of 3 s was advised to be measured for 200 s.
 #[test]
 fn how_long_samples_are_correlated_may_not_be_determined() {
     let withheld = Some(Withheld { dependence_s: None, measure_s: None });

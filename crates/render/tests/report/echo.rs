@@ -73,7 +73,7 @@ Input parameters:
     assert_eq!(String::from_utf8(out).expect("it is UTF-8"), expected);
 }
 
-/// Every line that a profile can have, in order.
+/// All lines that a profile can have, in order.
 #[test]
 #[expect(clippy::too_many_lines, reason = "what it expects is a whole profile")]
 fn everything_at_once() {

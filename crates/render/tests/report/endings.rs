@@ -1,17 +1,18 @@
-//! How a timespan can end, and what is said beside the figures.
+//! The endings of a timespan, and the text beside the figures.
 
 use crate::support::{cells, measured, mix_run, part, report};
+use model::ending::Ending;
 use model::figures::Directions;
 use model::note::Note;
 use model::profile::{Target, TimeSpan};
-use model::result::{Ending, RunResult, TimeSpanResult, Totals};
+use model::result::{RunResult, TimeSpanResult, Totals};
 use std::path::PathBuf;
 
 fn interrupted() -> TimeSpanResult {
     TimeSpanResult { measured: None, outcome: Ending::Stopped, ..mix_run().time_spans.remove(0) }
 }
 
-/// The example and a second timespan that ended in some way.
+/// The example and a second timespan with this result.
 fn two_time_spans(second: TimeSpanResult) -> RunResult {
     let mut result = mix_run();
     result.profile.time_spans.push(TimeSpan { targets: vec![Target::new("b.bin")], ..TimeSpan::default() });

@@ -2,7 +2,8 @@
 
 use crate::support::{mix_run, part, report};
 use model::finding::{Finding, Severity, Source};
-use model::fleet::{ClockOffset, HostTiming};
+use model::fleet::ClockOffset;
+use model::host_timing::HostTiming;
 use model::note::Note;
 use model::result::RunResult;
 use model::verdict::Verdict;

@@ -1,5 +1,5 @@
-//! Fixed results, and the text that must come of them. The texts are those of the specification of
-//! `DiskSpd`'s report, brought to the layout of version 2.3.
+//! Fixed results, and their expected text. The texts are those of the specification of `DiskSpd`'s report, in the
+//! layout of version 2.3.
 
 mod caches;
 mod confidence;

@@ -29,7 +29,7 @@ fn a_result_as_prometheus_reads_it() {
     insta::assert_snapshot!(metrics(&example()));
 }
 
-/// `node_exporter` reads the older text: a sample whose family has another type or name is refused or lost.
+/// `node_exporter` reads the older text format: a sample whose family has another type or name is refused or lost.
 #[test]
 fn families_are_those_that_both_formats_write_alike() {
     let text = metrics(&example());

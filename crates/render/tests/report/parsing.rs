@@ -1,11 +1,11 @@
-//! The report as the scripts in the field read it: lines by their beginning, cells by `|`.
+//! The report as read by scripts in the field: lines by their beginning, cells by `|`.
 
 use crate::support::{cpu, hybrid_machine, machine, measured, mix_run, report, usage};
 use model::note::Note;
 use model::result::RunResult;
 use model::topology::Cpu;
 
-/// What a sweep script takes from a report.
+/// The values that a sweep script extracts from a report.
 #[derive(Debug, PartialEq)]
 struct Taken {
     bytes: u64,
@@ -46,7 +46,7 @@ fn take(text: &str) -> Taken {
     }
 }
 
-/// The example on a machine, with everything that may stand around the tables.
+/// The example on a machine, with all possible text around the tables.
 fn example_on(system: model::facts::SystemFacts) -> RunResult {
     let mut result = mix_run();
     let ids: Vec<u32> = system.topology.cpus.iter().map(|cpu| cpu.id).collect();

@@ -51,7 +51,7 @@ fn run(findings: Vec<Finding>) -> RunResult {
     result
 }
 
-/// All behind `DiskSpd`'s tables.
+/// All text after `DiskSpd`'s tables.
 fn end(result: &RunResult) -> String {
     let mut out = Vec::new();
     render::text(result, Detail::Short, &mut out).expect("a vector takes everything");

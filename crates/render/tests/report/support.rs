@@ -1,9 +1,10 @@
 //! Machines and results to print.
 
+use model::ending::Ending;
 use model::facts::SystemFacts;
 use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
 use model::profile::{CacheMode, Profile, Target, TimeSpan};
-use model::result::{CpuUsage, Ending, Measured, Row, RunResult, TimeSpanResult};
+use model::result::{CpuUsage, Measured, Row, RunResult, TimeSpanResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ fn finding(severity: Severity, figure: &str) -> Finding {
     }
 }
 
-/// Everything behind the tables.
+/// All text after the tables.
 fn block(findings: Vec<Finding>) -> String {
     let mut result = mix_run();
     result.time_spans[0].verdict = Some(Verdict { findings });

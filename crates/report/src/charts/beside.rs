@@ -1,4 +1,4 @@
-//! Devices and shares beside the program, over the time axis of the other charts: where the time is spent.
+//! Devices and shares beside the program, over the time axis of the other charts: they show where time is spent.
 
 use super::{middle_s, s, values};
 use crate::axis::Axis;
@@ -13,13 +13,13 @@ use model::result::Measured;
 use model::storage_course::{DeviceCourse, DeviceRequests, DeviceStep, ShareCourse, ShareStep, ShareTransfers};
 use stats::overview::{Moment, timeline};
 
-/// Steps of the program's own line: more than a window has room for would not be seen.
+/// Steps of the program's own line: more would not be visible.
 const STEPS_MAX: usize = 300;
 
 /// Devices or shares in a chart; tables have the others.
 const LINES_MAX: usize = 4;
 
-/// What a chart is.
+/// A kind of chart.
 struct Kind {
     name: &'static str,
     title: &'static str,
@@ -65,7 +65,8 @@ const SHARE_LATENCY: Kind = Kind {
     axis: latency,
 };
 
-/// Rates and latencies beside those of devices, then of shares, as far as the result has them.
+/// Charts of rates and latencies of the program and devices, then of the program and shares, as far as the result has
+/// them.
 pub(crate) fn charts(span: Option<&TimeSpan>, measured: &Measured) -> Vec<Shown> {
     let devices = || measured.devices.iter().take(LINES_MAX);
     let shares = || measured.shares.iter().take(LINES_MAX);
@@ -102,13 +103,13 @@ type Line = (String, Points);
 /// A figure of a device in each of its steps.
 fn of_device(device: &DeviceCourse, figure: fn(&DeviceRequests) -> Option<f64>) -> Line {
     let point = |step: &DeviceStep| (middle_s(step.start_ns, step.end_ns), known(figure(&step.figures.total)));
-    (text(device.device.as_bytes()), device.steps.iter().map(point).collect())
+    (text(&device.device), device.steps.iter().map(point).collect())
 }
 
-/// A figure of a share in each of its steps; `what` follows its name.
+/// A figure of a share in each of its steps; `what` is appended to its name.
 fn of_share(share: &ShareCourse, what: &str, figure: fn(&ShareTransfers) -> Option<f64>) -> Line {
     let point = |step: &ShareStep| (middle_s(step.start_ns, step.end_ns), known(figure(&step.figures.total)));
-    (format!("{}{what}", text(share.source.as_bytes())), share.steps.iter().map(point).collect())
+    (format!("{}{what}", text(&share.source)), share.steps.iter().map(point).collect())
 }
 
 /// The program's own line and the others; none if these have no values.
@@ -150,7 +151,7 @@ fn latency(series: &[Series]) -> Axis {
     Axis::log("mean latency", Quantity::LatencyNs, values(series).map(|(_, y)| y))
 }
 
-/// Where nothing is known, a line breaks.
+/// An unknown value as NaN, which breaks the line.
 fn known(value: Option<f64>) -> f64 {
     value.filter(|value| value.is_finite()).unwrap_or(f64::NAN)
 }

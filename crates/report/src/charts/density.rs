@@ -1,4 +1,4 @@
-//! How latencies are distributed.
+//! Latency distributions.
 
 use super::values;
 use crate::axis::Axis;
@@ -38,7 +38,7 @@ pub(crate) fn chart(measured: &Measured) -> Shown {
     })
 }
 
-/// Through the middles of the bins, from nothing to nothing.
+/// The line through the middles of the bins, from zero to zero.
 fn outline(bins: &[Bin]) -> Vec<(f64, f64)> {
     let middle = |bin: &Bin| ((bin.low_ns * bin.high_ns).sqrt(), bin.percent);
     let first = bins.first().map(|bin| (bin.low_ns, 0.0));

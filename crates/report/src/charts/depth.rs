@@ -1,4 +1,4 @@
-//! Throughput and latency over depth, with the two depths that matter.
+//! Throughput and latency over depth, with the efficient and the saturation depth.
 
 use super::{latencies, line, values};
 use crate::answer::sentence;
@@ -13,13 +13,13 @@ use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep}
 use model::units::mib;
 use std::collections::BTreeSet;
 
-/// Lines of a chart; more could not be told apart.
+/// Lines of a chart; more could not be distinguished.
 const LINES_MAX: usize = 8;
 
 /// Series of depths that have a chart of their own.
 const ALONE_MAX: usize = 4;
 
-/// Throughput and latency of each series on the same depths; of several lines, charts of all of them before that.
+/// Throughput and latency of each series over the same depths; if there are several, preceded by charts of all lines.
 pub(crate) fn over_depth(sweep: &Sweep) -> Vec<Chart> {
     let lines: Vec<Line> = sweep.depths.iter().flat_map(|series| lines_of(sweep, series)).collect();
     let together = (lines.len() > 1).then(|| {
@@ -39,8 +39,8 @@ struct Line {
     points: Vec<usize>,
 }
 
-/// One line for each value of the other options that make depth: points of one depth, such as `-t1 -o2` and `-t2 -o1`, are
-/// on different lines.
+/// One line for each value of the other options that set the depth: points of the same depth, such as `-t1 -o2` and
+/// `-t2 -o1`, are on different lines.
 fn lines_of(sweep: &Sweep, series: &DepthSeries) -> Vec<Line> {
     let whole = || Line { name: Setting::typed_all(&series.settings), points: series.points.clone() };
     let settings = |point: usize| sweep.points[point].settings.iter().filter(|setting| setting.is_depth());
@@ -50,7 +50,7 @@ fn lines_of(sweep: &Sweep, series: &DepthSeries) -> Vec<Line> {
     };
     let first = series.points.first().map(|point| settings(*point).collect::<Vec<_>>()).unwrap_or_default();
     let varied: Vec<&Setting> = first.into_iter().filter(|setting| values(setting) > 1).collect();
-    // The option with the most values is on the axis, of two with as many -o.
+    // The option with the most values is on the axis; on a tie, -o.
     let across = varied.iter().max_by_key(|setting| (values(setting), matches!(setting.name.as_str(), "o" | "O")));
     let Some(across) = across.filter(|_| varied.len() > 1) else { return vec![whole()] };
     let mut lines: Vec<Line> = Vec::new();
@@ -84,7 +84,7 @@ fn of_all(sweep: &Sweep, lines: &[Line]) -> String {
     left_out.into_iter().chain(engines_of(sweep, &points)).collect::<Vec<_>>().join(" ")
 }
 
-/// The engines of points, if they differ: a step in a line may be that from one to the other.
+/// The engines of points, if they differ: a step in a line may be a change of engine.
 fn engines_of(sweep: &Sweep, points: &[usize]) -> Option<String> {
     match engines::of_points(sweep, points) {
         OfPoints::Mixed(words) => Some(sentence(&words)),
@@ -109,7 +109,7 @@ fn bytes_of_each(sweep: &Sweep, lines: &[Line]) -> Option<Chart> {
     chart("depth-mib", "MiB/s by queue depth".to_owned(), lines, y)
 }
 
-/// The same for what the application waits for; `None` where latencies were not measured.
+/// The same for the latency that the application waits for; `None` if latencies were not measured.
 fn latency_of_each(sweep: &Sweep, lines: &[Line]) -> Option<Chart> {
     let metrics = Headline::scoped_metrics(&[Metric::Mean], sweep.measured());
     let lines = of_each(sweep, lines, &metrics);
@@ -127,7 +127,8 @@ fn of_each(sweep: &Sweep, lines: &[Line], metrics: &[ScopedMetric]) -> Vec<Serie
     lines.flatten().collect()
 }
 
-/// Throughput on the left axis, latency on the right one, and the depths that matter; `None` without figures.
+/// Throughput on the left axis, latency on the right one, and the efficient and saturation depths; `None` without
+/// figures.
 fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
     let (unit, quantity, metric) = rate_of(sweep, series);
     let rates = line(unit, Role::Read, by_depth(sweep, series, (Scope::All, metric)))?;
@@ -167,7 +168,7 @@ fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
     Some(Chart { caption, right, markers, ..chart("depth", title, lines, y)? })
 }
 
-/// In which throughput is drawn: MiB/s for large blocks, else IOPS.
+/// Unit of throughput: MiB/s for large blocks, else IOPS.
 fn rate_of(sweep: &Sweep, series: &DepthSeries) -> (&'static str, Quantity, Metric) {
     if stats::sweep::are_blocks_large(sweep, &series.points) {
         ("MiB/s", Quantity::MibPerS, Metric::MibPerS)
@@ -176,7 +177,7 @@ fn rate_of(sweep: &Sweep, series: &DepthSeries) -> (&'static str, Quantity, Metr
     }
 }
 
-/// The height at which throughput no longer grows, from the saturation depth to the largest.
+/// The line of the throughput plateau, from the saturation depth to the largest.
 fn plateau(sweep: &Sweep, series: &DepthSeries) -> Option<Series> {
     let Saturation::At { depth, plateau_iops } = series.knee.as_ref()?.saturation else { return None };
     let from = f64::from(depth.depth);
@@ -226,7 +227,7 @@ fn figures_of(sweep: &Sweep, points: &[usize], metric: ScopedMetric) -> Vec<(f64
     figures.filter_map(|figures| Some((f64::from(figures.depth?), figures.scoped_value(metric)?))).collect()
 }
 
-/// Without bands where warnings make the intervals doubtful, of which the text says that there are none.
+/// Without bands if warnings make the intervals doubtful: the text then states that there are none.
 fn markers(knee: &Knee, is_doubtful: bool) -> Vec<Marker> {
     let marker = |estimate: &DepthEstimate, role, name: &str| {
         let DepthEstimate { depth, low, high, .. } = *estimate;
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(chart.right.as_ref().map(|right| right.first_series), Some(2), "it is a rate");
     }
 
-    /// One line through all points went up and down between points of the same depth.
+    /// A single line through all points zigzagged between points of the same depth.
     #[test]
     fn two_options_of_depth_have_a_line_for_each_value_of_one() {
         let mut sweep = Sweep::default();

@@ -1,4 +1,4 @@
-//! What a device did over time, from a recording of the monitor.
+//! Charts of a device over time, from a recording of the monitor.
 
 use super::{each_point, values};
 use crate::axis::Axis;
@@ -10,13 +10,13 @@ use model::device_interval::{DeviceInterval, DeviceRates};
 use model::units::mib;
 use stats::device_course::{DeviceStep, course};
 
-/// Steps of a line: more than a window has room for would not be seen.
+/// Steps of a line: more would not be visible.
 const STEPS_MAX: usize = 300;
 
-/// The time axis of charts: where it begins, and how long it is.
+/// The time axis of charts: start and length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    /// In nanoseconds since 1970 in UTC.
+    /// Nanoseconds since 1970-01-01 00:00:00 UTC.
     pub(crate) start_unix_ns: i64,
     pub(crate) length_ns: u64,
 }
@@ -26,7 +26,7 @@ impl Span {
         Axis::linear("", Quantity::TimeS, 0.0, self.length_ns as f64 / 1e9)
     }
 
-    /// Seconds since it began.
+    /// Seconds since the start.
     fn place(self, unix_ns: i64) -> f64 {
         unix_ns.saturating_sub(self.start_unix_ns) as f64 / 1e9
     }
@@ -39,7 +39,7 @@ impl Span {
     }
 }
 
-/// What a chart is, how a line of it is named and coloured, and where its values come from.
+/// Name, colour and values of a line.
 type Line = (&'static str, Role, fn(&DeviceRates) -> Option<f64>);
 
 struct Kind {
@@ -122,7 +122,7 @@ fn chart(kind: &Kind, steps: &[DeviceStep], span: Span) -> Shown {
     })
 }
 
-/// A line; none if it has no value but 0. Where nothing is known it breaks.
+/// A line; `None` if it has no value but 0. It breaks where nothing is known.
 fn line_of((name, role, value): &Line, steps: &[DeviceStep], span: Span) -> Option<Series> {
     let at = |step: &DeviceStep| {
         let y = step.rates.as_ref().and_then(value).filter(|y| y.is_finite()).unwrap_or(f64::NAN);

@@ -1,33 +1,34 @@
-//! What differs between two sides, with intervals.
+//! Differences between two sides, with intervals.
 
 use crate::axis::Axis;
 use crate::chart::{Chart, Interval, Marker, Marks, Series};
-use crate::quantity::Quantity;
+use crate::quantity::{Quantity, change, interval_of_change};
 use crate::role::Role;
 use crate::words::compare::word;
 use crate::words::figure_words::name_of;
 use stats::compare::{ComparisonVerdict, Difference};
 
-/// Percent of the first side; `None` without figures in common.
+/// Percent of the first side; `None` without common figures.
 pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
     let rows = found.len() as f64;
     let row = |(index, difference): (usize, &Difference)| {
         let Difference { percent, interval, verdict, .. } = *difference;
-        let bounds = interval.map_or_else(String::new, |(low, high)| format!(" ({low:+.1} % to {high:+.1} %)"));
+        let bounds = interval.map_or_else(String::new, |ends| format!(" ({})", interval_of_change(ends)));
         Interval {
             at: percent,
             bounds: interval,
             y: rows - index as f64,
             role: role(verdict),
             text: format!(
-                "{}: {percent:+.1} %{bounds}: {}",
+                "{}: {}{bounds}: {}",
                 name_of((difference.scope, difference.figure)),
+                change(percent),
                 word(verdict)
             ),
         }
     };
     let intervals: Vec<Interval> = found.iter().enumerate().map(row).collect();
-    // An interval that is wider than that says no more than one that leaves the chart.
+    // A wider interval is no more informative than one that leaves the chart.
     let farthest = intervals.iter().map(|row| row.at.abs()).fold(25.0, f64::max) * 2.0;
     let ends = intervals.iter().flat_map(|row| {
         let (low, high) = row.bounds.unwrap_or((row.at, row.at));

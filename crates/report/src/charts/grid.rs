@@ -9,7 +9,7 @@ use model::headline::Headline;
 use model::metric::{Metric, Scope, ScopedMetric};
 use model::sweep::{Setting, Sweep};
 
-/// Labels are written on the colour.
+/// The strongest colour: labels are written on it.
 const STRENGTH_MAX: f64 = 0.5;
 
 /// Throughput, also in MiB/s where block sizes differ, and mean latency, if exactly two options vary.
@@ -20,7 +20,7 @@ pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
         chart(sweep, (name, &title), (&across, &up), quantity, |figures| figures.scoped_value(metric))
     };
     let throughput = grid("grid-throughput", "IOPS", Quantity::Iops, (Scope::All, Metric::Iops));
-    // Of several that the application waits for the last: the commit after reads.
+    // Of several waits of the application, the last: the commit after reads.
     let waited_for = Headline::scoped_metrics(&[Metric::Mean], sweep.measured()).pop();
     let latency = waited_for.and_then(|mean| grid("grid-latency", "Mean latency", Quantity::LatencyNs, mean));
     let bytes = stats::sweep::compared(sweep)
@@ -52,7 +52,7 @@ fn varied(sweep: &Sweep) -> Option<[Varied; 2]> {
     // Options that vary together, such as -t and -o of one total depth, fill no grid.
     let [a, b] = <[Varied; 2]>::try_from(all).ok()?;
     let is_grid = sweep.points.len() * 2 > a.values.len() * b.values.len();
-    // More values are read more easily from left to right.
+    // More values are easier to read from left to right.
     is_grid.then_some(if a.values.len() > b.values.len() { [a, b] } else { [b, a] })
 }
 
@@ -62,7 +62,7 @@ struct Known {
     x: f64,
     y: f64,
     value: f64,
-    /// Its run has warnings, or worse.
+    /// True if its run has warnings, or worse.
     is_warned: bool,
 }
 
@@ -84,7 +84,7 @@ fn chart(
     });
     let known: Vec<Known> = known.collect();
     let most = known.iter().map(|known| known.value).fold(0.0, f64::max);
-    // Where all have warnings, marks would tell none from the others.
+    // If all have warnings, marks would not distinguish them.
     let is_mixed = known.iter().any(|known| known.is_warned) && known.iter().any(|known| !known.is_warned);
     let cell = |&Known { point, x, y, value, is_warned }: &Known| {
         let (mark, told) = if is_warned && is_mixed { (" !", ", measured with warnings") } else { Default::default() };

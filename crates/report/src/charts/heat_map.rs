@@ -1,4 +1,4 @@
-//! Where latencies lay, and when.
+//! Latencies over time, as a heat map.
 
 use super::s;
 use crate::axis::Axis;
@@ -46,7 +46,7 @@ fn drawn(heat: &LatencyHeat, cell: &HeatCell, strongest: f64) -> Cell {
         x,
         y,
         value: count as f64,
-        // Roots bring what is seldom nearer to what is not.
+        // Square roots make rare values visible beside frequent ones.
         strength: HEAT_MIN + (1.0 - HEAT_MIN) * (percent / strongest).sqrt(),
         label: String::new(),
         text: format!("{times}, {latencies}: {}, {} %", counted(count, "I/O"), significant(percent)),

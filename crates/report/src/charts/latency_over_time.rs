@@ -10,19 +10,20 @@ use model::figures::{Directions, Figures, Percentile};
 use model::result::Measured;
 use stats::Part;
 use stats::overview::percentiles_over_time;
+use stats::ranks::{P50_PPB, P90_PPB, P99_PPB, P999_PPB};
 
 const TITLE: &str = "Latency over time";
 
 /// Parts of a line: each needs enough I/Os for its percentiles.
 const PARTS_MAX: usize = 150;
-/// Parts that a course has at least, if the result has them.
+/// Least number of parts of a course, if the result has them.
 const PARTS_MIN: usize = 20;
 
 const RANKS: [(&str, u64, Role); 4] = [
-    ("50th", 500_000_000, Role::Half),
-    ("90th", 900_000_000, Role::Tenth),
-    ("99th", 990_000_000, Role::Hundredth),
-    ("99.9th", 999_000_000, Role::Thousandth),
+    ("50th", P50_PPB, Role::Half),
+    ("90th", P90_PPB, Role::Tenth),
+    ("99th", P99_PPB, Role::Hundredth),
+    ("99.9th", P999_PPB, Role::Thousandth),
 ];
 
 /// One for reads and one for writes, as far as there are such I/Os.
@@ -40,7 +41,7 @@ pub(crate) fn charts(measured: &Measured) -> Vec<Shown> {
     if charts.is_empty() {
         return vec![Err(Absent::because(TITLE, "each interval has too few I/Os for percentiles"))];
     }
-    // Side by side, the same height is the same latency.
+    // With a common scale, equal height means equal latency in both charts.
     let y = Axis::log(
         "latency",
         Quantity::LatencyNs,
@@ -66,13 +67,13 @@ fn chart(
         let value = |part: &Part| {
             let ios = figures(&part.figures).ios;
             let found = percentiles(&part.percentiles).iter().find(|percentile| percentile.rank_ppb == rank_ppb);
-            // One that a handful of I/Os decide would only be noise.
+            // A percentile of a handful of I/Os would only be noise.
             found.filter(|_| !stats::is_weak(ios, rank_ppb)).map_or(f64::NAN, |percentile| percentile.value_ns as f64)
         };
         let values: Vec<(f64, f64)> =
             parts.iter().map(|part| (middle_s(part.start_ns, part.end_ns), value(part))).collect();
         let known = values.iter().filter(|(_, ns)| !ns.is_nan()).count();
-        // Scraps of a line would only raise questions.
+        // Fragments of a line would only raise questions.
         (known * 2 > values.len()).then(|| Series { name: name.to_owned(), role, marks: Marks::Line(values) })
     };
     let series: Vec<Series> = RANKS.into_iter().filter_map(line).collect();

@@ -1,4 +1,4 @@
-//! What each chart shows, made of results.
+//! The content of each chart, from results.
 
 mod beside;
 mod cpu;
@@ -20,7 +20,6 @@ mod search;
 mod settings;
 mod slowest;
 mod streams;
-mod table;
 
 pub(crate) use depth::over_depth;
 pub(crate) use differences::differences;
@@ -30,7 +29,6 @@ pub(crate) use pairs::pairs;
 pub(crate) use runs::runs;
 pub(crate) use settings::over_settings;
 pub(crate) use streams::streams;
-pub(crate) use table::of_runs;
 
 use super::chart::{Marks, Series};
 use super::quantity::Quantity;
@@ -53,11 +51,11 @@ impl Absent {
 }
 
 /// A line with a dot at each value; `None` without values.
-fn line(name: &str, role: Role, values: Vec<(f64, f64)>) -> Option<Series> {
+pub(crate) fn line(name: &str, role: Role, values: Vec<(f64, f64)>) -> Option<Series> {
     (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::DottedLine(values) })
 }
 
-/// Lines of the mean and the 99th percentile of what the application waits for, from these values of each.
+/// Lines of the mean and the 99th percentile of each latency that the application waits for, with values from `values`.
 fn latencies(sweep: &Sweep, values: impl Fn(ScopedMetric) -> Vec<(f64, f64)>) -> Vec<Series> {
     let metrics = Headline::scoped_metrics(&[Metric::Mean, Metric::P99], sweep.measured());
     let is_of_all = metrics.len() <= 2;
@@ -109,18 +107,18 @@ fn s(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Where the value of a part of the time is drawn in every chart: in the middle of the part, in seconds.
+/// Position of a part of the time in every chart: its middle, in seconds.
 fn middle_s(start_ns: u64, end_ns: u64) -> f64 {
     f64::midpoint(s(start_ns), s(end_ns))
 }
 
-/// How the points of such a chart are read.
+/// Explanation of the points of such a chart.
 fn each_point(width_s: f64) -> String {
     format!("Each point is the mean of the {} around it.", Quantity::TimeS.value(width_s))
 }
 
 /// The values of some series.
-fn values(series: &[Series]) -> impl Iterator<Item = (f64, f64)> {
+pub(crate) fn values(series: &[Series]) -> impl Iterator<Item = (f64, f64)> {
     series
         .iter()
         .flat_map(|series| match &series.marks {

@@ -10,7 +10,7 @@ use model::figures::{Directions, LatencyDistribution};
 use model::result::Measured;
 use stats::overview::timeline;
 
-/// Steps of a line: more than a window has room for would not be seen.
+/// Steps of a line: more would not be visible.
 const STEPS_MAX: usize = 300;
 
 /// Characters of a name that is written beside a line.

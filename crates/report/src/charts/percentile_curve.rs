@@ -12,7 +12,7 @@ use std::f64::consts::LOG10_2;
 
 const TITLE: &str = "Latency by percentile";
 
-/// Marks on an axis where each further nine takes as much room as the one before.
+/// Marks on an axis where each further nine takes the same room.
 const MARKS: [(f64, &str); 9] = [
     (LOG10_2, "50"),
     (1.0, "90"),
@@ -73,7 +73,7 @@ pub(crate) fn of_sides<'a>(
     })
 }
 
-/// Percentiles by how many nines they have: those that enough I/Os lie beyond, and the first one that not.
+/// Percentiles by their number of nines: those that enough I/Os lie beyond, and the first one that has too few.
 fn curve(side: &LatencyDistribution) -> (Points, Points) {
     const PPB: u64 = 1_000_000_000;
     const WEAK_MAX: usize = 1;

@@ -8,7 +8,7 @@ use crate::quantity::Quantity;
 use crate::role::Role;
 use model::result::{LoadLoop, Measured, RampInterval};
 
-/// One dot for each part of the measurement; nothing of other loads.
+/// One dot for each part of the measurement; `None` for other loads.
 pub(crate) fn chart(measured: &Measured) -> Option<Shown> {
     let Some(LoadLoop::Open(open)) = &measured.load_loop else { return None };
     let line = |name: &str, role, of: fn(&RampInterval) -> Option<f64>| {

@@ -10,7 +10,7 @@ use model::profile::TimeSpan;
 use model::result::Measured;
 use stats::overview::{Moment, timeline};
 
-/// Steps of a line: more than a window has room for would not be seen.
+/// Steps of a line: more would not be visible.
 const STEPS_MAX: usize = 300;
 
 pub(crate) fn iops(span: Option<&TimeSpan>, measured: &Measured) -> Shown {
@@ -25,7 +25,7 @@ pub(crate) fn throughput(measured: &Measured) -> Shown {
     chart.ok_or_else(|| Absent::because(TITLE, NO_SERIES))
 }
 
-/// A rate over the series of the run; `None` if the result keeps none.
+/// A rate over the series of the run; `None` if the result has none.
 fn of_series(
     measured: &Measured,
     name: &'static str,

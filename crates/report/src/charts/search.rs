@@ -1,4 +1,4 @@
-//! What each run of a search for a rate says of the limits.
+//! Each run of a search for a rate against the limits.
 
 use super::values;
 use crate::axis::Axis;
@@ -10,7 +10,7 @@ use model::limit::LimitFound;
 use model::metric::Scope;
 use model::sweep::{Purpose, Setting, Sweep, Visit};
 
-/// One for the response times that are limited, which decide, and one for throughput; nothing for what has no figures.
+/// One for the limited response times, which decide, and one for throughput; none for a metric without figures.
 pub(crate) fn of_search(sweep: &Sweep, found: &LimitFound) -> Vec<Chart> {
     let runs: Vec<(f64, &Visit)> = sweep.visits.iter().filter_map(|visit| Some((rate(sweep, visit)?, visit))).collect();
     let kinds = [("confirming runs", Role::Read, true), ("probes", Role::Write, false)];
@@ -40,7 +40,7 @@ pub(crate) fn of_search(sweep: &Sweep, found: &LimitFound) -> Vec<Chart> {
     let limits: Vec<_> = found.limits.iter().filter(|limit| limit.figure.needs_latency()).collect();
     let mut times = Vec::new();
     for limit in &limits {
-        // Of a single limit the title says which.
+        // A single limit is named in the title.
         let of = if limits.len() > 1 { name_of(limit.metric()) } else { String::new() };
         times.extend(dots(&of, &|visit| limit.value(visit.headline()?)));
         if let [Some(from), Some(to)] = ends {
@@ -67,7 +67,7 @@ pub(crate) fn of_search(sweep: &Sweep, found: &LimitFound) -> Vec<Chart> {
     shown.into_iter().flatten().collect()
 }
 
-/// The rate that a run of a point was made with.
+/// The rate of a run of a point.
 fn rate(sweep: &Sweep, visit: &Visit) -> Option<f64> {
     let point = sweep.points.get(visit.point).filter(|_| visit.is_of_point())?;
     point.settings.first().and_then(|Setting { value, .. }| value.parse().ok())

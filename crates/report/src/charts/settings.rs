@@ -48,7 +48,7 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
     .collect()
 }
 
-/// Where each point is, and the axis: one place for each point.
+/// The place of each point, all different, and the axis.
 fn across(sweep: &Sweep, tried: &[(usize, &Headline)]) -> (Vec<f64>, Axis) {
     let settings = |(point, _): &(usize, &Headline)| &sweep.points[*point].settings;
     let places: Vec<f64> = (1..=tried.len()).map(|index| index as f64).collect();

@@ -1,4 +1,4 @@
-//! When the slowest I/Os completed.
+//! Completion times of the slowest I/Os.
 
 use super::s;
 use crate::axis::Axis;

@@ -8,13 +8,13 @@ use crate::quantity::Quantity;
 use crate::role::Role;
 use model::interference::{Interference, StreamHeadline, StreamInterference};
 
-/// Bars that are this many times lower than the highest could not be read; dots on a logarithmic axis can.
+/// Ratio of the highest to the lowest value above which bars are unreadable; dots on a logarithmic axis replace them.
 const BARS_RANGE_MAX: f64 = 30.0;
 
 /// A bar's width; two bars of a stream are within 1.
 const BAR_WIDTH: f64 = 0.36;
 
-/// How far the two dots of a stream are apart.
+/// Distance between the two dots of a stream.
 const DOTS_APART: f64 = 0.1;
 
 type Figures = fn(&StreamInterference) -> &StreamHeadline;
@@ -39,7 +39,7 @@ pub(crate) fn streams(found: &Interference) -> Option<Chart> {
                 value: iops,
                 strength: 1.0,
                 label: String::new(),
-                text: format!("{} {kind}: {}", text(stream.name.as_str().as_bytes()), Quantity::Iops.value(iops)),
+                text: format!("{} {kind}: {}", text(stream.name.as_str()), Quantity::Iops.value(iops)),
             }
         };
         Series { name: kind.to_owned(), role, marks: Marks::Cells(placed().map(bar).collect()) }
@@ -55,7 +55,7 @@ pub(crate) fn streams(found: &Interference) -> Option<Chart> {
     } else {
         Axis::log("IOPS", Quantity::Iops, values(&series).map(|(_, y)| y))
     };
-    let names = placed().map(|(place, stream)| (place, text(stream.name.as_str().as_bytes())));
+    let names = placed().map(|(place, stream)| (place, text(stream.name.as_str())));
     let medians = match found.rounds {
         1 => "One round.".to_owned(),
         rounds => format!("Medians of {rounds} rounds."),

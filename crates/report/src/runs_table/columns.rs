@@ -4,7 +4,7 @@ use super::Cell;
 use super::facts::{self, Facts};
 use model::metric::{Metric, Scope, ScopedMetric};
 
-/// The cells of a column.
+/// The type of cells in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellKind {
     /// Text.
@@ -16,7 +16,7 @@ pub enum CellKind {
 /// One column.
 #[derive(Clone, Debug)]
 pub struct RunColumn {
-    /// Its name in documents, which never changes.
+    /// Name in documents; it never changes.
     pub name: String,
     /// Unit of its numbers; may be empty.
     pub unit: &'static str,
@@ -24,7 +24,7 @@ pub struct RunColumn {
     pub kind: CellKind,
     /// Its definition, for the documentation.
     pub meaning: String,
-    /// In tables of text and pages.
+    /// Heading in tables of text and pages.
     pub(crate) heading: String,
     /// The option that sets it, if runs that differ in it are different loads.
     pub(crate) option: Option<&'static str>,
@@ -80,7 +80,7 @@ impl Fact {
         Self { unit, ..self }
     }
 
-    /// Runs that differ in it are different loads; `option` stands before its value.
+    /// For a column that distinguishes loads; `option` is the prefix of its value.
     const fn set_by(self, option: &'static str) -> Self {
         Self { option: Some(option), ..self }
     }
@@ -155,7 +155,7 @@ const COUNTS: [Fact; 2] = [
     Fact::number("ios", "I/Os", "reads and writes completed while measuring", facts::ios),
 ];
 
-/// Columns behind the metrics.
+/// Columns after the metrics.
 const CONCLUSIONS: [Fact; 9] = [
     Fact::number("ssds", "SSDs", "`--ssds`: SSDs below the targets", facts::ssds),
     Fact::number("copies", "copies", "`--copies`: copies that the storage keeps of each written block", facts::copies),
@@ -174,7 +174,7 @@ const CONCLUSIONS: [Fact; 9] = [
     Fact::text("error", "error", "why there are no figures, or only some", facts::error),
 ];
 
-/// All columns, in their order. It never changes; new ones are added at the end.
+/// All columns, in a fixed order; new ones are appended.
 pub fn columns() -> Vec<RunColumn> {
     let metrics = Scope::ALL.into_iter().flat_map(|scope| {
         let has = move |metric: &Metric| scope.has(*metric);

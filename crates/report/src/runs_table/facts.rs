@@ -16,10 +16,10 @@ use stats::sweep::PerDevice;
 /// Options of the load that have columns of their own.
 const WITH_COLUMNS: [&str; 12] = ["-b", "-s", "-r", "-w", "-t", "-F", "-o", "-O", "-S", "-h", "--rate=", "--engine="];
 
-/// Settings that decide which figures there are, and how results of `DiskSpd` write the affinity that it has by default.
+/// Settings that decide which figures exist, and the default affinity in results of `DiskSpd`.
 const IN_NO_COLUMN: [&str; 2] = ["-L", "-aup"];
 
-/// All that is known of a row.
+/// All known facts of a row.
 pub(crate) struct Facts<'a> {
     pub(super) source: &'a RunSource,
     result: &'a RunResult,
@@ -56,7 +56,7 @@ impl<'a> Facts<'a> {
         self.span_result()?.measured.as_ref()
     }
 
-    /// The timespan, unless the file does not say what this option was.
+    /// The timespan, unless the file lacks the value of this option.
     fn span_with(&self, option: &str) -> Option<&'a TimeSpan> {
         let is_known = known_settings(self.result).is_none_or(|known| known.iter().any(|known| known == option));
         self.span().filter(|_| is_known)
@@ -67,7 +67,7 @@ impl<'a> Facts<'a> {
         (self.result.started_at != UnixTime::UNKNOWN && started_at > 0).then_some(started_at)
     }
 
-    /// A number that all targets have; nothing if they differ.
+    /// A number that all targets have in common; empty if they differ.
     fn of_targets(&self, option: &str, value: impl Fn(&Target) -> Option<u64>) -> Cell {
         let mut values = self.span_with(option).into_iter().flat_map(|span| &span.targets).map(value);
         let first = values.next().flatten();
@@ -85,7 +85,7 @@ impl<'a> Facts<'a> {
         Cell::text(&found.join("; "))
     }
 
-    /// As measured or, where the file does not say, by the profile.
+    /// As measured or, if the file lacks it, by the profile.
     fn outstanding(&self) -> Option<u64> {
         let measured = self.headline.as_ref().and_then(|headline| headline.depth).map(u64::from);
         measured.or_else(|| load_line::total_depth(self.result, self.index).filter(|_| self.span_with("-o").is_some()))
@@ -221,7 +221,7 @@ pub(super) fn engine(facts: &Facts<'_>) -> Cell {
 
 pub(super) fn rate_iops(facts: &Facts<'_>) -> Cell {
     Cell::count(match facts.span_with("--rate").and_then(|span| span.rate_iops) {
-        // A text report does not say.
+        // A text report does not state it.
         Some(OfferedRate::Steady(iops)) if iops > 0 => Some(iops.into()),
         _ => None,
     })

@@ -1,6 +1,7 @@
 //! The settings in which runs differ, and the runs of each combination of them.
 
 use super::{Cell, Row, RunColumn, RunsTable};
+use crate::block::dash;
 use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::ScopedMetric;
@@ -57,19 +58,19 @@ impl RunsTable {
         self.rows().iter().filter(|row| row.is_comparable()).collect()
     }
 
-    /// Columns in which these rows differ, among those that make runs different loads.
+    /// Columns in which these rows differ, among those that distinguish loads.
     pub(crate) fn differing(&self, rows: &[&Row]) -> Vec<usize> {
         let differs = |index: usize| rows.windows(2).any(|pair| pair[0].cells.get(index) != pair[1].cells.get(index));
         let columns = self.columns().iter().enumerate();
         columns.filter(|(index, column)| column.option.is_some() && differs(*index)).map(|(index, _)| index).collect()
     }
 
-    /// The settings in which comparable runs differ. One that follows from another, as the total depth does from `-o`, is not
-    /// counted; labels count if nothing else differs.
+    /// The settings in which comparable runs differ. One that follows from another, as the total depth does from `-o`,
+    /// is not counted; labels count if nothing else differs.
     pub fn dimensions(&self) -> Vec<Dimension> {
         let rows = self.comparable();
         let mut differing = self.differing(&rows);
-        // Where the load differs, the machine and its paths are named last.
+        // If the load differs, the machine and its paths are named last.
         differing.sort_by_key(|index| self.rank(*index));
         let mut found: Vec<Dimension> = Vec::new();
         for column in differing {
@@ -86,7 +87,7 @@ impl RunsTable {
         found
     }
 
-    /// The place of a column among those that lead others.
+    /// The rank of a column among those that lead others.
     fn rank(&self, column: usize) -> usize {
         const LAST: [&str; 4] = ["total_depth", "host", "targets", "target_paths"];
         let name = self.columns()[column].name.as_str();
@@ -157,7 +158,7 @@ fn number(cell: &Cell) -> f64 {
 }
 
 impl RunColumn {
-    /// A value as it is typed or told: `-b4K`, `-o8`, `host a`, `random`.
+    /// A value as typed or written: `-b4K`, `-o8`, `host a`, `random`.
     pub fn typed(&self, cell: &Cell) -> String {
         let option = self.option.unwrap_or_default();
         match (cell, self.name.as_str()) {
@@ -175,7 +176,7 @@ impl RunColumn {
     /// A value in a cell of a table or a mark of an axis: `4K`, `8`, `random`.
     pub fn shown(&self, cell: &Cell) -> String {
         match (cell, self.name.as_str()) {
-            (Cell::Empty, _) => "-".to_owned(),
+            (Cell::Empty, _) => dash(),
             (Cell::Number(bytes), "block_bytes") => short_size(*bytes as u64),
             (Cell::Number(number), _) => number.to_string(),
             (Cell::Text(text), _) => text.clone(),

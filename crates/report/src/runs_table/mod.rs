@@ -1,8 +1,9 @@
 //! Many runs as one table: a row for each run, a column for each setting and figure.
 //!
-//! [`mod@columns`] declares the columns once. CSV and workbooks have all of them; [`report`](super::Subject::Runs) chooses those that
-//! text and pages have room for.
+//! [`mod@columns`] declares the columns once. CSV and workbooks have all of them; [`report`](super::Subject::Runs)
+//! chooses those that text and pages have room for.
 
+mod charts;
 mod columns;
 mod curve;
 mod facts;
@@ -58,7 +59,7 @@ impl Cell {
         Self::number(count.map(|count| count as f64))
     }
 
-    /// The cell as CSV has it, before quoting; numbers with the digits that mean this very number.
+    /// The cell as in CSV, before quoting; numbers with enough digits to be exact.
     pub fn plain(&self) -> String {
         match self {
             Self::Empty => String::new(),
@@ -73,7 +74,7 @@ impl Cell {
     }
 }
 
-/// How exact the figures of a file are.
+/// Precision of the figures of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rounding {
     /// As measured.
@@ -98,7 +99,7 @@ impl Rounding {
         }
     }
 
-    /// To how much, for a note.
+    /// Extent of the rounding, for a note.
     const fn extent(self) -> &'static str {
         match self {
             Self::Exact => "",
@@ -114,7 +115,7 @@ impl Rounding {
 pub struct InSeries {
     /// The directory as given.
     pub name: String,
-    /// Why the run was made.
+    /// The purpose of the run.
     pub purpose: Purpose,
     /// Settings of its point.
     pub settings: Vec<Setting>,
@@ -127,7 +128,7 @@ pub struct RunSource {
     pub name: String,
     /// The series that it is part of.
     pub series: Option<InSeries>,
-    /// How exact its figures are.
+    /// Precision of its figures.
     pub rounding: Rounding,
 }
 
@@ -139,7 +140,7 @@ pub struct Row {
     /// Its figures; `None` = nothing was measured.
     pub(crate) headline: Option<Headline>,
     pub(crate) rounding: Rounding,
-    /// True if it prepared targets or looked for their capacity, and is no run of a point.
+    /// True for a run that prepared targets or searched for their capacity, which is no run of a point.
     pub(crate) is_preparation: bool,
     /// When it began, in nanoseconds since 1970-01-01 00:00:00 UTC.
     pub(crate) started_at_unix_ns: Option<i128>,
@@ -244,7 +245,7 @@ impl RunsTable {
     }
 }
 
-/// A result of which neither tool nor load is known.
+/// A result with neither tool nor load known.
 fn without_load() -> RunResult {
     let mut result = RunResult::default();
     result.tool.implementation = None;

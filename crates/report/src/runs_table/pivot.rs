@@ -2,15 +2,15 @@
 
 use super::curve::{Curve, CurveFigure};
 use super::{Cell, RunsTable};
-use crate::block::{Column, Table};
+use crate::block::{Column, Table, dash};
 use crate::words::figure_words::shown_figure;
 use model::metric::Metric;
 
-/// More columns than this belong into a spreadsheet.
+/// Columns at most; more belong in a spreadsheet.
 const COLUMNS_MAX: usize = 6;
 
-/// I/Os per second at each combination and, of two values, also mean latencies, each with the ratio of the second to the
-/// first; `None` if runs do not differ in two settings.
+/// I/Os per second at each combination and, for two values, also mean latencies, each with the ratio of the second to
+/// the first; `None` if runs do not differ in two settings.
 pub(super) fn pivot(table: &RunsTable, curve: &Curve) -> Option<Table> {
     let beside = curve.beside.as_ref().filter(|beside| beside.values.len() <= COLUMNS_MAX)?;
     let is_pair = beside.values.len() == 2;
@@ -39,13 +39,12 @@ fn row(table: &RunsTable, curve: &Curve, figures: &[&CurveFigure], place: usize,
     let mut cells = vec![table.columns()[curve.across.column].shown(&curve.across.values[place])];
     for figure in figures {
         let values: Vec<Option<f64>> = figure.lines.iter().map(|line| line.get(place).copied().flatten()).collect();
-        let shown =
-            |value: &Option<f64>| value.map_or_else(|| "-".to_owned(), |value| shown_figure(figure.metric.1, value, 3));
+        let shown = |value: &Option<f64>| value.map_or_else(dash, |value| shown_figure(figure.metric.1, value, 3));
         cells.extend(values.iter().map(shown));
         if is_pair {
             let ratio = match values[..] {
                 [Some(first), Some(second)] if first > 0.0 => format!("{:.2}", second / first),
-                _ => "-".to_owned(),
+                _ => dash(),
             };
             cells.push(ratio);
         }

@@ -1,9 +1,9 @@
-//! The report of a table of runs: the answer, the runs side by side, what is known of them.
+//! The report of a table of runs: the answer, the runs side by side, and their facts.
 
 use super::pivot::pivot;
 use super::{Cell, CellKind, Curve, Dimension, Group, Rounding, Row, RunsTable};
 use crate::answer::Statement;
-use crate::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust};
+use crate::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust, dash};
 use crate::brief::{listed, remedy_of_runs};
 use crate::chart::Shown;
 use crate::quantity::{Quantity, grouped};
@@ -17,7 +17,7 @@ use model::units::counted;
 /// Runs that a sentence names; the others are counted.
 const NAMED_MAX: usize = 4;
 
-/// Settings in the order in which they are kept where there is no room for all.
+/// Settings in order of importance: the first are kept if there is no room for all.
 const KEPT_FIRST: [&str; 13] = [
     "block_bytes",
     "depth",
@@ -66,7 +66,7 @@ pub(crate) fn report(table: &RunsTable, name: &str, explain: Explain) -> Report 
 
 /// The charts of the curve or grid, throughput first.
 pub(crate) fn charts(table: &RunsTable, curve: Option<&Curve>) -> Vec<Shown> {
-    curve.map(|curve| crate::charts::of_runs(table, curve)).unwrap_or_default().into_iter().map(Ok).collect()
+    curve.map(|curve| super::charts::of_runs(table, curve)).unwrap_or_default().into_iter().map(Ok).collect()
 }
 
 /// Settings that all runs have in common, on a line.
@@ -218,8 +218,8 @@ fn left_out(table: &RunsTable, has_limited: bool) -> Vec<String> {
     .collect()
 }
 
-/// A row for each run: its name, the settings in which runs differ, the figures that are asked for most, the verdict. Of many
-/// settings the less important ones come last.
+/// A row for each run: its name, the settings in which runs differ, the most requested figures, the verdict. If there
+/// are many settings, the less important ones come last.
 fn runs(table: &RunsTable) -> Table {
     let all: Vec<&Row> = table.rows().iter().filter(|row| row.headline.is_some()).collect();
     let [first, last] = settings_of_runs(table, &all);
@@ -251,7 +251,7 @@ fn runs(table: &RunsTable) -> Table {
         cells.push(match (&row.headline, table.cell(row, "verdict")) {
             (None, _) => "no figures".to_owned(),
             (Some(_), Cell::Text(verdict)) => verdict.clone(),
-            (Some(_), _) => "-".to_owned(),
+            (Some(_), _) => dash(),
         });
         cells.extend(last.iter().map(shown));
         cells
@@ -265,7 +265,8 @@ fn runs(table: &RunsTable) -> Table {
     }
 }
 
-/// The settings in which these runs differ: those before the figures and those behind them, each in the order of the columns.
+/// The settings in which these runs differ: those before the figures and those after them, each in the order of the
+/// columns.
 fn settings_of_runs(table: &RunsTable, rows: &[&Row]) -> [Vec<usize>; 2] {
     let mut first = table.differing(rows);
     first.sort_by_key(|index| rank(&table.columns()[*index].name));
@@ -282,13 +283,13 @@ fn rank(name: &str) -> Option<usize> {
 fn shown_figure(table: &RunsTable, row: &Row, metric: ScopedMetric) -> String {
     match &row.headline {
         Some(headline) if metric.1 != Metric::Cpu => figure_words::cell(metric, headline),
-        // Results of fio do not have it.
-        Some(_) => table.cell(row, "cpu_percent").as_number().map_or_else(|| "-".to_owned(), |cpu| format!("{cpu:.2}")),
-        None => "-".to_owned(),
+        // Results of fio lack it.
+        Some(_) => table.cell(row, "cpu_percent").as_number().map_or_else(dash, |cpu| format!("{cpu:.2}")),
+        None => dash(),
     }
 }
 
-/// To how much figures are rounded: by the table, and by the files.
+/// The rounding of figures: by the table, and by the files.
 fn note(table: &RunsTable) -> String {
     let mut parts =
         vec!["Shown to 0.01 IOPS, 0.01 MiB/s, 1 µs and 0.01 % CPU; files of --output have all digits.".to_owned()];
@@ -317,7 +318,7 @@ fn per_ssd(table: &RunsTable) -> Table {
     let rows = table.rows().iter().map(|row| {
         let shown = |name: &&str| {
             let number = table.cell(row, name).as_number();
-            number.map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"))
+            number.map_or_else(dash, |number| format!("{number:.2}"))
         };
         std::iter::once(table.short_name(row)).chain(COLUMNS.iter().map(shown)).collect()
     });
@@ -341,12 +342,12 @@ fn settings(table: &RunsTable) -> Table {
     });
     let rows = table.rows().iter().map(|row| {
         let cells = used.iter().map(|index| row.cells[*index].plain());
-        cells.map(|cell| if cell.is_empty() { "-".to_owned() } else { cell }).collect()
+        cells.map(|cell| if cell.is_empty() { dash() } else { cell }).collect()
     });
     Table { label: "Settings of each run", columns: columns.collect(), rows: rows.collect(), ..Table::default() }
 }
 
-/// When the runs began: the first and the last.
+/// Start times of the runs: the first and the last.
 fn times(table: &RunsTable) -> Option<String> {
     let mut started: Vec<String> = table.rows().iter().map(|row| table.cell(row, "started_utc").plain()).collect();
     started.retain(|time| !time.is_empty());

@@ -120,7 +120,7 @@ fn hosts_and_invalid_runs_are_named_and_not_ranked() {
     assert_eq!(RunsTable::numbers_of(&curve.across), Some(vec![1.0, 2.0]));
     let hosts = table(&[(4.0 * K, 1.0, "a", 100.0, None), (4.0 * K, 8.0, "b", 9000.0, None)]);
     assert_eq!(answer(&hosts), "2 hosts (a, b), not ranked");
-    // A depth for each host: what differs is one thing, and named with the other.
+    // One depth for each host: the differing setting is one dimension, named with the other.
     assert_eq!(names(&hosts), ["depth (with total_depth, host)"]);
     let none = table(&[(4.0 * K, 1.0, "a", 1.0, invalid)]);
     assert!(answer(&none).starts_with("None has valid figures"), "{}", answer(&none));

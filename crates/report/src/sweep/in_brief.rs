@@ -1,4 +1,4 @@
-//! The four answers of a sweep: what was varied, how sure the answer is, and the next command to run.
+//! The four answers of a sweep: the varied settings, the certainty of the answer, and the next command to run.
 
 use super::super::again::Again;
 use super::super::block::Tone;
@@ -20,7 +20,7 @@ use model::result::RunResult;
 use model::sweep::{BlockKnee, BlockSeries, DepthSeries, Knee, Purpose, Saturation, Setting, Sweep, Visit};
 use model::units::{counted, mib};
 
-/// Runs of each point, where one each is too few.
+/// Runs of each point to advise, where one each is too few.
 const RUNS: u32 = 5;
 
 /// Factor from the largest value tried to the largest of a range that is tried next.
@@ -32,7 +32,7 @@ const MORE_OUTSTANDING: u64 = 4;
 /// Outstanding I/Os of a thread where `-o` was not given.
 const OUTSTANDING: u64 = 2;
 
-/// Seconds of a run that shows whether an answer holds.
+/// Seconds of a run long enough to confirm an answer.
 const LONG_RUN_S: u32 = 600;
 
 /// Shortest probes of a search whose runs vary too much, in seconds.
@@ -56,7 +56,7 @@ pub(crate) fn in_brief(sweep: &Sweep, chosen: Option<&RunResult>, (name, explain
     }
 }
 
-/// Of a search that was stopped before it had an answer.
+/// The brief of a search that was stopped before it had an answer.
 fn of_unfinished(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> Brief {
     let runs = counted(sweep.measured().count(), "run");
     let rates = counted(with_runs(sweep).len(), "rate");
@@ -64,10 +64,7 @@ fn of_unfinished(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> Brief
     let trust =
         Trust { tone: Tone::Warn, words: "No: the search had not ended, and only its end has an answer.".to_owned() };
     let command = command_line(["diskspd", "sweep", "--resume", name]);
-    let next = format!(
-        "Continue the search, whose directory is {}, from the directory that contains it:",
-        text(name.as_bytes())
-    );
+    let next = format!("Continue the search, whose directory is {}, from the directory that contains it:", text(name));
     Brief { measured, trust, next, command, ..Brief::of_runs(sweep, chosen) }
 }
 
@@ -99,11 +96,11 @@ fn measured(sweep: &Sweep, chosen: Option<&RunResult>) -> String {
         Some("abba") => ", in alternating order",
         _ => "",
     };
-    let (what, rates) = (text(varied(sweep, &points).as_bytes()), rates(sweep, &points));
+    let (what, rates) = (text(&varied(sweep, &points)), rates(sweep, &points));
     format!("{what}, {often}{length}{order}{engines}: {rates}.")
 }
 
-/// How the runs did I/O; `None` if that is not known of all points, which a depth alone may change.
+/// The I/O engines of the runs; `None` if not known for all points: the depth alone may change the engine.
 fn engines(sweep: &Sweep, chosen: Option<&RunResult>) -> Option<String> {
     match engines::of_points(sweep, &with_runs(sweep)) {
         OfPoints::Same(words) | OfPoints::Mixed(words) => Some(words),
@@ -177,7 +174,7 @@ fn values_in_words(name: &str, values: &[&str]) -> String {
     format!("{count} ({dashed} {range})")
 }
 
-/// How long runs of several lengths were: `, probes of 3 s, confirming runs of 5 s`
+/// Lengths of runs that differ: `, probes of 3 s, confirming runs of 5 s`.
 fn lengths(sweep: &Sweep) -> String {
     let of = |what: &str, is_it: fn(Purpose) -> bool| {
         let seconds = sweep.visits.iter().filter(|visit| is_it(visit.purpose)).filter_map(seconds);
@@ -193,7 +190,7 @@ fn lengths(sweep: &Sweep) -> String {
     [probes, of("confirming runs", |purpose| purpose == Purpose::Confirm)].into_iter().flatten().collect()
 }
 
-/// How long a run measured, as far as its figures tell.
+/// The measured seconds of a run, as far as its figures show them.
 fn seconds(visit: &Visit) -> Option<f64> {
     let run = visit.headline()?;
     (run.ios > 0 && run.iops > 0.0).then(|| run.ios as f64 / run.iops)
@@ -230,7 +227,7 @@ fn of_search(sweep: &Sweep, found: &LimitFound) -> String {
 /// `limit 99th percentile of the response time <= 20 ms (rates in I/Os per second): met at 64,194, missed at 72,293`
 fn of_limits(sweep: &Sweep, found: &LimitFound) -> String {
     let limits = crate::words::limit::limits(&found.limits);
-    let rate = |point: usize| text(crate::words::limit::rate(sweep, point).as_bytes());
+    let rate = |point: usize| text(&crate::words::limit::rate(sweep, point));
     let has_runs = |point: &usize| !stats::sweep::runs(sweep, *point).is_empty();
     let missed = found.fails.filter(has_runs).map(|point| format!("missed at {}", rate(point)));
     let parts = match (found.noise, found.holds) {
@@ -247,7 +244,7 @@ fn of_limits(sweep: &Sweep, found: &LimitFound) -> String {
     }
 }
 
-/// Whether the answer holds: by the runs that decide it, and by how many there are.
+/// Trust in the answer: by the runs that decide it, and by their number.
 fn trust(sweep: &Sweep) -> Trust {
     let mut trust = match &sweep.limit {
         Some(found) => in_search(sweep, found),
@@ -267,7 +264,7 @@ fn trust(sweep: &Sweep) -> Trust {
     trust
 }
 
-/// Which points the answer names, if some but not all runs have warnings.
+/// The points that the answer names with warnings, if some but not all runs have warnings.
 fn named_with_warnings(sweep: &Sweep) -> Option<String> {
     if sweep.limit.is_some() || Doubt::of(sweep.measured())?.of_all().is_some() {
         return None;
@@ -292,14 +289,14 @@ fn is_once(sweep: &Sweep) -> bool {
     with_runs(sweep).iter().all(|point| stats::sweep::runs(sweep, *point).len() < 2)
 }
 
-/// Whether the answer of a search holds.
+/// Trust in the answer of a search.
 fn in_search(sweep: &Sweep, found: &LimitFound) -> Trust {
     let runs = crate::words::limit::decisive(sweep, found);
     if runs.is_empty() {
         return Trust::in_runs(&runs);
     }
     let which = crate::words::limit::which_runs(sweep, found);
-    // An estimate rests on all of them.
+    // The basis of an estimate is all runs.
     let judged = |visit: &Visit| Some(without_overload(found, visit.point, visit.headline()?));
     let all = || sweep.visits.iter().filter(|visit| visit.is_of_point()).filter_map(judged).collect();
     let runs = if found.is_confirmed || found.noise.is_some() { runs } else { all() };
@@ -319,7 +316,7 @@ fn in_search(sweep: &Sweep, found: &LimitFound) -> Trust {
     Trust::in_answer(&runs, is_firm, &basis)
 }
 
-/// How sure the answer is beyond the verdicts of its runs.
+/// The certainty of the answer, apart from the verdicts of its runs.
 fn firmness(sweep: &Sweep) -> Option<String> {
     if sweep.limit.is_some() {
         return None;
@@ -334,10 +331,10 @@ fn firmness(sweep: &Sweep) -> Option<String> {
     }
 }
 
-/// What to do next.
+/// The next step.
 struct Step {
     words: String,
-    /// The words to type; may be empty.
+    /// The command line; may be empty.
     command: String,
 }
 
@@ -357,7 +354,7 @@ fn next(sweep: &Sweep, explain: Explain) -> Step {
     Step { words: brief::after(remedy.as_deref(), &words), command }
 }
 
-/// Where the range tried ends too early, or has too few values: the range to try.
+/// The range to try next, if the range tried ends too early or has too few values.
 fn beyond(sweep: &Sweep) -> Option<(String, String)> {
     let best = stats::sweep::best(sweep);
     let of_best = |points: &[usize]| best.is_some_and(|best| points.contains(&best));
@@ -378,13 +375,13 @@ fn beyond(sweep: &Sweep) -> Option<(String, String)> {
     Some((words, with_range(sweep, name, &range)?))
 }
 
-/// Where there are too few queue depths to find the best one: a range with enough.
+/// A range with enough values, if there are too few queue depths to find the best one.
 fn more_depths(sweep: &Sweep) -> Option<(String, String)> {
     let has_too_few = |series: &&DepthSeries| series.knee.is_none() && series.points.len() < stats::DEPTHS_MIN;
     let points = &sweep.depths.iter().find(has_too_few)?.points;
     let (name, [first, last]) = only_varied(sweep, points)?;
     let (smallest, largest): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
-    // Doubled as often as there must be further depths.
+    // Doubled until there are enough depths.
     let enough = smallest.checked_mul(1 << (stats::DEPTHS_MIN - 1))?;
     let range = format!("{smallest}..{}*2", largest.checked_mul(2)?.max(enough));
     let words = format!("Try more queue depths: at least {} are needed to find the best one.", stats::DEPTHS_MIN);
@@ -444,7 +441,7 @@ fn only_varied<'a>(sweep: &'a Sweep, points: &[usize]) -> Option<(&'a str, [&'a 
     Some((name, [value, &last.value]))
 }
 
-/// Where the range tried was wide enough.
+/// The next step if the range tried was wide enough.
 fn within(sweep: &Sweep, is_doubtful: bool) -> (String, String) {
     if is_once(sweep) {
         let words = match &sweep.depths[..] {
@@ -514,12 +511,12 @@ fn again(sweep: &Sweep, options: &[(&str, &str)]) -> String {
     if sweep.limit.is_some() { again.command() } else { longer.command() }
 }
 
-/// True if a word is this option with a number.
+/// True if an argument is this option with a number.
 fn is_number_of(word: &str, option: &str) -> bool {
     word.strip_prefix(option).is_some_and(|value| value.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// One run of a point, as long as it takes to see whether its figures hold; empty if that cannot be typed.
+/// One run of a point, long enough to confirm its figures; empty if it has no command line.
 fn long_run(sweep: &Sweep, point: usize) -> String {
     let mut settings: Vec<String> = sweep.points[point].settings.iter().map(Setting::typed).collect();
     if !settings.iter().any(|setting| is_number_of(setting, "-d")) {
@@ -529,7 +526,7 @@ fn long_run(sweep: &Sweep, point: usize) -> String {
     Again::of_load(sweep).with(&settings).map(|again| again.command()).unwrap_or_default()
 }
 
-/// With longer confirming runs, and probes of a length that is typed, which would otherwise become as long.
+/// With longer confirming runs, and with an explicit length of probes, which would otherwise become as long.
 fn with_longer_runs(again: Again, sweep: &Sweep) -> Again {
     let confirm = value_of(sweep, "--confirm=").and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
     let confirm = confirm.map_or(CONFIRM_S, |seconds| seconds.saturating_mul(4).max(CONFIRM_S));
@@ -549,7 +546,7 @@ fn with_more_outstanding(again: &Again) -> Option<(u64, Again)> {
 }
 
 fn typed(sweep: &Sweep, point: usize) -> String {
-    text(Setting::typed_all(&sweep.points[point].settings).as_bytes())
+    text(&Setting::typed_all(&sweep.points[point].settings))
 }
 
 #[cfg(test)]
@@ -595,7 +592,7 @@ mod tests {
         row.ends_with(|end| ends.contains(end)) && !row.contains("  ") && !row.contains("..")
     }
 
-    /// Each row of the brief says something, and the command goes on with what was typed.
+    /// Each row of the brief has text, and the command continues what was typed.
     #[test]
     fn every_sweep_has_four_answers_and_a_next_command() {
         let typed = |mut sweep: Sweep, words: &str| {

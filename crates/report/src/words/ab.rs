@@ -1,4 +1,4 @@
-//! Pairs of runs of two sides: a line for each run, and what they say together.
+//! Pairs of runs of two sides: a line for each run, and the conclusions.
 
 use crate::words::compare::{LIMITED_BY_RATE, equivalent};
 use crate::words::figure_words::name_of;
@@ -7,7 +7,7 @@ use model::ab::{AbAnswer, AbFigure, AbVerdict};
 use model::headline::Headline;
 use model::units::counted;
 
-/// Which averages the table shows.
+/// The kind of averages in the table.
 pub fn averages(answer: &AbAnswer) -> String {
     let runs = counted(answer.pairs, "run");
     let earlier = if answer.figures.iter().any(|found| found.decided_after.is_some()) {
@@ -20,7 +20,7 @@ pub fn averages(answer: &AbAnswer) -> String {
     )
 }
 
-/// Why latencies are not compared; `None` if they are.
+/// The reason why latencies are not compared; `None` if they are.
 pub fn unlike_waits(pairs: &[(&Headline, &Headline)]) -> Option<String> {
     let a = Headline::scopes(pairs.iter().map(|(a, _)| *a));
     let b = Headline::scopes(pairs.iter().map(|(_, b)| *b));
@@ -32,13 +32,13 @@ pub fn is_doubtful(pairs: &[(&Headline, &Headline)]) -> bool {
     stats::repeats::is_doubtful(pairs.iter().flat_map(|(a, b)| [*a, *b]))
 }
 
-/// What the tests of all figures and the intervals promise (Holm, 1979).
+/// The joint error rate of the tests and intervals of all figures (Holm, 1979).
 pub const JOINT_ERROR: &str = "the tests of all figures together find a difference by chance in at most 5 % of series, so each interval covers 95 % or more";
 
-/// What [`detectable`] lists.
+/// The heading of [`detectable`].
 pub const DETECTABLE: &str = "smallest difference that this number of pairs detects with 90 % probability";
 
-/// Beyond this it does not matter how large the difference is.
+/// The largest difference listed; larger ones are shown as above it.
 const DETECTABLE_PERCENT_MAX: f64 = 100.0;
 
 /// `IOPS 1.2 %, mean 2.3 %, p99 above 100 %`
@@ -50,10 +50,10 @@ pub fn detectable(answer: &AbAnswer) -> String {
     answer.figures.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
-/// That differences which were found are smaller than those that are found nearly always; `None` if none is.
+/// The note that found differences are smaller than the detectable ones; `None` if none is.
 pub fn found_below_detectable(answer: &AbAnswer) -> Option<String> {
     let is_found = |found: &&AbFigure| matches!(found.verdict, AbVerdict::Better | AbVerdict::Worse);
-    // A fall to 1 / (1 + d) is as far as a rise by d.
+    // A fall to 1 / (1 + d) is as large as a rise by d.
     let size = |percent: f64| (percent / 100.0).ln_1p().abs();
     let is_smaller = |found: &&AbFigure| size(found.percent) < size(found.detectable_percent);
     let names = answer.figures.iter().filter(is_found).filter(is_smaller).map(|found| name_of(found.metric()));

@@ -1,5 +1,7 @@
-//! Two sets of results beside each other.
+//! Two sets of results side by side.
 
+use crate::block::dash;
+use crate::numbers::change;
 use crate::words::confidence::{self, WithoutInterval};
 use crate::words::figure_words::name_of as figure_name;
 use crate::words::time::utc;
@@ -12,7 +14,7 @@ use serde_json::Value;
 use stats::compare::{Basis, ComparisonVerdict, Difference, EQUAL_PERCENT};
 use std::collections::BTreeSet;
 
-/// Differences of what was asked for that make two results those of different loads, each with its place.
+/// Differences of requested settings that make two results those of different loads, each with its place.
 pub fn load_differences(first: &RunResult, second: &RunResult) -> Vec<String> {
     let known = [first, second].map(known_settings);
     let is_known = |option: &str| known.iter().flatten().all(|known| known.iter().any(|known| known == option));
@@ -20,7 +22,7 @@ pub fn load_differences(first: &RunResult, second: &RunResult) -> Vec<String> {
     found.into_iter().filter(|found| found.is_load).map(|found| found.text).collect()
 }
 
-/// The options of the settings that a result has, if it was imported and has only some.
+/// The options whose settings a result has, if it was imported and has only some.
 pub(crate) fn known_settings(result: &RunResult) -> Option<&[String]> {
     result.time_spans.iter().flat_map(|span| &span.notes).find_map(|note| match note {
         Note::LoadInPart { known, .. } => Some(&known[..]),
@@ -28,7 +30,7 @@ pub(crate) fn known_settings(result: &RunResult) -> Option<&[String]> {
     })
 }
 
-/// That only a part of the loads was compared; `None` if all of it was.
+/// The note that only a part of the loads was compared; `None` if all of it was.
 pub fn compared_in_part(first: &[RunResult], second: &[RunResult]) -> Option<String> {
     let known: Vec<&[String]> = first.iter().chain(second).filter_map(known_settings).collect();
     let mut options: Vec<&str> = known.first()?.iter().map(String::as_str).collect();
@@ -39,8 +41,8 @@ pub fn compared_in_part(first: &[RunResult], second: &[RunResult]) -> Option<Str
     })
 }
 
-/// Differences of labels, machine and program: the place of each, and both values. A machine that an imported result
-/// does not have is no difference.
+/// Differences of labels, machine and program: the place of each, and both values. A machine missing from an imported
+/// result is no difference.
 pub fn system_differences(first: &RunResult, second: &RunResult) -> Vec<[String; 3]> {
     let has_machine = [first, second].iter().all(|result| known_settings(result).is_none());
     let machine = if has_machine { differences("machine", &first.system, &second.system) } else { Vec::new() };
@@ -48,11 +50,11 @@ pub fn system_differences(first: &RunResult, second: &RunResult) -> Vec<[String;
     labels(first, second).into_iter().chain(machine).chain(tool).collect()
 }
 
-/// Labels that are not the same; they name what was varied.
+/// Labels that differ: they name what was varied.
 fn labels(first: &RunResult, second: &RunResult) -> Vec<[String; 3]> {
     let value = |run: &RunResult, key: &str| {
         let found = run.labels.iter().find(|(known, _)| known == key);
-        found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
+        found.map_or_else(dash, |(_, value)| value.clone())
     };
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in first.labels.iter().chain(&second.labels) {
@@ -67,7 +69,7 @@ fn labels(first: &RunResult, second: &RunResult) -> Vec<[String; 3]> {
 /// Each leaf that differs: its place, and both values.
 fn differences(name: &str, first: &impl Serialize, second: &impl Serialize) -> Vec<[String; 3]> {
     let mut found = Vec::new();
-    // What was read from JSON, or is written to it, has a JSON form; null where there is none.
+    // Values read from or written to JSON have a JSON form; null if there is none.
     let value = |of: Result<Value, _>| of.unwrap_or_default();
     walk(name, &value(serde_json::to_value(first)), &value(serde_json::to_value(second)), &mut found);
     found
@@ -132,7 +134,7 @@ pub fn one_run(differences: &[Difference], first: &[RunResult], second: &[RunRes
     apart.into_iter().chain([several]).collect()
 }
 
-/// What the application waits for on the two sides, if that differs.
+/// The latency that the application waits for on the two sides, if that differs.
 pub fn unlike_waits(first: &[RunResult], second: &[RunResult]) -> Option<String> {
     let [of_first, of_second] = [first, second].map(stats::compare::waited_for);
     waits::unlike([("the first", &of_first), ("the second", &of_second)])
@@ -141,7 +143,7 @@ pub fn unlike_waits(first: &[RunResult], second: &[RunResult]) -> Option<String>
 /// The verdict of a figure that one side lacks.
 pub const NOT_COMPARED: &str = "not compared";
 
-/// When the runs of a side were made: `2026/11/26 02:10:25 UTC`, or the starts of the first and the last.
+/// The time of the runs of a side: `2026/11/26 02:10:25 UTC`, or the starts of the first and the last.
 pub fn measured(runs: &[RunResult]) -> Option<String> {
     let (from, to) = stats::compare::starts(runs)?;
     match runs.len() {
@@ -150,17 +152,17 @@ pub fn measured(runs: &[RunResult]) -> Option<String> {
     }
 }
 
-/// The place of a figure that differs from run to run.
+/// The place of a value that differs from run to run.
 pub const AVAILABLE_MEMORY: &str = "machine.memory.available_bytes";
 
-/// What [`AVAILABLE_MEMORY`] is called.
+/// The name of [`AVAILABLE_MEMORY`] in words.
 pub const FREE_MEMORY: &str = "free memory";
-/// What the seed of random numbers is called.
+/// The name of the random seed in words.
 pub const SEED: &str = "random seed (-z)";
-/// What is rarely the same in two runs of one load.
+/// Values that rarely are the same in two runs of one load.
 pub const VARYING: [&str; 2] = [FREE_MEMORY, SEED];
 
-/// Said of sides that differ in nothing that results have, but for some of [`VARYING`].
+/// The sentence for sides whose results are equal but for some of [`VARYING`].
 pub fn nothing_differs<'a>(varying: impl IntoIterator<Item = &'a str>) -> String {
     let names = varying.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and the ");
     let (what, other) = match names.as_str() {
@@ -170,7 +172,7 @@ pub fn nothing_differs<'a>(varying: impl IntoIterator<Item = &'a str>) -> String
     format!("{what}: load, {other}settings, machine and program are the same (--label notes what else was changed)")
 }
 
-/// What the values of sides with several runs are.
+/// The kind of averages of sides with several runs.
 pub fn averages(differences: &[Difference], first: &[RunResult], second: &[RunResult]) -> Option<String> {
     let has_several = first.len() > 1 || second.len() > 1;
     let is_left_out = !stats::compare::left_out(first, second).is_empty();
@@ -182,8 +184,8 @@ pub fn averages(differences: &[Difference], first: &[RunResult], second: &[RunRe
     }
 }
 
-/// Which figures have no interval, and why not: `no 95 % interval of IOPS, mean: samples are correlated over about 2 s`.
-/// Figures with the same reason are on one line.
+/// The metrics without interval, and the reasons; metrics with the same reason share a line:
+/// `no 95 % interval of IOPS, mean: samples are correlated over about 2 s`.
 pub fn why_without_intervals(differences: &[Difference], sides: [(&str, &[RunResult]); 2]) -> Vec<String> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let without = differences.iter().filter(|found| found.interval.is_none());
@@ -207,7 +209,7 @@ pub fn why_without_intervals(differences: &[Difference], sides: [(&str, &[RunRes
     found.into_iter().map(words).collect()
 }
 
-/// Why a side does not tell how far a figure may be off; `None` if it does.
+/// The reason why a side lacks an interval of a metric; `None` if it has one.
 fn without_interval(figure: ScopedMetric, runs: &[RunResult]) -> Option<WithoutInterval> {
     if stats::compare::has_scatter(runs, figure) {
         return None;
@@ -224,12 +226,12 @@ fn without_interval(figure: ScopedMetric, runs: &[RunResult]) -> Option<WithoutI
     of_figure().or(Some(WithoutInterval::Reason("a single run does not tell it")))
 }
 
-/// What is compared of the first run of a side.
+/// The compared figures of the first run of a side.
 fn first_measured(runs: &[RunResult]) -> Option<&Measured> {
     runs.first()?.time_spans.first()?.measured.as_ref()
 }
 
-/// Which figures are not compared, and why; `None` if all are.
+/// The metrics that are not compared, and the reason; `None` if all are.
 pub fn incomplete([first, second]: [(&str, &[RunResult]); 2]) -> Option<String> {
     let left_out = stats::compare::left_out(first.1, second.1);
     if left_out.is_empty() {
@@ -246,7 +248,7 @@ pub fn incomplete([first, second]: [(&str, &[RunResult]); 2]) -> Option<String> 
     ))
 }
 
-/// Which runs completed no I/O: `a.json has no I/Os`; `None` if all did.
+/// The runs without completed I/Os: `a.json has no I/Os`; `None` if all have some.
 pub fn without_ios(sides: [(&str, &[RunResult]); 2]) -> Option<String> {
     let of_side = |(name, runs): (&str, &[RunResult])| match (stats::compare::without_ios(runs), runs.len()) {
         (0, _) => None,
@@ -263,10 +265,10 @@ pub fn without_ios(sides: [(&str, &[RunResult]); 2]) -> Option<String> {
 pub enum SameRuns {
     /// All of them, so that nothing is compared.
     All {
-        /// How many each side has.
+        /// Runs of each side.
         runs: usize,
     },
-    /// So many.
+    /// This number of runs.
     Some(usize),
 }
 
@@ -280,7 +282,7 @@ impl SameRuns {
         }
     }
 
-    /// What it says to who compares them.
+    /// The sentence for the user.
     pub fn words(self) -> String {
         match self {
             Self::All { runs: 1 } => "both sides are the same run".to_owned(),
@@ -290,13 +292,13 @@ impl SameRuns {
     }
 }
 
-/// That the results were measured one after the other.
+/// The note that the results were measured one after the other.
 pub fn drift(first: &[RunResult], second: &[RunResult]) -> Option<&'static str> {
     stats::compare::is_in_blocks(first, second)
         .then_some("measured one after the other: drift can look like a difference; use diskspd ab")
 }
 
-/// The verdict of figures that are alike because both sides reached a limit of their own.
+/// The verdict of metrics that are equal because both sides reached a limit of their own.
 pub const LIMITED_BY_RATE: &str = "limited by their rate";
 
 /// A verdict in words.
@@ -310,18 +312,18 @@ pub fn word(verdict: ComparisonVerdict) -> String {
     }
 }
 
-/// What was tested: the whole interval lies within the margin.
+/// The tested hypothesis: the whole interval lies within the margin.
 pub fn equivalent(margin_percent: f64) -> String {
     format!("equivalent within {margin_percent} %")
 }
 
-/// An end of an interval; so wide a one says nothing, however wide it is.
+/// An end of an interval; beyond 1000 % the exact value means nothing.
 pub fn end(percent: f64) -> String {
     const WIDE_PERCENT: f64 = 1000.0;
     match percent {
         wide if wide >= WIDE_PERCENT => format!("above +{WIDE_PERCENT} %"),
         wide if wide <= -WIDE_PERCENT => format!("below -{WIDE_PERCENT} %"),
-        percent => format!("{percent:+.1} %"),
+        percent => change(percent),
     }
 }
 
@@ -343,7 +345,7 @@ mod tests {
         }
     }
 
-    /// A page said "one result has no I/Os" and showed the CPU usage alone.
+    /// A page stated "one result has no I/Os" and showed only the CPU usage.
     #[test]
     fn the_side_without_ios_is_named() {
         let (none, some) = ([run(0.0, 1, "none")], [run(5.0, 2, "none"), run(0.0, 3, "none")]);

@@ -1,10 +1,10 @@
-//! Confidence intervals, and why there are none.
+//! Confidence intervals, and reasons why there are none.
 
 use model::confidence::{HalfWidths, Interval, Withheld};
 use model::figures::Figures;
 use model::result::Measured;
 
-/// Why no figure has an interval.
+/// The reason why no figure has an interval.
 pub const FEW_SAMPLES: &str = "the run has fewer than 10 full intervals of 100 ms";
 
 /// Of the I/Os per second; files of earlier versions have half its width.
@@ -24,16 +24,16 @@ pub fn of_mean_latency(figures: &Figures, intervals: &HalfWidths) -> Option<Inte
     intervals.latency_mean_interval_ns.or_else(earlier)
 }
 
-/// Why a figure of all I/Os has no interval, if that is known.
+/// The reason why a figure of all I/Os has no interval, if known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WithoutInterval {
-    /// The whole reason.
+    /// A reason without further details.
     Reason(&'static str),
-    /// The run is too short for how long its values depend on each other.
+    /// The run is too short for the correlation time of its samples.
     Withheld {
         /// `samples are correlated over about 2 s`
         why: String,
-        /// The remedy, if it is known: `measure for 150 s or longer`.
+        /// The remedy, if known: `measure for 150 s or longer`.
         remedy: Option<String>,
     },
 }
@@ -47,7 +47,7 @@ impl WithoutInterval {
     }
 }
 
-/// Of a rate, of the mean latency, or of the percentile of a rank; `ios` are those that it is of.
+/// For a rate, the mean latency, or the percentile of a rank; `ios` is their number of I/Os.
 pub fn without_interval(measured: &Measured, rank_ppb: Option<u64>, ios: u64) -> Option<WithoutInterval> {
     let Some(total) = measured.confidence.as_ref()?.total.as_ref() else {
         return Some(WithoutInterval::Reason(FEW_SAMPLES));
@@ -68,7 +68,7 @@ pub fn why(withheld: &Withheld, elapsed_s: f64) -> String {
     }
 }
 
-/// The remedy for missing intervals, if it is known.
+/// The remedy for missing intervals, if known.
 pub fn remedy(measured: &Measured) -> Option<String> {
     stats::missing_intervals_s(measured).map(longer)
 }

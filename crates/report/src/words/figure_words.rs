@@ -1,6 +1,7 @@
 //! Headline figures as words.
 
-use crate::words::numbers::ms;
+use crate::block::dash;
+use crate::numbers::ms;
 use model::headline::Headline;
 use model::metric::{Metric, MetricUnit, ScopedMetric};
 
@@ -17,7 +18,7 @@ pub fn name_of((scope, metric): ScopedMetric) -> String {
 
 /// A figure as a cell of a table; `-` if it was not measured.
 pub fn cell(metric: ScopedMetric, headline: &Headline) -> String {
-    headline.scoped_value(metric).map_or_else(|| "-".to_owned(), |value| shown_figure(metric.1, value, 3))
+    headline.scoped_value(metric).map_or_else(dash, |value| shown_figure(metric.1, value, 3))
 }
 
 /// A value in that unit; latencies in milliseconds with `decimals` decimals.

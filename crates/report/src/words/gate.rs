@@ -1,8 +1,8 @@
 //! The answer of a gate in words; the table of a history.
 
-use crate::block::{Column, Table};
+use crate::block::{Column, Table, dash};
+use crate::numbers::{self, ms};
 use crate::words::figure_words::shown_figure;
-use crate::words::numbers::ms;
 use crate::words::time::utc;
 use model::gate::{GateEntry, GateOutcome};
 use model::metric::{Metric, MetricName, MetricUnit};
@@ -22,12 +22,12 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Without figures.
+    /// An answer without figures.
     pub fn cannot_tell(reason: &str) -> Self {
         Self { outcome: GateOutcome::CannotTell, reason: reason.to_owned(), changes: Vec::new() }
     }
 
-    /// Of `--before-a` and `--before-b`, whose table was printed.
+    /// The answer for `--before-a` and `--before-b`, whose table was printed.
     pub fn of_pairs(outcome: GateOutcome) -> Self {
         let reason = match outcome {
             GateOutcome::Pass => "B is not worse than A",
@@ -38,11 +38,14 @@ impl Answer {
     }
 }
 
-/// The answer that a judgement is; `own` are the runs of this gate.
+/// The answer from a judgement; `own` are the runs of this gate.
 pub fn answer(judgement: &Judgement, earlier: &[GateEntry], own: &[GateEntry]) -> Answer {
     let changed = |is_meant: fn(&Change) -> bool| {
         let meant = judgement.changes.iter().filter(|change| is_meant(change));
-        meant.map(|change| format!("{} {:+.1} %", change.figure.shown(), change.percent)).collect::<Vec<_>>().join(", ")
+        meant
+            .map(|change| format!("{} {}", change.figure.shown(), numbers::change(change.percent)))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let runs = counted(earlier.len(), "earlier run");
     let (outcome, reason) = match &judgement.verdict {
@@ -99,7 +102,7 @@ pub fn cells(change: &Change) -> [String; 5] {
         Change { is_better: true, .. } => "better",
         _ => "",
     };
-    let percent = format!("{:+.1} %", change.percent);
+    let percent = numbers::change(change.percent);
     [change.figure.shown(), shown(change.reference), shown(change.now), percent, verdict.to_owned()]
 }
 
@@ -112,7 +115,7 @@ pub struct History<'a> {
     pub levels: Vec<usize>,
 }
 
-/// The metrics of the table and the charts of a history: each that its runs have of IOPS, mean and 99th percentile.
+/// The metrics of the table and the charts of a history: those of IOPS, mean and 99th percentile that its runs have.
 pub fn shown_metrics(runs: &[&GateEntry]) -> Vec<MetricName> {
     let wanted = [Metric::Iops, Metric::Mean, Metric::P99];
     let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.metrics.keys()).collect();
@@ -128,7 +131,7 @@ pub fn shown_metrics(runs: &[&GateEntry]) -> Vec<MetricName> {
 /// A row for each run; `*` marks the first of a new level.
 pub fn history(History { runs, levels }: &History<'_>) -> Table {
     let names = shown_metrics(runs);
-    // Latencies of single parts come last, and go first.
+    // Latencies of single parts come last, and are dropped first.
     let metric = |(index, name): (usize, &MetricName)| Column {
         spare: (index > 0).then(|| names.len() - index),
         ..Column::number(&name.scope.label(name.metric.heading()))
@@ -140,9 +143,7 @@ pub fn history(History { runs, levels }: &History<'_>) -> Table {
         let labels = run.labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
         let verdict = run.verdict.clone().unwrap_or_default();
         let gate = run.gate.map_or("", GateOutcome::word).to_owned();
-        let value = |name: &MetricName| {
-            run.value(name).map_or_else(|| "-".to_owned(), |value| shown_figure(name.metric, value, 3))
-        };
+        let value = |name: &MetricName| run.value(name).map_or_else(dash, |value| shown_figure(name.metric, value, 3));
         let start = [mark.to_owned(), utc(run.at_unix_ns), labels, verdict, gate];
         start.into_iter().chain(names.iter().map(value)).collect()
     };

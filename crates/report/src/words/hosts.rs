@@ -2,10 +2,10 @@
 
 use crate::block::{Column, Table};
 use crate::foreign_text::text;
-use crate::words::numbers::ms;
+use crate::numbers::ms;
+use model::ending::Ending;
 use model::fleet::{CommonWindow, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostTimeSpan, few_names};
 use model::printable::printable;
-use model::result::Ending;
 use model::units::mib;
 
 /// A row for each host.
@@ -30,7 +30,7 @@ fn row(host: &FleetHost, measured: Option<&HostTimeSpan>) -> Vec<String> {
     let us = |ns: f64| format!("{:.0}", ns / 1e3);
     let millis = |ns: f64| format!("{:.3}", ms(ns));
     vec![
-        text(host.name.as_bytes()),
+        text(&host.name),
         cell(headline.map(|headline| format!("{:.2}", headline.iops))),
         cell(headline.map(|headline| format!("{:.2}", mib(headline.bytes_per_s)))),
         cell(headline.and_then(|headline| headline.mean_ns).map(millis)),
@@ -41,7 +41,7 @@ fn row(host: &FleetHost, measured: Option<&HostTimeSpan>) -> Vec<String> {
     ]
 }
 
-/// How the host ended, or the level of its verdict.
+/// The state of the host at its end, or the level of its verdict.
 fn state(host: &FleetHost, measured: Option<&HostTimeSpan>) -> &'static str {
     match (&host.ending, measured) {
         (HostEnding::Lost { .. }, _) => "lost",
@@ -55,8 +55,8 @@ fn state(host: &FleetHost, measured: Option<&HostTimeSpan>) -> &'static str {
     }
 }
 
-/// `All hosts measured together for 59.998 s, from 5.001 s after the planned start (± 0.050 ms); their I/O per s are known
-/// to ± 0.10 %.`
+/// `All hosts measured together for 59.998 s, from 5.001 s after the planned start (± 0.050 ms); their I/O per s are
+/// known to ± 0.10 %.`
 fn window_words(window: &CommonWindow) -> String {
     let CommonWindow { start_ns, length_ns, uncertainty_ns, ios, iops_uncertainty, bytes: _ } = *window;
     let length_s = length_ns as f64 / 1e9;
@@ -71,7 +71,7 @@ fn window_words(window: &CommonWindow) -> String {
     format!("All hosts measured together for {length_s:.3} s{start}{clocks}{rates}.")
 }
 
-/// The notes of the hosts, equal ones once with the names of the hosts: `h1, h2: what it says`.
+/// The notes of the hosts, equal ones once with the names of the hosts: `h1, h2: note`.
 pub fn notes(time_span: &FleetTimeSpan) -> Vec<String> {
     let mut grouped: Vec<(&str, Vec<&str>)> = Vec::new();
     for host in &time_span.hosts {

@@ -1,6 +1,6 @@
-//! Streams alone and together: a line for each run, and what the streams do to each other.
+//! Streams alone and together: a line for each run, and their interference.
 
-use crate::words::numbers::{grouped, significant};
+use crate::numbers::{grouped, significant};
 use model::interference::StreamInterference;
 use model::printable::printable;
 use model::profile::{Profile, StreamName, Throughput};
@@ -8,12 +8,12 @@ use model::units::pluralized;
 use stats::interference::Spread;
 use std::path::Path;
 
-/// A share of IOPS, as exact as single runs are: `92.4 %`, `0.061 %`.
+/// A share of IOPS, with the precision of single runs: `92.4 %`, `0.061 %`.
 pub fn share_of_iops(percent: f64) -> String {
     format!("{} %", significant(percent))
 }
 
-/// How many times as long, to three digits: `1.09`, `1,760`.
+/// A ratio of latencies with three digits: `1.09`, `1,760`.
 pub fn factor(times: f64) -> String {
     match times {
         ..9.995 => format!("{times:.2}"),
@@ -42,7 +42,7 @@ pub fn headline(of: &StreamInterference) -> String {
     }
 }
 
-/// Which targets streams have in common: `same target for oltp and backup: a.dat`; `None` if no target is shared.
+/// The targets that streams have in common: `same target for oltp and backup: a.dat`; `None` if no target is shared.
 pub fn shared_targets(profile: &Profile) -> Option<String> {
     let mut users: Vec<(&Path, Vec<&str>)> = Vec::new();
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
@@ -77,10 +77,10 @@ fn listed(paths: &[String]) -> String {
     }
 }
 
-/// Rounds whose median one disturbed round does not decide.
+/// Rounds whose median a single disturbed round does not decide.
 const ROUNDS_ENOUGH: u32 = 3;
 
-/// How many rounds there were, and whether they can tell.
+/// The number of rounds, and a note if they are too few.
 pub fn rounds(rounds: u32) -> String {
     match rounds {
         1 => format!("{ONE_ROUND}: repeat it (--rounds 5)"),
@@ -90,7 +90,7 @@ pub fn rounds(rounds: u32) -> String {
 
 const ONE_ROUND: &str = "one round cannot tell interference from the scatter between runs";
 
-/// Why so few rounds cannot tell; `None` of enough.
+/// The reason why this number of rounds is inconclusive; `None` if there are enough.
 pub fn too_few(rounds: u32) -> Option<String> {
     match rounds {
         ..=1 => Some(ONE_ROUND.to_owned()),
@@ -99,7 +99,7 @@ pub fn too_few(rounds: u32) -> Option<String> {
     }
 }
 
-/// How much the rounds differ: `share 57.4 to 62.7 %, p99 0.93x to 1.77x`.
+/// The spread of the rounds: `share 57.4 to 62.7 %, p99 0.93x to 1.77x`.
 pub fn spread(spread: &Spread) -> Option<String> {
     let share =
         spread.iops_share_percent.map(|(low, high)| format!("share {} to {}", significant(low), share_of_iops(high)));
@@ -111,7 +111,7 @@ pub fn spread(spread: &Spread) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// Which streams have a rate of their own, and what that means; `None` if none has.
+/// The streams with a rate of their own, and the consequence; `None` if none has one.
 pub fn capped(profile: &Profile) -> Option<String> {
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     let mut names: Vec<&str> = Vec::new();

@@ -1,6 +1,6 @@
 //! The highest rate that meets limits, in words.
 
-use crate::words::numbers::{grouped, latency, ms, trimmed};
+use crate::numbers::{grouped, latency, ms, trimmed};
 use model::doubt::Doubt;
 use model::headline::Headline;
 use model::limit::{Limit, LimitFound, NoiseRange};
@@ -9,7 +9,7 @@ use model::sweep::{Sweep, Visit};
 use model::units::{counted, pluralized};
 use stats::limit::{Met, NOISE_SPAN_MIN, highest_always_met, met};
 
-/// What there is to say of a search that was stopped.
+/// The answer of a search that was stopped.
 pub const UNFINISHED: &str = "no answer: the search for the highest rate had not ended";
 
 /// True for a search without an answer, because it was stopped or still runs.
@@ -22,7 +22,7 @@ pub fn typed(sweep: &Sweep) -> impl Iterator<Item = &str> {
     sweep.own_words().filter_map(|word| word.strip_prefix("--limit="))
 }
 
-/// What was found: a rate that was not confirmed is an estimate.
+/// The answer: a rate that was not confirmed is an estimate.
 pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
     let limits = limits(&found.limits);
     if let Some(NoiseRange { first, last }) = found.noise {
@@ -36,14 +36,14 @@ pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
         Some(holds) => format!("highest rate that meets {limits}: {} I/Os per second", rate(sweep, holds)),
         None => format!("no rate meets {limits}"),
     };
-    // What disturbed all runs may be why a limit is met by no rate, or by low ones only.
+    // A disturbance of all runs may be why a limit is met by no rate, or only by low ones.
     match Doubt::of(&decisive(sweep, found)).and_then(|doubt| doubt.of_all()) {
         Some(_) => format!("no firm answer: {answer}"),
         None => answer,
     }
 }
 
-/// What the runs show for certain, then the estimate; the first line of the details names the limits.
+/// The confirmed bounds, then the estimate; the first line of the details names the limits.
 fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
     let always = highest_always_met(sweep, found);
     let limit = pluralized(found.limits.len(), "limit");
@@ -64,7 +64,7 @@ fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
     }
 }
 
-/// The runs at the rates that decided, and why they are no proof: a line each.
+/// The runs at the rates that decided, and the reasons why they are no proof: a line each.
 pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(NoiseRange { first, last }) = found.noise {
@@ -133,7 +133,7 @@ pub fn limits(limits: &[Limit]) -> String {
     each.collect::<Vec<_>>().join(" and ")
 }
 
-/// Which runs decided: `at 54,789 and 61,701 I/Os per second`.
+/// The runs that decided: `at 54,789 and 61,701 I/Os per second`.
 pub fn which_runs(sweep: &Sweep, found: &LimitFound) -> String {
     let with_runs = |point: &usize| !deciding(sweep, *point).is_empty();
     let rates = match (found.noise, found.holds.filter(with_runs), found.fails.filter(with_runs)) {
@@ -144,19 +144,19 @@ pub fn which_runs(sweep: &Sweep, found: &LimitFound) -> String {
     format!("{rates} I/Os per second")
 }
 
-/// Warnings that a rate above what the target sustains causes: at a rate that does not meet the limits, they confirm the
+/// Warnings that a rate above the sustainable one causes: at a rate that does not meet the limits, they confirm the
 /// answer.
 const OF_OVERLOAD: [&str; 2] = ["depth-limited", "starts-not-made"];
 
-/// The figures of a run at a rate of a search, of which rates above the answer lack these warnings.
+/// The figures of a run at a rate of a search, without these warnings if the rate is above the answer.
 pub fn without_overload(found: &LimitFound, point: usize, run: &Headline) -> Headline {
-    // Where noise decides, the runs of its whole range are the answer.
+    // If noise decides, the runs of its whole range are the answer.
     let answer = found.noise.map(|noise| noise.last).or(found.holds);
     let is_above = answer.is_some_and(|answer| point > answer);
     if is_above { run.without_warnings(&OF_OVERLOAD) } else { run.clone() }
 }
 
-/// What to do about a finding in a search; `None` if that is the same as in a run.
+/// The advice on a finding in a search; `None` if it is the same as in a run.
 pub fn advice(name: &str) -> Option<&'static str> {
     match name {
         "short-run" => Some(

@@ -9,7 +9,6 @@ pub mod hosts;
 pub mod interference;
 pub mod limit;
 pub mod load_line;
-pub mod numbers;
 pub mod sweep;
 pub mod time;
 pub mod verdict;

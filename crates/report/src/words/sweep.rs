@@ -15,7 +15,7 @@ pub fn has_confirmed(sweep: &Sweep) -> bool {
     sweep.limit.is_none() && sweep.visits.iter().any(is_confirmed)
 }
 
-/// Which run a row of such a table has.
+/// The kind of run in a row of such a table.
 pub fn kind_of_row(sweep: &Sweep, point: usize) -> &'static str {
     let run = stats::sweep::median_run(sweep, point);
     if run.is_some_and(|run| run.purpose == Purpose::Confirm) { "confirmed" } else { "probe" }
@@ -27,7 +27,7 @@ pub fn names(sweep: &Sweep) -> Vec<String> {
     first.map(|point| point.settings.iter().map(|setting| setting.name.clone()).collect()).unwrap_or_default()
 }
 
-/// Why a run was made, in tables.
+/// The purpose of a run, in tables.
 pub const fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Measure => "measure",

@@ -1,4 +1,4 @@
-//! Dates, and words for what is not known.
+//! Dates, and words for unknown values.
 
 use jiff::Timestamp;
 use model::units::UnixTime;

@@ -9,7 +9,7 @@ const SOUND: &str = "no conditions found that invalidate or bias the results";
 /// The head line where nothing is worse than a note, before the names of the notes.
 const VALID: &str = "no conditions found that invalidate the results; notes limit what they show";
 
-/// The beginning of a verdict without warnings: its notes are named, or it would contradict them.
+/// The beginning of a verdict without warnings: it names the notes, which it would otherwise contradict.
 pub fn sum_up(verdict: &Verdict) -> String {
     let mut names: Vec<&str> = verdict.findings.iter().map(|finding| finding.name.as_str()).collect();
     names.dedup();

@@ -1,15 +1,15 @@
-//! Which latencies an application waits for, where tables have others.
+//! The latencies that an application waits for, where tables have others.
 
 use model::metric::Scope;
 use model::profile::TimeSpan;
 
-/// What each side waits for, if that differs: `the application waits for p99 in A, p99 (commit) in B`.
+/// The latencies that each side waits for, if they differ: `the application waits for p99 in A, p99 (commit) in B`.
 pub fn unlike([(first, of_first), (second, of_second)]: [(&str, &[Scope]); 2]) -> Option<String> {
     (of_first != of_second)
         .then(|| format!("the application waits for {} in {first}, {} in {second}", words(of_first), words(of_second)))
 }
 
-/// That latencies are those of reads and writes alone, if the application waits for others.
+/// The note that latencies are those of reads and writes alone, if the application waits for others.
 pub fn beside(span: &TimeSpan) -> Option<String> {
     let waited_for = Scope::waited_for(span);
     (waited_for != [Scope::All]).then(|| {

@@ -1,19 +1,19 @@
-//! Answers as they are made.
+//! Collection of the observations of a check.
 
 use crate::rule::Observation;
 use model::check::CheckFacts;
 use model::finding::Severity;
 
-/// What the machine as a whole is called.
+/// Subject of observations about the whole machine.
 pub(super) const MACHINE: &str = "machine";
-/// What is below the targets is called so where it is not known.
+/// Subject of observations about storage whose devices are unknown.
 pub(super) const ALL_TARGETS: &str = "targets";
 
-/// Collects the answers to one question.
+/// The observations of one check.
 #[derive(Debug, Default)]
 pub(super) struct Checklist(Vec<Observation>);
 
-/// What a question finds.
+/// The observations of a check.
 pub(super) fn answers(facts: &CheckFacts, ask: fn(&CheckFacts, &mut Checklist)) -> Vec<Observation> {
     let mut list = Checklist::default();
     ask(facts, &mut list);
@@ -29,6 +29,16 @@ impl Checklist {
     /// Unknown, for this reason.
     pub(super) fn unknown(&mut self, subject: &str, reason: impl Into<String>) {
         self.add(subject, Severity::Unknown, reason);
+    }
+
+    /// Nothing biases the results, but the user should know; the advice is the rule's.
+    pub(super) fn note(&mut self, subject: &str, found: impl Into<String>) {
+        self.add(subject, Severity::Note, found);
+    }
+
+    /// The same with advice of its own.
+    pub(super) fn note_with(&mut self, subject: &str, found: impl Into<String>, advice: impl Into<String>) {
+        self.add_with(subject, Severity::Note, found, advice);
     }
 
     /// Results may be worse than the target's best; the advice is the rule's.

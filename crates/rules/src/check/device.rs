@@ -1,4 +1,4 @@
-//! How the kernel passes requests to the disks, and how these lie below the targets.
+//! Request queues of the disks, and alignment and layers between targets and disks.
 
 use super::checklist::{ALL_TARGETS, Checklist, answers};
 use super::{CheckDocumentation, CheckRule, carriers, devices, disks, each_once};
@@ -47,7 +47,7 @@ pub(super) const RULES: &[CheckRule] = &[
     },
 ];
 
-/// What partitioning tools align to: a multiple of every page, stripe and erase block that is common.
+/// Default alignment of partitioning tools: a multiple of all common page, stripe and erase block sizes.
 const USUAL_ALIGNMENT_BYTES: u64 = 1 << 20;
 
 fn schedulers(facts: &CheckFacts, list: &mut Checklist) {

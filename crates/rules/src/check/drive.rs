@@ -1,4 +1,4 @@
-//! Whether drives, and what they are joined to, are whole.
+//! Health of drives, RAIDs and links.
 
 use super::checklist::{ALL_TARGETS, Checklist, answers};
 use super::{CheckDocumentation, CheckRule, devices, disks};
@@ -61,12 +61,12 @@ pub(super) const RULES: &[CheckRule] = &[
     },
 ];
 
-/// From so many thousandths of a degree below the drive's own limit on it is called warm.
+/// A drive is called warm from this distance below its own limit, in thousandths of a degree Celsius.
 const MARGIN_MILLIDEGREES: i64 = 5_000;
 /// Assumed limit of a drive that reports none: most are rated for 70 °C.
 const USUAL_LIMIT_MILLIDEGREES: i64 = 70_000;
 
-/// Asks something about each disk.
+/// Runs a check on each disk.
 fn on_each_disk(facts: &CheckFacts, list: &mut Checklist, ask: fn(&BlockDevice, &CheckFacts, &mut Checklist)) {
     let disks = disks(facts);
     if disks.is_empty() {
@@ -77,7 +77,7 @@ fn on_each_disk(facts: &CheckFacts, list: &mut Checklist, ask: fn(&BlockDevice, 
     }
 }
 
-/// What was asked of a drive, unless that is unknown.
+/// A queried value of a drive; adds "unknown" with the reason if there is none.
 fn told<'a, T>(
     disk: &BlockDevice,
     facts: &'a CheckFacts,
@@ -151,7 +151,7 @@ fn whole(name: &str, raid: &Raid, list: &mut Checklist) {
                 disks.map_or("its".to_owned(), |disks| disks.to_string())
             ),
         ),
-        // raid0 and linear cannot do without any of them, and say nothing.
+        // raid0 and linear have no redundancy and report no missing devices.
         _ => list.pass(name, format!("{level}: no redundancy")),
     }
 }

@@ -1,4 +1,4 @@
-//! What the file system does with writes, and what errors it has seen.
+//! Write behaviour of the file system, and errors that it recorded.
 
 use super::checklist::{Checklist, answers};
 use super::{CheckDocumentation, CheckRule};
@@ -38,7 +38,7 @@ pub(super) const RULES: &[CheckRule] = &[
 
 /// File systems that write changed data to a new place.
 const COPY_ON_WRITE: [&str; 3] = ["btrfs", "zfs", "bcachefs"];
-/// Options of a mount, and of f2fs, that compress.
+/// Options of a mount, and of f2fs, for compression.
 const COMPRESSION: [&str; 3] = ["compress=", "compress-force", "compress_algorithm="];
 
 fn errors(facts: &CheckFacts, list: &mut Checklist) {
@@ -53,7 +53,7 @@ fn writing(facts: &CheckFacts, list: &mut Checklist) {
     on_each_mount(facts, list, rewriting);
 }
 
-/// Asks something about the mount of each target.
+/// Runs a check on the mount of each target.
 fn on_each_mount(
     facts: &CheckFacts,
     list: &mut Checklist,

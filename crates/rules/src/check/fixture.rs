@@ -1,8 +1,9 @@
-//! Facts for tests: a file on ext4 on an `NVMe` disk of a machine with four CPUs, about which little is told.
+//! Facts for tests: a file on ext4 on an `NVMe` disk of a machine with four CPUs, with few facts known.
 
 use model::block_device::{BlockDevice, DeviceKind, Queue};
 use model::check::{
-    Activity, CheckFacts, CheckedTarget, DeviceState, FileAttributes, FileSystemState, ProcessorState, Workload,
+    Activity, CheckFacts, CheckedTarget, DeviceState, FileAttributes, FileSystemState, ProcessorState, ScheduledJobs,
+    Workload,
 };
 use model::environment::{Backing, Environment, MountedFileSystem, TargetEnvironment};
 use model::facts::{FileSystem, Memory, RegularFacts, SystemFacts, TargetFacts, TargetKind};
@@ -24,9 +25,10 @@ pub(super) fn facts() -> CheckFacts {
     let mount = MountedFileSystem { file_system: "ext4".to_owned(), ..MountedFileSystem::default() };
     let target = CheckedTarget {
         path: "a.dat".into(),
-        facts: TargetFacts { resolved: None, kind: TargetKind::Regular(file()) },
+        facts: TargetFacts::new(TargetKind::Regular(file())),
         environment: TargetEnvironment { mount: Some(mount), backing: Backing::Devices(vec![disk]) },
         file_system: FileSystemState { error_count: Ok(0), work: Ok(None), attributes: Ok(FileAttributes::default()) },
+        network: Vec::new(),
     };
     let state = DeviceState {
         start_bytes: None,
@@ -38,33 +40,36 @@ pub(super) fn facts() -> CheckFacts {
     CheckFacts {
         workload: Workload::Any,
         create_bytes: None,
+        copies: 1,
         system: system(),
         environment: Environment::default(),
         targets: vec![target],
         devices: BTreeMap::from([(DISK.to_owned(), state)]),
         processors: ProcessorState::default(),
-        timers: Ok(Vec::new()),
+        scheduled: ScheduledJobs::default(),
+        window_s: 3600,
         housekeeping: Vec::new(),
         activity: Activity {
             duration_ms: 2000,
             devices: BTreeMap::from([(DISK.to_owned(), DeviceCounters::default())]),
             cpus: Vec::new(),
+            interfaces: BTreeMap::new(),
         },
     }
 }
 
-/// The device that the target is on.
+/// The device of the target.
 pub(super) fn below(facts: &mut CheckFacts) -> &mut BlockDevice {
     let Backing::Devices(devices) = &mut facts.targets[0].environment.backing else { panic!("devices") };
     &mut devices[0]
 }
 
-/// What the disk tells.
+/// The reported state of the disk.
 pub(super) fn state_of(facts: &mut CheckFacts) -> &mut DeviceState {
     facts.devices.get_mut(DISK).expect("the disk")
 }
 
-/// The mount that the target is on.
+/// The mount of the target.
 pub(super) fn mount_of(facts: &mut CheckFacts) -> &mut MountedFileSystem {
     facts.targets[0].environment.mount.as_mut().expect("a mount")
 }
@@ -85,13 +90,13 @@ fn system() -> SystemFacts {
     }
 }
 
-/// The answers to one question.
+/// The findings of one check, as lines.
 pub(super) fn answers(facts: &CheckFacts, check: &str) -> Vec<String> {
     let findings = crate::check::check(facts).into_iter().filter(|finding| finding.name == check);
     findings.map(|finding| format!("{} {}: {}", finding.severity.name(), finding.subject, finding.figure)).collect()
 }
 
-/// The same, without what was found.
+/// The severities of one check.
 pub(super) fn outcomes(facts: &CheckFacts, check: &str) -> Vec<Severity> {
     crate::check::check(facts).iter().filter(|finding| finding.name == check).map(|finding| finding.severity).collect()
 }
@@ -111,9 +116,9 @@ fn every_question_is_answered_whatever_is_known() {
                 assert!(!answers.is_empty(), "{} is silent: {:?}", rule.name, facts.targets[0].environment.backing);
                 assert!(answers.iter().all(|finding| finding.severity <= rule.severity), "{answers:?}");
             }
-            // What is wrong comes with what to do, and nothing else does.
+            // Only problems come with advice.
             for finding in findings {
-                let is_bad = matches!(finding.severity, Severity::Warn | Severity::Fail);
+                let is_bad = matches!(finding.severity, Severity::Note | Severity::Warn | Severity::Fail);
                 assert_eq!(!finding.advice.is_empty(), is_bad, "{finding:?}");
             }
         }

@@ -1,12 +1,14 @@
-//! Whether targets and their machine are fit to be measured: facts to findings.
+//! Checks of targets and their machine before a measurement: facts to findings.
 //!
-//! Each question is answered at least once for all targets together; what cannot be told is a finding too.
+//! Each check yields at least one finding for all targets together; an unknown answer is a finding too.
 
 mod background;
 mod checklist;
 mod device;
 mod drive;
 mod file_system;
+mod footprint;
+mod network;
 mod paths;
 mod processor;
 mod quiet;
@@ -24,19 +26,21 @@ use model::finding::{Finding, Source};
 /// The checks of every subject, in the order of documentation and answers.
 const SUBJECTS: &[&[CheckRule]] = &[
     target::RULES,
+    footprint::RULES,
     file_system::RULES,
     drive::RULES,
     background::RULES,
     quiet::RULES,
+    network::RULES,
     processor::RULES,
     device::RULES,
     paths::RULES,
 ];
 
-/// A check: a rule that also answers where nothing is wrong.
+/// A check: a rule that also reports success.
 pub type CheckRule = Rule<CheckRules>;
 
-/// What checks share.
+/// The set of checks.
 #[derive(Debug)]
 pub struct CheckRules;
 
@@ -49,20 +53,20 @@ impl RuleSet for CheckRules {
 /// The row of a check in the documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckDocumentation {
-    /// What it looks at.
+    /// The subject of the check.
     pub looks_at: &'static str,
-    /// When it warns; empty = never.
+    /// The condition for a warning; empty = never.
     pub warns_if: &'static str,
-    /// When it fails; empty = never.
+    /// The condition for a failure; empty = never.
     pub fails_if: &'static str,
 }
 
-/// Every check that a workload asks for.
+/// All checks for a workload.
 pub fn rules(workload: Workload) -> impl Iterator<Item = &'static CheckRule> {
     SUBJECTS.iter().copied().flatten().chain(rules_of(workload))
 }
 
-/// The checks that only this workload asks for.
+/// The checks for this workload only.
 pub fn rules_of(workload: Workload) -> &'static [CheckRule] {
     match workload {
         Workload::Any => &[],
@@ -70,7 +74,7 @@ pub fn rules_of(workload: Workload) -> &'static [CheckRule] {
     }
 }
 
-/// Answers every question that the workload asks, in the order of [`rules`].
+/// Runs all checks for the workload, in the order of [`rules`].
 pub fn check(facts: &CheckFacts) -> Vec<Finding> {
     rule::evaluate(rules(facts.workload), facts)
 }
@@ -86,8 +90,8 @@ fn disks(facts: &CheckFacts) -> Vec<&BlockDevice> {
     each_once(facts.targets.iter().flat_map(|target| target.environment.disks()))
 }
 
-/// The devices whose queues and counters stand for a target: its disks, or what it stands on where no disk is
-/// known (a loop device over memory, a ZFS volume).
+/// The devices whose queues and counters represent a target: its disks, or the device below it if no disk is known (a
+/// loop device over memory, a ZFS volume).
 fn carriers(target: &CheckedTarget) -> Vec<&BlockDevice> {
     let disks = target.environment.disks();
     if disks.is_empty() { target.environment.devices() } else { disks }

@@ -1,4 +1,4 @@
-//! Whether the paths to a disk are good ones: `NVMe` ANA and SCSI ALUA.
+//! Quality of the paths to a disk: `NVMe` ANA and SCSI ALUA.
 
 use super::checklist::{ALL_TARGETS, Checklist, answers};
 use super::{CheckDocumentation, CheckRule, devices};
@@ -20,7 +20,7 @@ pub(super) const RULES: &[CheckRule] = &[CheckRule {
     evaluate: |facts| answers(facts, paths),
 }];
 
-/// How good a path is, in the words of both protocols.
+/// Quality of a path, common to both protocols.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quality {
     Optimized,

@@ -1,4 +1,4 @@
-//! Whether processors and memory are at a run's service.
+//! Availability of processors and memory for a run.
 
 use super::checklist::{ALL_TARGETS, Checklist, MACHINE, answers};
 use super::{CheckDocumentation, CheckRule, disks};
@@ -71,9 +71,9 @@ pub(super) const RULES: &[CheckRule] = &[
     },
 ];
 
-/// Waking up from a state that takes longer is seen in the latency of a fast drive, which takes 10 µs and more.
+/// Longer exit latencies show in the latency of a fast drive, which is 10 µs and more.
 const WAKE_LATENCY_US: u64 = 10;
-/// What a run with a few threads and large blocks takes, and some more.
+/// Memory for a run with a few threads and large blocks, with some reserve.
 const MEMORY_BYTES: u64 = 512 << 20;
 /// The kernel's distance between CPUs and memory of one node.
 const NEAR: u32 = 10;

@@ -1,4 +1,4 @@
-//! Whether others use the devices and the processors.
+//! Use of devices and processors by others.
 
 use super::checklist::{ALL_TARGETS, Checklist, MACHINE, answers};
 use super::{CheckDocumentation, CheckRule, carriers, each_once};
@@ -33,12 +33,11 @@ pub(super) const RULES: &[CheckRule] = &[
     },
 ];
 
-/// Other people's I/Os per second from which on they are worth a word: what logs and timers of an idle machine
-/// do stays below.
+/// I/Os per second of others worth a finding: logs and timers of an idle machine stay below.
 const OTHER_IOPS: f64 = 20.0;
-/// Other people's bytes per second.
+/// Bytes per second of others worth a finding.
 const OTHER_BYTES_PER_S: f64 = 1_048_576.0;
-/// Share of all CPU time that an idle machine stays below, in percent.
+/// CPU usage that an idle machine stays below, in percent.
 const BUSY_PERCENT: f64 = 10.0;
 
 fn other_io(facts: &CheckFacts, list: &mut Checklist) {

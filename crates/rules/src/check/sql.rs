@@ -1,7 +1,8 @@
-//! What SQL Server on Linux asks of its storage (Microsoft, "Performance best practices and configuration
-//! guidelines for SQL Server on Linux").
+//! Storage requirements of SQL Server on Linux (Microsoft, "Performance best practices and configuration guidelines for
+//! SQL Server on Linux").
 
 use super::checklist::{ALL_TARGETS, Checklist, answers};
+use super::footprint::LUN_COUNT;
 use super::{CheckDocumentation, CheckRule, carriers, each_once};
 use model::block_device::{BlockDevice, Queue, WriteCache};
 use model::check::{CheckFacts, CheckedTarget};
@@ -71,6 +72,7 @@ pub(super) const RULES: &[CheckRule] = &[
         advice: "SQL Server supports 512-byte and 4096-byte sectors: reformat the namespace (nvme format)",
         evaluate: |facts| answers(facts, sectors),
     },
+    LUN_COUNT,
 ];
 
 /// Supported file systems, and the first kernel that makes a write with `O_DIRECT` and `O_DSYNC` durable by FUA on
@@ -102,7 +104,7 @@ fn sectors(facts: &CheckFacts, list: &mut Checklist) {
     on_each(carriers, list, |device, list| sectors_of(&device.name, &device.queue, list));
 }
 
-/// Read-ahead is that of the device on top, which the file system is on.
+/// Read-ahead of the top device, which the file system is on.
 fn read_ahead(facts: &CheckFacts, list: &mut Checklist) {
     let devices = facts.targets.iter().flat_map(|target| target.environment.devices());
     on_each(devices, list, |device, list| {
@@ -116,7 +118,7 @@ fn read_ahead(facts: &CheckFacts, list: &mut Checklist) {
     });
 }
 
-/// Asks something about each device, once.
+/// Runs a check on each device, once.
 fn on_each<'a>(
     devices: impl Iterator<Item = &'a BlockDevice>,
     list: &mut Checklist,

@@ -1,4 +1,4 @@
-//! Whether targets can be used, and whether there is room for what `-c` makes.
+//! Usability of targets, and space for files that `-c` creates.
 
 use super::checklist::{ALL_TARGETS, Checklist, answers};
 use super::{CheckDocumentation, CheckRule};
@@ -28,7 +28,7 @@ pub(super) const RULES: &[CheckRule] = &[
         computed_from: CheckDocumentation {
             looks_at: "free space of the file systems",
             warns_if: "",
-            fails_if: "the files that `-c` creates do not fit",
+            fails_if: "the files that `-c` creates do not fit, as many times as `--copies` says",
         },
         advice: "free up space, or test with a smaller -c (but one still larger than every cache)",
         evaluate: |facts| answers(facts, space),
@@ -126,7 +126,9 @@ fn space(facts: &CheckFacts, list: &mut Checklist) {
             }
         };
         enough.push((subject, format!("{} free on {}", Bytes(file_system.free_bytes), file_system.name)));
-        let size_bytes = facts.create_bytes.unwrap_or(0);
+        let all = |bytes: u64| bytes.saturating_mul(facts.copies.into());
+        let name = if facts.copies > 1 { format!("{name} ({} copies)", facts.copies) } else { name };
+        let (size_bytes, allocated_bytes) = (all(facts.create_bytes.unwrap_or(0)), all(allocated_bytes));
         files.push(NewFile { device, file_system, name, size_bytes, allocated_bytes });
     }
     too_small.extend(shortages(files));
@@ -135,7 +137,7 @@ fn space(facts: &CheckFacts, list: &mut Checklist) {
             list.pass(&subject, found);
         }
     }
-    // Room that is not enough is nothing in favour of a run.
+    // Insufficient space never counts in favour of a run.
     for shortage in too_small {
         list.fail(ALL_TARGETS, shortage);
     }
@@ -163,6 +165,21 @@ mod tests {
         assert_eq!(answers.len(), 1, "{answers:?}");
         assert!(
             answers[0].starts_with("fail targets: no space for 'a.dat': 101GiB needed, 100GiB free"),
+            "{answers:?}"
+        );
+    }
+
+    // Shows check: space
+    #[test]
+    fn every_copy_of_a_file_needs_room() {
+        let mut facts = facts();
+        // 1 GiB of it is there, and 100 GiB are free.
+        (facts.create_bytes, facts.copies) = (Some(51 << 30), 2);
+        assert_eq!(outcomes(&facts, "space"), [Severity::Pass]);
+        facts.create_bytes = Some(52 << 30);
+        let answers = answers(&facts, "space");
+        assert!(
+            answers[0].starts_with("fail targets: no space for 'a.dat' (2 copies): 102GiB needed, 100GiB free"),
             "{answers:?}"
         );
     }

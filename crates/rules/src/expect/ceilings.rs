@@ -1,9 +1,11 @@
-//! The ceilings that follow from what was said.
+//! Ceilings from the stated limits.
 
 use model::expectation::{Ceiling, CeilingUnit, RaidLevel, Stated};
+use model::operation::Operation;
+use model::plan::TimeSpanPlan;
 use model::result::Measured;
 
-/// What a run did, per second.
+/// The rates of a run, or the mix of a planned one at one I/O per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Load {
     pub(super) iops: f64,
@@ -25,12 +27,28 @@ impl Load {
         }
     }
 
+    /// The mix of the plan, if each thread issues equally many I/Os to each of its targets; rates are unknown.
+    pub(super) fn planned(plan: &TimeSpanPlan) -> Self {
+        let targets = || plan.workers.iter().flat_map(|worker| &worker.targets);
+        let each = 1.0 / targets().count().max(1) as f64;
+        let ios = |operation: Operation| targets().map(|of| of.shares().expected(operation) * each).sum::<f64>();
+        let bytes = |operation: Operation| -> f64 {
+            targets().map(|of| of.shares().expected(operation) * each * of.mean_bytes(operation)).sum()
+        };
+        Self {
+            iops: 1.0,
+            read_share: ios(Operation::Read),
+            read_bytes_per_s: bytes(Operation::Read),
+            write_bytes_per_s: bytes(Operation::Write),
+        }
+    }
+
     fn bytes_per_s(&self) -> f64 {
         self.read_bytes_per_s + self.write_bytes_per_s
     }
 }
 
-/// Drives and how they are put together.
+/// Drives and their RAID level.
 #[derive(Clone, Copy)]
 struct Array {
     level: RaidLevel,
@@ -42,7 +60,7 @@ impl Array {
         Self { level: stated.raid.unwrap_or(RaidLevel::Zero), drives: f64::from(stated.drives.unwrap_or(1)) }
     }
 
-    /// Drives' worth of data in whatever all drives write together, if stripes are written whole.
+    /// Number of drives' worth of data in a write to all drives, if stripes are written whole.
     fn data_drives(self) -> f64 {
         match self.level {
             RaidLevel::Zero => self.drives,
@@ -53,8 +71,7 @@ impl Array {
         }
     }
 
-    /// I/Os of drives that a small random write costs, as the guides count them: data and parities are read and
-    /// written.
+    /// Drive I/Os per small random write, counted as in the guides: data and parity are read and written.
     fn write_penalty(self) -> f64 {
         match self.level {
             RaidLevel::Zero => 1.0,
@@ -66,7 +83,7 @@ impl Array {
     }
 }
 
-/// All that follow, in the order of what lies farther and farther below the host.
+/// All ceilings, from the host downwards.
 pub(super) fn of(stated: &Stated, load: &Load) -> Vec<Ceiling> {
     let mut ceilings = Vec::new();
     let real = |stated: Option<u64>| stated.map(|stated| stated as f64);
@@ -77,10 +94,25 @@ pub(super) fn of(stated: &Stated, load: &Load) -> Vec<Ceiling> {
         limit.map(|limit| ceiling(name, CeilingUnit::BytesPerSecond, limit, reached))
     };
     ceilings.extend(bytes("vm-bytes", real(stated.vm_bytes_per_s), load.bytes_per_s()));
-    ceilings.extend(ios("volume-iops", real(stated.volume_iops)));
-    ceilings.extend(bytes("volume-bytes", real(stated.volume_bytes_per_s), load.bytes_per_s()));
-    // Its links carry both ways at once.
+    let volumes = stated.volumes.unwrap_or(1);
+    let of_all = |stated: Option<u64>| real(stated).map(|each| each * f64::from(volumes));
+    let striped = |ceiling: Ceiling| Ceiling { parts: volumes, ..ceiling };
+    ceilings.extend(ios("volume-iops", of_all(stated.volume_iops)).map(striped));
+    ceilings.extend(bytes("volume-bytes", of_all(stated.volume_bytes_per_s), load.bytes_per_s()).map(striped));
+    // The links are full duplex.
     ceilings.extend(bytes("hba", real(stated.hba_bytes_per_s), load.read_bytes_per_s.max(load.write_bytes_per_s)));
+    let drives = stated.drives.unwrap_or(1);
+    ceilings.extend(of_drives(stated, load).into_iter().map(|ceiling| Ceiling { parts: drives, ..ceiling }));
+    ceilings
+}
+
+/// The ceilings of the drives and their RAID level.
+fn of_drives(stated: &Stated, load: &Load) -> Vec<Ceiling> {
+    let mut ceilings = Vec::new();
+    let real = |stated: Option<u64>| stated.map(|stated| stated as f64);
+    let bytes = |name: &str, limit: Option<f64>, reached: f64| {
+        limit.map(|limit| ceiling(name, CeilingUnit::BytesPerSecond, limit, reached))
+    };
     let array = Array::of(stated);
     let (reads, writes) = (load.read_bytes_per_s, load.write_bytes_per_s);
     let read_limit = real(stated.drive_read_bytes_per_s).map(|each| each * array.drives);
@@ -100,25 +132,31 @@ pub(super) fn of(stated: &Stated, load: &Load) -> Vec<Ceiling> {
         && writes > 0.0
         && let (Some(read_limit), Some(write_limit)) = (read_limit, write_limit)
     {
-        // Drives do one or the other: the shares of their time add up.
+        // Drives read or write, not both at once: the shares of their time add up.
         let busy = reads / read_limit + writes / write_limit;
         let limit = (reads + writes) / busy;
         ceilings.extend(bytes("drive-reads-and-writes", Some(limit), reads + writes));
     }
-    if let Some(drive_iops) = real(stated.drive_iops) {
-        let penalty = array.write_penalty();
-        let cost = load.read_share + (1.0 - load.read_share) * penalty;
-        let limit = array.drives * drive_iops / cost;
+    let penalty = array.write_penalty();
+    let each_read = real(stated.drive_read_iops.or(stated.drive_iops));
+    let each_write = real(stated.drive_write_iops.or(stated.drive_iops));
+    if let Some(busy_s) = busy_s_per_io(load.read_share, each_read, each_write.map(|each| each / penalty)) {
         let is_estimate = penalty > 1.0 && load.read_share < 1.0;
-        let ceiling = ceiling("drive-iops", CeilingUnit::IosPerSecond, limit, load.iops);
+        let ceiling = ceiling("drive-iops", CeilingUnit::IosPerSecond, array.drives / busy_s, load.iops);
         ceilings.push(Ceiling { is_estimate, ..ceiling });
     }
     ceilings
 }
 
+/// Seconds that one drive is busy per I/O of the mix; `None` = the rate of reads or of writes is not stated.
+fn busy_s_per_io(read_share: f64, reads_per_s: Option<f64>, writes_per_s: Option<f64>) -> Option<f64> {
+    let busy = |share: f64, per_s: Option<f64>| if share > 0.0 { per_s.map(|per_s| share / per_s) } else { Some(0.0) };
+    Some(busy(read_share, reads_per_s)? + busy(1.0 - read_share, writes_per_s)?)
+}
+
 fn ceiling(name: &str, unit: CeilingUnit, limit: f64, reached: f64) -> Ceiling {
     let share_percent = reached / limit * 100.0;
-    Ceiling { name: name.to_owned(), unit, limit, reached, share_percent, is_estimate: false }
+    Ceiling { name: name.to_owned(), unit, limit, reached, share_percent, is_estimate: false, parts: 1 }
 }
 
 #[cfg(test)]

@@ -36,17 +36,17 @@ pub(super) const RULES: &[ExpectationRule] = &[
     },
 ];
 
-/// Cells are put together until they are so wide: schedulers of clouds count in parts of a second.
+/// Cells are merged up to this width: cloud schedulers count in parts of a second.
 const PART_NS: u64 = 500_000_000;
-/// Parts that a level must hold to be one: five seconds.
+/// Least number of parts in a level: five seconds.
 const PARTS_MIN: usize = 10;
 /// Relative deviation of the parts of a level around their mean. Devices scatter more, limiters less.
 const FLAT: f64 = 0.03;
 /// The same for the two levels of a cliff, of which the first is often the device's own.
 const LEVEL: f64 = 0.15;
-/// How much lower the second level is.
+/// Least drop to the second level.
 const FALL: f64 = 0.25;
-/// A level between these shares of a ceiling is taken for the ceiling.
+/// A level between these shares of a ceiling counts as the ceiling.
 const PINNED: std::ops::RangeInclusive<f64> = 0.97..=1.02;
 
 fn with_rates(
@@ -56,7 +56,7 @@ fn with_rates(
     context.rates.iter().filter_map(|rates| observe(rates, context.binding)).collect()
 }
 
-/// Parts of half a second and the rate of what the ceiling counts in each.
+/// Rates of the quantity that the ceiling limits, in parts of half a second.
 pub(super) struct Rates {
     part_s: f64,
     per_s: Vec<f64>,
@@ -95,7 +95,7 @@ fn flat_cap(rates: &Rates, binding: &Ceiling) -> Option<Observation> {
     Some(Observation::new(figure, share * 100.0).of(&binding.name))
 }
 
-/// The cut that explains most: two levels of which the second is lower, and which both hold.
+/// The split into two levels that explains most of the variance, if the second is lower and both hold.
 fn cliff(rates: &Rates, binding: &Ceiling) -> Option<Observation> {
     let values = &rates.per_s;
     let (count, whole) = (values.len(), values.iter().sum::<f64>());
@@ -108,7 +108,7 @@ fn cliff(rates: &Rates, binding: &Ceiling) -> Option<Observation> {
         sum += value;
         let (before, after) = (at + 1, count - at - 1);
         let step = sum / before as f64 - (whole - sum) / after as f64;
-        // The sum of squares between the two means.
+        // The sum of squares between the means of both levels.
         let explained = step * step * (before * after) as f64 / count as f64;
         if before >= PARTS_MIN && explained > best.0 {
             best = (explained, before);
@@ -161,6 +161,7 @@ mod tests {
             reached: 0.0,
             share_percent: 0.0,
             is_estimate: false,
+            parts: 1,
         };
         let rates = rates(&series, binding.unit);
         let context = CeilingContext { ceilings: &[], binding: &binding, rates };
@@ -169,7 +170,7 @@ mod tests {
         found.pop()
     }
 
-    /// Some scatter that repeats.
+    /// Repeatable scatter.
     fn uneven(level: f64, cells: usize, share: f64) -> impl Iterator<Item = f64> {
         (0..cells).map(move |cell| level * (1.0 + share * ((cell * 7 % 11) as f64 / 5.0 - 1.0)))
     }

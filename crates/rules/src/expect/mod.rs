@@ -1,4 +1,4 @@
-//! How near a run came to what its storage is said to do.
+//! Results against the stated limits of the storage.
 
 mod ceilings;
 mod course;
@@ -8,6 +8,7 @@ use ceilings::Load;
 use course::Rates;
 use model::expectation::{Ceiling, Expectation, Stated};
 use model::finding::{Finding, Severity, Source};
+use model::plan::TimeSpanPlan;
 use model::profile::{Target, Throughput, TimeSpan};
 use model::result::{Measured, RunResult};
 
@@ -32,7 +33,7 @@ const RULES: &[ExpectationRule] = &[ExpectationRule {
 /// A rule about results and rated limits.
 pub type ExpectationRule = Rule<ExpectationRules>;
 
-/// What these rules share.
+/// The set of rules about rated limits.
 #[derive(Debug)]
 pub struct ExpectationRules;
 
@@ -42,13 +43,13 @@ impl RuleSet for ExpectationRules {
     type Documentation = &'static str;
 }
 
-/// What a timespan reached of its limits.
+/// A timespan's results against its limits.
 pub struct CeilingContext<'a> {
     ceilings: &'a [Ceiling],
-    /// The one with the least headroom.
+    /// The ceiling with the least headroom.
     binding: &'a Ceiling,
-    /// Rates of what it counts over time; `None` if there are too few, or if they are those of the load's pacing and
-    /// not of the device.
+    /// Rates over time of the quantity that it limits; `None` if there are too few, or if the load's pacing decides
+    /// them and not the device.
     rates: Option<Rates>,
 }
 
@@ -57,18 +58,29 @@ pub fn rules() -> impl Iterator<Item = &'static ExpectationRule> {
     SUBJECTS.iter().copied().flatten()
 }
 
-/// Puts into every measured timespan how near it came to what was said.
+/// Sets the expectation of every measured timespan: its results against the stated limits.
 pub fn judge(result: &mut RunResult, stated: &Stated) {
     for (span, span_result) in result.profile.time_spans.iter().zip(&mut result.time_spans) {
         span_result.expectation = span_result.measured.as_ref().and_then(|measured| of(span, measured, stated));
     }
 }
 
+/// The limits of a timespan before it runs, for its mix of I/Os at one per second; the one that binds is the
+/// limit that the load meets first.
+pub fn planned(span: &TimeSpan, plan: &TimeSpanPlan, stated: &Stated) -> Option<Expectation> {
+    let ceilings = ceilings::of(stated, &Load::planned(plan));
+    let binding = binding(&ceilings, is_random(span))?.name.clone();
+    Some(Expectation { binding, ceilings, findings: Vec::new() })
+}
+
+fn is_random(span: &TimeSpan) -> bool {
+    span.targets.iter().any(|target| target.random_percent > 0)
+}
+
 fn of(span: &TimeSpan, measured: &Measured, stated: &Stated) -> Option<Expectation> {
     let load = Load::of(measured);
     let ceilings = ceilings::of(stated, &load);
-    let is_random = span.targets.iter().any(|target| target.random_percent > 0);
-    let binding = binding(&ceilings, is_random)?;
+    let binding = binding(&ceilings, is_random(span))?;
     let rates = if is_paced(span) { None } else { course::rates(&measured.series, binding.unit) };
     let findings: Vec<Finding> = rule::evaluate(rules(), &CeilingContext { ceilings: &ceilings, binding, rates });
     Some(Expectation { binding: binding.name.clone(), findings, ceilings: ceilings.clone() })
@@ -79,7 +91,7 @@ fn is_paced(span: &TimeSpan) -> bool {
     span.rate_iops.is_some() || span.targets.iter().any(pauses)
 }
 
-/// The one that leaves the least room. What is estimated for small random writes binds no sequential load.
+/// The ceiling with the least headroom. An estimate for small random writes binds no sequential load.
 fn binding(ceilings: &[Ceiling], is_random: bool) -> Option<&Ceiling> {
     let applies = |ceiling: &&Ceiling| is_random || !ceiling.is_estimate;
     let highest = |ceilings: &mut dyn Iterator<Item = &Ceiling>| -> Option<String> {
@@ -89,7 +101,7 @@ fn binding(ceilings: &[Ceiling], is_random: bool) -> Option<&Ceiling> {
     ceilings.iter().find(|ceiling| ceiling.name == name)
 }
 
-/// More than there can be has a reason.
+/// A result above a limit has a reason.
 fn above(ceiling: &Ceiling) -> Option<Observation> {
     if ceiling.share_percent <= ABOVE_PERCENT {
         return None;

@@ -1,17 +1,16 @@
-//! Whether the I/Os reached the storage that the figures are taken for: one rule, by the ledger, for each direction.
+//! I/Os that did not reach storage: one rule, by the ledger, for each direction.
 
-use super::{RuleContext, VerdictRule, medium};
+use super::{RuleContext, VerdictRule, loop_cache};
 use crate::rule::{Observation, percent};
-use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::Backing;
 use model::finding::Severity;
-use model::kernel_counters::{CacheCounters, ZFS_CACHE};
+use model::kernel_counters::CacheCounters;
 use model::ledger::{Account, CacheUse};
 use model::operation::Operation;
-use model::result::Row;
 use model::units::mib;
 use stats::ledger::KERNEL;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -77,29 +76,35 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// The share that must not have reached storage for results of I/O that was to reach it to be invalid.
+/// Share of I/O missing at storage above which results of I/O that bypasses caches are invalid.
 pub(super) const INVALID_SHARE: f64 = 0.1;
 
-/// I/O of which some did not reach storage.
+/// Hit shares at which reads mix the latencies of two devices.
+const MIXED: RangeInclusive<f64> = 0.05..=0.95;
+
+const MIXED_ADVICE: &str = "the latencies are those of the cache and of the device behind it together: measure a hot and a \
+                            cold range apart, as two streams (docs/placement.md)";
+
+/// I/O of which a part did not reach storage.
 pub(super) struct Shortfall<'a> {
     pub(super) account: &'a Account,
-    /// Of the bytes asked for, at least.
+    /// Least share of the requested bytes.
     pub(super) share: f64,
 }
 
 impl Shortfall<'_> {
-    /// As severe as the promise that was broken.
+    /// INVALID if I/O that was to reach storage did not, else WARN.
     pub(super) fn severity(&self) -> Severity {
         let was_promised = self.account.cache_use != CacheUse::Cached;
         if was_promised && self.share > INVALID_SHARE { Severity::Invalid } else { Severity::Warn }
     }
 }
 
-/// The one rule: bytes asked for against bytes that reached storage.
+/// The one rule: requested bytes against bytes that reached storage.
 pub(super) fn shortfalls<'a>(context: &'a RuleContext<'_>, operation: Operation) -> Vec<Shortfall<'a>> {
     let accounts = context.ledger().into_iter().flat_map(|ledger| &ledger.accounts);
     let shortfall = |account: &'a Account| {
-        // What was outstanding when the measurement began may have reached the device before it did.
+        // I/Os outstanding at the start of the measurement may have reached the device before.
         let early = context.outstanding_bytes(&account.targets.iter().copied().collect());
         let missing = account.asked_bytes.saturating_sub(account.reached_bytes?).saturating_sub(early);
         let share = missing as f64 / account.asked_bytes as f64;
@@ -119,12 +124,12 @@ fn is_in_memory(context: &RuleContext<'_>, account: &Account) -> bool {
     environments.any(|below| matches!(below.backing, Backing::Memory))
 }
 
-/// Where bytes were not seen.
+/// The level where bytes were missing.
 fn level(account: &Account) -> &str {
     if account.level == KERNEL { &account.storage } else { &account.level }
 }
 
-/// Reads past the cache that storage did not see.
+/// Reads past the page cache that storage did not see.
 fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
     let direct =
         |found: &Shortfall<'_>| found.account.cache_use == CacheUse::Direct && !is_known(context, found.account);
@@ -136,7 +141,7 @@ fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
     shortfalls(context, Operation::Read).into_iter().filter(direct).map(observation).collect()
 }
 
-/// Reads through the cache that storage did not see.
+/// Reads through the page cache that storage did not see.
 fn served_from_memory(context: &RuleContext<'_>) -> Vec<Observation> {
     let cached =
         |found: &Shortfall<'_>| found.account.cache_use == CacheUse::Cached && !is_in_memory(context, found.account);
@@ -155,8 +160,9 @@ fn served_from_memory(context: &RuleContext<'_>) -> Vec<Observation> {
 
 /// Writes that storage did not see, unless the cache of a loop device took them.
 fn writes_in_memory(context: &RuleContext<'_>) -> Vec<Observation> {
-    let is_other =
-        |found: &Shortfall<'_>| !is_known(context, found.account) && !medium::is_cached_by_loop(context, found.account);
+    let is_other = |found: &Shortfall<'_>| {
+        !is_known(context, found.account) && !loop_cache::is_cached_by_loop(context, found.account)
+    };
     let observation = |found: Shortfall<'_>| {
         let left = found.account.dirty_left_bytes.filter(|bytes| *bytes > 0);
         let left = left.map(|bytes| format!("; {:.1} MiB were in memory at the end", mib(bytes as f64)));
@@ -171,7 +177,7 @@ fn writes_in_memory(context: &RuleContext<'_>) -> Vec<Observation> {
     shortfalls(context, Operation::Write).into_iter().filter(is_other).map(observation).collect()
 }
 
-/// I/O on storage that nothing counts.
+/// I/O on storage without counters.
 fn uncounted(context: &RuleContext<'_>) -> Vec<Observation> {
     let accounts = || context.ledger().into_iter().flat_map(|ledger| &ledger.accounts);
     let fell_short: Vec<&Account> = Operation::TRANSFERS
@@ -193,48 +199,41 @@ fn uncounted(context: &RuleContext<'_>) -> Vec<Observation> {
     storages.into_iter().map(observation).collect()
 }
 
-/// Reads past the page cache that another cache served, as it counts itself.
+/// Reads past the page cache that another cache served, by its own counters.
 fn counted_by_caches(context: &RuleContext<'_>) -> Vec<Observation> {
     let Some(around) = &context.span_result.kernel_counters else { return Vec::new() };
     let counted = around.after.since(&around.before).caches;
     let observation = |(name, counters): (String, CacheCounters)| {
         let rows = context.measured.rows.iter().filter(|row| context.meant_the_device(row));
-        let ios = rows.filter(|row| stands_on(context, row, &name)).map(|row| row.figures.read.ios).sum();
+        let ios = rows
+            .filter(|row| context.environment(row.target).is_some_and(|below| below.stands_on_cache(&name)))
+            .map(|row| row.figures.read.ios)
+            .sum();
         let share = served_share(ios, counters)?;
         let figure =
             format!("at least {} of the reads were served by {name}, according to its counters", percent(share));
-        (share > context.slack()).then(|| Observation::new(figure, share * 100.0).of(name))
+        let observation = (share > context.slack()).then(|| Observation::new(figure, share * 100.0).of(name))?;
+        Some(if MIXED.contains(&share) { observation.with_advice(MIXED_ADVICE) } else { observation })
     };
     counted.into_iter().filter_map(observation).collect()
 }
 
-/// The part of our reads that a cache must have served, whatever else it did: others hit and miss it too, and
-/// it may count an I/O as several.
+/// The least share of the run's reads that a cache served: others hit and miss it too, and it may count an I/O as
+/// several.
 fn served_share(ios: u64, counters: CacheCounters) -> Option<f64> {
-    // Otherwise an unknown part of the reads bypassed it.
+    // If fewer came to it, an unknown part of the reads bypassed it.
     let all_came_to_it = counters.read_hits.saturating_add(counters.read_misses) >= ios;
     let served = ios.saturating_sub(counters.read_misses).min(counters.read_hits);
     (ios > 0 && all_came_to_it).then(|| served as f64 / ios as f64)
-}
-
-fn stands_on(context: &RuleContext<'_>, row: &Row, cache: &str) -> bool {
-    let Some(environment) = context.environment(row.target) else { return false };
-    let devices: Vec<&BlockDevice> = environment.devices().into_iter().flat_map(BlockDevice::walk).collect();
-    match cache {
-        ZFS_CACHE => {
-            let is_volume = |device: &&BlockDevice| device.kind == DeviceKind::ZfsVolume;
-            matches!(environment.backing, Backing::Zfs(_)) || devices.iter().any(is_volume)
-        }
-        name => devices.iter().any(|device| device.name == name),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, IOS};
+    use model::block_device::{BlockDevice, DeviceKind};
     use model::engine_kind::EngineKind;
-    use model::kernel_counters::{DirtyMemory, OtherBytes, ProcessCounters};
+    use model::kernel_counters::{DirtyMemory, OtherBytes, ProcessCounters, ZFS_CACHE};
     use model::plan::{MappedPlan, Pace};
 
     /// Reads past the cache of which these bytes came from the partition and from the disk.
@@ -304,7 +303,8 @@ mod tests {
         built.plan().targets[0].open.direct = true;
         built.result.targets.environments.values_mut().next().expect("the target").backing = backing;
         let around = built.span_result().kernel_counters.get_or_insert_default();
-        let counters = |hits, misses| CacheCounters { read_hits: hits, read_misses: misses };
+        let counters =
+            |hits, misses| CacheCounters { read_hits: hits, read_misses: misses, ..CacheCounters::default() };
         around.before.caches = [(name.to_owned(), counters(5, 7))].into();
         around.after.caches = [(name.to_owned(), counters(5 + read_hits, 7 + read_misses))].into();
         built.found(&RULES[..1])

@@ -1,18 +1,19 @@
-//! Results for the tests of rules: a sound one, to which each test does one wrong.
+//! Results for the tests of rules: a sound one, in which each test breaks one thing.
 
 use super::{RuleContext, VerdictRule};
 use model::block_device::{BlockDevice, DeviceKind};
+use model::ending::Ending;
 use model::engine_kind::EngineKind;
 use model::environment::{Backing, MountedFileSystem, TargetEnvironment};
 use model::facts::{RegularFacts, TargetFacts, TargetKind};
 use model::figures::{Directions, Figures};
 use model::kernel_counters::DeviceCounters;
 use model::plan::{
-    Area, Assignment, Content, EnginePlan, Expected, OpenPlan, Pace, Pattern, Plan, Preparation, TargetPlan,
-    TimeSpanPlan, WorkerPlan, WorkerTarget,
+    Area, Assignment, EnginePlan, Expected, OpenPlan, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerPlan,
+    WorkerTarget,
 };
-use model::profile::{IoPriority, Profile, Target, TimeSpan};
-use model::result::{Ending, Measured, Row, RunResult, TimeSpanResult};
+use model::profile::{Profile, Target, TimeSpan};
+use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::targets_found::TargetsFound;
 
 /// The one target.
@@ -42,22 +43,10 @@ fn plan() -> TimeSpanPlan {
         shared_run: None,
     };
     let work = WorkerTarget {
-        target: 0,
-        relative_thread: 0,
         slots: 8,
-        weight: 1,
         block_bytes: BLOCK_BYTES,
-        sizes: None,
         pattern: Pattern::Random { area: area(0, 1 << 30), ranges: Vec::new(), skew: None },
-        write_percent: 0,
-        discard_percent: 0,
-        write_zeroes_percent: 0,
-        content: Content::Ramp,
-        pace: Pace::Unlimited,
-        mapped: None,
-        priority: IoPriority::Normal,
-        large_pages: false,
-        effective_distribution: None,
+        ..WorkerTarget::example(area(0, 1 << 30))
     };
     let engine = EnginePlan { kind: EngineKind::IoUring, reason: "".into(), ring: None, completions_max: None };
     let worker = WorkerPlan {
@@ -80,7 +69,7 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// 100 s of reading, of which no rule has anything to say.
+    /// 100 s of reads, without findings.
     pub(crate) fn sound() -> Self {
         let ios_per_s = IOS as f64 / f64::from(SECONDS);
         let bytes = IOS * BLOCK_BYTES;
@@ -103,10 +92,7 @@ impl Built {
         let result = RunResult {
             profile,
             plan: Some(Plan { time_spans: vec![plan()], ..Plan::default() }),
-            targets: TargetsFound {
-                facts: [(PATH.into(), TargetFacts { resolved: None, kind })].into(),
-                ..TargetsFound::default()
-            },
+            targets: TargetsFound { facts: [(PATH.into(), TargetFacts::new(kind))].into(), ..TargetsFound::default() },
             time_spans: vec![span_result],
             ..RunResult::default()
         };
@@ -123,12 +109,12 @@ impl Built {
         &mut self.result.plan.as_mut().expect("there is a plan").time_spans[0]
     }
 
-    /// What the one thread does to the one target.
+    /// The work of the one thread on the one target.
     pub(crate) fn work(&mut self) -> &mut WorkerTarget {
         &mut self.plan().workers[0].targets[0]
     }
 
-    /// Which part of the target is used.
+    /// Sets the used part of the target.
     pub(crate) fn use_bytes(&mut self, base_bytes: u64, size_bytes: u64) {
         self.work().pattern = Pattern::Random { area: area(base_bytes, size_bytes), ranges: Vec::new(), skew: None };
     }
@@ -165,12 +151,12 @@ impl Built {
         self.span_result().measured.as_mut().expect("it was measured")
     }
 
-    /// What one subject's rules find, a line each.
+    /// The findings of one subject's rules, a line each.
     pub(crate) fn found(&self, rules: &[VerdictRule]) -> Vec<String> {
         self.found_in(0, rules)
     }
 
-    /// The same in a timespan, from 0.
+    /// The same for a timespan, from 0.
     pub(crate) fn found_in(&self, index: usize, rules: &[VerdictRule]) -> Vec<String> {
         let mut result = self.result.clone();
         let span = result.profile.time_spans[0].clone();

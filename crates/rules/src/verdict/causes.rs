@@ -1,32 +1,32 @@
-//! One cause, one finding: which findings are silent beside the one that explains them.
+//! One cause, one finding: findings that are suppressed by the one that explains them.
 //!
-//! A limit that holds I/Os back also empties the device's queue. To name both sends the reader after the wrong one.
-//! Nothing that is [`Severity::Invalid`] is ever silent: it is a fact about the results, whatever caused it.
+//! A limit that holds I/Os back also empties the device's queue: naming both would mislead. A [`Severity::Invalid`]
+//! finding is never suppressed: it is a fact about the results, whatever its cause.
 
 use model::finding::{Finding, Severity};
 use std::collections::BTreeMap;
 
-/// A rule and what follows from its condition.
+/// A rule and the findings that its condition explains.
 #[derive(Debug)]
 pub struct Cause {
-    /// Name of the rule that speaks.
+    /// Name of the rule that is reported.
     pub name: &'static str,
-    /// Names of those that are silent beside it.
+    /// Names of the rules that it suppresses.
     pub explains: &'static [&'static str],
-    /// When it explains them.
+    /// The condition for that.
     pub condition: Condition,
-    /// Why it does, as the end of a sentence that begins with it.
+    /// The reason, as the end of a sentence that begins with the rule.
     pub because: &'static str,
 }
 
-/// When a finding explains another one. It must be at least as severe, too.
+/// The condition under which a finding explains another one. It must also be at least as severe.
 #[derive(Debug)]
 pub struct Condition {
     /// In words; empty = always.
     pub words: &'static str,
-    /// True if the finding that speaks must not be silent itself.
+    /// True if the explaining finding must be reported itself.
     is_told: bool,
-    /// For the finding that speaks, and the other one.
+    /// Predicate on the explaining finding and the other one.
     holds: fn(&Finding, &Finding) -> bool,
 }
 
@@ -256,10 +256,10 @@ pub const CAUSES: &[Cause] = &[
     },
 ];
 
-/// The findings without those that another one explains. All count as causes, those left out too, unless the condition
-/// says otherwise.
+/// The findings without those that another one explains. All count as causes, even suppressed ones, unless the
+/// condition requires otherwise.
 pub(super) fn without_explained(findings: Vec<Finding>) -> Vec<Finding> {
-    // Each of thousands of targets may have one of the same name.
+    // Thousands of targets may have a finding of the same name each.
     let mut by_name = BTreeMap::<&str, Vec<&Finding>>::new();
     for finding in &findings {
         by_name.entry(&finding.name).or_default().push(finding);
@@ -305,7 +305,7 @@ mod tests {
         without_explained(findings).into_iter().map(|finding| finding.name).collect()
     }
 
-    /// Values of a cause and of what it explains, for which it does.
+    /// Values of a cause and of another finding that it explains.
     fn values(condition: &Condition) -> (f64, f64) {
         if condition.words == LESS_WAIT.words { (97.0, 10.0) } else { (80.0, 60.0) }
     }
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(names(&seen), ["cpu-limited"]);
     }
 
-    /// A page of reads from memory showed 8 % of waiting for a CPU in its notes, and no finding.
+    /// A page of reads from memory showed 8 % of waiting for a CPU in its notes, but no finding.
     #[test]
     fn a_cache_does_not_explain_waiting_for_a_cpu() {
         let seen = [("served-from-memory", 98.7), ("cpu-bound", 96.9), ("cpu-contention", 8.4)];

@@ -1,4 +1,4 @@
-//! Changes within the run: levels, short parts unlike the rest, stalls, and stalls that come back.
+//! Changes within the run: levels, short deviating parts, stalls, and periodic stalls.
 
 use super::steadiness::unsteady;
 use super::{RuleContext, VerdictRule, WORTH_A_WARNING};
@@ -121,7 +121,7 @@ fn brief_change(context: &RuleContext<'_>, change: &BriefChange) -> Option<Obser
     (!is_pause && !is_stall).then(|| Observation::new(figure, shift * 100.0))
 }
 
-/// The longest time without a completion, and what the devices did meanwhile.
+/// The longest time without a completion, and the device activity meanwhile.
 fn stall(context: &RuleContext<'_>) -> Option<Observation> {
     if pauses_itself(context) {
         return None;
@@ -177,8 +177,8 @@ fn state(device: &str, percent: f64) -> String {
     }
 }
 
-/// Part of the time with requests in flight, by the steps that lie in the gap for the most part; `None` if there are
-/// none, as the steps are too long.
+/// Percent of the time with requests in flight, by the steps that lie mostly in the gap; `None` if there are none,
+/// because the steps are too long.
 fn busy_percent(course: &DeviceCourse, gap: CompletionGap) -> Option<f64> {
     let inside = course.steps.iter().filter_map(|step| {
         let (length_ns, overlap_ns) =
@@ -189,7 +189,7 @@ fn busy_percent(course: &DeviceCourse, gap: CompletionGap) -> Option<f64> {
     (weight > 0.0).then(|| sum / weight)
 }
 
-/// True where the load itself pauses: nothing is meant to complete then.
+/// True if the load itself pauses: no completions are expected then.
 fn pauses_itself(context: &RuleContext<'_>) -> bool {
     let mut works = context.plan.into_iter().flat_map(|plan| &plan.workers).flat_map(|worker| &worker.targets);
     works.any(|work| matches!(work.pace, Pace::Burst { .. } | Pace::Varying { .. }))
@@ -288,7 +288,7 @@ mod tests {
             let usual = DeviceFigures { busy_percent: 60.0, ..DeviceFigures::default() };
             let step =
                 |start_ds, figures| DeviceStep { start_ns: start_ds * DS, end_ns: (start_ds + 10) * DS, figures };
-            // The last step lies in the stall for half of its length only.
+            // Only half of the last step lies in the stall.
             let steps = vec![step(290, usual), step(300, figures), step(310, figures), step(320, usual)];
             built.measured().devices =
                 vec![DeviceCourse { device: "sda".to_owned(), steps, ..DeviceCourse::default() }];

@@ -1,4 +1,4 @@
-//! Time that was not measured rightly, or passed without the program running.
+//! Incorrectly measured time, and time that passed without the program running.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;

@@ -1,4 +1,4 @@
-//! CPU time that the run did not get.
+//! CPU time that the run lacked.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
@@ -53,13 +53,13 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// Share of its time that a thread may compute before it is taken for one that never waits.
+/// Share of its time from which a computing thread counts as one that never waits.
 const BUSY: f64 = 0.95;
 
-/// Share of its time from which on a thread's own work may be what empties a queue.
+/// Share of its time from which a thread's own work may be the reason for an empty queue.
 const HALF_BUSY: f64 = 0.5;
 
-/// Time that a cgroup's CPUs had to wait for their next period.
+/// Time that a cgroup was throttled.
 fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
     let around = context.span_result.kernel_counters.as_ref()?;
     let limit = around.after.since(&around.before).cpu_limit?;
@@ -72,21 +72,21 @@ fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
     (waited_s > super::WORTH_A_WARNING * context.elapsed_s()).then(|| Observation::new(figure, waited_s))
 }
 
-/// How the threads used the CPUs.
+/// CPU use of the threads.
 pub(super) struct Computing {
-    /// Share of their time in which they computed, or would have if they had had a CPU.
+    /// Share of their time that they computed, or would have with a free CPU.
     pub(super) share: f64,
     /// Share of their CPU time that was spent in this program's own code.
     own_share: f64,
 }
 
-/// `None` if it is not known, or is no work.
+/// `None` if unknown, or if CPU use is not work.
 pub(super) fn computing(context: &RuleContext<'_>) -> Option<Computing> {
     let around = context.span_result.kernel_counters.as_ref()?;
     let spent = around.after.since(&around.before).process?;
     let (cpu_s, own_s) = (spent.cpu_time_ms? as f64 / 1e3, spent.user_time_ms.unwrap_or(0) as f64 / 1e3);
     let workers = &context.plan?.workers;
-    // Polling and pacing compute while they wait, and the null engine is meant to.
+    // Polling and pacing compute while they wait, and the null engine does by design.
     let waits = |worker: &WorkerPlan| {
         let ring = worker.engine.ring.unwrap_or_default();
         let polls = ring.submission_polling || ring.completion_polling || worker.engine.kind == EngineKind::Null;
@@ -107,7 +107,7 @@ pub(super) fn computing(context: &RuleContext<'_>) -> Option<Computing> {
     })
 }
 
-/// Threads that computed all the time, where nothing but their I/O makes them.
+/// Threads that computed all the time, only because of their I/O.
 fn cpu_bound(context: &RuleContext<'_>) -> Option<Observation> {
     let Computing { share, own_share } = computing(context)?;
     let figure = format!(
@@ -118,7 +118,7 @@ fn cpu_bound(context: &RuleContext<'_>) -> Option<Observation> {
     (share > BUSY).then(|| Observation::new(figure, share * 100.0))
 }
 
-/// A CPU that had no time left beside others that had: the average hides it.
+/// A saturated CPU beside idle ones, which the average hides.
 fn busy_cpu(context: &RuleContext<'_>) -> Option<Observation> {
     let Computing { share, .. } = computing(context)?;
     let cpus = &context.measured.cpus;
@@ -141,8 +141,7 @@ pub(super) fn was_taken(context: &RuleContext<'_>) -> bool {
     !steal(context).is_empty() || cpu_limited(context).is_some()
 }
 
-/// True if the threads had too little CPU time, or used so much that they cannot have kept a device
-/// busy all the time.
+/// True if the threads had too little CPU time, or used so much that they cannot have kept a device busy all the time.
 pub(super) fn was_scarce(context: &RuleContext<'_>) -> bool {
     was_taken(context)
         || cpu_bound(context).is_some()
@@ -196,7 +195,7 @@ mod tests {
         );
     }
 
-    /// One thread that computed for so long in 100 s.
+    /// One thread with this CPU time in 100 s.
     fn computed(cpu_time_ms: u64) -> Built {
         let mut built = Built::sound();
         let around = built.span_result().kernel_counters.get_or_insert_default();

@@ -1,4 +1,4 @@
-//! Whether the CPUs were as fast at the end as at the beginning.
+//! Change of the CPUs' speed during the run.
 
 use super::{RuleContext, VerdictRule, cpu};
 use crate::rule::{Observation, percent};
@@ -32,13 +32,13 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// Change of the clock that is more than the steps in which turbo clocks move, and than the noise of one look.
+/// Relative change of the clock beyond the steps of CPU boost and the noise of one sample.
 const CHANGE_MIN: f64 = 0.05;
 
-/// Without a warm-up the first look is at CPUs that had nothing to do.
+/// Without a warm-up, the first sample sees idle CPUs.
 const WARM_UP_NS_MIN: u64 = 1_000_000_000;
 
-/// A change of the clock that makes more than 2 % of the time, by the share of it that was computing.
+/// A change of the clock that affects more than 2 % of the time, weighted by the computing share.
 fn frequency_change(context: &RuleContext<'_>) -> Option<Observation> {
     if context.plan?.warm_up_ns < WARM_UP_NS_MIN {
         return None;
@@ -57,13 +57,13 @@ fn frequency_change(context: &RuleContext<'_>) -> Option<Observation> {
     counts.then(|| Observation::new(figure, influence * 100.0))
 }
 
-/// Over the CPUs that report a clock.
+/// Mean over the CPUs that report a clock.
 fn mean_ghz(cpus: &[CpuCounters]) -> Option<f64> {
     let clocks: Vec<u64> = cpus.iter().filter_map(|cpu| cpu.clock_khz).filter(|clock| *clock > 0).collect();
     (!clocks.is_empty()).then(|| clocks.iter().sum::<u64>() as f64 / clocks.len() as f64 / 1e6)
 }
 
-/// The CPU that was slowed down most often.
+/// The CPU that was throttled most often.
 fn thermal_throttling(context: &RuleContext<'_>) -> Option<Observation> {
     let around = context.span_result.kernel_counters.as_ref()?;
     let cpus = around.after.since(&around.before).cpus;
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// One thread that computed for so long in 100 s, on a CPU that was so.
+    /// One thread with this CPU time in 100 s, on a CPU with these counters.
     fn ran(cpu_time_ms: u64, before: CpuCounters, after: CpuCounters) -> Built {
         let mut built = Built::sound();
         built.plan().warm_up_ns = 5_000_000_000;

@@ -1,8 +1,8 @@
-//! Whether the accessed part of a target holds data at all.
+//! Targets whose accessed part holds no data.
 //!
-//! A hole of a file, or room that is only reserved, reads as zeros without touching the device, and is
-//! allocated by the first write to it. So do blocks of a device that were discarded or never written, on
-//! most devices; of these nobody tells, but that they read as zeros.
+//! A hole of a file, or space that is only reserved, reads as zeros without touching the device, and is allocated by
+//! the first write to it. So do blocks of a device that were discarded or never written, on most devices; these can
+//! only be recognized by their zeros.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
@@ -85,7 +85,7 @@ fn reads_of_discarded(context: &RuleContext<'_>) -> Vec<Observation> {
     found.into_iter().map(observation).collect()
 }
 
-/// Share of blocks with nothing but zeros that the data of a used device may have.
+/// Share of all-zero blocks that the data of a used device may have.
 const ZEROS_OF_DATA: f64 = 0.05;
 
 /// Unwritten targets that are read, or those that are only written to.
@@ -103,7 +103,7 @@ fn unwritten_targets(context: &RuleContext<'_>, is_read: bool) -> Vec<Observatio
     targets.filter(|(index, _)| context.work.reads(*index) == is_read).filter_map(observation).collect()
 }
 
-/// Targets that are written to and share what they have.
+/// Written targets that share extents.
 fn shared_extents(context: &RuleContext<'_>) -> Vec<Observation> {
     let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
     let observation = |(index, target): (usize, &TargetPlan)| {
@@ -121,24 +121,24 @@ fn shared_extents(context: &RuleContext<'_>) -> Vec<Observation> {
     targets.filter_map(observation).collect()
 }
 
-/// True if a run uses a target as it found it.
+/// True if a run uses a target in its existing state.
 fn was_there_before(context: &RuleContext<'_>, index: usize, target: &TargetPlan) -> bool {
     let is_kept = target.preparation == Preparation::Keep;
     is_kept && context.reaches_kernel(index) && !context.written_before.contains(target.path.as_path())
 }
 
-/// Targets of which much was never written.
+/// Targets that were largely never written.
 pub(super) fn unwritten_paths<'a>(context: &RuleContext<'a>) -> BTreeSet<&'a Path> {
     let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
     let unwritten = targets.filter(|(index, target)| unwritten(context, *index, target).is_some());
     unwritten.map(|(_, target)| target.path.as_path()).collect()
 }
 
-/// A large share of the used part that held no data when the run began.
+/// A large share of the used part without data when the run began.
 enum Unwritten {
-    /// Of a file: holes, and room that is only reserved.
+    /// For a file: holes, and space that is only reserved.
     Room { share: f64 },
-    /// Of a device: blocks of zeros among those that were looked at.
+    /// For a device: all-zero blocks among those sampled.
     Zeros { share: f64 },
 }
 
@@ -154,7 +154,7 @@ fn unwritten(context: &RuleContext<'_>, index: usize, target: &TargetPlan) -> Op
             let share = unwritten / used.end.saturating_sub(used.start) as f64;
             (share > super::WORTH_A_WARNING).then_some(Unwritten::Room { share })
         }
-        // What is only written needs no data.
+        // A target that is only written needs no data.
         TargetKind::Block(facts) if context.work.reads(index) => {
             let share = zero_share(&facts.zeros, &used)?;
             (share > ZEROS_OF_DATA).then_some(Unwritten::Zeros { share })
@@ -163,7 +163,7 @@ fn unwritten(context: &RuleContext<'_>, index: usize, target: &TargetPlan) -> Op
     }
 }
 
-/// The share of zeros in the sample that was taken of just this part.
+/// The share of zeros in the sample of exactly this part.
 fn zero_share(samples: &[ZeroSample], used: &Range<u64>) -> Option<f64> {
     let sample = samples.iter().find(|sample| sample.range_bytes() == *used)?;
     (sample.blocks > 0).then(|| f64::from(sample.zero_blocks) / f64::from(sample.blocks))
@@ -185,7 +185,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// The first GiB, of which these MiB are not written.
+    /// The first GiB, with these MiB unwritten.
     fn built(parts: &[(u64, u64)]) -> Built {
         let part = |&(start, length): &(u64, u64)| UnwrittenPart {
             start_bytes: start * MIB,
@@ -301,7 +301,7 @@ mod tests {
         let mut built = Built::sound();
         let sample = ZeroSample { start_bytes: 0, length_bytes: 1024 * MIB, blocks: 1000, zero_blocks };
         let kind = TargetKind::Block(BlockFacts { zeros: vec![sample], ..BlockFacts::default() });
-        built.result.targets.facts.insert(PATH.into(), TargetFacts { resolved: None, kind });
+        built.result.targets.facts.insert(PATH.into(), TargetFacts::new(kind));
         built
     }
 

@@ -1,4 +1,4 @@
-//! I/Os that failed, never came back or were cut short, and devices that had trouble.
+//! Failed, lost and short I/Os, and device errors.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;

@@ -1,4 +1,4 @@
-//! Loads of several hosts (`--on`): hosts that were lost, lag behind, or began at another time.
+//! Loads of several hosts (`--on`): lost hosts, stragglers, start skew.
 
 use super::{RuleContext, VerdictRule, WORTH_A_WARNING};
 use crate::rule::{Observation, percent};
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 /// Fewer hosts have no majority.
 const HOSTS_MIN: usize = 3;
 
-/// Of the modified z-score: the bound for outliers of Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993).
+/// Bound of the modified z-score for outliers: Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993).
 const OUTLIER: f64 = 3.5;
 
-/// Makes the median absolute deviation of normal values their standard deviation.
+/// Factor from the standard deviation of normal values to their median absolute deviation.
 const MAD_PER_DEVIATION: f64 = 0.6745;
 
-/// How far the I/Os per second of a host must also be from the median, as a share of it: with hosts that are nearly alike
-/// the score alone finds differences that matter to nobody.
+/// Least deviation of the I/Os per second of a host from the median, as a share of it: among nearly equal hosts, the
+/// score alone finds irrelevant differences.
 const IOPS_APART: f64 = 0.1;
 
-/// The same of the 99th percentile, which differs more between hosts that are alike.
+/// The same for the 99th percentile, which varies more between equal hosts.
 const P99_APART: f64 = 0.5;
 
 pub(super) const RULES: &[VerdictRule] = &[
@@ -141,7 +141,7 @@ fn host_verdicts(context: &RuleContext<'_>) -> Vec<Observation> {
     found.into_iter().filter(|((name, _), _)| !is_found_in_all(context, name)).filter_map(observation).collect()
 }
 
-/// True if a rule finds the same in the merged results.
+/// True if a rule has a finding on the merged results.
 fn is_found_in_all(context: &RuleContext<'_>, name: &str) -> bool {
     let is_own = |name: &str| RULES.iter().any(|rule| rule.name == name);
     super::rules().any(|rule| rule.name == name && !is_own(name) && !rule.findings(context).is_empty())
@@ -173,7 +173,7 @@ fn skew(context: &RuleContext<'_>) -> Option<Observation> {
         .collect();
     let warm_up_ns = u64::from(context.span.warm_up_s) * 1_000_000_000;
     let found = [
-        // The warm-up is there for what differs at the start.
+        // The warm-up covers differences at the start.
         ("first I/O", apart(&starts).filter(|(apart_ns, ..)| *apart_ns > warm_up_ns)),
         ("start of the measurement", apart(&begins)),
         ("end of the measurement", apart(&ends)),
@@ -254,7 +254,7 @@ fn stragglers(context: &RuleContext<'_>) -> Vec<Observation> {
     time_span.hosts.iter().filter_map(straggler).collect()
 }
 
-/// The middle and the width of one figure of several hosts.
+/// Median and spread of a figure of several hosts.
 struct Spread {
     count: usize,
     median: f64,
@@ -263,7 +263,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// `None` if it is known of too few hosts.
+    /// `None` if it is known for too few hosts.
     fn of(hosts: &[HostTimeSpan], figure: impl Fn(&HostTimeSpan) -> Option<f64>) -> Option<Self> {
         let values: Vec<f64> = hosts.iter().filter_map(figure).collect();
         if values.len() < HOSTS_MIN {
@@ -274,14 +274,14 @@ impl Spread {
         (median > 0.0).then_some(Self { count: values.len(), median, deviation })
     }
 
-    /// How far an outlier is from the median, as a share of it; `None` = it is none.
+    /// Distance of an outlier from the median, as a share of it; `None` = no outlier.
     fn outlier(&self, value: f64) -> Option<f64> {
         let apart = value - self.median;
         (MAD_PER_DEVIATION * apart.abs() > OUTLIER * self.deviation).then(|| apart / self.median)
     }
 }
 
-/// Of at least one value.
+/// The median of at least one value.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -1,4 +1,4 @@
-//! Whether what was used of the targets is large enough to be served like more of it.
+//! Size of the used parts of targets against memory and caches.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
@@ -32,7 +32,7 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// What caches of arrays and controllers may hold.
+/// Size that caches of arrays and controllers may have, in bytes.
 const ARRAY_BYTES_MIN: u64 = 40_000_000_000;
 
 fn fits_in_memory(context: &RuleContext<'_>) -> Vec<Observation> {
@@ -51,7 +51,7 @@ fn fits_in_memory(context: &RuleContext<'_>) -> Vec<Observation> {
     in_memory.map(observation).into_iter().collect()
 }
 
-/// Memory that the page cache of this run may use at most, and whose it is.
+/// Limit of the page cache of this run in bytes, and its owner.
 fn memory(environment: &Environment) -> Option<(u64, &'static str)> {
     let limit = |limit: &CgroupLimit| match limit.limit {
         Limit::Memory { bytes, .. } => Some((bytes, "cgroup")),
@@ -70,7 +70,7 @@ fn small_for_array(context: &RuleContext<'_>) -> Vec<Observation> {
     vec![Observation::new(figure, array_bytes as f64)]
 }
 
-/// The used parts of some targets together. What several of them use of one file counts once.
+/// The size of the used parts of some targets together. A part of a file that several of them use counts once.
 pub(super) fn used_bytes_of(context: &RuleContext<'_>, counts: impl Fn(usize, &TargetPlan) -> bool) -> u64 {
     let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
     let counted = targets.filter(|(index, target)| counts(*index, target));
@@ -101,7 +101,7 @@ pub(super) fn size(bytes: u64) -> String {
     format!("{number} {unit}")
 }
 
-/// True if the kernel reaches the target, and it is on devices that can be seen.
+/// True if I/O on the target is real, and its devices are visible.
 pub(super) fn is_on_devices(context: &RuleContext<'_>, target: usize) -> bool {
     let is_mapped = |work: &WorkerTarget| work.mapped.is_some();
     context.reaches_kernel(target) && !context.work.of(target).any(is_mapped) && !disks(context, target).is_empty()

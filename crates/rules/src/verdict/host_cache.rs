@@ -1,4 +1,4 @@
-//! Whether the host of a virtual machine, an array or a drive may answer from its own memory.
+//! Caches of the host of a virtual machine, an array or a drive.
 
 use super::{RuleContext, VerdictRule, footprint};
 use crate::rule::{Observation, percent};
@@ -37,7 +37,7 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// How many times as fast second reads are at least, if a cache is to be named.
+/// Least speedup of second reads for a finding of a cache.
 const FASTER_MIN: f64 = 4.0 / 3.0;
 
 /// Standard deviations of a sign test that are significant at 0.1 %.
@@ -66,7 +66,7 @@ fn host_cache(path: &Path, probe: &CacheProbe) -> Observation {
     Observation::new(figure, times).of(path).with_severity(Severity::Note).with_advice(advice)
 }
 
-/// True if so many of so many pairs go one way that chance would not do it once in a thousand times.
+/// True if this number of pairs in one direction has a probability below 0.1 % by chance.
 fn is_significant(faster: u32, pairs: u32) -> bool {
     2.0 * f64::from(faster) - f64::from(pairs) >= DEVIATIONS * f64::from(pairs).sqrt()
 }
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(Built::sound().found(RULES), [""; 0]);
     }
 
-    /// Direct reads of 1 GiB in a machine with so many GiB of memory.
+    /// Direct reads of 1 GiB in a machine with this memory in GiB.
     fn inside(hypervisor: Hypervisor, memory_gib: u64) -> Built {
         let mut built = Built::sound();
         built.plan().targets[0].open.direct = true;

@@ -1,4 +1,4 @@
-//! Results of DiskSpd for Windows, of which only the load and the figures are known.
+//! Results of DiskSpd for Windows, with only the load and the figures known.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
@@ -60,24 +60,24 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// Share of the depth that IOPS and latency explain at least in a load that keeps its depth, and at most.
+/// Range of the share of the depth that IOPS and latency explain in a closed loop.
 const EXPLAINED: std::ops::RangeInclusive<f64> = 0.5..=1.1;
-/// I/Os below which the first and the last decide.
+/// I/Os below which the first and the last distort the result.
 const IOS_MIN: u64 = 100;
-/// Share by which figures that are rounded may differ.
+/// Relative difference allowed for rounding.
 const ROUNDING: f64 = 0.02;
 
-/// Share of a rate limit from which on it counts as reached.
+/// Share of a rate limit from which it counts as reached.
 const REACHED: f64 = 0.95;
-/// Share of its time from which on a CPU is busy all the time.
+/// Share of its time from which a CPU counts as busy all the time.
 const BUSY: f64 = 0.95;
 
-/// A maximum this many times the 99.9th percentile is of another kind than the other I/Os.
+/// A maximum this many times the 99.9th percentile is an outlier.
 const OUTLIER_FACTOR: f64 = 10.0;
-/// Shorter ones are nothing unusual.
+/// Shorter ones are normal.
 const OUTLIER_MIN_NS: u64 = 10_000_000;
 
-/// The targets of a result that another program made: there is neither a plan nor the name of this program.
+/// The targets of a result of another program: it has neither a plan nor the name of this program.
 fn targets<'a>(context: &RuleContext<'a>) -> &'a [Target] {
     let is_imported = context.result.tool.implementation.is_none() && context.plan.is_none();
     if is_imported { &context.span.targets } else { &[] }
@@ -115,7 +115,7 @@ fn limited(context: &RuleContext<'_>) -> Option<Observation> {
     })
 }
 
-/// The limits of all threads together, and the share that the run reached; `None` if not all targets have one.
+/// The limits of all threads together, and the share that the run reached; `None` unless all targets have one.
 fn share_of_limit(context: &RuleContext<'_>) -> Option<(String, f64)> {
     let span = context.span;
     let of = |target: &Target| match target.throughput {
@@ -130,10 +130,10 @@ fn share_of_limit(context: &RuleContext<'_>) -> Option<(String, f64)> {
     (span.thread_count == 0).then(|| (format!("{:.2} MiB/s", mib(asked)), reached / asked))
 }
 
-/// A CPU that had no time left.
+/// A saturated CPU.
 fn busy_cpu(context: &RuleContext<'_>) -> Option<Observation> {
     targets(context).first()?;
-    // A rate limit that was reached was the limit.
+    // A rate limit that was reached was the bottleneck.
     if share_of_limit(context).is_some_and(|(_, share)| share >= REACHED) {
         return None;
     }
@@ -163,7 +163,7 @@ fn outlier(context: &RuleContext<'_>) -> Option<Observation> {
     Some(Observation::new(figure, factor))
 }
 
-/// What cannot all be true.
+/// Figures that contradict each other.
 fn contradictions(context: &RuleContext<'_>) -> Option<Observation> {
     let all = targets(context);
     let found = [outstanding(context, all), sizes(context, all)].into_iter().flatten();
@@ -171,7 +171,7 @@ fn contradictions(context: &RuleContext<'_>) -> Option<Observation> {
     (!found.is_empty()).then(|| Observation::new(found.join("; "), found.len() as f64))
 }
 
-/// Little's law.
+/// Contradiction of Little's law.
 fn outstanding(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
     let is_unpaced = |target: &Target| {
         target.throughput == Throughput::Unlimited && target.burst_ios.is_none() && target.think_time_ms.is_none()
@@ -204,7 +204,7 @@ fn outstanding(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
     })
 }
 
-/// Bytes and I/Os of targets with one block size.
+/// Contradiction of bytes and I/Os of targets with one block size.
 fn sizes(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
     let block_bytes = all.first()?.block_size.get();
     let figures = &context.measured.total.total;
@@ -235,7 +235,7 @@ fn small_targets<'a>(context: &'a RuleContext<'_>, all: &'a [Target]) -> impl It
     })
 }
 
-/// Threads and depth as they were typed, where all targets of the only timespan have the same.
+/// Contradiction with threads and depth as typed, if all targets of the only timespan have the same.
 fn typed(context: &RuleContext<'_>, all: &[Target]) -> Vec<String> {
     let words: Vec<&str> = context.result.command_line.split_whitespace().collect();
     let is_profile = words.iter().any(|word| word.starts_with("-X") || word.starts_with("/X"));
@@ -268,7 +268,7 @@ mod tests {
     use model::result::CpuUsage;
     use model::units::Bytes;
 
-    /// A result as it is read from a file of DiskSpd: cached, with a limit, and with one slow I/O of 872 ms.
+    /// A result as read from a file of DiskSpd: cached, with a limit, and with one slow I/O of 872 ms.
     fn imported() -> Built {
         let mut built = Built::sound();
         (built.result.plan, built.result.tool.implementation) = (None, None);
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(of_imported(&mut Built::sound()), [""; 0], "results of this program have rules that know more");
     }
 
-    /// A page of 19 IOPS at 0.343 ms and QD 4, with a target of 100 bytes, said nothing of it.
+    /// A page of 19 IOPS at 0.343 ms and QD 4, with a target of 100 bytes, did not mention it.
     // Shows verdict: imported-contradiction
     #[test]
     fn figures_that_contradict_each_other_are_told() {

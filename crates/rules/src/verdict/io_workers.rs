@@ -1,4 +1,4 @@
-//! I/Os that did not take the short way through the kernel.
+//! I/Os that `io_uring` passed to kernel worker threads.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
@@ -17,7 +17,7 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     evaluate: io_workers,
 }];
 
-/// Share of the threads' time from which on the kernel threads are what is busy, however deep the queue is.
+/// Share of the threads' time from which the kernel threads count as busy, however deep the queue is.
 const BUSY: f64 = 0.5;
 
 /// CPU time of these threads as a share of that of the run's threads; `None` if there are none.
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(found(Some(35_000)), [format!("WARN {}", cost("35.0 %"))]);
         assert_eq!(found(Some(16_000)), [format!("NOTE {}", cost("16.0 %"))], "2 % of eight");
         assert_eq!(found(None), [format!("NOTE {figure}")]);
-        // Each of a thousand requests waits for long, but no more can be done.
+        // Each of a thousand requests waits long, but no more throughput is possible.
         built.plan().workers[0].slots = 1000;
         let mut found = |cpu_time_ms| {
             built.span_result().notes = vec![Note::IoWorkerThreads { threads: 2, cpu_time_ms }];

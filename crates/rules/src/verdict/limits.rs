@@ -1,4 +1,4 @@
-//! Limits that were set, and not the target, that decided the rate.
+//! Configured limits, instead of the target, that decided the rate.
 
 use super::stack::OnDevice;
 use super::{RuleContext, VerdictRule};
@@ -63,9 +63,9 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// That the load kept to a limit which it set itself, on all targets or on some.
+/// The load reached its own limit, on all targets or on some.
 fn rate_limited(context: &RuleContext<'_>) -> Option<Observation> {
-    // Of other programs' results, `imported-rate` says it.
+    // `imported-rate` reports it for other programs' results.
     if context.result.tool.implementation.is_none() && context.plan.is_none() {
         return None;
     }
@@ -82,15 +82,15 @@ fn rate_limited(context: &RuleContext<'_>) -> Option<Observation> {
     Some(Observation::new(figure, least * 100.0))
 }
 
-/// How near to a limit a rate must be to be taken for it.
+/// Share of a limit from which a rate counts as limited.
 const AT_LIMIT: f64 = 0.9;
 
-/// True if a limit that was set is known to have decided the rate.
+/// True if a configured limit is known to have decided the rate.
 pub(super) fn decided(context: &RuleContext<'_>) -> bool {
     RULES.iter().any(|rule| !(rule.evaluate)(context).is_empty())
 }
 
-/// A rate that is as high as a cgroup allows on the device.
+/// A rate at the limit of a cgroup on the device.
 fn io_limited(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
     let set = context.result.environment.as_ref()?.cgroup_limits.iter();
     let on_it = set.filter_map(|set| match &set.limit {
@@ -116,7 +116,7 @@ fn is_same(on: &OnDevice<'_>, number: model::block_device::DeviceNumber, name: O
     on.device.number == Some(number) || name == Some(on.device.name.as_str())
 }
 
-/// The rate that is nearest to its limit: its share of it, and what it is.
+/// The rate closest to its limit: its share of it, and its name.
 fn nearest(context: &RuleContext<'_>, on: &OnDevice<'_>, limits: IoRates) -> Option<(f64, &'static str)> {
     let rate = |count: u64| count as f64 / context.elapsed_s();
     let (reads, writes) = (on.reads(), on.writes());
@@ -130,7 +130,7 @@ fn nearest(context: &RuleContext<'_>, on: &OnDevice<'_>, limits: IoRates) -> Opt
     shares.filter(|(share, _)| share.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Starts of an open loop that were late or not made.
+/// Late or missing starts of an open loop.
 fn starts(count: u64, of: u64, what: &str) -> Option<Observation> {
     let share = count as f64 / of.max(1) as f64;
     let figure = format!("{} of the intended I/Os {what}", percent(share));

@@ -1,13 +1,14 @@
-//! What the data is kept on: memory, or a cache that loses it.
+//! Storage media of the data: memory, or a volatile cache.
 
 use super::caches::{self, INVALID_SHARE};
+use super::loop_cache::{cached_loop, may_stay_in_cache};
 use super::{RuleContext, VerdictRule, stack};
 use crate::rule::{Observation, percent};
-use model::block_device::{BlockDevice, DeviceKind, WriteCache};
+use model::block_device::WriteCache;
 use model::finding::Severity;
-use model::ledger::Account;
 use model::operation::Operation;
-use model::result::Row;
+use model::profile::Target;
+use model::tier::{Misplaced, TargetMedia, Tier};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -45,7 +46,51 @@ pub(super) const RULES: &[VerdictRule] = &[
                  to the page cache of the backing file",
         evaluate: loop_cached_writes,
     },
+    VerdictRule {
+        name: "wrong-tier",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "with `--expect-tier`: the bytes of each target, after the run, on media of another type, as a \
+                        percentage of its bytes ([what lies under a file](placement.md)). Of a target without extents, \
+                        such as a device, the types of all disks below it are compared",
+        advice: "move the file, or use a path on the right tier: the results are those of other media",
+        evaluate: |context| tiers(context, false),
+    },
+    VerdictRule {
+        name: "unknown-tier",
+        severity: Severity::Note,
+        unit: "none",
+        computed_from: "with `--expect-tier`: the media of some bytes of a target are unknown: disks of hypervisors and \
+                        arrays, caches that may hold copies, maps that need root, file systems that do not report \
+                        extents",
+        advice: "run as root, or look at the host, array or file system for the place of the file",
+        evaluate: |context| tiers(context, true),
+    },
 ];
+
+/// Targets on other media than expected; if `unknown`, those whose media are unknown.
+fn tiers(context: &RuleContext<'_>, unknown: bool) -> Vec<Observation> {
+    // Comparing paths costs more than checking this field.
+    let expected =
+        context.span.targets.iter().enumerate().filter_map(|(at, target)| Some((at, target, target.expected_tier?)));
+    let observation = |(index, target, tier): (usize, &Target, Tier)| {
+        let media = TargetMedia::new(context.environment(index), context.placement(&target.path));
+        let path = target.path.display();
+        let observation = match media.misplaced(tier)? {
+            Misplaced::Unknown if unknown => {
+                let figure = format!("unknown if '{path}' is on {}: {}", tier.word(), media.words());
+                Observation::without_value(figure)
+            }
+            Misplaced::Other(percent) if !unknown => {
+                let figure = format!("'{path}' is not wholly on {}: {}", tier.word(), media.words());
+                Observation::new(figure, percent.unwrap_or(100.0))
+            }
+            _ => return None,
+        };
+        Some(observation.of(path.to_string()))
+    };
+    expected.filter_map(observation).collect()
+}
 
 /// File systems without storage.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
@@ -125,34 +170,13 @@ fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
     written.into_iter().filter_map(observation).collect()
 }
 
-/// The loop device below a target that keeps writes in the page cache.
-fn cached_loop<'a>(context: &RuleContext<'a>, target: usize) -> Option<&'a BlockDevice> {
-    let devices = context.environment(target)?.devices();
-    let is_cached = |device: &&BlockDevice| matches!(device.kind, DeviceKind::Loop { direct: Some(false), .. });
-    devices.into_iter().flat_map(BlockDevice::walk).find(is_cached)
-}
-
-/// True if `loop-cached-writes` reports these writes.
-pub(super) fn is_cached_by_loop(context: &RuleContext<'_>, account: &Account) -> bool {
-    let rows = context.measured.rows.iter().filter(|row| account.targets.contains(&row.target));
-    let mut rows = rows.filter(|row| may_stay_in_cache(context, row) && cached_loop(context, row.target).is_some());
-    context.span.flushes().is_none() && rows.next().is_some()
-}
-
-/// What a device wrote during the measurement.
+/// Bytes that a device wrote during the measurement.
 fn written_bytes(context: &RuleContext<'_>, device: &str) -> Option<u64> {
     let around = context.span_result.kernel_counters.as_ref()?;
     around.after.since(&around.before).devices.get(device).map(|counted| counted.write.bytes)
 }
 
-/// True if writes of the row bypass the page cache, and nothing makes them durable.
-fn may_stay_in_cache(context: &RuleContext<'_>, row: &Row) -> bool {
-    let open = context.target(row.target).map(|target| target.open).unwrap_or_default();
-    let is_mapped = context.work.of(row.target).any(|work| work.mapped.is_some());
-    open.direct && !open.write_through && !is_mapped && context.reaches_kernel(row.target)
-}
-
-/// The share of all bytes, if it is worth telling.
+/// The share of all bytes, if it is worth a finding.
 fn share(context: &RuleContext<'_>, bytes: u64) -> Option<f64> {
     let share = bytes as f64 / context.measured.total.total.bytes.max(1) as f64;
     (share > super::WORTH_A_WARNING).then_some(share)
@@ -162,8 +186,36 @@ fn share(context: &RuleContext<'_>, bytes: u64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, PATH};
+    use model::block_device::{BlockDevice, DeviceKind, MediaType};
     use model::engine_kind::EngineKind;
     use model::environment::Backing;
+    use model::placement::{DeviceShare, Placement};
+
+    // Shows verdict: wrong-tier
+    // Shows verdict: unknown-tier
+    #[test]
+    fn a_target_on_other_media_than_expected_is_warned_of() {
+        let mut built = Built::sound();
+        let share = |media, bytes| DeviceShare { media, bytes, is_disk: true, ..DeviceShare::default() };
+        let on = |built: &mut Built, shares: Vec<DeviceShare>| {
+            let placed_bytes = shares.iter().map(|share| share.bytes).sum();
+            let placement = Placement { placed_bytes, shares, ..Placement::default() };
+            built.result.targets.placements.insert(PATH.into(), placement);
+            built.found(RULES)
+        };
+        let both = || vec![share(MediaType::Nvme, 3 << 20), share(MediaType::Hdd, 1 << 20)];
+        assert_eq!(on(&mut built, both()), [""; 0], "nothing is expected");
+        built.result.profile.time_spans[0].targets[0].expected_tier = Some(Tier::Nvme);
+        assert_eq!(
+            on(&mut built, both()),
+            ["WARN wrong-tier: 'a.dat' is not wholly on nvme: 3MiB on nvme, 1MiB on hdd"]
+        );
+        assert_eq!(on(&mut built, vec![share(MediaType::Nvme, 1)]), [""; 0]);
+        assert_eq!(
+            on(&mut built, vec![share(MediaType::Virtual, 1 << 20)]),
+            ["NOTE unknown-tier: unknown if 'a.dat' is on nvme: 1MiB on virtual"]
+        );
+    }
 
     // Shows verdict: tmpfs-target
     #[test]

@@ -1,7 +1,7 @@
-//! Whether figures are what they claim to be: rules over a result, one file for each subject.
+//! Conditions that invalidate or bias the results: rules over a result, one file for each subject.
 //!
-//! A rule looks at the result alone, so that it can be tested on any. It is silent where it does not
-//! know enough: a false alarm costs more trust than a missed one.
+//! A rule uses the result alone, so that it can be tested on any. It is silent if its facts are incomplete: a false
+//! alarm costs more trust than a missed one.
 
 mod caches;
 #[cfg(test)]
@@ -20,6 +20,7 @@ mod host_cache;
 mod imported;
 mod io_workers;
 mod limits;
+mod loop_cache;
 mod medium;
 mod others;
 mod percentiles;
@@ -38,6 +39,7 @@ use model::environment::TargetEnvironment;
 use model::finding::Source;
 use model::ledger::Ledger;
 use model::note::Note;
+use model::placement::Placement;
 use model::plan::{Pace, TargetPlan, TargetWork, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
 use model::result::{Measured, Row, RunResult, TimeSpanResult};
@@ -52,8 +54,8 @@ use std::path::Path;
 /// An influence on a headline figure that is worth a warning.
 const WORTH_A_WARNING: f64 = 0.02;
 
-/// Time around the measurement for which the kernel's counters may be off, in seconds: they are not
-/// read at the very moment that it begins and ends.
+/// Time in seconds by which the kernel's counters may be off: they are not read at the exact start and end of the
+/// measurement.
 const SLACK_S: f64 = 0.05;
 
 /// The rules of every subject, in the order of documentation and findings.
@@ -84,7 +86,7 @@ const SUBJECTS: &[&[VerdictRule]] = &[
 /// A rule of the verdict.
 pub type VerdictRule = Rule<VerdictRules>;
 
-/// What the rules of the verdict share.
+/// The set of rules of the verdict.
 #[derive(Debug)]
 pub struct VerdictRules;
 
@@ -142,12 +144,12 @@ impl<'a> RuleContext<'a> {
         })
     }
 
-    /// What was planned for a target.
+    /// The plan of a target.
     fn target(&self, index: usize) -> Option<&'a TargetPlan> {
         self.plan?.targets.get(index)
     }
 
-    /// What a target stands on, if that is known. Paths are compared once, however many rules ask.
+    /// The storage below a target, if known. Paths are compared once for all rules.
     fn environment(&self, target: usize) -> Option<&'a TargetEnvironment> {
         let result = self.result;
         let all = self.environments.get_or_init(|| {
@@ -157,22 +159,27 @@ impl<'a> RuleContext<'a> {
         all.get(target).copied().flatten()
     }
 
-    /// Targets of which much was never written.
+    /// The location of the bytes of a target after the run, if known.
+    fn placement(&self, path: &Path) -> Option<&'a Placement> {
+        self.result.targets.placements.get(path)
+    }
+
+    /// Targets that were largely never written.
     fn unwritten(&self) -> &BTreeSet<&'a Path> {
         self.unwritten.get_or_init(|| data::unwritten_paths(self))
     }
 
-    /// The devices at which requests of the run wait, where that is plain: see [`stack::by_device`].
+    /// The devices at which requests of the run wait, if they are certain: see [`stack::by_device`].
     fn devices(&self) -> &[OnDevice<'a>] {
         self.devices.get_or_init(|| stack::by_device(self))
     }
 
-    /// The depth that a device lacked, and why; three rules tell of it.
+    /// The missing depth of a device, and the reason; three rules report it.
     fn missing_depth(&self) -> Option<&(MissingDepth, Observation)> {
         self.missing_depth.get_or_init(|| requests::missing_depth(self)).as_ref()
     }
 
-    /// Bytes that were asked for and bytes that reached storage.
+    /// Requested bytes and bytes that reached storage.
     fn ledger(&self) -> Option<&Ledger> {
         // Results of earlier versions have none.
         let made = || {
@@ -194,24 +201,23 @@ impl<'a> RuleContext<'a> {
         self.span_result.notes.iter().chain(&self.result.notes)
     }
 
-    /// What is observed in the notes.
+    /// The observations from the notes.
     fn noted(&self, observe: impl Fn(&Note) -> Option<Observation>) -> Vec<Observation> {
         self.notes().filter_map(observe).collect()
     }
 
-    /// True if no thread pauses or keeps to a rate; `None` without a plan.
+    /// True if no thread pauses or has a rate; `None` without a plan.
     fn is_unpaced(&self) -> Option<bool> {
         let mut works = self.plan?.workers.iter().flat_map(|worker| &worker.targets);
         Some(works.all(|work| work.pace == Pace::Unlimited))
     }
 
-    /// True if I/O on the target is real.
+    /// True unless the target has the null engine.
     fn reaches_kernel(&self, target: usize) -> bool {
         self.span_result.engines.get(target) != Some(&EngineKind::Null)
     }
 
-    /// Bytes of these targets that may be outstanding at a time: submitted by this run, but counted only once they are
-    /// back.
+    /// Bytes of these targets that may be outstanding at a time: submitted by this run, but counted only on completion.
     fn outstanding_bytes(&self, targets: &BTreeSet<usize>) -> u64 {
         let of_worker = |worker: &WorkerPlan| {
             let works: Vec<&WorkerTarget> =
@@ -224,14 +230,14 @@ impl<'a> RuleContext<'a> {
         self.plan.into_iter().flat_map(|plan| &plan.workers).map(of_worker).fold(0, u64::saturating_add)
     }
 
-    /// True if all I/O of the row goes past the page cache, to data that is there.
+    /// True if all I/O of the row bypasses the page cache, on existing data.
     fn meant_the_device(&self, row: &Row) -> bool {
         let is_direct = self.target(row.target).is_some_and(|target| target.open.direct);
         let is_mapped = self.work.of(row.target).any(|work| work.mapped.is_some());
         is_direct && !is_mapped && self.reaches_kernel(row.target) && !self.unwritten().contains(row.path.as_path())
     }
 
-    /// How far shares of the kernel's counters may be off before they are worth a warning.
+    /// Inaccuracy of shares of the kernel's counters that is not worth a warning.
     fn slack(&self) -> f64 {
         WORTH_A_WARNING + SLACK_S / self.elapsed_s()
     }
@@ -241,7 +247,7 @@ impl<'a> RuleContext<'a> {
     }
 }
 
-/// Gives each timespan with figures its verdict.
+/// Sets the verdict of each timespan with figures.
 pub fn judge(result: &mut RunResult) {
     let verdicts: Vec<Option<Verdict>> = (0..result.time_spans.len()).map(|index| verdict(result, index)).collect();
     for (span_result, verdict) in result.time_spans.iter_mut().zip(verdicts) {

@@ -1,4 +1,4 @@
-//! What others did with the CPUs and devices that the run used.
+//! Use of the run's CPUs and devices by others.
 
 use super::stack::OnDevice;
 use super::{RuleContext, VerdictRule, io_workers};
@@ -44,14 +44,14 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// Bytes per second of others below which they are no influence: a log or a journal now and then.
+/// Bytes per second of others below which they have no influence: an occasional log or journal write.
 const OTHERS_BYTES_PER_S_MIN: f64 = 256.0 * 1024.0;
 
 fn contention(context: &RuleContext<'_>) -> Vec<Observation> {
     context.noted(|note| cpu_contention(context, note))
 }
 
-/// True if the threads waited for a CPU for more than a trifle of their time.
+/// True if the threads waited for a CPU for a significant share of their time.
 pub(super) fn waited_for_cpus(context: &RuleContext<'_>) -> bool {
     context.notes().filter_map(waited).any(|(share, _)| share > super::WORTH_A_WARNING)
 }
@@ -62,7 +62,7 @@ fn waited(note: &Note) -> Option<(f64, Option<u64>)> {
     Some((f64::from(*percent_hundredths) / 10_000.0, *turn_ns))
 }
 
-/// Time in which threads could have run and did not.
+/// Time in which runnable threads did not run.
 fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation> {
     let (share, turn_ns) = waited(note)?;
     let of_latency = WaitOfLatency::of(context, share, turn_ns);
@@ -76,24 +76,24 @@ fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation>
     is_much.then(|| Observation::new(figure, share * 100.0).with_advice(advice))
 }
 
-/// How much of the mean latency is waiting for a CPU.
+/// Part of the mean latency spent waiting for a CPU.
 struct WaitOfLatency {
     wait_ns: f64,
     mean_ns: f64,
-    /// One I/O is outstanding per thread: all that the thread waits, the I/O waits.
+    /// One I/O is outstanding per thread: the I/O waits whenever the thread waits.
     is_exact: bool,
 }
 
 impl WaitOfLatency {
-    /// An I/O is delayed by no more than the wait before the turn in which it is collected: while the thread waits, it is at
-    /// the device. Where each thread has as many I/Os outstanding all the time, all together are delayed by no more than the
-    /// share, and a single one by just that.
+    /// An I/O is delayed by no more than the wait before the time slice in which it is collected: while the thread
+    /// waits, the I/O is at the device. If each thread keeps its depth all the time, all I/Os together are delayed by
+    /// no more than the share, and a single one by exactly that.
     fn of(context: &RuleContext<'_>, share: f64, turn_ns: Option<u64>) -> Option<Self> {
         let mean_ns = context.measured.total.total.latency?.mean_ns;
         let of_turn = turn_ns.map(|turn_ns| (turn_ns as f64).min(mean_ns));
         let of_turn = of_turn.map(|wait_ns| Self { wait_ns, mean_ns, is_exact: false });
         let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return of_turn };
-        // What else the threads do, such as flushes, is time of theirs, too.
+        // Other work of the threads, such as flushes, takes part of their time, too.
         let busy = context.measured.total.total.iops * mean_ns / 1e9 / f64::from(depth);
         if !(0.9..=1.1).contains(&busy) {
             return of_turn;
@@ -116,11 +116,11 @@ impl fmt::Display for WaitOfLatency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     OtherPrograms,
-    /// Threads and interrupts of the kernel, where the run has I/Os that they complete.
+    /// Kernel threads and interrupts, if the run has I/Os that they complete.
     Completions,
-    /// The threads themselves: there are more of them than CPUs, which are seldom idle.
+    /// The threads themselves: there are more threads than CPUs, which are seldom idle.
     OwnThreads,
-    /// Threads of the kernel that do the run's I/Os for `io_uring`.
+    /// Kernel threads that perform the run's I/Os for `io_uring`.
     OwnWorkers,
     Unknown,
 }
@@ -152,7 +152,7 @@ fn cause(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> Cause {
 /// Idle time of all CPUs above which fewer threads would not help.
 const IDLE_PERCENT: f64 = 50.0;
 
-/// True if threads had to wait for each other.
+/// True if threads had to wait for one another.
 fn has_too_many_threads(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> bool {
     let cpus = context.result.system.topology.cpus.len();
     let is_idle = shares.is_some_and(|shares| shares.idle_percent > IDLE_PERCENT);
@@ -181,7 +181,7 @@ fn advice(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> String {
     )
 }
 
-/// Bytes that went through a device and were not ours.
+/// Bytes of others that went through a device.
 fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
     let (reads, writes) = (on.reads(), on.writes());
     let foreign_writes = match writes.ios {
@@ -189,7 +189,7 @@ fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation>
         1.. if on.has_file_system(context) => 0,
         _ => on.counted.write.bytes.saturating_sub(writes.bytes),
     };
-    // What was outstanding at the end is of the run, and may have passed the device already.
+    // I/Os outstanding at the end belong to the run, and may have passed the device already.
     let foreign = on.counted.read.bytes.saturating_sub(reads.bytes).saturating_add(foreign_writes);
     let foreign = foreign.saturating_sub(on.outstanding_bytes(context));
     let seen = on.counted.read.bytes.saturating_add(on.counted.write.bytes);
@@ -228,8 +228,8 @@ mod tests {
         Note::CpuAwaited { percent_hundredths, turn_ns: None }
     }
 
-    /// "Other programs used no CPU time to speak of" stood beside 3847 MiB/s of theirs, and "stop other programs" beside
-    /// nothing but the completions of the run's own writes.
+    /// "Other programs used no CPU time to speak of" stood beside 3847 MiB/s of theirs, and "stop other programs"
+    /// beside only the completions of the run's own writes.
     #[test]
     fn only_what_helps_is_advised() {
         let advice = |threads: u32, is_direct: bool, outside: Option<[u64; 3]>| {
@@ -295,7 +295,7 @@ mod tests {
         assert!(!has_too_many_threads(&context, Some(&shares(62.0))));
     }
 
-    /// 0.01 ms of a latency of 5 ms is no warning, however much of the thread's time it is.
+    /// 0.01 ms of a latency of 5 ms is not worth a warning, even at a large share of the thread's time.
     #[test]
     fn a_wait_that_latencies_do_not_show_is_no_finding() {
         let found = |turn_ns: u64| {
@@ -312,7 +312,7 @@ mod tests {
             "WARN cpu-contention: the threads waited for a CPU for 10.0 % of their time: at most 0.400 ms of the mean";
         assert!(found(400_000)[0].starts_with(words), "{:?}", found(400_000));
         assert!(found(1_000_000_000)[0].contains("at most 0.500 ms"), "not more than the share");
-        // In an open loop only the turns tell.
+        // In an open loop only the time slices show it.
         let open = |turn_ns: u64| {
             let mut built = Built::sound();
             built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1000, turn_ns: Some(turn_ns) }];
@@ -343,8 +343,7 @@ mod tests {
         assert!(built.found(RULES)[0].ends_with(&at_most), "{:?}", built.found(RULES));
     }
 
-    /// Two CPUs whose user time is that of 60 s each in 100 s; this program had so much user time in all, and twice that in
-    /// the kernel.
+    /// Two CPUs with 60 s of user time each in 100 s; this program had `user_ms` in all, and twice that in the kernel.
     fn used(built: &mut Built, user_ms: u64) {
         let cpu = CpuUsage { user_percent: 60.0, kernel_percent: 38.0, idle_percent: 2.0, ..CpuUsage::default() };
         built.measured().cpus = vec![cpu, cpu];
@@ -388,7 +387,7 @@ mod tests {
 
     #[test]
     fn what_was_outstanding_at_the_end_is_of_the_run() {
-        // One I/O came back; all that were submitted passed the disk.
+        // One I/O completed; all submitted ones passed the disk.
         let mut built = seen(BYTES);
         built.measured().rows[0].figures.read.bytes = 8192;
         let outstanding = u32::try_from(IOS).expect("few");
@@ -396,7 +395,7 @@ mod tests {
         assert_eq!(built.found(RULES), [""; 0]);
         built.counted("sda").read.bytes = 2 * BYTES;
         assert!(built.found(RULES)[0].starts_with("WARN other-io: 50.0 %"));
-        // Threads that share requests among targets have no more of them.
+        // Threads that share requests among targets have no more in total.
         built.work().slots = 3 * outstanding;
         assert!(built.found(RULES)[0].starts_with("WARN other-io: 50.0 %"));
     }

@@ -1,4 +1,4 @@
-//! Latencies that too few I/Os decide.
+//! Latencies of too few I/Os.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
@@ -54,7 +54,7 @@ fn weak_percentiles(context: &RuleContext<'_>) -> Vec<Observation> {
 fn weak_of(latencies: &Directions<Option<LatencyDistribution>>, of: &str) -> Vec<String> {
     let weak = |(kind, latencies): (&str, &Option<LatencyDistribution>)| {
         let count = latencies.as_ref()?.count;
-        // Not the maximum, which claims to be no more than one I/O.
+        // The maximum is left out: by definition it is one I/O.
         let (_, rank_ppb) = NAMED_PERCENTILES.into_iter().find(|&(_, rank_ppb)| is_weak(count, rank_ppb))?;
         Some(format!("{} of {} {kind}{of}", ordinal(rank_ppb), grouped(count as f64)))
     };
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(built.found(RULES), [expected]);
     }
 
-    /// Of eight I/Os at a time, so many that took so long on average in 100 s.
+    /// This number of I/Os with this mean latency in 100 s, eight at a time.
     fn completed(ios: u64, mean_ns: f64) -> Built {
         let mut built = Built::sound();
         let latency = Some(LatencyFigures { mean_ns, ..LatencyFigures::default() });

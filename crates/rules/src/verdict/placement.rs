@@ -1,4 +1,4 @@
-//! Where the threads ran, and where the disk's interrupts arrived.
+//! CPUs of the threads, and of the disk's interrupts.
 
 use super::{RuleContext, VerdictRule, stack};
 use crate::rule::Observation;
@@ -24,7 +24,7 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     },
 }];
 
-/// The disks that the run's I/O past the page cache goes to, by name, and the targets on each.
+/// The disks of the run's I/O past the page cache, by name, and the targets on each.
 fn disks<'a>(context: &RuleContext<'a>) -> BTreeMap<&'a str, (&'a BlockDevice, BTreeSet<usize>)> {
     let mut disks = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| context.meant_the_device(row)) {
@@ -34,7 +34,7 @@ fn disks<'a>(context: &RuleContext<'a>) -> BTreeMap<&'a str, (&'a BlockDevice, B
     disks
 }
 
-/// That no thread with one of the targets ran where their disk interrupts, although it might have.
+/// No thread on one of the targets ran on the CPU of their disk's interrupts, although it might have.
 fn elsewhere(context: &RuleContext<'_>, disk: &BlockDevice, targets: &BTreeSet<usize>) -> Option<Observation> {
     let cpu = only_interrupt_cpu(&disk.queue.interrupt_cpus)?;
     let may_run_there = context.result.system.topology.cpu(cpu).is_some_and(|cpu| cpu.allowed);

@@ -1,4 +1,4 @@
-//! How the run's I/Os looked to the device: how many at a time, and in how many pieces.
+//! The run's I/Os as the device saw them: queue depth, and splits.
 
 use super::stack::{Amount, OnDevice};
 use super::{RuleContext, VerdictRule, cpu, io_workers, limits, others};
@@ -66,7 +66,7 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// Why a device had fewer requests than -o allows.
+/// Reason for a device's queue depth below -o.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MissingDepth {
     /// This program submitted them in bursts.
@@ -77,29 +77,29 @@ pub(super) enum MissingDepth {
     Unexplained,
 }
 
-/// Share of the depth that is missing at every device: requests on their way between it and the program.
+/// Share of the depth that is missing at every device: requests in transit between it and the program.
 const ON_THE_WAY: f64 = 0.2;
 
-/// Share of the depth at a device that nothing keeps from it but this program, below which that is worth telling.
+/// Share of the depth at a device, below which it is worth a finding if only this program limits it.
 const KEPT_FULL: f64 = 0.85;
 
-/// Share of a thread's depth in one submission that keeps a device from being full: the default loop hands over a
-/// sixteenth where operations complete later.
+/// Share of a thread's depth in one submission that keeps a device from being full: the default loop submits a
+/// sixteenth if operations complete later.
 const BURST: f64 = 0.25;
 
-/// What is no longer the depth that was asked for.
+/// Share below which the requested depth is missed clearly.
 const HALF: f64 = 0.5;
 
-/// Requests at a time that keep a device busy: more of them wait there instead of in the host.
+/// Queue depth that saturates a device: more requests only wait there instead of in the host.
 const DEEP: f64 = 64.0;
 
-/// Requests that were at the device at a time, if so many are missing for this reason.
+/// The queue depth at the device, if requests are missing for this reason.
 fn depth(context: &RuleContext<'_>, wanted: MissingDepth) -> Vec<Observation> {
     let missing = context.missing_depth().filter(|(reason, _)| *reason == wanted);
     missing.map(|(_, observation)| observation.clone()).into_iter().collect()
 }
 
-/// Requests that were at the device at a time, by its own count, where all are meant to be there, if some are missing.
+/// The queue depth at the device, by its own counters, if all requests should be there and some are missing.
 pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, Observation)> {
     let [on] = context.devices() else { return None };
     let Some(LoadLoop::Closed { depth: asked }) = context.measured.load_loop else { return None };
@@ -110,10 +110,10 @@ pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, 
     let mean = on.counted.queue_time_ms as f64 / 1e3 / context.elapsed_s();
     let share = mean / f64::from(asked);
     let figure = format!("{}'s mean depth was {mean:.1}; -o allows {asked}", on.device.name);
-    // One request at a time is with the program for a moment after each, and the device waits for it.
+    // Each request is briefly with the program after its completion, while the device waits for it.
     let threads = context.plan?.workers.len();
     let is_queue = asked as usize > threads;
-    // With one at a time for each thread, I/Os may be complete before the system call that submits them returns.
+    // At one request per thread, I/Os may be complete before the system call that submits them returns.
     let is_asynchronous = mean > threads as f64;
     let is_kept_back = || is_asynchronous && is_in_bursts(context, asked) && is_free_to_take(context, on, asked);
     let reason = match share {
@@ -125,8 +125,8 @@ pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, 
     Some((reason, Observation::new(figure, mean).of(&on.device.name)))
 }
 
-/// True if threads are known to hand over so many requests at a time that a device which answers them together idles
-/// meanwhile. One after the other, what is missing is on its way.
+/// True if threads submit so many requests at a time that a device which completes them together idles meanwhile. For
+/// single submissions, missing requests are in transit.
 fn is_in_bursts(context: &RuleContext<'_>, asked: u32) -> bool {
     let Some(submissions) = &context.measured.submissions else { return false };
     let count: u64 = submissions.threads.iter().map(|thread| thread.count).sum();
@@ -135,11 +135,11 @@ fn is_in_bursts(context: &RuleContext<'_>, asked: u32) -> bool {
     ios as f64 >= count as f64 * (depth_of_thread * BURST).max(2.0)
 }
 
-/// True if nothing between this program and the device is known to keep `asked` requests from it, nor takes the
-/// CPUs from this program.
+/// True if nothing between this program and the device is known to hold back `asked` requests, or to take the CPUs from
+/// this program.
 fn is_free_to_take(context: &RuleContext<'_>, on: &OnDevice<'_>, asked: u32) -> bool {
     let takes_all = on.device.queue.request_count_max.is_some_and(|most| most >= u64::from(asked));
-    // Allocation and locks of a file system hold writes.
+    // Allocation and locks of a file system delay writes.
     let is_plain = on.writes().ios == 0 || !on.has_file_system(context);
     takes_all
         && is_plain
@@ -149,15 +149,14 @@ fn is_free_to_take(context: &RuleContext<'_>, on: &OnDevice<'_>, asked: u32) -> 
         && io_workers::io_workers(context).is_empty()
 }
 
-/// True if no I/Os were merged, and the device counts at all.
+/// True if no I/Os were merged, and the device has counters.
 fn is_one_request_each(context: &RuleContext<'_>, on: &OnDevice<'_>) -> bool {
     let ios = on.reads().ios.saturating_add(on.writes().ios);
     let requests = on.counted.read.count.saturating_add(on.counted.write.count);
     ios > 0 && requests as f64 >= ios as f64 * (1.0 - context.slack())
 }
 
-/// True if I/Os wait for flushes, of which one serves many: they are outstanding without being at the
-/// device.
+/// True if I/Os wait for flushes, each of which serves many: they are outstanding without being at the device.
 fn waits_for_flushes(context: &RuleContext<'_>, on: &OnDevice<'_>) -> bool {
     let (reads, writes) = (on.reads(), on.writes());
     let through = |row: &Row| context.target(row.target).is_some_and(|target| target.open.write_through);
@@ -166,18 +165,18 @@ fn waits_for_flushes(context: &RuleContext<'_>, on: &OnDevice<'_>) -> bool {
     is_often || (writes.ios > 0 && on.rows.iter().any(|row| through(row)))
 }
 
-/// True if it may have been the threads that could not keep the queue full.
+/// True if lack of CPU time may have kept the threads from filling the queue.
 fn lacked_cpu(context: &RuleContext<'_>) -> bool {
     cpu::was_scarce(context) || cpu_was_taken(context)
 }
 
-/// True if others had the CPUs that the threads wanted.
+/// True if others used the CPUs that the threads needed.
 fn cpu_was_taken(context: &RuleContext<'_>) -> bool {
     let paused = |note: &Note| matches!(note, Note::ProcessPaused { .. });
     cpu::was_taken(context) || others::waited_for_cpus(context) || context.notes().any(paused)
 }
 
-/// I/Os that the kernel cut into several requests, where the device did nothing else.
+/// I/Os that the kernel split into several requests, if the device did nothing else.
 fn split(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
     let OnDevice { device, counted, .. } = on;
     // A flush without data counts as a write.
@@ -205,7 +204,7 @@ mod tests {
     use model::result::{Submissions, ThreadSubmissions};
     use std::path::Path;
 
-    /// 8 requests outstanding for 100 s, past the cache; the disk counted this time in its queue.
+    /// 8 requests outstanding for 100 s, bypassing the cache; the disk counted this time in its queue.
     fn queued(queue_time_ms: u64) -> Built {
         let mut built = Built::sound();
         built.plan().targets[0].open.direct = true;
@@ -234,7 +233,7 @@ mod tests {
         assert_eq!(full.found(RULES), ["NOTE device-depth: sda's mean depth was 127.0; -o allows 40000"]);
     }
 
-    /// The same on a disk that is known to take this many requests.
+    /// The same on a disk with this known request limit.
     fn taking(request_count_max: u64, queue_time_ms: u64) -> Built {
         let mut built = queued(queue_time_ms);
         let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");

@@ -1,4 +1,4 @@
-//! What the kernel counted of the shares that targets are on.
+//! Kernel counters of the shares that targets are on.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
@@ -32,7 +32,7 @@ pub(super) const RULES: &[VerdictRule] = &[
 /// Share of the time of a request that may pass in the queue of the client.
 const QUEUE_SHARE_MAX: f64 = 0.25;
 
-/// What is observed of the RPCs of shares: their number and what was counted of them.
+/// Observations on the RPCs of shares: `observe` gets their number and counters.
 fn rpcs(
     context: &RuleContext<'_>,
     observe: fn(&RuleContext<'_>, &ShareCounters, u64, RpcCounters) -> Option<Observation>,

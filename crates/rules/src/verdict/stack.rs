@@ -1,4 +1,4 @@
-//! Which devices a target's I/O passes, where that is plain.
+//! The devices that a target's I/O passes, if they are certain.
 
 use super::RuleContext;
 use model::block_device::{BlockDevice, DeviceKind};
@@ -10,8 +10,8 @@ use model::result::Row;
 use stats::ledger::PLAIN_FILE_SYSTEMS;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The device that a target stands on and those below it, each the only one of the device above;
-/// `None` where more than one disk, or a layer that keeps or changes data, is in the way.
+/// The device of a target and those below it, each the only one of the device above; `None` if more than one disk, or a
+/// layer that caches or changes data, is in the way.
 pub(super) fn chain<'a>(context: &RuleContext<'a>, target: usize) -> Option<Vec<&'a BlockDevice>> {
     let environment = context.environment(target)?;
     if environment.mount.as_ref().is_some_and(|mount| !PLAIN_FILE_SYSTEMS.contains(&mount.file_system.as_str())) {
@@ -33,10 +33,10 @@ pub(super) fn chain<'a>(context: &RuleContext<'a>, target: usize) -> Option<Vec<
     Some(chain)
 }
 
-/// A disk or loop device, and all I/O of the run on it, which goes past the page cache.
+/// A disk or loop device, and all I/O of the run on it, which bypasses the page cache.
 pub(super) struct OnDevice<'a> {
     pub(super) device: &'a BlockDevice,
-    /// What it counted meanwhile.
+    /// Its counters during the measurement.
     pub(super) counted: DeviceCounters,
     pub(super) rows: Vec<&'a Row>,
 }
@@ -49,17 +49,17 @@ pub(super) struct Amount {
 }
 
 impl OnDevice<'_> {
-    /// What the run read.
+    /// Reads of the run.
     pub(super) fn reads(&self) -> Amount {
         self.sum(|row| &row.figures.read)
     }
 
-    /// What the run wrote.
+    /// Writes of the run.
     pub(super) fn writes(&self) -> Amount {
         self.sum(|row| &row.figures.write)
     }
 
-    /// Bytes of the run that the device may have transferred before this program counted them, or the other way round.
+    /// Bytes of the run that the device may have transferred before this program counted them, or vice versa.
     pub(super) fn outstanding_bytes(&self, context: &RuleContext<'_>) -> u64 {
         context.outstanding_bytes(&self.rows.iter().map(|row| row.target).collect())
     }
@@ -79,8 +79,7 @@ impl OnDevice<'_> {
     }
 }
 
-/// The devices at which requests of the run wait, where all of the run's I/O on them is known to
-/// arrive there as it was issued.
+/// The devices at which requests of the run wait, if all of the run's I/O on them is known to arrive there unchanged.
 pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
     let Some(around) = &context.span_result.kernel_counters else { return Vec::new() };
     let counted = around.after.since(&around.before);
@@ -103,12 +102,12 @@ pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
     known.filter(all_arrive).collect()
 }
 
-/// True if some I/Os of a row become requests that depend on the device: discards, or zeros that the kernel writes.
+/// True if some I/Os of a row become requests that depend on the device: discards, or write-zeroes.
 fn changes_without_data(context: &RuleContext<'_>, row: &Row) -> bool {
     context.work.of(row.target).any(WorkerTarget::changes_without_data)
 }
 
-/// How many rows touch each device: more than arrive at it as they were issued, if some have I/O that it need not see.
+/// Number of rows on each device, including rows with I/O that need not reach it.
 fn rows_touching<'a>(context: &RuleContext<'a>) -> BTreeMap<&'a str, usize> {
     let mut touching = BTreeMap::new();
     for row in &context.measured.rows {

@@ -1,10 +1,10 @@
-//! Whether the run was long and steady enough for its figures to be those of any other run.
+//! Length and steadiness of a run.
 
 use super::VerdictRule;
 use crate::rule::{Observation, percent};
 use model::confidence::{FigureSteadiness, LASTING_S, Steadiness};
+use model::ending::Ending;
 use model::finding::Severity;
-use model::result::Ending;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -31,7 +31,7 @@ pub(super) const RULES: &[VerdictRule] = &[
                  show up in longer runs, and confidence intervals may need them",
         evaluate: |context| {
             let elapsed_s = context.elapsed_s();
-            // Two decimals are as exact as times are asked for.
+            // Times are requested with up to two decimals.
             let is_short = elapsed_s < LASTING_S - 0.005;
             let observation = is_short.then(|| {
                 let found = Observation::new(format!("measured for {elapsed_s:.1} s"), elapsed_s);
@@ -82,7 +82,7 @@ pub(super) const RULES: &[VerdictRule] = &[
     },
 ];
 
-/// What takes longer.
+/// Effects that take longer.
 const LATER: &str = "cache exhaustion, garbage collection and the end of a CPU boost only show up in longer runs, and confidence \
                      intervals may need them";
 
@@ -91,18 +91,17 @@ fn longer(advised_s: f64) -> String {
     format!("measure for {advised_s:.0} s or longer (-d{advised_s:.0}): {LATER}")
 }
 
-/// The figure that is looked at first.
+/// The metric that is checked first.
 pub(super) const RATE: &str = "I/Os per second";
 
-/// The first figure that was not steady: in a closed loop latency moves whenever the rate does, and one finding is
-/// enough.
+/// The first metric that was not steady: in a closed loop latency moves with the rate, and one finding is enough.
 pub(super) fn unsteady(steadiness: &FigureSteadiness) -> Option<(&'static str, &Steadiness)> {
     let figures = [(RATE, &steadiness.iops), ("the mean latency", &steadiness.latency_mean)];
     let mut known = figures.into_iter().filter_map(|(name, steadiness)| Some((name, steadiness.as_ref()?)));
     known.find(|(_, steadiness)| **steadiness != Steadiness::Steady)
 }
 
-/// `4.2 % lower`.
+/// `4.2 % lower`
 fn moved(share: f64, more: &str, less: &str) -> String {
     format!("{} {}", percent(share.abs()), if share < 0.0 { less } else { more })
 }

@@ -1,29 +1,29 @@
-//! What a job file says, and what is wrong with one.
+//! Content and faults of a job file.
 
-use crate::xml::Position;
+use crate::element::fault::Position;
 use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use model::profile::Profile;
 use std::fmt;
 
-/// What a job file says.
+/// Content of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job<R> {
     /// The load.
     pub profile: Profile,
-    /// What every timespan must keep, as `--require` has it.
+    /// Requirements on every timespan, as in `--require`.
     pub requirements: Vec<R>,
 }
 
-/// One fault of a job file. Its text is `file:line:column: key: what is wrong`.
+/// One fault of a job file. Its text is `file:line:column: key: message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFault {
     /// The file, as the user wrote it.
     pub file: String,
-    /// Where in it; `None` if the file as a whole is at fault.
+    /// Its position; `None` if the file as a whole is at fault.
     pub position: Option<Position>,
-    /// The key that it is about; empty if it is about none.
+    /// The key at fault; empty if there is none.
     pub key: String,
-    /// What is wrong and what would be right, without a full stop.
+    /// The fault and the valid form, without a full stop.
     pub message: String,
 }
 

@@ -9,15 +9,15 @@ use std::sync::LazyLock;
 /// Marks a file as a job of this form.
 pub const FORM: &str = "diskspd-job/1";
 
-/// The key that says which form a file has.
+/// The key of a file's form.
 pub(super) const FORM_KEY: &str = "form";
-/// The key of what every timespan must keep.
+/// The key of the requirements on every timespan.
 pub(super) const REQUIRE_KEY: &str = "require";
 
 /// The key of the text of an element that has attributes too.
 pub(super) const TEXT_KEY: &str = "value";
 
-/// A key, and the element that says the same.
+/// A key, and its element.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) name: String,
@@ -35,7 +35,7 @@ pub(super) struct Key {
 /// The keys of the table that an element becomes.
 pub(super) fn keys_in(holder: &str) -> &'static [Key] {
     static KEYS: LazyLock<BTreeMap<&str, Vec<Key>>> = LazyLock::new(|| {
-        // Of two with one name the first counts.
+        // Of two with the same name the first is used.
         let children = entries().into_iter().rev();
         let mut keys: BTreeMap<&str, Vec<Key>> =
             children.map(|(holder, children)| (holder, children.into_iter().map(plain).collect())).collect();
@@ -77,17 +77,17 @@ fn of_rows<T>(table: &'static [Setting<T>], linux: &'static [Setting<T>]) -> Vec
 /// The element of the items, if an element is a list.
 pub(super) fn item_of(element: &str) -> Option<&'static str> {
     let (_, children) = entries().into_iter().find(|(name, _)| *name == element)?;
-    // Masks of groups say what the older forms of a list of CPUs do.
+    // Masks of groups represent the older forms of a list of CPUs too.
     let is_list = children.len() == 1 || element == "Affinity";
     children.first().copied().filter(|_| is_list)
 }
 
-/// True if an element holds others.
+/// True if an element has child elements.
 pub(super) fn is_holder(element: &str) -> bool {
     entries().iter().any(|(name, _)| *name == element)
 }
 
-/// How messages name an element: by its key, or if it is the item of a list, by what it is.
+/// The name of an element in messages: its key, or for the item of a list a noun.
 pub(super) fn name_of(element: &str) -> String {
     let holders = ["Target", "TimeSpan", "Profile"];
     let mut keys = holders.into_iter().flat_map(keys_in).filter(|key| key.element == element);
@@ -118,7 +118,7 @@ pub(super) fn snake_case(name: &str) -> String {
 /// A table of a job file, for its documentation.
 #[derive(Clone, Debug)]
 pub struct KeyTable {
-    /// As its header is written; empty for the file itself.
+    /// Its header in the file; empty for the file itself.
     pub header: &'static str,
     /// Its keys.
     pub keys: Vec<TableKey>,
@@ -133,11 +133,11 @@ pub struct TableKey {
     pub option: &'static str,
     /// The element of the profile's XML.
     pub element: &'static str,
-    /// What the XML schema says about it.
+    /// Its documentation in the XML schema.
     pub doc: &'static str,
     /// True if it takes bytes, which may have a unit.
     pub is_size: bool,
-    /// Examples of what it holds, if that is more than a value: in TOML.
+    /// Examples of its content in TOML, if that is more than a value.
     pub inner: Vec<String>,
 }
 

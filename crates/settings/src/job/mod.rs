@@ -1,7 +1,7 @@
 //! Job files: a profile and its requirements in TOML.
 //!
-//! A key is an element of a profile's XML under the name that it has in JSON, so each row of a setting is a key too. A
-//! document is read and written by way of the XML that says the same.
+//! A key is an element of a profile's XML under its name in JSON, so each row of a setting is a key too. A document is
+//! read and written by way of the equivalent elements.
 
 mod document;
 mod keys;

@@ -1,37 +1,35 @@
-//! From TOML to the XML that says the same, which the rows read.
+//! From TOML to the equivalent elements, which the rows read.
 
 use super::document::{Job, JobFault};
 use super::keys::{
     FORM, FORM_KEY, Key, REQUIRE_KEY, TEXT_KEY, attribute_keys, is_holder, item_of, keys_in, name_of, snake_case,
 };
+use crate::element::fault::{Position, quoted};
+use crate::element::reader::{Fault, Mode, Reader};
+use crate::element::tree::{Element, Place, is_unsayable};
 use crate::profile::PROFILE;
 use crate::suggest::near;
 use crate::xml::catalogue::{entries, holders_of};
-use crate::xml::fault::quoted;
-use crate::xml::reader::{Fault, Mode, Reader};
-use crate::xml::writer::{escaped, is_unsayable};
-use crate::xml::{Position, parse};
 use model::limits::{PROFILE_BYTES_MAX, PROFILE_FAULTS_MAX};
 use model::printable::{REPEATED_CHARACTERS_MAX, clipped, clipped_error};
 use model::profile::Profile;
 use serde::de::DeserializeOwned;
-use std::fmt::Write as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// True if a file is meant as a job: text that is not XML, and says no other form.
+/// True if a file is meant as a job: text that is not XML, and states no other form.
 pub fn is_job(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     !text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
 
-/// Reads a job to run it; `file_name` is for messages, `requirement` reads one requirement or says what is wrong.
+/// Reads a job to run it; `file_name` is for messages, `requirement` parses one requirement.
 ///
-/// Whether the profile makes sense is for [`model::validate`] to say.
+/// The profile is not validated here but by [`model::validate`].
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the file, in its order.
+/// All faults of the file, in its order.
 pub fn read_job<R>(
     bytes: &[u8],
     file_name: &str,
@@ -51,10 +49,10 @@ pub fn read_job<R>(
         whole(position, format!("not valid TOML: {reason}"))
     })?;
     let mut translation = Translation::default();
-    let requirements = translation.job(document.get_ref(), requirement);
+    let (root, requirements) = translation.job(document.get_ref(), requirement);
     let mut profile = Profile::default();
     if translation.faults.is_empty() {
-        translation.read(&mut profile);
+        translation.read(&root, &mut profile);
     }
     if translation.faults.is_empty() {
         return Ok(Job { profile, requirements });
@@ -66,7 +64,7 @@ pub fn read_job<R>(
 ///
 /// # Errors
 ///
-/// What is wrong with it, with its place.
+/// Its first fault, with its position.
 pub fn read_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| match toml_fault(text, &error) {
         (Some(at), reason) => format!("line {}, column {}: {reason}", at.line, at.column),
@@ -74,27 +72,15 @@ pub fn read_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-/// Where a TOML text is wrong, and what is wrong there.
+/// Position and message of a TOML error.
 fn toml_fault(text: &str, error: &toml::de::Error) -> (Option<Position>, String) {
     let position = error.span().and_then(|span| text.get(..span.start)).map(Position::behind);
     (position, clipped_error(&error.message().lines().collect::<Vec<_>>().join("; ")))
 }
 
-/// A key in the TOML.
-#[derive(Clone, Debug)]
-struct Place {
-    /// Bytes from the start of the text.
-    offset: usize,
-    /// With the tables that it is in: `time_spans.targets.path`.
-    path: String,
-}
-
-/// A job on its way to XML.
+/// State of the translation of a job to a profile.
 #[derive(Default)]
 struct Translation {
-    xml: String,
-    /// Where each element of the XML begins, and the key that it stands for; ascending.
-    places: Vec<(usize, Place)>,
     faults: Vec<(Place, String)>,
 }
 
@@ -106,22 +92,23 @@ impl Translation {
         }
     }
 
-    /// Translates the whole file; its requirements.
-    fn job<R>(&mut self, table: &DeTable<'_>, requirement: impl Fn(&str) -> Result<R, String>) -> Vec<R> {
-        let root = Place { offset: 0, path: String::new() };
+    /// Translates the whole file: its profile, its requirements.
+    fn job<R>(&mut self, table: &DeTable<'_>, requirement: impl Fn(&str) -> Result<R, String>) -> (Element, Vec<R>) {
+        let root = Place::default();
         let form = table.get(FORM_KEY);
         match form.map(|form| (form, form.get_ref().as_str())) {
             Some((_, Some(FORM))) => {}
             Some((form, found)) => {
-                let place = Place { offset: form.span().start, path: FORM_KEY.to_owned() };
+                let place = root.key(FORM_KEY, form.span().start);
                 let found = found.map_or_else(|| "a value of another type".to_owned(), quoted);
                 self.fault(&place, format!("expected \"{FORM}\", found {found}"));
             }
             None => self.fault(&root, format!("the first line of a job must be: {FORM_KEY} = \"{FORM}\"")),
         }
         let requirements = table.get(REQUIRE_KEY).map(|value| self.requirements(value, requirement));
-        self.table("Profile", &[], table, &root, &[FORM_KEY, REQUIRE_KEY]);
-        requirements.unwrap_or_default()
+        let mut profile = Element::new("Profile", root);
+        self.table(&mut profile, table, &[FORM_KEY, REQUIRE_KEY]);
+        (profile, requirements.unwrap_or_default())
     }
 
     fn requirements<R>(
@@ -129,7 +116,7 @@ impl Translation {
         value: &Spanned<DeValue<'_>>,
         requirement: impl Fn(&str) -> Result<R, String>,
     ) -> Vec<R> {
-        let place = |offset| Place { offset, path: REQUIRE_KEY.to_owned() };
+        let place = |offset| Place::default().key(REQUIRE_KEY, offset);
         let Some(items) = value.get_ref().as_array() else {
             let message = "expected a list of requirements, as in [\"p99<10ms\", \"iops>=5000\"]";
             self.fault(&place(value.span().start), message);
@@ -146,154 +133,107 @@ impl Translation {
         requirements
     }
 
-    /// An element that holds others, an item of a list among them; keys in `apart` are not of it.
-    fn table(
-        &mut self,
-        element: &'static str,
-        attributes: &[(&'static str, String)],
-        table: &DeTable<'_>,
-        place: &Place,
-        apart: &[&str],
-    ) {
-        let keys = keys_in(element);
-        self.places.push((self.xml.len(), place.clone()));
-        self.open(element, attributes);
-        for is_linux in [false, true] {
-            let mut inside: Vec<_> = Vec::new();
-            for (name, value) in table {
-                if let Some(key) = keys.iter().find(|key| key.name == **name.get_ref() && key.is_linux == is_linux) {
-                    inside.push((key, name, value));
-                }
-            }
-            if is_linux && inside.is_empty() {
-                continue;
-            }
-            if is_linux {
-                self.xml.push_str("<Linux>");
-            }
-            for (key, name, value) in inside {
-                self.value(key, value, &place.key(name.get_ref(), name.span().start));
-            }
-            if is_linux {
-                self.xml.push_str("</Linux>");
-            }
+    /// The keys of an element with children, an item of a list among them; keys in `apart` are excluded.
+    fn table(&mut self, into: &mut Element, table: &DeTable<'_>, apart: &[&str]) {
+        let (element, place) = (into.name.clone(), into.place.clone());
+        let keys = keys_in(&element);
+        let mut linux = Element::new("Linux", place.clone());
+        for (name, value) in table {
+            let Some(key) = keys.iter().find(|key| key.name == **name.get_ref()) else { continue };
+            let found = self.value(key, value, &place.key(name.get_ref(), name.span().start));
+            if key.is_linux { &mut linux } else { &mut *into }.children.extend(found);
         }
-        self.close(element);
+        if !linux.children.is_empty() {
+            into.children.push(linux);
+        }
         for name in table.keys() {
-            let is_attribute = || attribute_keys(element).any(|(key, _)| key == **name.get_ref());
+            let is_attribute = || attribute_keys(&element).any(|(key, _)| key == **name.get_ref());
             let is_known = keys.iter().any(|key| key.name == **name.get_ref()) || is_attribute();
             if !is_known && !apart.contains(&name.get_ref().as_ref()) {
                 let here = place.key(name.get_ref(), name.span().start);
                 let known = keys.iter().map(|key| key.name.as_str()).chain(apart.iter().copied());
-                self.fault(&here, unknown(name.get_ref(), &known.collect::<Vec<_>>(), place));
+                self.fault(&here, unknown(name.get_ref(), &known.collect::<Vec<_>>(), &place));
             }
         }
     }
 
     /// The element of a key.
-    fn value(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, place: &Place) {
-        let element = key.element;
-        match value.get_ref() {
-            DeValue::Table(_) if item_of(element).is_some() => {
+    fn value(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, place: &Place) -> Option<Element> {
+        match (value.get_ref(), item_of(key.element)) {
+            (DeValue::Table(_), Some(_)) => {
                 self.fault(place, format!("expected a list, as with [[{}]]", place.path));
+                None
             }
-            DeValue::Array(items) => match item_of(element) {
-                None => self.fault(place, "expected a single value, found a list"),
-                Some(item) => {
-                    self.places.push((self.xml.len(), place.clone()));
-                    self.open(element, &[]);
-                    for value in items {
-                        let here = Place { offset: value.span().start, ..place.clone() };
-                        self.single(item, false, value.get_ref(), &here);
-                    }
-                    self.close(element);
+            (DeValue::Array(_), None) => {
+                self.fault(place, "expected a single value, found a list");
+                None
+            }
+            (DeValue::Array(items), Some(item)) => {
+                let mut list = Element::new(key.element, place.clone());
+                for value in items {
+                    let here = Place { offset: value.span().start, ..place.clone() };
+                    list.children.extend(self.single(item, false, value.get_ref(), &here));
                 }
-            },
-            single => self.single(element, key.is_size, single, place),
+                Some(list)
+            }
+            (single, _) => self.single(key.element, key.is_size, single, place),
         }
     }
 
-    /// An element that is no list.
-    fn single(&mut self, element: &'static str, is_size: bool, value: &DeValue<'_>, place: &Place) {
+    /// An element that is not a list.
+    fn single(&mut self, name: &str, is_size: bool, value: &DeValue<'_>, place: &Place) -> Option<Element> {
+        let sized = is_size.then_some(name);
+        let mut element = Element::new(name, place.clone());
         let DeValue::Table(table) = value else {
-            if is_holder(element) {
-                let keys: Vec<&str> = keys_in(element).iter().map(|key| key.name.as_str()).collect();
+            if is_holder(name) {
+                let keys: Vec<&str> = keys_in(name).iter().map(|key| key.name.as_str()).collect();
                 self.fault(place, format!("expected a table with some of: {}", keys.join(", ")));
-            } else if let Some(text) = self.text(value, is_size, place) {
-                self.leaf(element, &[], &text, place);
+                return None;
             }
-            return;
+            element.texts.push(self.text(value, sized, place)?);
+            return Some(element);
         };
-        let mut attributes = Vec::new();
-        for (key, attribute) in attribute_keys(element) {
+        for (key, attribute) in attribute_keys(name) {
             let Some((name, value)) = table.get_key_value(key.as_str()) else { continue };
-            if let Some(text) = self.text(value.get_ref(), false, &place.key(&key, name.span().start)) {
-                attributes.push((attribute, text));
-            }
+            let text = self.text(value.get_ref(), None, &place.key(&key, name.span().start));
+            element.attributes.extend(text.map(|text| (attribute.to_owned(), text)));
         }
-        if is_holder(element) {
-            self.table(element, &attributes, table, place, &[]);
-            return;
+        if is_holder(name) {
+            self.table(&mut element, table, &[]);
+            return Some(element);
         }
-        let allowed: Vec<String> = attribute_keys(element).map(|(key, _)| key).collect();
+        let allowed: Vec<String> = attribute_keys(name).map(|(key, _)| key).collect();
         if allowed.is_empty() {
             self.fault(place, "expected a single value, found a table");
-            return;
+            return None;
         }
         let allowed: Vec<&str> = allowed.iter().map(String::as_str).chain([TEXT_KEY]).collect();
         for name in table.keys().filter(|name| !allowed.contains(&name.get_ref().as_ref())) {
             let here = place.key(name.get_ref(), name.span().start);
             self.fault(&here, unknown(name.get_ref(), &allowed, place));
         }
-        let text = table.get(TEXT_KEY).map(|value| self.text(value.get_ref(), is_size, place));
-        self.leaf(element, &attributes, &text.flatten().unwrap_or_default(), place);
+        let text = table.get(TEXT_KEY).and_then(|value| self.text(value.get_ref(), sized, place));
+        element.texts.extend(text);
+        Some(element)
     }
 
-    fn leaf(&mut self, element: &'static str, attributes: &[(&'static str, String)], text: &str, place: &Place) {
-        self.places.push((self.xml.len(), place.clone()));
-        self.open(element, attributes);
-        self.xml.push_str(&escaped(text));
-        self.close(element);
-    }
-
-    fn open(&mut self, element: &str, attributes: &[(&'static str, String)]) {
-        // Writing to a String cannot fail, here and below.
-        let _ = write!(self.xml, "<{element}");
-        for (attribute, value) in attributes {
-            let _ = write!(self.xml, " {attribute}=\"{}\"", escaped(value).replace('"', "&quot;"));
-        }
-        self.xml.push('>');
-    }
-
-    fn close(&mut self, element: &str) {
-        let _ = write!(self.xml, "</{element}>");
-    }
-
-    /// A value as XML has it.
-    fn text(&mut self, value: &DeValue<'_>, is_size: bool, place: &Place) -> Option<String> {
-        match value {
-            DeValue::Boolean(on) => Some(on.to_string()),
-            DeValue::Integer(digits) => {
+    /// A value in the form of an element's text; `sized` is the element if it is in bytes.
+    fn text(&mut self, value: &DeValue<'_>, sized: Option<&str>, place: &Place) -> Option<String> {
+        match (value, sized) {
+            (DeValue::Boolean(on), Some(element)) => self.size(&on.to_string(), element, place),
+            (DeValue::Float(digits), Some(element)) => self.size(digits.as_str(), element, place),
+            (DeValue::String(text), Some(element)) => self.size(text, element, place),
+            (DeValue::Boolean(on), None) => Some(on.to_string()),
+            (DeValue::Integer(digits), _) => {
                 let number = i128::from_str_radix(digits.as_str(), digits.radix());
                 Some(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
             }
-            DeValue::Float(digits) => Some(digits.to_string()),
-            DeValue::String(text) if is_size => {
-                let bytes = size(text);
-                if bytes.is_none() {
-                    let message = format!(
-                        "expected a size in bytes, as in 4096, \"8K\" or \"1G\" (K, M, G, T: powers of 1024), found {}",
-                        quoted(text)
-                    );
-                    self.fault(place, message);
-                }
-                bytes.map(|bytes| bytes.to_string())
-            }
-            DeValue::String(text) if text.contains(is_unsayable) => {
+            (DeValue::Float(digits), None) => Some(digits.to_string()),
+            (DeValue::String(text), None) if text.contains(is_unsayable) => {
                 self.fault(place, format!("control characters are not allowed here; found {}", quoted(text)));
                 None
             }
-            DeValue::String(text) => Some(text.clone().into_owned()),
+            (DeValue::String(text), None) => Some(text.clone().into_owned()),
             _ => {
                 self.fault(place, "expected a string, a number, true or false");
                 None
@@ -301,20 +241,28 @@ impl Translation {
         }
     }
 
-    /// Reads the XML, which has all keys that are known.
-    fn read(&mut self, profile: &mut Profile) {
-        let mut reader = Reader::new(Mode::Strict, holders_of);
-        match parse(&self.xml) {
-            Ok(document) => reader.children(document.root_element(), PROFILE, profile),
-            Err(refused) => {
-                let root = Place { offset: 0, path: String::new() };
-                return self.fault(&root, refused.message);
-            }
+    /// Bytes in the form of an element's text.
+    fn size(&mut self, text: &str, element: &str, place: &Place) -> Option<String> {
+        let bytes = size(text);
+        if bytes.is_none() {
+            let hint = if element == "Random" { "; 0: multiples of block_size" } else { "" };
+            let message = format!(
+                "expected a size in bytes, as in 4096, \"8K\" or \"1G\" (K, M, G, T: powers of 1024), found {}{hint}",
+                quoted(text)
+            );
+            self.fault(place, message);
         }
-        for Fault { offset, element, message } in reader.into_faults() {
-            let at = self.places.binary_search_by_key(&offset, |(offset, _)| *offset);
-            let place = at.map_or(Place { offset: 0, path: name_of(&element) }, |at| self.places[at].1.clone());
-            self.fault(&place, with_keys(&message));
+        bytes.map(|bytes| bytes.to_string())
+    }
+
+    /// Reads the element of the whole file.
+    fn read(&mut self, root: &Element, profile: &mut Profile) {
+        let mut reader = Reader::new(Mode::Strict, holders_of);
+        reader.children(root, PROFILE, profile);
+        for Fault { place, message } in reader.into_faults() {
+            // The fault without a place is that there are too many, reported last.
+            let last = || Place { offset: usize::MAX, ..Place::default() };
+            self.fault(&place.unwrap_or_else(last), with_keys(&message));
         }
     }
 
@@ -340,7 +288,7 @@ impl Place {
     /// The place of a key inside this one.
     fn key(&self, name: &str, offset: usize) -> Self {
         let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
-        Self { offset, path }
+        Self { offset, path, line: 0 }
     }
 }
 
@@ -396,7 +344,7 @@ fn is_element(name: &str) -> bool {
     entries().iter().any(|(holder, children)| *holder == name || children.contains(&name))
 }
 
-/// Bytes, of digits and perhaps a unit.
+/// Bytes, from digits and an optional unit.
 fn size(text: &str) -> Option<u64> {
     let (digits, shift) = match text.trim().split_at_checked(text.trim().len().saturating_sub(1)) {
         Some((digits, "K" | "k")) => (digits, 10),

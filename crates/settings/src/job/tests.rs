@@ -17,7 +17,7 @@ fn lines(faults: &[JobFault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// As it is once it was read of XML.
+/// The profile as read back from XML.
 fn of_xml(profile: &Profile) -> Profile {
     let text = write_profile(profile, profile.result_format);
     read_profile(text.as_bytes(), "p.xml").unwrap_or_else(|faults| panic!("{faults:#?}\n{text}"))
@@ -147,6 +147,14 @@ fn what_is_wrong_is_said_with_its_place() {
             "job.toml:5:1: time_spans.targets.block_size: expected a size in bytes, as in 4096, \"8K\" or \"1G\"",
         ),
         (
+            target("block_size = 8192.5"),
+            "job.toml:5:1: time_spans.targets.block_size: expected a size in bytes, as in 4096, \"8K\" or \"1G\" (K, M, G, \
+             T: powers of 1024), found '8192.5'",
+        ),
+        (target("random = true"), "powers of 1024), found 'true'; 0: multiples of block_size"),
+        (target("stride_size = true"), "powers of 1024), found 'true'"),
+        (job("[[time_spans]]\nduration_s = \"3s\"\n"), "found '3s'; write the number without a unit"),
+        (
             target("block_size = -1"),
             "job.toml:5:1: time_spans.targets.block_size: expected a whole number from 1 to 4294967294, found '-1'",
         ),
@@ -176,6 +184,8 @@ fn what_is_wrong_is_said_with_its_place() {
         let faults = read_job(text.as_bytes(), "job.toml", refuse).map(|job| job.profile);
         let faults = lines(&faults.expect_err(&text));
         assert!(faults.contains(expected), "{text}\n{faults}");
+        // No mention of a unit where there is none.
+        assert_eq!(faults.contains("unit"), expected.contains("unit"), "{text}\n{faults}");
     }
     let control = read_job(target("content = \"\\u0001\"").as_bytes(), "j", |_| Ok(())).unwrap_err();
     assert!(lines(&control).contains("unknown key"), "{control:?}");

@@ -1,39 +1,33 @@
-//! From the XML of a profile to the TOML that says the same, without what is as it is by default.
+//! From the elements of a profile to the equivalent TOML, without default values.
 
 use super::keys::{FORM, FORM_KEY, Key, REQUIRE_KEY, TEXT_KEY, attribute_keys, item_of, keys_in};
+use crate::element::reader::{Mode, Reader};
+use crate::element::tree::Element;
+use crate::element::value;
 use crate::linux::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN};
-use crate::profile::PROFILE;
+use crate::profile::{PROFILE, document};
 use crate::setting::{Setting, short_size, write_all};
 use crate::target::TARGET;
 use crate::time_span::TIME_SPAN;
 use crate::xml::catalogue::holders_of;
-use crate::xml::reader::{Mode, Reader, child};
-use crate::xml::writer::Writer;
-use crate::xml::{paths_that, value, write_profile};
+use crate::xml::paths_that;
 use model::printable::is_unprintable;
 use model::profile::{Profile, Target, TimeSpan};
-use roxmltree::{Document, Node};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// Stands for the targets of a timespan, and for the timespans of a profile, where only the rest is looked at.
-const ANY_TARGETS: &str = "<Targets><Target><Path>f</Path></Target></Targets>";
-
 /// The profile and its requirements as a job file.
 pub fn write_job(profile: &Profile, requirements: &[String]) -> String {
-    let text = write_profile(profile, profile.result_format);
+    let root = document(profile, profile.result_format);
     let mut out = format!("{FORM_KEY} = \"{FORM}\"\n");
-    // It is well-formed: this program wrote it.
-    let Ok(document) = Document::parse(&text) else { return out };
     if !requirements.is_empty() {
         let list: Vec<String> = requirements.iter().map(|requirement| string(requirement)).collect();
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(out, "{REQUIRE_KEY} = [{}]", list.join(", "));
     }
-    let root = document.root_element();
-    keys(&mut out, root, &PROFILE_TABLE);
-    for span in items(root, "TimeSpans") {
+    keys(&mut out, &root, &PROFILE_TABLE);
+    for span in items(&root, "TimeSpans") {
         out.push_str("\n[[time_spans]]\n");
         keys(&mut out, span, &TIME_SPAN_TABLE);
         for target in items(span, "Targets") {
@@ -44,7 +38,7 @@ pub fn write_job(profile: &Profile, requirements: &[String]) -> String {
     out
 }
 
-/// A warning for each path that the file cannot name: it would be another file's.
+/// A warning for each path that the file cannot represent: it would name another file.
 pub fn unsayable_paths(profile: &Profile) -> Vec<String> {
     let warning = |path| {
         format!(
@@ -60,105 +54,103 @@ struct Table {
     element: &'static str,
     /// The list in it that has tables of its own.
     list: &'static str,
-    /// What stands for that list.
-    any_list: &'static str,
-    /// What is read of an element of this kind, written again; `None` if something is wrong with it.
-    again: fn(Node<'_, '_>) -> Option<String>,
-    /// The settings of one with nothing set, as [`flat`] texts.
+    /// Adds an item in place of that list, where only the rest is compared.
+    add_list: fn(&mut Element),
+    /// An element of this kind read and written again; `None` if it has a fault.
+    again: fn(&Element) -> Option<String>,
+    /// The default settings, as XML.
     defaults: LazyLock<BTreeSet<String>>,
 }
 
 static PROFILE_TABLE: Table = Table {
     element: "Profile",
     list: "TimeSpans",
-    any_list: "<TimeSpans><TimeSpan><Targets><Target><Path>f</Path></Target></Targets></TimeSpan></TimeSpans>",
+    add_list: |profile| profile.inside("TimeSpans", |spans| spans.inside("TimeSpan", add_targets)),
     again: |node| again(&[PROFILE], node, &mut Profile::default()),
-    defaults: LazyLock::new(|| defaults(&PROFILE_TABLE, &written(PROFILE, "Profile", &Profile::default()))),
+    defaults: LazyLock::new(|| defaults(&PROFILE_TABLE, PROFILE, &Profile::default())),
 };
 
 static TIME_SPAN_TABLE: Table = Table {
     element: "TimeSpan",
     list: "Targets",
-    any_list: ANY_TARGETS,
+    add_list: add_targets,
     again: |node| again(&[TIME_SPAN, LINUX_IN_TIME_SPAN], node, &mut TimeSpan::default()),
-    defaults: LazyLock::new(|| defaults(&TIME_SPAN_TABLE, &written(TIME_SPAN, "TimeSpan", &TimeSpan::default()))),
+    defaults: LazyLock::new(|| defaults(&TIME_SPAN_TABLE, TIME_SPAN, &TimeSpan::default())),
 };
 
 static TARGET_TABLE: Table = Table {
     element: "Target",
     list: "",
-    any_list: "",
+    add_list: |_| {},
     again: |node| again(&[TARGET, LINUX_IN_TARGET], node, &mut Target::new("")),
-    defaults: LazyLock::new(|| defaults(&TARGET_TABLE, &written(TARGET, "Target", &Target::new("")))),
+    defaults: LazyLock::new(|| defaults(&TARGET_TABLE, TARGET, &Target::new(""))),
 };
 
-/// What the first table reads of an element, as all tables write it.
-fn again<T>(tables: &[&'static [Setting<T>]], node: Node<'_, '_>, of: &mut T) -> Option<String> {
+fn add_targets(span: &mut Element) {
+    span.inside("Targets", |targets| targets.inside("Target", |target| target.element("Path", "f")));
+}
+
+/// The element as the first table reads it, written by all tables.
+fn again<T>(tables: &[&'static [Setting<T>]], node: &Element, of: &mut T) -> Option<String> {
     let mut reader = Reader::new(Mode::Strict, holders_of);
     reader.children(node, tables.first()?, of);
-    let mut xml = Writer::default();
+    let mut all = Element::default();
     for table in tables {
-        write_all(&mut xml, table, of);
+        write_all(&mut all, table, of);
     }
-    reader.into_faults().is_empty().then_some(xml.text)
+    reader.into_faults().is_empty().then(|| all.to_xml())
 }
 
-fn written<T>(table: &'static [Setting<T>], name: &'static str, of: &T) -> String {
-    let mut xml = Writer::default();
-    xml.inside(name, |xml| write_all(xml, table, of));
-    xml.text
-}
-
-fn defaults(table: &Table, written: &str) -> BTreeSet<String> {
-    let nodes = |document: Document<'_>| {
-        let nodes = settings(document.root_element(), table).into_iter();
-        nodes.map(|node| flat(&document.input_text()[node.range()])).collect()
-    };
-    Document::parse(written).map(nodes).unwrap_or_default()
+fn defaults<T>(table: &Table, rows: &'static [Setting<T>], of: &T) -> BTreeSet<String> {
+    let mut all = Element::default();
+    write_all(&mut all, rows, of);
+    settings(&all, table).into_iter().map(|(node, _)| node.to_xml()).collect()
 }
 
 /// The items of a list in an element.
-fn items<'n, 'input>(node: Node<'n, 'input>, list: &str) -> Vec<Node<'n, 'input>> {
-    child(node, list).map(elements).unwrap_or_default()
+fn items<'t>(node: &'t Element, list: &str) -> &'t [Element] {
+    node.child(list).map_or(&[], |list| &list.children)
 }
 
-fn elements<'n, 'input>(node: Node<'n, 'input>) -> Vec<Node<'n, 'input>> {
-    node.children().filter(Node::is_element).collect()
+/// The elements that become keys: those in `Linux`, which are marked so, and the others.
+fn settings<'t>(node: &'t Element, table: &Table) -> Vec<(&'t Element, bool)> {
+    let mut all = Vec::new();
+    for child in node.children.iter().filter(|child| child.name != table.list) {
+        if child.name == "Linux" {
+            all.extend(child.children.iter().map(|child| (child, true)));
+        } else {
+            all.push((child, false));
+        }
+    }
+    all
 }
 
-/// The elements that become keys: those in `Linux` beside the others.
-fn settings<'n, 'input>(node: Node<'n, 'input>, table: &Table) -> Vec<Node<'n, 'input>> {
-    let all = elements(node).into_iter().filter(|child| child.tag_name().name() != table.list);
-    all.flat_map(|child| if child.tag_name().name() == "Linux" { elements(child) } else { vec![child] }).collect()
-}
-
-fn keys(out: &mut String, node: Node<'_, '_>, table: &Table) {
+fn keys(out: &mut String, node: &Element, table: &Table) {
     let settings = settings(node, table);
     let keys = keys_in(table.element);
-    for (setting, is_needed) in settings.iter().zip(needed(&settings, table)) {
-        let Some(key) = keys.iter().find(|key| key.element == setting.tag_name().name() && is_needed) else { continue };
-        let _ = writeln!(out, "{} = {}", key.name, value_of(*setting, Some(key)));
+    for ((setting, _), is_needed) in settings.iter().zip(needed(&settings, table)) {
+        let Some(key) = keys.iter().find(|key| key.element == setting.name && is_needed) else { continue };
+        let _ = writeln!(out, "{} = {}", key.name, value_of(setting, Some(key)));
     }
 }
 
-/// Which of the settings must be written, so that reading the others alone does not give the same.
-fn needed(settings: &[Node<'_, '_>], table: &Table) -> Vec<bool> {
-    let texts: Vec<&str> = settings.iter().map(|node| &node.document().input_text()[node.range()]).collect();
+/// Marks the settings that must be written, because reading the others alone does not give the same.
+fn needed(settings: &[(&Element, bool)], table: &Table) -> Vec<bool> {
     let read = |kept: &[bool]| {
-        let (mut plain, mut linux) = (String::new(), String::new());
-        for ((node, text), _) in settings.iter().zip(&texts).zip(kept).filter(|(_, is_kept)| **is_kept) {
-            let is_linux = node.parent_element().is_some_and(|parent| parent.tag_name().name() == "Linux");
-            if is_linux { &mut linux } else { &mut plain }.push_str(text);
+        let kept = settings.iter().zip(kept).filter(|(_, is_kept)| **is_kept).map(|(setting, _)| *setting);
+        let (linux, plain): (Vec<_>, Vec<_>) = kept.partition(|(_, is_linux)| *is_linux);
+        let copies = |of: Vec<(&Element, bool)>| of.into_iter().map(|(node, _)| node.clone()).collect();
+        let mut element = Element { children: copies(plain), ..Element::default() };
+        (table.add_list)(&mut element);
+        if !linux.is_empty() {
+            element.inside("Linux", |holder| holder.children = copies(linux));
         }
-        let linux = if linux.is_empty() { linux } else { format!("<Linux>{linux}</Linux>") };
-        let (element, list) = (table.element, table.any_list);
-        let text = format!("<{element}>{plain}{list}{linux}</{element}>");
-        Document::parse(&text).ok().and_then(|document| (table.again)(document.root_element()))
+        (table.again)(&element)
     };
-    let mut kept = vec![true; texts.len()];
+    let mut kept = vec![true; settings.len()];
     let Some(all) = read(&kept) else { return kept };
-    // Most are as they are by default, and reading takes longer than comparing.
-    let differing: Vec<bool> = texts.iter().map(|text| !table.defaults.contains(&flat(text))).collect();
+    // Most have their defaults, and reading takes longer than comparing.
+    let differing: Vec<bool> = settings.iter().map(|(node, _)| !table.defaults.contains(&node.to_xml())).collect();
     if read(&differing).as_ref() == Some(&all) {
         kept = differing;
     }
@@ -171,22 +163,16 @@ fn needed(settings: &[Node<'_, '_>], table: &Table) -> Vec<bool> {
     kept
 }
 
-/// An element without the indentation of its lines.
-fn flat(text: &str) -> String {
-    text.lines().map(str::trim_start).collect::<Vec<_>>().join("\n")
-}
-
-/// An element as a value.
-fn value_of(node: Node<'_, '_>, key: Option<&Key>) -> String {
-    let children = elements(node);
-    let name = node.tag_name().name();
+/// An element as a TOML value.
+fn value_of(node: &Element, key: Option<&Key>) -> String {
+    let (name, children) = (node.name.as_str(), &node.children);
     if item_of(name).is_some() {
-        let items: Vec<String> = children.iter().map(|item| value_of(*item, None)).collect();
+        let items: Vec<String> = children.iter().map(|item| value_of(item, None)).collect();
         return format!("[{}]", items.join(", "));
     }
-    let text: String = node.children().filter(Node::is_text).filter_map(|text| text.text()).collect();
+    let text = node.text();
     let scalar = || scalar(&text, key);
-    if children.is_empty() && node.attributes().len() == 0 {
+    if children.is_empty() && node.attributes.is_empty() {
         return scalar();
     }
     let attributes = attribute_keys(name).filter_map(|(key, attribute)| {
@@ -195,8 +181,8 @@ fn value_of(node: Node<'_, '_>, key: Option<&Key>) -> String {
     });
     let keys = keys_in(name);
     let inner = children.iter().filter_map(|child| {
-        let key = keys.iter().find(|key| key.element == child.tag_name().name())?;
-        Some(format!("{} = {}", key.name, value_of(*child, Some(key))))
+        let key = keys.iter().find(|key| key.element == child.name)?;
+        Some(format!("{} = {}", key.name, value_of(child, Some(key))))
     });
     let text = (children.is_empty() && !value::trimmed(&text).is_empty()).then(|| format!("{TEXT_KEY} = {}", scalar()));
     let all: Vec<String> = attributes.chain(inner).chain(text).collect();

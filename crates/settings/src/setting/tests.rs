@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use roxmltree::Document;
 use std::collections::BTreeSet;
 
-/// What is read of `profile` once it is written: to be run, and as part of a result.
+/// `profile` written and read back: to be run, and as part of a result.
 fn read_back(profile: &Profile) -> [Profile; 2] {
     let text = write_profile(profile, profile.result_format);
     let strict = read_profile(text.as_bytes(), "p").unwrap_or_else(|faults| panic!("{faults:#?}\n{text}"));
@@ -21,7 +21,7 @@ fn plain() -> Profile {
     Profile { time_spans: vec![span], ..Profile::default() }
 }
 
-/// Each example of each row comes back from XML as it was.
+/// Each example of each row reads back from XML unchanged.
 fn every_example_comes_back<T>(table: &'static [Setting<T>], of: fn(&mut Profile) -> &mut T) {
     for setting in table.iter().filter(|row| !matches!(row.element, "TimeSpans" | "Targets" | "Linux")) {
         let mut shown = BTreeSet::new();
@@ -64,7 +64,8 @@ fn every_example_of_every_row_comes_back() {
 }
 
 proptest! {
-    /// Sensible or not: what was read once is written and read as it is, to be run and as part of a result, in XML and JSON.
+    /// Valid or not: a profile that was read once is written and read back unchanged, to be run and as part of a
+    /// result, in XML and JSON.
     #[test]
     fn profiles_come_back(seed in any::<u64>()) {
         let profile = arbitrary::profile(seed);
@@ -91,7 +92,7 @@ proptest! {
     }
 }
 
-/// What the JSON of results has about a profile is what the rows say.
+/// The JSON of results has the profile keys of the rows.
 #[test]
 fn the_json_schema_has_the_keys_of_the_rows() {
     fn keys<T>(tables: &[&'static [Setting<T>]]) -> BTreeSet<&'static str> {

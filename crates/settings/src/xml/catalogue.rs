@@ -1,4 +1,4 @@
-//! Which elements may stand in which, over all rows.
+//! Containment of elements, over all rows.
 
 use crate::setting::{Setting, names};
 use crate::target_parts::RANGE_ITEMS;
@@ -8,7 +8,7 @@ use crate::{linux, profile, target, target_parts, time_span};
 /// An element and its children.
 pub(crate) type Entry = (&'static str, Vec<&'static str>);
 
-/// Every element that holds others.
+/// Every element with child elements.
 pub(crate) fn entries() -> Vec<Entry> {
     fn entry<T>(holder: &'static str, table: &'static [Setting<T>]) -> Entry {
         (holder, names(table))
@@ -34,7 +34,7 @@ pub(crate) fn entries() -> Vec<Entry> {
     ]
 }
 
-/// Attributes that an element may have, in whichever element it stands.
+/// Attributes that an element may have, in any parent.
 pub(crate) fn attributes_of(element: &str) -> Vec<&'static str> {
     fn of_rows<T>(element: &str, table: &'static [Setting<T>]) -> Vec<&'static str> {
         let rows = table.iter().filter(|setting| setting.element == element);
@@ -53,12 +53,12 @@ pub(crate) fn attributes_of(element: &str) -> Vec<&'static str> {
     found.concat()
 }
 
-/// True if some element may hold `name`.
+/// True if some element may contain `name`.
 pub fn knows(name: &str) -> bool {
     !holders_of(name).is_empty()
 }
 
-/// The elements that may hold `name`.
+/// The elements that may contain `name`.
 pub(crate) fn holders_of(name: &str) -> Vec<&'static str> {
     entries().into_iter().filter(|(_, children)| children.contains(&name)).map(|(holder, _)| holder).collect()
 }

@@ -1,10 +1,10 @@
 //! The bytes of a profile as text: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
-use super::fault::{Position, Refused};
+use crate::element::fault::{Position, Refused};
 use model::limits::PROFILE_BYTES_MAX;
 use std::borrow::Cow;
 
-/// The text without its byte order mark, or why there is none.
+/// The text without its byte order mark, or why it cannot be decoded.
 pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Refused> {
     if bytes.len() > PROFILE_BYTES_MAX {
         return Err(Refused::whole(format!("the profile is larger than {} MiB", PROFILE_BYTES_MAX >> 20)));
@@ -21,7 +21,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Refused> {
 
 fn utf8(bytes: &[u8]) -> Result<&str, Refused> {
     std::str::from_utf8(bytes).map_err(|error| {
-        // What stands before the fault is valid.
+        // The text before the fault is valid.
         let before = bytes.get(..error.valid_up_to()).and_then(|before| std::str::from_utf8(before).ok());
         let message = "invalid UTF-8; save the file as UTF-8, or as UTF-16 with a byte order mark";
         Refused::at(Position::behind(before.unwrap_or_default()), message)

@@ -1,76 +1,73 @@
-//! Profiles as XML. All that `DiskSpd` 2.2 and 2.3 and their forerunners write is understood; what
-//! they would refuse or misread is refused with its place.
+//! Profiles as XML. All output of `DiskSpd` 2.2 and 2.3 and their predecessors is read; what they would refuse or
+//! misread is refused with its position.
 
 pub(crate) mod catalogue;
 mod decode;
-pub(crate) mod fault;
-pub(crate) mod reader;
 pub mod schema;
 mod shape;
-pub(crate) mod value;
-pub(crate) mod writer;
 
+pub use crate::element::fault::{Position, XmlFault};
+pub use crate::element::value::template;
 pub use catalogue::knows;
-pub use fault::{Position, XmlFault};
-pub use value::template;
 
-use crate::profile::PROFILE;
-use fault::{Refused, quoted};
+use crate::element::fault::{Refused, quoted};
+use crate::element::reader::{Fault, Mode, Reader};
+use crate::element::tree::{Element, Place, is_unsayable};
+use crate::profile::{PROFILE, document};
 use model::printable::{REPEATED_CHARACTERS_MAX, clipped};
 use model::profile::{Profile, ResultFormat, Target};
-use reader::{Fault, Mode, Reader, child, is_named};
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::{Document, ParsingOptions};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use writer::{Writer, is_unsayable};
 
-/// The profile as a document; `format` is what its `ResultFormat` says.
+/// The profile as a document; `format` becomes its `ResultFormat`.
 pub fn write_profile(profile: &Profile, format: ResultFormat) -> String {
-    let mut xml = Writer::default();
-    crate::profile::write(&mut xml, profile, format);
-    xml.text
+    document(profile, format).to_xml()
 }
 
 /// Reads a profile, or the profile inside a document of results, to run it; `file_name` is for messages.
 ///
-/// Whether the profile makes sense is for [`model::validate`] to say.
+/// The profile is not validated here but by [`model::validate`].
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the document.
+/// All faults of the document.
 pub fn read_profile(bytes: &[u8], file_name: &str) -> Result<Profile, Vec<XmlFault>> {
     let file = || file_name.to_owned();
     let refused = |Refused { position, message }| vec![XmlFault { file: file(), position, element: None, message }];
     let text = decode::decode(bytes).map_err(refused)?;
     let document = shape::check(&text).and_then(|()| parse(&text)).map_err(refused)?;
-    let mut reader = Reader::new(Mode::Strict, catalogue::holders_of);
     let mut profile = Profile::default();
-    if let Some(node) = profile_element(&mut reader, document.root_element()) {
+    let root = Element::from_xml(document.root_element());
+    let mut reader = Reader::new(Mode::Strict, catalogue::holders_of);
+    if let Some(node) = profile_element(&mut reader, &root) {
         reader.attributes(node, &[]);
         reader.children(node, PROFILE, &mut profile);
     }
     let located = |fault: Fault| {
-        let is_of_element = !fault.element.is_empty();
-        let position = is_of_element.then(|| position(&document, fault.offset));
-        let element = is_of_element.then_some(fault.element);
-        XmlFault { file: file(), position, element, message: fault.message }
+        let position = fault.place.as_ref().map(|place| position(&document, place.offset));
+        XmlFault { file: file(), position, element: fault.place.map(|place| place.path), message: fault.message }
     };
     let faults: Vec<XmlFault> = reader.into_faults().into_iter().map(located).collect();
     if faults.is_empty() { Ok(profile) } else { Err(faults) }
 }
 
-/// Reads the profile that results hold (`node` is `Profile`), of any version: what is not understood is left out.
+/// Reads the profile in results (`node` is `Profile`), of any version: unknown content is skipped.
 ///
 /// # Errors
 ///
-/// The first number that is none: where, and what was expected.
-pub fn read_profile_of_results(node: Node<'_, '_>) -> Result<Profile, (Position, String)> {
+/// The first invalid number: position, and the expected form.
+pub fn read_profile_of_results(node: roxmltree::Node<'_, '_>) -> Result<Profile, (Position, String)> {
+    let root = Element::from_xml(node);
     let mut reader = Reader::new(Mode::Lenient, catalogue::holders_of);
     let mut profile = Profile { result_format: ResultFormat::Xml, ..Profile::default() };
-    reader.children(node, PROFILE, &mut profile);
+    reader.children(&root, PROFILE, &mut profile);
     match reader.into_faults().into_iter().next() {
         None => Ok(profile),
-        Some(fault) => Err((position(node.document(), fault.offset), format!("{}: {}", fault.element, fault.message))),
+        Some(Fault { place, message }) => {
+            let Place { offset, path, .. } = place.unwrap_or_default();
+            Err((position(node.document(), offset), format!("{path}: {message}")))
+        }
     }
 }
 
@@ -92,18 +89,18 @@ pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refused> {
     )
 }
 
-fn profile_element<'n, 'input>(reader: &mut Reader, root: Node<'n, 'input>) -> Option<Node<'n, 'input>> {
-    if is_named(root, "Profile") {
+fn profile_element<'n>(reader: &mut Reader<'_>, root: &'n Element) -> Option<&'n Element> {
+    if root.is_named("Profile") {
         return Some(root);
     }
-    if is_named(root, "Results") {
-        let profile = child(root, "Profile");
+    if root.is_named("Results") {
+        let profile = root.child("Profile");
         if profile.is_none() {
             reader.fault(root, "these results contain no <Profile>");
         }
         return profile;
     }
-    match root.tag_name().namespace() {
+    match &root.namespace {
         Some(namespace) => {
             reader.fault(
                 root,
@@ -115,12 +112,12 @@ fn profile_element<'n, 'input>(reader: &mut Reader, root: Node<'n, 'input>) -> O
     None
 }
 
-/// A warning for each path that the document cannot name: it would be another file's.
+/// A warning for each path that the document cannot represent: it would name another file.
 pub fn unsayable_paths(profile: &Profile) -> Vec<String> {
     paths_that(profile, |path| format!("XML cannot represent the path '{path}'; the profile contains a different path"))
 }
 
-/// What there is to say about each path that XML cannot represent, which is given in its printable form.
+/// A message for each path that XML cannot represent, made from its printable form.
 pub(crate) fn paths_that(profile: &Profile, say: impl Fn(String) -> String) -> Vec<String> {
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     let sources = |target: &Target| target.write_source.as_ref().and_then(|source| source.file.clone());

@@ -1,6 +1,6 @@
 //! The XML schema of profiles: types with a grammar of their own are written out, all others come from the rows.
 
-use super::writer::escaped;
+use crate::element::writer::escaped;
 use crate::profile::TRACING;
 use crate::setting::{Codec, Setting};
 use crate::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, PROFILE, TARGET, TIME_SPAN};
@@ -58,7 +58,7 @@ fn element<T>(setting: &Setting<T>) -> String {
     text + &inner + "      </xs:element>\n"
 }
 
-/// A type for numbers within bounds: its name, or what it is.
+/// A type for numbers within bounds: its name, or its definition.
 fn number(least: u64, most: u64) -> (&'static str, String) {
     const U32_MAX: u64 = u32::MAX as u64;
     match (least, most) {

@@ -1,10 +1,10 @@
-//! A look at a document before a tree is made of it: how deep its elements nest, and how many
-//! attributes one has. Whether it is well-formed is the parser's business.
+//! Limits on a document before it is parsed: nesting of elements, and attributes of one element. The parser checks that
+//! it is well-formed.
 
-use super::fault::{Position, Refused};
+use crate::element::fault::{Position, Refused};
 use model::limits::{PROFILE_ATTRIBUTES_MAX, PROFILE_DEPTH_MAX};
 
-/// Refuses a document that would cost the parser more than any profile does.
+/// Refuses a document that costs the parser more than any profile does.
 pub(super) fn check(text: &str) -> Result<(), Refused> {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -18,7 +18,7 @@ pub(super) fn check(text: &str) -> Result<(), Refused> {
         } else if let Some(instruction) = rest.strip_prefix("<?") {
             instruction.find("?>").map(|end| end + 4)
         } else if rest.starts_with("<!") {
-            // A document type: the parser goes no further either.
+            // A document type: the parser stops here too.
             return Ok(());
         } else {
             let tag = Tag::of(rest);
@@ -42,16 +42,16 @@ pub(super) fn check(text: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What stands between `<` and `>`.
+/// Text between `<` and `>`.
 struct Tag {
-    /// Bytes up to and with `>`; `None` if there is none.
+    /// Bytes up to and including `>`; `None` if there is none.
     length: Option<usize>,
     attributes: usize,
     is_empty_element: bool,
 }
 
 impl Tag {
-    /// The tag that `text` begins with.
+    /// The tag at the beginning of `text`.
     fn of(text: &str) -> Self {
         let mut tag = Self { length: None, attributes: 0, is_empty_element: false };
         let mut quote = None;

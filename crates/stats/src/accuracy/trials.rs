@@ -1,4 +1,4 @@
-//! How often changes within a run are found, and how often a steady run is said to have one: the figures of
+//! How often changes within a run are found, and how often a steady run is reported to have one: the figures of
 //! docs/measurement.md. `cargo test -p stats --lib accuracy::trials -- --ignored --nocapture` prints them.
 
 use super::Accuracy;

@@ -11,7 +11,7 @@ use model::result::{Measured, RunResult};
 
 /// Parts that the sections of a run are merged into, at least; up to twice as many less one, as those of its series.
 const PARTS: usize = 20;
-/// A run with fewer says nothing of its range.
+/// Minimum number of parts that show the range of a run.
 const PARTS_MIN: usize = 10;
 /// Distance of the ranges in widths of the wider one.
 const SPREADS: f64 = 3.0;
@@ -210,7 +210,7 @@ mod tests {
 
     const KINDS: [&str; 5] = ["two levels of runs", "two levels within a run", "drift", "AR(1) 10 %", "AR(1) 30 %"];
 
-    /// Of so many comparisons of equal loads with one run a side, those that find a difference, in percent.
+    /// Of this number of comparisons of equal loads with one run a side, those that find a difference, in percent.
     fn false_alarms(count: u32, kind: usize) -> f64 {
         let mut rng = Rng::new(31);
         let alarms = (0..count).filter(|_| {

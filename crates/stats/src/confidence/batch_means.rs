@@ -1,4 +1,4 @@
-//! The mean of values that depend on their neighbours, and how far it may be off.
+//! Mean of values that depend on their neighbours, and its standard error.
 //!
 //! Batch means (Law & Kelton, Simulation Modeling and Analysis, 9.5.3): neighbours are averaged until
 //! there are 20 to 39 equal batches, whose means depend on each other much less than the values do. What
@@ -10,13 +10,13 @@
 use crate::sample::{deviations, mean, standard_errors_95, student, sum_of_squares};
 use statrs::distribution::ContinuousCDF;
 
-/// Fewer values than this say nothing about their spread.
+/// Minimum number of values that show their spread.
 pub(crate) const VALUES_MIN: usize = 10;
 
 /// Batches that are aimed at: up to this many a value is a batch of its own.
 const BATCHES: usize = 20;
 
-/// A correlation nearer to 1 cannot be told from one of 1 by so few batches.
+/// A correlation closer to 1 cannot be distinguished from 1 by so few batches.
 const CORRELATION_MAX: f64 = 0.95;
 
 /// The mean of a series.
@@ -53,19 +53,19 @@ impl BatchMean {
     }
 }
 
-/// What was taken off a series before its deviations were looked at.
+/// The fit that was subtracted from a series before its deviations were computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fitted {
     Mean,
     Line,
 }
 
-/// What dependence between neighbours does to a variance.
+/// Effect of dependence between neighbours on a variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Inflation {
     pub(crate) of_variance: f64,
     pub(crate) degrees_of_freedom: f64,
-    /// The correlation is at the largest that can be seen; the true one may be larger.
+    /// The correlation is the largest that the method distinguishes; the true one may be larger.
     pub(crate) is_clipped: bool,
 }
 
@@ -83,7 +83,7 @@ impl Inflation {
             Fitted::Mean => 1.0,
             Fitted::Line => 2.0,
         };
-        // Batches that repel each other would narrow the interval: that is rather chance than insight.
+        // Batches that repel each other would narrow the interval: more likely chance than information.
         let correlation = (seen + (parameters + 4.0 * seen) / count).clamp(0.0, CORRELATION_MAX);
         let of_variance = (1.0 + correlation) / (1.0 - correlation);
         Self {
@@ -118,7 +118,7 @@ mod tests {
     /// The example of every textbook: ten values, t with 9 degrees of freedom is 2.262.
     #[test]
     fn independent_values_have_the_textbook_interval() {
-        // Alternating signs: the correlation is negative and taken for none.
+        // Alternating signs: the correlation is negative and counts as none.
         let values = [11.0, 9.0, 12.0, 8.0, 10.5, 9.5, 11.5, 8.5, 10.2, 9.8];
         let mean = BatchMean::of(&values).expect("ten values");
         let variance: f64 = values.iter().map(|value| (value - 10.0f64).powi(2)).sum::<f64>() / 9.0;
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(batches(&[1.0, 3.0]), [1.0, 3.0]);
     }
 
-    /// What is asked of an interval: it holds the true mean in 95 of 100 runs, whatever the series is like.
+    /// Requirement of an interval: it holds the true mean in 95 of 100 runs, whatever the series is like.
     #[test]
     fn intervals_of_a_minute_hold_the_truth_as_often_as_they_say() {
         for source in Source::STATIONARY {
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// 10 s hold a handful of 4 s bursts at most; all else is told as well as in a minute.
+    /// 10 s hold a handful of 4 s bursts at most; all else is found as well as in a minute.
     #[test]
     fn intervals_of_ten_seconds_hold_the_truth_but_for_long_bursts() {
         for source in [Source::INDEPENDENT, Source::AUTOREGRESSIVE_50, Source::AUTOREGRESSIVE_90] {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Without batches the interval of a correlated series would be a lie.
+    /// Without batches the interval of a correlated series would be wrong.
     #[test]
     fn a_plain_interval_of_correlated_values_does_not_hold_the_truth() {
         let source = Source::AUTOREGRESSIVE_90;

@@ -15,7 +15,7 @@ use super::spectrum;
 use crate::sample::{deviations, mean, sum_of_squares};
 use model::confidence::{Interval, Withheld};
 
-/// Fewer values than this do not tell whether they depend on each other.
+/// Minimum number of values that show if they depend on each other.
 pub(crate) const VALUES_MIN: usize = 30;
 /// Degrees of freedom that an interval needs: with fewer its width is chance.
 const DEGREES_OF_FREEDOM_MIN: f64 = 4.0;
@@ -23,11 +23,11 @@ const DEGREES_OF_FREEDOM_MIN: f64 = 4.0;
 const EFFECTIVE_MIN: f64 = 20.0;
 /// Effective values that a longer run is meant to have.
 const EFFECTIVE_AIM: f64 = 60.0;
-/// Parts of a run whose correlation tells how long values depend on each other, and how many independent ones they must be
-/// worth: an AR(1) process of a minute with a memory of 2 s has 10, one of 0.5 s has 40.
+/// Parts of a run whose correlation shows how long values depend on each other, and how many independent ones they must
+/// be worth: an AR(1) process of a minute with a memory of 2 s has 10, one of 0.5 s has 40.
 const GROUPS: usize = 120;
 const EFFECTIVE_GROUPS_MIN: f64 = 30.0;
-/// With fewer the time that values depend on each other is not seen often enough to say how long it is.
+/// Minimum number of effective values for an estimate of how long values depend on each other.
 const EFFECTIVE_TO_TELL: f64 = 5.0;
 /// No longer run is advised, in seconds.
 const MEASURE_MAX_S: f64 = 3600.0;
@@ -35,7 +35,7 @@ const MEASURE_MAX_S: f64 = 3600.0;
 /// A smaller relative deviation is that of the arithmetic.
 const ROUNDING: f64 = 1e-9;
 
-/// What a series says of the figure that it belongs to.
+/// Interval of the figure that a series belongs to, or the reason to withhold it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Estimate {
     Known(Interval),
@@ -92,8 +92,8 @@ pub(crate) fn of_mean(figure: f64, errors: &[f64], range: Interval, value_s: f64
 /// The reason to withhold intervals if values depend on each other for so long that those of 20 sections would be too
 /// narrow; `None` otherwise.
 ///
-/// Sections of a run are too few to see that by themselves: of those whose values remember the last 2 s of a minute, the
-/// ones that look independent by chance would get an interval. The correlation of [`GROUPS`] neighbours is known
+/// Sections of a run are too few to show that by themselves: of those whose values remember the last 2 s of a minute,
+/// the ones that look independent by chance would get an interval. The correlation of [`GROUPS`] neighbours is known
 /// five times as exactly.
 pub(crate) fn long_dependence(errors: &[f64], value_s: f64) -> Option<Withheld> {
     let groups: Vec<f64> = errors.chunks_exact((errors.len() / GROUPS).max(1)).map(mean).collect();
@@ -112,7 +112,7 @@ pub(crate) fn around(figure: f64, half_width: f64, range: Interval) -> Interval 
     Interval { low: clip(figure / factor), high: clip(figure * factor) }
 }
 
-/// What a run of this length with this number of effective values says.
+/// Dependence of the values in a run of this length with this number of effective values, and the length to measure.
 pub(crate) fn dependence(run_s: f64, effective: f64) -> Withheld {
     if effective < EFFECTIVE_TO_TELL {
         return Withheld { dependence_s: None, measure_s: None };
@@ -124,7 +124,7 @@ pub(crate) fn dependence(run_s: f64, effective: f64) -> Withheld {
     Withheld { dependence_s: Some(about_s), measure_s: (measure_s > run_s).then_some(measure_s) }
 }
 
-/// A length that somebody would type, not shorter.
+/// A round number of seconds that a user would type, not shorter.
 fn longer_s(seconds: f64) -> f64 {
     const STEPS: [f64; 8] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
     let power = 10f64.powf(seconds.max(1.0).log10().floor());

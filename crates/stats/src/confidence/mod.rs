@@ -1,4 +1,4 @@
-//! How far the figures of a timespan may be off.
+//! Confidence intervals of the figures of a timespan.
 
 pub(crate) mod batch_means;
 pub(crate) mod interval;

@@ -1,4 +1,4 @@
-//! Percentiles and how far they may be off.
+//! Percentiles and their confidence intervals.
 //!
 //! The interval of a percentile is the interval of the number of I/Os beyond it, turned back into latencies
 //! (Woodruff, Confidence intervals for medians and other position measures, JASA 47, 1952; Francisco & Fuller,
@@ -19,7 +19,7 @@ use model::confidence::{Interval, Withheld};
 /// Latencies by coarse bucket (`hot::buckets::coarse`): the buckets that are not empty, ascending.
 pub(crate) type Histogram = Vec<(u32, u64)>;
 
-/// Sections: fewer do not tell whether they depend on each other.
+/// Minimum number of sections that show if they depend on each other.
 pub(crate) const SECTIONS_MIN: usize = 16;
 /// Sections that are aimed at.
 pub(crate) const SECTIONS: usize = 20;

@@ -25,8 +25,8 @@ const _: () = assert!((2 * POINTS).is_multiple_of(AT_A_TIME));
 /// Longer series are averaged first; the lowest frequencies stay as they are.
 const VALUES_MAX: usize = 4096;
 
-/// By what factor the variance of the mean exceeds an estimate, if it significantly does; `None` for series too
-/// short to tell.
+/// Factor by which the variance of the mean exceeds an estimate, if it significantly does; `None` for series that are
+/// too short.
 pub(crate) fn excess_at_zero(values: &[f64], variance_of_mean: f64) -> Option<f64> {
     let values: Vec<f64> = values.chunks_exact(values.len().div_ceil(VALUES_MAX).max(1)).map(mean).collect();
     let count = values.len();

@@ -53,7 +53,7 @@ fn effective(cells: usize, correlation: f64) -> f64 {
     cells as f64 * (1.0 - correlation) / (1.0 + correlation)
 }
 
-/// What is asked of all intervals; `give_percent` is for the chance in few runs.
+/// Requirements of all intervals; `give_percent` is for the chance in few runs.
 fn study(runs: u32, cell_counts: &[usize], give_percent: f64) {
     println!("| series | cells of 100 ms | effective | interval holds the truth | withheld |\n|---|---|---|---|---|");
     let check = |name: &str, cells: usize, effective: f64, found: Shares| {

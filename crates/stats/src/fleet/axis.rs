@@ -1,6 +1,7 @@
 //! Times of several hosts on one axis: the controller's monotonic clock.
 
-use model::fleet::{ClockOffset, HostTiming};
+use model::fleet::ClockOffset;
+use model::host_timing::HostTiming;
 
 /// A host's clock beside the controller's.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +72,7 @@ impl HostAxis {
         narrow(since_ns + drifted(since_ns, self.drift_ppb))
     }
 
-    /// What is to be added to times since the start of the host's measurement for times since `start_ns` of the axis:
+    /// Offset to be added to times since the start of the host's measurement for times since `start_ns` of the axis:
     /// exact in the middle of the measurement, so that drift is least wrong at both ends.
     pub(super) fn shift_ns(&self, start_ns: i64) -> i64 {
         let middle_ns = self.elapsed_ns / 2;

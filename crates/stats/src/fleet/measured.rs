@@ -1,14 +1,14 @@
 //! The figures of all hosts together, field by field.
 
-use super::axis::HostAxis;
 use super::over_time;
+use super::part::HostPart;
 use super::window::Window;
 use super::{host_path, of_host};
 use crate::accuracy::Accuracy;
 use crate::combine::{pooled, pooled_latency};
 use crate::cpu;
-use crate::headline::{P50_PPB, P99_PPB};
 use crate::latency::{PERCENTILE_RANKS_PPB, percentiles_of, upper_edge_ns};
+use crate::ranks::{P50_PPB, P99_PPB};
 use model::confidence::FigureSteadiness;
 use model::course::{CpuCourse, SectionFigures, Series};
 use model::facts::SystemFacts;
@@ -25,45 +25,13 @@ use model::record::{
 };
 use model::result::{
     CpuUsage, DistributionUse, DistributionUser, LoadLoop, Measured, OpenLoop, RampInterval, ReductionFigures, Row,
-    SkewFigures, StreamFigures, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits, TimeSpanResult,
+    SkewFigures, StreamFigures, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits,
 };
-use model::storage_course::{DeviceCourse, DeviceStep, ShareCourse, ShareStep};
+use model::storage_course::{CacheFigures, DeviceCourse, DeviceStep, ShareCourse, ShareStep};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A host that measured a timespan.
-pub(super) struct HostPart<'a> {
-    pub(super) name: &'a str,
-    /// Online CPUs of its machine.
-    pub(super) cpu_count: usize,
-    pub(super) measured: &'a Measured,
-    pub(super) axis: HostAxis,
-    pub(super) numbers: Numbers,
-}
-
-/// Where the numbers of a host's threads and targets begin among those of all hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
-    pub(super) thread: u32,
-    pub(super) target: usize,
-}
-
-impl Numbers {
-    /// Where those of the next host begin.
-    pub(super) fn after(self, span: Option<&TimeSpan>, span_result: &TimeSpanResult) -> Self {
-        let targets = span.map_or(0, |span| span.targets.len()).max(span_result.engines.len());
-        let Some(measured) = &span_result.measured else {
-            return Self { target: self.target.saturating_add(targets), ..self };
-        };
-        let of_rows = measured.rows.iter().map(|row| row.thread.saturating_add(1)).max().unwrap_or(0);
-        let of_submissions = measured.submissions.as_ref().map_or(0, |submissions| submissions.threads.len() as u32);
-        let threads = measured.thread_count.max(of_rows).max(of_submissions);
-        let of_rows = measured.rows.iter().map(|row| row.target.saturating_add(1)).max().unwrap_or(0);
-        Self { thread: self.thread.saturating_add(threads), target: self.target.saturating_add(targets.max(of_rows)) }
-    }
-}
-
-/// The machine of a fleet: what is the same on all hosts.
+/// The machine of a fleet: the facts that are the same on all hosts.
 pub(super) fn system(hosts: &[(&str, &SystemFacts)]) -> SystemFacts {
     let Some((_, first)) = hosts.first() else { return SystemFacts::default() };
     let is_same = |of: fn(&SystemFacts) -> &str| hosts.iter().all(|(_, other)| of(other) == of(first));
@@ -96,7 +64,7 @@ pub(super) fn system(hosts: &[(&str, &SystemFacts)]) -> SystemFacts {
 ///
 /// Counts, histograms and everything that is computed from them are of all I/Os that any host measured. The rates of
 /// `total`, and everything over time, are of the window, from whose start times count; other rates are sums of the
-/// hosts' own rates. Without a window nothing is told over time.
+/// hosts' own rates. Without a window nothing is reported over time.
 pub(super) fn merge(parts: &[HostPart<'_>], window: Option<&Window>, span: Option<&TimeSpan>) -> Option<Measured> {
     let first = parts.first()?.measured;
     let all = || parts.iter().map(|part| part.measured);
@@ -117,7 +85,7 @@ pub(super) fn merge(parts: &[HostPart<'_>], window: Option<&Window>, span: Optio
     let slowest = slowest(parts, window);
     let flush_latency = if_all(parts, |measured| measured.flush_latency.as_ref());
     let commit_latency = if_all(parts, |measured| measured.commit_latency.as_ref());
-    // No field is left to a default: a new one must be thought about.
+    // No field is left to a default: the merge of a new one must be decided here.
     let merged = Measured {
         elapsed_ns: elapsed_ns.unwrap_or(0),
         is_partial: all().any(|measured| measured.is_partial),
@@ -154,11 +122,12 @@ pub(super) fn merge(parts: &[HostPart<'_>], window: Option<&Window>, span: Optio
         streams: streams(parts),
         reductions: reductions(parts),
         confidence: accuracy.confidence(),
-        // A load that varies by itself says nothing about the storage. The slowest I/Os tell of stalls of one host, whose
+        // A load that varies by itself shows nothing about the storage. The slowest I/Os show stalls of one host, whose
         // own result has them.
         steadiness: if varies || series.width_ns == 0 { FigureSteadiness::default() } else { accuracy.steadiness(&[]) },
         devices: devices(parts, window),
         shares: shares(parts, window),
+        caches: caches(parts),
         kernel_messages: kernel_messages(parts, window),
         slowest,
         series,
@@ -167,7 +136,7 @@ pub(super) fn merge(parts: &[HostPart<'_>], window: Option<&Window>, span: Optio
     Some(merged)
 }
 
-/// Lists by target or device one after the other, with what each host's entries need.
+/// Lists by target or device one after the other; `name` adapts the entries of each host.
 fn of_targets<T: Clone>(
     parts: &[HostPart<'_>],
     of: fn(&Measured) -> &Vec<T>,
@@ -251,6 +220,12 @@ fn devices(parts: &[HostPart<'_>], window: Option<&Window>) -> Vec<DeviceCourse>
     of_targets(parts, |measured| &measured.devices, name)
 }
 
+/// Each host has counters of its own.
+fn caches(parts: &[HostPart<'_>]) -> Vec<CacheFigures> {
+    let name = |of: &mut CacheFigures, part: &HostPart<'_>| of.cache = format!("{}:{}", part.name, of.cache);
+    of_targets(parts, |measured| &measured.caches, name)
+}
+
 /// A share that several hosts have mounted has the requests of each in a course of its own.
 fn shares(parts: &[HostPart<'_>], window: Option<&Window>) -> Vec<ShareCourse> {
     let name = |course: &mut ShareCourse, part: &HostPart<'_>| {
@@ -263,8 +238,8 @@ fn shares(parts: &[HostPart<'_>], window: Option<&Window>) -> Vec<ShareCourse> {
     of_targets(parts, |measured| &measured.shares, name)
 }
 
-/// Volumes and rates added up; the latency is pooled. Of parts that were measured by different clocks the rates add up,
-/// too: each is what its host did per second.
+/// Volumes and rates added up; the latency is pooled. Rates of parts that were measured by different clocks add up,
+/// too: each is per second of its host.
 fn added(parts: impl Iterator<Item = Figures> + Clone) -> Figures {
     let mut sum = Figures { latency: pooled_latency(parts.clone()), ..Figures::default() };
     for Figures { bytes, ios, bytes_per_s, iops, latency: _, iops_std_dev: _ } in parts {

@@ -3,45 +3,46 @@
 mod axis;
 mod measured;
 mod over_time;
+mod part;
 #[cfg(test)]
 mod tests;
 mod window;
 
 use crate::{headline, totals};
 use axis::{HostAxis, HostClock};
-use measured::{HostPart, Numbers};
-use model::fleet::{
-    ClockOffset, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostSeries, HostSystem, HostTimeSpan, HostTiming,
-};
+use model::ending::Ending;
+use model::fleet::{ClockOffset, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostSeries, HostSystem, HostTimeSpan};
+use model::host_timing::HostTiming;
 use model::note::Note;
 use model::profile::{OfferedRate, Profile, TimeSpan};
-use model::result::{Ending, Measured, RunResult, TimeSpanResult, Totals};
+use model::result::{Measured, RunResult, TimeSpanResult, Totals};
 use model::units::counted;
 use model::verification::VerificationFigures;
+use part::{HostPart, Numbers};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use window::Window;
 
-/// Corrupt units that a result tells.
+/// Corrupt units in a result at most.
 const CORRUPT_UNITS_MAX: usize = 100;
 
 /// Most parts of a host's series.
 const HOST_SERIES_MAX: usize = 300;
 
-/// What came of the load on one host.
+/// Outcome of the load on one host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostResult {
     /// Its name in the fleet.
     pub name: String,
     /// Its number in the load, from 0.
     pub index: usize,
-    /// What it sent.
+    /// Its result, or why it has none.
     pub outcome: HostOutcome,
     /// How its clock differs from the controller's.
     pub clock: ClockOffset,
 }
 
-/// What a host sent.
+/// Result of a host, or why it has none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostOutcome {
     /// A result, judged, and the times of its first timespan.
@@ -53,7 +54,7 @@ pub enum HostOutcome {
     },
     /// Why it has none.
     Failed(Vec<String>),
-    /// It no longer answered: what is known of it.
+    /// It no longer answered: the reason, as far as it is known.
     Lost(String),
 }
 
@@ -71,14 +72,14 @@ impl Sender<'_> {
     }
 }
 
-/// One result of the results of all hosts, which is yet to be judged.
+/// One result of the results of all hosts, which has not been judged yet.
 ///
 /// Counts and histograms are exact sums of everything that any host measured; rates, and everything over time, are
-/// those of the window in which all measured. What has a meaning on one machine only (plan, environment, facts of
-/// targets, CPUs, counters of the kernel) is left out.
+/// those of the window in which all measured. Facts that are meaningful on one machine only (plan, environment, facts
+/// of targets, CPUs, counters of the kernel) are left out.
 ///
 /// Threads are numbered through all hosts; paths, devices and messages begin with the host's name. The command line,
-/// labels and preset are those of the first host; the caller knows better.
+/// labels and preset are those of the first host; the caller replaces them.
 pub fn merge(mut hosts: Vec<HostResult>) -> RunResult {
     hosts.sort_by_key(|host| host.index);
     let senders: Vec<Sender<'_>> = hosts.iter().filter_map(sender).collect();
@@ -131,8 +132,8 @@ pub fn merge(mut hosts: Vec<HostResult>) -> RunResult {
 }
 
 /// One result of the timespans of a load, each of which the same hosts carried out as a load of its own. `all` are the
-/// profiles of all its timespans; the last ones may have no result, because none came of them. What is known of hosts is
-/// of the first timespan, except how they ended.
+/// profiles of all its timespans; the last ones may have no result, because they were not run. Facts about hosts are
+/// those of the first timespan, except how they ended.
 pub fn join(results: Vec<RunResult>, all: &[&Profile]) -> RunResult {
     let mut parts = results.into_iter();
     let Some(mut whole) = parts.next() else { return RunResult::default() };
@@ -181,7 +182,7 @@ fn sender(host: &HostResult) -> Option<Sender<'_>> {
     }
 }
 
-/// `h2: what it says`
+/// `h2: message`
 fn of_host(name: &str, line: &str) -> String {
     format!("{name}: {line}")
 }
@@ -194,7 +195,7 @@ fn host_path(name: &str, path: &Path) -> PathBuf {
     text.into()
 }
 
-/// Why hosts have no result; those that were lost are told by a rule.
+/// Why hosts have no result; those that were lost are reported by a rule.
 fn unfinished(hosts: &[HostResult]) -> Vec<String> {
     let reasons = |host: &HostResult| match &host.outcome {
         HostOutcome::Failed(reasons) => reasons.iter().map(|reason| of_host(&host.name, reason)).collect(),
@@ -262,7 +263,7 @@ fn fleet(hosts: &[HostResult], senders: &[Sender<'_>]) -> Fleet {
     told
 }
 
-/// What was asked for of all hosts: their targets one after the other.
+/// The requested load of all hosts: their targets one after the other.
 fn profile(senders: &[Sender<'_>]) -> Profile {
     let Some(first) = senders.first() else { return Profile::default() };
     let mut profile = first.result.profile.clone();

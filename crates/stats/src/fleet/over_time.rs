@@ -1,10 +1,10 @@
-//! What hosts count in equal parts of their measurements, on the common axis.
+//! Counts of hosts in equal parts of their measurements, on the common axis.
 //!
 //! A part is not divided: it counts in that part of the common axis whose place is nearest, so that counts, extremes and
 //! histograms stay exact and only its time is off, by at most half its width. Parts that some host lacks, because it
 //! began later or ended earlier, are left out.
 
-use super::measured::HostPart;
+use super::part::HostPart;
 use crate::combine::pooled;
 use crate::rate;
 use model::course::{Section, SectionFigures, Series, SeriesCounts};
@@ -98,7 +98,7 @@ pub(super) fn series(parts: &[HostPart<'_>], start_ns: i64) -> Series {
         let sum = |amounts: fn(&SeriesCounts) -> &Vec<u64>| {
             let mut sums = vec![0u64; layout.count];
             for (host, own) in own.iter().enumerate() {
-                // What one does not know, all together do not.
+                // Amounts that one host lacks are unknown for all together.
                 let Some(own) = amounts(of(own)).get(layout.range(host)) else { return Vec::new() };
                 for (sum, amount) in sums.iter_mut().zip(own) {
                     *sum = sum.saturating_add(*amount);

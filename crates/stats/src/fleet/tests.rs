@@ -41,10 +41,10 @@ struct Host {
     begins_ns: u64,
     /// By its own clock.
     elapsed_ns: u64,
-    /// What its clock is ahead of the axis when the measurement begins.
+    /// Lead of its clock over the axis when the measurement begins.
     offset_ns: i64,
     drift_ppb: i64,
-    /// By how much the offset was measured wrongly, and what that may be at most.
+    /// Error of the measured offset, and its bound.
     error_ns: i64,
     uncertainty_ns: u64,
     threads: u32,
@@ -79,7 +79,7 @@ impl Host {
         self.begins_ns + u64::try_from(i128::from(self.elapsed_ns) - drift_ns).expect("a small drift")
     }
 
-    /// I/Os at random times, so many per second on average.
+    /// I/Os at random times, this many per second on average.
     fn with_random_ios(mut self, per_s: f64, rng: &mut Rng) -> Self {
         let mut at_ns = self.begins_ns as f64;
         loop {
@@ -103,7 +103,7 @@ impl Host {
         format!("/mnt/{}.dat", self.name)
     }
 
-    /// What a run on this host makes of it.
+    /// Result of a run on this host.
     fn result(&self) -> RunResult {
         let target = Target { threads: self.threads, ..Target::new(self.path()) };
         let span = TimeSpan {

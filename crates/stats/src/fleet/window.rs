@@ -1,4 +1,4 @@
-//! The time in which all hosts measured, and what they did in it.
+//! The time in which all hosts measured, and their I/Os in it.
 
 use super::axis::HostAxis;
 use model::fleet::CommonWindow;
@@ -17,7 +17,7 @@ pub(super) struct Window {
     unsure_ios: f64,
 }
 
-/// What was completed in a window.
+/// I/Os and bytes completed in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Amounts {
     pub(super) ios: f64,
@@ -53,7 +53,7 @@ impl Window {
         Some(Self { start_ns, length_ns, uncertainty_ns, read, write, unsure_ios })
     }
 
-    /// What the result says of it.
+    /// The window in the form of results.
     pub(super) fn told(&self, planned_start_ns: Option<i64>) -> CommonWindow {
         let known = planned_start_ns.filter(|_| self.uncertainty_ns.is_some());
         let (ios, seconds) = (self.read.ios + self.write.ios, self.length_ns as f64 / 1e9);
@@ -70,8 +70,8 @@ impl Window {
     }
 }
 
-/// How many I/Os or bytes a host had completed by when: evenly within each part of its series, and in the rest after
-/// the last whole part.
+/// I/Os or bytes that a host had completed by a time: evenly within each part of its series, and in the rest after the
+/// last whole part.
 struct Course<'a> {
     width_ns: u64,
     cells: &'a [u64],
@@ -108,7 +108,7 @@ impl Course<'_> {
         Piece { before, count, length_ns, passed: if length_ns > 0 { passed_ns / length_ns as f64 } else { 0.0 } }
     }
 
-    /// How much was completed before a time.
+    /// The amount completed before a time.
     fn before(&self, at_ns: i64) -> f64 {
         let Piece { before, count, passed, .. } = self.piece(at_ns);
         before as f64 + passed * count as f64

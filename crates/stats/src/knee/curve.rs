@@ -42,7 +42,7 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// The best of all places of the peak: pooling tells how far each beginning lies from its fit on the way to the next
+/// The best of all places of the peak: pooling computes how far each beginning lies from its fit on the way to the next
 /// (Stout, "Unimodal regression via prefix isotonic regression", Computational Statistics & Data Analysis 53, 2008).
 fn with_one_peak(values: &[f64], weights: &[f64]) -> Vec<f64> {
     let points = || values.iter().copied().zip(weights.iter().copied());

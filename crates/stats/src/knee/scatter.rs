@@ -1,4 +1,4 @@
-//! How far measured points lie off a smooth curve, and points drawn anew with that scatter.
+//! Deviation of measured points from a smooth curve, and points drawn with that scatter.
 
 use super::curve::Curve;
 use crate::sample::{deviations, mean};
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 /// Relative deviations (differences of logarithms) of single runs, centred.
 ///
-/// Runs of one depth tell it best. With one run each, a point is compared with the straight line, in
-/// logarithms, through its two neighbours; the variance of that difference is 1 + w² + (1 - w)² times that
-/// of a run, which is divided out.
+/// Runs of one depth show it best. With one run each, a point is compared with the straight line, in logarithms,
+/// through its two neighbours; the variance of that difference is 1 + w² + (1 - w)² times that of a run, which is
+/// divided out.
 pub(super) fn scatter(runs: &BTreeMap<u32, Vec<f64>>) -> Vec<f64> {
     let repeated: Vec<&Vec<f64>> = runs.values().filter(|runs| runs.len() > 1).collect();
     let mut deviations: Vec<f64> = if repeated.len() * 2 >= runs.len() {

@@ -9,7 +9,7 @@ use model::profile::{Target, TimeSpan};
 
 const ASKED: u64 = 1000 << 20;
 
-/// One target, its storage, and what was counted.
+/// One target, its storage, and the counters.
 struct Case {
     environment: TargetEnvironment,
     open: OpenPlan,
@@ -65,7 +65,7 @@ impl Case {
         &mut self.span_result.kernel_counters.as_mut().expect("counted").after
     }
 
-    /// What a device counted, in both directions.
+    /// Counters of a device, in both directions.
     fn counted(mut self, name: &str, bytes: u64) -> Self {
         let around = self.span_result.kernel_counters.as_mut().expect("counted");
         around.before.devices.insert(name.to_owned(), DeviceCounters::default());
@@ -110,7 +110,7 @@ impl Case {
         ledger(&sources).expect("it was measured")
     }
 
-    /// Percent that reached storage, where the fewest were seen, and whether all below was counted.
+    /// Percent that reached storage, the level with the fewest bytes, and true if all below was counted.
     fn reached(&self) -> (Option<u64>, String, bool) {
         let ledger = self.ledger();
         let [account] = ledger.accounts.as_slice() else { panic!("one target: {ledger:?}") };
@@ -176,7 +176,7 @@ fn a_file_is_uncompressed_if_it_was_and_nothing_writes_to_it() {
         let mut facts = RegularFacts { encoded_bytes, ..RegularFacts::default() };
         file_system.clone_into(&mut facts.file_system.name);
         let kind = TargetKind::Regular(facts);
-        let facts = [(PathBuf::from("a"), TargetFacts { resolved: None, kind })].into();
+        let facts = [(PathBuf::from("a"), TargetFacts::new(kind))].into();
         let mut target = Target::new("a");
         target.write_percent = write_percent;
         let span = TimeSpan { targets: vec![target], ..TimeSpan::default() };

@@ -1,4 +1,4 @@
-//! Whether the limited figure depends on the rate at all.
+//! Check for a limited figure that does not depend on the rate.
 
 use super::{Observation, log_used, used};
 use crate::sample::{mean, student};

@@ -11,15 +11,14 @@ use statrs::distribution::ContinuousCDF;
 const CLOSE: f64 = 1.25;
 /// Points between the crossing and each of the two rates that confirm it: with rates 2 % apart the two are 12 % apart.
 const ASIDE: usize = 3;
-/// Runs at the end of a search without an answer that find out whether the rate matters at all: at these shares of the
-/// rate.
+/// Runs at the end of a search without an answer that find out if the rate matters at all: at these shares of the rate.
 const EXPLORE: usize = 6;
 const EXPLORED_SHARES: [f64; 2] = [0.6, 0.36];
-/// Points within this factor of the crossing tell where it is.
+/// Points within this factor of the crossing show where it is.
 const NEAR: f64 = 1.2;
-/// Points beyond this logarithm of what is used tell nothing of the slope.
+/// Points beyond this logarithm of the used share do not show the slope.
 const FAR: f64 = 2.5;
-/// Confirming runs at each of the two: at least, and at most before the place is looked at again.
+/// Confirming runs at each of the two: at least, and at most before the place is checked again.
 const CONFIRM_MIN: usize = 3;
 const CONFIRM_MAX: usize = 8;
 /// One-sided significance of each look at the confirming runs; there are up to six.
@@ -29,7 +28,7 @@ const PROBES_MAX: u32 = 16;
 /// Runs of a search, at most.
 pub const RUNS_MAX: u32 = 48;
 
-/// What a search does next.
+/// Next step of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// A short run at the rate of this index.
@@ -42,8 +41,8 @@ pub enum Next {
 
 /// A search among rising rates.
 ///
-/// Probes close in on the rate at which a monotone fit of what was used of the limit crosses it. Then confirming runs at
-/// a rate below and one above are pooled until both lie on their sides by more than chance (Student's t on the
+/// Probes close in on the rate at which a monotone fit of the used share of the limit crosses it. Then confirming runs
+/// at a rate below and one above are pooled until both lie on their sides by more than chance (Student's t on the
 /// logarithm, with the scatter of the runs at both rates). All runs of a point count, so that one that was disturbed is
 /// outvoted by those that follow.
 #[derive(Clone, Debug)]
@@ -71,12 +70,12 @@ enum Side {
 }
 
 impl<'a> Search<'a> {
-    /// Among these rates, which ascend and are within what the target can do; at least one.
+    /// A search among these rates, which ascend and are within the capacity of the target; at least one.
     pub fn new(rates: &'a [f64]) -> Self {
         Self { rates, observations: Vec::new(), pair: None }
     }
 
-    /// A run was made.
+    /// Adds a run that was made.
     pub fn observe(&mut self, observation: Observation) {
         if let (true, Some(pair)) = (observation.is_confirming, &mut self.pair) {
             pair.runs.0 += usize::from(pair.holds == Some(observation.point));
@@ -85,7 +84,7 @@ impl<'a> Search<'a> {
         self.observations.push(observation);
     }
 
-    /// What is due.
+    /// The next run, or the end of the search.
     pub fn due(&mut self) -> Next {
         if self.observations.len() as u32 >= RUNS_MAX {
             return self.end(false);
@@ -141,7 +140,7 @@ impl<'a> Search<'a> {
                 return None;
             }
         }
-        // Whichever has fewer; by turns the order of the two is turned round, so that slow changes cancel out.
+        // The one with fewer runs; the order of the two alternates, so that slow changes cancel out.
         let runs = pair.runs;
         let first = match (pair.holds, pair.fails) {
             (Some(holds), Some(fails)) => {
@@ -177,7 +176,7 @@ impl<'a> Search<'a> {
         Pair { holds, fails, runs: (0, 0) }
     }
 
-    /// All runs of each point that was tried: its index, what they used of the limit, and their weight.
+    /// All runs of each point that was tried: its index, their used share of the limit, and their weight.
     fn pooled(&self) -> Vec<(usize, f64, f64)> {
         let mut points: Vec<usize> = self.observations.iter().map(|run| run.point).collect();
         points.sort_unstable();
@@ -290,8 +289,8 @@ impl<'a> Search<'a> {
 /// Runs vary at least this much.
 const SCATTER_MIN: f64 = 0.02;
 enum Place {
-    /// Too little is known: this point says most.
+    /// Too little is known: this point adds most.
     Probe(usize),
-    /// So many rates hold.
+    /// Number of the rates that hold.
     At(usize),
 }

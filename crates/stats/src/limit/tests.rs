@@ -13,7 +13,7 @@ const CONFIRM_S: f64 = 30.0;
 /// I/Os outstanding at most.
 const DEPTH: usize = 64;
 
-/// A first-come-first-served queue with Poisson arrivals and the 99th percentile that its response times may have.
+/// A first-come-first-served queue with Poisson arrivals and the limit of the 99th percentile of its response times.
 #[derive(Clone, Debug)]
 struct Law {
     name: &'static str,
@@ -57,7 +57,7 @@ fn laws() -> [Law; 4] {
     ]
 }
 
-/// A law at work: what lasts from one run to the next.
+/// A law at work: the state that lasts from one run to the next.
 struct Machine<'a> {
     law: &'a Law,
     rng: Rng,
@@ -139,7 +139,7 @@ fn rates() -> Vec<f64> {
     rates
 }
 
-/// The answer of a search whose runs give `sample`, by rate and whether they confirm, and how many there were.
+/// The answer of a search whose runs give `sample`, by rate and by true for confirming ones, and the number of runs.
 fn searched(rates: &[f64], mut sample: impl FnMut(f64, bool) -> LimitSample) -> (LimitFound, usize) {
     let mut search = Search::new(rates);
     let mut runs = 0;
@@ -270,7 +270,7 @@ fn mixed_runs_near_the_limit_alone_are_no_noise() {
     }
 }
 
-/// Whatever a run says, a search ends, and at rates that it has.
+/// Whatever the result of a run, a search ends, and at rates that it has.
 #[test]
 fn all_and_none_can_be_the_answer() {
     let rates: Vec<f64> = (0..60).map(|index| 100.0 * 1.02f64.powi(index)).collect();

@@ -20,7 +20,7 @@ pub struct LatencyHeat {
     pub cells: Vec<HeatCell>,
 }
 
-/// One cell.
+/// I/Os in one column and row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeatCell {
     /// Its column.

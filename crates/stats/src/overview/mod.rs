@@ -1,4 +1,4 @@
-//! A measurement in few enough numbers to look at: what charts are made of.
+//! A measurement in a small number of values: the data of charts.
 
 mod density;
 mod heat;

@@ -1,20 +1,20 @@
-//! Whether the order of runs says something of their figures.
+//! Effects of the order of runs: trend and dependence of neighbours.
 
 use super::SHARE_MIN;
 use crate::sample::{deviations, sum_of_squares};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Minimum number of runs to tell a trend.
+/// Minimum number of runs for a trend.
 const TREND_RUNS_MIN: usize = 6;
 /// Chance that runs in a random order seem to have a trend.
 const TREND_SIGNIFICANCE: f64 = 0.01;
 /// Runs up to which the exact law of the number of pairs in order is used.
 const EXACT_RUNS_MAX: usize = 40;
-/// Minimum number of runs to tell that neighbours are alike.
+/// Minimum number of runs for dependence of neighbours.
 const DEPENDENCE_RUNS_MIN: usize = 10;
 /// Chance that independent runs seem alike.
 const DEPENDENCE_SIGNIFICANCE: f64 = 0.01;
-/// A correlation nearer to 1 cannot be told from one of 1.
+/// A correlation closer to 1 cannot be distinguished from 1.
 const CORRELATION_MAX: f64 = 0.95;
 
 /// Runs that get faster or slower, one after the other.
@@ -31,7 +31,7 @@ pub struct Trend {
 /// Runs of which neighbours are alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dependence {
-    /// The von Neumann ratio of the runs' ranks: 2 where the order says nothing, less where neighbours are alike.
+    /// The von Neumann ratio of the runs' ranks: 2 where the order has no effect, less where neighbours are alike.
     pub ratio: f64,
     /// As many independent runs would know the mean as well.
     pub independent_runs: f64,
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(dependence(&[3.0; 20]), None);
     }
 
-    /// What a plain interval holds in 70 of 100 series, the corrected one holds more often.
+    /// A plain interval holds the median in 70 of 100 series, the corrected one more often.
     #[test]
     fn the_interval_of_dependent_runs_is_wider_and_holds_more_often() {
         let holds = |rng: &mut Rng, is_corrected: bool| {

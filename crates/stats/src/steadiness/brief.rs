@@ -18,7 +18,7 @@ const GAP_MAX: usize = 2;
 /// With more such parts than these in one direction, they are the nature of the load.
 const PARTS_MAX: usize = 3;
 
-/// What most cells of a series are like.
+/// Level of most cells of a series, and the distance from it at which a cell is unlike them.
 pub(super) struct Usual {
     pub(super) median: f64,
     distance_min: f64,

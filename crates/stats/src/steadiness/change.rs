@@ -13,7 +13,7 @@ const PLACES: f64 = 20.0;
 pub(super) struct Cut {
     /// Of the run.
     pub(super) share: f64,
-    /// What cutting it off does to the mean, as a share of it.
+    /// Change of the mean if it is cut off, as a share of it.
     pub(super) shift: f64,
     /// How far its mean lies from that of the rest, as a share of the whole mean.
     pub(super) step: f64,
@@ -44,10 +44,10 @@ pub(super) fn at_the_beginning(values: &[f64]) -> Option<Cut> {
     (two_sided_chance(standard_errors, degrees_of_freedom) < SIGNIFICANCE_EACH / PLACES).then_some(cut)
 }
 
-/// How many values to leave out at the beginning so that the mean of the rest is known best: the marginal
-/// standard error rule on batches of five (White, An effective truncation heuristic for bias reduction in
-/// simulation output, Simulation 69, 1997; White, Cobb & Spratt, WSC 2000). Never more than half: a minimum
-/// behind it says that the run was too short to tell.
+/// Number of values to leave out at the beginning so that the mean of the rest is known best: the marginal standard
+/// error rule on batches of five (White, An effective truncation heuristic for bias reduction in simulation output,
+/// Simulation 69, 1997; White, Cobb & Spratt, WSC 2000). Never more than half: a minimum behind it means that the run
+/// was too short.
 fn mser(values: &[f64]) -> usize {
     // Around the mean, so that the difference of sums loses no digits.
     let offset = mean(values);

@@ -8,18 +8,18 @@ use model::change::Level;
 
 /// A step is large from here on: its share of the mean of the whole run.
 const STEP_MIN: f64 = 0.10;
-/// Levels that are looked for at most: more are no levels but the nature of the load.
+/// Levels that are sought at most: more are no levels but the nature of the load.
 const LEVELS_MAX: usize = 4;
 /// A step is clear if it is this many standard deviations of the level that scatters most: bursts that come and go
 /// differ by less.
 const CLEAR: f64 = 3.0;
 /// A level is flat if the line through it changes by at most this share of the smallest step.
 const FLAT: f64 = 0.5;
-/// Values that are looked at at most; neighbours are averaged until there are so few.
+/// Values that are used at most; neighbours are averaged until there are so few.
 const VALUES_MAX: usize = 600;
 /// The best of many cuts looks more significant than one that was fixed beforehand (Bonferroni; as for a beginning).
 const PLACES: f64 = 20.0;
-/// Penalties are halved so often, from the scatter of the whole series on.
+/// Number of times that penalties are halved, from the scatter of the whole series on.
 const PENALTIES: i32 = 12;
 
 /// The levels of a series, at least two; `None` if it has no such parts.

@@ -1,8 +1,8 @@
-//! Whether a run was the same from its start to its end.
+//! Steadiness of a run from its start to its end.
 //!
-//! Unsteady is what is both large and significant: some difference is in every series, and a plain test of
-//! its slope calls half of all series with dependent neighbours uneven (see the tests). So every test here
-//! takes its error from batch means, with what is left of dependence on top.
+//! A change counts if it is both large and significant: some difference is in every series, and a plain test of its
+//! slope finds half of all series with dependent neighbours uneven (see the tests). So every test here takes its error
+//! from batch means, with the remaining dependence on top.
 
 mod brief;
 mod change;
@@ -21,7 +21,7 @@ use model::confidence::Steadiness;
 use model::record::SlowIo;
 use std::ops::Range;
 
-/// Half a minute in cells of 100 ms: a shorter run may hold a single burst, which no test can tell from a
+/// Half a minute in cells of 100 ms: a shorter run may hold a single burst, which no test can distinguish from a
 /// change.
 const CELLS_MIN: usize = 300;
 
@@ -76,7 +76,7 @@ pub(crate) fn brief_changes(ios: &[f64], cell_ns: u64) -> Vec<(Range<usize>, Bri
     if ios.len() < CELLS_MIN { Vec::new() } else { brief::changes(ios, cell_ns) }
 }
 
-/// What is looked at for [periodic stalls](PeriodicStalls).
+/// Data that [periodic stalls](PeriodicStalls) are sought in.
 pub(crate) struct StallSources<'a> {
     /// I/Os of each cell.
     pub(crate) ios: &'a [f64],
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Why the plain test will not do: at 5 % it should raise 5 alarms in 100.
+    /// Why the plain test does not suffice: at 5 % it should raise 5 alarms in 100.
     #[test]
     fn a_plain_test_of_the_slope_raises_alarms_on_half_of_what_is_steady() {
         let alarms = coverage_percent(400, |rng| {

@@ -20,7 +20,7 @@ const LONGER_SHARE: f64 = 0.35;
 /// How much of the usual rate is left in the deepest part of the mean period, at most: half of the part is stalled, and
 /// a tenth is for noise.
 const DIP_MAX: f64 = 0.6;
-/// A part of the mean period is usual if it is so far up from the lowest to the highest.
+/// A part of the mean period is usual if it is this far up from the lowest to the highest.
 const USUAL_MIN: f64 = 0.75;
 /// Parts of the mean period at most.
 const PARTS_MAX: usize = 64;

@@ -19,13 +19,13 @@ const GAP_VARIATION_MAX: f64 = 0.15;
 const SLOW_STALLS_MIN: usize = 16;
 /// A slow I/O is a stall if it took this many times the mean ...
 const SLOW_FACTOR: f64 = 3.0;
-/// ... and so long.
+/// ... and this long.
 const STALL_MIN_NS: f64 = 2e6;
-/// The shortest period that is looked for in slow I/Os.
+/// The shortest period that is sought in slow I/Os.
 const PERIOD_MIN_NS: f64 = 20e6;
-/// Frequencies that are looked at at most: in a long run short periods are not looked for.
+/// Most frequencies that are tested: in a long run short periods are not sought.
 const FREQUENCIES_MAX: f64 = 50_000.0;
-/// Slow I/Os that are looked at at most, the slowest.
+/// Most slow I/Os that are used, the slowest.
 const SLOW_MAX: usize = 200;
 /// The longest, as a share of the measurement.
 const PERIOD_MAX_SHARE: f64 = 1.0 / 16.0;

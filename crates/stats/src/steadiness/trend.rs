@@ -29,7 +29,7 @@ impl Fit {
         Self::of(values, &(0..values.len()).map(|place| (-(place as f64 + 0.5) / constant).exp()).collect::<Vec<_>>())
     }
 
-    /// One step, after so many values.
+    /// One step, after this number of values.
     fn step(values: &[f64], place: usize) -> Self {
         let shape: Vec<f64> = (0..values.len()).map(|index| f64::from(u8::from(index < place))).collect();
         Self::of(values, &shape)

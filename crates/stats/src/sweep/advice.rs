@@ -15,11 +15,11 @@ pub struct Compared {
     pub has_latency: bool,
 }
 
-/// What points are compared by.
+/// The figures that points are compared by.
 #[derive(Clone, Copy)]
 pub(super) struct Scale(Compared);
 
-/// What makes one point better than another.
+/// The figures of a point that decide if it is better than another.
 #[derive(Clone, Copy, Debug)]
 struct Merit {
     throughput: f64,
@@ -30,7 +30,7 @@ struct Merit {
 
 impl Scale {
     /// The mean latency where all points have it, else none; throughput in bytes where blocks are large or their sizes
-    /// differ. Advice and headlines speak of the same figures.
+    /// differ. Advice and headlines use the same figures.
     pub(super) fn of(sweep: &Sweep, points: &[usize]) -> Self {
         let mut known = points.iter().filter_map(|point| figures(sweep, *point));
         let has_latency = known.all(|figures| figures.mean_ns.is_some());
@@ -122,7 +122,7 @@ pub fn unbeaten(sweep: &Sweep, point: usize, points: &[usize]) -> usize {
     better.min_by(|(_, a), (_, b)| a.throughput.total_cmp(&b.throughput)).map_or(point, |(other, _)| *other)
 }
 
-/// True if every run that stands for these points has a warning, so that no interval says how sure they are.
+/// True if every run that stands for these points has a warning, so that no interval shows how sure they are.
 pub fn is_doubtful(sweep: &Sweep, points: &[usize]) -> bool {
     crate::repeats::is_doubtful(points.iter().flat_map(|point| runs(sweep, *point)).filter_map(Visit::headline))
 }
@@ -134,7 +134,7 @@ pub fn above_plateau(sweep: &Sweep, points: &[usize], plateau: f64, of: fn(&Head
     known.max_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, highest)| *highest > plateau)
 }
 
-/// Options that make the load: another value asks another question, so none is better than another.
+/// Options that define the load: another value is another question, so none is better than another.
 const LOAD: [&str; 21] = [
     Setting::PATTERN,
     "w",
@@ -174,7 +174,7 @@ pub fn loads(sweep: &Sweep) -> Vec<Vec<usize>> {
     loads
 }
 
-/// Varied options that make the load.
+/// Varied options that define the load.
 pub fn varied_load(sweep: &Sweep) -> Vec<&str> {
     let first = sweep.points.first().map_or(&[][..], |point| &point.settings[..]);
     let varies = |name: &str| {

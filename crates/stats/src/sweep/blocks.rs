@@ -7,7 +7,7 @@ use model::headline::Headline;
 use model::sweep::{BlockKnee, BlockSeries, Saturation, Setting, Sweep, Visit};
 use std::collections::BTreeMap;
 
-/// The option.
+/// Option of the block size.
 const BLOCK: &str = "b";
 /// Smallest unit of a block size.
 const SECTOR_BYTES: f64 = 512.0;

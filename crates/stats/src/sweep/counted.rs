@@ -7,7 +7,7 @@ use model::sweep::{Purpose, Sweep, Visit};
 /// The runs by which points are compared: those of one length only. A probe of a few seconds and a run of minutes measure
 /// different states of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
+pub enum CountedRuns {
     /// Runs that every point has: of the full length, or probes (`--probe`).
     First,
     /// Runs of the length of `--confirm`, which follow probes.
@@ -17,27 +17,26 @@ pub enum Basis {
 /// Findings of a run that other users of the machine caused: a repeat may be without them.
 const DISTURBANCES: [&str; 2] = ["other-io", "cpu-contention"];
 
-/// True if something else than the load decided the figures of a run: its result is INVALID, or others used the CPUs or the
-/// device.
+/// True if the load did not decide the figures of a run: its result is INVALID, or others used the CPUs or the device.
 pub(super) fn is_disturbed(figures: &Headline) -> bool {
     figures.severity >= Some(Severity::Invalid)
         || figures.warnings.iter().any(|name| DISTURBANCES.contains(&name.as_str()))
 }
 
 /// Confirmed runs if all points with figures have them, else those that every point has.
-pub fn basis(sweep: &Sweep, points: &[usize]) -> Basis {
+pub fn basis(sweep: &Sweep, points: &[usize]) -> CountedRuns {
     let mut measured = points.iter().filter(|point| !runs(sweep, **point).is_empty()).peekable();
     if measured.peek().is_some() && measured.all(|point| is_confirmed(sweep, *point)) {
-        Basis::Confirmed
+        CountedRuns::Confirmed
     } else {
-        Basis::First
+        CountedRuns::First
     }
 }
 
 /// The runs of a point with figures on one basis. Disturbed ones do not count if the point was measured again without
 /// disturbance.
-pub fn runs_on(sweep: &Sweep, point: usize, basis: Basis) -> Vec<&Visit> {
-    let is_of_basis = |visit: &&Visit| (visit.purpose == Purpose::Confirm) == (basis == Basis::Confirmed);
+pub fn runs_on(sweep: &Sweep, point: usize, basis: CountedRuns) -> Vec<&Visit> {
+    let is_of_basis = |visit: &&Visit| (visit.purpose == Purpose::Confirm) == (basis == CountedRuns::Confirmed);
     let of_point = sweep.visits.iter().filter(|visit| visit.point == point && visit.is_of_point());
     let all: Vec<&Visit> = of_point.filter(is_of_basis).filter(|visit| visit.headline().is_some()).collect();
     let is_sound = |visit: &&Visit| !visit.headline().is_some_and(is_disturbed);
@@ -49,16 +48,16 @@ pub fn runs_on(sweep: &Sweep, point: usize, basis: Basis) -> Vec<&Visit> {
 
 /// True if a point was measured again at the length of `--confirm`.
 pub(super) fn is_confirmed(sweep: &Sweep, point: usize) -> bool {
-    !runs_on(sweep, point, Basis::Confirmed).is_empty()
+    !runs_on(sweep, point, CountedRuns::Confirmed).is_empty()
 }
 
 /// The runs that represent a point in tables: confirmed ones if it has any.
 pub fn runs(sweep: &Sweep, point: usize) -> Vec<&Visit> {
-    runs_on(sweep, point, if is_confirmed(sweep, point) { Basis::Confirmed } else { Basis::First })
+    runs_on(sweep, point, if is_confirmed(sweep, point) { CountedRuns::Confirmed } else { CountedRuns::First })
 }
 
 /// The figures of a point on one basis: those of the median run by I/Os per second.
-pub fn figures_on(sweep: &Sweep, point: usize, basis: Basis) -> Option<&Headline> {
+pub fn figures_on(sweep: &Sweep, point: usize, basis: CountedRuns) -> Option<&Headline> {
     median(runs_on(sweep, point, basis)).and_then(Visit::headline)
 }
 

@@ -1,4 +1,4 @@
-//! What runs say together.
+//! Combined results of runs.
 
 #![allow(clippy::float_cmp, reason = "the figures compared are copied, not computed")]
 
@@ -127,7 +127,7 @@ fn advice_is_never_beaten_by_a_row_of_its_own_table() {
     for _ in 0..1000 {
         let table = random_table(&mut rng);
         let row = |point: usize| figures(&table, point).unwrap();
-        // The percentile, which may rank points in another order, does not count: advice speaks of the mean.
+        // The percentile, which may rank points in another order, does not count: advice is about the mean.
         let latency = |row: &Headline| row.mean_ns.unwrap();
         let is_beaten = |point: usize| {
             let mine = row(point);

@@ -1,6 +1,7 @@
-//! Instructions of eBPF, as the kernel takes them (`linux/bpf_common.h`, `linux/bpf.h`; RFC 9669).
+//! Instructions of eBPF, in the kernel's encoding (`linux/bpf_common.h`, `linux/bpf.h`; RFC 9669).
 
-/// The registers: `R0` holds results, `R1` to `R5` are arguments, `R6` to `R9` outlive calls, `R10` is the frame.
+/// The registers: `R0` holds results, `R1` to `R5` are arguments, `R6` to `R9` are preserved over calls, `R10` is the
+/// frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Register {
     R0,
@@ -16,7 +17,7 @@ pub enum Register {
     R10,
 }
 
-/// How many bytes are loaded or stored.
+/// Number of bytes loaded or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// One.
@@ -37,7 +38,7 @@ impl Width {
     }
 }
 
-/// What is done with two values of 64 bits.
+/// Operation on two values of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Add,
@@ -123,17 +124,17 @@ impl Instruction {
         Self::new(0x63 | width.code(), destination, source as u8, offset, 0)
     }
 
-    /// `*(destination + offset) += source`, of eight bytes and at once.
+    /// `*(destination + offset) += source`, eight bytes, atomically.
     pub const fn add_in_memory(destination: Register, offset: i16, source: Register) -> Self {
         Self::new(0xdb, destination, source as u8, offset, 0)
     }
 
-    /// Passes over `count` instructions if `register == constant`.
+    /// Skips `count` instructions if `register == constant`.
     pub const fn skip_if_equal(register: Register, constant: i32, count: i16) -> Self {
         Self::new(0x15, register, 0, count, constant)
     }
 
-    /// Passes over `count` instructions if `register != constant`.
+    /// Skips `count` instructions if `register != constant`.
     pub const fn skip_if_different(register: Register, constant: i32, count: i16) -> Self {
         Self::new(0x55, register, 0, count, constant)
     }
@@ -143,7 +144,7 @@ impl Instruction {
         Self::new(0x85, Register::R0, 0, 0, function as i32)
     }
 
-    /// As the kernel reads it.
+    /// The kernel's encoding.
     pub(super) fn encoded(&self) -> u64 {
         let mut bytes = [0; 8];
         bytes[0] = self.code;
@@ -177,7 +178,7 @@ mod tests {
     #[test]
     #[cfg(target_endian = "little")]
     fn instructions_are_what_a_disassembler_reads() {
-        // As llvm-objdump shows them.
+        // As disassembled by llvm-objdump.
         for (instruction, bytes) in [
             (Instruction::move_register(Register::R6, Register::R1), [0xbf, 0x16, 0, 0, 0, 0, 0, 0]),
             (Instruction::load(Width::Word, Register::R1, Register::R6, 8), [0x61, 0x61, 8, 0, 0, 0, 0, 0]),

@@ -1,5 +1,4 @@
-//! Locks belong to open files, so two events in one process are to each other what two processes
-//! are.
+//! Locks belong to open files, so two events in one process behave like those of two processes.
 
 use super::*;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -16,7 +15,7 @@ fn files(place: &TempDir) -> Vec<std::path::PathBuf> {
     entries.map(|entry| entry.expect("an entry").path()).collect()
 }
 
-/// What a killed process leaves behind: the file, set, with nobody's lock on it.
+/// Leftovers of a killed process: the file, set, without a lock.
 fn leave_behind(place: &TempDir, name: &[u8]) -> std::path::PathBuf {
     let path = place.path().join("events").join(file_name(name));
     std::fs::write(&path, [&[1, 0, 0, 0], name].concat()).expect("written");

@@ -15,7 +15,7 @@ const SERVICE_NS: f64 = 100_000.0;
 
 struct Queue {
     rng: Rng,
-    /// Standard deviation of a run's response time, as a share of it, about.
+    /// Standard deviation of a run's response time, relative to it, approximately.
     noise: f64,
     runs: u32,
     fails: bool,
@@ -164,7 +164,7 @@ fn a_limit_that_no_rate_keeps_is_told() {
     assert!(rate(&sweep, found.fails) < 10.0);
 }
 
-/// A percentile of a few I/Os is no percentile: runs are as long as it takes, or there are none.
+/// A percentile of a few I/Os is meaningless: runs are as long as necessary, or there are none.
 #[test]
 fn runs_are_long_enough_for_the_percentile_or_the_search_is_refused() {
     let (mut design, mut sweep) = design(200_000.0);

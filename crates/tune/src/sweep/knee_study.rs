@@ -1,5 +1,5 @@
-//! How near to the truth the knee of a sweep is: k servers with exponential service times in a closed loop are busy from
-//! depth k on. Virtual time, fixed seeds.
+//! Error of the knee of a sweep: k servers with exponential service times in a closed loop are saturated from depth k
+//! on. Virtual time, fixed seeds.
 
 use super::tests::{Notebook, design, empty};
 use super::*;
@@ -11,7 +11,7 @@ use model::sweep::Saturation;
 const SWEEPS: u64 = 50;
 const SERVICE_NS: f64 = 1e6;
 const MEASURED_NS: f64 = 1e9;
-/// Runs of the same load differ by so much.
+/// Relative standard deviation of runs of the same load.
 const NOISE: f64 = 0.02;
 
 struct Servers {
@@ -24,7 +24,7 @@ impl Servers {
         -((self.rng.below(1 << 53) + 1) as f64 / (1_u64 << 53) as f64).ln()
     }
 
-    /// The sum of twelve is nearly normal.
+    /// The sum of twelve uniform numbers is nearly normal.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.rng.below(1 << 32) as f64 / (1_u64 << 32) as f64).sum::<f64>() - 6.0
     }

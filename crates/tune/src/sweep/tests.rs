@@ -10,7 +10,7 @@ use model::result::{LoadLoop, Measured, StreamFigures, TimeSpanResult};
 use model::sweep::{Order, Point, Saturation, Setting};
 use model::verdict::Verdict;
 
-/// Answers by formula; the n-th run may go wrong.
+/// Results by formula; the n-th run may fail or be disturbed.
 #[derive(Default)]
 struct Formula {
     prepared: Vec<String>,
@@ -184,7 +184,7 @@ fn a_disturbed_point_is_run_twice_more_and_its_neighbours_are_not() {
     let (found, ..) = run(&design(24), &mut runner);
     assert_eq!(runner.runs[24..], [(10, 60), (10, 60)]);
     assert!(stats::sweep::figures(&found, 9).unwrap().warnings.is_empty(), "the disturbed run no longer counts");
-    // Repeats of one load are what they are.
+    // Repeats of one load are not run again.
     let mut runner = Formula { disturbed_at: Some(1), ..Formula::default() };
     run(&Design { runs: 3, ..design(1) }, &mut runner);
     assert_eq!(runner.runs.len(), 3);
@@ -261,7 +261,7 @@ fn pairs_end_when_they_are_decided_and_say_what_they_know_when_interrupted() {
     let answer = found.ab.expect("an answer");
     assert_eq!((ending, found.visits.len(), answer.pairs), (Ending::Complete, 12, 6));
     assert!(answer.is_decided() && (answer.figures[0].percent - 100.0).abs() < 1e-6, "{answer:?}");
-    // One run in half the speed leaves the difference open at the first look.
+    // One run at half the speed leaves the difference undecided at the first test.
     let mut runner = Formula { halved_at: Some(3), interrupted_at: Some(15), ..Formula::default() };
     let (found, ending, _) = run(&Design { points: vec![design.points[1].clone(); 2], ..design }, &mut runner);
     let answer = found.ab.expect("what is known so far");
@@ -283,7 +283,7 @@ fn streams_run_alone_then_together_over_targets_that_are_made_once() {
     let mut runner = Formula { interrupted_at: Some(4), ..Formula::default() };
     let (mut found, ending, _) = run(&design, &mut runner);
     assert_eq!((ending, runner.seeds.clone()), (Ending::Interrupted, vec![7, 7, 7, 8, 8]));
-    // The targets of all together were prepared, which begin with a.dat, and none after them.
+    // The targets of all streams together were prepared, which begin with a.dat, and none after them.
     assert_eq!(runner.prepared, ["a.dat"]);
     let answer = found.interference.clone().expect("what is known so far");
     assert_eq!(answer.rounds, 1);

@@ -1,19 +1,19 @@
-//! Commands of several loads, and those that read or write more files than their targets.
+//! Commands of several loads, and those that read or write files other than their targets.
 
 use super::{Command, Load, amounts, destroy, permissions, target, targets};
 use crate::torment::random::Random;
 use crate::torment::stack::Stack;
 
-/// Files that a run with --journal makes in its folder.
+/// Files that a run with --journal creates in its directory.
 const JOURNAL: [&str; 5] = ["map", "map.new", "run", "log.0", "log.1"];
-/// Files that `verify --cycles` makes in the folder of a cycle.
+/// Files that `verify --cycles` creates in the directory of a cycle.
 const CYCLE: [&str; 7] = ["map", "map.new", "run", "log.0", "log.1", "load.txt", "verify.json"];
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// Somebody's data, or a link to it, where a command wants to have a file of its own.
+/// Puts other people's data, or a link to it, where a command would create a file.
 fn plant(stack: &mut Stack, random: &mut Random, name: &str) {
     let file = random.pick(&stack.files()).cloned().unwrap_or_else(|| "missing".to_owned());
     let line = match random.below(5) {
@@ -26,7 +26,7 @@ fn plant(stack: &mut Stack, random: &mut Random, name: &str) {
     stack.shell(&line);
 }
 
-/// What is below a folder that diskspd has just filled is its own.
+/// Records the files below a directory just filled by diskspd as its own.
 fn own_results(stack: &mut Stack, folder: &str) -> Vec<String> {
     let below = |name: &String| std::path::Path::new(name).parent().is_some_and(|parent| parent.ends_with(folder));
     let files: Vec<String> = stack.files().into_iter().filter(below).collect();
@@ -35,7 +35,7 @@ fn own_results(stack: &mut Stack, folder: &str) -> Vec<String> {
     files
 }
 
-/// `ab`: each side with options and permissions of its own.
+/// `ab`: each side with its own options and permissions.
 pub(super) fn pairs(stack: &mut Stack, random: &mut Random) -> Command {
     let mut command = Command { statuses: &[4, 6], ..Command::default() };
     let mut base = targets(stack, random);
@@ -71,9 +71,9 @@ pub(super) fn pairs(stack: &mut Stack, random: &mut Random) -> Command {
     command
 }
 
-/// A series that was stopped, after which something may have been changed, and which is continued.
+/// A series that was stopped, possibly changed, and continued.
 pub(super) fn resumed_series(stack: &mut Stack, random: &mut Random) -> Command {
-    // Most loads of somebody's files are refused, and then there is nothing to continue.
+    // Most loads on other people's files are refused, and then there is nothing to continue.
     let mut load = if random.percent(50) {
         Load { targets: vec![stack.new_name("f")], ..Load::default() }
     } else {
@@ -131,7 +131,7 @@ pub(super) fn resumed_series(stack: &mut Stack, random: &mut Random) -> Command 
         destroy(&mut load, &mut command.words, stack, random);
     }
     load.destroyed.retain(|name| saved.contains(name));
-    // What was typed for it allows the load of a stranger to write.
+    // Typed permissions also apply to the load of another user.
     load.is_unconfirmed &= !may_overwrite && load.destroyed.is_empty();
     load.overwrites &= may_overwrite;
     command.loads.push(load);
@@ -139,7 +139,7 @@ pub(super) fn resumed_series(stack: &mut Stack, random: &mut Random) -> Command 
     command
 }
 
-/// What may have happened to the files of a series and to its targets since it was stopped.
+/// Possible changes to the files of a series and to its targets since it was stopped.
 fn disturb_series(stack: &mut Stack, random: &mut Random, folder: &str, kind: &str, load: &Load) {
     for name in [format!("{folder}/table.csv"), format!("{folder}/{kind}.json")] {
         if random.percent(15) {
@@ -162,11 +162,11 @@ fn change(stack: &mut Stack, name: &str, line: &str) {
     stack.shell(line);
 }
 
-/// Loads at the same time, each with options and perhaps targets of its own.
+/// Simultaneous loads, each with its own options and possibly its own targets.
 pub(super) fn streams(stack: &mut Stack, random: &mut Random) -> Command {
     let mut command = Command::default();
     let mut all = targets(stack, random);
-    // Of those streams that have none of their own.
+    // Used by streams without targets.
     let common = all.targets.clone();
     let mut is_common_used = false;
     let mut loads = Vec::new();
@@ -206,7 +206,7 @@ pub(super) fn streams(stack: &mut Stack, random: &mut Random) -> Command {
     command
 }
 
-/// `--append`: a file for each thread, whose names may be those of others.
+/// `--append`: a file for each thread, whose names may be in use.
 pub(super) fn appending(stack: &mut Stack, random: &mut Random) -> Command {
     let mut command = Command::default();
     let size = random.word(&["--append=64K", "--append=64K,preallocate", "--append=32K,recycle"]);
@@ -242,7 +242,7 @@ pub(super) fn appending(stack: &mut Stack, random: &mut Random) -> Command {
     command
 }
 
-/// `diskspd run`: a load in a file, whose permissions are typed.
+/// `diskspd run`: a load in a file, with typed permissions.
 pub(super) fn job(stack: &mut Stack, random: &mut Random) -> Command {
     let mut command = Command::default();
     let mut all = targets(stack, random);
@@ -290,7 +290,7 @@ pub(super) fn job(stack: &mut Stack, random: &mut Random) -> Command {
     command
 }
 
-/// A folder for the files of a journal, some of whose names are taken.
+/// A directory for the files of a journal, with some of the names in use.
 fn journal_folder(stack: &mut Stack, random: &mut Random, names: &[&str]) -> String {
     let folder = stack.new_name("journal");
     let elsewhere = random.pick(&stack.folders()).cloned();
@@ -306,13 +306,13 @@ fn journal_folder(stack: &mut Stack, random: &mut Random, names: &[&str]) -> Str
     folder
 }
 
-/// `--verify --journal`: maps and logs in a folder.
+/// `--verify --journal`: maps and logs in a directory.
 pub(super) fn journal(stack: &mut Stack, random: &mut Random) -> Command {
     let folder = journal_folder(stack, random, &JOURNAL);
     let given = words(&["--verify", &format!("--journal={folder}"), "--journal-here"]);
     let mut command = Command { words: given, ..Command::default() };
     if random.percent(30) {
-        // One that is there from an earlier run.
+        // A file of an earlier run.
         let file = stack.new_name("f");
         let line = format!("diskspd -c64K -w100 -b4K -o1 -d1 -W0 --max-ios=8 {} {file}", command.words.join(" "));
         stack.shell(&format!("{line} >/dev/null"));
@@ -333,7 +333,7 @@ pub(super) fn journal(stack: &mut Stack, random: &mut Random) -> Command {
     permissions(&mut load, &mut command.words, stack, random);
     command.words.extend(load.targets.iter().cloned());
     command.loads.push(load);
-    // The folder itself is given, and may be given by a link.
+    // The directory itself is given, possibly through a link.
     let path = std::fs::canonicalize(stack.folder.join(&folder)).ok();
     let below = path.as_deref().and_then(|path| path.strip_prefix(&stack.folder).ok());
     let folder = below.map_or(folder, |path| path.display().to_string());
@@ -341,7 +341,7 @@ pub(super) fn journal(stack: &mut Stack, random: &mut Random) -> Command {
     command
 }
 
-/// `verify --cycles`: a load that is killed and verified, in folders of its own.
+/// `verify --cycles`: a load that is killed and verified, in separate directories.
 pub(super) fn cycles(stack: &mut Stack, random: &mut Random) -> Command {
     let folder = stack.new_name("cycles");
     stack.shell(&format!("mkdir {folder}"));

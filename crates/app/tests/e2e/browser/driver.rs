@@ -1,4 +1,4 @@
-//! Chromium without a window, driven over its debugging pipe.
+//! Headless Chromium, driven over its debugging pipe.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use testkit::tool;
 
-/// Far more than any answer takes on a busy machine.
+/// Far longer than any reply takes on a busy machine.
 const LIMIT: Duration = Duration::from_mins(5);
 
 /// The browser of this machine, if it has one.
@@ -17,8 +17,7 @@ pub(super) fn chromium() -> Option<PathBuf> {
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(|name| tool(name).ok())
 }
 
-/// Options of every start. Without a sandbox, which root cannot have, and without whatever it would ask the network on
-/// its own.
+/// Options of every start. Without a sandbox, which root cannot have, and without its background network requests.
 pub(super) const OPTIONS: [&str; 8] = [
     "--headless",
     "--no-sandbox",
@@ -37,7 +36,7 @@ pub(super) struct Browser {
     answers: Receiver<Value>,
     session: Value,
     last_id: u64,
-    /// What the page complained about since it was opened.
+    /// Errors reported by the page since it was opened.
     pub(super) complaints: Vec<String>,
 }
 
@@ -117,13 +116,13 @@ impl Browser {
         self.ask("Emulation.setEmulatedMedia", &json!({"media": "screen", "features": feature}));
     }
 
-    /// Gives the open page another width or theme, and waits until it is drawn so.
+    /// Changes the width or theme of the open page, and waits until it is redrawn.
     pub(super) fn redraw(&mut self, width: u32, theme: &str) {
         self.show(width, theme);
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
     }
 
-    /// The value of an expression, of a promise what it brings.
+    /// The value of an expression, or of a resolved promise.
     pub(super) fn value(&mut self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let found = self.ask("Runtime.evaluate", &parameters);

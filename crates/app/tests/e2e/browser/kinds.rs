@@ -1,4 +1,4 @@
-//! What holds for pages of every kind: accessible, nothing too wide, nothing over something else.
+//! Requirements on pages of every kind: accessible, nothing too wide, nothing overlapping.
 
 use super::driver::{Browser, chromium};
 use crate::pages::fixed;
@@ -12,7 +12,7 @@ use testkit::{Program, Workplace, skip, workplace};
 /// Widths of a telephone, a tablet, a laptop and a large screen, in pixels.
 const WIDTHS: [u32; 4] = [390, 768, 1280, 1920];
 
-/// Texts of a part of the page that lie over each other, or beyond the chart that they belong to.
+/// Texts of a part of the page that overlap each other, or extend beyond their chart.
 const OVERLAPS_IN: &str = r#"((part) => {
   const found = [];
   const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
@@ -59,7 +59,7 @@ const OUT_OF_ORDER: &str = r#"(() => {
 })()"#;
 
 /// Charts with texts of another size than those beside them, or too small or too large to read; charts of a row whose
-/// plots are not level; and, on a large screen, rows that leave room empty.
+/// plots are not level; and, on a large screen, rows with empty space.
 const UNEVEN_CHARTS: &str = r#"(() => {
   const found = [];
   for (const charts of document.querySelectorAll(".charts")) {
@@ -86,15 +86,16 @@ const UNEVEN_CHARTS: &str = r#"(() => {
   return found;
 })()"#;
 
-/// Tables that are wider than their place and neither say so nor can be reached with keys, and others that claim it.
+/// Tables wider than their container that neither state it nor can be reached with keys, and others that falsely state
+/// it.
 const WIDE_TABLES_WITHOUT_CUE: &str = r#"[...document.querySelectorAll(".table")].filter(box => {
   const cue = box.previousElementSibling?.matches(".cue") && box.previousElementSibling.checkVisibility();
   const reached = box.tabIndex === 0 && box.getAttribute("role") === "region" && box.getAttribute("aria-label");
   return box.scrollWidth > box.clientWidth ? !cue || !reached : cue || box.hasAttribute("tabindex");
 }).map(box => box.outerHTML.slice(0, 200))"#;
 
-/// Tables that a telephone cannot show without scrolling, though each of their rows has a name and is read by itself;
-/// and figures of such rows without the name of their column.
+/// Tables that a telephone cannot show without scrolling, though each of their rows has a name and can be read
+/// separately; and values in such rows without the name of their column.
 const UNREADABLE_ROWS: &str = r#"[
   ...[...document.querySelectorAll(".table")].filter(box =>
     box.scrollWidth > box.clientWidth && !box.querySelector("tbody td").matches(".number")),
@@ -102,14 +103,14 @@ const UNREADABLE_ROWS: &str = r#"[
     cell.checkVisibility() && getComputedStyle(cell, "::before").content === "none"),
 ].map(element => element.outerHTML.slice(0, 200))"#;
 
-/// Takes lines and dots out of charts. No rule of axe-core is about them, but each visits all elements of a page, and these
-/// are up to half of them. What they cover, its rule of contrast does not judge.
+/// Removes lines and dots from charts. No rule of axe-core is about them, but each visits all elements of a page, and
+/// these are up to half of them. Its rule of contrast does not judge elements that they cover.
 const REMOVE_SHAPES: &str = "document.querySelectorAll('svg :is(polyline, circle):not([role], [tabindex], :has(*))')\
                              .forEach(shape => shape.remove())";
 
-/// Takes some parts out of each whole if all their elements were there before: the same element, with the same classes and
-/// states, in the same kinds of elements. Long pages have hundreds of each, of which a rule of axe-core says the same. A single
-/// character is a kind of its own: the rule of contrast says nothing of it.
+/// Removes parts from each whole if equal elements occurred before: the same element, with the same classes and states,
+/// in the same kinds of elements. Long pages have hundreds of each, for which a rule of axe-core reports the same. A
+/// single character is a separate kind: the rule of contrast ignores it.
 const REMOVE_REPETITIONS: &str = r#"((wholes, parts) => {
   const named = /^(id|href|for|title|points|transform|viewBox|width|height|[dr]|[cdr]?[xy][12]?|aria-(label|labelledby|describedby)|data-.*)$/;
   const value = ({ name, value }) => (name === "style" && !/color|background/.test(value) ? value.replace(/\d+/g, "0") : value);
@@ -191,7 +192,7 @@ fn fetched_axe() -> Option<String> {
     std::fs::read_to_string(file).ok()
 }
 
-/// Holds the Tab key down until all was reached that it can, and tells what it does not reach of what can be used.
+/// Holds the Tab key down until all reachable elements were focused; returns the interactive elements not reached.
 fn not_reached_by_keys(browser: &mut Browser) -> Value {
     let usable = "[...document.querySelectorAll('a[href], button, summary, input, select, [tabindex]')].filter(e => \
                   !e.disabled && e.checkVisibility({visibilityProperty: true}) && e.tabIndex >= 0)";
@@ -207,7 +208,7 @@ fn not_reached_by_keys(browser: &mut Browser) -> Value {
     browser.value(&format!("{usable}.filter(e => !reached.has(e)).map(e => e.outerHTML.slice(0, 200))"))
 }
 
-/// What holds for every page; without axe-core nothing is said of accessibility. The themes differ in their colours alone.
+/// Checks every page; accessibility only with axe-core. The themes differ only in their colours.
 fn check(browser: &mut Browser, pages: Vec<(&'static str, PathBuf)>, axe: Option<&str>) {
     for ((kind, file), loaded_at) in pages.into_iter().zip(WIDTHS.into_iter().cycle()) {
         browser.open(&file, loaded_at, "light");
@@ -234,7 +235,7 @@ fn check(browser: &mut Browser, pages: Vec<(&'static str, PathBuf)>, axe: Option
             let violations = violations(browser, "rules: {'color-contrast': {enabled: false}}");
             assert_eq!(violations, Value::Array(Vec::new()), "{kind}");
         }
-        // What has the same colours, and is reached by keys if the first is.
+        // Elements with equal colours, reachable by keys if the first is.
         let parts = "section, figure, table, tr, li, p, g, text";
         browser.value(&format!("{REMOVE_REPETITIONS}('body', '{parts}'); 0"));
         for theme in ["light", "dark"].into_iter().filter(|_| axe.is_some()) {
@@ -247,7 +248,7 @@ fn check(browser: &mut Browser, pages: Vec<(&'static str, PathBuf)>, axe: Option
     }
 }
 
-/// What axe-core finds with some of its rules.
+/// Violations that axe-core reports for some of its rules.
 fn violations(browser: &mut Browser, rules: &str) -> Value {
     browser.value(&format!(
         "axe.run({{{rules}, resultTypes: ['violations']}}).then(({{violations}}) => violations.map(v => \
@@ -255,14 +256,15 @@ fn violations(browser: &mut Browser, rules: &str) -> Value {
     ))
 }
 
-/// What is not in the first screen of a telephone or a laptop, by the width of the window: the answer and the figures or,
-/// where there is room, the chart that shows them.
+/// Elements missing from the first screen of a telephone or a laptop, by the width of the window: the answer and its
+/// values or, if there is room, the chart that shows them.
 fn below_the_first_screen(browser: &mut Browser, width: u32) -> Value {
     let bottom = "(part => part.getBoundingClientRect().bottom + scrollY)";
     match width {
         // Of several answers the first.
         390 => browser.value(&format!(
-            "[...document.querySelectorAll('.lead .tiles, .lead .answer:first-child')].map({bottom}).filter(y => y > 844)"
+            "(found => found.length ? found.map({bottom}).filter(y => y > 844) : ['neither answer nor figures'])\
+             ([...document.querySelectorAll('.lead .tiles, .lead .answer:first-child')])"
         )),
         1280 => {
             browser.value(&format!("[...document.querySelectorAll('main:not(:has(.answer + .answer)) .hero figure')].map({bottom}).filter(y => y > 840)"))
@@ -271,7 +273,7 @@ fn below_the_first_screen(browser: &mut Browser, width: u32) -> Value {
     }
 }
 
-/// What depends on the width of the window.
+/// Checks that depend on the width of the window.
 fn check_width(browser: &mut Browser, kind: &str, width: u32) {
     let wide = browser.number("document.documentElement.scrollWidth");
     assert!(wide <= f64::from(width), "{kind}: {wide} pixels of {width}");
@@ -300,12 +302,12 @@ fn pages_of_repeats(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
 
 /// Pages of presets that judge their loads.
 fn pages_of_judges(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
-    pages_of_presets(place, &[("sql-log", "sql-log"), ("sql", "sql")])
+    pages_of_presets(place, &[("sql-log", "sql-log"), ("sql", "sql"), ("oltp", "oltp"), ("rocksdb", "rocksdb")])
 }
 
 /// Pages of presets.
 fn pages_of_presets(place: &Workplace, presets: &[(&str, &'static str)]) -> Vec<(&'static str, PathBuf)> {
-    // Each takes some seconds for each of its loads. What they measure does not matter.
+    // Each takes some seconds for each of its loads. Their results are irrelevant.
     std::thread::scope(|scope| {
         for (preset, kind) in presets {
             let words = format!("-c8M -d1 -W0 --json {kind}.json {kind}.dat");
@@ -329,7 +331,7 @@ fn pages_of_methods(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
     kinds.into_iter().map(|(kind, source)| page_of(place, kind, source)).collect()
 }
 
-/// Those of the whole page.
+/// Overlapping texts of the whole page.
 fn overlaps(browser: &mut Browser) -> Value {
     browser.value(&format!("{OVERLAPS_IN}(document.body)"))
 }
@@ -359,7 +361,7 @@ fn overlaps_in_use(browser: &mut Browser) -> Value {
     ))
 }
 
-/// Whether texts of charts overlapped depended on what was measured. More results: `PAGES_SEEDS=1000..2000`.
+/// Overlaps of texts in charts used to depend on the results. More results: `PAGES_SEEDS=1000..2000`.
 #[test]
 fn texts_do_not_overlap_whatever_was_measured() {
     let Some(program) = chromium() else {
@@ -403,7 +405,7 @@ fn pages_of_methods_fit_all_widths_and_are_accessible() {
     check_all(pages_of_methods);
 }
 
-/// Checks the pages that are made in a workplace.
+/// Checks the pages made in a workplace.
 fn check_all(made: fn(&Workplace) -> Vec<(&'static str, PathBuf)>) {
     let Some(program) = chromium() else {
         skip!("there is no Chromium");

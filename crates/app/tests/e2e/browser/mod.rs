@@ -1,4 +1,5 @@
-//! Pages in a browser. Not below `pages`: the longest tests begin first, since tests begin in the order of their names.
+//! Pages in a browser. Not below `pages`: the longest tests should begin first, and tests begin in the order of their
+//! names.
 
 mod driver;
 mod kinds;

@@ -1,4 +1,4 @@
-//! What people do with a page: point, zoom, turn series off, sort, copy.
+//! Interactions with a page: point, zoom, hide series, sort, copy.
 
 use super::driver::{Browser, chromium};
 use crate::pages::{fixed, page};
@@ -20,7 +20,7 @@ fn svg(chart: &str) -> String {
     format!("document.querySelector('figure[data-chart={chart}] .wide svg')")
 }
 
-/// A place in a chart, in shares of its plane from the left and from the top, as a place of the window.
+/// A point in a chart, in fractions of its plot area from the left and from the top, in window coordinates.
 fn place_in(browser: &mut Browser, chart: &str, across: f64, down: f64) -> (f64, f64) {
     let place = browser.value(&format!(
         "(() => {{ const svg = {}; svg.scrollIntoView({{block: 'center'}}); const [l, t, r, b] = \
@@ -68,7 +68,7 @@ fn crosshair_and_zoom_are_those_of_all_charts_of_a_time() {
     assert!(half.iter().all(|tick| wide.contains(tick)), "all charts show the same time: {zoomed:?}");
     let part = browser.text("document.querySelector('.zoom b').textContent");
     assert!(part.starts_with("0.5") && part.contains(" s to 1"), "{part}");
-    // Where the line leaves the plane, between two of its points.
+    // The point between two samples where the line leaves the plot area.
     let label_follows = format!(
         "(() => {{ const svg = {}; const label = [...svg.querySelectorAll('g.names text')].find(t => \
          t.textContent.trim() === 'total'); const at = svg.querySelector('g.series[data-series=total] \
@@ -105,7 +105,7 @@ fn keys_do_what_the_pointer_does() {
     let next =
         browser.text("document.activeElement.tagName + ' ' + getComputedStyle(document.activeElement).outlineStyle");
     assert_eq!((next.as_str(), outline.as_str()), ("BUTTON solid", "solid"), "focus goes on, and is seen");
-    // Every control is in the order of the keys.
+    // Every control is in the Tab order.
     let unreachable = "[...document.querySelectorAll('button')].filter(b => b.tabIndex < 0).length";
     assert!(browser.number(unreachable) < 0.5);
 }
@@ -138,7 +138,7 @@ fn series_tables_and_copies_follow_the_buttons() {
     browser.click(head);
     assert_eq!(column(&mut browser), as_written);
 
-    // What is written to the clipboard, without one.
+    // Records text written to the clipboard, without one.
     browser.value("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }; 0");
     browser.click(".command + .copy");
     assert!(browser.text("copied").ends_with(fixed::LOAD));

@@ -1,4 +1,4 @@
-//! Damage that is done to the bytes of a file, and what the documentation promises about it.
+//! Damage to the bytes of a file, and the documented promise about it.
 
 use std::collections::BTreeSet;
 use testkit::Random;
@@ -8,12 +8,12 @@ const SECTOR_BYTES: usize = 512;
 const MAGIC: &[u8] = b"DSKSPDV1";
 const HEADER_BYTES: usize = 64;
 
-/// What is promised about a kind of damage.
+/// The documented promise about a kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Promise {
-    /// It is found, as corrupt.
+    /// It is reported as corrupt.
     Found,
-    /// It is no proof, but a reason not to say that all is good.
+    /// It is not proof of corruption, but the outcome must not be good.
     NotGood,
 }
 
@@ -29,7 +29,7 @@ impl Promise {
 /// Name, promise, and all bytes of the damaged file.
 pub(super) type Damage = (&'static str, Promise, Vec<u8>);
 
-/// A file of a run that ended well, and what misdirected writes could bring into it.
+/// A file of a run that ended normally, and possible contents of misdirected writes to it.
 #[derive(Clone, Debug)]
 pub(super) struct Materials {
     pub(super) content: Vec<u8>,
@@ -42,9 +42,9 @@ pub(super) struct Materials {
     /// A file of another run.
     pub(super) other: Vec<u8>,
     pub(super) other_is_later: bool,
-    /// Of the run.
+    /// Unit size of the run.
     pub(super) unit_bytes: usize,
-    /// It was written through a mapping, so that units may be torn anywhere.
+    /// True if it was written through a mapping, so that units may be torn anywhere.
     pub(super) is_mapped: bool,
 }
 
@@ -155,7 +155,7 @@ impl Materials {
         };
         let content = self.with(at, &unit);
         if self.other_is_later && another != at && random.below(2) == 0 {
-            // It takes nothing back that is wrong elsewhere.
+            // It withdraws no finding elsewhere.
             let mut both = content;
             both[another + self.unit_bytes - 1] ^= 1;
             return self.found(("a unit of a later load elsewhere, and rot", both), Promise::Found);
@@ -165,7 +165,7 @@ impl Materials {
         self.found((name, content), promise)
     }
 
-    /// Damage in a file that runs have filled, as far as units say it of themselves.
+    /// Damage in a file filled by runs, as far as units themselves reveal it.
     pub(super) fn damage_alone(&self, random: &mut Random) -> Option<Damage> {
         let units = self.units();
         let at = *units.get(random.below(units.len().max(1) as u64) as usize)?;
@@ -210,7 +210,7 @@ impl Materials {
         self.found(damaged, promise)
     }
 
-    /// The same damage to so many units.
+    /// The same damage to this number of units.
     pub(super) fn damage_many(&self, random: &mut Random, wanted: usize) -> Option<Damage> {
         let mut units = self.units();
         let mut content = self.content.clone();
@@ -228,7 +228,7 @@ impl Materials {
         self.found((name, content), Promise::Found)
     }
 
-    /// None if nothing has changed.
+    /// `None` if nothing has changed.
     fn found(&self, (name, bytes): (&'static str, Vec<u8>), promise: Promise) -> Option<Damage> {
         (bytes != self.content).then_some((name, promise, bytes))
     }

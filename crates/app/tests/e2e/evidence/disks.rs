@@ -1,11 +1,11 @@
-//! Disks that keep a log of their own, which decides: those that do wrong now and then, and those that lose power.
+//! Disks with a log of their own, which decides: those with occasional faults, and those that lose power.
 
 use super::history::Case;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use testkit::{Corrupting, Corruption, Flushing, Occasion, Volatile};
 
-/// A load on a disk on which writes go wrong now and then.
+/// A load on a disk on which writes fail occasionally.
 pub(super) fn judge_faulty(case: &mut Case) -> Result<(), String> {
     let size_bytes = case.any_size();
     let disk = match Corrupting::mounted(&case.place, &case.file("disk"), size_bytes) {
@@ -17,10 +17,10 @@ pub(super) fn judge_faulty(case: &mut Case) -> Result<(), String> {
     };
     let fills = case.percent(50);
     let mut load = case.any_load(size_bytes, fills);
-    // The file is there. Without a page cache, each write is the disk's.
+    // The file exists. Without a page cache, each write reaches the disk.
     let (_, words) = load.words.split_once(' ').expect("-c and more");
     load.words = words.replace("-Sm -Nv", "-Su").replace("-Sm -Nn", "-Su").replace("-Sm", "-Su");
-    // It has no way to write zeros.
+    // It does not support write-zeroes.
     load.words =
         load.words.replace(" --discard=10 --write-zeroes=10", " --discard=20").replace(" --write-zeroes=20", "");
     let distance_bytes = (1 + case.random.below(size_bytes / 4096 - 1)).cast_signed() * 4096;
@@ -44,7 +44,7 @@ pub(super) fn judge_faulty(case: &mut Case) -> Result<(), String> {
     let (journal, target) = (case.file("journal"), disk.file.display().to_string());
     let words = format!("{} -d60 -W0 --verify --overwrite --journal={journal} --journal-here {target}", load.words);
     let run = case.run(&words);
-    // What it reads may be wrong already.
+    // Its reads may already return wrong data.
     let expected = if fault.is_some() { &[0, 5][..] } else { &[0] };
     if !run.code().is_some_and(|code| expected.contains(&code)) {
         return Err(format!("the load ended with a status not among {expected:?}\n{run}"));
@@ -67,7 +67,7 @@ pub(super) fn judge_cut(case: &mut Case) -> Result<(), String> {
             return Ok(());
         }
     };
-    // Only of single writes of a sector is it known which are there.
+    // Only for single writes of a sector is it known which are present.
     let is_alone = case.percent(50);
     let pattern = case.one_of(&["-r", "-s", "-r"]);
     let load = if is_alone {
@@ -99,7 +99,7 @@ pub(super) fn judge_cut(case: &mut Case) -> Result<(), String> {
     let run = run.finish();
     disk.back();
     case.lines.push(format!("diskspd {words}   # {flushing:?}, cut: {:?}", run.code()));
-    // Reads failed at the cut, or writes.
+    // Reads or writes failed at the cut.
     if !matches!(run.code(), Some(1 | 5)) {
         return Err(format!("a load whose disk was cut off ended as if it had not been\n{run}"));
     }
@@ -116,7 +116,7 @@ pub(super) fn judge_cut(case: &mut Case) -> Result<(), String> {
     let expected = match (is_lost, is_alone) {
         (false, _) => &[0][..],
         (true, true) => &[5],
-        // A write in flight may have torn all that is lost.
+        // A write in flight may have torn all lost units.
         (true, false) => &[0, 5],
     };
     case.verify(&format!("--journal {journal} {target}"), expected).map(drop)

@@ -1,4 +1,4 @@
-//! How the data of a case came to be: loads, and what is done with files between and after them.
+//! Origin of the data of a case: loads, and changes to files between and after them.
 
 use super::damage::{Materials, Promise};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use testkit::{Finished, Random, Workplace, no_child};
 
-/// How often a history is damaged, after which it is as it was.
+/// Number of times a history is damaged; it is restored after each.
 const DAMAGES: u64 = 6;
 
 /// A load on one or two files.
@@ -20,34 +20,34 @@ pub(super) struct Load {
     pub(super) words: String,
     /// Bytes of each file.
     pub(super) size_bytes: u64,
-    /// It writes each byte of its files at least once.
+    /// True if it writes each byte of its files at least once.
     pub(super) fills: bool,
-    /// Each write is durable once it has completed.
+    /// True if each write is durable once it has completed.
     pub(super) is_write_through: bool,
-    /// Bytes that it has in flight at most.
+    /// Maximum bytes in flight.
     pub(super) in_flight_bytes: u64,
     pub(super) has_discards: bool,
     pub(super) is_mapped: bool,
 }
 
-/// A case, in a folder of its own.
+/// A case, in its own directory.
 pub(super) struct Case {
     pub(super) place: Rc<Workplace>,
     pub(super) random: Random,
-    /// The folder, below the workplace's.
+    /// The directory, below the workplace's.
     name: String,
-    /// What was done.
+    /// Log of the actions.
     pub(super) lines: Vec<String>,
-    /// What it was about, to be counted.
+    /// Kinds of its verifications, to be counted.
     pub(super) kinds: Vec<&'static str>,
     pub(super) skipped: Option<String>,
-    /// Verifications so far.
+    /// Number of verifications so far.
     pub(super) verified: u64,
 }
 
 impl Drop for Case {
     fn drop(&mut self) {
-        // Only room on the disk.
+        // Only frees disk space.
         let _ = fs::remove_dir_all(self.place.path(&self.name));
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn read(path: &Path) -> Vec<u8> {
     fs::read(path).expect("a file of the case")
 }
 
-/// Writes bytes at the beginning of a file that is there, and gives it their length.
+/// Writes bytes at the beginning of an existing file, and truncates it to their length.
 pub(super) fn put(path: &Path, bytes: &[u8]) {
     let _no_child = no_child();
     let file = File::options().write(true).open(path).expect("a file of the case");
@@ -71,7 +71,7 @@ impl Case {
         let name = format!("case-{seed}");
         let _ = fs::remove_dir_all(place.path(&name));
         fs::create_dir(place.path(&name)).expect("a new folder");
-        // Seeds beside each other begin alike.
+        // Adjacent seeds begin alike.
         let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         random.draw();
         Self { place, random, name, lines: Vec::new(), kinds: Vec::new(), skipped: None, verified: 0 }
@@ -85,7 +85,7 @@ impl Case {
         self.random.below(100) < percent
     }
 
-    /// A file of the case, as the program is given it.
+    /// A file of the case, as passed to the program.
     pub(super) fn file(&self, name: &str) -> String {
         format!("{}/{name}", self.name)
     }
@@ -104,13 +104,13 @@ impl Case {
         run
     }
 
-    /// Runs a load to its end. Sound storage is read by loads, too.
+    /// Runs a load to its end. Sound storage is also read by loads.
     pub(super) fn load(&mut self, load: &Load, rest: &str) -> Result<(), String> {
         let run = self.run(&format!("{} -d60 -W0 --verify --overwrite {rest}", load.words));
         if run.code() == Some(0) { Ok(()) } else { Err(format!("a load on sound files failed\n{run}")) }
     }
 
-    /// `diskspd verify`; an error unless it ends with one of these statuses, and says the same in JSON.
+    /// `diskspd verify`; an error unless it ends with one of these statuses, and its JSON agrees.
     pub(super) fn verify(&mut self, words: &str, allowed: &[i32]) -> Result<Value, String> {
         self.verified += 1;
         let run = self.run(&format!("verify --json {words}"));
@@ -155,8 +155,8 @@ impl Case {
         let mut words = format!("-c{size_bytes} -b{block} -t{threads} -o{depth} {cache} {engine}");
         let mut has_discards = false;
         if fills {
-            // Each block in turn, by whichever thread is free, and a part of them again: only a later write counts what was
-            // in flight together.
+            // Each block in turn, by any free thread, and a part of them again: only a later write contains the number
+            // of those that were in flight together.
             let more = threads * depth + self.random.below(1 + size_bytes / block_bytes);
             let _ = write!(words, " -si -w100 --max-ios={}", size_bytes / block_bytes + more);
         } else {
@@ -209,7 +209,7 @@ impl Case {
         self.later(&a, &b, has_two, &load)
     }
 
-    /// What may happen to a sound file afterwards.
+    /// Possible changes to a sound file afterwards.
     fn later(&mut self, a: &str, b: &str, has_two: bool, load: &Load) -> Result<(), String> {
         let journal = self.file("journal");
         let (c, moved) = (self.file("c.dat"), self.file("moved.dat"));
@@ -218,7 +218,7 @@ impl Case {
                 self.kinds.push("a copy");
                 fs::copy(self.place.path(a), self.place.path(&c)).expect("room");
                 self.verify(&c, &[0, 6])?;
-                // In its place, as from a backup.
+                // In its place, like a restored backup.
                 fs::rename(self.place.path(&c), self.place.path(a)).expect("the same folder");
                 self.lines.push(format!("cp {a} {c}; mv {c} {a}"));
                 self.verify(&format!("--journal {journal} {a}"), &[0, 3, 6])?;
@@ -244,7 +244,7 @@ impl Case {
         Ok(())
     }
 
-    /// Later loads there and elsewhere, and other data beside that of the run.
+    /// Later loads to this and other files, and other data beside that of the run.
     fn later_loads(&mut self, a: &str, load: &Load) -> Result<(), String> {
         let (journal, c) = (self.file("journal"), self.file("c.dat"));
         match self.random.below(5) {
@@ -263,7 +263,7 @@ impl Case {
                 self.make_folder("later");
                 self.load(&later, &format!("--journal={} --journal-here {a}", self.file("later")))?;
                 let alone = self.verify(a, &[0, 6])?;
-                // One that created the file anew and wrote no unit leaves no trace (docs/integrity.md).
+                // One that recreated the file and wrote no unit leaves no trace (docs/integrity.md).
                 let left_no_trace = alone["targets"][0]["found_units"] == 0;
                 self.verify(&format!("--journal {journal} {a}"), if left_no_trace { &[0, 5, 6] } else { &[0, 6] })?;
                 self.verify(&format!("--journal {} {a}", self.file("later")), &[0, 6])?;
@@ -290,7 +290,7 @@ impl Case {
         Ok(())
     }
 
-    /// Everything that damage can be made of, from a run with a journal.
+    /// All materials for damage, from a run with a journal.
     fn materials(&mut self, fills: bool) -> Result<Materials, String> {
         let size_bytes = self.any_size();
         let (a, b, other) = (self.file("a.dat"), self.file("b.dat"), self.file("other.dat"));
@@ -328,7 +328,7 @@ impl Case {
         })
     }
 
-    /// Sound as it is, and then damaged in several ways, one after another.
+    /// Verifies the sound file, and then damages it in several ways, one after another.
     pub(super) fn damaged_with_map(&mut self) -> Result<(), String> {
         let fills = self.percent(60);
         let mut materials = self.materials(fills)?;
@@ -343,7 +343,7 @@ impl Case {
         Ok(())
     }
 
-    /// The same without a map, for a file that a run has filled.
+    /// The same without a map, for a file filled by a run.
     pub(super) fn damaged_alone(&mut self) -> Result<(), String> {
         let mut materials = self.materials(true)?;
         let a = self.file("a.dat");
@@ -377,7 +377,7 @@ impl Case {
         let size_bytes = self.any_size();
         let (a, journal) = (self.file("a.dat"), self.file("journal"));
         let mut load = self.any_load(size_bytes, false);
-        // It does not end before.
+        // So that it does not end before.
         load.words = load.words.rsplit_once(" --max-ios=").map_or(load.words.clone(), |(words, _)| words.to_owned());
         self.make_folder("journal");
         let rest = format!("-d600 -W0 -v --verify --overwrite --journal={journal} --journal-here {a}");
@@ -405,7 +405,7 @@ impl Case {
         self.after_kill(size_bytes, &with_journal, allowed)
     }
 
-    /// What may happen to the file of a killed load.
+    /// Possible changes to the file of a killed load.
     fn after_kill(&mut self, size_bytes: u64, with_journal: &str, allowed: &[i32]) -> Result<(), String> {
         let (a, journal) = (self.file("a.dat"), self.file("journal"));
         match self.random.below(4) {

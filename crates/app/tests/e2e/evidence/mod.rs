@@ -1,9 +1,10 @@
-//! Evidence by chance: no sound history is ever called corrupt, and no damage that docs/integrity.md and docs/power-cut.md
-//! claim to find is ever acquitted. What may be said is decided from how a case was made, without any code of the program.
+//! Randomised evidence: no sound history is ever reported as corrupt, and no damage that docs/integrity.md and
+//! docs/power-cut.md claim to find is ever missed. The permitted outcomes follow from the construction of a case,
+//! without any code of the program.
 //!
 //! A case is one verification of a history, as it is or damaged. `DISKSPD_TEST_EVIDENCE` is their number in all tests
-//! together, `DISKSPD_TEST_EVIDENCE_SEED` the seed of the first history of each test. A history that fails prints both, so
-//! that it runs alone.
+//! together, `DISKSPD_TEST_EVIDENCE_SEED` the seed of the first history of each test. A history that fails prints both,
+//! so that it can be run alone.
 
 mod damage;
 mod disks;
@@ -13,11 +14,11 @@ use history::Case;
 use std::rc::Rc;
 use testkit::workplace;
 
-/// Cases of all tests together, unless it is said how many.
+/// Default number of cases of all tests together.
 const CASES: u64 = 2000;
 const COUNT: &str = "DISKSPD_TEST_EVIDENCE";
 const SEED: &str = "DISKSPD_TEST_EVIDENCE_SEED";
-/// Failed histories that are shown.
+/// Maximum number of failed histories that are shown.
 const SHOWN_MAX: usize = 10;
 
 fn set(variable: &str, usual: u64) -> u64 {

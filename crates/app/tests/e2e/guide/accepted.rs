@@ -1,14 +1,14 @@
-//! Commands that are not run here, for want of a cluster, a share or an hour: are they at least understood?
+//! Checks that the program accepts commands that are not run here, because they need a cluster, a share or an hour.
 
 use super::page::{Block, Page};
 use cli::subcommand::preset::PresetCommand;
-use cli::{Command, Environment, Subcommand, preset};
+use cli::{Command, Environment, LineCommand, Subcommand, preset};
 use std::ffi::OsString;
 use std::path::Path;
 use testkit::Workplace;
 use yaml_rust2::{Yaml, YamlLoader};
 
-/// Where nothing exists yet.
+/// An environment in which no file exists.
 struct FakeEnv;
 
 impl Environment for FakeEnv {
@@ -25,14 +25,14 @@ impl Environment for FakeEnv {
     }
 }
 
-/// The one file that a command of a page reads, as that page shows it.
+/// The one file that a command of a page reads, as shown on that page.
 pub(crate) fn table_of_volumes() -> String {
     let page = Page::read("docs/guide/clouds.md");
     let block = &page.blocks("toml")[0];
     page.lines[block.first..block.first + block.count].join("\n")
 }
 
-/// The words of each `diskspd` command in a block for the shell, or behind `$ ` in any other.
+/// The words of each `diskspd` command in a block for the shell, or after `$ ` in any other.
 pub(crate) fn commands(page: &Page, language: &str) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     for block in page.blocks(language) {
@@ -64,7 +64,7 @@ pub(crate) fn manifests(page: &Page) -> Vec<(usize, Yaml)> {
     blocks.collect()
 }
 
-/// The words behind `diskspd` in manifests and playbooks: arguments of containers, and options of the agent's service.
+/// The words after `diskspd` in manifests and playbooks: arguments of containers, and options of the agent's service.
 pub(crate) fn arguments_in_manifests(page: &Page) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     for (index, document) in manifests(page) {
@@ -75,10 +75,10 @@ pub(crate) fn arguments_in_manifests(page: &Page) -> Vec<(usize, Vec<String>)> {
     found
 }
 
-/// Where packages put the program.
+/// Path of the installed program.
 pub(crate) const INSTALLED: &str = "/usr/bin/diskspd";
 
-/// The words behind the program of each command that a unit of systemd starts.
+/// The words after the program of each command that a unit of systemd starts.
 pub(crate) fn commands_in_unit(page: &Page, block: &Block) -> Vec<Vec<String>> {
     let lines = page.lines[block.first..block.first + block.count].iter();
     let commands = lines.filter_map(|line| line.strip_prefix("ExecStart=")?.strip_prefix(INSTALLED));
@@ -91,7 +91,7 @@ fn collect_arguments(yaml: &Yaml, found: &mut Vec<Vec<String>>) {
             if yaml["image"].as_str().is_some_and(|image| image.contains("diskspd"))
                 && let Some(args) = yaml["args"].as_vec()
             {
-                // Kubernetes takes strings alone.
+                // Kubernetes accepts only strings.
                 let text = |arg: &Yaml| filled_in(arg.as_str().unwrap_or_else(|| panic!("{arg:?} is not a string")));
                 found.push(args.iter().map(text).collect());
             }
@@ -110,7 +110,7 @@ fn collect_arguments(yaml: &Yaml, found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// A text with something in place of `$(NAME)` and `{{ name }}`; with a path for the names of directories.
+/// A text with `$(NAME)` and `{{ name }}` replaced by values; by a path for the names of directories.
 fn filled_in(text: &str) -> String {
     let mut filled = text.to_owned();
     for (begin, end) in [("$(", ")"), ("{{ ", " }}")] {
@@ -122,7 +122,7 @@ fn filled_in(text: &str) -> String {
     filled
 }
 
-/// What is wrong with a manifest for Kubernetes: parts that name what is not there.
+/// Errors in a manifest for Kubernetes: references to missing parts.
 pub(crate) fn faults(document: &Yaml) -> Vec<String> {
     let mut faults = Vec::new();
     if document["kind"].is_badvalue() {
@@ -155,7 +155,7 @@ pub(crate) fn commands_in_tables(page: &Page) -> Vec<(usize, Vec<String>)> {
     scripts.flat_map(|(index, code)| of_script(code).into_iter().map(move |words| (index, words))).collect()
 }
 
-/// The words behind `diskspd` of each such command in a line.
+/// The words after `diskspd` of each such command in a line.
 fn of_script(script: &str) -> Vec<Vec<String>> {
     let words = shlex::split(script).unwrap_or_else(|| panic!("quotes do not match: {script}"));
     let ends = |word: &String| ["|", "&&", "||", "&", ";"].contains(&word.as_str());
@@ -163,7 +163,7 @@ fn of_script(script: &str) -> Vec<Vec<String>> {
         let is_before =
             |word: &String| word == "sudo" || word == "exec" || (word.contains('=') && !word.starts_with('-'));
         let from = command.iter().position(|word| !is_before(word)).unwrap_or(command.len());
-        // What is behind goes to a file, not to the program.
+        // The rest is output to a file, not an argument of the program.
         let is_redirection = |word: &String| word.starts_with('>') || word.starts_with("2>") || word.starts_with('<');
         let to = command.iter().position(is_redirection).unwrap_or(command.len());
         command.get(from..to).unwrap_or_default().to_vec()
@@ -178,7 +178,7 @@ fn of_script(script: &str) -> Vec<Vec<String>> {
     ours.collect()
 }
 
-/// Why the program would refuse these words.
+/// The reason why the program would refuse these words.
 pub(crate) fn refusal(place: &Workplace, words: &[String]) -> Option<String> {
     let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
     let command = match cli::parse(&arguments, &FakeEnv) {
@@ -187,14 +187,14 @@ pub(crate) fn refusal(place: &Workplace, words: &[String]) -> Option<String> {
     };
     match command {
         Command::Subcommand(Subcommand::Preset(command)) => of_preset(&command).err(),
-        // What is taken with a warning is no example to follow.
-        Command::Run(request) if !request.warnings.is_empty() => Some(request.warnings.join("; ")),
-        Command::Run(_) => {
+        // A command with a warning is not a good example.
+        Command::Line(LineCommand::Run(request)) if !request.warnings.is_empty() => Some(request.warnings.join("; ")),
+        Command::Line(LineCommand::Run(_)) => {
             let shown = words.iter().fold(place.diskspd("-Rp"), testkit::Program::arg).run();
             (!shown.status.success()).then_some(shown.stderr)
         }
-        // Other subcommands are understood once they are read. Help needs nothing more; the file of a profile (-X) is the
-        // reader's own.
+        // Other subcommands are accepted once they are parsed. Help needs nothing more; the file of a profile (-X) is
+        // the reader's own.
         _ => None,
     }
 }
@@ -208,7 +208,8 @@ fn of_preset(command: &PresetCommand) -> Result<(), String> {
     let Some(builtin) = preset::Builtin::find(&request.name) else {
         return if is_file { Ok(()) } else { Err(format!("there is no preset '{}'", request.name)) };
     };
-    let lines = preset::command_lines(&builtin.preset()?, request, 4);
+    let machine = preset::Machine { cpus: 4, sockets: 1, nodes: 1 };
+    let lines = preset::command_lines(&builtin.preset()?, request, machine)?;
     if lines.is_empty() { Err(format!("'{}' has no loads", request.name)) } else { Ok(()) }
 }
 

@@ -1,9 +1,7 @@
-//! The guide is true: what its pages say that a command prints is what it prints, and no command that they, or
-//! other pages, show is refused.
+//! The guide is correct: its commands print what its pages show, and no command on them, or on other pages, is refused.
 //!
-//! `GUIDE_REWRITE=/path/to/diskspd cargo test --test e2e guide::` writes what that program prints here into the pages,
-//! in place of what they say it printed: after a change of the output, and because every figure in the guide is
-//! to be one that was measured.
+//! `GUIDE_REWRITE=/path/to/diskspd cargo test --test e2e guide::` replaces the output shown on the pages by that of
+//! this program here: after a change of the output, and because every value in the guide is to be a measured one.
 
 mod accepted;
 mod output;
@@ -35,28 +33,28 @@ const REPLAYED: [&str; 17] = [
     "volumes",
 ];
 
-/// A step that was run, and what came out.
+/// A step that was run, and its output.
 struct Replayed {
     step: Step,
     printed: Vec<String>,
 }
 
-/// How often a page is begun anew: what it says of a run of a second is not said of one in which the machine stood still.
+/// Number of attempts per page: a run of a second during which the machine stalled does not match.
 const TRIES: usize = 3;
 
-/// Expects that a page is replayed in one of a few new folders.
+/// Checks that a page is replayed in one of a few new directories.
 fn expect_replayed(replay: impl Fn(&Workplace) -> Result<(), String>) {
     let tried = (0..TRIES).map(|_| replay(&workplace!()));
     let failed: Vec<String> = tried.map_while(Result::err).collect();
     assert!(failed.len() < TRIES, "{}", failed.join("\n"));
 }
 
-/// Runs the commands of a page in its order, in one folder, and compares what they print.
+/// Runs the commands of a page in order, in one directory, and compares their output.
 fn replay(name: &str, place: &Workplace) -> Result<(), String> {
     replay_blocks(name, place, .., true)
 }
 
-/// The same with some of its blocks, which need none of the others. The page is rewritten as a whole, by the test that `is_for_all`.
+/// The same with some of its blocks, which need none of the others. The test that `is_for_all` rewrites the whole page.
 fn replay_blocks(
     name: &str,
     place: &Workplace,
@@ -89,7 +87,7 @@ fn replay_blocks(
     Ok(())
 }
 
-/// What a terminal would show; that and the status, if it is not a good one.
+/// The terminal output; with the status, if it is not a good one.
 fn run(place: &Workplace, program: &Path, step: &Step, page: &Page) -> Result<Vec<String>, String> {
     let folder = program.parent().expect("a program is in a folder").display();
     let path = format!("{folder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
@@ -103,7 +101,7 @@ fn run(place: &Workplace, program: &Path, step: &Step, page: &Page) -> Result<Ve
     Ok(run.stdout.lines().map(|line| elsewhere(line, &here).trim_end().to_owned()).collect())
 }
 
-/// A line as it would be in the directory that the guide is in, in tables too.
+/// A line with paths as in the directory of the guide, in tables too.
 fn elsewhere(line: &str, here: &str) -> String {
     const THERE: &str = "/data";
     let Some((before, path)) = line.split_once(here) else {
@@ -114,7 +112,7 @@ fn elsewhere(line: &str, here: &str) -> String {
     format!("{before}{THERE}{name}{:width$}{behind}", "")
 }
 
-/// Puts what was printed into the page: where the page's lines stand for printed ones, these alone, else all.
+/// Writes the output to the page: where the page's lines match printed ones, only these, else all.
 fn rewrite(page: Page, replayed: &[Replayed]) {
     let mut lines = page.lines;
     for Replayed { step, printed } in replayed.iter().rev() {
@@ -132,7 +130,7 @@ fn rewrite(page: Page, replayed: &[Replayed]) {
     std::fs::write(&page.path, lines.join("\n") + "\n").expect("the page can be written");
 }
 
-/// Why the machine would print other words than the guide's did, if it would.
+/// Error if this machine's output would be worded differently from the guide's.
 fn is_like_the_guides(place: &Workplace) -> Result<(), String> {
     place.direct_io()?;
     place.attributes()?;
@@ -191,7 +189,7 @@ pages! {
     sharing: "sharing",
 }
 
-/// Each half of its blocks makes the files that it needs.
+/// Each half of its blocks creates the files that it needs.
 const ONE_COMMAND_HALF: usize = 4;
 
 #[test]
@@ -231,7 +229,7 @@ fn raw_disks() {
     });
 }
 
-/// A page that fails in the middle leaves no loop device behind.
+/// Detaches loop devices even if a page fails in the middle.
 struct Detached<'a>(&'a Workplace);
 
 impl Drop for Detached<'_> {
@@ -309,7 +307,7 @@ fn units_run_what_is_accepted_and_systemd_understands_them() {
     let analyze = or_skip!(tool("systemd-analyze"));
     for (number, (page, block)) in units.iter().enumerate() {
         let text = page.lines[block.first..block.first + block.count].join("\n");
-        // A program that is not there is an error.
+        // A missing program is an error.
         let text = text.replace(accepted::INSTALLED, &place.program().display().to_string());
         let unit = place.file(&format!("unit{number}.service"), text.as_bytes());
         let verified = place.tool(&analyze).arg("verify").arg(&unit).run();
@@ -317,7 +315,7 @@ fn units_run_what_is_accepted_and_systemd_understands_them() {
     }
 }
 
-/// Paths of the pages in a folder of the project, below its root.
+/// Paths of the pages in a directory of the project, below its root.
 fn pages_in(folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(root().join(folder)).expect("a folder of pages");
     let paths = entries.map(|entry| entry.expect("an entry").path());

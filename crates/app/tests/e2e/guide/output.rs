@@ -1,19 +1,19 @@
-//! Does a program print what a page says: words to the letter, figures as they come.
+//! Compares output with that on a page: words exactly, numbers with any value.
 //!
-//! trycmd and snapbox compare pages with wildcards written into them. A guide should show figures, so here
-//! those of both sides are taken out first.
+//! trycmd and snapbox compare pages with wildcards written into them. A guide should show numbers, so here those of
+//! both sides are removed first.
 
-/// Stands for any number of lines.
+/// Matches any number of lines.
 const ANY_LINES: &str = "...";
 
-/// Words of a judgement, which follow from figures.
+/// Words of a judgement, which depend on the numbers.
 const JUDGEMENTS: [&str; 8] =
     ["equivalent within 5 %", "cannot tell", "better", "worse", "INVALID", "WARN", "NOTE", "above "];
 
-/// Which line of the output each expected line stands for; none if it does not fit.
+/// Index of the output line that each expected line matches; none if they do not match.
 ///
-/// `...` on a line of its own stands for any lines and has no line of the output. A line that begins with one of
-/// `varying` stands for any that begins so.
+/// `...` on a separate line matches any lines and has no line of the output. A line that begins with one of `varying`
+/// matches any line with that beginning.
 pub(crate) fn aligned(expected: &[String], printed: &[String], varying: &[String]) -> Option<Vec<Option<usize>>> {
     let fits = |from: usize, part: &[String]| {
         part.len() <= printed.len().saturating_sub(from)
@@ -46,7 +46,7 @@ fn line_fits(expected: &str, printed: &str, varying: &[String]) -> bool {
     expected == printed || varying.iter().any(|start| begins(shape(start)))
 }
 
-/// A line without its figures and without what follows from them: signs, judgements, runs of blanks and of
+/// A line without its numbers and without anything that depends on them: signs, judgements, runs of blanks and of
 /// dashes.
 fn shape(line: &str) -> String {
     let mut shape = String::new();
@@ -57,10 +57,10 @@ fn shape(line: &str) -> String {
         let has_figure = unsigned.len() + 1 >= rest.len() && unsigned.starts_with(|first: char| first.is_ascii_digit());
         let judgement = JUDGEMENTS.iter().find_map(|word| rest.strip_prefix(word));
         let (token, behind) = if let Some(behind) = judgement.filter(|_| is_apart) {
-            // Figures "above 1000 %" are none that could be told.
+            // Values "above 1000 %" are too large to be stated.
             (if behind.starts_with(['+', '-']) { "" } else { "!" }, behind)
         } else if let Some(behind) = rest.strip_prefix("N/A").filter(|_| is_apart) {
-            // A thread that a busy machine kept from its I/Os has no figure.
+            // A thread that did no I/O on a busy machine has no value.
             ("#", behind)
         } else if has_figure {
             ("#", unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where the project is.
+/// The root directory of the project.
 pub(crate) fn root() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).to_owned()
 }
@@ -38,20 +38,20 @@ impl Page {
         blocks
     }
 
-    /// Where a line is, for messages.
+    /// Position of a line, for messages.
     pub(crate) fn place(&self, index: usize) -> String {
         format!("{}:{}", self.path.file_name().unwrap_or_default().display(), index + 1)
     }
 
-    /// What the lines that a comment just before the block names begin with: `<!-- varies: a; b -->`.
+    /// Beginnings of varying lines, from a comment just before the block: `<!-- varies: a; b -->`.
     fn varying(&self, block: &Block) -> Vec<String> {
         let before = self.lines[..block.first - 1].last();
         let named = before.and_then(|line| line.strip_prefix("<!-- varies: ")?.strip_suffix(" -->"));
         named.map(|starts| starts.split("; ").map(str::to_owned).collect()).unwrap_or_default()
     }
 
-    /// The commands of a block of `console`: lines that begin with `$ `, each with the output below it. A line
-    /// that ends with a backslash goes on.
+    /// The commands of a block of `console`: lines that begin with `$ `, each with the output below it. A line that
+    /// ends with a backslash is continued.
     pub(crate) fn steps(&self, block: &Block) -> Vec<Step> {
         let mut steps = Vec::<Step>::new();
         let mut goes_on = false;
@@ -78,7 +78,7 @@ impl Page {
     }
 }
 
-/// What stands between two fences.
+/// The lines between two fences.
 pub(crate) struct Block {
     language: String,
     /// Index of its first line.
@@ -87,7 +87,7 @@ pub(crate) struct Block {
     pub(crate) count: usize,
 }
 
-/// A command and what it prints.
+/// A command and its output.
 pub(crate) struct Step {
     /// Index of the command's line.
     pub(crate) index: usize,
@@ -95,6 +95,6 @@ pub(crate) struct Step {
     /// Index of the first line of its output.
     pub(crate) output: usize,
     pub(crate) expected: Vec<String>,
-    /// What lines begin with that may be any.
+    /// Beginnings of lines that may vary.
     pub(crate) varying: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Single charts, and what is refused.
+//! Single charts, and refusals.
 
 use testkit::workplace;
 

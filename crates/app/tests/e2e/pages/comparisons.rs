@@ -8,7 +8,7 @@ fn differences_are_shown_with_their_intervals() {
     let place = workplace!();
     for name in ["a", "b"] {
         let words = format!("-c1M -d2 -W0 -b4K -r -L -D100 --json {name}.json a.dat");
-        // A busy machine may give a run too little time in two seconds for all figures; it gets other chances.
+        // A busy machine may give a run too little time in two seconds for all values; it is retried.
         let has_enough = (0..5).any(|_| {
             place.diskspd(&words).run().expect_status(0);
             let result: serde_json::Value = place.json(&format!("{name}.json"));
@@ -39,7 +39,7 @@ fn differences_are_shown_with_their_intervals() {
         let percent = change.split_inclusive(" %").next().expect("a percentage");
         assert!(line.contains(percent), "{percent}: {line}");
         let shown: f64 = percent.strip_suffix(" %").and_then(|number| number.parse().ok()).expect("a percentage");
-        // Half a tenth, which both round.
+        // Half a tenth, as both are rounded.
         assert!((shown - drawn).abs() < 0.0501, "{text}: drawn at {drawn}");
     }
     let words = words(&page);
@@ -56,7 +56,7 @@ fn each_is_compared_with_the_first_and_unlike_loads_are_a_table() {
     }
     let page = page(&place, "a.json c.json d.json");
     assert_eq!(charts(&page), ["differences", "differences", "iops", "read-percentiles"]);
-    // One table for all sides: what differs first.
+    // One table for all sides: differences first.
     let environment =
         page.split("<table aria-label=\"Environment\"").nth(1).and_then(|rest| rest.split("</table>").next());
     let rows: Vec<&str> = environment.expect("it is there").split("<tr>").skip(2).collect();
@@ -75,7 +75,7 @@ fn each_is_compared_with_the_first_and_unlike_loads_are_a_table() {
     let shown = super::words(&table);
     assert!(shown.contains("Table of runs") && !shown.contains("b.json against a.json"), "{shown}");
     assert!(shown.contains("Runs differ in: block."), "{shown}");
-    // Of one load only if a table is asked for.
+    // For one load only if a table is requested.
     let table = super::page(&place, "a.json c.json --table");
     assert!(super::words(&table).contains("Limited by a rate of their own, not ranked"), "{table}");
 }
@@ -93,7 +93,7 @@ fn a_run_compared_with_itself_is_called_the_same() {
     assert!(!other.stdout.contains("oth sides are"), "{other}");
 }
 
-/// A run that stalled took IOPS and latencies out of the comparison, and what was left was called equivalent.
+/// A run that stalled used to remove IOPS and latencies from the comparison, and the rest was called equivalent.
 #[test]
 fn what_cannot_be_compared_is_said() {
     let place = workplace!();

@@ -1,6 +1,6 @@
-//! Results whose figures no machine measured, so that what is shown of them does not depend on what a busy one measures.
-//! A short run gives the frame: profile, targets, environment. All figures that pages draw are replaced, from a seed: latencies
-//! and rates of any magnitude, equal, close together or far apart.
+//! Synthetic results, so that their presentation does not depend on the measurements of a busy machine. A short run
+//! gives the frame: profile, targets, environment. All values that pages draw are replaced, from a seed: latencies and
+//! rates of any magnitude, equal, close together or far apart.
 
 use crate::rate_search;
 use model::course::{CpuCourse, Section, SectionFigures, Series, SeriesCounts};
@@ -17,10 +17,10 @@ use testkit::Workplace;
 /// The load of these results.
 pub(crate) const LOAD: &str = "-c1M -d60 -W0 -b4K -r -w30 -t2 -o4 -L -D100 --max-ios=5000 --json frame.json a.dat";
 
-/// Figures that look like those of a disk: reads of 200 µs and writes of 1 ms over two seconds.
+/// Values typical of a disk: reads of 200 µs and writes of 1 ms over two seconds.
 pub(crate) const USUAL: u64 = 0;
 
-/// Parts of the time with latencies of their own, and the reads, and writes, in each.
+/// Sections of the time with different latencies, and the reads, and writes, in each.
 const SECTIONS: u64 = 20;
 const IOS_OF_SECTION: u64 = 20_000;
 
@@ -31,8 +31,8 @@ pub(crate) fn result(place: &Workplace, name: &str, seed: u64) {
     place.file(name, &text);
 }
 
-/// Writes the directory `limit` of a search for the highest rate into a workplace. That it was confirmed depends on luck,
-/// so it is said of this one.
+/// Writes the directory `limit` of a search for the highest rate into a workplace. Its confirmation depends on luck, so
+/// it is set here.
 pub(crate) fn search(place: &Workplace) {
     let search = rate_search::made(place);
     let folder = place.path("limit");
@@ -41,7 +41,7 @@ pub(crate) fn search(place: &Workplace) {
         fs::write(folder.join(name), content).expect("the file fits");
     }
     let mut sweep = search.sweep();
-    // A search that a busy machine led astray may end at a rate without a run, or have one run alone: this one has two at its
+    // A search misled by a busy machine may end at a rate without a run, or with only one: this one has two at its
     // answer, and one at another rate.
     let has_run = |visit: &&Value| visit["purpose"] != "capacity" && visit["outcome"]["measured"].is_object();
     let holds = sweep["limit"]["holds"].clone();
@@ -99,7 +99,7 @@ impl Random {
     }
 }
 
-/// What a result is made of.
+/// Contents of a result.
 struct Figures {
     random: Random,
     /// Of reads and of writes.

@@ -9,7 +9,7 @@ mod sweeps;
 
 use testkit::Workplace;
 
-/// The page that is made of some sources.
+/// The page made of these sources.
 pub(crate) fn page(place: &Workplace, sources: &str) -> String {
     let run = place.diskspd("report").args(sources).args("-o page.html").run();
     run.expect_status(0);
@@ -27,7 +27,7 @@ pub(crate) fn charts(page: &str) -> Vec<&str> {
     page.split(" data-chart=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// A series of a chart as its attributes tell it: x, y and what is said of each point.
+/// A series of a chart from its attributes: x, y and the text of each point.
 pub(crate) struct Series {
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<f64>,
@@ -47,14 +47,14 @@ pub(crate) fn series(page: &str, chart: &str, name: &str) -> Series {
     Series { x: numbers("x"), y: numbers("y"), texts: attribute("texts").split('|').map(str::to_owned).collect() }
 }
 
-/// The load that stands at the head of a page.
+/// The load at the head of a page.
 fn load(page: &str) -> String {
     let header = page.split("<header>").nth(1).and_then(|rest| rest.split("</header>").next()).expect("a header");
     let line = header.split("<span class=\"load\">").nth(1).and_then(|rest| rest.split("</span>").next());
     words(&format!("<body>{}", line.unwrap_or_default()))
 }
 
-/// What is in a page, without markup and without the list of its parts.
+/// The text of a page, without markup and without its table of contents.
 fn words(page: &str) -> String {
     let mut words = String::new();
     let body = page.split("<body>").nth(1).unwrap_or_default().split("<script>").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Pages and charts of what the monitor kept, alone and under a run.
+//! Pages and charts of recordings of the monitor, alone and below a run.
 
 use super::{charts, page, series, words};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use testkit::{Workplace, workplace};
 
 const CHARTS: [&str; 5] = ["device-iops", "device-throughput", "device-latency", "device-queue", "device-busy"];
 
-/// Requests of 4 KiB in a second, each of so many milliseconds.
+/// Requests of 4 KiB in a second, each of this many milliseconds.
 fn requests(count: u64, time_ms: u64) -> Value {
     let latency_ns = (count > 0).then_some(time_ms as f64 * 1e6);
     json!({
@@ -16,7 +16,7 @@ fn requests(count: u64, time_ms: u64) -> Value {
     })
 }
 
-/// A recording of as many seconds as there are counts, in each of which sda did so many reads of 2 ms; from the
+/// A recording of as many seconds as there are counts, in each of which sda did this number of reads of 2 ms; from the
 /// third second on sdb did twice as many.
 pub(crate) fn record(place: &Workplace, start_unix_ns: i64, counts: &[u64]) {
     let begin = json!({
@@ -82,7 +82,7 @@ fn a_recording_is_drawn_device_by_device() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("sdz"), "{text}");
-    // sdb comes first; it was not there for two seconds.
+    // sdb comes first; it did not exist for two seconds.
     let reads = series(&page, "device-iops", "reads");
     assert_eq!(reads.x.last(), Some(&3.5));
     let known: Vec<f64> = reads.y.iter().copied().filter(|y| y.is_finite()).collect();

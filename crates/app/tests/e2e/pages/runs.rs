@@ -57,7 +57,7 @@ fn a_run_is_shown_with_the_values_of_its_result() {
     let place_of = |what: &str| page.find(what).expect(what);
     assert!(place_of("class=\"came-out") < place_of("class=\"tiles"), "the answer, the figures");
     assert!(place_of("class=\"tiles") < place_of("<figure data-chart=\"iops\""), "the chart that shows it");
-    // What makes figures worthless comes before them.
+    // Findings that invalidate the results come before them.
     let is_invalid = page.contains("class=\"verdict bad");
     let chart = place_of("<figure data-chart=\"iops\"");
     assert!(is_invalid || chart < place_of("class=\"verdict"), "what to know before they are used");
@@ -74,6 +74,8 @@ fn a_preset_begins_with_its_table_and_names_its_timespans() {
     place.diskspd("preset run two.toml -c1M --json r.json a.dat").run().expect_status(0);
     let page = page(&place, "r.json");
     assert!(load(&page).starts_with("2 timespans with different loads; the first: 4 KiB sequential read, QD 2 "));
+    let begin = words(page.split("class=\"brief\"").next().expect("a beginning"));
+    assert!(begin.contains("2 loads: from ") && begin.contains("the writes"), "{begin}");
     let words = words(&page);
     let at = |what: &str| words.find(what).unwrap_or_else(|| panic!("{what}: {words}"));
     assert!(at("2 loads, each 1 s, no warm-up, ") < at("Timespan 1: the reads"));
@@ -81,7 +83,22 @@ fn a_preset_begins_with_its_table_and_names_its_timespans() {
     assert!(at("Timespan 2: the writes") < at("4 KiB random write, QD 3 (1 thread x 3), page cache, 1 MiB file on "));
 }
 
-/// Forty timespans had four names, and nothing told reads from writes.
+/// The page of a preset with one load used to begin with its environment, with its table and its chart far below.
+#[test]
+fn a_preset_with_one_load_begins_as_any_run() {
+    let place = workplace!();
+    let preset = "form = \"diskspd-preset/1\"\ntitle = \"One load\"\noptions = \"-b4K -d1 -W0 -L -r\"\n\
+                  [[load]]\nname = \"the reads\"\n";
+    place.file("one.toml", preset.as_bytes());
+    place.diskspd("preset run one.toml -c1M --json r.json a.dat").run().expect_status(0);
+    let page = page(&place, "r.json");
+    let begin = words(page.split("class=\"brief\"").next().expect("a beginning"));
+    assert!(begin.contains("One load") && begin.contains("I/Os per second"), "{begin}");
+    assert!(page.find("<figure data-chart=\"iops\"") < page.find("class=\"brief\""));
+    assert!(!page.contains("All loads") && !page.contains("Timespan 1"));
+}
+
+/// Forty timespans used to share four names, without distinction of reads and writes.
 #[test]
 fn timespans_of_one_name_are_numbered() {
     let place = workplace!();
@@ -97,7 +114,7 @@ fn timespans_of_one_name_are_numbered() {
     }
 }
 
-/// PASS stood beside WARN, and nothing said what that means.
+/// PASS used to be shown beside WARN without an explanation.
 #[test]
 fn a_preset_says_which_of_its_loads_can_be_trusted() {
     let place = workplace!();
@@ -132,7 +149,7 @@ fn a_preset_says_which_of_its_loads_can_be_trusted() {
     let told = words(&doubtful);
     assert_eq!(answer(&doubtful), "warn");
     for expected in [
-        "2 loads: 2 PASS",
+        "2 loads: 1 PASS, 1 PASS, unproven",
         "1 of 2 runs has warnings: steal in 1.",
         "Only in part: steal in 1 of 2 runs.",
         "With warnings: the writes.",
@@ -141,7 +158,7 @@ fn a_preset_says_which_of_its_loads_can_be_trusted() {
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
-    assert!(told.find("2 loads: 2 PASS") < told.find("Timespan 1: "), "the summary comes first");
+    assert!(told.find("2 loads: 1 PASS") < told.find("Timespan 1: "), "the summary comes first");
     assert!(
         doubtful.contains(">the writes</td><td data-name=\"run verdict\">WARN</td>"),
         "the verdict stands beside the load"
@@ -149,7 +166,7 @@ fn a_preset_says_which_of_its_loads_can_be_trusted() {
     assert!(doubtful.contains(">the reads</td><td data-name=\"run verdict\">ok</td>"));
 }
 
-/// A percentile that hardly any I/O lies beyond looked like any other.
+/// A percentile with hardly any I/O beyond it used to look like any other.
 #[test]
 fn percentiles_of_few_samples_are_marked() {
     let place = workplace!();
@@ -169,7 +186,7 @@ fn cpu_usage_over_time_is_that_of_the_result() {
         place.diskspd("-c1M -d3 -W0 -b4K -r --json r.json a.dat").run().expect_status(0);
         place.json::<Value>("r.json")["time_spans"][0]["measured"]["cpu_course"].take()
     };
-    // A busy machine may not look at its CPUs in the middle of three seconds; it gets other chances.
+    // A busy machine may not sample its CPUs in the middle of three seconds; it is retried.
     let is_parted = |course: &Value| course["end_ns"].as_array().is_some_and(|ends| ends.len() >= 2);
     let course = (0..4).map(|_| measured()).find(is_parted).unwrap_or_else(measured);
     let numbers = |name: &str| -> Vec<f64> {
@@ -196,7 +213,7 @@ fn cpu_usage_over_time_is_that_of_the_result() {
     }
 }
 
-/// Of what is counted and not worded: the depth that the line says is the one that was in effect.
+/// The depth in the line is the one in effect.
 #[test]
 fn the_load_line_has_the_depth_that_was_in_effect() {
     let place = workplace!();
@@ -255,7 +272,7 @@ fn results_of_other_tools_give_what_they_have() {
         let page = page(&place, &format!("{data}{name}"));
         let words = words(&page);
         assert!(words.contains("DiskSpd 2.") && !load(&page).is_empty(), "{name}");
-        // What one may repeat is there.
+        // Repeated options are included.
         let is_typed = Path::new(name).extension().is_some_and(|extension| extension == "txt");
         assert_eq!(words.contains("Command line"), is_typed, "{name}");
         assert_eq!(words.contains("<Profile>") && words.contains("diskspd -Xload.xml"), !is_typed, "{name}");
@@ -341,7 +358,7 @@ fn a_long_run_stays_small() {
     assert!(page.len() < 1_500_000, "{}", page.len());
 }
 
-/// No kernel of the tests mounts a share: one is put into a result.
+/// No kernel of the tests mounts a share: one is added to a result.
 #[test]
 fn a_share_is_shown_beside_the_run() {
     let place = workplace!();
@@ -378,14 +395,14 @@ fn a_share_is_shown_beside_the_run() {
     assert_eq!(cells, ["nas:/<a>", "mean", "512", "0", "4", "2.25", "ms", "1", "ms", "3.5", "ms", "0.5"]);
 }
 
-/// The page of a run with corrupt data had the class in a table far below.
+/// The page of a run with corrupt data used to have the class in a table far below.
 #[test]
 fn pages_begin_with_what_verification_found() {
     let place = workplace!();
     place.diskspd("-c1M -d60 -W0 -b4K -r -w50 --max-ios=5000 --verify --json r.json a.dat").run().expect_status(0);
     let sound = words(&page(&place, "r.json"));
-    let told = sound.find(" units checked, none corrupt").expect("it is told");
-    assert!(sound.find("Charts").is_some_and(|charts| told < charts), "{sound}");
+    let told = sound.find(" of data verified, none corrupt").unwrap_or_else(|| panic!("{sound}"));
+    assert!(sound.find("Can it be trusted?").is_some_and(|trust| told < trust), "{sound}");
     let disk = or_skip!(Corrupting::mounted(&place, "disk", 1 << 20));
     disk.order(Corruption::Zeros, Occasion::every(101).at_most(20));
     let words_of_run = "-b4K -r -w50 -d60 -W0 -Su --max-ios=6000 --verify --overwrite --json=r.json";
@@ -401,7 +418,7 @@ fn pages_begin_with_what_verification_found() {
     );
 }
 
-/// On the pages of streams their figures came after all charts, and the place of a file that all of them use stood in the
+/// On pages of streams their results used to be after all charts, and the location of a file used by all of them in the
 /// load of each.
 #[test]
 fn streams_come_before_the_charts() {
@@ -418,4 +435,25 @@ fn streams_come_before_the_charts() {
     assert!(words.contains(typed), "the command can be typed: {words}");
     let table = words.find("Streams").expect("the table is there");
     assert!(words.find("Charts").is_some_and(|charts| table < charts), "{words}");
+}
+
+/// No kernel of the tests has such caches: they are added to a result.
+#[test]
+fn hits_and_misses_of_caches_are_shown_beside_the_run() {
+    let place = workplace!();
+    fixed::result(&place, "r.json", fixed::USUAL);
+    let mut result = place.json::<Value>("r.json");
+    let hits = |hits: u64, misses: u64, percent: f64| serde_json::json!({ "hits": hits, "misses": misses, "hit_percent": percent });
+    result["time_spans"][0]["measured"]["caches"] = serde_json::json!([
+        { "cache": "bcache0", "read": hits(9310, 690, 93.1), "write": null, "bypassed_reads": 12 },
+        { "cache": "dm-3", "read": hits(5, 5, 50.0), "write": hits(3, 1, 75.0), "bypassed_reads": null },
+    ]);
+    place.file("cache.json", result.to_string().as_bytes());
+    let page = words(&page(&place, "cache.json"));
+    assert!(page.contains("Caches over the measurement") && page.contains("9,310"), "{page}");
+    let report = place.diskspd("report cache.json").run();
+    report.expect_status(0).expect_stdout(&[
+        "cache bcache0: 93.1 % of reads hit (9,310 of 10,000), 12 reads bypassed it\n",
+        "cache dm-3: 50.0 % of reads hit (5 of 10), 75.0 % of writes hit (3 of 4)\n",
+    ]);
 }

@@ -13,7 +13,7 @@ fn judge_all(place: &Workplace, file: &str, severity: &str, warnings: &[&str]) {
         headline["severity"] = severity.into();
         headline["warnings"] = json!(warnings);
         headline["warning_figures"] = json!(vec!["12 % stolen"; warnings.len()]);
-        // As in documents from before there was any.
+        // As in older documents.
         headline["warning_advice"] = json!([]);
         headline["warning_values"] = json!([]);
     }
@@ -25,7 +25,7 @@ fn tones(page: &str) -> Vec<&str> {
     page.split("<div class=\"answer ").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// The command that a page advises, if each row of its brief says something.
+/// The command that a page advises, if each row of its brief has a text.
 fn advised(page: &str) -> String {
     let brief = page.split("<dl class=\"brief\"").nth(1).and_then(|rest| rest.split("</dl>").next()).expect("a brief");
     let rows: Vec<&str> = brief.split("<dd>").skip(1).filter_map(|row| row.split("</dd>").next()).collect();
@@ -91,8 +91,8 @@ fn depth_with_another_option_has_a_line_for_each_value() {
     assert!(advised(&page).starts_with("diskspd sweep --vary=b=4K,8K "), "{}", advised(&page));
 }
 
-/// One line through all points went up and down between points of the same depth, and the page said that all of them were
-/// of synchronous I/O.
+/// One line through all points used to zigzag between points of the same depth, and the page called all of them
+/// synchronous.
 #[test]
 fn two_options_of_depth_have_a_line_for_each_value_of_one() {
     let place = workplace!();
@@ -117,7 +117,7 @@ fn two_options_of_depth_have_a_line_for_each_value_of_one() {
     }
 }
 
-/// Documents of earlier versions do not have the engines of points, which a depth of one changes.
+/// Documents of earlier versions lack the engines of points, which a depth of one changes.
 #[test]
 fn engines_of_depths_that_are_not_known_are_left_out() {
     let place = workplace!();
@@ -184,12 +184,12 @@ fn runs_of_the_same_load_stand_beside_each_other() {
     }
 }
 
-/// Answers were green although every run had a warning.
+/// Answers used to be green although every run had a warning.
 #[test]
 fn answers_are_no_better_than_the_verdicts_of_their_runs() {
     let place = workplace!();
     let load = "-c1M -d1 -W0 -b4K -r --engine=null a.dat";
-    // At a rate: the null engine takes all CPU time that there is.
+    // With a rate: the null engine otherwise takes all CPU time.
     for (words_of_set, rate, folder, file) in [
         ("sweep --vary o=1,2", "-g1000i", "depths", "sweep.json"),
         ("sweep --vary b=4K,8K", "-g1000i", "blocks", "sweep.json"),
@@ -214,16 +214,16 @@ fn answers_are_no_better_than_the_verdicts_of_their_runs() {
             match (tone, told) {
                 (Some(tone), Some(told)) => {
                     assert!(tones.iter().all(|found| *found == tone), "{folder}, {severity}: {tones:?}");
-                    // Of what the headline names, which may be one run.
+                    // From the headline, which may name a single run.
                     let measured_in = match severity {
                         "warn" => ["runs with warnings (steal", "a run with warnings (steal"],
                         _ => ["INVALID runs (", "an INVALID run ("],
                     };
                     let is_told = measured_in.iter().any(|runs| words.contains(&format!(", measured in {runs}")));
-                    // The headline says it, or a sentence below it.
+                    // In the headline, or in a sentence below it.
                     assert!(is_told || words.contains(told), "{folder}: {words}");
                     assert!(words.contains("12 % stolen") || severity == "invalid", "{folder}: {words}");
-                    // What it means, what to do, and whom it affects.
+                    // Its meaning, the action, and the affected runs.
                     assert!(
                         words.contains("12 % stolen, in all ") || words.contains("12 % stolen, in both runs"),
                         "{folder}: {words}"
@@ -258,7 +258,7 @@ fn a_sweep_without_its_results_still_has_its_answer() {
     assert!(run.stderr.contains("it refers to point 99, but has 2"), "{}", run.stderr);
 }
 
-/// The pages of `ab` answered the question of a sweep: which of the two depths is the best.
+/// The pages of `ab` used to answer the question of a sweep: the best of the two depths.
 #[test]
 fn pairs_say_whether_one_side_is_better() {
     let place = workplace!();
@@ -279,7 +279,8 @@ fn pairs_say_whether_one_side_is_better() {
     assert!(a.y.iter().zip(&b.y).all(|(a, b)| a < b), "{:?} {:?}", a.y, b.y);
 }
 
-/// Such pages had a row "1 failed" for the first rate, which was never tried, and told a load of one I/O per second.
+/// Such pages used to have a row "1 failed" for the first rate, which was never tried, and a load of one I/O per
+/// second.
 #[test]
 fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     let place = workplace!();
@@ -309,7 +310,7 @@ fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
     assert!(tried.x.iter().all(|rate| rates.contains(rate)), "the axis is that of the rates: {:?}, {rates:?}", tried.x);
 }
 
-/// Such a search measured no latencies without -L, had no value for its limit, and ended at its first rate.
+/// Such a search used to measure no latencies without -L, to have no value for its limit, and to end at its first rate.
 #[test]
 fn a_search_has_the_latencies_that_it_judges() {
     let place = workplace!();
@@ -329,7 +330,7 @@ fn a_search_has_the_latencies_that_it_judges() {
     assert!(points.contains(">p99 (read)</th>") && !points.contains(">-</td>"), "{points}");
 }
 
-/// A page of such a search had an empty table and no answer.
+/// A page of such a search used to have an empty table and no answer.
 #[test]
 fn a_search_that_ended_at_once_says_so() {
     let place = workplace!();
@@ -342,7 +343,7 @@ fn a_search_that_ended_at_once_says_so() {
     assert!(!page.contains("Pareto front"), "there is no table");
 }
 
-/// The page of a search that was stopped recommended the rate with the most IOPS.
+/// The page of an interrupted search used to recommend the rate with the most IOPS.
 #[test]
 fn a_search_that_was_stopped_says_so_and_goes_on() {
     let place = workplace!();
@@ -357,7 +358,7 @@ fn a_search_that_was_stopped_says_so_and_goes_on() {
     assert!(!words(&page).contains("most throughput of all points"), "{}", words(&page));
 }
 
-/// The series were sorted as words: 16K, 4K, 64K.
+/// The series used to be sorted as text: 16K, 4K, 64K.
 #[test]
 fn series_are_in_the_order_of_their_values() {
     let place = workplace!();

@@ -1,5 +1,5 @@
-//! Hosts that are far apart: agents in network namespaces of their own, with clocks that differ by hours; and agents,
-//! controllers and servers that stand still or die at any moment of a load.
+//! Hosts far apart: agents in separate network namespaces, with clocks that differ by hours; and agents, controllers
+//! and servers that stall or die at any moment of a load.
 
 use serde_json::Value;
 use std::fs;
@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use testkit::{Running, Workplace, or_skip, tool, workplace};
 
-/// Longest wait for something that takes a moment.
+/// Time limit for steps that normally take a moment.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// Longest life of an agent or a server.
 const LIFE: Duration = Duration::from_mins(10);
-/// Set to a number, that many measurements of clocks are made (CONTRIBUTING.md).
+/// Environment variable: the number of measurements of clocks (CONTRIBUTING.md).
 const MEASUREMENTS: &str = "DISKSPD_TEST_CLOCKS";
-/// Set, every kind of disturbance is tried in every phase.
+/// Environment variable: if set, every kind of disturbance is tried in every phase.
 const ALL_DISTURBANCES: &str = "DISKSPD_TEST_DISTURBANCES";
 
-/// Networks that were made, for names of their own.
+/// Number of networks created, for unique names.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// Network namespaces of agents, and one of the server and the controller, which a bridge connects.
@@ -87,8 +87,8 @@ impl Drop for Network {
     }
 }
 
-/// Seconds by which the clocks of hosts differ from the controller's: ahead by up to hours, and behind by as much as clocks
-/// that count from the start of the machine can be.
+/// Seconds by which the clocks of hosts differ from the controller's: ahead by up to hours, and behind by at most the
+/// uptime that clocks since boot permit.
 fn clock_offsets(hosts: usize) -> Vec<i64> {
     let uptime = fs::read_to_string("/proc/uptime").expect("there");
     let uptime = uptime.split('.').next().and_then(|seconds| seconds.parse::<i64>().ok()).expect("a number");
@@ -97,7 +97,7 @@ fn clock_offsets(hosts: usize) -> Vec<i64> {
     all.into_iter().cycle().take(hosts).collect()
 }
 
-/// Loads on hosts in namespaces: how far each clock was off, which must be within the bound that the result gives.
+/// Loads on hosts in namespaces: checks that the offset of each clock is within the bound in the result.
 fn measure_clocks(hosts: usize, measurements: usize) -> Result<(), String> {
     let network = Network::new(workplace!(), hosts)?;
     let place = &network.place;
@@ -171,7 +171,7 @@ fn clocks_of_three_hosts_differ_by_what_the_result_says() {
     }
 }
 
-/// What is disturbed.
+/// The part that is disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     Agent,
@@ -179,18 +179,18 @@ enum Who {
     Server,
 }
 
-/// How.
+/// The kind of disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// It stands still for less than the 10 s after which it counts as lost.
+    /// It stalls for less than the 10 s after which it counts as lost.
     Pause,
-    /// For longer.
+    /// It stalls for longer.
     LongPause,
-    /// It is killed; a server is started again.
+    /// It is killed; a server is restarted.
     Kill,
 }
 
-/// What goes on then.
+/// The phase of the load at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Preparing,
@@ -230,7 +230,7 @@ impl Three {
         entries.map(|entry| entry.path()).collect()
     }
 
-    /// Does it to the agent of the first host, the controller or the server.
+    /// Applies the disturbance to the agent of the first host, the controller or the server.
     fn disturb(&mut self, who: Who, how: How, controller: &mut Option<Running>) {
         let victim = match who {
             Who::Agent => self.agents[0].as_ref(),
@@ -259,7 +259,7 @@ impl Three {
         }
     }
 
-    /// Waits until all agents that live have forgotten the run.
+    /// Waits until all living agents have forgotten the run.
     fn wait_until_idle(&self) {
         let live = self.agents.iter().flatten().count();
         let began = Instant::now();
@@ -275,13 +275,13 @@ impl Three {
     }
 }
 
-/// One load that is disturbed. Whatever happens: the controller comes to an end, agents are free again, no file is left of a
-/// load that did not start, and a load that started has its result with the controller or with the agent.
+/// One disturbed load. In any case the controller ends, agents become idle again, a load that did not start leaves no
+/// file, and the result of a load that started is with the controller or the agent.
 fn disturbed(who: Who, how: How, phase: Phase) -> Result<(), String> {
     let case = format!("{who:?} {how:?} {phase:?}");
     let mut three = Three::start()?;
     let size = if phase == Phase::Preparing { "-c300M" } else { "-c1M" };
-    // As long as the disturbance, if that is not over before the start.
+    // As long as the disturbance, unless that is over before the start.
     let seconds = if phase == Phase::Ending || (phase, how) == (Phase::Waiting, How::Kill) { 2 } else { 25 };
     let words = format!(
         "--on=nats://127.0.0.1:{}/h* --key=fleet.key {size} -b4K -r -o1 -g400 -W0 -L -d{seconds} --json r.json",

@@ -1,5 +1,5 @@
-//! `--on`, `agent`, `fleet`: one load on several hosts. The hosts are agents on this machine, each with a directory of its
-//! own.
+//! `--on`, `agent`, `fleet`: one load on several hosts. The hosts are agents on this machine, each with its own
+//! directory.
 
 mod live;
 mod series;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use testkit::{Finished, Program, Running, Workplace, or_skip, tool, workplace};
 
-/// Longest wait for something that takes a moment.
+/// Time limit for steps that normally take a moment.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A NATS server, a key, and agents.
@@ -29,7 +29,7 @@ impl Fleet {
         Self::start_with(place, "", names)
     }
 
-    /// With more options of the server.
+    /// With additional options of the server.
     fn start_with(place: Workplace, options: &str, names: &[&str]) -> Result<Self, String> {
         let (server, port) = crate::hosts::server::start(&place, options)?;
         place.diskspd("fleet key --output fleet").run().expect_status(0);
@@ -50,7 +50,7 @@ impl Fleet {
         self.place.path(&format!("room-{name}"))
     }
 
-    /// Starts an agent with a directory of its own, and does not wait for it.
+    /// Starts an agent with its own directory, and does not wait for it.
     fn add(&mut self, name: &str) {
         let room = self.room(name);
         fs::create_dir(&room).expect("made");
@@ -73,12 +73,12 @@ impl Fleet {
         self.wait_for_all();
     }
 
-    /// Waits until all agents take orders.
+    /// Waits until all agents accept orders.
     fn wait_for_all(&mut self) {
         self.agents.iter_mut().for_each(|(_, agent)| agent.wait_for_stderr("waits for orders"));
     }
 
-    /// Waits until an agent says that it has forgotten its last run.
+    /// Waits until an agent reports that it has forgotten its last run.
     fn wait_until_idle(&self, name: &str) {
         let (_, agent) = self.agents.iter().find(|(other, _)| other == name).expect("it was started");
         let began = Instant::now();
@@ -93,7 +93,7 @@ impl Fleet {
         }
     }
 
-    /// True if all these hosts write to their files again and again; one that is made changes a few times only.
+    /// True if all these hosts write to their files repeatedly; a file being created changes a few times only.
     fn are_writing(&self, names: &[&str]) -> bool {
         let is_writing = |name: &&str| {
             let file = self.room(name).join("t.dat");
@@ -111,12 +111,12 @@ impl Fleet {
         names.iter().all(is_writing)
     }
 
-    /// True if a load has been told when to start and writes on all these hosts.
+    /// True if a load has received its start time and writes on all these hosts.
     fn is_under_way(&self, run: &Running, names: &[&str]) -> bool {
         run.stderr().contains("start in ") && self.are_writing(names)
     }
 
-    /// Ends what a host does as another controller would.
+    /// Ends the load of a host as another controller would.
     fn stop(&self, name: &str) {
         let words = format!("fleet stop --server {} --key fleet.key {name}", self.url());
         self.place.diskspd(&words).run().expect_status(0);
@@ -133,7 +133,7 @@ impl Fleet {
         names.iter().all(is_so)
     }
 
-    /// A load on some hosts, on a target in the room of each.
+    /// A load on some hosts, on a target in the directory of each.
     fn load(&self, hosts: &str, words: &str) -> Program {
         let target = self.place.path("room-{host}/t.dat");
         self.load_without_target(hosts, words).arg(target)
@@ -148,7 +148,7 @@ impl Fleet {
         self.place.json(name)
     }
 
-    /// Ends all agents and the server; what each agent said.
+    /// Ends all agents and the server; returns the output of each agent.
     fn end(mut self) -> Vec<Finished> {
         let mut ended = Vec::new();
         for (_, agent) in self.agents.drain(..) {
@@ -284,7 +284,7 @@ fn what_was_created_is_removed_if_a_host_cannot_create_its_files() {
     let mut fleet = or_skip!(Fleet::start(workplace!(), &["h1"]));
     fs::create_dir(fleet.room("h2")).expect("made");
     fleet.place.file("room-h1/theirs", b"theirs");
-    // Of files larger than 100 blocks of 512 bytes, the kernel refuses the rest.
+    // The kernel refuses writes beyond 100 blocks of 512 bytes.
     let script = r#"ulimit -f 100; exec "$0" "$@""#;
     let words = format!("agent --server {} --trust fleet.pub --name h2 --state state-h2", fleet.url());
     let agent = fleet.place.tool("sh").args("-c").arg(script).arg(fleet.place.program()).args(&words).arg("--allow");
@@ -363,11 +363,11 @@ fn hosts_write_to_files_of_their_own_unless_they_share_one() {
     assert_eq!(fleet.result("r.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
     let writes = "-d1 -W0 -b4K -r -w50";
     fleet.load_without_target("h1,h2", writes).arg(&target).run().expect_status(3);
-    // One file for all: the first host makes it anew, both write to it, and it is closed at the end.
+    // One file for all: the first host recreates it, both write to it, and it is closed at the end.
     let shared = "--shared -d60 --max-ios=200 -W0 -c2M -b4K -r -w50 --json r.json";
     let attempts = Cell::new(0);
     let run = run_in_time(|| {
-        // One that started nowhere in time leaves its file marked as being written to.
+        // A load that started nowhere in time leaves its file marked as being written to.
         if attempts.replace(attempts.get() + 1) > 0 {
             let _ = fs::remove_file(&target);
         }
@@ -378,10 +378,10 @@ fn hosts_write_to_files_of_their_own_unless_they_share_one() {
     let result = fleet.result("r.json");
     let rows = result["time_spans"][0]["measured"]["rows"].as_array().expect("a list").clone();
     assert!(rows.len() == 2 && rows.iter().all(|row| row["figures"]["write"]["ios"] != 0), "{rows:?}");
-    // A load of its own takes it for a file of diskspd that nobody else has written to.
+    // A local load accepts it as a file of diskspd that nothing else has written to.
     let alone = fleet.place.diskspd("-d60 --max-ios=10 -W0 -b4K -w100").arg(&target).run();
     alone.expect_status(0);
-    // Not so when somebody else has written to it.
+    // Not after another program has written to it.
     fs::write(&target, vec![7; 2 << 20]).expect("written");
     let run = fleet.load_without_target("h1,h2", shared).arg(&target).run();
     run.expect_status(3).expect_stderr(&["h1: ", "h2: ", "another program has written"]);
@@ -455,7 +455,7 @@ fn the_permissions_of_the_guide_are_enough_and_no_more() {
     fleet.agents.push(("h1".to_owned(), agent));
     let words = "-c1M -d60 --max-ios=10 -W0 --creds=controller.creds --inbox=_INBOX_controller";
     run_in_time(|| fleet.load("h1", words)).expect_status(0);
-    // A host that is broken into orders nothing, even with the key.
+    // A compromised host cannot give orders, even with the key.
     let run = fleet.load("h1", "-c2M -d1 -W0 --creds=h1.creds --inbox=_INBOX_h1").run();
     assert_ne!(run.code(), Some(0), "{run}");
     assert_eq!(fs::metadata(fleet.room("h1").join("t.dat")).expect("made").len(), 1 << 20);
@@ -480,7 +480,7 @@ fn a_server_on_another_machine_needs_tls_and_credentials() {
     }
 }
 
-/// An authority NAME.pem of its own, and a certificate NAME-server.pem with NAME-server.key that it signed for an address.
+/// An authority NAME.pem, and a certificate NAME-server.pem with NAME-server.key that it signed for an address.
 fn certificate(place: &Workplace, name: &str, address: &str) -> Result<(), String> {
     let openssl = tool("openssl")?;
     let config = "[req]\ndistinguished_name = who\nx509_extensions = authority\nprompt = no\n[who]\nCN = diskspd test\n\
@@ -547,7 +547,7 @@ fn a_certificate_for_another_address_is_refused() {
 /// An address of this machine that is not that of the loopback interface.
 fn own_address() -> Result<String, String> {
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").map_err(|error| error.to_string());
-    // Nothing is sent: the kernel only chooses the address from which it would be.
+    // Nothing is sent: the kernel only chooses the source address.
     let address = socket.and_then(|socket| {
         socket.connect("192.0.2.1:9").and_then(|()| socket.local_addr()).map_err(|error| error.to_string())
     });
@@ -620,7 +620,7 @@ fn a_host_that_is_lost_makes_the_result_invalid() {
 // Shows data-safety: results of such a load, in the directory of --state
 #[test]
 fn the_result_of_a_lost_controller_is_kept_and_collected() {
-    // A start that came late leaves a result, too.
+    // A late start leaves a result, too.
     testkit::unless_paused(lose_a_controller);
 }
 
@@ -629,7 +629,7 @@ fn lose_a_controller() {
     let words = "-c1M -b4K -r -w50 -g100i -d600 -W0";
     let run = start_in_time(|| fleet.load("h1", words), |run| fleet.is_under_way(run, &["h1"]));
     run.kill_hard();
-    // Its silence ends the load.
+    // The end of its heartbeats ends the load.
     fleet.wait_until_idle("h1");
     let kept = || fs::read_dir(fleet.place.path("state-h1")).expect("there").flatten();
     let is_result = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".json.gz");

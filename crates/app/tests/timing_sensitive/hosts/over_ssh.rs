@@ -1,5 +1,5 @@
-//! `--on=root@h1,h2`: hosts that ssh reaches. In most tests a script stands in the place of ssh, which runs its command on
-//! this machine; in the last ones it is ssh, with an sshd of the test's own.
+//! `--on=root@h1,h2`: hosts reached by ssh. In most tests a script replaces ssh, and runs its command on this machine;
+//! in the last ones it is ssh, with an sshd of the test.
 
 use crate::hosts::server::{run_in_time, start_in_time};
 use serde_json::Value;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use testkit::{Finished, Program, Running, Workplace, is_root, or_skip, skip, tool, workplace};
 
-/// Longest wait for something that takes a moment.
+/// Time limit for steps that normally take a moment.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Runs the last of its words here. A file `at-HOST` says what else it does before.
+/// Runs the last of its arguments here. A file `at-HOST` contains commands to run before.
 const SSH: &str = r#"#!/bin/sh
 echo "$*" >> "$HOME/ssh.log"
 while [ "$1" != -- ]; do
@@ -31,7 +31,7 @@ echo "Allocated port ${forward##*:} for remote forward to 127.0.0.1:${forward##*
 sh -c "$*"
 "#;
 
-/// A block of a load that ends by itself, and one that does not.
+/// A load that ends by itself, and one that does not.
 const BRIEF: &str = "-c1M -b4K -r -w50 -o4 -t2 -d60 -W0 --max-ios=200 -L";
 const ENDLESS: &str = "-c1M -b4K -r -w50 -o4 -t2 -d600 -W0 -L";
 
@@ -54,7 +54,7 @@ impl Hosts {
         Ok(Self { place })
     }
 
-    /// With the script for ssh.
+    /// With the script in place of ssh.
     fn fake(place: Workplace) -> Result<Self, String> {
         Self::new(place, SSH, &["h1", "h2"])
     }
@@ -77,7 +77,7 @@ impl Hosts {
         self.place.path(&format!("room-{host}/t.dat"))
     }
 
-    /// Processes that programs of this test have started and that are not over, with their arguments.
+    /// Running processes started by programs of this test, with their arguments.
     fn processes(&self) -> Vec<String> {
         let home = format!("HOME={}\0", self.place.folder().display());
         let mark = format!("PLACE={}\0", self.place.folder().display());
@@ -93,7 +93,7 @@ impl Hosts {
         ours.collect()
     }
 
-    /// Waits until no process is there, and looks whether a file is.
+    /// Waits until no process is left, and checks that no file is.
     fn expect_nothing_left(&self) {
         let began = Instant::now();
         loop {
@@ -117,7 +117,7 @@ impl Hosts {
     /// Starts an endless load on both hosts and waits until it runs on both.
     fn start_endless(&self) -> Running {
         let load = || self.load("root@h1,h2", ENDLESS).args("--json r.json").arg(self.target());
-        // Each load overwrites its file's beginning, after the file was made.
+        // Each load overwrites its file's beginning, after the file was created.
         let times = || ["h1", "h2"].map(|host| fs::metadata(self.file_of(host)).and_then(|file| file.modified()).ok());
         let made = Cell::new(None);
         start_in_time(load, |run| {
@@ -218,7 +218,7 @@ fn runs_of_a_sweep_use_one_connection() {
 #[test]
 fn ctrl_c_and_a_killed_controller_leave_nothing() {
     let hosts = or_skip!(Hosts::fake(workplace!()));
-    // A controller that stands still where the hosts begin takes the load back, although I/Os were seen.
+    // A controller that stalls while the hosts begin withdraws the load, although I/Os were seen.
     let interrupted = || {
         let run = hosts.start_endless();
         run.interrupt();
@@ -237,7 +237,7 @@ fn ctrl_c_and_a_killed_controller_leave_nothing() {
     assert!(is_there("nats-server") && is_there("agent --stdin") && is_there("bin/ssh"), "{processes:#?}");
     assert!(!processes.iter().any(|words| has_secret(words)), "{processes:#?}");
     expect_no_secret_in(hosts.place.folder());
-    // Only this one process: what it started is in groups of its own.
+    // Only this one process: its children are in separate groups.
     run.kill_hard();
     hosts.expect_nothing_left();
 }
@@ -245,7 +245,7 @@ fn ctrl_c_and_a_killed_controller_leave_nothing() {
 #[test]
 fn a_signal_before_the_load_leaves_nothing() {
     let hosts = or_skip!(Hosts::fake(workplace!()));
-    // It never gets an answer from there.
+    // It never gets a reply from there.
     hosts.place.file("at-h2", b"echo hangs >&2; sleep infinity\n");
     let mut run = hosts.load("h1,h2", BRIEF).arg(hosts.target()).start();
     let log = hosts.place.path("ssh.log");
@@ -299,7 +299,7 @@ fn agents_use_the_directories_of_the_targets_only() {
     let run = hosts.load("h1,h2", BRIEF).arg(hosts.target()).run();
     run.expect_status(3).expect_stderr(&["h1: '", "is neither a regular file nor"]);
     fs::remove_file(hosts.file_of("h1")).expect("there");
-    // A file that diskspd did not make.
+    // A file not created by diskspd.
     fs::copy(&theirs, hosts.file_of("h1")).expect("copied");
     let run = hosts.load("h1,h2", BRIEF).arg(hosts.target()).run();
     run.expect_status(3).expect_stderr(&["h1: "]);
@@ -377,7 +377,7 @@ fn an_agent_without_a_controller_ends() {
     place.diskspd("agent --stdin --once").run().expect_status(3).expect_stderr(&["--stdin"]);
 }
 
-/// Hosts behind a real sshd, which lets in whoever has the key that was made for it.
+/// Hosts behind a real sshd, which accepts the key made for it.
 struct Sshd {
     hosts: Hosts,
     _sshd: Running,
@@ -393,7 +393,7 @@ impl Sshd {
             place.tool(&keygen).args("-q -t ed25519 -N").arg("").arg("-f").arg(name).run().expect_status(0);
         }
         fs::copy(place.path("key.pub"), place.path("authorized_keys")).expect("copied");
-        // Others may take a port between the two moments.
+        // Other programs may take a port between the two steps.
         let mut listening = None;
         for _ in 0..10 {
             let port =
@@ -436,7 +436,7 @@ impl Sshd {
         );
         place.file("ssh_config", lines.as_bytes());
         let listens = format!("{} -D -e -f {folder}/sshd_config", sshd.display());
-        // As root it wants a directory in /run, which is made where nobody else sees it.
+        // As root it requires a directory in /run, which is created in a private mount namespace.
         let sshd = if is_root() {
             let line = format!("mount -t tmpfs none /run && mkdir /run/sshd && exec {listens}");
             place.tool(tool("unshare")?).args("--mount --propagation private sh -c").arg(line)

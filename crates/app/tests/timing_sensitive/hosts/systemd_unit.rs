@@ -1,4 +1,4 @@
-//! The systemd unit of the agent, as the packages install it: what its sandbox leaves of an agent.
+//! The systemd unit of the agent, as the packages install it: the capabilities that its sandbox leaves to an agent.
 
 use cli::{Command, Environment, Subcommand};
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use testkit::{LoopDevice, is_root, or_skip, skip, tool, workplace};
 
-/// Longest wait for something that takes a moment.
+/// Time limit for steps that normally take a moment.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A file of the packages.
@@ -30,7 +30,7 @@ fn systemd_takes_the_unit_without_complaint() {
     assert!(!run.stderr.contains("diskspd-agent"), "{run}");
 }
 
-/// Both make openat2 fail, without which an agent opens no target.
+/// Either would make openat2 fail, without which an agent opens no target.
 #[test]
 fn the_unit_leaves_openat2() {
     let unit = text("diskspd-agent.service");
@@ -48,7 +48,7 @@ fn an_agent_without_openat2_names_who_may_have_taken_it_away() {
     agent.expect_status(3).expect_stderr(&["openat2", "RestrictSUIDSGID="]);
 }
 
-/// Nothing exists.
+/// An environment in which no file exists.
 struct FakeEnv;
 
 impl Environment for FakeEnv {
@@ -71,8 +71,8 @@ fn the_example_of_the_options_is_understood() {
     assert!(matches!(command, Ok(Command::Subcommand(Subcommand::Agent(_)))), "{command:?}");
 }
 
-/// Boots systemd on a copy of this system, of which what it writes is kept in memory. $1 = the program, $2 = the files of
-/// the packages, $3 = the number of the loop device
+/// Boots systemd on a copy of this system, whose writes are kept in memory. $1 = the program, $2 = the files of the
+/// packages, $3 = the number of the loop device
 const BOOT: &str = r#"
 set -e
 mount --make-rprivate /
@@ -115,8 +115,8 @@ exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     chroot . /lib/systemd/systemd --system --unit=probe.service --log-target=console
 "#;
 
-/// What is done in it: the agent without and with the drop-in. The network is this machine's and need not be waited for; who
-/// may use disks is in the way of none.
+/// The commands run in it: the agent without and with the drop-in. The network is this machine's and need not be waited
+/// for; the ownership of disks is irrelevant.
 const PROBE: &str = r#"
 cd /run/shared
 touch booted
@@ -137,7 +137,7 @@ touch restarted
 exec sleep infinity
 "#;
 
-/// The drop-in that the unit's comment shows, for a device.
+/// The drop-in from the unit's comment, for a device.
 fn drop_in(device: &Path) -> String {
     let unit = text("diskspd-agent.service");
     let example: Vec<&str> = unit.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
@@ -145,7 +145,7 @@ fn drop_in(device: &Path) -> String {
     example.join("\n").replace("/dev/nvme1n1", &device.to_string_lossy()) + "\n"
 }
 
-/// True once something holds; false if it does not within [`PATIENCE`].
+/// True once the condition is true; false if it is not within [`PATIENCE`].
 fn comes(is_so: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !is_so() {
@@ -186,7 +186,7 @@ fn an_agent_of_the_unit_opens_what_its_drop_in_names_and_nothing_else() {
         skip!("cannot boot systemd here: {}", booted.stderr().lines().last().unwrap_or_default());
     }
     let log = || String::from_utf8_lossy(&place.content("probe.log")).into_owned();
-    // Who takes an order to stop takes others, too.
+    // An agent that accepts an order to stop accepts others, too.
     let is_there = || place.diskspd(&format!("fleet stop --server {url} --key fleet.key h1")).run().code() == Some(0);
     assert!(comes(is_there), "{}", log());
     let load = |words: &str, target: &Path| {

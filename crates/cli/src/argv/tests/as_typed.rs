@@ -1,4 +1,4 @@
-//! What people type: slips, forms from published scripts, habits from Windows.
+//! Typical input: typing errors, forms from published scripts, habits from Windows.
 
 use super::*;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -41,7 +41,7 @@ fn a_blank_inside_an_argument_is_accepted() {
     // -h conflicts with -S u, but its blank is not the reason.
     assert!(parse(&args, &Machine::default()).unwrap_err().messages[0].contains("'-h '"));
     let args: Vec<OsString> = args.into_iter().filter(|arg| arg != "-h ").collect();
-    let Ok(Command::Run(request)) = parse(&args, &Machine::default()) else { panic!() };
+    let Ok(Command::Line(LineCommand::Run(request))) = parse(&args, &Machine::default()) else { panic!() };
     let target = &request.profile.time_spans[0].targets[0];
     assert_eq!((target.outstanding, target.block_size, target.threads), (8, Bytes(4096), 2));
     assert_eq!(target.cache_mode, CacheMode::Unbuffered);
@@ -72,7 +72,7 @@ fn typographic_dashes_are_dashes_unless_a_file_has_the_name() {
         assert_eq!(request.warnings.len(), 2, "{:?}", request.warnings);
     }
     let machine = Machine { files: BTreeSet::from(["\u{2013}W300"]) };
-    let Ok(Command::Run(request)) = parse(&["\u{2013}W300".into()], &machine) else { panic!() };
+    let Ok(Command::Line(LineCommand::Run(request))) = parse(&["\u{2013}W300".into()], &machine) else { panic!() };
     assert_eq!(request.profile.time_spans[0].targets[0].path, Path::new("\u{2013}W300"));
     assert_failures(&[("\u{2013}o0 f", "'\u{2013}o0'"), ("\u{2013}o0 f", "WARNING")]);
 }
@@ -80,7 +80,9 @@ fn typographic_dashes_are_dashes_unless_a_file_has_the_name() {
 #[test]
 fn targets_may_be_any_bytes_and_options_must_be_text() {
     let odd = OsString::from_vec(b"f\xff".to_vec());
-    let Ok(Command::Run(request)) = parse(&["-r".into(), odd.clone()], &Machine::default()) else { panic!() };
+    let Ok(Command::Line(LineCommand::Run(request))) = parse(&["-r".into(), odd.clone()], &Machine::default()) else {
+        panic!()
+    };
     assert_eq!(request.profile.time_spans[0].targets[0].path, Path::new(&odd));
     let option = OsStr::from_bytes(b"-Z1M,\xff").to_owned();
     assert!(parse(&[option, "f".into()], &Machine::default()).unwrap_err().messages[0].contains("UTF-8"));
@@ -89,9 +91,9 @@ fn targets_may_be_any_bytes_and_options_must_be_text() {
 #[test]
 fn drives_of_windows_are_files_where_such_files_exist() {
     let machine = Machine { files: BTreeSet::from(["D:"]) };
-    assert!(matches!(parse(&["D:".into()], &machine), Ok(Command::Run(_))));
-    assert!(matches!(parse(&["#".into()], &machine), Ok(Command::Run(_))));
-    assert!(matches!(parse(&["./#1".into()], &machine), Ok(Command::Run(_))));
+    assert!(matches!(parse(&["D:".into()], &machine), Ok(Command::Line(LineCommand::Run(_)))));
+    assert!(matches!(parse(&["#".into()], &machine), Ok(Command::Line(LineCommand::Run(_)))));
+    assert!(matches!(parse(&["./#1".into()], &machine), Ok(Command::Line(LineCommand::Run(_)))));
 }
 
 #[test]
@@ -100,7 +102,7 @@ fn targets_that_look_like_something_else_are_warned_of() {
         assert_eq!(run(line).warnings.len(), warnings, "{line}: {:?}", run(line).warnings);
     }
     let machine = Machine { files: BTreeSet::from(["/b4K"]) };
-    let Ok(Command::Run(request)) = parse(&["/b4K".into()], &machine) else { panic!() };
+    let Ok(Command::Line(LineCommand::Run(request))) = parse(&["/b4K".into()], &machine) else { panic!() };
     assert_eq!(request.warnings, Vec::<String>::new());
 }
 

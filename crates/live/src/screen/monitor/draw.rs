@@ -1,8 +1,9 @@
-//! The picture: a line with the time, the table, charts of one device, and the keys.
+//! The frame: a line with the time, the table, charts of one device, and the keys.
 
-use super::{Column, MonitorScreen, Row};
+use super::{MonitorScreen, Row};
+use crate::device_column::Column;
 use crate::screen::look::{Look, charts_height, draw_chart, draw_help, draw_trend, equal_parts};
-use crate::screen::words;
+use crate::words;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::device_interval::DeviceRates;
@@ -13,10 +14,10 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Paragraph, Table, TableState};
 
-/// A screen needs this many lines for charts to be worth it.
+/// Minimum height of a screen with charts, in lines.
 const HEIGHT_WITH_CHARTS: u16 = 14;
 
-/// A chart beside each device needs this many characters.
+/// Minimum width of a chart beside each device, in characters.
 const TREND_WIDTH: u16 = 16;
 
 /// Above this a device is shown as saturated.
@@ -39,7 +40,7 @@ const HELP: [&str; 14] = [
     "-          no value",
 ];
 
-/// Draws it all into a frame of any size.
+/// Draws the screen into a frame of any size.
 pub fn draw(frame: &mut Frame<'_>, screen: &MonitorScreen, has_colours: bool, zone: &TimeZone) {
     let look = Look::new(has_colours);
     let rows = screen.rows();
@@ -101,7 +102,7 @@ fn draw_table(frame: &mut Frame<'_>, screen: &MonitorScreen, rows: &[Row<'_>], a
     let columns = Column::fitting(area.width);
     let taken: u16 = columns.iter().map(|column| column.width() + 1).sum();
     let spare = area.width.saturating_sub(taken);
-    // What is left over goes to names that are longer than their column, then to a chart of each device.
+    // Spare width goes to names that are longer than their column, then to a chart of each device.
     let longest = rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
     let wanted = u16::try_from(longest).unwrap_or(u16::MAX).saturating_sub(Column::Device.width());
     let name_width = Column::Device.width() + wanted.min(spare);
@@ -148,7 +149,7 @@ fn cell(column: Column, row: &Row<'_>, name_width: usize, look: &Look) -> Cell<'
     Cell::new(text).style(if is_busy { look.busy } else { Style::new() })
 }
 
-/// The name, and the one that people gave it.
+/// The name, with the mapped name if there is one.
 fn label(row: &Row<'_>) -> String {
     match &row.facts.mapped_name {
         Some(mapped) => format!("{} {mapped}", row.name),
@@ -181,7 +182,7 @@ fn draw_line_chart(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look
     draw_trend(frame, history.iter().map(value), area, look);
 }
 
-/// A chart's name, its unit's word, and where it comes from.
+/// A chart's name, its value, and how it is formatted.
 type Chart = (&'static str, fn(&DeviceRates) -> f64, fn(f64) -> String);
 
 const CHARTS: [Chart; 4] = [

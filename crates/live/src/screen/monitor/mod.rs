@@ -1,41 +1,40 @@
-//! The live table of devices: what it shows and what keys do to it. Drawing is in [`mod@draw`].
+//! The live table of devices: its state and its keys. Drawing is in [`mod@draw`].
 
-mod column;
 mod draw;
 
-pub use column::Column;
 pub use draw::draw;
 
+use crate::device_column::Column;
 use crate::screen::terminal::Key;
 use crate::watch::Device;
 use model::device_interval::{DeviceInterval, DeviceRates, WatchedDevice};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Intervals that the charts go back: ten minutes of seconds.
+/// Intervals in the charts: ten minutes at one second.
 const HISTORY_MAX: usize = 600;
 
 /// Longest filter that can be typed.
 const FILTER_CHARS_MAX: usize = 40;
 
-/// What the screen knows, and how it shows it.
+/// State of the screen: data and view.
 #[derive(Clone, Debug)]
 pub struct MonitorScreen {
     /// Name of the machine.
     host: String,
     live: Seen,
-    /// What is shown while it is paused; the rest goes on behind it.
+    /// The data shown while paused; the rest is still updated.
     frozen: Option<Box<Seen>>,
     sort: Column,
     is_reversed: bool,
     filter: String,
     is_typing_filter: bool,
     shows_help: bool,
-    /// The device that the charts below are of; the first one if it is not there.
+    /// The device of the charts below; the first one if it is not there.
     selected: Option<String>,
 }
 
-/// What was seen so far.
+/// Data shown.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     last: Option<DeviceInterval>,
@@ -43,17 +42,17 @@ struct Seen {
     history: BTreeMap<String, VecDeque<DeviceRates>>,
 }
 
-/// What is to be done after a key.
+/// Result of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// Go on.
     Continue,
-    /// End.
+    /// Quit.
     Quit,
 }
 
 impl MonitorScreen {
-    /// Nothing seen yet.
+    /// A screen without data.
     pub fn new(host: String) -> Self {
         Self {
             host,
@@ -68,7 +67,7 @@ impl MonitorScreen {
         }
     }
 
-    /// Takes in an interval, and what the devices are.
+    /// Adds an interval, and the facts of the devices.
     pub fn take<'a>(&mut self, interval: &DeviceInterval, devices: impl Iterator<Item = (&'a str, &'a Device)>) {
         self.live.facts = devices.map(|(name, device)| (name.to_owned(), device.facts.clone())).collect();
         let is_there = |name: &String, _: &mut VecDeque<DeviceRates>| self.live.facts.contains_key(name);
@@ -165,7 +164,7 @@ impl MonitorScreen {
         let mut rows: Vec<Row<'_>> = seen.facts.iter().filter_map(row).collect();
         rows.sort_by(|one, other| natural(one.name, other.name));
         if self.sort != Column::Device {
-            // The most first; equal ones stay in the order of their names.
+            // Descending; equal ones stay in the order of their names.
             let value = |row: &Row<'_>| row.rates.and_then(|rates| self.sort.value(rates)).unwrap_or(-1.0);
             let ios = |row: &Row<'_>| row.rates.map_or(0.0, |rates| rates.read.per_s + rates.write.per_s);
             // The kernel counts busy time in ticks: a device with some I/O may have none.
@@ -186,12 +185,12 @@ impl MonitorScreen {
     }
 }
 
-/// A device in the table.
+/// A row of the table.
 #[derive(Clone, Copy, Debug)]
 struct Row<'a> {
     name: &'a str,
     facts: &'a WatchedDevice,
-    /// `None` if it came just now.
+    /// `None` if the device is new.
     rates: Option<&'a DeviceRates>,
     history: Option<&'a VecDeque<DeviceRates>>,
 }
@@ -210,7 +209,7 @@ mod tests_support {
     use super::*;
     use crate::testing::{device, interval};
     use jiff::tz::TimeZone;
-    use model::performance_counter::CounterObject;
+    use model::counter_object::CounterObject;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -233,7 +232,7 @@ mod tests_support {
         screen.take(&interval(number, devices), facts.iter().map(|(name, device)| (*name, device)));
     }
 
-    /// What a terminal of this size shows.
+    /// The frame on a terminal of this size.
     pub(super) fn picture(screen: &MonitorScreen, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("memory");
         terminal.draw(|frame| draw(frame, screen, false, &TimeZone::UTC)).expect("memory");

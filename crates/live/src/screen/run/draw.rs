@@ -1,9 +1,9 @@
-//! The picture: phase and time, charts, latencies, what is below, messages, and the keys.
+//! The frame: phase and time, charts, latencies, the lower part, messages, and the keys.
 
 use super::{Below, RunScreen};
+use crate::device_column::Column;
 use crate::screen::look::{Look, charts_height, draw_bars, draw_chart, draw_help, equal_parts};
-use crate::screen::monitor::Column;
-use crate::screen::words;
+use crate::words;
 use model::live::{LiveLatency, LiveLoad, LiveSide, LiveTimes};
 use model::units::mib;
 use ratatui::Frame;
@@ -11,14 +11,14 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-/// The least height of the charts, and of a screen on which they have room.
+/// The minimum height of the charts, and of a screen with charts.
 const CHARTS_HEIGHT: u16 = 4;
 const HEIGHT_WITH_CHARTS: u16 = 18;
 
-/// Height of a screen on which there is room for the load.
+/// Minimum height of a screen with the load.
 const HEIGHT_WITH_LOAD: u16 = 16;
 
-/// Least height of the table of latencies: its heading, and three lines for each stretch of time.
+/// Minimum height of the table of latencies: its heading, and three lines for each period.
 const LATENCIES_HEIGHT: u16 = 7;
 
 const HELP: [&str; 12] = [
@@ -36,7 +36,7 @@ const HELP: [&str; 12] = [
     "           (100 % does not mean that it is saturated)",
 ];
 
-/// Draws it all into a frame of any size.
+/// Draws the screen into a frame of any size.
 pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
     let look = Look::new(has_colours);
     let height = frame.area().height;
@@ -90,10 +90,10 @@ fn keys(screen: &RunScreen, look: &Look) -> Line<'static> {
     Line::styled("q end the run  m machine  t targets  h threads  ↑↓ scroll  ? help", look.quiet)
 }
 
-/// A chart's name, the place of its values in the history, and how they are written.
+/// A chart's name, the index of its values in the history, and how they are formatted.
 type Chart = (&'static str, usize, fn(f64) -> String);
 
-/// Latencies are of what the application waits for.
+/// The latency is that of the part that the application waits for.
 fn charts(screen: &RunScreen) -> [Chart; CHARTS_HEIGHT as usize] {
     let load = screen.last.as_ref().map(|last| &last.interval.total);
     let [mean, p99] = match load {
@@ -109,7 +109,7 @@ fn charts(screen: &RunScreen) -> [Chart; CHARTS_HEIGHT as usize] {
     ]
 }
 
-/// Lines of what is below, if all of it is shown.
+/// Lines of the lower part, if all of it is shown.
 fn below_height(screen: &RunScreen) -> usize {
     let figures = screen.last.as_ref().map(|last| &last.interval);
     match screen.below {
@@ -133,7 +133,7 @@ fn figures_heading(first: &str, width: usize, look: &Look) -> Line<'static> {
     Line::styled(format!("{first:<width$}{}", in_columns(&FIGURES)), look.heading)
 }
 
-/// What was done in a stretch of time, in the columns of [`FIGURES`].
+/// I/O in a period, in the columns of [`FIGURES`].
 fn figures(side: &LiveSide) -> String {
     columns(side.iops, Some(side.bytes_per_s), side.latency_mean_ns, side.latency)
 }
@@ -187,7 +187,7 @@ fn draw_below(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look
     };
     let Some((heading, rest)) = lines.split_first() else { return };
     let room = usize::from(area.height).saturating_sub(1);
-    // The last one stays at the bottom, however far one scrolls.
+    // The last one stays at the bottom, however far the user scrolls.
     let offset = screen.offset.min(rest.len().saturating_sub(room));
     let shown: Vec<Line<'_>> = [heading].into_iter().chain(rest.iter().skip(offset).take(room)).cloned().collect();
     frame.render_widget(Paragraph::new(shown), area);
@@ -204,7 +204,7 @@ fn target_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
     lines
 }
 
-/// The end of a path, which tells more than its begin.
+/// The end of a path, which distinguishes more than its beginning.
 fn ending(path: &str, width: usize) -> String {
     let count = path.chars().count();
     if count <= width {

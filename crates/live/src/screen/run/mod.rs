@@ -1,4 +1,4 @@
-//! The screen of a run: what it shows and what keys do to it. Drawing is in [`mod@draw`].
+//! The screen of a run: its state and its keys. Drawing is in [`mod@draw`].
 
 mod draw;
 
@@ -9,13 +9,13 @@ use model::device_interval::DeviceRates;
 use model::live::{LiveInterval, LiveLoad};
 use std::collections::VecDeque;
 
-/// Intervals that the charts go back.
+/// Intervals in the charts.
 const HISTORY_MAX: usize = 600;
 
-/// Messages that are kept to be shown.
+/// Messages kept for display.
 const MESSAGES_MAX: usize = 50;
 
-/// What the lower part of the screen shows.
+/// Content of the lower part of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Below {
     /// The devices below the targets, and the CPUs.
@@ -37,7 +37,7 @@ impl Below {
     }
 }
 
-/// What the kernel counted beside the run in the last interval.
+/// The kernel's counters for the machine in the last interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineLook {
     /// Devices below the targets, by the kernel's names.
@@ -46,17 +46,17 @@ pub struct MachineLook {
     pub cpus_busy_percent: Vec<f64>,
 }
 
-/// What the screen knows, and how it shows it.
+/// State of the screen: data and view.
 #[derive(Clone, Debug, Default)]
 pub struct RunScreen {
-    /// As reports show it.
+    /// As in reports.
     command_line: String,
-    /// Number of the timespan, from 1, and how many there are.
+    /// Number of the timespan, from 1, and their count.
     time_span: (u64, u64),
     targets: Vec<String>,
-    /// What is measured, on a line.
+    /// The load, on one line.
     load: String,
-    /// What goes on outside of intervals: files being made, threads being started.
+    /// The activity outside of intervals: creation of files, start of threads.
     status: String,
     last: Option<LiveInterval>,
     /// I/Os per second, bytes per second, mean and 99th percentile of latencies in nanoseconds; NaN = unknown.
@@ -65,13 +65,13 @@ pub struct RunScreen {
     messages: VecDeque<String>,
     below: Below,
     shows_help: bool,
-    /// The user wants the run to end.
+    /// The user asked the run to end.
     is_ending: bool,
     /// First line of the lower part that is shown.
     offset: usize,
 }
 
-/// What is to be done after a key.
+/// Result of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// Go on.
@@ -81,7 +81,7 @@ pub enum After {
 }
 
 impl RunScreen {
-    /// Nothing seen yet of a run with so many timespans.
+    /// A screen without data for a run with this number of timespans.
     pub fn new(command_line: String, time_spans: u64) -> Self {
         Self { command_line, time_span: (0, time_spans), ..Self::default() }
     }
@@ -94,12 +94,12 @@ impl RunScreen {
         self.last = None;
     }
 
-    /// Something goes on that has no figures.
+    /// Shows an activity that has no figures.
     pub fn status(&mut self, status: String) {
         self.status = status;
     }
 
-    /// Something that the user should see.
+    /// Adds a message for the user.
     pub fn message(&mut self, message: String) {
         if self.messages.len() == MESSAGES_MAX {
             self.messages.pop_front();
@@ -107,7 +107,7 @@ impl RunScreen {
         self.messages.push_back(message);
     }
 
-    /// Takes in an interval, and what the machine did in it.
+    /// Adds an interval, and the machine's counters in it.
     pub fn take(&mut self, interval: LiveInterval, machine: MachineLook) {
         if self.history.len() == HISTORY_MAX {
             self.history.pop_front();
@@ -121,7 +121,7 @@ impl RunScreen {
         self.history.push_back([total.iops, total.bytes_per_s, mean_ns.unwrap_or(f64::NAN), p99_ns]);
         interval.phase.name().clone_into(&mut self.status);
         if self.last.is_none() && self.below == Below::Machine && !interval.interval.hosts.is_empty() {
-            // This machine is none of them.
+            // This host is not one of them.
             self.below = Below::Targets;
         }
         self.last = Some(interval);
@@ -131,7 +131,7 @@ impl RunScreen {
         self.machine.devices.sort_by(|one, other| busy(other).total_cmp(&busy(one)));
     }
 
-    /// Does what a key asks for.
+    /// Executes the action of a key.
     pub fn press(&mut self, key: Key) -> After {
         if key.is_end() {
             self.is_ending = true;

@@ -1,4 +1,4 @@
-//! What the I/Os of a target are, in words.
+//! The I/Os of a target, in words.
 
 use super::{counted, size};
 use model::engine_kind::EngineKind;
@@ -157,7 +157,7 @@ fn distribution(distribution: &Distribution) -> String {
     ranges.collect::<Vec<_>>().join(", ")
 }
 
-/// What stands between the tool and the target.
+/// The caches between the program and the target.
 fn caches(span: &TimeSpan, target: &Target, is_windows: bool) -> String {
     if span.engine == Some(EngineKind::Null) {
         return "null engine (no I/O)".to_owned();
@@ -188,7 +188,7 @@ fn on_windows(target: &Target) -> (&'static str, Option<&'static str>) {
     (cache, target.write_through.then_some("write-through"))
 }
 
-/// Of a mapped target with the cache bypassed by copies, a flush is left out: nothing follows those.
+/// For a mapped target with cache-bypassing copies the flush is omitted: none follows those.
 fn mapped(target: &Target, is_windows: bool) -> &'static str {
     match (target.write_through, target.flush) {
         (true, _) if is_windows => "memory mapped + write-through",
@@ -205,7 +205,7 @@ fn mapped(target: &Target, is_windows: bool) -> &'static str {
     }
 }
 
-/// What is written, if it is not `DiskSpd`'s pattern of bytes.
+/// The written content, if it is not `DiskSpd`'s pattern of bytes.
 fn content(span: &TimeSpan, target: &Target) -> Option<String> {
     if !target.writes() {
         return None;
@@ -223,7 +223,7 @@ fn content(span: &TimeSpan, target: &Target) -> Option<String> {
     }
 }
 
-/// What keeps a closed loop from issuing as fast as it can.
+/// The limit that keeps a closed loop from issuing at full speed.
 fn limit(span: &TimeSpan, target: &Target) -> Option<String> {
     let whose = if span.thread_count > 0 && span.targets.len() > 1 { "per thread and target" } else { "per thread" };
     match (span.rate_iops, target.throughput) {

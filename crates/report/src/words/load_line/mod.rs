@@ -1,7 +1,7 @@
 //! The load on one line: `8 KiB random 70/30 read/write, QD 16 (2 threads x 8), O_DIRECT + O_DSYNC, 1 GiB file on ext4
 //! on vda (virtio, 256 GiB)`.
 //!
-//! A view of the profile and of what is known of its targets: what is unknown is left out.
+//! A view of the profile and of the known facts of its targets: unknown ones are left out.
 
 mod io;
 mod place;
@@ -17,7 +17,7 @@ use model::fleet::few_names;
 use model::limit::Limit;
 use model::plan::TimeSpanPlan;
 use model::printable::printable;
-use model::profile::{OfferedRate, RateProcess, Target, TimeSpan};
+use model::profile::{EndAfter, OfferedRate, RateProcess, Target, TimeSpan};
 use model::result::{Measured, RunResult};
 use model::sweep::{Setting, Sweep};
 use model::units::counted;
@@ -32,16 +32,16 @@ const PLACES_MAX: usize = 3;
 /// Values of a varied setting that are written out.
 const VALUES_MAX: usize = 10;
 
-/// What is known of the targets of a timespan beside its profile.
+/// Known facts of the targets of a timespan, beside its profile.
 #[derive(Clone, Debug)]
 pub struct KnownTargets<'a> {
-    /// What was there before the run.
+    /// The state before the run.
     pub facts: ByPath<'a, TargetFacts>,
-    /// What each target stands on.
+    /// The storage below each target.
     pub environments: ByPath<'a, TargetEnvironment>,
-    /// How they are used.
+    /// Their planned use.
     pub plan: Option<&'a TimeSpanPlan>,
-    /// What was measured: it knows their sizes.
+    /// The measured figures: they include the sizes.
     pub measured: Option<&'a Measured>,
     /// True if `DiskSpd` ran the profile on Windows.
     pub is_windows: bool,
@@ -50,7 +50,7 @@ pub struct KnownTargets<'a> {
 }
 
 impl<'a> KnownTargets<'a> {
-    /// What a result knows of those of one of its timespans.
+    /// The facts in a result about the targets of one of its timespans.
     fn of_result(result: &'a RunResult, time_span: usize) -> Self {
         Self {
             facts: ByPath::new(&result.targets.facts),
@@ -63,8 +63,8 @@ impl<'a> KnownTargets<'a> {
     }
 }
 
-/// The load of a whole result. Of timespans that differ, the first stands for all: each of their own sections begins
-/// with [`of_time_span`].
+/// The load of a whole result. If timespans differ, the first represents all: each of their own sections begins with
+/// [`of_time_span`].
 pub fn of_result(result: &RunResult) -> String {
     let spans = &result.profile.time_spans;
     of_lines((0..spans.len()).map(|index| of_time_span(result, index)))
@@ -83,7 +83,7 @@ pub fn of_lines(lines: impl IntoIterator<Item = String>) -> String {
     }
 }
 
-/// The load of a sweep, and the options that its points vary; the words that were typed, if the load was not kept.
+/// The load of a sweep, and the options that its points vary; the command line as typed, if the load was not kept.
 pub fn of_sweep(sweep: &Sweep) -> String {
     if sweep.load.is_empty() {
         return printable(&sweep.words.join(" ")).into_owned();
@@ -142,8 +142,7 @@ fn is_open(sweep: &Sweep) -> bool {
     ends.any(|end| end.is_empty() || end.starts_with(['*', '/']))
 }
 
-/// The load of a sweep, and how long each run was if one of them is known. A search for a rate has runs of
-/// several lengths.
+/// The load of a sweep, and the run length if one run is known. A search for a rate has runs of several lengths.
 pub fn of_runs(sweep: &Sweep, example: Option<&RunResult>) -> String {
     let load = of_sweep(sweep);
     let is_varied = sweep::names(sweep).iter().any(|name| matches!(name.as_str(), "d" | "W"));
@@ -153,16 +152,17 @@ pub fn of_runs(sweep: &Sweep, example: Option<&RunResult>) -> String {
     span.map_or_else(|| load.clone(), |span| format!("{load}; each run: {}", length(span)))
 }
 
-/// What a target stands on: `on ext4 on vda (virtio, 256 GiB)`; `None` if nothing is known of it.
+/// The storage below a target: `on ext4 on vda (virtio, 256 GiB)`; `None` if unknown.
 pub fn storage(environment: &TargetEnvironment) -> Option<String> {
     place::file_system(environment)
 }
 
-/// How long a timespan is: `60 s after a warm-up of 5 s`.
+/// The length of a timespan: `60 s after a warm-up of 5 s`.
 pub fn length(span: &TimeSpan) -> String {
+    let most = if span.end_after == EndAfter::default() { "" } else { "at most " };
     match span.warm_up_s {
-        0 => format!("{} s, no warm-up", span.duration_s),
-        warm_up_s => format!("{} s after a warm-up of {warm_up_s} s", span.duration_s),
+        0 => format!("{most}{} s, no warm-up", span.duration_s),
+        warm_up_s => format!("{most}{} s after a warm-up of {warm_up_s} s", span.duration_s),
     }
 }
 
@@ -270,7 +270,7 @@ fn groups<'a>(span: &'a TimeSpan, known: &KnownTargets<'_>) -> Vec<Group<'a>> {
 }
 
 impl Group<'_> {
-    /// Where its targets are.
+    /// The places of its targets.
     fn places(&self, span: &TimeSpan, known: &KnownTargets<'_>) -> Option<String> {
         place::joined(self.indices.iter().map(|index| place::of(span, *index, known)), PLACES_MAX)
     }
@@ -289,7 +289,7 @@ impl Group<'_> {
             .join(", ")
     }
 
-    /// Those of all its threads; `None` if they are those of all targets.
+    /// Outstanding I/Os of all its threads; `None` if they are those of all targets.
     fn requests(&self, span: &TimeSpan) -> Option<u64> {
         let Depth { threads, each } = own_depth(span, self.target);
         let targets = self.indices.len() as u64;
@@ -339,7 +339,7 @@ fn own_depth(span: &TimeSpan, target: &Target) -> Depth {
     Depth { threads, each: if is_one_at_a_time(span) { target.outstanding.min(1) } else { target.outstanding } }
 }
 
-/// True if a thread does one I/O after the other, however many are to be outstanding.
+/// True if a thread issues one I/O after the other, regardless of the requested depth.
 fn is_one_at_a_time(span: &TimeSpan) -> bool {
     match span.engine {
         Some(engine) => engine.is_one_at_a_time(),
@@ -387,7 +387,7 @@ fn has_weights(span: &TimeSpan) -> bool {
         || span.targets.iter().any(|target| target.thread_targets.iter().any(|listed| listed.weight > 0))
 }
 
-/// What holds for the threads of all targets.
+/// Settings of the threads of all targets.
 fn of_all_threads(span: &TimeSpan) -> Vec<String> {
     let rate = span.rate_iops.map(|rate| {
         let process = match span.rate_process.unwrap_or_default() {

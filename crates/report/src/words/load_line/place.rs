@@ -1,4 +1,4 @@
-//! What a target is and what it stands on, in words.
+//! A target and its underlying storage, in words.
 
 use super::{KnownTargets, counted, size};
 use model::block_device::{BlockDevice, DeviceKind, Transport};
@@ -7,7 +7,7 @@ use model::facts::{CharacterDevice, TargetKind};
 use model::profile::{Target, TimeSpan};
 use model::units::Bytes;
 
-/// A target, and what it stands on.
+/// A target and its underlying storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// `file`, `block device`
@@ -18,7 +18,7 @@ pub(crate) struct Place {
     on: Option<String>,
 }
 
-/// The target of a timespan with this index.
+/// The place of the target of a timespan with this index.
 pub(crate) fn of(span: &TimeSpan, index: usize, known: &KnownTargets<'_>) -> Place {
     let target = &span.targets[index];
     let kind = known.facts.get(&target.path).map(|facts| &facts.kind);
@@ -79,7 +79,7 @@ fn total_bytes(target: &Target, index: usize, known: &KnownTargets<'_>) -> Optio
     planned.or_else(measured).or_else(created).filter(|bytes| *bytes > 0)
 }
 
-/// `first 1 GiB of a 4 GiB`, if not all of the target is used.
+/// `first 1 GiB of a 4 GiB`, if only a part of the target is used.
 fn part(target: &Target, total_bytes: Option<u64>) -> Option<String> {
     let (base, end) = (target.base_offset.get(), target.max_offset.get());
     let end = Some(end).filter(|end| *end > base && total_bytes.is_none_or(|total| *end < total));

@@ -26,7 +26,7 @@ fn span(change: impl FnOnce(&mut TimeSpan)) -> TimeSpan {
     span
 }
 
-/// The line of a profile of which nothing else is known.
+/// The line of a profile without other known facts.
 fn line(change: impl FnOnce(&mut TimeSpan)) -> String {
     of(&span(change), &TargetsFound::default(), false)
 }
@@ -47,7 +47,7 @@ fn files(paths: &[&str], file_system: &str, backing: &Backing) -> TargetsFound {
     let mut found = TargetsFound::default();
     for path in paths {
         let kind = TargetKind::Regular(RegularFacts::default());
-        found.facts.insert(path.into(), TargetFacts { resolved: None, kind });
+        found.facts.insert(path.into(), TargetFacts::new(kind));
         let mount = MountedFileSystem { file_system: file_system.to_owned(), ..MountedFileSystem::default() };
         found.environments.insert(path.into(), TargetEnvironment { mount: Some(mount), backing: backing.clone() });
     }
@@ -292,7 +292,7 @@ fn what_targets_stand_on() {
 fn devices_as_targets() {
     let line = |kind| {
         let mut found = TargetsFound::default();
-        found.facts.insert("f".into(), TargetFacts { resolved: None, kind });
+        found.facts.insert("f".into(), TargetFacts::new(kind));
         let backing = Backing::Devices(vec![disk("vdb", 4 << 40)]);
         found.environments.insert("f".into(), TargetEnvironment { mount: None, backing });
         of(&span(|span| span.targets[0].create_size = Some(Bytes(1 << 20))), &found, false)
@@ -343,7 +343,7 @@ fn streams_are_named() {
     );
 }
 
-/// The rows whose every change makes another load that the line tells from it.
+/// The rows whose every change makes another load that the line distinguishes.
 const TOLD_APART: [&str; 21] = [
     "Skew",
     "BlockSize",

@@ -1,31 +1,32 @@
-//! Which points of a sweep to use, and why, as lines.
+//! Recommended points of a sweep, and the reasons, as lines.
 
-use crate::words::numbers::grouped;
+use crate::numbers::grouped;
 use model::doubt::Doubt;
 use model::headline::Headline;
 use model::sweep::{BlockSeries, DepthEstimate, DepthSeries, Setting, Sweep, Visit};
 use model::units::mib;
 use stats::sweep::{AcrossBlocks, Compared, Growth, Leaders};
 
-/// Why depths of runs that all have warnings are not firm and have no interval: it comes from the points alone.
+/// The reason why depths of runs that all have warnings are not firm and have no interval: it would come from the
+/// points alone.
 pub const NOT_FIRM: &str = "not firm, and no 95 % confidence interval: every run has a warning; remove the causes and run \
                             the sweep again before you rely on it";
 
-/// By which rule the efficient depth is chosen.
+/// The rule by which the efficient depth is chosen.
 pub const RULE: &str = "best ratio of throughput to latency (IOPS / mean latency)";
 
-/// What figures of different block sizes say to each other.
+/// The note on figures of different block sizes.
 pub const ACROSS_BLOCKS: &str = "IOPS of different block sizes do not compare: a larger I/O transfers more bytes. Use the block \
                                  size of your application; where it can be chosen, as for backups and copies, use the one \
                                  with the most MiB/s at a latency that you accept";
 
-/// Points that do not differ by more than the noise and are named at most.
+/// Points within the noise that are named at most.
 const POINTS_MAX: usize = 4;
 
 /// The basis of all conclusions where some points were confirmed.
 pub const OF_PROBES: &str = "judged by the probes; 'confirmed' rows show the longer runs";
 
-/// Which of these points has the most throughput: `most IOPS: -t4 -o2`, or that noise leaves it open, and the highest;
+/// The point with the most throughput: `most IOPS: -t4 -o2`, or the note that noise leaves it open, and the highest;
 /// `None` if none has figures.
 pub fn most(sweep: &Sweep, points: &[usize]) -> Option<(String, usize)> {
     let leaders = stats::sweep::leaders(sweep, points)?;
@@ -60,12 +61,12 @@ fn few_typed(sweep: &Sweep, points: &[usize], separator: &str) -> String {
     format!("{}{more}", named.join(separator))
 }
 
-/// In which throughput is compared: `IOPS`, or `MiB/s` for large blocks and blocks of several sizes.
+/// The unit in which throughput is compared: `IOPS`, or `MiB/s` for large blocks and blocks of several sizes.
 pub fn unit(sweep: &Sweep) -> &'static str {
     if stats::sweep::compared(sweep).by_bytes { "MiB/s" } else { "IOPS" }
 }
 
-/// Points of these with figures.
+/// The number of these points with figures.
 fn measured(sweep: &Sweep, points: &[usize]) -> usize {
     points.iter().filter(|point| stats::sweep::figures(sweep, **point).is_some()).count()
 }
@@ -77,7 +78,7 @@ pub fn compared(sweep: &Sweep) -> String {
     if has_latency { format!("{rate}, mean latency and CPU usage") } else { format!("{rate} and CPU usage") }
 }
 
-/// What is said in place of the front where it has all points; `None` elsewhere.
+/// The note in place of the Pareto front if it has all points; `None` otherwise.
 pub fn none_beaten(sweep: &Sweep) -> Option<String> {
     let measured = measured(sweep, &(0..sweep.points.len()).collect::<Vec<_>>());
     let is_none = measured > 1 && sweep.front.len() == measured;
@@ -90,7 +91,7 @@ fn doubt(sweep: &Sweep, points: &[usize]) -> Option<String> {
     Doubt::of(runs)?.of_all()
 }
 
-/// Where throughput still rises: `from -o16 to -o32: +24 % (78,108 to 97,000 IOPS)`, as measured.
+/// The range where throughput still rises: `from -o16 to -o32: +24 % (78,108 to 97,000 IOPS)`, as measured.
 pub fn growth_of_depths(sweep: &Sweep, series: &DepthSeries) -> Option<String> {
     let depth = |figures: &Headline| figures.depth.map(f64::from);
     if stats::sweep::are_blocks_large(sweep, &series.points) {
@@ -128,7 +129,7 @@ fn growth(
     Some(format!("from {} to {}: {percent:+.0} % ({before} to {after} {unit})", typed(sweep, from), typed(sweep, to)))
 }
 
-/// What the intervals of the depths are made of.
+/// The basis of the intervals of the depths.
 pub fn interval_basis(sweep: &Sweep, series: &DepthSeries) -> &'static str {
     if stats::sweep::is_repeated(sweep, &series.points) {
         "judged by how much runs of the same depth differ"
@@ -137,11 +138,11 @@ pub fn interval_basis(sweep: &Sweep, series: &DepthSeries) -> &'static str {
     }
 }
 
-/// What has the most of each kind of throughput where block sizes and depths vary together; `None` elsewhere.
+/// The settings with the most MiB/s and the most IOPS where block sizes and depths vary together; `None` otherwise.
 pub fn across_blocks(sweep: &Sweep) -> Option<String> {
     let AcrossBlocks { most_bytes, most_iops } = stats::sweep::across_blocks(sweep)?;
     let points = [most_bytes, most_iops];
-    // Of both it is said behind them.
+    // A doubt on both is stated after them.
     let is_of_both = points.iter().all(|point| doubt(sweep, &[*point]).is_some());
     let doubts = points.map(|point| doubt(sweep, &[point]).filter(|_| !is_of_both));
     let [of_bytes, of_iops] = doubts.map(|doubt| doubt.map(|words| format!(", {words}")).unwrap_or_default());
@@ -152,8 +153,8 @@ pub fn across_blocks(sweep: &Sweep) -> Option<String> {
     ))
 }
 
-/// What the depth costs and brings beside the one with the most throughput: `32 % less throughput than depth 32, which has the
-/// most, for 81 % less mean latency`; `None` if it has the most itself.
+/// Loss and gain of the efficient depth against the depth with the most throughput: `32 % less throughput than depth
+/// 32, which has the most, for 81 % less mean latency`; `None` if it has the most itself.
 pub fn given_up(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> Option<String> {
     let basis = stats::sweep::basis(sweep, &series.points);
     let of_point = |point: usize| stats::sweep::figures_on(sweep, point, basis);
@@ -203,8 +204,7 @@ pub fn range_of_load(sweep: &Sweep) -> Option<Range> {
     Some(Range { options: options.join(" and "), least: at(least), most: at(most), unit })
 }
 
-/// Other points of this depth that noise may have put below the one that is named: `same depth: ...`; `None` if there are
-/// none.
+/// Other points of this depth that noise may have put below the named one: `same depth: ...`; `None` if there are none.
 pub fn splits(sweep: &Sweep, series: &DepthSeries, depth: u32) -> Option<String> {
     let named = stats::sweep::point_at(sweep, series, depth)?;
     let of_depth =
@@ -223,7 +223,7 @@ pub fn splits(sweep: &Sweep, series: &DepthSeries, depth: u32) -> Option<String>
     }
 }
 
-/// That all points of a series have the same throughput, as far as the noise of their runs lets them be told apart.
+/// The note that all points of a series have the same throughput, within the noise of their runs.
 pub fn nothing_better(sweep: &Sweep, series: &DepthSeries) -> Option<String> {
     match stats::sweep::leaders(sweep, &series.points)? {
         Leaders::Several(points) if points.len() == measured(sweep, &series.points) => {

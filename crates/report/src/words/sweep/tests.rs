@@ -1,4 +1,4 @@
-//! What a sweep says of its points.
+//! The text on the points of a sweep.
 
 use crate::Subject;
 use model::headline::Headline;

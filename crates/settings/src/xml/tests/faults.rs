@@ -1,8 +1,8 @@
-//! What is refused, where, and in which words.
+//! Refused documents: position and message of each fault.
 
 use super::*;
 
-/// All faults of a document as the user sees them.
+/// All faults of a document as printed.
 fn faults(text: &str) -> Vec<String> {
     match read_profile(text.as_bytes(), "p.xml") {
         Ok(profile) => panic!("read as {profile:?}\n{text}"),
@@ -33,7 +33,7 @@ fn all_faults_of_a_document_are_listed_with_their_places() {
     insta::assert_snapshot!(faults(text).join("\n"), @r"
     p.xml:2:3: <Verbose>: expected true or false, found 'maybe'
     p.xml:5:7: <Duration>: expected a whole number from 0 to 4294967295, found '-1'
-    p.xml:8:25: <BlockSize>: expected a whole number from 1 to 4294967294, found '4K'; numbers in profiles take no unit
+    p.xml:8:25: <BlockSize>: expected a whole number from 1 to 4294967294, found '4K'; write the number without a unit
     p.xml:9:1: <WriteRatio>: expected a whole number from 0 to 100, found '101'
     p.xml:10:11: <WriteRatio>: given twice in this <Target>; the first is on line 9
     p.xml:12:1: <Target>: the required element <Path> is missing

@@ -23,7 +23,7 @@ fn live_lines_show_all_hosts_and_add_up_to_the_result() {
         run_in_time(|| fleet.load("h1,h2", words)).expect_status(0);
         lines(&fleet.place.content("live.jsonl"))
     };
-    // A busy machine may show nothing of a warm-up of one second; it gets other chances.
+    // A busy machine may show nothing of a warm-up of one second; it is retried.
     let is_shown = |lines: &Vec<Value>| {
         let measurement = of_phase(lines, "measurement");
         let has_ios = measurement.first().is_some_and(|line| line["interval"]["total"]["total"]["ios"] != 0);
@@ -109,7 +109,7 @@ fn show_the_hosts() {
     let (program, target) = (fleet.place.program().display(), fleet.place.path("room-{host}/t.dat"));
     let load = "--key=fleet.key --live --live-interval=250 -c1M -b4K -r -g100i -d600 -W0";
     let on = format!("--on={}/h1,h2", fleet.url());
-    // It ends when the test has seen all that it looks for.
+    // It ends when the test has seen all expected output.
     let command = format!(
         "stty cols 80 rows 30; {program} {on} {load} {} >report.txt & until test -e seen || ! kill -0 $!; do sleep 0.1; done; \
          kill -TERM $!; wait $!",

@@ -19,7 +19,7 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
     }
     assert!(!fleet.place.path("d").exists());
     let load = "--key fleet.key --vary o=1,2 --dir d -- -c1M -b4K -r -w50 -d60 --max-ios=200 -W0";
-    // What started nowhere in time is made in another attempt.
+    // A point that started nowhere in time is run in another attempt.
     let run = run_in_time(|| {
         let _ = fs::remove_dir_all(fleet.place.path("d"));
         for host in ["h1", "h2"] {
@@ -41,9 +41,9 @@ fn runs_of_a_sweep_are_runs_of_all_hosts() {
         assert_eq!(series["points"].as_array().expect("a list").len(), 2);
     }
     let table = String::from_utf8(fleet.place.content("d/table.csv")).expect("a text");
-    // Depth over all hosts, on the way to which each made its file once.
+    // Depth over all hosts, each of which created its file once before.
     assert!(table.lines().nth(2).is_some_and(|line| line.contains(",4,2,")), "{table}");
-    // Hosts and a key are given again by whoever goes on with what somebody began.
+    // Hosts and a key are given again by the user who resumes a series of another.
     let resume = || fleet.place.diskspd("sweep --resume d").limit(PATIENCE);
     resume().run().expect_status(3).expect_stderr(&["run the load on hosts of nats://127.0.0.1:", "--key"]);
     resume().arg(&on).args("--key fleet.key").run().expect_status(0).expect_stderr(&["already done: "]);
@@ -68,7 +68,7 @@ fn a_sweep_goes_from_host_to_host() {
     for host in ["h1", "h2"] {
         assert_eq!(fs::read_dir(fleet.room(host)).expect("there").count(), 1, "{host}");
     }
-    // Whoever goes on gives leave for both hosts.
+    // The user who resumes gives permission for both hosts.
     let resume = |hosts: &str| {
         let on = format!("--on={url}/{hosts}");
         fleet.place.diskspd("sweep --resume d").arg(on).args("--key fleet.key").limit(PATIENCE).run()
@@ -79,7 +79,7 @@ fn a_sweep_goes_from_host_to_host() {
 
 #[test]
 fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
-    // Each of the two has hosts of its own.
+    // Each of the two has separate hosts.
     let fleet = or_skip!(Fleet::start(workplace!(), &["h1", "h2", "other"]));
     let target = fleet.place.path("room-{host}/t.dat");
     let load = "-c1M -b4K -r -w50 -d60 --max-ios=200 -W0 -L";
@@ -102,7 +102,7 @@ fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
     });
     repeat.expect_status(0).expect_stderr(&["2 runs"]);
     assert_eq!(fleet.result("r/point-0002.json")["fleet"]["hosts"].as_array().expect("a list").len(), 2);
-    // Three pairs may tell nothing.
+    // Three pairs may be inconclusive.
     assert!(matches!(ab.code(), Some(0 | 6)), "{ab}");
     ab.expect_stderr(&["3 pairs"]);
     assert_eq!(fleet.result("ab/point-0006.json")["fleet"]["hosts"].as_array().expect("a list").len(), 1);
@@ -145,7 +145,7 @@ fn ctrl_c_ends_a_sweep_on_all_hosts_with_the_points_so_far() {
         let sweep = fleet.place.diskspd("sweep --key fleet.key --vary d=1,600 --dir d").arg(&on);
         sweep.args("-- -c1M -b4K -r -W0 -g100i").arg(&target).limit(PATIENCE * 3)
     };
-    // The second point is under way.
+    // The second point is running.
     let is_under_way = |run: &Running| run.stdout().contains(" -d 1, ") && fleet.are(&["h1"], "running");
     let run = start_in_time(sweep, is_under_way);
     run.interrupt();
@@ -174,13 +174,13 @@ fn lose_a_host() -> Result<(Fleet, Finished), String> {
 
 #[test]
 fn a_host_that_is_lost_makes_its_run_of_a_series_invalid() {
-    // Where the machine stands still for seconds, the other host is lost as well.
+    // If the machine stalls for seconds, the other host is lost as well.
     let attempts = || (0..4).map(|_| lose_a_host());
     let is_good = |lost: &Result<(Fleet, Finished), String>| {
         lost.as_ref().map_or(true, |(_, run)| !run.stdout.contains("h1: lost"))
     };
     let (fleet, run) = or_skip!(attempts().find(is_good).expect("one attempt loses only the host that was killed"));
-    // The other run has one host less than it was told to have.
+    // The other run has one host less than requested.
     run.expect_status(1).expect_stderr(&["1 run failed"]).expect_stdout(&["no agent h2 answers"]);
     let findings = fleet.result("d/point-0001.json")["time_spans"][0]["verdict"].to_string();
     assert!(findings.contains("lost-host"), "{findings}");

@@ -1,0 +1,219 @@
+//! From the steps of a block layer's requests (queued, issued, completed) to requests.
+//!
+//! A request is issued when the driver gets it (D), or, on devices that have no such step, when it is queued (Q). Its
+//! process is the one that queued it: drivers often issue in a thread of the kernel. Requests that were merged are one.
+
+use super::{Source, State};
+use crate::event::{Action, Event, Flags};
+use crate::reorder::{Reorder, WINDOW};
+use std::collections::{BTreeMap, HashSet, VecDeque};
+
+/// Bytes of a sector in traces.
+pub(super) const SECTOR_BYTES: u64 = 512;
+
+/// Steps that a request may be open for, counted in requests: then its completion was lost.
+const OPEN_MAX: u64 = WINDOW as u64 / 2;
+
+/// Records that traces are out of order by.
+const RECORD_WINDOW: usize = 4096;
+
+/// A step of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Queued,
+    Issued,
+    Requeued,
+    Completed,
+}
+
+impl Step {
+    /// The step of a letter in blkparse's output; `None` of others, which change no request.
+    pub(super) fn from_letter(letter: &str) -> Option<Self> {
+        match letter {
+            "Q" => Some(Self::Queued),
+            "D" => Some(Self::Issued),
+            "R" => Some(Self::Requeued),
+            "C" => Some(Self::Completed),
+            _ => None,
+        }
+    }
+}
+
+/// One step of one request. The event is as if the step were its issue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) step: Step,
+    pub(super) event: Event,
+}
+
+/// A trace of steps.
+pub(super) trait Records {
+    /// The next step; `None` at the end.
+    fn next(&mut self, state: &mut State) -> Option<Record>;
+}
+
+/// Makes requests of a trace of steps.
+pub(super) struct Requests<R> {
+    records: R,
+    window: Reorder<Record>,
+    matcher: Matcher,
+}
+
+impl<R> Requests<R> {
+    pub(super) fn new(records: R) -> Self {
+        Self { records, window: Reorder::new(RECORD_WINDOW), matcher: Matcher::default() }
+    }
+}
+
+impl<R: Records> Source for Requests<R> {
+    fn next(&mut self, state: &mut State) -> Option<Event> {
+        loop {
+            if let Some(event) = self.matcher.done.pop_front() {
+                return Some(event);
+            }
+            let records = &mut self.records;
+            let next = self.window.next_from(|| records.next(state).map(|record| (record.event.issue_ns, record)));
+            (state.account.sorted, state.account.late) = (self.window.sorted(), self.window.late());
+            match next {
+                Some((time_ns, record)) => {
+                    let event = Event { issue_ns: time_ns, ..record.event };
+                    self.matcher.add(record.step, event, state);
+                }
+                None if self.matcher.finish(state) => {}
+                None => return None,
+            }
+        }
+    }
+
+    fn is_by_completion(&self) -> bool {
+        true
+    }
+}
+
+/// Device, action and first byte of a request.
+type Key = (u32, usize, u64);
+
+/// Requests that are not completed.
+#[derive(Default)]
+struct Matcher {
+    queued: Open,
+    issued: Open,
+    /// Devices whose driver gets requests.
+    drivers: HashSet<u32>,
+    done: VecDeque<Event>,
+}
+
+/// Open requests, and their order.
+#[derive(Default)]
+struct Open {
+    requests: BTreeMap<Key, (u64, Event)>,
+    order: VecDeque<(u64, Key)>,
+    added: u64,
+}
+
+impl Open {
+    fn add(&mut self, key: Key, event: Event) -> Option<Event> {
+        self.added += 1;
+        self.order.push_back((self.added, key));
+        self.requests.insert(key, (self.added, event)).map(|(_, before)| before)
+    }
+
+    fn take(&mut self, key: &Key) -> Option<Event> {
+        self.requests.remove(key).map(|(_, event)| event)
+    }
+
+    /// The oldest request, if it has been open for too long.
+    fn take_expired(&mut self) -> Option<Event> {
+        while let Some(&(number, key)) = self.order.front()
+            && number + OPEN_MAX < self.added
+        {
+            self.order.pop_front();
+            if self.requests.get(&key).is_some_and(|(current, _)| *current == number) {
+                return self.take(&key);
+            }
+        }
+        None
+    }
+
+    fn take_all(&mut self) -> impl Iterator<Item = Event> + use<> {
+        self.order.clear();
+        std::mem::take(&mut self.requests).into_values().map(|(_, event)| event)
+    }
+}
+
+impl Matcher {
+    fn add(&mut self, step: Step, event: Event, state: &mut State) {
+        let key = (event.device, event.action.index(), event.offset);
+        match step {
+            Step::Queued => {
+                self.queued.add(key, event);
+                if let Some(expired) = self.queued.take_expired() {
+                    self.close_queued(expired, state);
+                }
+            }
+            Step::Issued => {
+                self.drivers.insert(event.device);
+                let process = self.take_queued(key, event.length).unwrap_or(event.process);
+                let replaced = self.issued.add(key, Event { process, ..event });
+                for lost in replaced.into_iter().chain(self.issued.take_expired()) {
+                    self.close_issued(lost, state);
+                }
+            }
+            Step::Requeued => {
+                if let Some(requeued) = self.issued.take(&key) {
+                    self.queued.add(key, requeued);
+                }
+            }
+            Step::Completed => match self.issued.take(&key).or_else(|| self.queued.take(&key)) {
+                Some(open) => {
+                    let latency_ns = Some(event.issue_ns.saturating_sub(open.issue_ns));
+                    self.done.push_back(Event { latency_ns, ..open });
+                }
+                None => state.account.completions_without_issue += 1,
+            },
+        }
+    }
+
+    /// Removes what was queued in the range of a request; gives the process of the first.
+    fn take_queued(&mut self, (device, action, offset): Key, length: u64) -> Option<u32> {
+        let end = offset.saturating_add(length.max(1));
+        let keys: Vec<Key> =
+            self.queued.requests.range((device, action, offset)..(device, action, end)).map(|(&key, _)| key).collect();
+        let events: Vec<Event> = keys.iter().filter_map(|key| self.queued.take(key)).collect();
+        events.first().map(|event| event.process)
+    }
+
+    fn close_issued(&mut self, event: Event, state: &mut State) {
+        state.account.issues_without_completion += 1;
+        self.done.push_back(event);
+    }
+
+    /// Queued and neither issued nor completed: a request only where the driver's steps are not traced.
+    fn close_queued(&mut self, event: Event, state: &mut State) {
+        if !self.drivers.contains(&event.device) {
+            self.close_issued(event, state);
+        }
+    }
+
+    /// Closes what is open at the end of the trace; true if there was any.
+    fn finish(&mut self, state: &mut State) -> bool {
+        for event in self.issued.take_all() {
+            self.close_issued(event, state);
+        }
+        for event in self.queued.take_all() {
+            self.close_queued(event, state);
+        }
+        !self.done.is_empty()
+    }
+}
+
+/// The event of a step whose request has these properties.
+pub(super) fn event(
+    issue_ns: u64,
+    (device, process): (u32, u32),
+    (sector, length): (u64, u64),
+    (action, flags): (Action, Flags),
+) -> Event {
+    let offset = if action.operation().is_some() { sector.saturating_mul(SECTOR_BYTES) } else { 0 };
+    Event { issue_ns, latency_ns: None, device, process, offset, length, action, flags }
+}
