@@ -96,7 +96,7 @@ fn saturation_contradicts_neither_the_efficient_depth_nor_a_larger_one() {
 }
 
 #[test]
-#[ignore = "study: prints the table of docs/measurement.md"]
+#[ignore = "study: prints the figures of docs/measurement.md"]
 fn print_the_rates() {
     let shapes = [("1..5", linear(5)), ("1..16", linear(16)), ("1..16*2", doubling(5)), ("1..64*2", doubling(7))];
     for noise in NOISES {

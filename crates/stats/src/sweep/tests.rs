@@ -260,7 +260,7 @@ fn a_setting_that_is_better_than_the_noise_is_found() {
 }
 
 #[test]
-#[ignore = "study: prints the table of docs/measurement.md"]
+#[ignore = "study: prints the figures of docs/measurement.md"]
 fn print_how_often_equal_settings_have_a_best_one() {
     for count in [2, 4, 8] {
         for runs in [1, 2, 3, 5] {
