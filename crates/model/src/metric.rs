@@ -73,7 +73,7 @@ impl MetricUnit {
             Self::IosPerSecond => (1.0, "I/O per s"),
             Self::MibPerSecond => (1.0, "MiB/s"),
             Self::Percent => (1.0, "%"),
-            Self::Nanoseconds if value < 1e6 => (1e3, "us"),
+            Self::Nanoseconds if value < 1e6 => (1e3, "µs"),
             Self::Nanoseconds if value < 1e9 => (1e6, "ms"),
             Self::Nanoseconds => (1e9, "s"),
         };
@@ -615,9 +615,9 @@ mod tests {
         let shown = |ns: f64| MetricUnit::Nanoseconds.shown(ns);
         assert_eq!(
             [shown(87_432.0), shown(10_000_400.0), shown(2_500_000_000.0)],
-            ["87.432 us", "10.0004 ms", "2.5 s"]
+            ["87.432 µs", "10.0004 ms", "2.5 s"]
         );
-        assert_eq!(shown(0.0), "0 us");
+        assert_eq!(shown(0.0), "0 µs");
         assert_eq!(MetricUnit::IosPerSecond.shown(5234.1166), "5234.117 I/O per s");
         assert_eq!(MetricUnit::IosPerSecond.shown(5000.0), "5000 I/O per s");
         assert_eq!(MetricUnit::MibPerSecond.shown(100.0), "100 MiB/s");

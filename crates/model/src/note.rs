@@ -4,7 +4,7 @@ use crate::durability::Durability;
 use crate::facts::NewDirectory;
 use crate::kernel_log::DeviceFault;
 use crate::profile::EndAfter;
-use crate::units::{Bytes, counted};
+use crate::units::{Bytes, counted, latency};
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -495,7 +495,7 @@ impl fmt::Display for Note {
                     counted(*write_count, "write"),
                     counted(*flush_count, "flush")
                 )?;
-                flush_mean_us.map_or(Ok(()), |us| write!(f, " of {}.{:03} ms on average", us / 1000, us % 1000))
+                flush_mean_us.map_or(Ok(()), |us| write!(f, " of {} on average", latency(us as f64 * 1e3)))
             }
             Self::DurabilityUnknown { path, reason } => {
                 write!(
@@ -642,18 +642,18 @@ fn starts_not_made(f: &mut fmt::Formatter<'_>, backlog: u64, intended: u64) -> f
 fn clocks_disagree(f: &mut fmt::Formatter<'_>, deviation_ns: u64) -> fmt::Result {
     write!(
         f,
-        "the CPU's time counter drifted from the kernel clock by {:.3} ms during the run; rates and latencies may be \
+        "the CPU's time counter drifted from the kernel clock by {} during the run; rates and latencies may be \
          wrong by as much",
-        deviation_ns as f64 / 1e6
+        latency(deviation_ns as f64)
     )
 }
 
 fn clock_steps(f: &mut fmt::Formatter<'_>, step_ns: u64) -> fmt::Result {
     write!(
         f,
-        "clock resolution: {:.3} us; latencies cannot be more precise than this (the kernel lists other clock sources \
+        "clock resolution: {}; latencies cannot be more precise than this (the kernel lists other clock sources \
          in /sys/devices/system/clocksource/clocksource0/available_clocksource)",
-        step_ns as f64 / 1e3
+        latency(step_ns as f64)
     )
 }
 

@@ -101,6 +101,35 @@ pub fn grouped(value: f64) -> String {
     if value < -0.5 { format!("-{text}") } else { text }
 }
 
+/// Three significant digits, or all before the point; no zeros at the end.
+pub fn significant(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 99.95 || size == 0.0 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        size => (2 - size.log10().floor() as i32).clamp(0, 9) as usize,
+    };
+    trimmed(value, decimals)
+}
+
+/// With this number of decimals, without zeros at the end.
+pub fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// A latency in nanoseconds with three significant digits, in the unit that needs no zeros: `43.2 µs`.
+pub fn latency(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 999.5 => (ns, "ns"),
+        ns if ns < 999.5e3 => (ns / 1e3, "µs"),
+        ns if ns < 999.5e6 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", significant(value))
+}
+
 /// A number with six decimals, in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -172,6 +201,21 @@ impl<'de> Deserialize<'de> for UnixTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn latencies_have_three_digits() {
+        for (ns, text) in [
+            (0.0, "0 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1 µs"),
+            (43_210.0, "43.2 µs"),
+            (1_000_000.0, "1 ms"),
+            (1_234_567.0, "1.23 ms"),
+            (30_000_000_000.0, "30 s"),
+        ] {
+            assert_eq!(latency(ns), text);
+        }
+    }
 
     #[test]
     fn only_all_of_it_is_all_of_it() {

@@ -1,7 +1,7 @@
 //! Number formats that several parts share.
 
 use model::units::Bytes;
-pub use model::units::grouped;
+pub use model::units::{grouped, latency, significant, trimmed};
 use std::fmt::Write as _;
 
 /// A size right-justified in the 9 columns of a distribution line.
@@ -19,17 +19,6 @@ pub fn ms(ns: f64) -> f64 {
     ns / 1e6
 }
 
-/// A latency in nanoseconds with three significant digits, in the unit that needs no zeros: `43.2 µs`.
-pub fn latency(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns < 999.5 => (ns, "ns"),
-        ns if ns < 999.5e3 => (ns / 1e3, "µs"),
-        ns if ns < 999.5e6 => (ns / 1e6, "ms"),
-        _ => (ns / 1e9, "s"),
-    };
-    format!("{} {unit}", significant(value))
-}
-
 /// A change in percent with its sign: `+5.0 %`; a change that rounds to zero has no minus sign.
 pub fn change(percent: f64) -> String {
     let text = format!("{percent:+.1} %");
@@ -41,27 +30,9 @@ pub fn interval_of_change((low, high): (f64, f64)) -> String {
     format!("{} to {}", change(low), change(high))
 }
 
-/// Three significant digits, or all before the point; no zeros at the end.
-pub fn significant(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 99.95 || size == 0.0 => 0,
-        size if size >= 9.995 => 1,
-        size if size >= 0.9995 => 2,
-        size => (2 - size.log10().floor() as i32).clamp(0, 9) as usize,
-    };
-    trimmed(value, decimals)
-}
-
 /// Three significant digits below 1,000, then all digits in groups of three.
 pub fn significant_grouped(value: f64) -> String {
     if value.abs() >= 1000.0 { grouped(value) } else { significant(value) }
-}
-
-/// With this number of decimals, without zeros at the end.
-pub fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// Ascending numbers as ranges: `0-3,7`.
@@ -90,21 +61,6 @@ mod tests {
         }
         assert_eq!(range_start(0), "     0   ");
         assert_eq!(range_start(8192), "     8KiB");
-    }
-
-    #[test]
-    fn latencies_have_three_digits() {
-        for (ns, text) in [
-            (0.0, "0 ns"),
-            (999.4, "999 ns"),
-            (999.6, "1 µs"),
-            (43_210.0, "43.2 µs"),
-            (1_000_000.0, "1 ms"),
-            (1_234_567.0, "1.23 ms"),
-            (30_000_000_000.0, "30 s"),
-        ] {
-            assert_eq!(latency(ns), text);
-        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::rule::{self, Observation, Rule, RuleSet};
 use model::finding::{Finding, Severity, Source};
 use model::latency_band::{BandKind, LatencyBands, Medium};
+use model::metric::MetricUnit;
 use model::profile::TimeSpan;
 use model::requirement::Requirement;
 use model::result::{RunResult, TimeSpanResult};
@@ -89,7 +90,7 @@ fn in_band(context: &RequirementContext<'_>, kind: BandKind, medium: Medium) -> 
     let subject = format!("{} {}", kind.figure(), limits.join(", "));
     let observation = match stats::latency_band::judge(context.span_result, kind, medium) {
         Some(Judgement { latency_ns, severity, words }) => {
-            let figure = format!("{} was {:.3} ms: {words}", kind.figure(), latency_ns / 1e6);
+            let figure = format!("{} was {}: {words}", kind.figure(), MetricUnit::Nanoseconds.shown(latency_ns));
             Observation::new(figure, latency_ns).with_severity(severity)
         }
         None => {
@@ -300,15 +301,15 @@ mod tests {
         };
         assert_eq!(
             judged(BandKind::Log, Medium::Flash),
-            "FAIL commit up to 5 ms on flash: commit was 7.000 ms: impacted (above 5 ms on flash)"
+            "FAIL commit up to 5 ms on flash: commit was 7 ms: impacted (above 5 ms on flash)"
         );
         assert_eq!(
             judged(BandKind::Log, Medium::HardDisk),
-            "PASS commit up to 10 ms on a hard disk: commit was 7.000 ms: some impact (5 to 10 ms on a hard disk)"
+            "PASS commit up to 10 ms on a hard disk: commit was 7 ms: some impact (5 to 10 ms on a hard disk)"
         );
         assert_eq!(
             judged(BandKind::Log, Medium::Unknown),
-            "UNKNOWN commit up to 10 ms on a hard disk, up to 5 ms on flash: commit was 7.000 ms: some impact for a hard \
+            "UNKNOWN commit up to 10 ms on a hard disk, up to 5 ms on flash: commit was 7 ms: some impact for a hard \
              disk, impacted for flash"
         );
         let unknown = of(&TimeSpan::default(), &TimeSpanResult::default(), &[], Some((BandKind::Data, Medium::Flash)));

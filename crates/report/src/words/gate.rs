@@ -1,7 +1,7 @@
 //! The answer of a gate in words; the table of a history.
 
 use crate::block::{Column, Table, dash};
-use crate::numbers::{self, ms};
+use crate::numbers::{self, latency};
 use crate::words::figure_words::shown_figure;
 use crate::words::time::utc;
 use model::gate::{GateEntry, GateOutcome};
@@ -94,7 +94,7 @@ pub fn table(answer: &Answer) -> Option<Table> {
 pub fn cells(change: &Change) -> [String; 5] {
     let unit = change.figure.metric.unit();
     let shown = |value: f64| match unit {
-        MetricUnit::Nanoseconds => format!("{:.3} ms", ms(value)),
+        MetricUnit::Nanoseconds => latency(value),
         _ => unit.shown((value * 10.0).round() / 10.0),
     };
     let verdict = match change {

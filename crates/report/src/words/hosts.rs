@@ -2,7 +2,7 @@
 
 use crate::block::{Column, Table};
 use crate::foreign_text::text;
-use crate::numbers::ms;
+use crate::numbers::{latency, ms};
 use model::ending::Ending;
 use model::fleet::{CommonWindow, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostTimeSpan, few_names};
 use model::printable::printable;
@@ -62,7 +62,7 @@ fn window_words(window: &CommonWindow) -> String {
     let length_s = length_ns as f64 / 1e9;
     let start = start_ns.map(|ns| format!(", from {:.3} s after the planned start", ns as f64 / 1e9));
     let clocks = match uncertainty_ns {
-        Some(ns) => format!(" (\u{b1} {:.3} ms)", ns as f64 / 1e6),
+        Some(ns) => format!(" (\u{b1} {})", latency(ns as f64)),
         None => " (their starts are unknown)".to_owned(),
     };
     let percent = (ios > 0.0).then(|| 100.0 * iops_uncertainty * length_s / ios);

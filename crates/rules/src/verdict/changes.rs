@@ -9,6 +9,7 @@ use model::finding::Severity;
 use model::note::Note;
 use model::plan::Pace;
 use model::storage_course::DeviceCourse;
+use model::units::latency;
 use std::cmp::Reverse;
 
 pub(super) const RULES: &[VerdictRule] = &[
@@ -82,7 +83,7 @@ fn level_change(context: &RuleContext<'_>) -> Option<Observation> {
     };
     let value = |level: &Level| match name {
         super::steadiness::RATE => format!("{:.0} I/Os per s", whole * level.mean),
-        _ => format!("mean latency {:.3} ms", whole * level.mean / 1e6),
+        _ => format!("mean latency {}", latency(whole * level.mean)),
     };
     let (last, earlier) = levels.split_last()?;
     let mut parts: Vec<String> = earlier
@@ -200,10 +201,9 @@ fn periodic_stalls(context: &RuleContext<'_>) -> Option<Observation> {
         return None;
     }
     let PeriodicStalls { period_ns, length_ns, count } = context.measured.steadiness.periodic_stalls?;
-    let ms = |ns: u64| ns as f64 / 1e6;
-    let figure =
-        format!("I/Os stalled for about {:.0} ms every {:.0} ms ({count} stalls seen)", ms(length_ns), ms(period_ns));
-    let observation = Observation::new(figure, ms(period_ns));
+    let [length, period] = [length_ns, period_ns].map(|ns| latency(ns as f64));
+    let figure = format!("I/Os stalled for about {length} every {period} ({count} stalls seen)");
+    let observation = Observation::new(figure, period_ns as f64 / 1e6);
     let is_large = length_ns as f64 >= WORTH_A_WARNING * period_ns as f64;
     Some(if is_large { observation } else { observation.with_severity(Severity::Note) })
 }
@@ -238,7 +238,7 @@ mod tests {
         built.measured().total.total.latency = Some(latency);
         built.measured().steadiness.iops = Some(Steadiness::Steady);
         built.measured().steadiness.latency_mean = Some(levels(&[(0.5, 0.5), (0.5, 1.5)]));
-        let expected = "mean latency 1.000 ms for 50.0 s, then mean latency 3.000 ms";
+        let expected = "mean latency 1 ms for 50.0 s, then mean latency 3 ms";
         assert_eq!(built.found(RULES), [format!("WARN change-point: {expected}")]);
     }
 
@@ -309,10 +309,10 @@ mod tests {
         let mut built = Built::sound();
         let stalls = PeriodicStalls { period_ns: 100_000_000, length_ns: 20_400_000, count: 87 };
         built.measured().steadiness.periodic_stalls = Some(stalls);
-        let expected = "WARN periodic-stalls: I/Os stalled for about 20 ms every 100 ms (87 stalls seen)";
+        let expected = "WARN periodic-stalls: I/Os stalled for about 20.4 ms every 100 ms (87 stalls seen)";
         assert_eq!(built.found(RULES), [expected]);
         built.measured().steadiness.periodic_stalls = Some(PeriodicStalls { period_ns: 5_000_000_000, ..stalls });
-        let expected = "NOTE periodic-stalls: I/Os stalled for about 20 ms every 5000 ms (87 stalls seen)";
+        let expected = "NOTE periodic-stalls: I/Os stalled for about 20.4 ms every 5 s (87 stalls seen)";
         assert_eq!(built.found(RULES), [expected]);
         built.work().pace = Pace::Burst { ios: 10, pause_ns: 500_000_000 };
         assert_eq!(built.found(RULES), [""; 0], "the pauses were asked for");

@@ -4,6 +4,7 @@ use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
 use model::finding::Severity;
 use model::note::Note;
+use model::units::latency;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -17,11 +18,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         evaluate: |context| {
             context.noted(|note| {
                 let Note::ClocksDisagree { deviation_ns } = note else { return None };
-                let ms = *deviation_ns as f64 / 1e6;
-                Some(Observation::new(
-                    format!("the CPU's time counter drifted from the kernel clock by {ms:.3} ms"),
-                    ms,
-                ))
+                let drift_ns = *deviation_ns as f64;
+                let figure = format!("the CPU's time counter drifted from the kernel clock by {}", latency(drift_ns));
+                Some(Observation::new(figure, drift_ns / 1e6))
             })
         },
     },
@@ -66,7 +65,7 @@ mod tests {
         let note = Note::ClocksDisagree { deviation_ns: 7_500_000 };
         assert_eq!(
             found(Some(note)),
-            ["INVALID wrong-clock: the CPU's time counter drifted from the kernel clock by 7.500 ms"]
+            ["INVALID wrong-clock: the CPU's time counter drifted from the kernel clock by 7.5 ms"]
         );
     }
 

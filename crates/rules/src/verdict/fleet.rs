@@ -5,6 +5,7 @@ use crate::rule::{Observation, percent};
 use model::finding::{Finding, Severity};
 use model::fleet::{CommonWindow, Fleet, FleetHost, FleetTimeSpan, HostEnding, HostTimeSpan, few_names};
 use model::limits::SERIES_WIDTH_NS;
+use model::units::latency;
 use std::collections::BTreeMap;
 
 /// Fewer hosts have no majority.
@@ -209,10 +210,10 @@ fn unknown_clocks(context: &RuleContext<'_>) -> Vec<Observation> {
         let drift_ns = clock.drift_ppb.unwrap_or(0).unsigned_abs() as f64 * host.elapsed_ns as f64 / 2e9;
         let unsure_ns = clock.uncertainty_ns as f64 + drift_ns;
         let figure = format!(
-            "the clock of {} is known to {:.1} ms, too little for intervals of {} ms",
+            "the clock of {} is known to {}, too little for intervals of {}",
             host.host,
-            unsure_ns / 1e6,
-            width_ns / 1_000_000
+            latency(unsure_ns),
+            latency(width_ns as f64)
         );
         (unsure_ns > width_ns as f64 / 2.0).then(|| Observation::new(figure, unsure_ns / 1e9).of(&host.host))
     };
@@ -241,11 +242,11 @@ fn stragglers(context: &RuleContext<'_>) -> Vec<Observation> {
             let (spread, p99_ns) = percentiles.as_ref().zip(p99(host))?;
             let apart = spread.outlier(p99_ns).filter(|apart| *apart > P99_APART)?;
             let figure = format!(
-                "the 99th percentile of {name} is {:.3} ms, {} above the median of {} hosts ({:.3} ms)",
-                p99_ns / 1e6,
+                "the 99th percentile of {name} is {}, {} above the median of {} hosts ({})",
+                latency(p99_ns),
                 percent(apart),
                 spread.count,
-                spread.median / 1e6
+                latency(spread.median)
             );
             Some(Observation::new(figure, apart * 100.0).of(name))
         };
@@ -402,7 +403,7 @@ mod tests {
         );
         assert_eq!(
             found(&[(1000.0, 900), (990.0, 2000), (1010.0, 910)]),
-            ["WARN straggler: the 99th percentile of h2 is 2.000 ms, 119.8 % above the median of 3 hosts (0.910 ms)"]
+            ["WARN straggler: the 99th percentile of h2 is 2 ms, 119.8 % above the median of 3 hosts (910 µs)"]
         );
         assert_eq!(found(&[(1000.0, 900), (920.0, 900), (1000.0, 900)]), [""; 0], "an outlier that matters to nobody");
         assert_eq!(found(&[(1000.0, 900), (800.0, 900), (1200.0, 900)]), [""; 0], "they all differ");
@@ -467,7 +468,7 @@ mod tests {
     fn clocks_must_be_known_well_enough_for_the_intervals() {
         let mut built = alike();
         of(&mut built).hosts[1].clock.uncertainty_ns = 60_000_000;
-        let expected = "WARN clock-unknown: the clock of h2 is known to 60.0 ms, too little for intervals of 100 ms";
+        let expected = "WARN clock-unknown: the clock of h2 is known to 60 ms, too little for intervals of 100 ms";
         assert_eq!(built.found(RULES), [expected]);
         built.result.profile.time_spans[0].calculate_iops_std_dev = true;
         assert_eq!(built.found(RULES), [""; 0], "intervals of a second");

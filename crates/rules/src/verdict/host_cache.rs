@@ -5,7 +5,7 @@ use crate::rule::{Observation, percent};
 use model::cache_probe::CacheProbe;
 use model::finding::Severity;
 use model::plan::{Preparation, TargetPlan};
-use model::units::mib;
+use model::units::{latency, mib};
 use std::path::Path;
 
 pub(super) const RULES: &[VerdictRule] = &[
@@ -47,7 +47,7 @@ fn host_cache(path: &Path, probe: &CacheProbe) -> Observation {
     let CacheProbe { blocks, between_bytes, second_p50_ns, other_p50_ns, faster_blocks, fast_other_blocks, .. } =
         *probe;
     let times = probe.times_faster();
-    let medians = format!("medians {} and {} us", us(second_p50_ns), us(other_p50_ns));
+    let medians = format!("medians {} and {}", latency(second_p50_ns as f64), latency(other_p50_ns as f64));
     let between = format!("after {:.0} MiB of other reads", mib(between_bytes as f64));
     let path = path.display().to_string();
     if times >= FASTER_MIN && is_significant(faster_blocks, blocks) {
@@ -69,10 +69,6 @@ fn host_cache(path: &Path, probe: &CacheProbe) -> Observation {
 /// True if this number of pairs in one direction has a probability below 0.1 % by chance.
 fn is_significant(faster: u32, pairs: u32) -> bool {
     2.0 * f64::from(faster) - f64::from(pairs) >= DEVIATIONS * f64::from(pairs).sqrt()
-}
-
-fn us(ns: u64) -> String {
-    format!("{:.0}", ns as f64 / 1e3)
 }
 
 fn small_for_host(context: &RuleContext<'_>) -> Option<Observation> {
@@ -120,10 +116,10 @@ mod tests {
         assert_eq!(
             probed(410, 250),
             ["WARN host-cache: rereading 256 blocks of 'a.dat' after 512 MiB of other reads was 4.1 times as fast as \
-              reading other blocks (medians 30 and 123 us); 25.0 % of the other blocks were as fast as the reread ones"]
+              reading other blocks (medians 30 µs and 123 µs); 25.0 % of the other blocks were as fast as the reread ones"]
         );
         let same = "NOTE host-cache: rereading 256 blocks of 'a.dat' after 512 MiB of other reads was no faster than reading other blocks";
-        assert_eq!(probed(101, 130), [format!("{same} (medians 30 and 30 us)")]);
+        assert_eq!(probed(101, 130), [format!("{same} (medians 30 µs and 30.3 µs)")]);
         assert!(probed(130, 250)[0].starts_with(same), "less than a third faster");
         assert!(probed(410, 140)[0].starts_with(same), "half of them may be by chance");
         assert_eq!(Built::sound().found(RULES), [""; 0]);

@@ -4,7 +4,7 @@ use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
 use model::finding::Severity;
 use model::profile::{CacheMode, Target, Throughput};
-use model::units::{counted, grouped, mib, pluralized};
+use model::units::{counted, grouped, latency, mib, pluralized};
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -155,10 +155,10 @@ fn outlier(context: &RuleContext<'_>) -> Option<Observation> {
     let sum_ns = latencies.figures.mean_ns * latencies.count as f64;
     let share = max_ns as f64 / sum_ns.max(1.0) * 100.0;
     let figure = format!(
-        "the slowest I/O took {:.1} ms, {factor:.0} times the 99.9th percentile ({:.3} ms), and makes up {share:.0} % of the \
+        "the slowest I/O took {}, {factor:.0} times the 99.9th percentile ({}), and makes up {share:.0} % of the \
          mean latency",
-        max_ns as f64 / 1e6,
-        p999_ns as f64 / 1e6
+        latency(max_ns as f64),
+        latency(p999_ns as f64)
     );
     Some(Observation::new(figure, factor))
 }
@@ -196,10 +196,10 @@ fn outstanding(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
     let is_explained = depth == 0 || EXPLAINED.contains(&(explained / depth as f64));
     (!is_explained).then(|| {
         format!(
-            "{} I/Os per second of {:.3} ms each keep {explained:.2} I/Os outstanding (Little's law), not the {depth} of the \
+            "{} I/Os per second of {} each keep {explained:.2} I/Os outstanding (Little's law), not the {depth} of the \
              settings",
             grouped(figures.iops),
-            mean_ns / 1e6
+            latency(mean_ns)
         )
     })
 }
@@ -307,7 +307,7 @@ mod tests {
                 "WARN imported-cached: the I/O went through the file system's cache",
                 "NOTE imported-rate: each thread was limited to 2000 bytes per ms, 1.91 MiB/s in all; the run reached 75.0 %",
                 "NOTE imported-busy-cpu: CPU 1 was busy for 99.5 % of the measured time",
-                "NOTE imported-outlier: the slowest I/O took 872.0 ms, 187 times the 99.9th percentile (4.660 ms), and makes \
+                "NOTE imported-outlier: the slowest I/O took 872 ms, 187 times the 99.9th percentile (4.66 ms), and makes \
                  up 75 % of the mean latency",
             ]
         );
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(of_imported(&mut Built::sound()), [""; 0], "results of this program have rules that know more");
     }
 
-    /// A page of 19 IOPS at 0.343 ms and QD 4, with a target of 100 bytes, did not mention it.
+    /// A page of 19 IOPS at 343 µs and QD 4, with a target of 100 bytes, did not mention it.
     // Shows verdict: imported-contradiction
     #[test]
     fn figures_that_contradict_each_other_are_told() {
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(
             found(&mut built),
             [
-                "19 I/Os per second of 0.343 ms each keep 0.01 I/Os outstanding (Little's law), not the 2 of the settings",
+                "19 I/Os per second of 343 µs each keep 0.01 I/Os outstanding (Little's law), not the 2 of the settings",
                 "the target 'a.dat' has 100 bytes, less than one block of 8,192 bytes",
                 "the command line asks for 2 threads per target (-t2), the settings of the file are 1",
             ]

@@ -7,7 +7,7 @@ use model::cpu_shares::CpuShares;
 use model::finding::Severity;
 use model::note::Note;
 use model::result::LoadLoop;
-use model::units::mib;
+use model::units::{latency, mib};
 use std::fmt;
 
 pub(super) const RULES: &[VerdictRule] = &[
@@ -108,7 +108,7 @@ impl WaitOfLatency {
 impl fmt::Display for WaitOfLatency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let about = if self.is_exact { "about" } else { "at most" };
-        write!(f, "{about} {:.3} ms of the mean latency of {:.3} ms", self.wait_ns / 1e6, self.mean_ns / 1e6)
+        write!(f, "{about} {} of the mean latency of {}", latency(self.wait_ns), latency(self.mean_ns))
     }
 }
 
@@ -295,7 +295,7 @@ mod tests {
         assert!(!has_too_many_threads(&context, Some(&shares(62.0))));
     }
 
-    /// 0.01 ms of a latency of 5 ms is not worth a warning, even at a large share of the thread's time.
+    /// 10 µs of a latency of 5 ms is not worth a warning, even at a large share of the thread's time.
     #[test]
     fn a_wait_that_latencies_do_not_show_is_no_finding() {
         let found = |turn_ns: u64| {
@@ -309,9 +309,9 @@ mod tests {
         };
         assert_eq!(found(10_000), [""; 0]);
         let words =
-            "WARN cpu-contention: the threads waited for a CPU for 10.0 % of their time: at most 0.400 ms of the mean";
+            "WARN cpu-contention: the threads waited for a CPU for 10.0 % of their time: at most 400 µs of the mean";
         assert!(found(400_000)[0].starts_with(words), "{:?}", found(400_000));
-        assert!(found(1_000_000_000)[0].contains("at most 0.500 ms"), "not more than the share");
+        assert!(found(1_000_000_000)[0].contains("at most 500 µs"), "not more than the share");
         // In an open loop only the time slices show it.
         let open = |turn_ns: u64| {
             let mut built = Built::sound();
@@ -323,7 +323,7 @@ mod tests {
             built.found(RULES)
         };
         assert_eq!(open(90_000), [""; 0]);
-        assert!(open(400_000)[0].contains(": at most 0.400 ms of the mean latency of 5.000 ms"), "{:?}", open(400_000));
+        assert!(open(400_000)[0].contains(": at most 400 µs of the mean latency of 5 ms"), "{:?}", open(400_000));
     }
 
     #[test]
@@ -334,7 +334,7 @@ mod tests {
         measured.load_loop = Some(LoadLoop::Closed { depth: 1 });
         let latency = Some(LatencyFigures { mean_ns: 1e6, ..LatencyFigures::default() });
         measured.total.total = Figures { latency, ..measured.total.total };
-        let of_latency = "for 88.7 % of their time: about 0.887 ms of the mean latency of 1.000 ms";
+        let of_latency = "for 88.7 % of their time: about 887 µs of the mean latency of 1 ms";
         assert!(built.found(RULES)[0].ends_with(of_latency), "{:?}", built.found(RULES));
         built.measured().load_loop = Some(LoadLoop::Closed { depth: 8 });
         assert!(built.found(RULES)[0].ends_with("for 88.7 % of their time"), "one was outstanding");

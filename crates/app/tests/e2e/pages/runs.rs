@@ -285,7 +285,7 @@ fn results_of_other_tools_give_what_they_have() {
     for part in [
         "imported-cached: the I/O went through the file system's cache",
         "imported-rate: each thread was limited to 2000 bytes per ms",
-        "imported-outlier: the slowest I/O took 871.9 ms, 187 times the 99.9th percentile",
+        "imported-outlier: the slowest I/O took 872 ms, 187 times the 99.9th percentile",
         "by DiskSpd 2.2.0; the file system's cache ",
         "The file does not say: the build of Windows, ",
         "repeat the run with -Sh",
