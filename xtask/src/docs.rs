@@ -8,6 +8,29 @@ use std::path::Path;
 /// Above this line a page is written by hand, below it by [`write()`].
 const MARKER: &str = "<!-- From here on made by: cargo xtask docs -->\n";
 
+/// Parts of a result that its page lists, as jq writes them, and their types.
+const RESULT_PARTS: &[(&str, &str)] = &[
+    (".time_spans[]", "TimeSpanResult"),
+    (".time_spans[].summary.total", "Summary"),
+    (".time_spans[].measured", "Measured"),
+];
+
+/// The same of a series.
+const SERIES_PARTS: &[(&str, &str)] = &[(".visits[]", "Visit"), (".visits[].outcome.measured.headline", "Headline")];
+
+/// The same of the lines of the monitor.
+const RECORDING_PARTS: &[(&str, &str)] = &[
+    ("select(.kind == \"begin\")", "WatchBegin"),
+    ("select(.kind == \"interval\")", "DeviceInterval"),
+    (".devices[]", "DeviceRates"),
+    (".devices[].read", "RequestRates"),
+    ("select(.kind == \"end\")", "WatchEnd"),
+];
+
+/// The same of an interval of a live stream.
+const LIVE_PARTS: &[(&str, &str)] =
+    &[(".interval", "LiveFigures"), (".interval.total", "LiveLoad"), (".interval.total.total", "LiveSide")];
+
 /// A document, its committed and its generated content.
 #[derive(Debug)]
 pub struct Document {
@@ -44,7 +67,6 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
     Ok(vec![
         whole("docs/reference/options.md", reference_page::options_page()),
         whole("docs/reference/subcommands.md", reference_page::subcommands_page()),
-        page("docs/switches.md", reference_page::settings_table())?,
         page("docs/jobs.md", reference_page::job_tables())?,
         page("docs/metrics.md", reference_page::metrics_tables())?,
         page("docs/monitor.md", reference_page::counters_tables())?,
@@ -56,13 +78,13 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         page("docs/guide/clouds.md", reference_page::volumes_table())?,
         whole("crates/app/tests/data/sentences.txt", sentences::list(root)?),
         whole("docs/formats/diskspd-profile.xsd", settings::xml::schema::schema()),
-        page("docs/formats/json.md", schema_page::page(&render::json::schema_of_written()))?,
+        page("docs/formats/json.md", schema_page::page(&render::json::schema_of_written(), RESULT_PARTS))?,
         schema("docs/formats/diskspd-result.schema.json", &render::json::schema())?,
-        page("docs/formats/sweep.md", schema_page::page(&render::json::schema_of_written_sweep()))?,
+        page("docs/formats/sweep.md", schema_page::page(&render::json::schema_of_written_sweep(), SERIES_PARTS))?,
         schema("docs/formats/diskspd-sweep.schema.json", &render::json::schema_of_sweep())?,
-        page("docs/formats/monitor.md", schema_page::page(&render::json::schema_of_written_monitor()))?,
+        page("docs/formats/monitor.md", schema_page::page(&render::json::schema_of_written_monitor(), RECORDING_PARTS))?,
         schema("docs/formats/diskspd-monitor.schema.json", &render::json::schema_of_monitor())?,
-        page("docs/formats/live.md", schema_page::page(&render::json::schema_of_live_interval()))?,
+        page("docs/formats/live.md", schema_page::page(&render::json::schema_of_live_interval(), LIVE_PARTS))?,
         schema("docs/formats/diskspd-live.schema.json", &render::json::schema_of_live())?,
     ])
 }

@@ -1,5 +1,6 @@
 //! The project's own scripts.
 
+pub mod book;
 pub mod cost;
 pub mod docs;
 pub mod fuzz;

@@ -6,7 +6,7 @@ use xtask::stop::Stop;
 use xtask::vm::Request;
 
 const USAGE: &str = "\
-Usage: cargo xtask docs
+Usage: cargo xtask docs [--book DIR]
        cargo xtask cost
        cargo xtask fuzz [--seconds N] [FILTER]
        cargo xtask release [--target TRIPLE] [--twice]
@@ -14,7 +14,8 @@ Usage: cargo xtask docs
        cargo xtask torment [--seconds N] [--seed S] [--case K] [--program PATH] [--keep-going]
        cargo xtask vm-test [--kernel TREE] [--only-with-kvm] [FILTER]
 
-  docs      write the documents that are made from the program
+  docs      write the documents that are made from the program; --book writes all pages as one HTML file,
+            index.html, to a directory
   cost      count the instructions of an I/O, which must stay within bounds (needs valgrind)
   fuzz      feed foreign bytes to the readers with FILTER in their name, each for N seconds (60; needs
             cargo-fuzz)
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string()),
         },
+        ["docs", "--book", folder] => ended("docs", xtask::book::write(root, Path::new(folder))),
         ["fuzz", ref words @ ..] => match fuzzed(words) {
             Some(request) => ended("fuzz", xtask::fuzz::run(root, &request)),
             None => usage(),

@@ -12,10 +12,12 @@ use std::fmt::Write as _;
 
 /// `docs/reference/options.md`
 pub(crate) fn options_page() -> String {
-    let mut page =
-        "# Options\n\nMade by `cargo xtask docs` from the table that the program reads its command line by. \
-                    [What each switch does on Linux](../switches.md) names the system calls behind them.\n"
-            .to_owned();
+    let mut page = "# Options\n\nAll options of a run; `diskspd --help OPTION` prints the entry of one. Unless its last line says \
+                    otherwise, an option\n\n* applies to every target,\n* counts with its last value if it is given \
+                    again,\n* is refused with `-X` if it has one hyphen, and allowed if it has two,\n* is as old as \
+                    DiskSpd 2.0 if it has one hyphen, and unknown to DiskSpd if it has two.\n\n[System calls behind \
+                    switches](../switches.md) says where the kernel shows them.\n"
+        .to_owned();
     for group in Group::ALL {
         let _ = writeln!(page, "\n## {}", group.title());
         for row in options::all().filter(|row| row.group == group) {
@@ -23,21 +25,6 @@ pub(crate) fn options_page() -> String {
         }
     }
     page
-}
-
-/// The end of `docs/switches.md`: options that set one field of a timespan or target.
-pub(crate) fn settings_table() -> String {
-    let mut table = "\n## Settings of a timespan or target that DiskSpd does not have\n\n\
-                     | Switch | On Linux | Seen in |\n|---|---|---|\n"
-        .to_owned();
-    let of_time_spans = settings::LINUX_IN_TIME_SPAN.iter().map(|setting| (setting.option, setting.own));
-    let of_targets = settings::LINUX_IN_TARGET.iter().map(|setting| (setting.option, setting.own));
-    for (option, help) in of_time_spans.chain(of_targets) {
-        let Some(help) = help else { continue };
-        let cells = [format!("`{option}{}`", help.value), help.kernel.to_owned(), help.seen_in.to_owned()];
-        let _ = writeln!(table, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
-    }
-    table
 }
 
 /// The end of `docs/jobs.md`: the keys of all tables.
@@ -68,12 +55,33 @@ fn option(page: &mut String, row: &OptionRow) {
     if !row.on_linux.is_empty() {
         let _ = writeln!(page, "\nOn Linux: {}", escaped(row.on_linux));
     }
-    let facts = cli::help::facts(row).into_iter();
+    if let Some(help) = setting_help(row.name) {
+        let _ = writeln!(page, "\nIn the kernel: {}. Seen in: {}.", help.kernel, help.seen_in);
+    }
+    let facts = cli::help::facts(row).into_iter().filter(|fact| !is_usual(row, fact));
     let facts = facts.map(|(name, value)| match name {
         "Example" => format!("{name}: `{value}`"),
         _ => format!("{name}: {value}"),
     });
     let _ = writeln!(page, "\n{}", facts.collect::<Vec<_>>().join(" · "));
+}
+
+/// The help of an option that sets one field of a timespan or target.
+fn setting_help(option: &str) -> Option<&'static settings::OwnOption> {
+    let of_time_spans = settings::LINUX_IN_TIME_SPAN.iter().map(|setting| (setting.option, setting.own));
+    let of_targets = settings::LINUX_IN_TARGET.iter().map(|setting| (setting.option, setting.own));
+    of_time_spans.chain(of_targets).find(|(name, _)| *name == option)?.1
+}
+
+/// True for facts that the head of the page states for all options.
+fn is_usual(row: &OptionRow, (name, value): &(&str, String)) -> bool {
+    match *name {
+        "Applies to" => value == "every target",
+        "Given again" => value == "the last value is used" || value == "no further effect",
+        "With -X" => row.with_profile == row.is_long(),
+        "Since" => row.is_long() || value == "DiskSpd 2.0",
+        _ => false,
+    }
 }
 
 /// The end of `docs/metrics.md`.

@@ -3,25 +3,27 @@
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;
 
+/// Extensions of Markdown that pages use.
+pub(crate) const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_FOOTNOTES);
+
 /// The properties of a page that rules check.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Page {
+pub(crate) struct Page {
     /// Lines of its headings of the first level.
-    pub(super) titles: Vec<usize>,
+    pub(crate) titles: Vec<usize>,
     /// Fragments (after `#`) that link to its headings.
-    pub(super) anchors: Vec<String>,
+    pub(crate) anchors: Vec<String>,
     /// Line and destination of each link and image.
-    pub(super) links: Vec<(usize, String)>,
+    pub(crate) links: Vec<(usize, String)>,
 }
 
 /// Reads a page.
-pub(super) fn read(text: &str) -> Page {
+pub(crate) fn read(text: &str) -> Page {
     let mut page = Page::default();
     let mut seen = BTreeMap::<String, usize>::new();
     // The text of the current heading.
     let mut heading: Option<String> = None;
-    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
-    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
         let line = text[..range.start].matches('\n').count() + 1;
         match event {
             Event::Start(Tag::Heading { level, .. }) => {

@@ -6,13 +6,13 @@
 mod cycles;
 mod dependencies;
 mod edges;
-mod markdown;
-mod pages;
+pub(crate) mod markdown;
+pub(crate) mod pages;
 mod reach;
 mod sizes;
 mod snapshots;
 mod text;
-mod tree;
+pub(crate) mod tree;
 mod writes;
 
 use crate::stop::Stop;

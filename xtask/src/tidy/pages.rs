@@ -43,12 +43,12 @@ fn title(path: &str, page: &Page) -> Option<Finding> {
     }
 }
 
-fn is_elsewhere(link: &str) -> bool {
+pub(crate) fn is_elsewhere(link: &str) -> bool {
     link.contains("://") || link.starts_with("mailto:")
 }
 
 /// The file or directory below the root that a link refers to, or the reason why it is invalid.
-fn destination(tree: &Tree, pages: &BTreeMap<&str, Page>, from: &str, link: &str) -> Result<String, String> {
+pub(crate) fn destination(tree: &Tree, pages: &BTreeMap<&str, Page>, from: &str, link: &str) -> Result<String, String> {
     let (file, anchor) = link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
     let path = if file.is_empty() { Some(from.to_owned()) } else { joined(folder_of(from), file) };
     let path = path.ok_or_else(|| format!("the link {link} leaves the project"))?;

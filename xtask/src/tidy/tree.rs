@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 const FOREIGN: [&str; 2] = ["target", ".git"];
 
 /// All files of the project.
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// Its root directory.
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
     /// Path below the root, with slashes, and the text; `None` if it is not UTF-8.
-    pub(super) files: BTreeMap<String, Option<String>>,
+    pub(crate) files: BTreeMap<String, Option<String>>,
 }
 
 impl Tree {
     /// Reads the files below a root.
-    pub(super) fn read(root: &Path) -> io::Result<Self> {
+    pub(crate) fn read(root: &Path) -> io::Result<Self> {
         let mut tree = Self { root: root.to_owned(), files: BTreeMap::new() };
         tree.read_folder(root, "")?;
         Ok(tree)
@@ -39,13 +39,13 @@ impl Tree {
     }
 
     /// Paths and texts of the files with this suffix.
-    pub(super) fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub(crate) fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let files = self.files.iter().filter(move |(path, _)| path.ends_with(end));
         files.filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
     }
 
     /// The text of a file; `None` if there is none of this name.
-    pub(super) fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path)?.as_deref()
     }
 }
@@ -56,7 +56,7 @@ fn is_left_over(name: &str) -> bool {
 }
 
 /// `a/b/../c` as `a/c`; `None` if it is outside of the project.
-pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
+pub(crate) fn joined(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
@@ -71,7 +71,7 @@ pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
 }
 
 /// The directory of a file; empty for the root.
-pub(super) fn folder_of(path: &str) -> &str {
+pub(crate) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
