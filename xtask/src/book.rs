@@ -74,7 +74,8 @@ fn parts(tree: &Tree, pages: &BTreeMap<&str, Page>) -> [(&'static str, Vec<Strin
     let linked = pages.get(GUIDE).into_iter().flat_map(|page| &page.links);
     let linked = linked.filter_map(|(_, link)| destination(tree, pages, GUIDE, link).ok());
     let others = |of_guide: &'static str| pages.keys().filter(move |path| path.starts_with(of_guide));
-    let guide = [GUIDE.to_owned()].into_iter().chain(linked).chain(others("docs/guide/").map(|path| (*path).to_owned()));
+    let guide =
+        [GUIDE.to_owned()].into_iter().chain(linked).chain(others("docs/guide/").map(|path| (*path).to_owned()));
     let mut seen = BTreeSet::new();
     let is_of_guide = |path: &String| path.starts_with("docs/guide/") || path.starts_with("docs/concepts/");
     let guide: Vec<String> = guide.filter(is_of_guide).filter(|path| seen.insert(path.clone())).collect();
@@ -84,12 +85,7 @@ fn parts(tree: &Tree, pages: &BTreeMap<&str, Page>) -> [(&'static str, Vec<Strin
 }
 
 /// The events of a page: headings have their fragments, links are rewritten, wide tables scroll, comments are left out.
-fn events<'a>(
-    text: &'a str,
-    page: &str,
-    anchors: &[String],
-    link: &mut impl FnMut(&str) -> String,
-) -> Vec<Event<'a>> {
+fn events<'a>(text: &'a str, page: &str, anchors: &[String], link: &mut impl FnMut(&str) -> String) -> Vec<Event<'a>> {
     let mut anchors = anchors.iter();
     let mut events = Vec::new();
     for event in Parser::new_ext(text, OPTIONS) {

@@ -82,7 +82,10 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         schema("docs/formats/diskspd-result.schema.json", &render::json::schema())?,
         page("docs/formats/sweep.md", schema_page::page(&render::json::schema_of_written_sweep(), SERIES_PARTS))?,
         schema("docs/formats/diskspd-sweep.schema.json", &render::json::schema_of_sweep())?,
-        page("docs/formats/monitor.md", schema_page::page(&render::json::schema_of_written_monitor(), RECORDING_PARTS))?,
+        page(
+            "docs/formats/monitor.md",
+            schema_page::page(&render::json::schema_of_written_monitor(), RECORDING_PARTS),
+        )?,
         schema("docs/formats/diskspd-monitor.schema.json", &render::json::schema_of_monitor())?,
         page("docs/formats/live.md", schema_page::page(&render::json::schema_of_live_interval(), LIVE_PARTS))?,
         schema("docs/formats/diskspd-live.schema.json", &render::json::schema_of_live())?,

@@ -118,14 +118,25 @@ pub(crate) fn counters_tables() -> String {
     page
 }
 
-/// The end of `docs/formats/runs.md`: the columns of a table of runs.
+/// The end of `docs/formats/runs.md`: the columns of a table of runs, those of neighbouring percentiles on one row.
 pub(crate) fn runs_columns() -> String {
     let mut page = "\n| column | cells | unit | meaning |\n|---|---|---|---|\n".to_owned();
-    for column in report::runs_table::columns() {
-        let cells = if column.kind == CellKind::Number { "number" } else { "text" };
-        let _ = writeln!(page, "| `{}` | {cells} | {} | {} |", column.name, column.unit, column.meaning);
+    let columns = report::runs_table::columns();
+    for group in columns.chunk_by(|one, next| is_percentile(&one.name) && is_percentile(&next.name)) {
+        let [first, rest @ ..] = group else { continue };
+        let cells = if first.kind == CellKind::Number { "number" } else { "text" };
+        let last = rest.last().map(|last| format!(" ... `{}`", last.name)).unwrap_or_default();
+        let meaning =
+            if last.is_empty() { first.meaning.clone() } else { first.meaning.replace("median", "percentiles of the") };
+        let _ = writeln!(page, "| `{}`{last} | {cells} | {} | {meaning} |", first.name, first.unit);
     }
     page
+}
+
+/// True for `read_p99_9_ns`.
+fn is_percentile(column: &str) -> bool {
+    let rank = column.strip_suffix("_ns").and_then(|name| name.rsplit_once("_p"));
+    rank.is_some_and(|(_, rank)| rank.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_'))
 }
 
 /// `docs/reference/subcommands.md`

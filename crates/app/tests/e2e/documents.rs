@@ -79,7 +79,8 @@ fn tests_show_every_way_to_change_something() {
 #[test]
 fn tests_show_every_option_and_each_of_its_letters() {
     let letters = [("-S", "buwhmryY"), ("-f", "rst"), ("-N", "vni"), ("-I", "123"), ("-a", "cspPeE"), ("-au", "p")];
-    let letters = letters.into_iter().flat_map(|(option, letters)| letters.chars().map(move |one| format!("{option}{one}")));
+    let letters =
+        letters.into_iter().flat_map(|(option, letters)| letters.chars().map(move |one| format!("{option}{one}")));
     let forms: Vec<Vec<String>> =
         cli::options::all().map(cli::options::OptionRow::synopsis).chain(letters).map(|form| vec![form]).collect();
     expect_shown("switches", &forms);
