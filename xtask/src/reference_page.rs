@@ -10,14 +10,23 @@ use model::system_counter::SYSTEM_COUNTERS;
 use report::runs_table::CellKind;
 use std::fmt::Write as _;
 
+/// The head of the page of options; [`is_usual`] leaves out what it states.
+const OPTIONS_HEAD: &str = "\
+# Options
+
+All options of a run; `diskspd --help OPTION` prints the entry of one. Unless its last line says otherwise, an option
+
+* applies to every target,
+* counts with its last value if it is given again,
+* is refused with `-X` if it has one hyphen, and allowed if it has two,
+* is as old as DiskSpd 2.0 if it has one hyphen, and unknown to DiskSpd if it has two.
+
+[System calls behind switches](../switches.md) says where the kernel shows them.
+";
+
 /// `docs/reference/options.md`
 pub(crate) fn options_page() -> String {
-    let mut page = "# Options\n\nAll options of a run; `diskspd --help OPTION` prints the entry of one. Unless its last line says \
-                    otherwise, an option\n\n* applies to every target,\n* counts with its last value if it is given \
-                    again,\n* is refused with `-X` if it has one hyphen, and allowed if it has two,\n* is as old as \
-                    DiskSpd 2.0 if it has one hyphen, and unknown to DiskSpd if it has two.\n\n[System calls behind \
-                    switches](../switches.md) says where the kernel shows them.\n"
-        .to_owned();
+    let mut page = OPTIONS_HEAD.to_owned();
     for group in Group::ALL {
         let _ = writeln!(page, "\n## {}", group.title());
         for row in options::all().filter(|row| row.group == group) {
@@ -63,7 +72,10 @@ fn option(page: &mut String, row: &OptionRow) {
         "Example" => format!("{name}: `{value}`"),
         _ => format!("{name}: {value}"),
     });
-    let _ = writeln!(page, "\n{}", facts.collect::<Vec<_>>().join(" · "));
+    let facts = facts.collect::<Vec<_>>().join(" · ");
+    if !facts.is_empty() {
+        let _ = writeln!(page, "\n{facts}");
+    }
 }
 
 /// The help of an option that sets one field of a timespan or target.
@@ -80,6 +92,7 @@ fn is_usual(row: &OptionRow, (name, value): &(&str, String)) -> bool {
         "Given again" => value == "the last value is used" || value == "no further effect",
         "With -X" => row.with_profile == row.is_long(),
         "Since" => row.is_long() || value == "DiskSpd 2.0",
+        "Example" => *value == row.synopsis(),
         _ => false,
     }
 }
