@@ -8,12 +8,11 @@ mod output;
 mod page;
 
 use page::{Page, Step, root};
-use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use testkit::{LoopDevice, Workplace, is_root, or_skip, skip, tool, workplace};
 
 /// Pages whose commands are run, by the names of their files; tests below are called like each of them.
-const REPLAYED: [&str; 17] = [
+const REPLAYED: [&str; 16] = [
     "acceptance",
     "clouds",
     "compare",
@@ -22,7 +21,6 @@ const REPLAYED: [&str; 17] = [
     "from-diskspd",
     "from-fio",
     "how-much",
-    "one-command",
     "pipelines",
     "queue-depth",
     "raw-disks",
@@ -51,24 +49,9 @@ fn expect_replayed(replay: impl Fn(&Workplace) -> Result<(), String>) {
 
 /// Runs the commands of a page in order, in one directory, and compares their output.
 fn replay(name: &str, place: &Workplace) -> Result<(), String> {
-    replay_blocks(name, place, .., true)
-}
-
-/// The same with some of its blocks, which need none of the others. The test that `is_for_all` rewrites the whole page.
-fn replay_blocks(
-    name: &str,
-    place: &Workplace,
-    blocks: impl RangeBounds<usize>,
-    is_for_all: bool,
-) -> Result<(), String> {
     let page = Page::read(&format!("docs/guide/{name}.md"));
     let rewriter = std::env::var_os("GUIDE_REWRITE").map(PathBuf::from);
-    if rewriter.is_some() && !is_for_all {
-        return Ok(());
-    }
-    let all = page.blocks("console");
-    let chosen = all.iter().enumerate().filter(|(number, _)| rewriter.is_some() || blocks.contains(number));
-    let steps: Vec<Step> = chosen.flat_map(|(_, block)| page.steps(block)).collect();
+    let steps: Vec<Step> = page.blocks("console").iter().flat_map(|block| page.steps(block)).collect();
     assert!(!steps.is_empty(), "{name} has commands");
     let mut replayed = Vec::new();
     for step in steps {
@@ -187,21 +170,6 @@ pages! {
     queue_depth: "queue-depth",
     reading_the_report: "reading-the-report",
     sharing: "sharing",
-}
-
-/// Each half of its blocks creates the files that it needs.
-const ONE_COMMAND_HALF: usize = 4;
-
-#[test]
-fn one_command() {
-    or_skip!(is_like_the_guides(&workplace!()));
-    expect_replayed(|place| replay_blocks("one-command", place, ..ONE_COMMAND_HALF, true));
-}
-
-#[test]
-fn one_command_second_half() {
-    or_skip!(is_like_the_guides(&workplace!()));
-    expect_replayed(|place| replay_blocks("one-command", place, ONE_COMMAND_HALF.., false));
 }
 
 #[test]
