@@ -62,6 +62,11 @@ const RULES: [Rule; 9] = [
     ("lines end where their text ends", |tree| Ok(text::check(tree))),
 ];
 
+/// The fragments (after `#`) that link to the headings of a page.
+pub fn anchors(page: &str) -> Vec<String> {
+    markdown::read(page).anchors
+}
+
 /// Applies all rules to the project at `root`.
 ///
 /// # Errors

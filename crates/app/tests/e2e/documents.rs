@@ -1,7 +1,8 @@
-//! Generated documents match the committed ones.
+//! Generated documents match the committed ones, and each question of a reader has its answer.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use testkit::workplace;
 
 #[test]
 fn documents_are_current() {
@@ -114,4 +115,32 @@ fn tests_show_every_check() {
     let rows: Vec<Vec<String>> = rows("check.md").into_iter().filter(|row| row.len() == 4).collect();
     expect_shown("check", &rows);
     assert_eq!(rows.len(), rules::check::rules(model::check::Workload::Sql).count());
+}
+
+/// Questions of users, operators and maintainers in their words, each with the help or the heading that answers it.
+const FACTS: &str = include_str!("../data/facts.txt");
+
+#[test]
+fn help_or_a_heading_answers_each_question() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let place = workplace!();
+    let facts: Vec<(&str, &str)> = FACTS.lines().filter_map(|line| line.split_once('\t')).collect();
+    assert_eq!(facts.len(), FACTS.lines().count(), "a line is a question, a tab and its answer");
+    assert!(facts.len() >= 60, "{} questions", facts.len());
+    let questions: BTreeSet<&str> = facts.iter().map(|(question, _)| *question).collect();
+    assert_eq!(questions.len(), facts.len(), "each question stands once");
+    for (question, answer) in facts {
+        if answer.starts_with("--help ") {
+            let run = place.diskspd(answer).run();
+            run.expect_status(0);
+            assert!(!run.stdout.trim().is_empty(), "{question}: {answer} prints nothing");
+            continue;
+        }
+        let (page, anchor) = answer.split_once('#').map_or((answer, None), |(page, anchor)| (page, Some(anchor)));
+        let text =
+            std::fs::read_to_string(root.join(page)).unwrap_or_else(|error| panic!("{question}: {page}: {error}"));
+        let anchors = xtask::tidy::anchors(&text);
+        let is_there = anchor.is_none_or(|anchor| anchors.iter().any(|known| known == anchor));
+        assert!(is_there, "{question}: {answer} is none of its headings: {anchors:?}");
+    }
 }
