@@ -173,7 +173,13 @@ fn record(series: &Series, sections: &[model::course::Section]) -> TimeSpanRecor
     let side = |figures: &Option<SectionFigures>| match figures {
         None => SectionCounts::default(),
         Some(figures) => SectionCounts {
-            tally: Tally { count: figures.ios, ..Tally::default() },
+            // Intervals of percentiles reach no further than the latencies.
+            tally: Tally {
+                count: figures.ios,
+                min_ns: figures.latency.min_ns.unwrap_or(0),
+                max_ns: figures.latency.max_ns.unwrap_or(u64::MAX),
+                ..Tally::default()
+            },
             bytes: figures.bytes,
             histogram: figures.histogram.clone(),
         },

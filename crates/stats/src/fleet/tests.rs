@@ -498,7 +498,7 @@ fn starts_and_ends_are_on_the_common_axis() {
 
 #[test]
 fn one_host_has_its_own_figures() {
-    let host = Host { offset_ns: 5, ..Host::new("h1", 15 * S, 5 * S) }.with_random_ios(500.0, &mut Rng::new(28));
+    let host = Host { offset_ns: 5, ..Host::new("h1", 15 * S, 20 * S) }.with_random_ios(500.0, &mut Rng::new(28));
     let (own, result) = (host.result(), merged(std::slice::from_ref(&host)));
     let (own, found) = (measured(&own), measured(&result));
     let close = |a: f64, b: f64| (a - b).abs() < 1e-9 * b;
@@ -512,6 +512,7 @@ fn one_host_has_its_own_figures() {
     };
     assert!(percentiles(found) == percentiles(own), "percentiles differ");
     assert_eq!(found.total.total.iops_std_dev.map(f64::round), own.total.total.iops_std_dev.map(f64::round));
+    assert!(!found.confidence.total.percentiles.is_empty());
     assert_eq!((&found.confidence, &found.steadiness.iops), (&own.confidence, &own.steadiness.iops));
     let window = told(&result).window.expect("it measured");
     assert_eq!((window.uncertainty_ns, window.iops_uncertainty.round()), (Some(0), 0.0));
