@@ -115,6 +115,30 @@ impl UringEngine {
         self.regions.iter().map(Mapping::len).sum()
     }
 
+    /// Lets the kernel threads that carry out operations which would wait run on these CPUs, instead of the one that this
+    /// thread is bound to. Call it on the thread that uses the ring.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's; before Linux 5.14 it knows no such request.
+    pub fn run_kernel_threads_on(&self, cpus: impl Iterator<Item = u32>) -> io::Result<()> {
+        self.ring.submitter().register_iowq_aff(&sys::thread::cpu_set(cpus))
+    }
+
+    /// Allows as many kernel threads as there are requests, where each may block one. The kernel's own limit is four per
+    /// CPU: a deeper queue would wait for a thread. It starts one only while all others are blocked.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's; before Linux 5.15 it knows no such request.
+    pub fn allow_kernel_threads(&self, requests: u32) -> io::Result<()> {
+        let submitter = self.ring.submitter();
+        // Zeros change nothing; the kernel answers with its limits for files and for all else.
+        let mut limits = [0, 0];
+        submitter.register_iowq_max_workers(&mut limits)?;
+        submitter.register_iowq_max_workers(&mut limits.map(|limit| limit.max(requests)))
+    }
+
     /// Registers the buffers, so that the kernel need not look up their pages for each operation; before any is prepared.
     ///
     /// # Errors
@@ -557,6 +581,23 @@ mod tests {
             engine.take(u32::MAX, |_| count += 1);
         }
         assert_eq!(count, SLOTS);
+    }
+
+    #[test]
+    fn there_may_be_a_kernel_thread_for_each_request() {
+        const SLOTS: u32 = 300;
+        let file = std::fs::File::open("/dev/zero").expect("there is one");
+        let settings =
+            RingSettings { submission_polling: false, completion_polling: false, deferred_completions: true };
+        let Ok((engine, _)) = UringEngine::new(SLOTS, settings, vec![file.into()], vec![]) else {
+            testkit::skip!("io_uring is not available here");
+        };
+        if engine.allow_kernel_threads(SLOTS).is_err() {
+            testkit::skip!("this kernel does not take limits of kernel threads");
+        }
+        let mut limits = [0, 0];
+        engine.ring.submitter().register_iowq_max_workers(&mut limits).expect("it gave them before");
+        assert!(limits[0] >= SLOTS, "{limits:?}");
     }
 
     #[test]

@@ -31,6 +31,11 @@ impl AffinityEntry {
     }
 }
 
+/// The kernel's numbers of the CPUs in a list without whole groups, in its order.
+pub fn cpus(entries: &[AffinityEntry]) -> impl Iterator<Item = u32> {
+    entries.iter().flat_map(|entry| entry.cpus().map(|cpu| u32::from(entry.group) * CPUS_PER_GROUP + cpu))
+}
+
 /// Adds one CPU (`cpu` below 64) to a list.
 ///
 /// It joins the last entry only if that is of the same group, not a whole group, and holds only

@@ -88,6 +88,10 @@ pub struct TimeSpanPlan {
     pub shared_counters: usize,
     /// CPUs of the threads, in thread order, compacted; `None` with `-n`.
     pub effective_affinity: Option<Vec<AffinityEntry>>,
+    /// CPUs on which `io_uring`'s kernel threads (`iou-wrk`) may run: those of `-a`, otherwise all that this process may
+    /// use; `None` with `-n`, and in documents of earlier versions, where they ran on the CPU of their thread.
+    #[serde(default)]
+    pub io_worker_affinity: Option<Vec<AffinityEntry>>,
     /// Alignment of each I/O buffer in bytes (`-bsp`); 0 = page.
     pub buffer_separation_bytes: u64,
     /// Memory by kind.

@@ -5,7 +5,7 @@ use model::affinity::{self, AffinityEntry};
 use model::limits::CPUS_PER_GROUP;
 use model::profile::{Affinity, EfficiencyOrder, GroupSpan, Profile, Traversal};
 use model::topology::Topology;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A CPU in the order in which threads take them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,12 @@ pub fn check_affinity(profile: &Profile, topology: &Topology) -> Vec<String> {
 /// The CPUs of the first round of threads as in reports: compacted.
 pub(crate) fn effective(cpus: impl Iterator<Item = u32>) -> Vec<AffinityEntry> {
     affinity::compact(cpus.map(split))
+}
+
+/// These CPUs, ascending and compacted.
+pub(crate) fn sorted(cpus: &[u32]) -> Vec<AffinityEntry> {
+    let cpus: BTreeSet<u32> = cpus.iter().copied().collect();
+    effective(cpus.into_iter())
 }
 
 const fn split(cpu: u32) -> (u16, u32) {

@@ -77,6 +77,7 @@ pub(crate) fn plan(
         intervals,
         progress_ios: profile.progress_ios,
         targets,
+        io_worker_affinity: cpus.as_ref().map(|cpus| placement::sorted(cpus)),
         effective_affinity: cpus
             .map(|cpus| placement::effective(workers.iter().filter_map(|worker| worker.cpu).take(cpus.len()))),
         workers,

@@ -264,12 +264,14 @@ impl<'a, 'm> Control<'a, 'm> {
         let before;
         (self.cpu_before, before) = self.read_counters();
         self.readings.begin(&before, self.cpu_before.as_deref().ok(), self.sampler);
-        self.io_workers.begin_measurement(&host::io_worker_threads(self.sampler.root()));
+        let found = self.io_worker_threads();
+        self.io_workers.begin_measurement(&found);
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         let after;
         (self.cpu_after, after) = self.read_counters();
         self.readings.end(&after, self.cpu_after.as_deref().ok(), self.sampler);
-        self.io_workers.look(&host::io_worker_threads(self.sampler.root()));
+        let found = self.io_worker_threads();
+        self.io_workers.look(&found);
         self.kernel_counters = Some([before, after]);
         event::set(self.stop_sources.events.on_finished.as_ref());
         self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.worker_threads.stop.at_ns()) });
@@ -285,6 +287,15 @@ impl<'a, 'm> Control<'a, 'm> {
         let measured = self.look(Phase::Measure { length_ns: elapsed_ns }).ios;
         let per_s = if elapsed_ns > 0 { measured as f64 * 1e9 / elapsed_ns as f64 } else { 0.0 };
         Drain::begin(now_ns, self.worker_threads.outstanding(), per_s)
+    }
+
+    /// The kernel threads of the rings, each on the CPUs that it may use.
+    fn io_worker_threads(&mut self) -> Vec<host::IoWorkerThread> {
+        let found = host::io_worker_threads(self.sampler.root());
+        if let Some(cpus) = &self.plan.io_worker_affinity {
+            self.io_workers.spread_over(cpus, &found);
+        }
+        found
     }
 
     /// CPU times and the kernel's other counters now.
@@ -320,7 +331,8 @@ impl<'a, 'm> Control<'a, 'm> {
                 self.tell_counts(&counts, left_ns);
             }
             if now >= count_io_workers_ns {
-                self.io_workers.look(&host::io_worker_threads(self.sampler.root()));
+                let found = self.io_worker_threads();
+                self.io_workers.look(&found);
                 count_io_workers_ns = now + LIVE_NS;
             }
             if self.stop_sources.take_status_asked() {

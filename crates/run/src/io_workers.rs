@@ -1,8 +1,9 @@
 //! Kernel threads that do I/Os for this process, and the CPU time that they take.
 
 use host::IoWorkerThread;
+use model::affinity::{self, AffinityEntry};
 use model::note::Note;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Those that were seen during a timespan. They end with the rings, or when they are idle, so they are looked for from
 /// time to time.
@@ -14,6 +15,8 @@ pub(crate) struct IoWorkers {
     cpu_ns: BTreeMap<u32, [u64; 2]>,
     /// The CPU time of at least one is not known.
     is_unknown: bool,
+    /// Those that were let run on the CPUs of the plan.
+    spread: BTreeSet<u32>,
 }
 
 impl IoWorkers {
@@ -30,6 +33,17 @@ impl IoWorkers {
             match cpu_ns {
                 Some(cpu_ns) => self.cpu_ns.entry(*id).or_default()[1] = *cpu_ns,
                 None => self.is_unknown = true,
+            }
+        }
+    }
+
+    /// Lets those that are new run on these CPUs. They inherit the one CPU of the thread that submits; from Linux 6.2 that
+    /// limits what `IORING_REGISTER_IOWQ_AFF` asks for, and from 6.3 they can be moved.
+    pub(crate) fn spread_over(&mut self, cpus: &[AffinityEntry], found: &[IoWorkerThread]) {
+        for IoWorkerThread { id, .. } in found {
+            if self.spread.insert(*id) {
+                // One that has ended, or that an older kernel does not move, stays as it is.
+                let _ = sys::thread::bind_to_cpus(*id, affinity::cpus(cpus));
             }
         }
     }

@@ -17,6 +17,7 @@ use engine::null::NullEngine;
 use engine::ring_setup::{self, RingSettings};
 use engine::sync::SyncEngine;
 use engine::uring::{Unregistered, UringEngine};
+use model::affinity;
 use model::engine_kind::EngineKind;
 use model::note::Note;
 use model::operation::Operation;
@@ -147,6 +148,12 @@ fn ring(
     if let Some(missing) = missing {
         note(notes, Note::RingFlagsReduced { missing: missing.to_owned() });
     }
+    if let (Some(_), Some(entries)) = (plan.cpu, &context.plan.io_worker_affinity) {
+        // Before Linux 5.14 they run where this thread runs.
+        let _ = engine.run_kernel_threads_on(affinity::cpus(entries));
+    }
+    // Before Linux 5.15 four per CPU are the limit.
+    let _ = engine.allow_kernel_threads(plan.slots);
     let registers = plan.engine.ring.is_none_or(|ring| ring.registered_buffers);
     let buffer_bytes = if registers { engine.buffer_bytes() } else { 0 };
     gate.ring_made(with_rings().count() as u32, ring_setup::locked_bytes(plan.slots) + buffer_bytes);

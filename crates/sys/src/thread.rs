@@ -1,17 +1,38 @@
 //! Kernel threads of this process: binding to a CPU, and interrupting a system call.
 
-use rustix::thread::CpuSet;
+use rustix::thread::{CpuSet, Pid};
 use std::io;
 
 /// Binds the calling thread to one CPU.
 pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
-    let cpu = cpu as usize;
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
-    }
+    bind(None, [cpu])
+}
+
+/// Lets a thread of this process, by its number, run on these CPUs only.
+pub fn bind_to_cpus(thread: u32, cpus: impl IntoIterator<Item = u32>) -> io::Result<()> {
+    bind(Pid::from_raw(thread.cast_signed()), cpus)
+}
+
+fn bind(thread: Option<Pid>, cpus: impl IntoIterator<Item = u32>) -> io::Result<()> {
     let mut set = CpuSet::new();
-    set.set(cpu);
-    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+    for cpu in cpus {
+        if cpu as usize >= CpuSet::MAX_CPU {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        set.set(cpu as usize);
+    }
+    Ok(rustix::thread::sched_setaffinity(thread, &set)?)
+}
+
+/// These CPUs as the C library's set, without those that it has no room for.
+pub fn cpu_set(cpus: impl Iterator<Item = u32>) -> libc::cpu_set_t {
+    // SAFETY: it is an array of integers, for which zeros are valid.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for cpu in cpus.map(|cpu| cpu as usize).filter(|cpu| *cpu < libc::CPU_SETSIZE as usize) {
+        // SAFETY: the number is within the set.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
+    set
 }
 
 /// I/O priority values of the kernel (`IOPRIO_PRIO_VALUE` in `include/uapi/linux/ioprio.h`).

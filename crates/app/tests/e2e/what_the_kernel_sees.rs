@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
-use testkit::{OpenMode, Report, Running, Snapshot, Workplace, nobody_can_run, or_skip, skip, tool, workplace};
+use testkit::{
+    Mounted, OpenMode, Report, Running, Snapshot, Workplace, nobody_can_run, or_skip, skip, tool, workplace,
+};
 
 fn place() -> Workplace {
     let place = workplace!();
@@ -87,6 +89,33 @@ fn threads_run_on_the_cpus_that_were_named() {
     }
     assert_eq!(of_workers(&format!("-t2 -a{last} -si -b4K a.dat")), [last.to_string(), last.to_string()]);
     assert_eq!(of_workers(&format!("-t2 -ag0,{last} -si -o1 -b4K a.dat")), [last.to_string(), last.to_string()]);
+}
+
+#[test]
+fn kernel_threads_of_io_uring_may_use_all_cpus_or_those_of_the_user() {
+    let place = workplace!();
+    // Writes to a tmpfs always wait, so that kernel threads carry them out.
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "16M"));
+    let target = memory.path.join("t");
+    // A kernel thread begins with the CPU of its creator, for a moment.
+    let cpus_of = |words: &str, expected: &str| -> Result<BTreeSet<String>, String> {
+        let words = format!("-c8M -b4K -o8 -r -w100 -d600 -W0 -v {words}");
+        let mut run = place.diskspd(&words).arg(&target).start();
+        run.wait_for_stderr("starting measurements");
+        let begin = Instant::now();
+        let mut found = BTreeSet::new();
+        while !found.iter().eq([expected]) && begin.elapsed() < Duration::from_secs(10) {
+            let threads = run.threads().into_iter();
+            found = threads.filter(|(name, _)| name.starts_with("iou-wrk")).map(|(_, cpus)| cpus).collect();
+        }
+        run.end();
+        if found.is_empty() { Err("io_uring passes nothing to kernel threads here".into()) } else { Ok(found) }
+    };
+    let (all, last) = (own_cpus(), *numbers(&own_cpus()).last().expect("a CPU"));
+    let on_last = format!("-ag{},{}", last / 64, last % 64);
+    for (words, expected) in [("", &all), ("-n", &all), (&on_last, &last.to_string())] {
+        assert_eq!(or_skip!(cpus_of(words, expected)), BTreeSet::from([expected.clone()]), "{words}");
+    }
 }
 
 #[test]
