@@ -19,7 +19,7 @@ pub(super) const ROWS: &[OptionRow] = &[
                written before all agree. They start at the same moment, and their results are merged: counts are added, \
                and percentiles are of all I/Os together. In paths of targets, {host} \
                becomes the name of the host (without the user) and {index} its number from 0; hosts write to files of their own, unless --shared is given. Paths are absolute. Several \
-               timespans are run one after the other, each from a common start. docs/fleet.md shows how to set up hosts.",
+               timespans are run one after the other, each from a common start. docs/guide/many-hosts.md shows how to set up hosts.",
         example: "--on=nats://bus:4222/web*,db1",
         apply: |builder, given| option(builder).on(given.value),
         ..OWN
@@ -107,7 +107,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Error,
         short: "with --on: first part of the subjects on which answers come, instead of _INBOX",
-        long: "Permissions of the server can then keep other users from reading the answers of agents (docs/fleet.md).",
+        long: "Permissions of the server can then keep other users from reading the answers of agents (docs/guide/many-hosts.md).",
         example: "--inbox=_INBOX_controller",
         apply: |builder, given| {
             option(builder).access.inbox = Some(given.value.to_owned());
