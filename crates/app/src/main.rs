@@ -53,11 +53,13 @@ mod sweep;
 mod system_env;
 mod target_reading;
 mod text_file;
+mod trace;
 mod unit_evidence;
 mod verify_targets;
 #[cfg_attr(not(feature = "sheets"), path = "absent/workbook.rs")]
 mod workbook;
 
+use cli::subcommand::trace::TraceCommand;
 use cli::{Command, LineCommand, LoadRequest, Loaded, Subcommand};
 use model::sweep::SeriesKind;
 use status::Status;
@@ -150,6 +152,9 @@ fn run() -> Status {
             Subcommand::History(request) => gate::history(&request),
             Subcommand::Report(command) => report::run(command),
             Subcommand::Monitor(request) => monitor::run(&request),
+            Subcommand::Trace(TraceCommand::Record(request)) => trace::record::run(&request),
+            Subcommand::Trace(TraceCommand::Show(request)) => trace::show::run(&request),
+            Subcommand::Trace(TraceCommand::Replay(request)) => trace::replay::run(&invocation, &request),
             Subcommand::Devices(request) => devices::run(&request),
             Subcommand::Verify(request) => verify_targets::run(&request),
             Subcommand::Explain(request) => explain::run(&request),

@@ -17,6 +17,7 @@ pub const NAMES: &[&str] = &[
     "history",
     "report",
     "monitor",
+    "trace",
     "devices",
     "verify",
     "explain",

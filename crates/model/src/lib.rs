@@ -68,6 +68,7 @@ pub mod system_counter;
 pub mod targets_found;
 pub mod tier;
 pub mod topology;
+pub mod trace;
 pub mod units;
 pub mod validate;
 pub mod varint;

@@ -13,6 +13,7 @@ use model::live::{LIVE_FORM_1, LIVE_SCHEMA};
 use model::performance_counter::TYPEPERF_TITLE;
 use model::result::RESULT_SCHEMA;
 use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA};
+use model::trace::{TRACE_MAGIC, TRACE_SCHEMA};
 use model::version::IMPLEMENTATION;
 
 /// The schema of the output of `verify --json`.
@@ -60,6 +61,10 @@ pub enum DocumentKind {
     MonitorJsonLines,
     /// `monitor --csv`
     MonitorCsv,
+    /// `--trace` and `trace record`
+    Trace,
+    /// `trace show --json`
+    TraceFigures,
     /// `check --json`
     Check,
     /// `sweep.json` and `repeat.json`
@@ -104,7 +109,7 @@ const fn row(kind: DocumentKind, name: &'static str, begins: fn(&[u8]) -> bool) 
 }
 
 /// Every kind, once.
-const TABLE: [Row; 24] = [
+const TABLE: [Row; 26] = [
     row(DocumentKind::ResultJson, "a JSON result", |head| begins_with_member(head, &["schema"], RESULT_SCHEMA)),
     row(DocumentKind::ResultXml, "an XML result", begins_as_xml),
     row(DocumentKind::ResultText, "a text report", begins_as_text),
@@ -124,6 +129,10 @@ const TABLE: [Row; 24] = [
     }),
     row(DocumentKind::MonitorJsonLines, "a monitor stream", begins_as_interval),
     row(DocumentKind::MonitorCsv, "a monitor CSV", begins_as_counters),
+    row(DocumentKind::Trace, "a trace", |head| head.starts_with(&TRACE_MAGIC)),
+    row(DocumentKind::TraceFigures, "the figures of a trace", |head| {
+        begins_with_member(head, &["schema"], TRACE_SCHEMA)
+    }),
     row(DocumentKind::Check, "a check report", |head| {
         begins_with_member(head, &["schema"], CHECK_SCHEMA) || begins_with_member(head, &["form"], "diskspd-check/1")
     }),

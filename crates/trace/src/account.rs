@@ -1,9 +1,12 @@
 //! Counts of what was read of a trace, and the parts that were not used.
 
+use serde::Serialize;
 use std::fmt;
 
 /// A place in a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Place {
     /// Offset in bytes.
     Byte(u64),
@@ -21,7 +24,8 @@ impl fmt::Display for Place {
 }
 
 /// Part of a trace that was not used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// The input, counted from 0: traces may consist of several files.
     pub input: usize,
@@ -37,7 +41,8 @@ pub struct Loss {
 const LOSSES_MAX: usize = 16;
 
 /// Counts of what was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Account {
     /// Requests given out.
     pub events: u64,

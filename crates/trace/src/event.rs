@@ -2,6 +2,7 @@
 
 use model::operation::Operation;
 use model::profile::FlushCall;
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// The effect of a request.
@@ -33,6 +34,14 @@ impl Action {
             Self::Operation(operation) => operation.index(),
             Self::Flush(FlushCall::Fdatasync) => Operation::COUNT,
             Self::Flush(FlushCall::Fsync) => Operation::COUNT + 1,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Operation(operation) => operation.name(),
+            Self::Flush(call) => call.name(),
         }
     }
 
@@ -105,7 +114,8 @@ pub struct Event {
 }
 
 /// A device or file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Device {
     /// Its name in the trace.
     pub name: String,
@@ -114,7 +124,8 @@ pub struct Device {
 }
 
 /// A process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Process {
     /// Its id; 0 if the trace has none.
     pub pid: u32,

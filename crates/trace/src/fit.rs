@@ -7,6 +7,8 @@ use model::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, SIZES_MAX};
 use model::operation::{Operation, Shares};
 use model::profile::{FlushCall, RateBursts, RateProcess, SizeMix, Skew, SkewLaw};
 use model::units::Millionths;
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A load on one target.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +63,9 @@ pub enum Pace {
 }
 
 /// A property of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Property {
     /// Shares of reads, writes, discards and write-zeroes.
     Mix,
@@ -88,7 +92,9 @@ pub enum Property {
 }
 
 /// Share of a property that a load keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The load has it.
     Kept,
@@ -99,7 +105,8 @@ pub enum Outcome {
 }
 
 /// Outcome of a property, and its reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// The property.
     pub property: Property,
@@ -127,15 +134,16 @@ impl Fit {
             return None;
         }
         keep(Property::Mix, (Outcome::Kept, "shares in whole percent"));
+        let random_percent = 100 - summary.sequential_percent().round() as u32;
+        let (skew, skew_row) = skew(summary, random_percent);
         let (sizes, row) = sizes(summary);
+        let ((sizes, row), (skew, skew_row)) = sizes_or_skew(summary, (sizes, row), (skew, skew_row));
         keep(Property::Sizes, row);
         let [read_sizes, write_sizes, other_sizes] = sizes;
         let (flush_after_writes, row) = flushes(summary);
         keep(Property::Flushes, row);
-        let random_percent = 100 - summary.sequential_percent().round() as u32;
         keep(Property::Sequence, (Outcome::Kept, "sequential runs begin at a random offset"));
-        let (skew, row) = skew(summary, random_percent);
-        keep(Property::Skew, row);
+        keep(Property::Skew, skew_row);
         let (range, row) = working_set(summary);
         keep(Property::WorkingSet, row);
         let (pace, rate, arrivals) = pace(summary);
@@ -187,7 +195,7 @@ fn shares(summary: &Summary) -> Shares {
 const KEPT_PERCENT: f64 = 0.5;
 
 /// Sizes of reads, of writes and of the others.
-fn sizes(summary: &Summary) -> ([Option<SizeMix>; 3], Reason) {
+fn sizes(summary: &Summary) -> (Mixes, Reason) {
     let mut worst = 0.0_f64;
     let mut others = summary.sizes[Operation::Discard].clone();
     for (&size, &count) in &summary.sizes[Operation::WriteZeroes].counts {
@@ -263,6 +271,33 @@ fn skew(summary: &Summary, random_percent: u32) -> (Option<Skew>, Reason) {
     let skew = Skew { law: SkewLaw::Zipf, parameter, is_contiguous: false };
     let why_not = "the hottest offsets are more or less popular than the Zipf law of all";
     (Some(skew), kept_if(fit.is_zipf(), Outcome::Approximated, "Zipf; the hot offsets lie elsewhere", why_not))
+}
+
+/// Share of the requests of one size from which on a load has this size alone, if it can be skewed then.
+const ONE_SIZE_SHARE: f64 = 0.9;
+
+type Mixes = [Option<SizeMix>; 3];
+
+/// The sizes and the skew of a load, which may have only one size if it is skewed.
+fn sizes_or_skew(
+    summary: &Summary,
+    (sizes, sizes_row): (Mixes, Reason),
+    (skew, skew_row): (Option<Skew>, Reason),
+) -> ((Mixes, Reason), (Option<Skew>, Reason)) {
+    let mut counts = BTreeMap::<u64, u64>::new();
+    for (&size, &count) in summary.sizes.iter().flat_map(|sizes| &sizes.counts) {
+        *counts.entry(size).or_default() += count;
+    }
+    let main = counts.iter().max_by_key(|&(_, &count)| count);
+    let Some((&size, &count)) = main.filter(|_| skew.is_some() && counts.len() > 1) else {
+        return ((sizes, sizes_row), (skew, skew_row));
+    };
+    if count as f64 >= ONE_SIZE_SHARE * summary.operations() as f64 {
+        let only = SizeMix::parse(&format!("{}/100", size.clamp(1, BLOCK_SIZE_BYTES_MAX))).ok();
+        let why = "the most frequent size alone: a load with a skew has one size";
+        return ((sizes.map(|mix| mix.and(only.clone())), (Outcome::Approximated, why)), (skew, skew_row));
+    }
+    ((sizes, sizes_row), (None, (Outcome::Lost, "a load with several sizes has no skew")))
 }
 
 /// First byte and number of bytes.
@@ -344,7 +379,7 @@ fn burst_pace(bursts: &Bursts, mean_iops: f64, outstanding: u32) -> Option<Pace>
     let off_ns = ((bursts.cycle_ns - bursts.on_ns) / 1e3).round().max(0.0) as u64 * 1000;
     let iops = if is_alone { bursts.requests * 1e9 / bursts.cycle_ns } else { mean_iops };
     let most = (on_ns + off_ns) as f64 / on_ns.max(1) as f64;
-    let factor = if is_alone { most } else { (bursts.on_iops / mean_iops).min(most) };
+    let factor = bursts.on_iops.filter(|_| !is_alone).map_or(most, |iops| (iops / mean_iops).min(most));
     let factor = Millionths((factor * 1e6).floor() as u32);
     let process = RateProcess::Bursts(RateBursts { on_ns, off_ns, factor });
     process.fault().is_none().then_some(Pace::Rate { iops: (iops.round() as u32).max(1), process, outstanding })

@@ -8,8 +8,11 @@
 
 pub mod account;
 pub mod event;
+pub mod figures;
 pub mod fit;
 pub mod format;
+mod job;
 pub mod readers;
 pub mod reorder;
+pub mod simulate;
 pub mod summary;

@@ -25,6 +25,7 @@ pub mod repeat;
 pub mod report;
 pub mod run;
 pub mod sweep;
+pub mod trace;
 pub mod verify;
 pub mod verify_cycles;
 
@@ -98,6 +99,7 @@ subcommands! {
     "history" => History(history::HistoryRequest) from history::HistoryRequest,
     "report" => Report(report::ReportCommand) from report::ReportArguments,
     "monitor" => Monitor(monitor::WatchRequest) from monitor::MonitorArguments,
+    "trace" => Trace(trace::TraceCommand) from trace::TraceArguments,
     "devices" => Devices(devices::DevicesRequest) from devices::DevicesRequest,
     "verify" => Verify(verify::VerifyRequest) from verify::VerifyRequest,
     "explain" => Explain(explain::ExplainRequest) from explain::ExplainRequest,
@@ -226,6 +228,16 @@ impl Typed<'_> {
         }
         options.sort();
         options.into_iter().map(|(_, option)| option).collect()
+    }
+
+    /// The first given option under one of these headings of help.
+    fn first_under(&self, headings: &[&str]) -> Option<String> {
+        let is_given = |argument: &&Arg| {
+            argument.get_help_heading().is_some_and(|heading| headings.contains(&heading))
+                && self.matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
+        };
+        let option = self.command.get_arguments().find(is_given)?;
+        option.get_long().map(|long| format!("--{long}"))
     }
 
     /// Positions of the values of an argument, in the order of all arguments.

@@ -15,10 +15,9 @@ pub use index::{Index, IndexedBlock, read_index};
 pub use reader::Reader;
 pub use writer::Writer;
 
-use crate::event::Device;
+pub use model::trace::TRACE_MAGIC as MAGIC;
 
-/// First bytes of a trace. The first is not ASCII and the last two are changed by conversions of line ends.
-pub const MAGIC: [u8; 8] = *b"\x89iotrc\r\n";
+use crate::event::Device;
 
 /// Version of the format.
 pub const VERSION: u16 = 1;

@@ -15,10 +15,13 @@ use crate::account::Account;
 use crate::event::{Event, Names};
 use crate::format::{self, FormatError};
 use crate::reorder::{Reorder, WINDOW};
+use serde::Serialize;
 use std::io::{self, BufReader, Cursor, Read};
 
 /// Kinds of traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum TraceKind {
     /// The program's own.
     IoTrace,

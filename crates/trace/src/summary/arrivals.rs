@@ -1,10 +1,13 @@
 //! Times of issue: rate, regularity and bursts.
 
+use serde::Serialize;
+
 /// Windows in which requests are counted, in nanoseconds.
 const WINDOWS_NS: [u64; 4] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /// Index of dispersion of the requests in windows of a length.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dispersion {
     /// Length of a window.
     pub window_ns: u64,
@@ -14,7 +17,8 @@ pub struct Dispersion {
 }
 
 /// Bursts: times of frequent requests by turns with times of rare ones or none.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bursts {
     /// Bursts that began and ended within the trace.
     pub count: u64,
@@ -28,14 +32,15 @@ pub struct Bursts {
     pub cycle_ns: f64,
     /// Standard deviation of that time, divided by its mean.
     pub cycle_variation: f64,
-    /// Rate in bursts, per second.
-    pub on_iops: f64,
+    /// Rate in bursts, per second; `None` if all requests of a burst are issued at once.
+    pub on_iops: Option<f64>,
     /// Share of the requests that are in bursts, from 0 to 1, without a burst that the trace ends in.
     pub share: f64,
 }
 
 /// Times of issue.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arrivals {
     /// From the first to the last issue.
     pub duration_ns: u64,
@@ -211,7 +216,7 @@ impl ArrivalCounter {
             pause_ns: level.pauses.mean,
             cycle_ns: level.cycles.mean,
             cycle_variation: level.cycles.variation(),
-            on_iops: if gap_ns > 0.0 { 1e9 / gap_ns } else { f64::INFINITY },
+            on_iops: (gap_ns > 0.0).then(|| 1e9 / gap_ns),
             share: level.requests as f64 / (self.requests - unfinished) as f64,
         })
     }

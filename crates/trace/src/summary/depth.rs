@@ -1,5 +1,6 @@
 //! Outstanding requests over time.
 
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -7,7 +8,8 @@ use std::collections::BinaryHeap;
 const DEPTH_MAX: usize = 65_536;
 
 /// Outstanding requests, weighted by time; times without any count.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Depth {
     /// Mean.
     pub mean: f64,

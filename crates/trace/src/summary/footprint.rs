@@ -1,5 +1,6 @@
 //! Distinct bytes of a trace: a bitmap of granules, which become larger when it would take too much memory.
 
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// Bytes of a granule at first.
@@ -13,7 +14,8 @@ const CHUNK_WORDS: usize = 1024;
 const CHUNKS_MAX: usize = 8192;
 
 /// Distinct bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Footprint {
     /// Bytes of all granules that a request touches: an upper bound.
     pub bytes: u64,

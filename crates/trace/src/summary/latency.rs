@@ -1,10 +1,12 @@
 //! Latencies of requests.
 
 use hot::buckets::{BUCKET_COUNT, Buckets, upper_edge_ns};
+use serde::Serialize;
 use std::sync::atomic::AtomicU64;
 
 /// Latencies of an action. Percentiles are at most 0.1 % above the exact ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latencies {
     /// Requests with a known completion.
     pub count: u64,

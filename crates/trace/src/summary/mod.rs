@@ -24,11 +24,13 @@ use latency::LatencyCounter;
 use model::operation::{ByOperation, Operation};
 use popularity::PopularityCounter;
 use sequence::Streams;
+use serde::Serialize;
 use skew::ZipfFit;
 use std::collections::BTreeMap;
 
 /// Requests and bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Volume {
     /// Requests.
     pub requests: u64,
@@ -44,7 +46,8 @@ impl Volume {
 }
 
 /// Figures of one action.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActionFigures {
     /// Requests and bytes.
     pub volume: Volume,
@@ -53,7 +56,8 @@ pub struct ActionFigures {
 }
 
 /// Figures of one device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceFigures {
     /// Requests and bytes.
     pub volume: Volume,
@@ -73,7 +77,8 @@ impl DeviceFigures {
 }
 
 /// Figures of one process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessFigures {
     /// All requests.
     pub volume: Volume,
@@ -84,7 +89,8 @@ pub struct ProcessFigures {
 }
 
 /// Requests by size.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sizes {
     /// Number of requests by bytes.
     pub counts: BTreeMap<u64, u64>,
@@ -105,11 +111,14 @@ impl Sizes {
 }
 
 /// Figures of a trace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// By [`Action::index`].
+    #[serde(skip)]
     pub actions: [ActionFigures; Action::COUNT],
     /// By operation.
+    #[serde(skip)]
     pub sizes: ByOperation<Sizes>,
     /// Requests that begin where one of the last 16 streams of their process on their device ended.
     pub sequential_requests: u64,
@@ -124,8 +133,10 @@ pub struct Summary {
     /// Outstanding requests over time, without flushes; `None` without completions.
     pub depth: Option<Depth>,
     /// By index in the table of names.
+    #[serde(skip)]
     pub devices: Vec<DeviceFigures>,
     /// By index in the table of names.
+    #[serde(skip)]
     pub processes: Vec<ProcessFigures>,
 }
 
@@ -143,6 +154,14 @@ impl Summary {
     /// Percent of the requests other than flushes that are sequential; 0 if there are none.
     pub fn sequential_percent(&self) -> f64 {
         100.0 * self.sequential_requests as f64 / self.operations().max(1) as f64
+    }
+
+    /// Mean latency of the requests other than flushes, in nanoseconds; 0 without completions.
+    pub fn mean_latency_ns(&self) -> u64 {
+        let known = self.actions[..Operation::COUNT].iter().filter_map(|action| action.latencies);
+        let (count, sum) =
+            known.fold((0, 0.0), |(count, sum), of| (count + of.count, sum + of.mean_ns * of.count as f64));
+        (sum / count.max(1) as f64) as u64
     }
 
     /// Bytes from the first to the last touched, of all devices together.

@@ -7,6 +7,7 @@
 //! the others a random sample (Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST 2015).
 
 use hot::rng::mix;
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
 /// Offsets that are counted at most.
@@ -22,7 +23,8 @@ const MISALIGNED_SHARE: f64 = 0.01;
 const ALIGNMENT_BITS_MAX: u32 = 30;
 
 /// Repeats of offsets.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Popularity {
     /// The most frequent size of these requests, in bytes.
     pub length: u64,
@@ -35,6 +37,7 @@ pub struct Popularity {
     /// True if the offsets of each size are multiples of it.
     pub is_aligned_to_size: bool,
     /// Number of offsets by the number of their requests; estimated if `sampled_share` is below 1.
+    #[serde(skip)]
     pub positions: BTreeMap<u32, f64>,
     /// Share of the offsets that were counted, without those that are requested often.
     pub sampled_share: f64,

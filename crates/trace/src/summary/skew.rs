@@ -7,6 +7,7 @@
 
 use super::popularity::Popularity;
 use hot::skew::Law;
+use serde::Serialize;
 
 /// Requests for the same offset, as pairs, below which nothing is estimated.
 const PAIRS_MIN: f64 = 100.0;
@@ -18,7 +19,8 @@ const EXPONENT_MAX: f64 = 4.0;
 const EXPONENT_MIN: f64 = 0.05;
 
 /// A fitted Zipf law.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZipfFit {
     /// The exponent; 0 = uniform.
     pub exponent: f64,

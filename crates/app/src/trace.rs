@@ -1,0 +1,5 @@
+//! `diskspd trace`: traces of block I/O.
+
+pub(crate) mod record;
+pub(crate) mod replay;
+pub(crate) mod show;
